@@ -25,7 +25,7 @@ log = logging.getLogger("convqa")
 _BAD_PATH = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.ENOENT, errno.EEXIST}
 """Errors caused by the path that the user chose, not by the disk."""
 
-MENDED = "%s: replaced %d lone surrogates by U+FFFD"
+REPLACED = "%s: replaced %d lone surrogates by U+FFFD"
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _COLON = re.compile(rb"\\u003[aA]")
@@ -83,7 +83,7 @@ def parse_json(path: Path, data: bytes, expected: str, official: bool = False) -
     except (RecursionError, ValueError) as error:
         raise InputError(f"{path}: {_problem(error)}; expected {expected}.") from None
     if replaced:
-        log.warning(MENDED, path, replaced)
+        log.warning(REPLACED, path, replaced)
     return value
 
 
@@ -133,7 +133,8 @@ def _parse(data: bytes, encoding: str, keep_surrogates: bool = False) -> tuple[A
     except (orjson.JSONDecodeError, orjson.JSONEncodeError):
         pass
     value = json.loads(data.decode(encoding).rstrip(), object_pairs_hook=_unique)
-    return (value, 0) if keep_surrogates else mend(value)
+    replaced = 0 if keep_surrogates else len(_SURROGATES.findall(json.dumps(value, ensure_ascii=False)))
+    return (replace_surrogates(value) if replaced else value), replaced
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -144,22 +145,19 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
-def mend(value: Any) -> tuple[Any, int]:
-    """Replace the lone surrogates in a JSON value by U+FFFD. Return the value and their number.
+def replace_surrogates(value: Any) -> Any:
+    """Return a JSON value with U+FFFD in place of lone surrogates.
 
-    >>> mend({"a": ["x \\ud800"]})
-    ({'a': ['x \ufffd']}, 1)
+    >>> replace_surrogates({"a": ["x \\ud800"]})
+    {'a': ['x \ufffd']}
     """
     if isinstance(value, str):
-        return _SURROGATES.subn("\ufffd", value)
+        return _SURROGATES.sub("\ufffd", value)
     if isinstance(value, list):
-        items = [mend(item) for item in value]
-        return [item for item, _ in items], sum(count for _, count in items)
+        return [replace_surrogates(item) for item in value]
     if isinstance(value, dict):
-        keys, items = [mend(key) for key in value], [mend(item) for item in value.values()]
-        pairs = zip(keys, items, strict=True)
-        return {key: item for (key, _), (item, _) in pairs}, sum(count for _, count in (*keys, *items))
-    return value, 0
+        return {replace_surrogates(key): replace_surrogates(item) for key, item in value.items()}
+    return value
 
 
 def to_json_bytes(value: Any) -> bytes:

@@ -31,7 +31,7 @@ from convqa.pipeline.load import OUTPUTS
 from convqa.pipeline.load import load as load_pipeline
 from convqa.server import replies
 from convqa.text.analysis import analyzer
-from convqa.validation import shorten, want
+from convqa.validation import expect_type, shorten
 
 Made = dict[str, Any]
 
@@ -215,7 +215,7 @@ class _Question:
             query = _question(last)
         elif last not in {None, query}:
             history = [*history, Exchange(str(last), status="unanswered")]
-        want("query", query, str, "a string")
+        expect_type("query", query, str, "a string")
         return {"turns": Turns((_turn(query, history, self.language, filter=filter_of(filter)),))}
 
 

@@ -20,7 +20,7 @@ from convqa.pipeline.llm import Llm, read_llm
 from convqa.pipeline.load import Made, Pipeline
 from convqa.pipeline.load import load as load_pipeline
 from convqa.text.analysis import analyzer
-from convqa.validation import shorten, want
+from convqa.validation import expect_type, shorten
 
 
 def load(
@@ -45,22 +45,22 @@ def load(
     :param options: default options of models, such as ``{"device": "cuda", "precision": "bfloat16"}``.
     :raises ConvqaError: for a malformed or unknown pipeline or collection.
     """
-    want("pipeline", pipeline, (str, Path), "a shipped name or the path of a YAML file")
+    expect_type("pipeline", pipeline, (str, Path), "a shipped name or the path of a YAML file")
     expected = "a folder, a URL, a file of passages or a list of them"
-    want("collection", collection, (str, Path, Iterable, NoneType), expected)
-    want("language", language, str, "a language such as 'en'")
-    want("overrides", overrides, (Mapping, NoneType), "a mapping such as {'retriever.top_k': 20}")
-    want("llm", llm, (str, Path, Llm, NoneType), "a name, the path of a YAML file, or read_llm(...)")
-    want("options", options, (Mapping, NoneType), "a mapping such as {'device': 'cuda'}")
+    expect_type("collection", collection, (str, Path, Iterable, NoneType), expected)
+    expect_type("language", language, str, "a language such as 'en'")
+    expect_type("overrides", overrides, (Mapping, NoneType), "a mapping such as {'retriever.top_k': 20}")
+    expect_type("llm", llm, (str, Path, Llm, NoneType), "a name, the path of a YAML file, or read_llm(...)")
+    expect_type("options", options, (Mapping, NoneType), "a mapping such as {'device': 'cuda'}")
     for key in overrides or {}:
-        want("overrides", key, str, "strings such as 'retriever.top_k' as its keys")
+        expect_type("overrides", key, str, "strings such as 'retriever.top_k' as its keys")
     with ordinary_errors():
         loaded = load_pipeline(pipeline, overrides, read_llm(llm) if isinstance(llm, str | Path) else llm, options)
         if isinstance(collection, str | Path):
             return QA(ready(loaded, collection_of(str(collection), language)))
         passages = None if collection is None else list(collection)
         for passage in passages or ():
-            want("collection", passage, Passage, expected)
+            expect_type("collection", passage, Passage, expected)
         return QA(ready(loaded, None if passages is None else collection_of_passages(passages, language)))
 
 
@@ -123,10 +123,10 @@ class QA:
         :param scenario: what the user says about themselves beforehand; part of every turn.
         :raises InputError: for parameters of other types, and an unknown language.
         """
-        want("id", id, (int, str), "a whole number or a string")
-        want("scenario", scenario, str, "a string")
+        expect_type("id", id, (int, str), "a whole number or a string")
+        expect_type("scenario", scenario, str, "a string")
         if language is not None:
-            want("language", language, str, "a language such as 'en'")
+            expect_type("language", language, str, "a language such as 'en'")
             analyzer(language)
         return Talk(self, id, language or self._language, scenario)
 
@@ -140,7 +140,7 @@ class QA:
         if isinstance(conversations, str) or not isinstance(conversations, Iterable):
             got = shorten(conversations)
             raise InputError(f"conversations: expected a list of convqa.domain.Conversation, got {got}.")
-        want("batch_size", batch_size, int, "a whole number")
+        expect_type("batch_size", batch_size, int, "a whole number")
         with ordinary_errors():
             walked = list(in_language(checked(conversations, history), self._language))
             for wave in drive(self.pipeline, walked, history, batch_size, WAIT_SECONDS):
@@ -169,7 +169,7 @@ class Talk:
         :param told: a callback for each output as it is made: ``told("rewrites", batch)`` ..., with one item per batch.
         :raises ConvqaError: if the work cannot continue (an unavailable store).
         """
-        want("question", question, str, "a string")
+        expect_type("question", question, str, "a string")
         id, accepted = TurnId(self.id, len(self.history) + 1), filter_of(filter)
         turn = Turn(id, question, self.history, None, self._scenario, self._language, accepted)
         with ordinary_errors():

@@ -66,7 +66,7 @@ def read_as(shape: type[Shape], value: object, where: str, advice: str) -> Shape
         raise InputError(f"{where}: {problems}. {advice}") from None
 
 
-def want(name: str, value: object, kinds: type | tuple[type, ...], expected: str) -> None:
+def expect_type(name: str, value: object, kinds: type | tuple[type, ...], expected: str) -> None:
     """Raise an ``InputError`` unless the value of a parameter is of one of these types."""
     if not isinstance(value, kinds):
         raise InputError(f"{name}: expected {expected}, got {shorten(value)}.")

@@ -1,4 +1,4 @@
-"""Files in, a collection out; and the collection of a run."""
+"""Build collections from files, and find the collection of a run."""
 
 from __future__ import annotations
 
@@ -92,26 +92,26 @@ def test_weird_ids_are_kept(file):
         ('{"text": "t"}', "id: is missing"),
         ('{"id": null, "text": "t"}', r"id.*got None"),
         ('{"id": 1.5, "text": "t"}', r"id.*got 1\.5"),
-        ('{"id": "", "text": "t"}', "id: found ''; wanted: a name"),
-        ('{"id": " ", "text": "t"}', "id: found ' '; wanted: a name"),
-        ('{"id": "a\\u0000b", "text": "t"}', r"id: found .* with the character U\+0000"),
-        ('{"id": "a\\nb", "text": "t"}', r"id: found .* with the character U\+000A"),
-        ('{"id": "a\\ud800", "text": "t"}', "id: found a lone surrogate"),
-        ('{"id": "a"}', "text: found neither; wanted: a text"),
-        ('{"id": "a", "text": ""}', "text: found ''; wanted: a text"),
-        ('{"id": "a", "text": " \\n"}', "text: found ' .*'; wanted: a text"),
+        ('{"id": "", "text": "t"}', "id: expected a non-empty name, got ''"),
+        ('{"id": " ", "text": "t"}', "id: expected a non-empty name, got ' '"),
+        ('{"id": "a\\u0000b", "text": "t"}', r"id: expected no control characters .* with the character U\+0000"),
+        ('{"id": "a\\nb", "text": "t"}', r"id: expected no control characters .* with the character U\+000A"),
+        ('{"id": "a\\ud800", "text": "t"}', "id: expected valid Unicode, got a lone surrogate"),
+        ('{"id": "a"}', "text: expected a non-empty text .* got neither"),
+        ('{"id": "a", "text": ""}', "text: expected a non-empty text .* got ''"),
+        ('{"id": "a", "text": " \\n"}', "text: expected a non-empty text .* got ' .*'"),
         ('{"id": "a", "text": 5}', "text: expected a string, got 5"),
         (
             '{"id": "a", "text": "one", "contents": "two"}',
-            "text and contents: found 'one' and 'two'; wanted: one",
+            "text and contents: expected one of them, .* got 'one' and 'two'",
         ),
         ('{"id": "a", "text": "one", "text": "two"}', r".*duplicate key 'text'"),
         ('{"id": "a", "text": "t", "title": ["x"]}', r"title: expected a string, got \['x'\]"),
         ('{"id": "a", "text": "t", "meta": [1]}', r"meta: expected an object, got \[1\]"),
         ('{"id": "a", "text": "t", "meta": {"k": [1]}}', r"meta\.k.*got \[1\]"),
-        ('{"id": "a", "text": "t", "meta": {"k": NaN}}', r"meta\.k: found nan"),
-        ('["a"]', r"found \['a'\].*Wanted: one JSON object a line"),
-        ("null", "found None"),
+        ('{"id": "a", "text": "t", "meta": {"k": NaN}}', r"meta\.k: expected a finite number, got nan"),
+        ('["a"]', r"got \['a'\].*Expected one JSON object a line"),
+        ("null", "got None"),
     ],
 )
 def test_what_is_no_passage_is_refused_with_file_and_line(file, line, message):
@@ -150,7 +150,7 @@ def test_damaged_files_are_refused(file, tmp_path):
         (file(good[:60], "cut.jsonl.gz"), r"cut.jsonl.gz: after line \d+: the gzip is damaged"),
         (file(good[:30] + b"xxxx" + good[34:], "bad.jsonl.gz"), r"bad.jsonl.gz:"),
         (file(bytes(range(256)) * 10, "junk.jsonl"), "junk.jsonl:1, column 1: invalid JSON"),
-        (file(b'{"id": "a", "text": "t"', "half.jsonl"), "half.jsonl:1, column 24: .*Wanted: one JSON object a line"),
+        (file(b'{"id": "a", "text": "t"', "half.jsonl"), "half.jsonl:1, column 24: .*Expected one JSON object a line"),
         (tmp_path / "nothing.jsonl", "nothing.jsonl do not exist"),
         (tmp_path / "empty", r"empty has no passages.*\*\.jsonl"),
     ]:
@@ -164,9 +164,8 @@ def test_unknown_fields_and_surrogates_are_warned_of_once(file, caplog):
     passages = list(read_passages([path, file([LINES[0]], "q.jsonl")]))
     assert passages[0] == Passage("a", "a \ufffd b", meta={"k": "\ufffd"})
     assert [record.getMessage() for record in caplog.records] == [
-        f"{path}:1: lone surrogates are replaced by U+FFFD, here and in what follows",
-        f"{path}:1: unknown fields are ignored here and in what follows: source "
-        "(known: id, text, contents, title, url, meta)",
+        f"{path}:1: lone surrogates are replaced by U+FFFD here and below",
+        f"{path}:1: unknown fields are ignored here and below: source (known: id, text, contents, title, url, meta)",
     ]
 
 
@@ -181,7 +180,7 @@ def test_index_builds_adds_and_replaces(file, tmp_path):
     assert index_sources([more], url, add=True).info.count == 3
     assert ids(url, "bridge") == ["p2", "p3"]
     assert index_sources([more], url, replace=True).info.count == 1
-    with pytest.raises(InputError, match="exclude each other"):
+    with pytest.raises(InputError, match="expected add or replace, got both"):
         index_sources([more], url, add=True, replace=True)
     with pytest.raises(InputError, match="in language 'en', not 'de'"):
         index_sources([file(LINES)], url, add=True, language="de")
@@ -260,7 +259,7 @@ def test_a_cached_collection_that_is_damaged_is_built_again(file, caplog):
     next(Path(url).glob("data-*/passages.data")).unlink()
     assert collection_of(str(path)) == url
     assert ids(url, "Rome") == ["p1"]
-    assert "built again" in caplog.text
+    assert "rebuilding a cached" in caplog.text
     (Path(url) / "manifest.json").unlink()
     assert ids(collection_of(str(path)), "Rome") == ["p1"]
 
@@ -284,7 +283,7 @@ def test_an_anserini_index_in_the_input_comes_first(file, anserini_index):
     assert (url, ids(url, "Rome")) == (f"anserini:{folder / 'passages-index-anserini'}", ["a"])
     assert ids(collection_for(NoPassages(), folder, str(folder / "convqa-index")), "Rome") == ["own"]
     assert {path: path.stat().st_mtime_ns for path in [folder, *folder.rglob("*")]} == before
-    with pytest.raises(InputError, match=r"Anserini index, which is searched in language 'en', not 'de'"):
+    with pytest.raises(InputError, match=r"Anserini index in language 'en', not 'de'"):
         collection_for(NoPassages(), folder, None, "de")
 
 

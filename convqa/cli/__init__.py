@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
 
 def application() -> Typer:
-    """The application with all its commands."""
-    from convqa.cli import (  # noqa: F401 - they register their commands
+    """Return the application with all its commands."""
+    from convqa.cli import (  # noqa: F401 - importing registers the commands
         ablate,
         ask,
         chat,

@@ -1,8 +1,9 @@
-"""``convqa ablate``: a grid of pipelines over inputs."""
+"""``convqa ablate``: run a grid of pipelines over inputs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _COLUMNS = 4
-"""Measures that a table shows where the ablation names none."""
+"""Measures in a table if the ablation names none."""
 
 
 @command
@@ -50,56 +51,42 @@ def ablate(
     from convqa.experiments.ablate import ablate as run
 
     if len(paths) < 2:
-        raise InputError("wanted one INPUT_DIR or more, and then OUTPUT_DIR. See --help.")
+        raise InputError("expected one INPUT_DIR or more, then OUTPUT_DIR. See --help.")
     *inputs, output = paths
-    bars = _Bars(quiet)
-    record = run(
-        ablation, inputs, output, task=task, turns=turns, minutes=minutes, sharing=sharing, restart=restart,
-        progress=bars.next,
-    )  # fmt: skip
-    bars.close()
+    with ExitStack() as bars:
+
+        def next_bar(label: str) -> Progress:
+            bars.close()
+            return bars.enter_context(Progress(label, "turns", quiet))
+
+        record = run(
+            ablation, inputs, output, task=task, turns=turns, minutes=minutes, sharing=sharing,
+            restart=restart, progress=next_bar,
+        )  # fmt: skip
     if json:
         print_json(record)
     elif not quiet:
         from rich.console import Console
 
-        for name in [one["name"] for one in record["inputs"]]:
-            Console().print(_table(record, name))
+        for source in record["inputs"]:
+            Console().print(_table(record, source))
         for note in _notes(record):
             typer.echo(f"convqa: {note}", err=True)
         typer.echo(f"Written: {output / 'ablation.json'}. Tables, plots and turns: convqa report {output}")
     return int(any(cell["status"] != "skipped" and cell["message"] for cell in record["cells"]))
 
 
-class _Bars:
-    """A progress bar for each cell, one after the other."""
-
-    def __init__(self, quiet: bool) -> None:
-        self._quiet = quiet
-        self._bar: Progress | None = None
-
-    def next(self, label: str) -> Progress:
-        self.close()
-        self._bar = Progress(label, "turns", self._quiet)
-        return self._bar
-
-    def close(self) -> None:
-        if self._bar is not None:
-            self._bar.__exit__(None, None, None)
-
-
-def _table(record: Mapping[str, Any], name: str) -> Table:
-    """The measures of one input, best values bold."""
+def _table(record: Mapping[str, Any], source: Mapping[str, Any]) -> Table:
+    """Return the measures of one input, the best values in bold."""
     from rich.table import Table
     from rich.text import Text
 
-    cells = [cell for cell in record["cells"] if cell["input"] == name]
+    cells = [cell for cell in record["cells"] if cell["input"] == source["name"]]
     # Measures of rankings come first.
-    known = sorted({key: None for cell in cells for key in cell["measures"]}, key=lambda key: not _ranks(key))
-    shown = record["measures"] or known[:_COLUMNS]
-    about = next(source for source in record["inputs"] if source["name"] == name)
-    numbers = "" if about["conversations"] == "all" else f", {about['conversations']} conversations"
-    title = f"{name}: {about['turns']:,} turns{numbers}, history {about['history']}"
+    known = {key: None for cell in cells for key in cell["measures"]}
+    shown = record["measures"] or sorted(known, key=lambda key: not key.startswith(("MRR", "nDCG")))[:_COLUMNS]
+    part = "" if source["conversations"] == "all" else f", {source['conversations']} conversations"
+    title = f"{source['name']}: {source['turns']:,} turns{part}, history {source['history']}"
     table = Table(title=Text(title), title_justify="left")
     table.add_column("row", no_wrap=True)
     for head in (*shown, "ms/turn"):
@@ -117,12 +104,8 @@ def _table(record: Mapping[str, Any], name: str) -> Table:
     return table
 
 
-def _ranks(measure: str) -> bool:
-    return measure.startswith(("MRR", "nDCG"))
-
-
 def _notes(record: Mapping[str, Any]) -> Iterator[str]:
-    """Each message of the cells once, with the rows that it is about."""
+    """Yield each message once, with the cells that it concerns."""
     rows: dict[tuple[str, str], list[str]] = {}
     for cell in record["cells"]:
         if cell["message"]:

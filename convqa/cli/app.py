@@ -1,4 +1,4 @@
-"""The application: its commands, and what happens to errors on their way to the user."""
+"""The command line application, its commands, and how errors are reported."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -22,7 +23,7 @@ from convqa.errors import ConvqaError, RunError, StorageFull
 
 
 class _Alphabetical(typer.core.TyperGroup):
-    """Commands by name: as they register themselves, their order is that of their modules' imports."""
+    """Lists commands by name instead of in order of import."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return sorted(super().list_commands(ctx))
@@ -40,10 +41,9 @@ app = typer.Typer(
 
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say more about what is being done.")]
 Function = Callable[..., int | None]
-"""A command as it is written: its exit code, None for 0."""
+"""A command's function. It returns the exit code, None for 0."""
 Registered = Callable[..., None]
 LogFile = Annotated[Path | None, typer.Option("--log-file", help="Write the log to this file too.")]
-
 
 _AFTERWARDS = {
     "ablate": " Each cell that is done is kept: the same command goes on from there.",
@@ -56,14 +56,14 @@ _AFTERWARDS = {
     "download": " What has come is kept: the same command goes on from there.",
     "train": " The last checkpoint is kept: the same command goes on from there.",
 }
-"""Advice to add when a command is interrupted, by its name."""
+"""Command name -> advice to add when it is interrupted."""
 
 _SERVING = frozenset(["serve", "mcp"])
-"""Commands that run until a signal ends them: for them it is not an error."""
+"""Commands that run until a signal ends them, which is not an error."""
 
 
 class Terminated(BaseException):
-    """SIGTERM, on its way up through the work."""
+    """Raised on SIGTERM."""
 
 
 def _version(asked: bool) -> None:
@@ -83,21 +83,21 @@ def _app(
 
 def command(function: Function) -> Registered:
     """Register a command."""
-    made = prepared(function)
-    app.command()(made)
-    return made
+    registered = prepared(function)
+    app.command()(registered)
+    return registered
 
 
 def group(name: str, help: str) -> Callable[[str], Callable[[Function], Registered]]:
-    """Register a command that has commands: ``group("x", ...)("list")`` registers ``convqa x list``."""
+    """Register a group of commands: ``group("x", ...)("list")`` registers ``convqa x list``."""
     members = typer.Typer(name=name, help=help, no_args_is_help=True, rich_markup_mode=None)
     app.add_typer(members)
 
     def named(member: str) -> Callable[[Function], Registered]:
         def register(function: Function) -> Registered:
-            made = prepared(function)
-            members.command(member)(made)
-            return made
+            registered = prepared(function)
+            members.command(member)(registered)
+            return registered
 
         return register
 
@@ -105,35 +105,51 @@ def group(name: str, help: str) -> Callable[[str], Callable[[Function], Register
 
 
 def prepared(function: Function) -> Registered:
-    """A command with ``-v`` and ``--log-file``, whose errors are messages and exit codes."""
+    """Add ``-v`` and ``--log-file`` to a command, and turn its errors into messages and exit codes.
+
+    A parameter whose type is a dataclass becomes one option per field.
+    """
+    own = inspect.signature(function, eval_str=True).parameters.values()
+    groups: dict[str, Any] = {
+        parameter.name: parameter.annotation for parameter in own if is_dataclass(parameter.annotation)
+    }
 
     @functools.wraps(function)
     def wrapped(verbose: bool, log_file: Path | None, **arguments: Any) -> None:
         _log(verbose, log_file)
         if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
-            # Names of files may hold what no encoding has.
+            # File names may contain bytes that no encoding can represent.
             sys.stdout.reconfigure(errors="backslashreplace")
         signal.signal(signal.SIGTERM, _terminate)
+        for name, kind in groups.items():
+            arguments[name] = kind(**{field.name: arguments.pop(field.name) for field in fields(kind)})
         code = _exit_code(function, arguments)
         if code:
             raise typer.Exit(code)
 
-    own = inspect.signature(function, eval_str=True)
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    extra = [
-        inspect.Parameter("verbose", keyword, default=False, annotation=Verbose),
-        inspect.Parameter("log_file", keyword, default=None, annotation=LogFile),
-    ]
-    wrapped.__signature__ = own.replace(parameters=[*own.parameters.values(), *extra])  # type: ignore[attr-defined]
+    parameters: list[inspect.Parameter] = []
+    for parameter in own:
+        parameters += _options(parameter.annotation) if parameter.name in groups else [parameter]
+    parameters += [_option("verbose", Verbose, False), _option("log_file", LogFile, None)]
+    wrapped.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return wrapped
 
 
+def _options(group: Any) -> list[inspect.Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    return [_option(field.name, hints[field.name], field.default) for field in fields(group)]
+
+
+def _option(name: str, annotation: object, default: object) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
 def _exit_code(function: Function, arguments: dict[str, Any]) -> int:
-    """Run a command. 0 done; 2 the user's mistake; 1 the work failed; 130 and 143 interrupted."""
+    """Run a command. Return 0 done, 2 user error, 1 work failed, 130 or 143 interrupted."""
     try:
         Path.cwd()
     except FileNotFoundError:
-        _say_error("the working directory was removed. Change to one that is there.")
+        _say_error("the working directory was removed. Change to one that exists.")
         return 2
     try:
         return function(**arguments) or 0
@@ -145,7 +161,7 @@ def _exit_code(function: Function, arguments: dict[str, Any]) -> int:
         _say_error(f"{error}{_AFTERWARDS.get(function.__name__, '') if kept else ''}")
         return error.ordinary().exit_code
     except BrokenPipeError:
-        # The reader of our output (head, less) went away; nothing is wrong with the work.
+        # The reader of the output (head, less) has exited.
         sys.stderr.close()
         return 0
     except OSError as error:
@@ -160,14 +176,14 @@ def _exit_code(function: Function, arguments: dict[str, Any]) -> int:
         if function.__name__ not in _SERVING:
             _say_error(f"{ended}.{_AFTERWARDS.get(function.__name__, '')}")
             if code == 143:
-                # Whoever terminates a process kills it soon after, and a thread may wait for a server for minutes.
+                # Exits at once because a thread may wait for a server for minutes.
                 sys.stdout.flush()
                 os._exit(code)
         return code
 
 
 def _outside(error: Exception) -> str:
-    """Where in code of the user's own an error was raised; empty where it was not."""
+    """Return where in the user's own code an error was raised, "" if it was raised elsewhere."""
     from convqa.places import is_own
 
     own = [frame for frame in traceback.extract_tb(error.__traceback__) if is_own(frame.filename)]
@@ -175,7 +191,7 @@ def _outside(error: Exception) -> str:
 
 
 def _say_error(message: str) -> None:
-    logging.getLogger("convqa").debug("the traceback of the error below", exc_info=True)
+    logging.getLogger("convqa").debug("traceback of the error below", exc_info=True)
     typer.echo(f"convqa: error: {message}", err=True)
 
 
@@ -184,7 +200,7 @@ def _terminate(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001 - 
 
 
 def _log(verbose: bool, log_file: Path | None) -> None:
-    """Warnings and, with -v, more to standard error; everything to the log file."""
+    """Log warnings, and details with -v, to standard error, and everything to the log file."""
     logger = logging.getLogger("convqa")
     logger.setLevel(logging.DEBUG)
     logger.propagate = False

@@ -8,23 +8,7 @@ from typing import Annotated
 import typer
 
 from convqa.cli.app import command
-from convqa.cli.options import (
-    AllowDownload,
-    Collection,
-    Device,
-    Filters,
-    LlmModel,
-    LlmName,
-    LlmRole,
-    PipelineName,
-    Precision,
-    Settings,
-    accepted,
-    llm_of,
-    options_of,
-    parsed,
-    print_json,
-)
+from convqa.cli.options import Filters, LlmPipelineOptions, PipelineName, accepted, print_json
 from convqa.errors import InputError, WorkError
 
 
@@ -32,15 +16,9 @@ from convqa.errors import InputError, WorkError
 def ask(
     question: Annotated[str, typer.Argument(help="The question, in quotes.")],
     pipeline: PipelineName = "talk",
-    collection: Collection = None,
-    settings: Settings = None,
-    llm: LlmName = None,
-    llm_model: LlmModel = None,
-    llm_role: LlmRole = None,
-    device: Device = "auto",
-    precision: Precision = "auto",
+    *,
+    options: LlmPipelineOptions,
     filters: Filters = None,
-    allow_download: AllowDownload = False,  # noqa: ARG001 - the option itself permits
     json: Annotated[bool, typer.Option("--json", help="Print the whole response as JSON.")] = False,
 ) -> None:
     """Answer one question from a collection, with numbered citations and the passages that they point to.
@@ -49,13 +27,10 @@ def ask(
     """
     if not question.strip():
         raise InputError('the question is empty: write it in quotes, as in convqa ask "Who wrote Faust?"')
-    gc.disable()  # looking for cycles takes a tenth of the time of a process that answers one question
+    gc.disable()  # collecting cycles takes a tenth of the time of a single question
     from convqa.cli.screen import Screen, failed, lines
-    from convqa.qa import load
 
-    model, options = llm_of(llm, llm_model, llm_role), options_of(device, precision)
-    assistant = load(pipeline, collection, parsed(settings), model, options=options)
-    response = assistant.conversation().ask(question, accepted(filters))
+    response = options.load(pipeline).conversation().ask(question, accepted(filters))
     if response.error is not None:
         raise WorkError(failed(response.error))
     if json:

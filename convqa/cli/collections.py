@@ -1,4 +1,4 @@
-"""``convqa collections``: what is there, and what is done to it as a whole."""
+"""``convqa collections``: list, show, check, change and delete collections."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _NAME = "A folder, an engine's URL, a YAML file of configs/collections, or the name of a shipped one."
 
 _MOST = 20
-"""Problems that are listed."""
+"""Maximum problems to list."""
 
 Collection = Annotated[str, typer.Argument(metavar="COLLECTION", help=_NAME)]
 Yes = Annotated[
@@ -72,16 +72,16 @@ def check_collection(collection: Collection, json: Json = False) -> None:
     """
     from convqa.stores import check_store
 
-    found = check_store(collection)
+    report = check_store(collection)
     if json:
-        print_json({"url": _shown(collection), "damaged": bool(found.problems), **asdict(found)})
+        print_json({"url": _shown(collection), "damaged": bool(report.problems), **asdict(report)})
     else:
-        typer.echo(f"{_shown(collection)}: {'damaged' if found.problems else 'as it was written'} ({found.compared})")
-        rest = [f"and {len(found.problems) - _MOST} more: --json lists them"] if len(found.problems) > _MOST else []
-        unchecked = [f"not compared: {found.unchecked}"] if found.unchecked else []
-        for line in (*found.problems[:_MOST], *rest, *unchecked):
+        typer.echo(f"{_shown(collection)}: {'damaged' if report.problems else 'as it was written'} ({report.compared})")
+        rest = [f"and {len(report.problems) - _MOST} more: --json lists them"] if len(report.problems) > _MOST else []
+        unchecked = [f"not compared: {report.unchecked}"] if report.unchecked else []
+        for line in (*report.problems[:_MOST], *rest, *unchecked):
             typer.echo(f"  {line}")
-    if found.problems:
+    if report.problems:
         raise StoreDamaged(
             f"collection {_shown(collection)} is not as it was written. Index its passages again with --replace, or "
             "copy it anew."
@@ -165,7 +165,7 @@ def delete_collection(
 
 
 def _everywhere() -> dict[str, list[dict[str, Any]]]:
-    """List the collections of this folder and of the cache, and the shipped files, whose collections are not opened."""
+    """List the collections of this folder and the cache, and the shipped files without opening their collections."""
     from convqa.places import cache_folder
     from convqa.stores.address import address, shipped_names
 
@@ -179,7 +179,7 @@ def _everywhere() -> dict[str, list[dict[str, Any]]]:
 
 
 def _found(place: str) -> list[dict[str, Any]]:
-    """The collections of a place; one that cannot be opened is listed with the reason."""
+    """List the collections of a place. One that cannot be opened is listed with the reason."""
     from convqa.stores import find_stores, open_store
 
     entries = []
@@ -193,9 +193,9 @@ def _found(place: str) -> list[dict[str, Any]]:
 
 
 def _about(collection: str) -> str:
-    """A description of a collection; a damaged one may be deleted, too.
+    """Describe a collection, which may be damaged.
 
-    :raises InputError: if there is none.
+    :raises InputError: if it does not exist.
     """
     from convqa.stores import open_store
 
@@ -206,7 +206,7 @@ def _about(collection: str) -> str:
 
 
 def _shown(collection: str) -> str:
-    """The URL behind a name, as it may be shown."""
+    """Return the URL behind a name, without credentials."""
     from convqa.stores.address import address, redact
 
     return redact(address(collection).url)

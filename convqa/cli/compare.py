@@ -1,4 +1,4 @@
-"""``convqa compare``: runs beside a baseline."""
+"""``convqa compare``: compare runs with a baseline."""
 
 from __future__ import annotations
 
@@ -50,27 +50,28 @@ def compare(
     from convqa.experiments.compare import compare as compare_runs
     from convqa.experiments.compare import questions_of
 
-    wanted = measure or []
-    made = compare_runs(
-        runs, truth, task=task, against=against, breakdown=breakdown, measures=wanted, partial=partial, seed=seed
+    measures = measure or []
+    comparison = compare_runs(
+        runs, truth, task=task, against=against, breakdown=breakdown, measures=measures, partial=partial, seed=seed
     )
-    shown = tables.shown_measures(made, wanted)
-    lead = tables.lead_of(made, shown, wanted)
-    questions = questions_of(made) if turns else {}
-    rows = {run: _ends(made.turns(run, lead, questions), turns) for run in made.others}
+    shown = tables.shown_measures(comparison, measures)
+    lead = tables.lead_of(comparison, shown, measures)
+    questions = questions_of(comparison) if turns else {}
+    rows = {run: _ends(comparison.turns(run, lead, questions), turns) for run in comparison.others}
     if json:
-        print_json({**made.to_json(), "turns": {run: [one.to_json() for one in some] for run, some in rows.items()}})
+        ends = {run: [turn.to_json() for turn in ends] for run, ends in rows.items()}
+        print_json({**comparison.to_json(), "turns": ends})
     elif as_ != "text":
-        typer.echo((tables.markdown if as_ == "markdown" else tables.latex)(made, shown), nl=False)
+        typer.echo((tables.markdown if as_ == "markdown" else tables.latex)(comparison, shown), nl=False)
     else:
         from rich.console import Console
 
-        some = [(f"{run}: turns by {lead}, gained most and lost most", ends) for run, ends in rows.items() if ends]
-        Console().print(tables.render(made, shown, lead, some))
+        differing = [(f"{run}: turns by {lead}, gained most and lost most", ends) for run, ends in rows.items() if ends]
+        Console().print(tables.render(comparison, shown, lead, differing))
 
 
 def _ends(rows: list, count: int) -> list:  # type: ignore[type-arg]
-    """The first and the last of turns that differ at all."""
+    """Return the turns that gained and lost most."""
     gained = [row for row in rows if row.score > row.base][: (count + 1) // 2]
     lost = [row for row in rows if row.score < row.base][-(count // 2) :] if count > 1 else []
     return [*gained, *reversed(lost)]

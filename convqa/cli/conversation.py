@@ -1,4 +1,4 @@
-"""A conversation in the terminal: its questions, and the commands between them."""
+"""A conversation in the terminal: questions and slash commands."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from convqa.qa import QA
 from convqa.tasks.qrecc import talk as evaluation
 
 _SURROUNDINGS = 500
-"""Characters that are shown on either side of a cited place, where it is the only one."""
+"""Characters of context on either side of a single source."""
 
 _NEXT = {"rankings": "Reading the passages", "readings": "Writing the answer"}
-"""The stage that runs next, by the output that was just made."""
+"""Output that just arrived -> what runs next."""
 
 _ECHOED = 2_000
-"""Characters of a piped question that stand before its answer."""
+"""Characters of a piped question to echo."""
 
 _OTHERS = frozenset(["jwhr", "mrqa", "poleval", "sharc"])
-"""Tasks whose pipelines are for their inputs, not for talking."""
+"""Tasks whose pipelines are not for conversations."""
 
 COMMANDS = {
     "/sources": ("[N]", "the places that the last answer cites; N: that one, in full"),
@@ -47,7 +47,7 @@ COMMANDS = {
 
 
 class Chat:
-    """A conversation that is typed, or piped. ``load`` gives the assistant with the pipeline of a name."""
+    """A typed or piped conversation. :param load: loads the pipeline with a name."""
 
     def __init__(self, load: Callable[[str], QA], pipeline: str, scenario: str) -> None:
         self._load = load
@@ -64,10 +64,10 @@ class Chat:
         self._name = pipeline
 
     def hold(self) -> None:
-        """Reply to lines until they end. Typed ones outlive errors and Ctrl-C; piped ones only errors in commands."""
+        """Reply to lines until they end. Errors and Ctrl-C do not end a typed conversation."""
         if self._is_typed:
             self._screen.show(["Ask a question. /help lists the commands, Ctrl-D leaves.", ""])
-        for line in _typed() if self._is_typed else _piped():
+        for line in _questions(_typed()) if self._is_typed else _piped():
             is_command = line.startswith("/")
             try:
                 self._screen.show(self._command(line) if is_command else self._answer(line))
@@ -82,24 +82,24 @@ class Chat:
                 typer.echo("Stopped.")
             typer.echo()
         if self._left_behind:
-            # Nothing waits for its end, such as that of a request to a language model.
+            # Does not wait for the abandoned turns.
             sys.stdout.flush()
             os._exit(0)
 
     def _answer(self, question: str) -> list[Text]:
-        # Ctrl-C leaves an answer behind, in a thread of its own; then neither is part of the conversation.
+        # Ctrl-C abandons the turn in its thread, and the conversation goes on without it.
         talk = copy.copy(self._talk)
 
-        def told(label: str, batch: Any) -> None:
-            made = batch.items[0]
-            if doing := f"Searching: {made.text}" if isinstance(made, Rewrite) else _NEXT.get(label):
+        def report(label: str, batch: Any) -> None:
+            output = batch.items[0]
+            if doing := f"Searching: {output.text}" if isinstance(output, Rewrite) else _NEXT.get(label):
                 status.update(self._screen.doing(doing))
 
         with self._screen.status("Understanding the question") as status:
             if self._is_typed:
-                response = ThreadPoolExecutor(1).submit(talk.ask, question, told=told).result()
+                response = ThreadPoolExecutor(1).submit(talk.ask, question, told=report).result()
             else:
-                response = talk.ask(question, told=told)
+                response = talk.ask(question, told=report)
         self._talk = talk
         self._turns.append((question, response))
         if response.error is None:
@@ -117,13 +117,13 @@ class Chat:
         name, _, argument = line.partition(" ")
         if name.lower() not in COMMANDS:
             known = nearest(name.lower(), COMMANDS)
-            raise InputError(f"{name!r:.40} is no command, and was not sent.{known} /help lists them.")
+            raise InputError(f"unknown command {name!r:.40}, not sent as a question.{known} /help lists the commands.")
         reply: Iterable[Text | str] = getattr(self, f"_{name[1:].lower()}")(argument.strip())
         return reply
 
     def _last(self) -> Response:
         if not self._turns:
-            raise InputError("nothing was asked yet in this conversation.")
+            raise InputError("no question in this conversation yet.")
         return self._turns[-1][1]
 
     def _sources(self, number: str) -> Iterable[Text]:
@@ -150,8 +150,8 @@ class Chat:
         if name:
             self._begin(name)
             self._talk.history = history
-        talking = [one for one in shipped_pipelines() if one.partition("-")[0] not in _OTHERS]
-        others = f" There are: {', '.join(talking)}." if not name else ""
+        names = [other for other in shipped_pipelines() if other.partition("-")[0] not in _OTHERS]
+        others = f" There are: {', '.join(names)}." if not name else ""
         yield f"{escape(self._name)} answers.{others}"
 
     def _new(self, _: str) -> Iterator[str]:
@@ -162,7 +162,7 @@ class Chat:
         target, _ = Path(path).expanduser(), self._last()
         if not path or "\0" in path or target.is_file() or any((target / name).exists() for name in evaluation.FILES):
             raise InputError(
-                f"/export {escape(path)}: wanted is a folder without an export, or a new file that ends in .zip."
+                f"/export {escape(path)}: expected a folder without an export, or a new file that ends in .zip."
             )
         if target.suffix == ".zip":
             with whole_file(target) as stream:
@@ -172,36 +172,37 @@ class Chat:
         yield f"{' and '.join(evaluation.FILES)} are in {escape(str(target))}."
 
     def _help(self, _: str) -> Iterator[str]:
-        yield from (f"{name} {argument}".ljust(18) + said for name, (argument, said) in COMMANDS.items())
+        yield from (f"{name} {argument}".ljust(18) + help for name, (argument, help) in COMMANDS.items())
 
 
-def _piped() -> Iterator[str]:
-    """The lines of standard input but for empty ones, each printed as a prompt would show it."""
-    for number, line in enumerate(typer.get_text_stream("stdin", errors="replace")):
-        # Files that come from Windows begin with a mark of byte order.
-        text = (line if number else line.removeprefix("\ufeff")).strip()
-        if text.lower().split()[:1] == ["/quit"]:
-            return
-        if text:
-            typer.echo(f"> {escape(text[:_ECHOED])}{' ...' if len(text) > _ECHOED else ''}")
-            yield text
-
-
-def _typed() -> Iterator[str]:
-    """The lines that are typed at a prompt, but for empty ones. Ctrl-C clears a line."""
-    with suppress(ImportError):  # arrow keys call earlier lines back
-        import readline  # noqa: F401
-    sys.stdin.reconfigure(errors="replace")  # type: ignore[union-attr]
-    while True:
-        try:
-            line = input("> ").strip()
-        except KeyboardInterrupt:
-            typer.echo()
-            continue
-        except EOFError:
-            typer.echo()
-            return
+def _questions(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines that are not blank, up to /quit."""
+    for line in map(str.strip, lines):
         if line.lower().split()[:1] == ["/quit"]:
             return
         if line:
             yield line
+
+
+def _piped() -> Iterator[str]:
+    """Yield the lines of standard input, and echo each."""
+    stdin = typer.get_text_stream("stdin", errors="replace")
+    # Files from Windows begin with a byte order mark.
+    for line in _questions(line if number else line.removeprefix("\ufeff") for number, line in enumerate(stdin)):
+        typer.echo(f"> {escape(line[:_ECHOED])}{' ...' if len(line) > _ECHOED else ''}")
+        yield line
+
+
+def _typed() -> Iterator[str]:
+    """Yield the typed lines. Ctrl-C clears a line."""
+    with suppress(ImportError):  # arrow keys recall earlier lines
+        import readline  # noqa: F401
+    sys.stdin.reconfigure(errors="replace")  # type: ignore[union-attr]
+    while True:
+        try:
+            yield input("> ")
+        except KeyboardInterrupt:
+            typer.echo()
+        except EOFError:
+            typer.echo()
+            return

@@ -1,4 +1,4 @@
-"""``convqa download``: benchmarks and training data from their own addresses, on request only."""
+"""``convqa download``: download benchmarks and training data from their publishers."""
 
 from __future__ import annotations
 
@@ -34,25 +34,27 @@ def download(
 
     *parts, folder = (*where[:-1], Path(where[-1]))
     if len(parts) > 1:
-        raise InputError(f"found {len(where)} arguments behind {what}; wanted [PART] DIR.")
-    failed, wanted = 0, downloads(what, parts[0] if parts else "all", only)
+        raise InputError(f"expected [PART] DIR after {what}, got {len(where)} arguments.")
+    failed, sets = 0, downloads(what, parts[0] if parts else "all", only)
     with http_client() as client:
-        for name, one in wanted.items():
-            said = [f"{name}: licence: {one.licence}"] if one.licence else []
+        for name, data_set in sets.items():
+            messages = [f"{name}: licence: {data_set.licence}"] if data_set.licence else []
             try:
-                for file in one.files:
+                for file in data_set.files:
                     with Progress(f"downloading {file.file}", "bytes", quiet) as shown:
-                        said.append(file.describe(folder, fetch(client, file, folder, shown)))
-                if one.convert:
-                    made = convert(one.convert, [folder / file.file for file in one.files], folder / one.folder)
-                    said.append(f"{folder / one.folder}: {made}")
+                        messages.append(file.describe(folder, fetch(client, file, folder, shown)))
+                if data_set.convert:
+                    target, sources = folder / data_set.folder, [folder / file.file for file in data_set.files]
+                    messages.append(f"{target}: {convert(data_set.convert, sources, target)}")
             except WorkError as error:
                 failed += 1
                 typer.echo(f"convqa: {name}: {error}", err=True)
             if not quiet:
-                typer.echo("".join(f"{line}\n" for line in said), nl=False)
-            if one.missing:
-                typer.echo(f"convqa: {name}: not all of it can be downloaded: {one.missing}", err=True)
+                typer.echo("".join(f"{line}\n" for line in messages), nl=False)
+            if data_set.missing:
+                typer.echo(f"convqa: {name}: not all of it can be downloaded: {data_set.missing}", err=True)
     if failed:
-        raise WorkError(f"{failed} of {len(wanted)} sets could not be had. The same command fetches what is missing.")
+        raise WorkError(
+            f"{failed} of {len(sets)} sets could not be downloaded. The same command fetches what is missing."
+        )
     return 0

@@ -1,4 +1,4 @@
-"""``convqa evaluate`` and ``convqa validate``: a run against the truth, and a run against its format."""
+"""``convqa evaluate`` and ``convqa validate``: check a run against the truth, and against its format."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ Breakdown = Annotated[
 
 
 class _OfTasks(typer.core.TyperCommand):
-    """A command whose help and options come from the tasks: loaded when it is called, so that no other command does."""
+    """A command with help and options from the tasks, which are loaded only when it is called."""
 
     @cached_property
     def _complete(self) -> Any:
-        one = typer.Typer(add_completion=False)
-        one.command()(prepared(_with_tasks()))
-        return typer.main.get_command(one)
+        complete = typer.Typer(add_completion=False)
+        complete.command()(prepared(_with_tasks()))
+        return typer.main.get_command(complete)
 
     def get_params(self, ctx: Any) -> Any:
         return self._complete.get_params(ctx)
@@ -60,7 +60,7 @@ def evaluate() -> None:
 
 
 def _with_tasks() -> Callable[..., int]:
-    """``_evaluate`` with the names of the tasks' files in its help, and the options that the tasks have."""
+    """Return ``_evaluate`` with the tasks' file names in its help and with the tasks' options."""
     from convqa.tasks import tasks
 
     known = tasks().values()
@@ -93,7 +93,7 @@ def _with_tasks() -> Callable[..., int]:
     own = {name: parameter.default for name, parameter in parameters.items() if name not in signature}
 
     def evaluate(**arguments: Any) -> int:
-        # A task need not have an option that nobody asked for.
+        # Drops options left at their defaults, which a task may lack.
         return _evaluate(**{name: value for name, value in arguments.items() if name not in own or value != own[name]})
 
     evaluate.__signature__ = inspect.Signature([*parameters.values()])  # type: ignore[attr-defined]
@@ -163,7 +163,7 @@ def _evaluate(
 
 
 def _compared(evaluation: Evaluation, expected: Expected, quiet: bool) -> int:
-    """Name the measures that moved; the exit code."""
+    """Print the measures that moved. Return the exit code."""
     from convqa.evaluation.expected import moved
 
     outside = moved(evaluation, expected)

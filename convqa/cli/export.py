@@ -1,4 +1,4 @@
-"""``convqa export``: a run's cited answers in the formats of others."""
+"""``convqa export``: write a run in other formats."""
 
 from __future__ import annotations
 

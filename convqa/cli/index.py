@@ -1,4 +1,4 @@
-"""``convqa index``: files of passages in, a collection out."""
+"""``convqa index``: make a collection of documents or passages."""
 
 from __future__ import annotations
 
@@ -152,16 +152,17 @@ def index(
         refuse_vectors(collection, model)
     if take_over:
         free(collection)
-    made = info = None
+    indexed = info = None
     if sources:
         with Progress("indexing", "passages", quiet) as shown:
             how = {"add": add, "replace": replace, "language": language, "task": brings, "base_url": base_url}
-            made = index_sources(sources, collection, settings=settings, progress=shown, **how)  # type: ignore[arg-type]
-            info = made.info
+            indexed = index_sources(sources, collection, settings=settings, progress=shown, **how)  # type: ignore[arg-type]
+            info = indexed.info
     if model is not None:
         info = _encode(collection, model, options, shard, part, start_workers(executor, workers), quiet)
-    _print(None if quiet else made, None if quiet else info, part or collection)
-    return int(made is not None and bool(made.unread))
+    if info is not None and not quiet:
+        _print(indexed, info, part or collection)
+    return int(indexed is not None and bool(indexed.unread))
 
 
 def _encode(
@@ -178,7 +179,7 @@ def _encode(
     from convqa.workers.shard import Shard
 
     if (shard is None) != (part is None) or (shard and options):
-        raise InputError("--shard I/N and --part FOLDER go together; collections merge is told how vectors are kept.")
+        raise InputError("--shard I/N and --part FOLDER go together; give --vector-... options to collections merge.")
     with crew as workers, Progress("encoding", "passages", quiet) as shown:
         if shard is None or part is None:
             return add_vectors(collection, model, options, shown, workers)
@@ -188,10 +189,10 @@ def _encode(
 def _encoder(
     name: str | None, options: dict[str, object], runs: ModelOptions, sparse: bool
 ) -> tuple[TextEncoder | None, VectorOptions | None]:
-    """The encoder of the vectors that are wanted, loaded before any passage is indexed, and how they are kept.
+    """Load the encoder of the vectors, before any passage is indexed, and return it with the vectors' options.
 
     :param runs: how it runs. :param sparse: whether its vectors are token weights.
-    :raises InputError: for an encoder that is not known, or options without one.
+    :raises InputError: for an unknown encoder, or for options without one.
     """
     if name is None:
         if options:
@@ -208,14 +209,12 @@ def _encoder(
     return load_encoder(name, Options(**runs), sparse), kept_as
 
 
-def _print(made: Indexed | None, info: Info | None, collection: str) -> None:
+def _print(indexed: Indexed | None, info: Info, collection: str) -> None:
     from convqa.stores.address import redact
 
-    if made is not None and (files := made.read + made.same + len(made.unread)):
-        unread = f"{len(made.unread)} could not be read"
-        typer.echo(f"{files} documents: {made.read} read, {made.same} as before, {unread}; {made.gone} gone")
-    if info is None:
-        return
+    if indexed is not None and (files := indexed.read + indexed.same + len(indexed.unread)):
+        unread = f"{len(indexed.unread)} could not be read"
+        typer.echo(f"{files} documents: {indexed.read} read, {indexed.same} as before, {unread}; {indexed.gone} gone")
     where = f"{redact(collection)} ({info.engine}, {info.language})"
     typer.echo(f"{info.count} passages in {where}, checksum {info.checksum}")
     if info.encoder is not None:

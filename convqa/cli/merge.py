@@ -1,4 +1,4 @@
-"""``convqa merge``: the folders of a run's shards in, the run folder out."""
+"""``convqa merge``: make a run folder of its shards."""
 
 from __future__ import annotations
 

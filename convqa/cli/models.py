@@ -1,4 +1,4 @@
-"""``convqa models``: which models there are, whether one works, and how to make one small and fast."""
+"""``convqa models``: list, check, export and quantize models."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ def list_models(json: Json = False) -> None:
     from convqa.models.folder import read_manifest
     from convqa.models.source import SHIPPED, shipped_names
 
-    found: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     for name in shipped_names():
         manifest = read_manifest(SHIPPED / name)
         size = sum(file.stat().st_size for file in (SHIPPED / name).iterdir())
-        found.append(
+        rows.append(
             {"name": name, "kind": manifest.kind, "precision": manifest.precision, "megabytes": round(size / 1e6, 1),
              "licence": manifest.licence, "base": manifest.base}
         )  # fmt: skip
     if json:
-        print_json(found)
+        print_json(rows)
         return
-    for row in found:
+    for row in rows:
         typer.echo(
             f"{row['name']:<12}{row['kind']:<12}{row['precision']:<10}{row['megabytes']:>5} MB  {row['licence']:<12}"
             f"from {row['base']}"

@@ -1,9 +1,10 @@
-"""Options that several commands share, and how their values are read."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -15,6 +16,7 @@ from convqa.errors import InputError
 if TYPE_CHECKING:
     from convqa.components.encoding import ModelOptions
     from convqa.pipeline.llm import Llm
+    from convqa.qa import QA
 
 PipelineName = Annotated[str, typer.Option("--pipeline", help="A shipped pipeline, or a YAML file's path.")]
 Collection = Annotated[
@@ -114,7 +116,7 @@ TakeOver = Annotated[
 
 def _permit(asked: bool) -> bool:
     if asked:
-        # The environment reaches the processes that a command may start.
+        # Child processes inherit the environment.
         os.environ["CONVQA_ALLOW_DOWNLOAD"] = "1"
     return asked
 
@@ -131,20 +133,20 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a tabl
 
 
 def given(**options: object) -> dict[str, object]:
-    """The options that were given: those that are not None."""
+    """Return the options that are not None."""
     return {name: value for name, value in options.items() if value is not None}
 
 
 def options_of(device: str, precision: str) -> ModelOptions:
-    """How the models run that no pipeline's file says it of; empty where all is left to the rule."""
-    named = {"device": device, "precision": precision}
-    return {name: value for name, value in named.items() if value != "auto"}  # type: ignore[return-value]
+    """Return how models run where the pipeline file does not say."""
+    options = {"device": device, "precision": precision}
+    return {name: value for name, value in options.items() if value != "auto"}  # type: ignore[return-value]
 
 
 def needed(position: Path | None, option: Path | None, name: str, flag: str) -> Path:
-    """A path that must be given, by position or by option.
+    """Return a path that is given either by position or by option.
 
-    :raises InputError: if it is not given, or twice.
+    :raises InputError: if it is missing or given twice.
     """
     if position is not None and option is not None:
         raise InputError(f"{name} is given twice: {position} and {option}.")
@@ -154,7 +156,7 @@ def needed(position: Path | None, option: Path | None, name: str, flag: str) -> 
 
 
 def parsed(settings: list[str] | None, form: str = "NODE.PARAMETER") -> dict[str, Any]:
-    """The pairs of ``--set`` as a mapping; values are read as YAML.
+    """Parse ``--set``; values are YAML.
 
     :raises InputError: for a pair without ``=`` or name, or a value that is not YAML.
     """
@@ -162,47 +164,84 @@ def parsed(settings: list[str] | None, form: str = "NODE.PARAMETER") -> dict[str
 
 
 def accepted(filters: list[str] | None) -> dict[str, list[Any]]:
-    """The pairs of ``--filter`` as a mapping; a field that is given twice accepts both values. A date stays a text.
+    """Parse ``--filter``. A repeated field accepts all its values. A date remains a string.
 
     >>> accepted(["set=wiki", "year=2001", "year=2002", "day=2001-02-03"])
     {'set': ['wiki'], 'year': [2001, 2002], 'day': ['2001-02-03']}
     """
-    found: dict[str, list[Any]] = {}
+    accepted_values: dict[str, list[Any]] = {}
     for name, value, written in _pairs(filters, "--filter", "FIELD"):
-        found.setdefault(name, []).append(written if isinstance(value, date) else value)
-    return found
+        accepted_values.setdefault(name, []).append(written if isinstance(value, date) else value)
+    return accepted_values
 
 
 def _pairs(given: list[str] | None, option: str, form: str) -> Iterator[tuple[str, Any, str]]:
-    """Name, value read as YAML, and value as written, of each ``NAME=VALUE``."""
+    """Yield the name, the value parsed as YAML and the value as written of each ``NAME=VALUE``."""
     from convqa.safe_yaml import parse_yaml
 
     for pair in given or ():
         name, _, value = pair.partition("=")
         if not name.strip() or "=" not in pair:
-            raise InputError(f"{option} {pair}: wanted is {form}=VALUE.")
+            raise InputError(f"{option} {pair}: expected {form}=VALUE.")
         yield name.strip(), parse_yaml(value, f"{option} {name.strip()}: the value"), value.strip()
 
 
-def llm_of(name: str | None, model: str | None, roles: str | None, fallback: bool | None = None) -> Llm | None:
-    """The language model of ``--llm``, ``--llm-model`` and ``--llm-role``; None where none is asked for.
+@dataclass(frozen=True)
+class PipelineOptions:
+    """Options of commands that load a pipeline."""
 
-    :raises InputError: for one that is not known, or what belongs to none.
-    """
-    from convqa.pipeline.llm import read_llm
+    collection: Collection = None
+    settings: Settings = None
+    device: Device = "auto"
+    precision: Precision = "auto"
+    allow_download: AllowDownload = False
 
-    if name is None:
-        if model is not None or roles is not None:
-            raise InputError("--llm is missing: the server of the language model, such as --llm ollama.")
+    @property
+    def overrides(self) -> dict[str, Any]:
+        return parsed(self.settings)
+
+    @property
+    def models(self) -> ModelOptions:
+        return options_of(self.device, self.precision)
+
+    def language_model(self, fallback: bool | None = None) -> Llm | None:  # noqa: ARG002 - a subclass has one
+        """Return the language model of ``--llm``, None without one."""
         return None
-    role = None if roles is None else [role.strip() for role in roles.split(",") if role.strip()]
-    return read_llm(name, model, role, fallback=fallback)
+
+    def load(self, pipeline: str) -> QA:
+        """Load a pipeline bound to the collection."""
+        from convqa.qa import load
+
+        return load(pipeline, self.collection, self.overrides, self.language_model(), options=self.models)
+
+
+@dataclass(frozen=True)
+class LlmPipelineOptions(PipelineOptions):
+    """Options of commands that load a pipeline, perhaps with a language model."""
+
+    llm: LlmName = None
+    llm_model: LlmModel = None
+    llm_role: LlmRole = None
+
+    def language_model(self, fallback: bool | None = None) -> Llm | None:
+        """Return the language model of ``--llm``, None without one.
+
+        :raises InputError: for an unknown one, or for ``--llm-model`` or ``--llm-role`` without ``--llm``.
+        """
+        from convqa.pipeline.llm import read_llm
+
+        if self.llm is None:
+            if self.llm_model is not None or self.llm_role is not None:
+                raise InputError("--llm is missing: the server of the language model, such as --llm ollama.")
+            return None
+        roles = None if self.llm_role is None else [role.strip() for role in self.llm_role.split(",") if role.strip()]
+        return read_llm(self.llm, self.llm_model, roles, fallback=fallback)
 
 
 def print_json(data: object) -> None:
     """Print a value as indented JSON."""
     import orjson
 
-    from convqa.files import mend
+    from convqa.files import replace_surrogates
 
-    typer.echo(orjson.dumps(mend(data)[0], option=orjson.OPT_INDENT_2).decode())
+    typer.echo(orjson.dumps(replace_surrogates(data), option=orjson.OPT_INDENT_2).decode())

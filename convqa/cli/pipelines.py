@@ -1,4 +1,4 @@
-"""``convqa check`` and ``convqa show``: pipelines before they run."""
+"""``convqa check`` and ``convqa show``: inspect pipelines without running them."""
 
 from __future__ import annotations
 

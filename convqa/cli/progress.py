@@ -17,14 +17,14 @@ LINE_SECONDS = 10.0
 
 
 def per_second(rate: float, unit: str) -> str:
-    """A rate in two digits or more; "" for none."""
+    """Format a rate with at least two digits, "" for 0."""
     return (f"{rate:.0f}" if rate >= 10 else f"{rate:.2g}") + f" {unit}/s" if rate else ""
 
 
 class Progress:
-    """Call it with (done, total); total 0 means unknown. Prints to standard error, nothing for short work.
+    """Reports progress to standard error when called with (done, total, note); total 0 means unknown.
 
-    A third argument says more, such as a loss.
+    Without a terminal, work of less than 10 seconds prints nothing.
     """
 
     def __init__(self, verb: str, unit: str, quiet: bool = False) -> None:
@@ -51,7 +51,7 @@ class Progress:
             return
         now = time.monotonic()
         if self._first is None or done < self._done:
-            # The first call, or that of a second pass over the same passages.
+            # The first call, or a second pass over the same passages.
             self._first, self._start = done, now
         self._done = done
         rate = (done - self._first) / max(now - self._start, 1e-9)

@@ -1,4 +1,4 @@
-"""``convqa report``: an ablation as a page and as Markdown."""
+"""``convqa report``: write an ablation as HTML and Markdown."""
 
 from __future__ import annotations
 

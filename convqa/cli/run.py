@@ -1,4 +1,4 @@
-"""``convqa run``: from an input directory to a run folder."""
+"""``convqa run``: answer the turns of an input and write a run folder."""
 
 from __future__ import annotations
 
@@ -8,30 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from convqa.cli.app import command
-from convqa.cli.options import (
-    AllowDownload,
-    Collection,
-    Device,
-    ExecutorName,
-    LlmModel,
-    LlmName,
-    LlmRole,
-    Precision,
-    Settings,
-    WorkerCount,
-    llm_of,
-    needed,
-    options_of,
-    parsed,
-)
+from convqa.cli.options import ExecutorName, LlmPipelineOptions, WorkerCount, needed
 from convqa.cli.progress import Progress, per_second
 from convqa.workers import start_workers
 from convqa.workers.shard import Shard
 
 if TYPE_CHECKING:
     from convqa.driver.summary import Summary
-    from convqa.pipeline.load import Pipeline
-    from convqa.tasks import Task
 
 
 @command
@@ -45,13 +28,8 @@ def run(
         str | None,
         typer.Option(help="A shipped pipeline, or a YAML file's path.", show_default="the task's own"),
     ] = None,
-    collection: Collection = None,
-    settings: Settings = None,
-    llm: LlmName = None,
-    llm_model: LlmModel = None,
-    llm_role: LlmRole = None,
-    device: Device = "auto",
-    precision: Precision = "auto",
+    *,
+    options: LlmPipelineOptions,
     history: Annotated[
         Literal["own", "gold", "none"],
         typer.Option(help="Earlier exchanges that a turn sees: this run's answers, those that are given, or none."),
@@ -70,7 +48,6 @@ def run(
     ] = None,
     executor: ExecutorName = "local",
     workers: WorkerCount = None,
-    allow_download: AllowDownload = False,  # noqa: ARG001 - the option itself permits
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no summary.")] = False,
 ) -> int:
     """Answer every turn of INPUT and write the run (run.json, out.tsv ...) and its records to OUTPUT.
@@ -79,43 +56,36 @@ def run(
     2 a mistake in input, options or pipeline; 130 or 143 interrupted.
     """
     from convqa.driver import run as driver
+    from convqa.indexing import collection_for
     from convqa.pipeline.load import load
     from convqa.qa import ready
     from convqa.tasks import find_task
 
-    source, target = (
-        needed(input, input_option, "INPUT", "--input"),
-        needed(output, output_option, "OUTPUT", "--output"),
-    )
-    driver.check_place(target, source, collection)
-    found, model = find_task(task, source), llm_of(llm, llm_model, llm_role, fallback=False)
-    read = load(pipeline or found.pipeline_for(source), parsed(settings), model, options_of(device, precision))
-    bound = ready(read, _collection(read, found, source, collection, quiet))
+    source = needed(input, input_option, "INPUT", "--input")
+    target = needed(output, output_option, "OUTPUT", "--output")
+    driver.check_place(target, source, options.collection)
+    found, model = find_task(task, source), options.language_model(fallback=False)
+    loaded = load(pipeline or found.pipeline_for(source), options.overrides, model, options.models)
+    url = None
+    if loaded.needs_collection or options.collection is not None:
+        with Progress("indexing", "passages", quiet) as progress:
+            url = collection_for(found, source, options.collection, found.language, progress)
+    bound = ready(loaded, url)
     part = None if shard is None else Shard.parse(shard)
-    options = driver.Options(history, batch_size, limit, restart, retry_errors, wait, part)
-    with start_workers(executor, workers) as started, Progress("answering", "turns", quiet) as shown:
-        summary = driver.run(found, source, target, bound, options, shown, started)
+    how = driver.Options(history, batch_size, limit, restart, retry_errors, wait, part)
+    with start_workers(executor, workers) as crew, Progress("answering", "turns", quiet) as progress:
+        summary = driver.run(found, source, target, bound, how, progress, crew)
     if not quiet:
         print_summary(summary, target)
     return print_failures(summary)
 
 
-def _collection(read: Pipeline, task: Task, source: Path, collection: str | None, quiet: bool) -> str | None:
-    """The URL of the collection that the run searches, if it searches one."""
-    from convqa.indexing import collection_for
-
-    if not read.needs_collection and collection is None:
-        return None
-    with Progress("indexing", "passages", quiet) as shown:
-        return collection_for(task, source, collection, task.language, shown)
-
-
 def print_summary(summary: Summary, target: Path) -> None:
     new = summary.turns - summary.resumed
     rate = f", {per_second(new / summary.seconds, 'turns')}" if new and summary.seconds else ""
-    kept = f" ({summary.resumed} from before)" if summary.resumed else ""
+    resumed = f" ({summary.resumed} from before)" if summary.resumed else ""
     typer.echo(
-        f"{summary.turns} turns of {summary.conversations} conversations{kept} in {summary.seconds:.1f} s"
+        f"{summary.turns} turns of {summary.conversations} conversations{resumed} in {summary.seconds:.1f} s"
         f"{rate}; {summary.unanswered} unanswered, {len(summary.failures)} failed."
     )
     if summary.notes:

@@ -1,4 +1,4 @@
-"""Turns as people see them: on a terminal styled and broken between words, elsewhere plain and whole."""
+"""Turns as text: styled and wrapped on a terminal, plain elsewhere."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from convqa.exports import CitedAnswer
 from convqa.exports.text import escape, heading, laid_out, marked, numbered
 
 AROUND = 80
-"""Characters of a passage that are shown on either side of a cited place."""
+"""Characters of context on either side of a citation."""
 
 _NEAREST = 66
-"""Columns that a nearest passage is named in: the line has 80 with what stands before."""
+"""Columns for a nearest passage, in a line of 80."""
 
 _WIDEST = 100
 _HEAD = re.compile(r" *(?:\d{1,2}\. |- |/[a-z]+ \S* +)?")
 """The indent of a wrapped line: leading blanks, a list marker, or a command name."""
 _NUMBER = re.compile(r"(?<!\\)\[\d+\]")
 _ADDRESS = re.compile(r".*://(?:www\.)?", re.S)
-"""The part of an address that names no passage; a page that an archive keeps has its own address behind it."""
+"""The part of a URL to omit. The URL of an archived page contains the original one."""
 
 
 class Screen:
-    """Where lines are shown. ``styled`` is false on a terminal, too, if NO_COLOR is set or it knows no styles."""
+    """Standard output. ``styled``: whether it is a terminal with styles and NO_COLOR is not set."""
 
     def __init__(self) -> None:
         self.is_terminal = sys.stdout.isatty()
@@ -40,7 +40,7 @@ class Screen:
 
     @property
     def width(self) -> int:
-        """Columns that a line may take; 0 = any number."""
+        """Maximum columns of a line; 0 = unlimited."""
         return min(self._console.width, _WIDEST) if self.is_terminal else 0
 
     def mark(self, text: str, style: str, before: str = "", after: str = "") -> Text:
@@ -48,25 +48,25 @@ class Screen:
         return Text.assemble((text, style)) if self.styled else Text(f"{before}{text}{after}")
 
     def show(self, lines: Iterable[Text | str]) -> None:
-        """Print lines. One that is broken goes on below its first word, an item of a list behind its mark."""
+        """Print lines. A wrapped line is indented to its first word, a list item to the text after its marker."""
         for line in (Text(line) if isinstance(line, str) else line for line in lines):
             if not self.width:
                 typer.echo(line.plain)
                 continue
-            found = _HEAD.match(line.plain)
-            # A terminal too narrow for that has its lines begin at its edge.
-            head, body = line.divide([found.end() if found and 2 * found.end() < self.width else 0])
+            match = _HEAD.match(line.plain)
+            # In a narrow terminal, lines are not indented.
+            head, body = line.divide([match.end() if match and 2 * match.end() < self.width else 0])
             for part in body.wrap(self._console, self.width - len(head)):
                 part.rstrip()
                 self._console.print(head + part, soft_wrap=True)
                 head = Text(" " * len(head))
 
     def status(self, doing: str) -> Status:
-        """A line that says what is being done, and vanishes."""
+        """Return a temporary line that shows the current stage."""
         return self._console.status(self.doing(doing), spinner="line", spinner_style="none")
 
     def doing(self, doing: str) -> Text:
-        """Return the current stage as it stands beside the spinner, cut to the width of the terminal."""
+        """Return the text beside the spinner, truncated to the width of the terminal."""
         return _cut(f"{doing} ...", max(self.width - 4, 1))
 
 
@@ -77,16 +77,16 @@ def _cut(text: str, width: int) -> Text:
 
 
 def failed(failure: Failure) -> str:
-    """The message for a turn that failed."""
+    """Return the message for a failed turn."""
     return f"{failure.stage} failed: {failure.error}: {failure.message}. -v shows where in the code."
 
 
 def lines(response: Response, screen: Screen, brief: bool = False) -> list[Text]:
-    """The rewritten question, the answer with ``[n]`` behind each sentence, and the places that the numbers point to.
+    """Return the rewritten question, the answer with ``[n]`` after each sentence, and its sources.
 
-    Without an answer the nearest passages are named; where nothing was asked, nothing is.
+    Without an answer, the nearest passages follow the reason.
 
-    :param brief: of the places the passages' titles alone, on one line.
+    :param brief: show the titles of the sources only, on one line.
     """
     if response.rewrite is not None and not response.rewrite.queries:
         return [Text("Nothing to look up. Ask whenever you like.")]
@@ -99,11 +99,11 @@ def lines(response: Response, screen: Screen, brief: bool = False) -> list[Text]
     sources = list(places(response, screen))
     if sources:
         sources = [Text(), *([titles(response, screen)] if brief else sources)]
-    return [*shown, *_said(response, answer, screen), *sources]
+    return [*shown, *_sentences(response, answer, screen), *sources]
 
 
 def understood(response: Response, screen: Screen) -> Text:
-    """The rewritten question, its added words marked."""
+    """Return the rewritten question with its added words marked."""
     line, at = screen.mark("Understood as: ", "dim"), 0
     text = response.rewrite.text if response.rewrite else ""
     for start, end in response.added:
@@ -113,7 +113,7 @@ def understood(response: Response, screen: Screen) -> Text:
 
 
 def _nearest(response: Response, screen: Screen) -> Iterator[Text]:
-    """The reason why there is no answer, and the nearest passages, each by its title and first words."""
+    """Yield the reason for no answer, and the nearest passages with title and first words."""
     answer, passages = response.answer, _passages(response)
     hits = response.ranking.hits if response.ranking else ()
     reason = escape(answer.reason) if answer else "this pipeline has no builder"
@@ -125,8 +125,8 @@ def _nearest(response: Response, screen: Screen) -> Iterator[Text]:
         yield screen.mark("    nearest: ", "dim") + _cut(" ".join(words[:1000].split()), room)
 
 
-def _said(response: Response, answer: Answer, screen: Screen) -> list[Text]:
-    """The sentences with their numbers, behind words of doubt; items of a list stand on lines of their own."""
+def _sentences(response: Response, answer: Answer, screen: Screen) -> list[Text]:
+    """Return the sentences with their numbers, after words of doubt. List items have lines of their own."""
     numbers = numbered(answer)
     doubts = {"Asked back:": answer.kind == "question", "Not sure:": UNSURE in answer.notes}
     doubt = [words for words, holds in {**doubts, "As said before:": TOLD in answer.notes}.items() if holds]
@@ -140,7 +140,7 @@ def _said(response: Response, answer: Answer, screen: Screen) -> list[Text]:
 
 
 def titles(response: Response, screen: Screen) -> Text:
-    """The cited passages on one line, ``[1] Title · [2][3] Title``, or their number where it is too narrow for them."""
+    """Return the cited passages on one line, ``[1] Title · [2][3] Title``, or their count if it is too narrow."""
     marks: dict[str, str] = {}
     for citation, number in numbered(response.answer or Answer("none", "")).items():
         marks[citation.passage_id] = f"{marks.get(citation.passage_id, '')}[{number}]"
@@ -156,15 +156,15 @@ def titles(response: Response, screen: Screen) -> Text:
 
 
 def _name(id: str, passage: Passage | None) -> str:
-    """A passage's title; without one its address, or its id, as short as it can be."""
+    """Return the title of a passage, else its short URL, else its id."""
     title, url = (passage.title, passage.url) if passage else ("", "")
     return title or _ADDRESS.sub("", url or id)
 
 
 def places(response: Response, screen: Screen, only: str = "", around: int = AROUND) -> Iterator[Text]:
-    """The places that the numbers point to: title, address, id, and the cited characters in their surroundings.
+    """Yield the sources: title, URL, id, and the cited characters in context.
 
-    :param only: the number of the one to show; "" = all.
+    :param only: the number of the source to show; "" = all.
     """
     passages = _passages(response)
     for citation, number in numbered(response.answer or Answer("none", "")).items():
@@ -176,7 +176,7 @@ def places(response: Response, screen: Screen, only: str = "", around: int = ARO
 
 
 def _excerpt(text: str, citation: Citation, screen: Screen, around: int) -> Text:
-    """The cited characters, marked, with some of the text around them, on one line."""
+    """Return the cited characters, marked, with context, on one line."""
     if citation.start is None or citation.end is None:
         return Text(escape(" ".join(text[: 2 * around].split())))
     start, end = max(0, citation.start - around), citation.end + around

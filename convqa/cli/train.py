@@ -1,4 +1,4 @@
-"""``convqa train``: a model from examples."""
+"""``convqa train``: train a model."""
 
 from __future__ import annotations
 

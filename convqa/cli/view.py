@@ -1,4 +1,4 @@
-"""``convqa view``: contexts with their questions, the answers marked."""
+"""``convqa view``: show contexts with their questions, the answers marked."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 _STRUCTURE = re.compile(r"(?:(?<!\s)\s+)?\[(TLE|DOC|PAR)\]\s*")  # begins at a run's first blank: time is linear
 _AS = {"TLE": "\n# ", "DOC": "\n\n---\n", "PAR": "\n\n"}
-"""How the marks of MRQA's texts look: a title, the border of two documents, a paragraph."""
+"""How MRQA's marks are shown: a title, a document boundary, a paragraph."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""Could do things to a terminal; line ends and tabs are not among them."""
+"""Characters that could control a terminal, except line ends and tabs."""
 
 
 @command
@@ -46,27 +46,27 @@ def view(
 
     from convqa.tasks.mrqa.input import read_contexts
 
-    if isinstance(sys.stdout, io.TextIOWrapper):  # where this is not UTF-8, what cannot be written is a question mark
+    if isinstance(sys.stdout, io.TextIOWrapper):  # other encodings than UTF-8 print question marks
         sys.stdout.reconfigure(errors="replace")
     colour = not os.environ.get("NO_COLOR")
     numbered = islice(enumerate(read_contexts(file), 1), start - 1, None)
     chosen = islice(_asking(numbered, qid), limit)
     first = next(chosen, None)
     if first is None:
-        asked = f"question {' or '.join(qid)} behind it" if qid else "context there"
-        raise InputError(f"{file}: --start {start}: there is no {asked}.")
+        missing = f"question {' or '.join(qid)} after it" if qid else "such context"
+        raise InputError(f"{file}: --start {start}: there is no {missing}.")
 
     def pages() -> Iterator[str]:
         yield _header(file)
         yield page(*first, colour)
-        for one in chosen:
-            yield "\n\n" + page(*one, colour)
+        for numbered_context in chosen:
+            yield "\n\n" + page(*numbered_context, colour)
 
     click.echo_via_pager(pages(), color=None if colour else False)
 
 
 def page(number: int, context: Context, colour: bool = False) -> str:
-    """A context as it is shown: a heading, the text with its answers marked, the questions with their answers."""
+    """Format a context: a heading, the text with its answers marked, and the questions with their answers."""
     title = f": {_plain(context.title)}" if context.title else ""
     heading = f"===== Context {number}{title} ====="
     text = "".join(_segment(text, asked, colour) for text, asked in segments(context)).strip("\n")
@@ -75,7 +75,7 @@ def page(number: int, context: Context, colour: bool = False) -> str:
 
 
 def segments(context: Context) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """The text, cut wherever an answer begins or ends; with each piece the numbers of the questions that it answers."""
+    """Split the text where answers begin or end. Yield each piece with the numbers of the questions that it answers."""
     places = [_united(question.spans) for question in context.questions]
     borders = sorted({0, len(context.text), *(border for spans in places for span in spans for border in span)})
     for start, end in pairwise(borders):
@@ -86,7 +86,7 @@ def segments(context: Context) -> Iterator[tuple[str, tuple[int, ...]]]:
 
 
 def _united(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Spans of one question; those that overlap are one."""
+    """Merge overlapping spans of a question."""
     united: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if united and start < united[-1][1]:
@@ -101,7 +101,7 @@ def _segment(text: str, asked: tuple[int, ...], colour: bool) -> str:
     if not asked:
         return shown
     numbers = ",".join(map(str, asked))
-    if colour:  # line by line, as pagers forget it at a line's end
+    if colour:  # line by line because pagers reset colours at the end of a line
         styled = (typer.style(line, fg="red", bold=True, underline=True) if line else "" for line in shown.split("\n"))
         shown = "\n".join(styled)
     return f"»{shown}«[{numbers}]"
@@ -118,7 +118,7 @@ def _plain(text: str) -> str:
 
 
 def _asking(contexts: Iterable[tuple[int, Context]], qids: list[str] | None) -> Iterator[tuple[int, Context]]:
-    """The contexts with only the questions of these ids, and without those that have none of them."""
+    """Yield the contexts that have questions with these ids, with these questions only."""
     from dataclasses import replace
 
     for number, context in contexts:
@@ -128,18 +128,14 @@ def _asking(contexts: Iterable[tuple[int, Context]], qids: list[str] | None) -> 
 
 
 def _header(path: Path) -> str:
-    """The header in the first line of an MRQA file as text; "" where there is none."""
+    """Return the header of an MRQA file as text, "" without one."""
     import orjson
 
     from convqa.tasks.files import read_start
 
     line = read_start(path, "contexts", 10_000)[0].removeprefix(BOM_UTF8).partition(b"\n")[0]
     try:
-        found: Any = orjson.loads(line)
-    except orjson.JSONDecodeError:
+        header = orjson.loads(line)["header"].items()
+    except (orjson.JSONDecodeError, TypeError, KeyError, AttributeError):
         return ""
-    header = found.get("header") if isinstance(found, dict) else None
-    if not isinstance(header, dict):
-        return ""
-    said = ", ".join(f"{_plain(str(key))} {_plain(str(value))}" for key, value in header.items())
-    return f"{path}: {said}\n\n"
+    return f"{path}: {', '.join(_plain(f'{key} {value}') for key, value in header)}\n\n"

@@ -31,7 +31,7 @@ from convqa.components.rankings import RRF_K
 from convqa.components.returned import path_of
 from convqa.domain import Hit, MetaValue, Passage, Ranking
 from convqa.errors import InputError, RunError, StoreUnavailable
-from convqa.files import mend
+from convqa.files import replace_surrogates
 from convqa.validation import refuse_secrets, shorten
 
 T = TypeVar("T")
@@ -136,7 +136,7 @@ def to_passage(document: Document) -> Passage | None:
         return None
     meta = {name: value for name, value in document.meta.items() if _is_plain(value)}
     title, url = (str(meta.pop(name, "")) for name in ("title", "url"))
-    (text, title, url, meta), _ = mend([document.content, title, url, meta])
+    text, title, url, meta = replace_surrogates([document.content, title, url, meta])
     return Passage(document.id, text, title, url, meta)
 
 

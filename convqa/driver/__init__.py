@@ -1,1 +1,1 @@
-"""Conversations in, responses out: history, waves, journal, resume. All state of a conversation lives here."""
+"""The driver: answers conversations and keeps all their state, in history, waves and journal."""

@@ -1,4 +1,4 @@
-"""The code of components of other packages: digests of their source, or the version that is installed."""
+"""Identify the code of components from other packages, by version or digest."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)+")
 
 
 def classes_in(description: object) -> Iterator[type]:
-    """The loaded classes that a description names by their dotted paths, at any depth."""
+    """Yield the loaded classes whose dotted paths occur in a description, at any depth."""
     if isinstance(description, str) and _DOTTED.fullmatch(description):
         module, _, name = description.rpartition(".")
-        if inspect.isclass(made := getattr(sys.modules.get(module), name, None)):
-            yield made
+        if inspect.isclass(cls := getattr(sys.modules.get(module), name, None)):
+            yield cls
     elif isinstance(description, Mapping):
         yield from classes_in(list(description.values()))
     elif isinstance(description, list | tuple):
@@ -32,22 +32,22 @@ def classes_in(description: object) -> Iterator[type]:
 
 
 def code_of(classes: Iterable[type]) -> dict[str, str | None]:
-    """By the name of each class, what identifies the code of it and its base classes; None where that cannot be known.
+    """Return class name -> identity of its code and that of its base classes.
 
-    That is the version of an installed package; else the SHA-256 of every ``.py`` file under the top-level package or
-    module, and the same of what these import; None for a class that no file holds, such as a notebook's. Convqa's and
-    Python's code is left out.
+    The identity is the version of an installed package, else the SHA-256 of all ``.py`` files of the top-level package
+    or module and of its own imports. It is None for a class without a file, such as a notebook's. The code of convqa
+    and Python is left out.
     """
-    found = {f"{cls.__module__}.{cls.__qualname__}": _parts(cls) for cls in classes}
+    code_by_class = {f"{cls.__module__}.{cls.__qualname__}": _parts(cls) for cls in classes}
     return {
         name: None if None in parts.values() else ", ".join(f"{part} {code}" for part, code in sorted(parts.items()))
-        for name, parts in sorted(found.items())
+        for name, parts in sorted(code_by_class.items())
         if parts
     }
 
 
 def _parts(cls: type) -> dict[str, str | None]:
-    """Top-level package or module, or a class that no file holds -> its code."""
+    """Return top-level package or module, or class without a file -> identity of its code."""
     parts: dict[str, str | None] = {}
     waiting = []
     for base in cls.__mro__:
@@ -56,7 +56,7 @@ def _parts(cls: type) -> dict[str, str | None]:
             waiting.append(top)
         elif top not in sys.builtin_module_names:
             parts[base.__qualname__] = None
-    for top in waiting:  # grows by what is imported
+    for top in waiting:  # grows by the imports
         places = _places(top)
         if top in parts or top == "convqa" or all(map(is_of_python, places)):
             continue
@@ -64,31 +64,29 @@ def _parts(cls: type) -> dict[str, str | None]:
             parts[top] = " ".join(f"{name}=={metadata.version(name)}" for name in sorted(set(names)))
             continue
         sources = {str(file.relative_to(place.parent)): file.read_bytes() for place in places for file in _files(place)}
-        parts[top] = _digest(repr(sorted(sources.items()))) if sources else None
+        digest = hashlib.sha256(repr(sorted(sources.items())).encode()).hexdigest()
+        parts[top] = f"sha256:{digest}" if sources else None
         waiting += (name for name in _imported(sources.values()) if not all(map(is_installed, _places(name))))
     return parts
 
 
-def _digest(text: str) -> str:
-    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
-
-
 def _places(top: str) -> list[Path]:
-    """The folders of a top-level package, or the file of a module; none where there is no file."""
-    found = sys.modules.get(top) or importlib.util.find_spec(top)
-    folders = getattr(found, "__path__", None) or getattr(found, "submodule_search_locations", None)
-    file = getattr(found, "__file__", None) or getattr(found, "origin", None) or ""
-    return [place.resolve() for place in map(Path, folders or [file]) if place.is_absolute() and place.exists()]
+    """Return the folders of a top-level package or the file of a module; nothing for a module without a file."""
+    module = sys.modules.get(top) or importlib.util.find_spec(top)
+    folders = getattr(module, "__path__", None) or getattr(module, "submodule_search_locations", None)
+    file = getattr(module, "__file__", None) or getattr(module, "origin", None) or ""
+    return [path.resolve() for path in map(Path, folders or [file]) if path.is_absolute() and path.exists()]
 
 
 def _files(place: Path) -> list[Path]:
-    # Unlike Path.rglob, glob goes through links to folders, as imports do.
-    found = glob.glob("**/*.py", root_dir=place, recursive=True)
-    return [place / name for name in found if (place / name).is_file()] if place.is_dir() else [place]
+    if not place.is_dir():
+        return [place]
+    # Unlike Path.rglob, glob follows links to folders, as imports do.
+    return [path for name in glob.glob("**/*.py", root_dir=place, recursive=True) if (path := place / name).is_file()]
 
 
 def _imported(sources: Iterable[bytes]) -> set[str]:
-    """Top-level names of what modules import from elsewhere; what is no Python is passed over."""
+    """Return the top-level names that modules import. Invalid Python is skipped."""
     names = set()
     for source in sources:
         try:

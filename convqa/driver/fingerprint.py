@@ -1,4 +1,4 @@
-"""The fingerprint of a run: input, pipeline, collection, models and the settings that shape results."""
+"""The fingerprint of a run: everything that determines its results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHAPING = ("tantivy", "PyStemmer", "sentencex", "numpy", "onnxruntime", "tokeniz
 """Libraries whose versions may change results."""
 
 SHAPING_TORCH = ("torch", "transformers")
-"""The same, where a model of the pipeline runs on torch."""
+"""Further libraries whose versions may change results if a model runs on torch."""
 
 LIBRARIES = ("haystack-ai", *SHAPING, "pydantic", "orjson")
 
@@ -29,9 +29,9 @@ LIBRARIES = ("haystack-ai", *SHAPING, "pydantic", "orjson")
 def fingerprint(
     task: str, digest: str, pipeline: Pipeline, history: HistoryMode, batch_size: int, limit: int | None
 ) -> dict[str, Any]:
-    """Equal fingerprints give byte-identical run files; a journal of another fingerprint is not continued.
+    """Return the fingerprint of a run. Equal fingerprints give byte-identical run files.
 
-    :param digest: of the input.
+    :param digest: the digest of the input.
     """
     models = pipeline.models
     classes = [*classes_in(pipeline.document.model_dump()["components"])]
@@ -53,53 +53,53 @@ def fingerprint(
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """Names of the entries in which two fingerprints differ; of the code, the classes whose own does."""
+    """Return the names of the entries in which two fingerprints differ, with one entry per class of ``code``."""
 
     def flat(mark: Mapping[str, Any]) -> dict[str, Any]:
         return {**mark, **{f"code of {name}": code for name, code in mark.get("code", {}).items()}}
 
     before, now = flat(old), flat(new)
     changed = [name for name in {**before, **now} if before.get(name) != now.get(name) and name != "code"]
-    # The digest is of what was read of the input: with another limit it differs in any case.
+    # The input's digest covers only what was read, so it always differs with the limit.
     return [name for name in changed if name != "input" or "limit" not in changed]
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python, convqa and the libraries that results rest on."""
+    """Return the versions of Python, convqa and the libraries that results depend on."""
     own = {"python": platform.python_version(), "convqa": convqa.__version__}
     return own | {library: metadata.version(library) for library in LIBRARIES}
 
 
 def git_commit() -> str | None:
-    """The commit of the checkout that convqa runs from, with ``-dirty`` where files differ; None outside one."""
+    """Return the commit of convqa's checkout, with ``-dirty`` if files differ; None outside a checkout."""
     folder = Path(convqa.__file__).resolve().parent.parent
     if not (folder / ".git").exists():
         return None
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             ["git", "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"],
             capture_output=True, text=True, timeout=10, check=True,
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError):
         return None
-    return done.stdout.strip() or None
+    return result.stdout.strip() or None
 
 
 def _shaping(models: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
-    """The libraries whose versions count; a model's identity says what runs it: ``checksum (torch float32 on cpu)``."""
+    """Return the libraries to record. A model's identity names its engine: ``checksum (torch float32 on cpu)``."""
     on_torch = any("(torch " in identity for station in models.values() for identity in station.values())
     return (*SHAPING, *SHAPING_TORCH) if on_torch else SHAPING
 
 
 def _collection(url: str) -> dict[str, Any]:
     info = open_store(url).info()
-    found = {"engine": info.engine, "count": info.count, "checksum": info.checksum, "analyzer": info.analyzer}
+    entries = {"engine": info.engine, "count": info.count, "checksum": info.checksum, "analyzer": info.analyzer}
     if info.k1 is not None:
-        # The index's own, which may change while its passages stay.
-        found |= {"k1": info.k1, "b": info.b}
+        # Settings of the index, which may change while its passages stay the same.
+        entries |= {"k1": info.k1, "b": info.b}
     if info.encoder is not None:
-        found |= {"encoder": asdict(info.encoder), "vectors": info.vectors}
+        entries |= {"encoder": asdict(info.encoder), "vectors": info.vectors}
     if info.vector_options is not None:
-        # The same vectors rank otherwise when they are kept in fewer bits, or a graph is walked.
-        found["vector_options"] = asdict(info.vector_options)
-    return found
+        # Quantization and approximate search change rankings.
+        entries["vector_options"] = asdict(info.vector_options)
+    return entries

@@ -1,4 +1,4 @@
-"""The run folder's files beside the run itself: what was run, with what, and how it went."""
+"""The metadata files of a run folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from convqa.domain import DEFAULT_LANGUAGE
 from convqa.driver.fingerprint import differences, git_commit, versions
 from convqa.driver.journal import JOURNAL
 from convqa.errors import InputError, OtherRun
-from convqa.files import mend, whole_file
+from convqa.files import replace_surrogates, whole_file
 from convqa.pipeline.document import Document
 from convqa.safe_yaml import parse_yaml, read_yaml
 from convqa.validation import shorten
@@ -27,14 +27,14 @@ RESOLVED = "pipeline.resolved.yaml"
 IR_METADATA = "ir-metadata.yml"
 
 SHARD = "shard"
-"""The status of a folder that holds all responses of its shard."""
+"""The status of a finished shard."""
 
 _MOST_CHANGES = 4
-"""Parameters that a message names."""
+"""Maximum changed parameters in a message."""
 
 
 class RunFolder:
-    """Begins, continues or refuses a run in a folder; every file in it appears whole or not at all."""
+    """Begins, continues or refuses a run in a folder. Its files are written atomically."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -53,11 +53,11 @@ class RunFolder:
         source: Path = Path(),
         language: str = DEFAULT_LANGUAGE,
     ) -> None:
-        """Start a run, or continue the one that the folder holds. A restart removes what the old run left.
+        """Start a run, or continue the run in the folder. ``restart`` removes the old run.
 
         :param document: the resolved pipeline.
-        :param source: the input, for whoever wants to score the run. :param language: of the collection.
-        :raises InputError: if the folder holds a run of another fingerprint, and ``restart`` is not asked for.
+        :param source: the input, noted for scoring the run later. :param language: the collection's language.
+        :raises InputError: if the folder holds a run with another fingerprint, without ``restart``.
         """
         old = self._read_meta()
         if restart:
@@ -68,31 +68,31 @@ class RunFolder:
                 if (self._folder / name).exists():
                     raise InputError(
                         f"output {self._folder}: holds a {name} without a readable {META}. "
-                        "Give another folder, or --restart to begin anew."
+                        "Give another folder, or --restart to start over."
                     )
         elif changed := differences(old["fingerprint"], mark):
             limits = f" ({old['fingerprint'].get('limit') or 'none'}, now {mark['limit'] or 'none'})"
-            values = {"pipeline": self._changed_parameters(document), "limit": limits}
-            parts = (f"{'other' if 'code of' in name else 'another'} {name}{values.get(name, '')}" for name in changed)
+            details = {"pipeline": self._changed_parameters(document), "limit": limits}
+            parts = (f"{'other' if 'code of' in name else 'another'} {name}{details.get(name, '')}" for name in changed)
             raise OtherRun(
                 f"output {self._folder}: holds a run with {', '.join(parts)}. Give another folder, or --restart to "
-                "throw that run away."
+                "discard that run."
             )
         elif unknown := ", ".join(name for name, code in mark["code"].items() if code is None):
             raise OtherRun(
-                f"output {self._folder}: holds a run, and it is not known whether {unknown} changed since, as no file "
-                "holds its source. Give another folder, or --restart to throw that run away."
+                f"output {self._folder}: holds a run, and {unknown} may have changed since, because no file holds its "
+                "source. Give another folder, or --restart to discard that run."
             )
         now = datetime.now(UTC).isoformat(timespec="seconds")
         self._meta = {
             "status": "running",
             "fingerprint": dict(mark),
-            "input": mend(str(source.resolve()))[0],
+            "input": replace_surrogates(str(source.resolve())),
             "language": language,
             "started": old["started"] if old else now,
             "continued": [*old["continued"], now] if old else [],
             "retried_errors": bool(old and old["retried_errors"]),
-            "command": mend([Path(sys.argv[0]).name, *sys.argv[1:]])[0],  # names may be no UTF-8
+            "command": replace_surrogates([Path(sys.argv[0]).name, *sys.argv[1:]]),  # names may not be UTF-8
             "versions": versions(),
             "git_commit": git_commit(),
             "seed": None,
@@ -101,12 +101,12 @@ class RunFolder:
         self._write_meta()
 
     def note_retry(self) -> None:
-        """Failed turns are answered again, so results are equal to 1e-4 and not to the byte."""
+        """Note that failed turns are answered again, after which results equal only to 1e-4."""
         self._meta["retried_errors"] = True
         self._write_meta()
 
     def finish(self, data: Mapping[str, Any], is_shard: bool = False) -> None:
-        """Write down how the run went, or a shard of it, which is no run yet."""
+        """Record the end of a run or of a shard."""
         status = SHARD if is_shard else "done"
         self._meta.update(data, status=status, finished=datetime.now(UTC).isoformat(timespec="seconds"))
         self._write_meta()
@@ -116,7 +116,7 @@ class RunFolder:
         _write(self._folder / IR_METADATA, ir_metadata.encode())
 
     def _changed_parameters(self, document: Document) -> str:
-        """In which parameters the pipeline differs from the one that was run, in brackets; "" if that is not known."""
+        """Return the parameters that differ from the old run's pipeline, in parentheses; "" if unknown."""
         try:
             old = _leaves(read_yaml(self._folder / RESOLVED, "pipeline"))
         except InputError:
@@ -153,7 +153,7 @@ class RunFolder:
 
 
 def _leaves(value: Any, path: str = "") -> dict[str, Any]:
-    """The parameters of a resolved pipeline by the names that ``--set`` has for them, and its other fields."""
+    """Flatten a resolved pipeline: the parameter's name in ``--set``, or the path of another field -> value."""
     if not isinstance(value, dict):
         return {path.replace(".init_parameters", "", 1).removeprefix("components."): value}
     inner = (_leaves(part, f"{path}.{name}".removeprefix(".")) for name, part in value.items())
@@ -166,7 +166,7 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _ir_metadata(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """Provenance in the form of the ir_metadata specification (Breuer, Keller and Schaer, SIGIR 2022)."""
+    """Return provenance as specified by ir_metadata (Breuer, Keller and Schaer, SIGIR 2022)."""
     mark = meta["fingerprint"]
     return {
         "ir_metadata": "0.1",

@@ -1,4 +1,4 @@
-"""Which earlier exchanges a turn sees: its own run's, the ones that the input gives, or none."""
+"""The history of a turn: exchanges of this run, exchanges given by the input, or none."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from typing import Any, Literal, get_args
 from convqa.domain import DEFAULT_LANGUAGE, Conversation, Exchange, Failure, Response, Turn, TurnId
 from convqa.errors import InputError, nearest
 from convqa.text.dialogue import added, open_question
-from convqa.validation import want
+from convqa.validation import expect_type
 
 HistoryMode = Literal["own", "gold", "none"]
 
 
 class History:
-    """The history of one conversation while it is walked. Turns are named by their position, from 0."""
+    """The history of one conversation. Turns are identified by position, from 0."""
 
     def __init__(self, conversation: Conversation, mode: HistoryMode) -> None:
         self._turns = conversation.turns
         self._mode = mode
         self._has_context = any(turn.history for turn in conversation.turns)
-        self._said: list[Exchange] = []
-        self._by_place: dict[int, Exchange] = {}
+        self._exchanges: list[Exchange] = []
+        self._by_position: dict[int, Exchange] = {}
 
     def before(self, position: int) -> tuple[tuple[Exchange, ...], int]:
-        """The exchanges before a turn, oldest first, and how many of them this run made.
+        """Return the exchanges before a turn, oldest first, and how many of them this run made.
 
-        With ``own``, an earlier turn of this run that had m given exchanges takes the place of exchange m of this
-        turn's context; positions that this run did not answer stay as given. Without a context: this run's turns.
+        In mode ``own``, an earlier turn of this run with m given exchanges replaces exchange m of this turn's context;
+        exchanges that this run did not answer stay as given. Without a context, the history is this run's turns.
         """
         given = self._turns[position].history
         if self._mode == "none":
@@ -37,20 +37,19 @@ class History:
         if self._mode == "gold":
             return given, 0
         if not self._has_context:
-            return tuple(self._said), len(self._said)
-        mixed = tuple(self._by_place.get(place, exchange) for place, exchange in enumerate(given))
-        return mixed, sum(place in self._by_place for place in range(len(given)))
+            return tuple(self._exchanges), len(self._exchanges)
+        mixed = tuple(self._by_position.get(index, exchange) for index, exchange in enumerate(given))
+        return mixed, sum(index in self._by_position for index in range(len(given)))
 
     def add(self, position: int, response: Response) -> None:
-        """Keep what this run said in a turn. Turns are added in order."""
+        """Add the response to a turn. Turns are added in order."""
         turn = self._turns[position]
-        said = exchange(turn, response)
-        self._said.append(said)
-        self._by_place[len(turn.history)] = said
+        self._exchanges.append(exchange(turn, response))
+        self._by_position[len(turn.history)] = self._exchanges[-1]
 
 
 def exchange(turn: Turn, response: Response) -> Exchange:
-    """The exchange that a response adds to the history; a failure and an empty answer are marked as such."""
+    """Return the exchange that a response adds to the history, with its status."""
     rewrite = None if response.rewrite is None else response.rewrite.text
     if response.error is not None:
         return Exchange(turn.question, "", rewrite, "failed")
@@ -62,23 +61,23 @@ def exchange(turn: Turn, response: Response) -> Exchange:
 
 
 def checked(conversations: Iterable[Conversation], mode: HistoryMode) -> Iterator[Conversation]:
-    """The same conversations; their turns are named once, and given contexts fit the mode and one another.
+    """Yield the same conversations after checking their types, turn ids and contexts.
 
-    :raises InputError: for an unknown mode, what is no conversation, if a turn's name comes twice, if an earlier turn's
-        context does not begin a later one's, or, at the end, if ``gold`` is asked for and no turn had a context.
+    :raises InputError: for an unknown mode, a value of another type, a duplicate turn id, a context that does not begin
+        with the previous turn's, or, at the end, mode ``gold`` without any context.
     """
     if mode not in get_args(HistoryMode):
         known = get_args(HistoryMode)
-        raise InputError(f"history {mode!r}: wanted is {', '.join(known)}.{nearest(mode, known)}")
+        raise InputError(f"history {mode!r}: expected one of {', '.join(known)}.{nearest(mode, known)}")
     any_context = False
     seen: set[TurnId] = set()
     for conversation in conversations:
-        want("conversations", conversation, Conversation, "values of convqa.domain.Conversation")
+        expect_type("conversations", conversation, Conversation, "values of convqa.domain.Conversation")
         for turn in conversation.turns:
-            want(f"turns of {conversation.id}", turn, Turn, "values of convqa.domain.Turn")
-            want("question", turn.question, str, "a string")
+            expect_type(f"turns of {conversation.id}", turn, Turn, "values of convqa.domain.Turn")
+            expect_type("question", turn.question, str, "a string")
             if turn.id in seen:
-                raise InputError(f"turn {turn.id} stands twice in the input. Give each turn a number of its own.")
+                raise InputError(f"turn {turn.id} occurs twice in the input. Give each turn its own number.")
             seen.add(turn.id)
             any_context = any_context or bool(turn.history)
         _check_growing(conversation.turns)
@@ -91,11 +90,8 @@ def checked(conversations: Iterable[Conversation], mode: HistoryMode) -> Iterato
 
 
 def in_language(conversations: Iterable[Conversation], language: str) -> Iterator[Conversation]:
-    """The same conversations; questions of the default language are in that of the collection."""
+    """Yield the same conversations, with the collection's language for questions in the default language."""
     for conversation in conversations:
-        if language == DEFAULT_LANGUAGE:
-            yield conversation
-            continue
         turns = [
             replace(turn, language=language) if turn.language == DEFAULT_LANGUAGE else turn
             for turn in conversation.turns
@@ -114,12 +110,12 @@ def _check_growing(turns: Sequence[Turn]) -> None:
             )
 
 
-def response_of(turn: Turn, made: Mapping[str, Any], timings: Mapping[str, float]) -> Response:
-    """One turn's response from what its pipeline made (rewrites, rankings ...), where each may be a Failure or None."""
-    failure = next((part for part in made.values() if isinstance(part, Failure)), None)
-    kept = {label: None if isinstance(part, Failure) else part for label, part in made.items()}
-    rewrite = kept["rewrites"]
+def response_of(turn: Turn, outputs: Mapping[str, Any], timings: Mapping[str, float]) -> Response:
+    """Return a turn's response, given the pipeline's outputs by label. An output may be a Failure or None."""
+    failure = next((part for part in outputs.values() if isinstance(part, Failure)), None)
+    parts = {label: None if isinstance(part, Failure) else part for label, part in outputs.items()}
+    rewrite = parts["rewrites"]
     return Response(
-        turn.id, rewrite, kept["rankings"], kept["readings"], kept["answers"], timings=timings, error=failure,
+        turn.id, rewrite, parts["rankings"], parts["readings"], parts["answers"], timings=timings, error=failure,
         added=() if rewrite is None else added(open_question(turn), rewrite.text),
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""A run's input: read once, kept on disk, walked as often as needed, so that memory holds one group of it."""
+"""A run's input: read once and kept on disk, so that memory holds one group of conversations at a time."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from convqa.files import to_json_bytes, unwritable
 
 
 class Intake:
-    """Conversations in order. ``digest`` is of all of them; ``conversations`` and ``turns`` say how many are kept.
+    """Conversations in order. ``digest`` covers all of them; ``conversations`` and ``turns`` count the kept ones.
 
-    :param keep: whether the conversation at a place is kept.
-    :param folder: where the file is that holds them until this is closed; it has no name there.
-    :raises StorageFull: if it cannot be written; else whatever reading the input raises.
+    :param folder: the folder of the temporary file.
+    :param keep: whether to keep the conversation at an index.
+    :raises StorageFull: if the file cannot be written.
     """
 
     def __init__(
@@ -29,12 +29,12 @@ class Intake:
         self.conversations = self.turns = 0
         digest = hashlib.sha256()
         with _errors_in(folder):
-            self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - open until this is closed
+            self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - closed by __exit__
         try:
-            for place, conversation in enumerate(conversations):
+            for index, conversation in enumerate(conversations):
                 line = to_json_bytes(conversation.to_json())
                 digest.update(line)
-                if not keep(place):
+                if not keep(index):
                     continue
                 with _errors_in(folder):
                     self._file.write(line + b"\n")
@@ -43,23 +43,22 @@ class Intake:
             with _errors_in(folder):
                 self._file.flush()
         except BaseException:
-            with suppress(OSError):  # closing writes what is left: the first error is the one to tell
+            with suppress(OSError):  # closing flushes again; the first error propagates
                 self._file.close()
             raise
         self.digest = digest.hexdigest()
 
     def __iter__(self) -> Iterator[Conversation]:
-        place = 0
+        offset = 0
         while True:
-            self._file.seek(place)  # another walk may have moved on in between
-            line = self._file.readline()
-            if not line:
+            self._file.seek(offset)  # another iteration may have moved the position
+            if not (line := self._file.readline()):
                 return
-            place = self._file.tell()
+            offset = self._file.tell()
             yield Conversation.from_json(orjson.loads(line))
 
     def turns_in_order(self) -> Iterator[Turn]:
-        """All turns, conversation by conversation."""
+        """Yield all turns, conversation by conversation."""
         return (turn for conversation in self for turn in conversation.turns)
 
     def __enter__(self) -> Intake:

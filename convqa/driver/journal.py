@@ -1,4 +1,4 @@
-"""The journal: every response of a run on a line of its own, appended wave by wave, so that a kill loses little."""
+"""The journal of a run: one line per response, appended wave by wave."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ logger = logging.getLogger(__name__)
 
 
 class Journal:
-    """Responses on disk, found by turn. Lines of one wave stand together; their ``batch`` is [group, wave, number of
-    responses], their ``history`` [given exchanges, own exchanges]. A wave that is not whole is not there.
+    """Responses on disk, indexed by turn. Incomplete waves are ignored.
+
+    The lines of a wave are consecutive. Their ``batch`` is [group, wave, number of responses], their ``history`` is
+    [given exchanges, own exchanges].
     """
 
     def __init__(self, path: Path) -> None:
@@ -44,25 +46,22 @@ class Journal:
         return id in self._offsets
 
     def get(self, id: TurnId) -> Response | None:
-        """The response to a turn, or None."""
+        """Return the response to a turn, or None."""
         offset = self._offsets.get(id)
         if offset is None:
             return None
-        # A reader of its own: the file for appending has no buffer, and would read byte by byte.
+        # Uses a buffered reader because the file for appending is unbuffered.
         if self._reader is None:
             self._reader = self._path.open("rb")
         self._reader.seek(offset)
         return Response.from_json(orjson.loads(self._reader.readline()))
 
     def responses(self, ids: Iterable[TurnId]) -> Iterator[Response]:
-        """The responses to these turns, in this order."""
-        for id in ids:
-            response = self.get(id)
-            if response is not None:
-                yield response
+        """Yield the responses to these turns, in this order."""
+        return (response for id in ids if (response := self.get(id)) is not None)
 
     def append(self, wave: Wave) -> None:
-        """Add a wave; when this returns, it is on the disk.
+        """Append a wave durably.
 
         :raises StorageFull: if it cannot be written.
         """
@@ -79,11 +78,11 @@ class Journal:
         self.own += sum(own for _, own in wave.histories)
 
     def has_failures(self) -> bool:
-        """Whether any turn failed."""
+        """Return whether any turn failed."""
         return any(response.error is not None for response in self.responses(list(self._offsets)))
 
-    def without_failures(self, conversations: Iterable[Conversation]) -> int:
-        """Forget failed turns and all later turns of their conversations; returns how many turns that were."""
+    def without_failures(self, conversations: Iterable[Conversation]) -> None:
+        """Remove failed turns and all later turns of their conversations."""
         kept: set[TurnId] = set()
         for conversation in conversations:
             for turn in conversation.turns:
@@ -91,18 +90,14 @@ class Journal:
                 if response is None or response.error is not None:
                     break
                 kept.add(turn.id)
-        forgotten = len(self) - len(kept)
-        if not forgotten:
-            return 0
         with whole_file(self._path) as out:
             for _, lines in whole_waves(self._path):
-                staying = [data for _, data in lines if TurnId.from_json(data["id"]) in kept]
-                for data in staying:
-                    data["batch"][2] = len(staying)
+                remaining = [data for _, data in lines if TurnId.from_json(data["id"]) in kept]
+                for data in remaining:
+                    data["batch"][2] = len(remaining)
                     out.write(orjson.dumps(data, option=orjson.OPT_APPEND_NEWLINE))
         self.close()
         self._recover()
-        return forgotten
 
     def close(self) -> None:
         for file in (self._file, self._reader):
@@ -111,9 +106,9 @@ class Journal:
         self._file = self._reader = None
 
     def _write(self, data: bytes) -> None:
-        """Put data at the end of the whole waves, over whatever a kill left there."""
+        """Write data after the last complete wave, over anything that a kill left there."""
         file = self._open()
-        if self._reader is not None:  # what it has read ahead is about to be written over
+        if self._reader is not None:  # its buffer is about to become outdated
             self._reader.close()
             self._reader = None
         self._refuse_removed(file)
@@ -128,7 +123,7 @@ class Journal:
             raise unwritable(f"the journal {self._path}", error) from error
 
     def _refuse_removed(self, file: FileIO) -> None:
-        """Stop a run whose folder was removed or replaced: its responses would go into a file that nobody can open."""
+        """Stop a run whose folder was removed or replaced. Its responses would be lost."""
         try:
             same = os.path.samestat(os.fstat(file.fileno()), self._path.stat())
         except OSError:
@@ -136,20 +131,20 @@ class Journal:
         if not same:
             raise RunError(
                 f"the journal {self._path} was removed, or another file took its place, while the run was writing it. "
-                "The same command answers all its turns anew."
+                "Give the same command again to answer all turns."
             )
 
     def _open(self) -> FileIO:
         if self._file is None:
             try:
-                # Unbuffered: after a failed write nothing may be left that closing would try to write again.
+                # Unbuffered, so that closing does not repeat a failed write.
                 self._file = FileIO(self._path, "r+b" if self._path.exists() else "w+b")
             except OSError as error:
                 raise unwritable(f"the journal {self._path}", error) from error
         return self._file
 
     def _recover(self) -> None:
-        """Index the whole waves; whatever a kill left behind them is cut off at the next append."""
+        """Index the complete waves. The next append overwrites the rest."""
         self._offsets.clear()
         self._end = self.given = self.own = 0
         for end, lines in whole_waves(self._path):
@@ -161,7 +156,7 @@ class Journal:
 
 
 def whole_waves(path: Path) -> Iterator[tuple[int, list[tuple[int, dict[str, Any]]]]]:
-    """The whole waves of a journal from its start: (offset behind the wave, [(offset, record)])."""
+    """Yield the complete waves of a journal, as (offset of the end, [(offset, record)])."""
     offset = 0
     lines: list[tuple[int, dict[str, Any]]] = []
     with path.open("rb") as file:
@@ -177,13 +172,13 @@ def whole_waves(path: Path) -> Iterator[tuple[int, list[tuple[int, dict[str, Any
         lost = sum(_parse(line) is not None for line in file)
     if lost:
         logger.warning(
-            "%s is damaged at byte %d: %d responses behind it do not count, and convqa run answers their turns again.",
+            "%s is damaged at byte %d: %d responses after it are ignored, and convqa run answers their turns again.",
             path, offset, lost,
         )  # fmt: skip
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:
-    """A record of the journal, or None for what is none: half a line, or something of another origin."""
+    """Parse a line of the journal. Return None if it is malformed."""
     try:
         data = orjson.loads(line)
         group, wave, size = data["batch"]

@@ -1,4 +1,4 @@
-"""The shards of a run made into the run: their journals put together, and its run file written."""
+"""Merge the shards of a run: concatenate their journals and write the run file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from convqa.workers.shard import Shard
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """The folder of a shard, its run.meta.json, and the fingerprint of the run that it is a shard of."""
+    """A shard's folder, its run.meta.json and the fingerprint of the whole run."""
 
     folder: Path
     shard: Shard
@@ -37,8 +37,8 @@ class _Part:
 def merge(output: Path, folders: Sequence[Path], input_path: Path | None = None, restart: bool = False) -> Summary:
     """Write the run folder of a run that was answered in shards.
 
-    :param input_path: None = where the shards found it.
-    :raises InputError: for folders that are not all the finished shards of one run, or another input.
+    :param input_path: the input; None = the path that the shards noted.
+    :raises InputError: unless the folders are all finished shards of one run over this input.
     """
     parts = sorted(map(_read, folders), key=lambda part: part.shard.number)
     _check(parts)
@@ -47,13 +47,13 @@ def merge(output: Path, folders: Sequence[Path], input_path: Path | None = None,
         raise InputError(f"output {output}: is one of the shards. Give a folder for the run.")
     source = input_path or Path(first.meta["input"])
     if not source.exists():
-        raise InputError(f"input {source}: is not there any more. Name it with --input.")
+        raise InputError(f"input {source}: no longer exists. Name it with --input.")
     task = find_task(mark["task"], source)
     document = Document.model_validate(read_yaml(first.folder / RESOLVED, "pipeline"))
     read = checked(itertools.islice(task.read(source), mark["limit"]), mark["history"])
     with locked(output), Intake(in_language(read, first.meta["language"]), output) as intake:
         if intake.digest != mark["input"]:
-            raise InputError(f"input {source}: is another than the shards answered. Name that with --input.")
+            raise InputError(f"input {source}: differs from the input of the shards. Name that with --input.")
         folder = RunFolder(output)
         folder.begin(mark, document, task.run_file, restart, source, first.meta["language"])
         if any(part.meta["retried_errors"] for part in parts):
@@ -62,7 +62,7 @@ def merge(output: Path, folders: Sequence[Path], input_path: Path | None = None,
         journal = Journal(folder.journal)
         try:
             if lost := next((turn.id for turn in intake.turns_in_order() if turn.id not in journal), None):
-                raise InputError(f"turn {lost}: no shard has answered it. Run the shards again: they go on.")
+                raise InputError(f"turn {lost}: not answered by any shard. Run the shards again to complete them.")
             summary = Summary(intake.conversations, given=journal.given, own=journal.own)
             write_run(summary, task, output, frozenset(document.outputs), intake, journal)
             summary.seconds = sum(part.meta["seconds"] for part in parts)
@@ -73,13 +73,13 @@ def merge(output: Path, folders: Sequence[Path], input_path: Path | None = None,
 
 
 def _read(folder: Path) -> _Part:
-    """:raises InputError: for what is no finished shard."""
+    """:raises InputError: unless the folder holds a finished shard."""
     file = folder / META
-    meta = read_json(file, "what convqa run notes about a run") if file.is_file() else None
+    meta = read_json(file, "the metadata of a run") if file.is_file() else None
     if not isinstance(meta, dict) or "shard" not in meta.get("fingerprint", {}):
-        raise InputError(f"shard {folder}: holds no shard of a run. Wanted is a folder that convqa run --shard wrote.")
+        raise InputError(f"shard {folder}: expected a folder written by convqa run --shard.")
     if meta.get("status") != SHARD:
-        raise InputError(f"shard {folder}: is not finished. Give its command again: it goes on from there.")
+        raise InputError(f"shard {folder}: is not finished. Give its command again to continue it.")
     mark = dict(meta["fingerprint"])
     return _Part(folder, Shard.parse(mark.pop("shard")), meta, mark)
 
@@ -91,18 +91,18 @@ def _check(parts: Sequence[_Part]) -> None:
         if changed := differences(first.mark, part.mark):
             raise InputError(f"shard {part.folder}: has another {', another '.join(changed)} than {first.folder}.")
     given = Counter(part.shard for part in parts)
-    wanted = Counter(Shard(number, first.shard.count) for number in range(1, first.shard.count + 1))
-    for fault, shards in (("given twice, or of another number", given - wanted), ("missing", wanted - given)):
+    expected = Counter(Shard(number, first.shard.count) for number in range(1, first.shard.count + 1))
+    for fault, shards in (("duplicate or of another number", given - expected), ("missing", expected - given)):
         if shards:
-            raise InputError(f"of {first.shard.count} shards these are {fault}: {', '.join(map(str, shards))}.")
+            raise InputError(f"of {first.shard.count} shards, these are {fault}: {', '.join(map(str, shards))}.")
 
 
 def _join(parts: Iterable[_Part], target: Path) -> None:
-    """Write the journal of all shards: group after group, each as its shard answered it."""
+    """Write the journal of all shards in order of groups."""
     waves: list[tuple[int, int, int, Path]] = []
     for part in parts:
         path, start = part.folder / JOURNAL, 0
-        for end, lines in whole_waves(path) if path.exists() else ():  # there may be no conversations for it
+        for end, lines in whole_waves(path) if path.exists() else ():  # a shard may have no conversations
             waves.append((lines[0][1]["batch"][0], start, end, path))
             start = end
     with whole_file(target) as out:

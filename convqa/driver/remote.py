@@ -1,4 +1,4 @@
-"""Waves that workers answer: each builds the pipeline once, and gives back what the journal keeps."""
+"""Answer waves in worker processes. Each worker builds the pipeline once."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from convqa.workers import WorkerLost, Workers
 
 
 def in_workers(workers: Workers, pipeline: Pipeline, mark: Mapping[str, Any], wait: float) -> Submit:
-    """Let workers answer waves; while a store is away, again and again for ``wait`` seconds.
+    """Return a function that answers waves in workers, retrying for ``wait`` seconds while a store is unavailable.
 
-    :param pipeline: bound to its collection. :param mark: the run's fingerprint.
+    :param pipeline: a pipeline bound to its collection. :param mark: the run's fingerprint.
     """
-    place = pipeline.collection
-    setup = _Setup(pipeline.document, str(Path(place).resolve()) if place and Path(place).exists() else place, mark)
+    url = pipeline.collection
+    setup = _Setup(pipeline.document, str(Path(url).resolve()) if url and Path(url).exists() else url, mark)
 
     def ask(turns: Sequence[Turn]) -> list[Response]:
         try:
@@ -33,7 +33,7 @@ def in_workers(workers: Workers, pipeline: Pipeline, mark: Mapping[str, Any], wa
         except WorkerLost as error:
             raise RunError(
                 f"turns {turns[0].id} to {turns[-1].id} ({len(turns)} of one wave): {error}. Run again with fewer "
-                "--workers if memory ran out; what was answered is kept."
+                "--workers if memory ran out; answered turns are kept."
             ) from error
 
     def submit(turns: Sequence[Turn]) -> Future[list[Response]]:
@@ -44,14 +44,14 @@ def in_workers(workers: Workers, pipeline: Pipeline, mark: Mapping[str, Any], wa
 
 @dataclass(frozen=True, slots=True)
 class _Setup:
-    """What a worker builds the pipeline from. ``mark``: the run's fingerprint, which has to be the same there."""
+    """Builds the pipeline in a worker. ``mark``: the run's fingerprint, which the worker must reproduce."""
 
     document: Document
     collection: str | None
     mark: Mapping[str, Any]
 
     def answer(self, turns: Sequence[Turn]) -> list[Response]:
-        """Answer a wave in this process, where the pipeline stays for the next one."""
+        """Answer a wave in this process, which keeps the pipeline."""
         pipeline = once(("pipeline", self.document.to_yaml(), self.collection), self._build)
         return [response.trimmed() for response in answer(pipeline, turns)]
 
@@ -65,6 +65,6 @@ class _Setup:
         if changed := differences(self.mark, here):
             raise InputError(
                 f"the worker on {socket.gethostname()} has another {', another '.join(changed)} than this process. "
-                "Wanted: the same versions, models and collection on every machine."
+                "Every machine needs the same versions, models and collection."
             )
         return pipeline

@@ -1,4 +1,4 @@
-"""The responses of a run's folder, read back without holding them."""
+"""Read the responses of a run folder as a stream."""
 
 from __future__ import annotations
 
@@ -20,17 +20,16 @@ logger = logging.getLogger(__name__)
 
 
 def read_responses(folder: Path) -> Iterator[Response]:
-    """The responses of a run, conversation by conversation, in the order in which these were first answered.
+    """Yield the responses of a run, conversation by conversation, in the order in which they were first answered.
 
-    Memory holds the responses of one group of conversations, as the run itself did, and a few bytes for each wave.
+    Memory holds one group of conversations and a few bytes per wave.
 
-    :raises InputError: if the folder holds no run, one that has answered nothing or lacks turns that it had answered,
-        or a response that is none.
+    :raises InputError: if the folder holds no run, or an empty or damaged one.
     """
     path = folder / JOURNAL
     if not path.is_file():
-        what = f"it has no {JOURNAL}" if folder.is_dir() else "there is no such folder"
-        raise InputError(f"{folder}: no run: {what}. Wanted is the folder that convqa run wrote.")
+        problem = f"it has no {JOURNAL}" if folder.is_dir() else "there is no such folder"
+        raise InputError(f"{folder}: no run: {problem}. Expected a folder written by convqa run.")
     turns = _turns_of_whole_run(folder)
     waves: dict[int, list[tuple[int, int, int]]] = {}
     for _, lines in whole_waves(path):
@@ -38,11 +37,11 @@ def read_responses(folder: Path) -> Iterator[Response]:
         group, number, size = first["batch"]
         waves.setdefault(group, []).append((number, offset, size))
     if not waves:
-        raise InputError(f"{path}: holds no response yet. Run again to go on with it.")
-    held = sum(size for found in waves.values() for _, _, size in found)
-    if turns is not None and held < turns:
+        raise InputError(f"{path}: holds no response yet. Run again to continue it.")
+    count = sum(size for waves_of_group in waves.values() for _, _, size in waves_of_group)
+    if turns is not None and count < turns:
         raise InputError(
-            f"{path}: holds {held} of the {turns} turns that the run answered. Run again: it answers the rest."
+            f"{path}: holds {count} of the {turns} turns that the run answered. Run again: it answers the rest."
         )
     with path.open("rb") as file:
         for group in sorted(waves):
@@ -50,7 +49,7 @@ def read_responses(folder: Path) -> Iterator[Response]:
 
 
 def _conversations(path: Path, file: BinaryIO, waves: list[tuple[int, int, int]]) -> Iterator[Response]:
-    """The responses of one group, by conversation. ``waves``: (number, offset, responses), by number."""
+    """Yield the responses of one group by conversation. ``waves``: (number, offset, size), by number."""
     conversations: dict[int | str, list[Response]] = {}
     for _, offset, size in waves:
         file.seek(offset)
@@ -68,33 +67,33 @@ def _response(path: Path, line: bytes) -> Response:
     except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
         turn = TurnId.from_json(data["id"])
         raise InputError(
-            f"{path}: turn {turn} is not as convqa run writes it ({type(error).__name__}: {error}). Run with --restart."
+            f"{path}: turn {turn} is malformed ({type(error).__name__}: {error}). Run with --restart."
         ) from None
 
 
 def _turns_of_whole_run(folder: Path) -> int | None:
-    """How many turns a run answered; None, and a warning, where it has not ended, or nobody noted it."""
+    """Return how many turns a run answered; None if unknown or, with a warning, if the run has not ended."""
     meta = folder / META
     if not meta.is_file():
         return None
-    found = read_json(meta, "what convqa run notes about a run")
-    if not isinstance(found, dict):
-        raise InputError(f"{meta}: wanted what convqa run notes about a run, an object. Run again.")
-    if found.get("status") != "done":
-        what = "is a shard of a run (convqa merge makes the run)" if found.get("status") == SHARD else "is not finished"
+    record = read_json(meta, "the metadata of a run")
+    if not isinstance(record, dict):
+        raise InputError(f"{meta}: expected the metadata of a run, an object. Run again.")
+    if record.get("status") != "done":
+        is_shard = record.get("status") == SHARD
         logger.warning(
-            "%s: this run %s; what it has answered so far is read. trec-rag and jwhr name a turn by its "
+            "%s: this run %s; its answers so far are read. trec-rag and jwhr name a turn by its "
             "conversation where that has one turn, which further turns change",
-            folder, what,
+            folder, "is a shard of a run (convqa merge makes the run)" if is_shard else "is not finished",
         )  # fmt: skip
         return None
-    counts = found.get("counts")
+    counts = record.get("counts")
     turns = counts.get("turns") if isinstance(counts, dict) else None
     return turns if isinstance(turns, int) else None
 
 
 def task_of(folder: Path) -> str:
-    """The name of the task that a run answers; "" if its folder does not say."""
-    meta = read_json(folder / META, "what convqa run notes about a run") if (folder / META).is_file() else {}
+    """Return the name of the task that a run answers, "" if unknown."""
+    meta = read_json(folder / META, "the metadata of a run") if (folder / META).is_file() else {}
     mark = meta.get("fingerprint") if isinstance(meta, dict) else None
     return str(mark.get("task", "")) if isinstance(mark, dict) else ""

@@ -1,4 +1,4 @@
-"""A run: a task's input in, a run folder out, resumable at any moment."""
+"""A resumable run: read a task's input and write a run folder."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from convqa.workers import Workers
 from convqa.workers.shard import ALL, Shard
 
 Progress = Callable[[int, int], None]
-"""Called with (turns done, turns in all)."""
+"""Called with (turns done, total turns)."""
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a run is made; what shapes its results is part of its fingerprint."""
+    """Options of a run. Those that shape its results are part of its fingerprint."""
 
     history: HistoryMode = "own"
     batch_size: int = BATCH_SIZE
@@ -56,23 +56,23 @@ def run(
     progress: Progress = lambda *_: None,
     workers: Workers | None = None,
 ) -> Summary:
-    """Answer every turn of a task's input and write the run folder; of a shard its groups' turns, and no run file.
+    """Answer every turn of a task's input, or of a shard of it, and write the run folder. A shard has no run file.
 
-    The input is read once, checked and kept on disk; from there each group is read before it is answered, and all of it
-    once more for the run file.
-
-    :param pipeline: bound to its collection, and warm.
-    :param workers: that answer; None = this process.
+    :param pipeline: a warm pipeline bound to its collection.
+    :param workers: the workers that answer; None = this process.
     :raises InputError: for bad input, or a folder that holds another run.
-    :raises RunError: if the work cannot go on; the journal keeps what was done.
+    :raises RunError: if the work cannot continue; the journal keeps the answered turns.
     """
     options = options or Options()
     start = time.perf_counter()
     read = checked(itertools.islice(task.read(input_path), options.limit), options.history)
     language = pipeline.language
     shard = options.shard or ALL
-    kept = lambda place: shard.has(place // options.batch_size)  # noqa: E731 - of every N groups one
-    with locked(output), Intake(in_language(read, language), output, kept) as intake:
+
+    def in_shard(index: int) -> bool:
+        return shard.has(index // options.batch_size)
+
+    with locked(output), Intake(in_language(read, language), output, in_shard) as intake:
         mark = fingerprint(task.name, intake.digest, pipeline, options.history, options.batch_size, options.limit)
         own = mark if options.shard is None else {**mark, "shard": str(shard)}
         folder = RunFolder(output)
@@ -83,11 +83,15 @@ def run(
                 folder.note_retry()
                 journal.without_failures(intake)
             resumed = len(journal)
-            for said in pipeline.forecast(intake.turns - resumed):
-                logger.warning("%s", said)
+            for message in pipeline.forecast(intake.turns - resumed):
+                logger.warning("%s", message)
             at_once = workers.count if workers else 1
-            if workers or options.shard:
-                _warn_of_few_groups(intake.conversations, options, at_once)
+            groups = -(-intake.conversations // options.batch_size)
+            if (workers or options.shard) and groups < at_once:
+                logger.warning(
+                    "--batch-size %d makes too few groups of conversations (%d, for %d workers). A smaller one makes "
+                    "more.", options.batch_size, groups, at_once,
+                )  # fmt: skip
             progress(resumed, intake.turns)
             waves = drive(
                 pipeline, intake, options.history, options.batch_size, options.wait, journal.get, at_once=at_once,
@@ -105,19 +109,10 @@ def run(
     return summary
 
 
-def _warn_of_few_groups(conversations: int, options: Options, workers: int) -> None:
-    groups = -(-conversations // options.batch_size)
-    if groups < workers:
-        logger.warning(
-            "--batch-size %d makes too few groups of conversations (%d, for %d workers). A smaller one makes more.",
-            options.batch_size, groups, workers,
-        )  # fmt: skip
-
-
 def write_run(
     summary: Summary, task: Task | None, output: Path, stages: frozenset[str], intake: Intake, journal: Journal
 ) -> None:
-    """Count the responses, and write them as the task's run file; ``task``: None = only count, for a shard."""
+    """Count the responses and write them as the task's run file. ``task``: None = only count, for a shard."""
     answered = summary.counting(journal.responses(turn.id for turn in intake.turns_in_order()))
     if task is None:
         deque(answered, maxlen=0)
@@ -127,24 +122,24 @@ def write_run(
 
 
 def check_place(output: Path, input_path: Path, collection: str | None) -> None:
-    """A run folder is a folder of its own: the input is only read, and a collection is not written into.
+    """Check that the run folder is separate from the input and the collection.
 
-    :param collection: as it is named with ``--collection``.
-    :raises InputError: if it would not be.
+    :param collection: the value of ``--collection``.
+    :raises InputError: if it lies in one of them.
     """
     if str(output) in {"", "."}:
         raise InputError("OUTPUT is the current folder; name a folder for the run.")
-    place = output.resolve()
-    read = (input_path if input_path.is_dir() else input_path.parent).resolve()
-    if place == read or (input_path.is_dir() and read in place.parents):
-        raise InputError(f"output {output}: lies in the input {read.name}, which is only read. Give another folder.")
-    if collection is not None and Path(collection).resolve() in (place, *place.parents):
-        raise InputError(f"output {output}: lies in the collection that is searched. Give another folder.")
+    target = output.resolve()
+    source = (input_path if input_path.is_dir() else input_path.parent).resolve()
+    if target == source or (input_path.is_dir() and source in target.parents):
+        raise InputError(f"output {output}: lies in the input {source.name}, which is read-only. Give another folder.")
+    if collection is not None and Path(collection).resolve() in (target, *target.parents):
+        raise InputError(f"output {output}: lies in the collection. Give another folder.")
 
 
 @contextmanager
 def locked(output: Path) -> Iterator[None]:
-    """Hold an output folder, so that two runs never write into it at once. One that stays empty is removed again."""
+    """Lock an output folder against other runs. Remove it if it was created and stays empty."""
     new = not output.exists()
     try:
         output.mkdir(parents=True, exist_ok=True)
@@ -155,7 +150,7 @@ def locked(output: Path) -> Iterator[None]:
             f"output {output}: another run is writing into this folder. Wait for it, or give another folder."
         ) from error
     except (FileExistsError, NotADirectoryError) as error:
-        raise InputError(f"output {output}: is a file; a folder is wanted.") from error
+        raise InputError(f"output {output}: expected a folder, got a file.") from error
     except OSError as error:
         raise unwritable(f"output {output}", error) from error
     try:

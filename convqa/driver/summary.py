@@ -1,4 +1,4 @@
-"""Count a run's responses while its run file is written."""
+"""The counts of a run."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from convqa.domain import Failure, Response, TurnId
 
 @dataclass(slots=True)
 class Summary:
-    """A run's counts. ``timings`` are seconds by node over all turns, ``seconds`` those of this process.
+    """The counts of a run. ``timings``: seconds by node over all turns; ``seconds``: those of this process.
 
-    ``given`` and ``own`` are the exchanges that turns saw. ``notes`` are what rewriters and builders noted, and how
-    often: why a model's text was not taken, which question needed none. A shard has no run file.
+    ``given`` and ``own`` count the exchanges in histories. ``notes`` count the notes of rewriters and builders, such as
+    why a model's text was rejected. ``run_file`` is None for a shard.
     """
 
     conversations: int = 0
@@ -32,12 +32,12 @@ class Summary:
     run_file: Path | None = None
 
     def counting(self, responses: Iterable[Response]) -> Iterator[Response]:
-        """Yield the same responses, each counted, so that the journal is read once."""
+        """Yield the same responses and count them."""
         for response in responses:
             self.turns += 1
             self.timings.update(response.timings)
-            for made in (response.rewrite, response.answer):
-                self.notes.update(made.notes if made else ())
+            for part in (response.rewrite, response.answer):
+                self.notes.update(part.notes if part else ())
             if response.error is not None:
                 self.failures.append((response.id, response.error))
             elif response.answer is not None and response.answer.kind == "none":
@@ -45,7 +45,7 @@ class Summary:
             yield response
 
     def to_json(self) -> dict[str, Any]:
-        """As run.meta.json has it."""
+        """Return the entries of run.meta.json."""
         return {
             "counts": {
                 "conversations": self.conversations,

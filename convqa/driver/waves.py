@@ -1,4 +1,4 @@
-"""Answer groups of conversations in waves: all first turns, then all second turns; one pipeline run per wave."""
+"""Answer groups of conversations in waves: all first turns, then all second turns, one pipeline run per wave."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 class Wave:
     """The responses to the turns at one position of a group's conversations, in the group's order.
 
-    ``histories`` says for each how many exchanges its turn saw: (given by the input, made by this run).
+    ``histories``: for each response, the exchanges (given by the input, made by this run) in its turn's history.
     """
 
     group: int
@@ -40,11 +40,11 @@ class Wave:
 
 
 Submit = Callable[[Sequence[Turn]], "Future[list[Response]]"]
-"""Begins to answer a wave. Of a response, history and journal need what ``trimmed`` leaves."""
+"""Begins to answer a wave. The responses may be trimmed."""
 
 
 class _Step(NamedTuple):
-    """A wave that is to be answered."""
+    """A wave to answer."""
 
     group: int
     number: int
@@ -67,49 +67,50 @@ def drive(
     at_once: int = 1,
     shard: Shard = ALL,
 ) -> Iterator[Wave]:
-    """Answer conversations: ``batch_size`` of them at a time, wave t holding the t-th turn of each.
+    """Answer conversations in groups of ``batch_size``. Wave t holds the t-th turn of each conversation of a group.
 
-    :param conversations: checked (``history.checked``); walked once, ``at_once`` groups in memory at a time.
-    :param wait: seconds to wait for a store that went away before giving up.
-    :param done: the response of a turn that was answered before; such turns only feed the history.
-    :param submit: answers the waves of ``at_once`` groups at a time; None = this process does, one after the other.
-    :param shard: whose conversations these are; groups are numbered as in the whole input.
+    :param conversations: checked conversations (``history.checked``), iterated once.
+    :param wait: seconds to wait for an unavailable store.
+    :param done: returns the response of a turn answered before, which is only added to the history.
+    :param submit: answers the waves of ``at_once`` groups concurrently; None = this process answers one at a time.
+    :param shard: the shard of these conversations; groups are numbered as in the whole input.
     :raises InputError: for a batch size below 1.
-    :raises RunError: if the run cannot go on.
+    :raises RunError: if the run cannot continue.
     """
     if batch_size < 1:
-        raise InputError(f"batch size {batch_size}: wanted is 1 or more.")
+        raise InputError(f"batch size: expected 1 or more, got {batch_size}.")
 
     def here(turns: Sequence[Turn]) -> Future[list[Response]]:
         answered: Future[list[Response]] = Future()
         answered.set_result(patiently(lambda: answer(pipeline, turns), wait))
         return answered
 
-    groups = enumerate(_batched(conversations, batch_size))
-    walks = (_walk(shard.place(index), members, history, done) for index, members in groups)
+    rest = iter(conversations)
+    groups = iter(lambda: list(itertools.islice(rest, batch_size)), [])
+    walks = (_walk(shard.index_in_run(index), members, history, done) for index, members in enumerate(groups))
     with _rare_collections():
         yield from _walked(walks, submit or here, at_once)
 
 
 def _walked(walks: Iterator[_Walk], submit: Submit, at_once: int) -> Iterator[Wave]:
-    """The waves of all groups, as they are answered; each group has one under way, as the next needs its responses."""
+    """Yield the waves of all groups as they are answered, at most one of each group at a time."""
     under_way: dict[Future[list[Response]], tuple[_Step, _Walk]] = {}
 
-    def go_on(walk: _Walk, responses: list[Response] | None = None) -> None:
+    def advance(walk: _Walk, responses: list[Response] | None = None) -> None:
         with suppress(StopIteration):
             step = walk.send(responses)
             under_way[submit(step.turns)] = step, walk
 
     while True:
         while len(under_way) < at_once and (walk := next(walks, None)) is not None:
-            go_on(walk)
+            advance(walk)
         if not under_way:
             return
         for answered in futures.wait(under_way, return_when=futures.FIRST_COMPLETED).done:
             step, walk = under_way.pop(answered)
             responses = answered.result()
             yield Wave(step.group, step.number, tuple(responses), step.histories)
-            go_on(walk, responses)
+            advance(walk, responses)
 
 
 def _walk(
@@ -118,7 +119,7 @@ def _walk(
     history: HistoryMode,
     done: Callable[[TurnId], Response | None],
 ) -> _Walk:
-    """The waves of one group; each is sent its responses."""
+    """Yield the waves of one group, each of which is sent its responses."""
     histories = [History(conversation, history) for conversation in members]
     for number in range(max((len(conversation.turns) for conversation in members), default=0)):
         open_turns: list[tuple[History, Turn]] = []
@@ -127,9 +128,8 @@ def _walk(
             if number >= len(conversation.turns):
                 continue
             turn = conversation.turns[number]
-            known = done(turn.id)
-            if known is not None:
-                past.add(number, known)
+            if (response := done(turn.id)) is not None:
+                past.add(number, response)
             else:
                 exchanges, own = past.before(number)
                 seen.append((len(exchanges) - own, own))
@@ -143,10 +143,10 @@ def _walk(
 
 @contextmanager
 def _rare_collections() -> Iterator[None]:
-    """Let the garbage collector look less often, and put its thresholds back at the end.
+    """Raise the thresholds of the garbage collector.
 
-    A run makes millions of small values that never form cycles. At the default thresholds ``convqa run`` took 5 to 11 %
-    more processor time (copy-bm25 on or_sharc_dev and mtrag_un).
+    A run creates millions of small values without cycles. At the default thresholds, ``convqa run`` took 5 to 11 % more
+    processor time (copy-bm25 on or_sharc_dev and mtrag_un).
     """
     before = gc.get_threshold()
     gc.set_threshold(100_000, 50, 100)
@@ -156,14 +156,8 @@ def _rare_collections() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
-def _batched(conversations: Iterable[Conversation], size: int) -> Iterator[Sequence[Conversation]]:
-    rest = iter(conversations)
-    while members := list(itertools.islice(rest, size)):
-        yield members
-
-
 def patiently(ask: Callable[[], list[Response]], wait: float) -> list[Response]:
-    """Answer a wave; while a store is away, try again until it has been away for ``wait`` seconds."""
+    """Answer a wave, retrying for ``wait`` seconds while a store is unavailable."""
     deadline: float | None = None
     pause = 1.0
     while True:
@@ -180,18 +174,18 @@ def patiently(ask: Callable[[], list[Response]], wait: float) -> list[Response]:
 
 
 def answer(pipeline: Pipeline, turns: Sequence[Turn], told: Made | None = None) -> list[Response]:
-    """Run the pipeline on one wave; responses in the order of the turns.
+    """Run the pipeline on one wave. Return the responses in the order of the turns.
 
-    :param told: hears of each output as soon as it is made (:meth:`Pipeline.run`).
+    :param told: called with each output as soon as it is available (:meth:`Pipeline.run`).
     """
     try:
-        made = pipeline.run(Turns(tuple(turns)), told)
+        outputs = pipeline.run(Turns(tuple(turns)), told)
     except ComponentFailed as error:
         if len(turns) > 1:
             return [response for turn in turns for response in answer(pipeline, [turn])]
         return [Response(turns[0].id, error=error.failure)]
-    batches = [(label, getattr(made, label)) for label in OUTPUTS]
-    share = {name: seconds / len(turns) for name, seconds in made.timings.items()}
+    batches = [(label, getattr(outputs, label)) for label in OUTPUTS]
+    share = {name: seconds / len(turns) for name, seconds in outputs.timings.items()}
     return [
         response_of(turn, {label: batch and batch.items[index] for label, batch in batches}, share)
         for index, turn in enumerate(turns)

@@ -26,7 +26,7 @@ from convqa.driver.run import check_place, locked
 from convqa.errors import InputError, nearest
 from convqa.experiments.cell import Cell, part_of, work
 from convqa.experiments.grid import Ablation, InputChoice, Row, baseline_of, read_ablation, rows_of
-from convqa.files import mend, whole_file
+from convqa.files import replace_surrogates, whole_file
 from convqa.pipeline.load import load
 from convqa.tasks import Task, find_task, tasks
 from convqa.workers.pool import WorkerDied
@@ -115,7 +115,8 @@ def ablate(
                 )  # fmt: skip
                 record["cells"].append(_result(cell, row.name, source.name, deadline, progress))
                 with whole_file(output / RECORD) as stream:
-                    stream.write(orjson.dumps(mend(record)[0], option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+                    options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+                    stream.write(orjson.dumps(replace_surrogates(record), option=options))
     known = {measure for cell in record["cells"] for measure in cell["measures"]}
     for measure in ablation.measures:
         if known and measure not in known:

@@ -1,4 +1,4 @@
-"""Files in, a collection out; and which collection a run searches."""
+"""Build collections from files, and find the collection of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Passages into a collection."""
+"""Index passages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _REPORT = 1000
 
 
 class Progress(Protocol):
-    """Told how many passages are done; ``total`` 0 means unknown."""
+    """Called with the number of passages done; ``total`` 0 means unknown."""
 
     def __call__(self, done: int, total: int = 0) -> None: ...
 
@@ -34,19 +34,19 @@ def index_passages(
     progress: Progress | None,
     task: Task | None,
 ) -> None:
-    """Index files of passages (:func:`read_passages`), or what inputs of a task bring: all of them or none."""
+    """Index files of passages (:func:`read_passages`), or the passages of a task's inputs: all or none."""
     if add and replace:
-        raise InputError("add and replace exclude each other: give one of them.")
+        raise InputError("expected add or replace, got both.")
     if task is not None:
         language = language or task.language
-    passages = reporting(read_passages(sources) if task is None else _brought(task, sources), progress)
+    passages = reporting(read_passages(sources) if task is None else _passages_of(task, sources), progress)
     try:
         if add and exists(url):
             if settings:
                 raise InputError(
-                    f"collection {redact(url)} is there, and adding does not change how it was made; found "
+                    f"collection {redact(url)} exists, and adding cannot change its settings; got "
                     f"{', '.join(settings)}. Leave them out; convqa collections set changes k1, b and replicas, and "
-                    "--replace makes the collection anew."
+                    "--replace makes a new collection."
                 )
             store = writable(url, language)
             store.add(passages)
@@ -59,13 +59,13 @@ def index_passages(
         raise InputError(f"{' and '.join(places_of(sources, error.id))}: {error}") from error
 
 
-def _brought(task: Task, sources: Sequence[Path]) -> Iterator[Passage]:
-    """The passages of a task's inputs; one that several bring is one."""
+def _passages_of(task: Task, sources: Sequence[Path]) -> Iterator[Passage]:
+    """Yield the passages of a task's inputs without duplicates."""
     seen: set[str] = set()
     for source in sources:
         passages = task.passages(source)
         if passages is None:
-            raise InputError(f"{source}: an input of the task {task.name} brings no passages; give files of passages.")
+            raise InputError(f"{source}: an input of the task {task.name} has no passages; give files of passages.")
         for passage in passages:
             if passage.id not in seen:
                 seen.add(passage.id)
@@ -79,13 +79,13 @@ def build(
     replace: bool = False,
     settings: Mapping[str, object] | None = None,
 ) -> None:
-    """A new collection of passages, in place when it is whole."""
+    """Build a new collection, which appears when it is complete."""
     with create_store(url, language, replace, settings) as store:
         store.add(passages)
 
 
 def writable(url: str, language: str | None) -> WritableStore:
-    """The collection at a URL, to be added to. :raises InputError: if it cannot be, or is in another language."""
+    """Open a collection for adding. :raises InputError: if it is read-only or in another language."""
     store = open_store(url)
     info = store.info()
     if not isinstance(store, WritableStore) or "write" not in info.capabilities:
@@ -93,13 +93,13 @@ def writable(url: str, language: str | None) -> WritableStore:
     if language is not None and language != info.language:
         raise InputError(
             f"collection {redact(url)} is in language {info.language!r}, not {language!r}: add with --language "
-            f"{info.language}, or make a collection of its own."
+            f"{info.language}, or make another collection."
         )
     return store
 
 
 def reporting(passages: Iterator[Passage], progress: Progress | None) -> Iterator[Passage]:
-    """The same passages; ``progress`` hears of them as they go by."""
+    """Yield the same passages and report their number to ``progress``."""
     done = 0
     for done, passage in enumerate(passages, 1):
         yield passage

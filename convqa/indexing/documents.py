@@ -1,4 +1,4 @@
-"""Passages from documents: text, Markdown, HTML, Word and PDF, each read by Haystack's own converter."""
+"""Read passages from documents (text, Markdown, HTML, Word, PDF) with Haystack's converters."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from zipfile import ZipFile, is_zipfile
 
 from convqa.domain import MetaValue, Passage
 from convqa.errors import InputError, reason_of
-from convqa.files import mend
+from convqa.files import replace_surrogates
 from convqa.indexing.cutting import cut, is_heading
 from convqa.indexing.pages import joined
 from convqa.indexing.passages import SUFFIXES as PASSAGES
 
 _FORMAT = 2
-"""Part of every digest: raised when the same files must be read again."""
+"""Part of every digest. Increased when unchanged files must be read again."""
 _CONVERTERS: dict[str, tuple[str, dict[str, Any]]] = {
     ".txt": ("TextFileToDocument", {}),
     ".md": ("MarkdownToDocument", {"progress_bar": False, "extract_frontmatter": True}),
@@ -33,7 +33,7 @@ _CONVERTERS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 _SUFFIXES = {".markdown": ".md", ".htm": ".html", **{suffix: suffix for suffix in _CONVERTERS}}
 _MOST_UNPACKED = 2**28
-"""Bytes. Some kB of a Word file's zip could be many GB."""
+"""Maximum unpacked bytes of a Word file, against zip bombs."""
 _IN_NAMES = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _DROPPED = re.compile("[\x01-\x08\x0b\x0e-\x1f\x7f\u00ad\ufeff]")
 _LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl"}
@@ -44,42 +44,43 @@ _ESCAPED = re.compile(r"\\([\[\]*_<>#`|])")
 
 
 class Unreadable(Exception):
-    """A document without a text that could be read; the message says why, and what to do."""
+    """A document has no readable text. The message says why and what to do."""
 
 
 def find_documents(sources: Sequence[Path]) -> dict[str, Path]:
-    """The documents among files and, at any depth, in folders, by their paths in the folder that was given; none where
-    the sources are passages. A folder that directly holds JSONL files is one of passages. Hidden files are left out.
+    """Return name -> path of the documents among files and, at any depth, in folders. Passages have none.
 
-    :raises InputError: for what does not exist, documents beside passages, two of one name, a folder without either.
+    The name is the path in the given folder. A folder with JSONL files is one of passages. Hidden files are ignored.
+
+    :raises InputError: for missing sources, documents mixed with passages, duplicate names, or a folder without either.
     """
     kinds = ", ".join(f"*{suffix}" for suffix in _SUFFIXES)
-    wanted = f"Wanted: documents ({kinds}), or passages (*.jsonl, *.jsonl.gz), and folders of them."
-    documents = [source for source in sources if _is_of_documents(source, wanted)]
+    expected = f"Expected documents ({kinds}), passages (*.jsonl, *.jsonl.gz), or folders of them."
+    documents = [source for source in sources if _is_of_documents(source, expected)]
     if documents and (rest := [str(source) for source in sources if source not in documents]):
-        raise InputError(f"{', '.join(rest)}: passages beside documents; give each a command of its own, with --add.")
-    found: dict[str, Path] = {}
+        raise InputError(f"{', '.join(rest)}: passages mixed with documents; index them one after another with --add.")
+    paths: dict[str, Path] = {}
     for source in documents:
         for name, path in _below(source) if source.is_dir() else [(source.name, source)]:
-            if not (other := found.setdefault(name, path)).samefile(path):
-                raise InputError(f"{other} and {path} would both be {name}: give the folder of both.")
-    if documents and not found:
-        raise InputError(f"{', '.join(map(str, sources))}: no passages and no documents. {wanted}")
-    return {name: found[name] for name in sorted(found)}
+            if not (other := paths.setdefault(name, path)).samefile(path):
+                raise InputError(f"{other} and {path} have the same name {name}: give the folder that contains both.")
+    if documents and not paths:
+        raise InputError(f"{', '.join(map(str, sources))}: no passages and no documents. {expected}")
+    return dict(sorted(paths.items()))
 
 
 def digest(data: bytes, base_url: str) -> str:
-    """What tells a document's version: its bytes, and what its passages are made with."""
+    """Return the digest of a document's version: its bytes and the settings of its passages."""
     return blake2b(f"{_FORMAT} {base_url} ".encode() + data, digest_size=16).hexdigest()
 
 
 def read_document(name: str, data: bytes, language: str, base_url: str = "") -> list[Passage]:
-    """The passages of a document, which are its text from ``meta.start`` to ``meta.end``.
+    """Return the passages of a document: its text from ``meta.start`` to ``meta.end``.
 
-    ``meta`` also has its ``file`` and, of a PDF, the ``page`` where the passage begins; of the first passage also the
-    document's ``digest`` and how many ``passages`` it has. ``url`` is empty without ``base_url``.
+    ``meta`` also has the ``file`` and, for a PDF, the ``page`` where the passage begins. The first passage also has the
+    document's ``digest`` and its number of ``passages``. ``url`` is empty without ``base_url``.
 
-    :raises Unreadable: for what has no text that can be read.
+    :raises Unreadable: if the document has no readable text.
     """
     text, title, pages = _text(name, data)
     url = base_url and base_url.rstrip("/") + "/" + quote(name)
@@ -88,36 +89,36 @@ def read_document(name: str, data: bytes, language: str, base_url: str = "") -> 
         meta: dict[str, MetaValue] = {"file": name, "start": start, "end": end}
         if pages:
             meta["page"] = bisect_right(pages, start)
-        place = f"{url}#page={meta['page']}" if url and pages else url
-        passages.append(Passage(f"{name}_p{number}", text[start:end], title, place, meta))
+        address = f"{url}#page={meta['page']}" if url and pages else url
+        passages.append(Passage(f"{name}_p{number}", text[start:end], title, address, meta))
     if not passages:
-        raise Unreadable("it has no text" + (": a scan has to go through OCR first" if pages else ""))
+        raise Unreadable("it has no text" + (": run OCR on a scan first" if pages else ""))
     passages[0].meta.update(digest=digest(data, base_url), passages=len(passages))  # type: ignore[attr-defined]
     return passages
 
 
-def _is_of_documents(source: Path, wanted: str) -> bool:
+def _is_of_documents(source: Path, expected: str) -> bool:
     if source.is_dir():
         return not any(path.name.endswith(PASSAGES) and path.is_file() for path in source.iterdir())
     if not source.exists():
-        raise InputError(f"{source}: no such file or folder. {wanted}")
+        raise InputError(f"{source}: no such file or folder. {expected}")
     return source.suffix.lower() in _SUFFIXES
 
 
 def _below(folder: Path) -> Iterator[tuple[str, Path]]:
-    def stop(error: OSError) -> None:  # else a folder that cannot be read looks like one whose documents are gone
+    def stop(error: OSError) -> None:  # an unreadable folder must not look empty
         raise error
 
     for place, folders, names in os.walk(folder, onerror=stop):
         folders[:] = [name for name in folders if not name.startswith(".")]
         for path in (Path(place, name) for name in names):
-            # Word keeps "~$name.docx" beside a file that is open.
+            # Word creates "~$name.docx" for an open file.
             if path.suffix.lower() in _SUFFIXES and not path.name.startswith((".", "~$")):
                 yield path.relative_to(folder).as_posix(), path
 
 
 def _text(name: str, data: bytes) -> tuple[str, str, Sequence[int]]:
-    """The text of a document, its title, and where its pages begin, if it has any."""
+    """Return the text of a document, its title, and the offsets of its pages, if any."""
     kind = _SUFFIXES[PurePosixPath(name).suffix.lower()]
     if bad := _IN_NAMES.search(name):
         raise Unreadable(f"its name has the character U+{ord(bad[0]):04X}; rename it")
@@ -125,26 +126,26 @@ def _text(name: str, data: bytes) -> tuple[str, str, Sequence[int]]:
         raise Unreadable("it is empty")
     content, meta = _converted(kind, data)
     if "\x00" in content:
-        raise Unreadable("it holds binary data, no text")
-    text = _DROPPED.sub("", mend(content)[0]).translate(_LIGATURES).replace("\r\n", "\n").replace("\r", "\n")
+        raise Unreadable("it contains binary data")
+    text = _DROPPED.sub("", replace_surrogates(content)).translate(_LIGATURES).replace("\r\n", "\n").replace("\r", "\n")
     pages: Sequence[int] = ()
     if kind == ".pdf":
         text, pages = joined(text.split("\f"))
     else:
-        if kind == ".docx":  # a paragraph a line, but for tables
+        if kind == ".docx":  # except in tables, each line is a paragraph
             text = re.sub(r"\n(?!\|)|(?<!\|)\n", "\n\n", text)
         text = "\n".join(line.rstrip() for line in _MARKUP.sub("", text).replace("\f", "\n").split("\n"))
         text = _ESCAPED.sub(r"\1", _EMPHASIS.sub(r"\2", text)) if kind == ".html" else text
     first = text.strip().split("\n\n", 1)[0]
     for title in (_own_title(kind, data, meta), first if is_heading(first) else ""):
-        title = " ".join(mend(str(title or ""))[0].split())[:200]
+        title = " ".join(replace_surrogates(str(title or "")).split())[:200]
         if not _NO_TITLE.fullmatch(title):
             return text, title, pages
     return text, PurePosixPath(name).stem, pages
 
 
 def _converted(kind: str, data: bytes) -> tuple[str, Mapping[str, Any]]:
-    """:raises InputError: if a package is missing. :raises Unreadable: for what the converter gives up on."""
+    """:raises InputError: if a package is missing. :raises Unreadable: if the converter fails."""
     from haystack.components import converters
     from haystack.dataclasses import ByteStream
 
@@ -156,7 +157,7 @@ def _converted(kind: str, data: bytes) -> tuple[str, Mapping[str, Any]]:
         converter = getattr(converters, name)(**settings)
     except ImportError as error:
         raise InputError(f"{name} needs packages that are not installed: pip install 'convqa[documents]'.") from error
-    failures: list[Any] = []  # converters log what they cannot read
+    failures: list[Any] = []  # converters log their failures
     logger = logging.getLogger(type(converter).__module__)
 
     def keep(record: logging.LogRecord) -> bool:
@@ -164,7 +165,7 @@ def _converted(kind: str, data: bytes) -> tuple[str, Mapping[str, Any]]:
         return False
 
     logger.addFilter(keep)
-    for library in ("pypdf", "trafilatura"):  # they speak of details that no user can mend
+    for library in ("pypdf", "trafilatura"):  # their warnings do not help the user
         logging.getLogger(library).setLevel(logging.CRITICAL)
     try:
         meta = {"encoding": "utf-16"} if data.startswith((b"\xff\xfe", b"\xfe\xff")) else {}
@@ -179,13 +180,13 @@ def _advice(failure: str) -> str:
     if "decrypt" in failure:
         return "it is encrypted; save it without its password"
     if "codec can't decode" in failure:
-        return "its text is not in UTF-8; save it so"
-    return f"it is damaged, or not what its name says ({failure.rstrip('.')})" if failure else "it has no text"
+        return "its text is not UTF-8; save it as UTF-8"
+    return f"it is damaged or of another type ({failure.rstrip('.')})" if failure else "it has no text"
 
 
 def _own_title(kind: str, data: bytes, meta: Mapping[str, Any]) -> Any:
-    """The title that a document gives itself."""
-    with suppress(Exception):  # a text that was read is not left out for its title
+    """Return the title in a document's metadata."""
+    with suppress(Exception):  # a readable text does not fail because of its title
         if kind == ".pdf":
             from pypdf import PdfReader
 

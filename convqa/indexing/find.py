@@ -1,4 +1,4 @@
-"""Which collection a run searches: the one that is given, or what its input directory brings."""
+"""Find the collection of a run: the given one, or one in the input directory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from filelock import FileLock
 
 from convqa.domain import Passage
 from convqa.errors import InputError, StoreDamaged, StoreUnavailable, WorkError
-from convqa.files import mend
+from convqa.files import replace_surrogates
 from convqa.indexing.build import Progress, build, reporting
 from convqa.indexing.passages import SUFFIXES, read_passages
 from convqa.places import cache_folder
@@ -25,13 +25,13 @@ from convqa.text.analysis import analyzer
 logger = logging.getLogger(__name__)
 
 ANSERINI = "passages-index-anserini"
-"""The folder in which shared tasks hand out an index of their passages."""
+"""The folder with the index that shared tasks distribute."""
 
 _FILES = (*SUFFIXES, ".jl", ".jl.gz")
-"""How files of passages end; in folders the last two are not looked for, since PolEval's questions end so too."""
+"""Suffixes of files of passages. The last two are not searched for in folders because PolEval's questions have them."""
 
 _CACHE_FORMAT = 2
-"""Part of every key: raised when the same passages must be indexed again."""
+"""Part of every key. Increased when unchanged passages must be indexed again."""
 
 
 def collection_for(
@@ -41,20 +41,21 @@ def collection_for(
     language: str = "en",
     progress: Progress | None = None,
 ) -> str:
-    """The URL of a run's collection, found or built: ``--collection``; in the input directory passages-index-anserini,
-    a convqa index or passages.jsonl[.gz]; the task's own passages. The input directory is only read.
+    """Return the URL of a run's collection, which is built if necessary. The input directory is only read.
 
-    :raises InputError: if there is none of these, saying what was looked for.
+    The order is: ``--collection``; in the input directory passages-index-anserini, a convqa index or
+    passages.jsonl[.gz]; the task's own passages.
+
+    :raises InputError: if there is none of these.
     """
     if url:
         return collection_of(url, language, progress)
     folder = input_path if input_path.is_dir() else input_path.parent
     if (folder / ANSERINI).is_dir():
         return _anserini(folder / ANSERINI, language)
-    found = _collection_in(folder)
-    if found is not None:
-        open_store(str(found))
-        return str(found)
+    if (existing := _collection_in(folder)) is not None:
+        open_store(str(existing))
+        return str(existing)
     for suffix in SUFFIXES:
         if (folder / f"passages{suffix}").is_file():
             return collection_of(str(folder / f"passages{suffix}"), language, progress)
@@ -70,15 +71,15 @@ def collection_for(
 
 
 def collection_of(url: str, language: str = "en", progress: Progress | None = None) -> str:
-    """The URL of a collection that is given by its URL or as a file of passages, which is indexed once into the cache.
+    """Return the URL of a collection, given its URL or a file of passages, which is indexed once into the cache.
 
-    :raises InputError: if there is no collection, or the passages have a mistake.
+    :raises InputError: if it does not exist, or for malformed passages.
     """
     path = Path(url)
     if url.endswith(_FILES) and not path.is_dir():
         if not path.is_file():
             raise InputError(
-                f"passages {redact(url)} do not exist. Wanted: a folder made by convqa index, or a JSONL file."
+                f"passages {redact(url)} do not exist; expected a folder made by convqa index, or a JSONL file."
             )
         return _cached(path, _digest_of_file(path), lambda: read_passages([path]), language, progress)
     open_store(url)
@@ -86,20 +87,20 @@ def collection_of(url: str, language: str = "en", progress: Progress | None = No
 
 
 def collection_of_passages(passages: Iterable[Passage], language: str = "en") -> str:
-    """The URL of a collection of passages in memory, which is indexed once into the cache, as a file of passages is."""
+    """Return the URL of a collection of passages in memory, which is indexed once into the cache."""
     given = list(passages)
     if not given:
-        raise InputError("collection: found no passages; wanted one or more.")
+        raise InputError("collection: expected one passage or more, got none.")
     return _cached(None, _digest_of(given), lambda: given, language, None)
 
 
 def _anserini(folder: Path, language: str) -> str:
     url = f"anserini:{folder}"
-    made = open_store(url).info().language
-    if language != made:
+    own = open_store(url).info().language
+    if language != own:
         raise InputError(
-            f"{folder} is an Anserini index, which is searched in language {made!r}, not {language!r}. Give another "
-            "collection with --collection."
+            f"{folder} is an Anserini index in language {own!r}, not {language!r}. Give another collection with "
+            "--collection."
         )
     return url
 
@@ -108,11 +109,11 @@ def _collection_in(folder: Path) -> Path | None:
     if not folder.is_dir():
         raise InputError(f"input {folder} does not exist.")
     inside = sorted(path for path in folder.iterdir() if path.is_dir())
-    found = [path for path in (folder, *inside) if is_collection(path)]
-    if len(found) > 1:
-        names = ", ".join(str(path) for path in found)
+    collections = [path for path in (folder, *inside) if is_collection(path)]
+    if len(collections) > 1:
+        names = ", ".join(map(str, collections))
         raise InputError(f"{folder} has several collections: {names}. Name one with --collection.")
-    return found[0] if found else None
+    return collections[0] if collections else None
 
 
 def _cached(
@@ -122,7 +123,7 @@ def _cached(
     language: str,
     progress: Progress | None,
 ) -> str:
-    """The cached collection of passages, built unless it is there and whole. Safe for two processes at once."""
+    """Return the cached collection of passages, built if necessary. Safe for concurrent processes."""
     key = f"{_CACHE_FORMAT} {analyzer(language).name} {digest}"
     folder = cache_folder() / "collections"
     place = folder / hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
@@ -130,13 +131,13 @@ def _cached(
         folder.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{place}.lock"):
             if not _usable(place):
-                # Its name may be no UTF-8.
-                settings = {} if source is None else {"source": mend(str(source.resolve()))[0]}
+                # The path may not be UTF-8.
+                settings = {} if source is None else {"source": replace_surrogates(str(source.resolve()))}
                 build(reporting(iter(passages()), progress), str(place), language, settings=settings)
     except OSError as error:
         raise WorkError(
-            f"the cache {folder} cannot be written ({error.strerror or error}). Set XDG_CACHE_HOME to a folder "
-            "that can, or index the passages with convqa index and give --collection."
+            f"the cache {folder} cannot be written ({error.strerror or error}). Set XDG_CACHE_HOME to a "
+            "writable folder, or index the passages with convqa index and give --collection."
         ) from error
     return str(place)
 
@@ -147,7 +148,7 @@ def _usable(place: Path) -> bool:
     try:
         open_store(str(place))
     except (InputError, StoreDamaged, StoreUnavailable) as error:
-        logger.warning("a cached collection is built again: %s", error)
+        logger.warning("rebuilding a cached collection: %s", error)
         shutil.rmtree(place)
         return False
     return True

@@ -1,7 +1,7 @@
-"""Vectors made in shards: each shard makes a part, and the vectors of all parts go into the collection.
+"""Encode vectors in shards, and merge them into a collection.
 
-A part is a collection in a folder, with the passages of its shard and their vectors. So no shard writes into the
-collection, whatever its engine, and a shard that ended early goes on.
+Each shard builds a part: a folder collection of its passages and their vectors. No shard writes into the collection
+itself, and an interrupted shard can continue.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from convqa.workers import Workers
 from convqa.workers.shard import Shard
 
 _COMMIT = 20_000
-"""Vectors of a commit."""
+"""Vectors per commit."""
 
 
 def encode_shard(
@@ -35,9 +35,10 @@ def encode_shard(
     progress: Progress | None = None,
     workers: Workers | None = None,
 ) -> Info:
-    """Make the part of a shard, or continue it. :param part: its folder.
+    """Build or continue the part of a shard.
 
-    :raises InputError: for a part with vectors of another encoder.
+    :param part: the folder of the part.
+    :raises InputError: if the part has vectors of another encoder.
     """
     source = open_store(url)
     if not exists(part):
@@ -49,10 +50,10 @@ def encode_shard(
 def merge_parts(
     url: str, parts: Sequence[str], options: VectorOptions | None = None, progress: Progress | None = None
 ) -> Info:
-    """Put the vectors of all parts into their collection. After an early end the same call continues.
+    """Add the vectors of all parts to their collection. An interrupted merge can be repeated.
 
-    :param options: how the first vectors are kept.
-    :raises InputError: unless the parts have the passages of the collection, each once, and vectors of one encoder.
+    :param options: the storage options of a collection's first vectors.
+    :raises InputError: unless the parts have each passage of the collection once, and vectors of one encoder.
     """
     store, infos = open_store(url), [open_store(part).info() for part in parts]
     whole, encoder = store.info(), next((info.encoder for info in infos if info.encoder), None)
@@ -64,20 +65,20 @@ def merge_parts(
     count = sum(info.count for info in infos)
     if count != whole.count or checksum(sum(int(info.checksum, 16) for info in infos)) != whole.checksum:
         raise InputError(
-            f"{redact(url)}: has {whole.count} passages, and the parts {count}, which are not the same. Wanted: the "
-            "parts of all shards, each once, made since the collection last changed."
+            f"{redact(url)}: has {whole.count} passages, which differ from the {count} of the parts. Give the parts "
+            "of all shards, each once, made since the collection last changed."
         )
     if not isinstance(store, WritableStore) or encoder is None:
-        raise InputError(f"{redact(url)}: cannot be given vectors: convqa only reads it, or it is empty.")
+        raise InputError(f"{redact(url)}: cannot take vectors: it is read-only or empty.")
     done = 0
     for part in parts:
-        made = open_store(part)
-        assert isinstance(made, WritableStore)  # encode_shard made it
-        ids_of_all = (passage.id for passage in made.scan())
-        while ids := list(islice(ids_of_all, _COMMIT // 10 if encoder.sparse else _COMMIT)):
-            # Vectors that were committed before are passed over.
+        source = open_store(part)
+        assert isinstance(source, WritableStore)  # built by encode_shard
+        all_ids = (passage.id for passage in source.scan())
+        while ids := list(islice(all_ids, _COMMIT // 10 if encoder.sparse else _COMMIT)):
+            # Skips vectors committed by an earlier call.
             if not whole.vectors or any(vector is None for vector in store.vectors(ids)):
-                matrix = np.stack([vector for vector in made.vectors(ids) if vector is not None])
+                matrix = np.stack([vector for vector in source.vectors(ids) if vector is not None])
                 store.add_vectors(ids, matrix, encoder, options)
                 store.commit()
             done += len(ids)

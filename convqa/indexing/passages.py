@@ -1,4 +1,4 @@
-"""Passages from JSONL files, streamed. What cannot be a passage is refused with file, line and field."""
+"""Stream passages from JSONL files. Errors name file, line and field."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from convqa.domain import MetaValue, Passage
+from convqa.domain import Passage
 from convqa.errors import InputError
 from convqa.files import parse_line
 from convqa.stores.content import MOST_BYTES, content
@@ -22,11 +22,12 @@ logger = logging.getLogger(__name__)
 
 SUFFIXES = (".jsonl", ".jsonl.gz")
 _LINES = "JSON lines of passages, plain or gzip"
+_EXPECTED = 'Expected one JSON object a line, such as {"id": "p1", "text": "...", "title": "..."}.'
 _NOT_IN_IDS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 class _Line(Record, extra="allow"):
-    """One line. ``text`` or, as Anserini has it, ``contents``."""
+    """A line. Anserini has ``contents`` instead of ``text``."""
 
     id: str | int
     text: str | None = None
@@ -37,12 +38,11 @@ class _Line(Record, extra="allow"):
 
 
 def read_passages(sources: Sequence[Path]) -> Iterator[Passage]:
-    """Passages of JSONL files (plain or gzip) and of all such files in folders, in order.
+    """Yield the passages of JSONL files (plain or gzip) and of all such files in folders, in order.
 
-    A number as id becomes its string. Unknown fields are ignored with one warning; a lone surrogate in a text becomes
-    U+FFFD with one warning.
+    A numeric id becomes a string. Unknown fields are ignored, and lone surrogates become U+FFFD, with one warning each.
 
-    :raises InputError: naming file, line and field, for what is missing, damaged or no passage.
+    :raises InputError: naming file, line and field, for missing or damaged files and malformed passages.
     """
     notes = _Notes()
     for path in _files(sources):
@@ -52,11 +52,11 @@ def read_passages(sources: Sequence[Path]) -> Iterator[Passage]:
                 empty = False
                 yield _passage(line, f"{path}:{number}", notes)
         if empty:
-            raise InputError(f"{path} is empty. Wanted: one JSON object a line, with id and text.")
+            raise InputError(f"{path} is empty. {_EXPECTED}")
 
 
 def places_of(sources: Sequence[Path], id: str) -> list[str]:
-    """Where passages of this id stand: ``file:line`` of each."""
+    """Return ``file:line`` of each passage with this id."""
     notes = _Notes()
     return [
         f"{path}:{number}"
@@ -67,7 +67,7 @@ def places_of(sources: Sequence[Path], id: str) -> list[str]:
 
 
 class _Notes:
-    """Warnings that are given once for all files."""
+    """Warnings to give once for all files."""
 
     def __init__(self) -> None:
         self._given: set[str] = set()
@@ -81,42 +81,49 @@ class _Notes:
 def _files(sources: Sequence[Path]) -> Iterator[Path]:
     for source in sources:
         if source.is_dir():
-            found = sorted(path for path in source.iterdir() if path.name.endswith(SUFFIXES) and path.is_file())
-            if not found:
-                raise InputError(f"folder {source} has no passages. Wanted in it: files *.jsonl or *.jsonl.gz.")
-            yield from found
+            paths = sorted(path for path in source.iterdir() if path.name.endswith(SUFFIXES) and path.is_file())
+            if not paths:
+                raise InputError(f"folder {source} has no passages; expected files *.jsonl or *.jsonl.gz.")
+            yield from paths
         elif source.exists():
             yield source
         else:
-            raise InputError(f"passages {source} do not exist. Wanted: a JSONL file, plain or gzip, or a folder.")
+            raise InputError(f"passages {source} do not exist; expected a JSONL file, plain or gzip, or a folder.")
 
 
 def _passage(line: bytes, place: str, notes: _Notes) -> Passage:
-    data, replaced = parse_line(line, place, _WANTED)
+    data, replaced = parse_line(line, place, _EXPECTED)
     if replaced:
-        notes.once("surrogate", "%s: lone surrogates are replaced by U+FFFD, here and in what follows", place)
+        notes.once("surrogate", "%s: lone surrogates are replaced by U+FFFD here and below", place)
     record = _record(data, place)
     if replaced and "\ufffd" in str(record.id):
-        # It could be the id of another passage.
-        raise InputError(f"{place}: id: found a lone surrogate (here U+FFFD) in {shorten(record.id)}; wanted: none.")
+        # The replaced id could be that of another passage.
+        raise InputError(
+            f"{place}: id: expected valid Unicode, got a lone surrogate (here U+FFFD) in {shorten(record.id)}."
+        )
     if record.model_extra:
         notes.once(
             "unknown",
-            "%s: unknown fields are ignored here and in what follows: %s (known: id, text, contents, title, url, meta)",
+            "%s: unknown fields are ignored here and below: %s (known: id, text, contents, title, url, meta)",
             place,
             ", ".join(sorted(record.model_extra)),
         )
     text = record.contents if record.text is None else record.text
     if record.contents is not None and record.contents != text:
         raise InputError(
-            f"{place}: text and contents: found {shorten(text)} and {shorten(record.contents)}; wanted: one of them, "
-            "or the same in both."
+            f"{place}: text and contents: expected one of them, or the same in both, got {shorten(text)} and "
+            f"{shorten(record.contents)}."
         )
     if text is None or not text.strip():
-        found = "neither" if text is None else shorten(text)
-        raise InputError(f"{place}: text: found {found}; wanted: a text that is not empty, under text or contents.")
-    passage = Passage(_id(record.id, place), text, record.title or "", record.url or "", _meta(record.meta, place))
-    if len(line) > MOST_BYTES:  # else the passage has no more either
+        value = "neither" if text is None else shorten(text)
+        raise InputError(f"{place}: text: expected a non-empty text under text or contents, got {value}.")
+    if not str(record.id).strip():
+        raise InputError(f"{place}: id: expected a non-empty name, got {record.id!r}.")
+    for field, number in (record.meta or {}).items():
+        if isinstance(number, float) and not math.isfinite(number):
+            raise InputError(f"{place}: meta.{field}: expected a finite number, got {number}.")
+    passage = Passage(str(record.id), text, record.title or "", record.url or "", record.meta or {})
+    if len(line) > MOST_BYTES:  # otherwise the passage is short enough
         try:
             content(passage)
         except InputError as error:
@@ -126,31 +133,15 @@ def _passage(line: bytes, place: str, notes: _Notes) -> Passage:
 
 def _record(data: Any, place: str) -> _Line:
     if not isinstance(data, dict):
-        raise InputError(f"{place}: found {shorten(data)}. {_WANTED}")
+        raise InputError(f"{place}: got {shorten(data)}. {_EXPECTED}")
     name = data.get("id")
     if isinstance(name, str) and (bad := _NOT_IN_IDS.search(name)):
         raise InputError(
-            f"{place}: id: found {shorten(name)} with the character U+{ord(bad[0]):04X}; wanted: no control "
-            "characters or line ends in an id."
+            f"{place}: id: expected no control characters or line ends, got {shorten(name)} with the character "
+            f"U+{ord(bad[0]):04X}."
         )
     try:
         return _Line.model_validate(data)
     except ValidationError as error:
         field, message = explain(error)[0]
-        raise InputError(f"{place}: {field}: {message}. {_WANTED}") from error
-
-
-def _id(value: str | int, place: str) -> str:
-    if not str(value).strip():
-        raise InputError(f"{place}: id: found {value!r}; wanted: a name that is not empty.")
-    return str(value)
-
-
-def _meta(meta: dict[str, MetaValue] | None, place: str) -> dict[str, MetaValue]:
-    for name, value in (meta or {}).items():
-        if isinstance(value, float) and not math.isfinite(value):
-            raise InputError(f"{place}: meta.{name}: found {value}; wanted: a finite number.")
-    return meta or {}
-
-
-_WANTED = 'Wanted: one JSON object a line, such as {"id": "p1", "text": "...", "title": "..."}.'
+        raise InputError(f"{place}: {field}: {message}. {_EXPECTED}") from error

@@ -1,7 +1,7 @@
-"""Documents into a collection: those that are new or have changed, and out of it those that are gone.
+"""Update a collection of documents: add new and changed ones, and delete missing ones.
 
-A document's first passage keeps its digest and number of passages, so that asking for the first passages tells what has
-changed; the collection is read whole only where it holds more than these documents.
+The first passage of a document has the document's digest and number of passages, so that fetching first passages
+suffices to find changes. The whole collection is scanned only if it holds more than these documents.
 """
 
 from __future__ import annotations
@@ -23,13 +23,15 @@ from convqa.tasks.base import Task
 logger = logging.getLogger(__name__)
 
 Files = Mapping[str, Path]
-"""Documents by their names."""
+"""Name -> path of documents."""
 
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
-    """A collection after it was written to; how many documents were ``read`` because they are new or have changed, are
-    the ``same`` as before, and are ``gone``; and why each that is ``unread`` could not be read."""
+    """The result of indexing. Of the documents, ``read`` were new or changed, ``same`` unchanged and ``gone`` deleted.
+
+    ``unread``: name -> reason of the documents that could not be read.
+    """
 
     info: Info
     read: int = 0
@@ -50,29 +52,28 @@ def index_sources(
     task: Task | None = None,
     base_url: str = "",
 ) -> Indexed:
-    """Index documents, or files of passages (:func:`read_passages`), as a collection: all at once, or not at all.
+    """Index documents, or files of passages (:func:`read_passages`), atomically.
 
-    A collection of documents that exists is brought up to date. A document that cannot be opened keeps the passages
-    that it has there. Passages are added with ``add`` alone.
+    An existing collection of documents is updated; a document that cannot be opened keeps its passages there. Passages
+    are added to an existing collection only with ``add``.
 
-    :param add: leave in the collection what is not among the sources. :param replace: make it anew, aside, and put it
-        in the old one's place.
-    :param language: of the texts; None = the collection's own, or what its file says, else English.
-    :param settings: the engine's own, for a collection that is made.
-    :param task: ``sources`` are inputs of this task; indexed are the passages that they bring, in its language.
-    :param base_url: where the documents are served: the ``url`` of each passage leads there.
-    :raises InputError: for a mistake in the files, if no document can be read, a package is missing, the collection is
-        there without ``add`` or ``replace`` or is another's, or the engine does not take a setting.
+    :param add: keep what is not among the sources. :param replace: build a new collection and swap it in.
+    :param language: the language of the texts; None = the collection's, or its file's, else English.
+    :param settings: engine settings of a new collection.
+    :param task: index the passages of ``sources`` as inputs of this task, in its language.
+    :param base_url: where the documents are served, for the ``url`` of each passage.
+    :raises InputError: for malformed files, unreadable documents only, a missing package, an existing collection
+        without ``add`` or ``replace``, or an unknown setting.
     """
     files = {} if task else find_documents(sources)
     if not files or (add and replace):
         if base_url:
-            raise InputError("base_url is of documents: passages have a url of their own.")
+            raise InputError("base_url applies to documents only; passages have their own url.")
         how = {"add": add, "replace": replace, "language": language, "settings": settings, "task": task}
         index_passages(sources, url, progress=progress, **how)  # type: ignore[arg-type]
         return Indexed(open_store(url).info())
     if settings and exists(url) and not replace:
-        logger.warning("%s: of a new collection only; this one keeps what it was made with", ", ".join(settings))
+        logger.warning("%s: applies to new collections only; this one keeps its settings", ", ".join(settings))
     unread: dict[str, str] = {}
     is_new = replace or not exists(url)
     with create_store(url, language, replace, settings) if is_new else nullcontext(writable(url, language)) as store:
@@ -88,18 +89,18 @@ def index_sources(
 def _update(
     store: WritableStore, files: Files, unread: dict[str, str], add: bool, base_url: str, progress: Progress | None
 ) -> tuple[int, int, int]:
-    """Add what is new or has changed, delete what is gone; return how many documents were read, the same and gone."""
+    """Add new and changed documents and delete missing ones. Return the numbers of read, same and gone documents."""
     info, firsts = store.info(), store.fetch([f"{name}_p1" for name in files])
     known = {name: first.meta for name, first in zip(files, firsts, strict=True) if first is not None}
     if info.count and not add and not known:
         raise InputError(
-            "the collection exists, and has none of these documents. --add adds them to it, --replace makes it anew."
+            "the collection exists and has none of these documents. --add adds them, --replace makes a new collection."
         )
     counts = {name: int(meta.get("passages", 1)) for name, meta in known.items()}
     others = store.scan() if info.count > sum(counts.values()) and not add else ()
     gone = {passage.id: file for passage in others if (file := _document(passage)) and file not in files}
-    found = ((name, _data(name, path, unread)) for name, path in files.items())
-    digests = {name: digest(data, base_url) for name, data in found if data is not None}
+    contents = ((name, _data(name, path, unread)) for name, path in files.items())
+    digests = {name: digest(data, base_url) for name, data in contents if data is not None}
     fresh = [name for name in digests if name not in known or known[name].get("digest") != digests[name]]
     old = [*gone, *(f"{name}_p{number + 1}" for name in fresh for number in range(counts.get(name, 0)))]
     if old:
@@ -112,7 +113,7 @@ def _update(
 
 
 def _passages(files: Files, unread: dict[str, str], language: str, base_url: str) -> Iterator[Passage]:
-    """The passages of these documents; one that cannot be read has none, and is added to ``unread``."""
+    """Yield the passages of documents. Unreadable documents are added to ``unread``."""
     for name, path in files.items():
         try:
             if (data := _data(name, path, unread)) is not None:
@@ -122,7 +123,7 @@ def _passages(files: Files, unread: dict[str, str], language: str, base_url: str
 
 
 def _data(name: str, path: Path, unread: dict[str, str]) -> bytes | None:
-    """The bytes of a document; None, and a reason in ``unread``, if it cannot be opened."""
+    """Return the bytes of a document; None, with a reason in ``unread``, if it cannot be opened."""
     try:
         return path.read_bytes()
     except OSError as error:
@@ -131,6 +132,6 @@ def _data(name: str, path: Path, unread: dict[str, str]) -> bytes | None:
 
 
 def _document(passage: Passage) -> str:
-    """The name of the document that a passage is of, if it is of one."""
+    """Return the name of a passage's document, "" if it has none."""
     file = str(passage.meta.get("file", ""))
     return file if file and passage.id.startswith(f"{file}_p") else ""

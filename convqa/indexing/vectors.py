@@ -1,4 +1,4 @@
-"""Vectors into a collection: each passage that has none is encoded, in commits, so that a load that ended goes on."""
+"""Encode the passages without a vector, in commits, so that an interrupted load can continue."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from convqa.stores.base import Encoder, Info, VectorOptions, WritableStore, labe
 from convqa.workers import Workers
 
 _AT_ONCE = 256
-"""Passages that are encoded together, sorted by length."""
+"""Passages per batch of the encoder."""
 
 _COMMIT = 20 * _AT_ONCE
-"""Passages of a commit: what a load that is killed may lose, less than a minute's work on two cores."""
+"""Passages per commit: the most that a killed load loses, under a minute on two cores."""
 
 
 def add_vectors(
@@ -34,36 +34,36 @@ def add_vectors(
     progress: Progress | None = None,
     workers: Workers | None = None,
 ) -> Info:
-    """Give every passage of a collection that has no vector its own, of title and text together.
+    """Add vectors of title and text for all passages of a collection that lack one.
 
-    What was committed stays when the work ends early, and the same call goes on from there.
+    Commits survive an interruption, and the same call continues from there.
 
-    :param options: how the first vectors are kept (None: the defaults); later ones may leave them out.
-    :param workers: that encode; None = this process.
-    :raises InputError: for a collection that keeps no vectors, or has those of another encoder, or others options.
+    :param options: storage options of the first vectors; None = defaults, or those of the collection.
+    :param workers: the workers that encode; None = this process.
+    :raises InputError: if the collection stores no vectors, or vectors of another encoder or with other options.
     """
     store = _writable(url, model)
     if unknown := unknown_language(model, store.info(), f"collection {redact(url)}"):
         log.warning(
-            "%s: its vectors say little about what the passages mean. The pipeline default ranks its passages by "
-            "words; for rankings by vectors give an encoder that knows the language.", unknown,
+            "%s: its vectors hardly represent the meaning of the passages. The default pipeline ranks them by words; "
+            "to rank by vectors, give an encoder for the language.", unknown,
         )  # fmt: skip
     try:
         if options is not None and store.info().encoder is not None:
-            # Says at once what options the collection refuses.
+            # Fails early if the collection has other options.
             store.add_vectors([], model.encode([], role="passage"), named(model), options)
         _fill(store, model, options, progress, workers)
     except BaseException:
-        # What was not committed is dropped.
+        # Drops uncommitted vectors.
         store.close()
         raise
     return store.info()
 
 
 def refuse_vectors(url: str, model: TextEncoder) -> None:
-    """Raise unless the collection at a URL, if there is one, can take vectors of this encoder.
+    """Check that a collection, if it exists, can take vectors of this encoder.
 
-    :raises InputError: for an engine without vectors, or vectors of another encoder.
+    :raises InputError: if its engine stores no vectors, or it has vectors of another encoder.
     """
     if exists(url):
         _writable(url, model)
@@ -78,10 +78,10 @@ def _fill(
 ) -> None:
     info = store.info()
     done = waiting = longer = 0
-    for some, matrix in _encoded(store.without_vectors(), model, workers):
-        store.add_vectors([passage.id for passage in some], matrix.result(), named(model), options)
-        longer += model.longer([passage.whole_text for passage in some])
-        done, waiting = done + len(some), waiting + len(some)
+    for batch, matrix in _encoded(store.without_vectors(), model, workers):
+        store.add_vectors([passage.id for passage in batch], matrix.result(), named(model), options)
+        longer += model.longer([passage.whole_text for passage in batch])
+        done, waiting = done + len(batch), waiting + len(batch)
         if waiting >= _COMMIT:
             store.commit()
             waiting = 0
@@ -90,8 +90,8 @@ def _fill(
     store.commit()
     if longer:
         log.warning(
-            "%d of %d passages are longer than the %d tokens that the encoder %r sees: their vectors are of their "
-            "beginnings. Cut long texts into several passages.", longer, done, model.max_tokens, model.name,
+            "%d of %d passages are longer than the %d tokens of the encoder %r: their vectors represent only their "
+            "beginnings. Split long texts into several passages.", longer, done, model.max_tokens, model.name,
         )  # fmt: skip
 
 
@@ -99,13 +99,13 @@ def _writable(url: str, model: TextEncoder) -> WritableStore:
     store, place = open_store(url), f"collection {redact(url)}"
     info = store.info()
     if not isinstance(store, WritableStore) or not {"write", "vectors"} <= info.capabilities:
-        raise InputError(f"{place} ({info.engine}) cannot be given vectors: convqa did not make it, or only reads it.")
+        raise InputError(f"{place} ({info.engine}) cannot take vectors: convqa did not make it, or it is read-only.")
     if model.sparse and "sparse" not in info.capabilities:
         raise InputError(f"{place} ({info.engine}) keeps no token weights; a folder or Elasticsearch does.")
     if info.encoder not in {None, named(model)}:
         raise InputError(
-            f"{place} has vectors of {label(info.encoder)}; found the encoder {label(named(model))}. Give the "
-            "collection's own, or index the passages anew with --replace."
+            f"{place}: expected its encoder {label(info.encoder)}, got {label(named(model))}. Give that encoder, or "
+            "index the passages again with --replace."
         )
     return store
 
@@ -113,26 +113,26 @@ def _writable(url: str, model: TextEncoder) -> WritableStore:
 def _encoded(
     passages: Iterator[Passage], model: TextEncoder, workers: Workers | None
 ) -> Iterator[tuple[list[Passage], Future[Matrix]]]:
-    """Passages in their order, some at a time, with their vectors, of which workers make those of the next, too."""
-    under_way: deque[tuple[list[Passage], Future[Matrix]]] = deque()
-    while some := list(islice(passages, _AT_ONCE)):
-        texts = [passage.whole_text for passage in some]
+    """Yield batches of passages in order with their vectors. Workers encode further batches meanwhile."""
+    pending: deque[tuple[list[Passage], Future[Matrix]]] = deque()
+    while batch := list(islice(passages, _AT_ONCE)):
+        texts = [passage.whole_text for passage in batch]
         if workers is None:
-            made: Future[Matrix] = Future()
-            made.set_result(model.encode(texts, role="passage"))
+            matrix: Future[Matrix] = Future()
+            matrix.set_result(model.encode(texts, role="passage"))
         else:
             choice = model.runs if isinstance(model.runs, Choice) else None
-            made = workers.submit(workers.call, _encode, named(model), choice, texts)
-        under_way.append((some, made))
-        if workers is None or len(under_way) > workers.count:
-            yield under_way.popleft()
-    yield from under_way
+            matrix = workers.submit(workers.call, _encode, named(model), choice, texts)
+        pending.append((batch, matrix))
+        if workers is None or len(pending) > workers.count:
+            yield pending.popleft()
+    yield from pending
 
 
 def _encode(encoder: Encoder, choice: Choice | None, texts: list[str]) -> Matrix:
-    """The vectors of texts, made in a worker. :param choice: how the encoder runs here; None: on a server."""
+    """Encode texts in a worker. :param choice: how the encoder runs; None = on a server."""
     options = Options() if choice is None else Options(choice.device, choice.precision, choice.engine)
     model = load_encoder(encoder.name, options, encoder.sparse)
     if named(model) != encoder:
-        raise InputError(f"the worker on {gethostname()} has {label(named(model))}; wanted {label(encoder)}.")
+        raise InputError(f"the worker on {gethostname()}: expected {label(encoder)}, got {label(named(model))}.")
     return model.encode(texts, role="passage")

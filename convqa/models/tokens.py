@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from convqa.errors import InputError
-from convqa.files import mend
+from convqa.files import replace_surrogates
 from convqa.models.folder import TOKENIZER
 
 if TYPE_CHECKING:
@@ -37,17 +37,19 @@ class Tokenizer:
 
     def texts(self, texts: Sequence[str]) -> list[Tokens]:
         """Return the tokens of each text; lone surrogates count as U+FFFD."""
-        return [Tokens(item.ids, item.type_ids) for item in self.inner.encode_batch_fast(mend(list(texts))[0])]
+        return [
+            Tokens(item.ids, item.type_ids) for item in self.inner.encode_batch_fast(replace_surrogates(list(texts)))
+        ]
 
     def longer(self, texts: Sequence[str]) -> int:
         """Count the texts that are truncated."""
         # No token is shorter than a byte.
-        candidates = [text for text in mend(list(texts))[0] if len(text.encode()) >= self.max_tokens - 2]
+        candidates = [text for text in replace_surrogates(list(texts)) if len(text.encode()) >= self.max_tokens - 2]
         return sum(1 for item in self.inner.encode_batch_fast(candidates) if item.overflowing)
 
     def pairs(self, pairs: Sequence[tuple[str, str]]) -> list[Tokens]:
         """Return the tokens of each pair of texts, as one sequence."""
-        mended = [tuple(mend(list(pair))[0]) for pair in pairs]
+        mended = [tuple(replace_surrogates(list(pair))) for pair in pairs]
         return [Tokens(item.ids, item.type_ids) for item in self.inner.encode_batch_fast(mended)]
 
 

@@ -15,7 +15,7 @@ from convqa.plugins import load, plugins
 from convqa.stores.address import SCHEME, Address, address, redact
 from convqa.stores.base import Engine, Store, WritableStore
 from convqa.stores.integrity import Check
-from convqa.validation import want
+from convqa.validation import expect_type
 
 _ENGINES = {
     "": "convqa.stores.embedded.engine",
@@ -162,7 +162,7 @@ def _locate(url: str | Path | None) -> tuple[Engine, Address]:
 
     if not url:
         raise InputError("no collection given. Give --collection with a folder made by convqa index, or a URL.")
-    want("collection", url, (str, Path), "a folder or a URL")
+    expect_type("collection", url, (str, Path), "a folder or a URL")
     location = address(str(url))
     folder = Path(location.url)
     if scheme := SCHEME.match(location.url):

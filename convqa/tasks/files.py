@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Strict
 from pydantic_core import PydanticCustomError
 
 from convqa.errors import InputError
-from convqa.files import MENDED, log, parse_json, parse_line, whole_file
+from convqa.files import REPLACED, log, parse_json, parse_line, whole_file
 from convqa.validation import shorten
 
 _GZIP = b"\x1f\x8b"
@@ -137,7 +137,7 @@ def read_values(path: Path, expected: str, advice: str, array: bool) -> Iterator
             where = f"{path}: line {number}"
             value, replaced = parse_line(line, where, advice, number == 1)
             if replaced:
-                log.warning(MENDED, where, replaced)
+                log.warning(REPLACED, where, replaced)
             yield f"line {number}", value
 
 

@@ -1,4 +1,4 @@
-"""Workers: other processes of this machine, or of a Ray cluster, that do pieces of the work."""
+"""Workers: processes of this machine or of a Ray cluster."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = ["Executor", "WorkerLost", "Workers", "start_workers"]
 
 @contextmanager
 def start_workers(executor: Executor, count: int | None = None) -> Iterator[Workers | None]:
-    """Start the workers of an executor and end them with the block; None for ``local``, which needs none.
+    """Start the workers of an executor for the length of a block. ``local`` has None.
 
-    :param count: None = one for each processor.
-    :raises InputError: for several local workers, or where Ray is not installed.
+    :param count: the number of workers; None = one per processor.
+    :raises InputError: for several local workers, or if Ray is not installed.
     """
     if executor == "local":
         if count not in {None, 1}:
-            raise InputError(f"--workers {count}: give --executor processes or ray, which have workers.")
+            raise InputError(f"--workers {count}: needs --executor processes or ray.")
         yield None
         return
     if executor == "processes":

@@ -1,4 +1,4 @@
-"""Workers that are actors of a Ray cluster: Ray starts them where there is room."""
+"""Workers that are actors of a Ray cluster."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from convqa.workers.pool import Function, Outcome, WorkerDied, Workers, perform
 logger = logging.getLogger(__name__)
 
 _PATIENCE = 60.0
-"""Seconds to wait for room in the cluster before a warning says so."""
+"""Seconds to wait for free processors before a warning."""
 
 
 def start(count: int | None) -> Workers:
-    """Start workers in the cluster at RAY_ADDRESS, or in a new one on this machine that ends with them.
+    """Start workers in the cluster at RAY_ADDRESS, or in a temporary one on this machine.
 
-    :param count: None = one for each processor of the cluster.
-    :raises InputError: if there is no cluster at the address, or too few processors in it.
+    :param count: the number of workers; None = one per processor of the cluster.
+    :raises InputError: if there is no cluster at the address, or it has too few processors.
     """
     handler = signal.getsignal(signal.SIGTERM)
-    # Ray would report to its makers that it is used.
+    # Disables Ray's usage reports.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
         ray.init(log_to_driver=False, logging_level=logging.ERROR)
-    except Exception as error:  # a node that is too slow to start raises no narrower one
+    except Exception as error:  # a slow node raises a plain Exception
         raise InputError(
-            f"Ray: no cluster ({reason_of(error)}). Wanted in RAY_ADDRESS: the address of one, such as "
-            "ray://HOST:10001, with the same versions of Ray and Python; or none, to start one here."
+            f"Ray: no cluster ({reason_of(error)}). Expected in RAY_ADDRESS the address of one, such as "
+            "ray://HOST:10001, with the same versions of Ray and Python; without it, one is started here."
         ) from error
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, handler)  # Ray puts its own in place
+        signal.signal(signal.SIGTERM, handler)  # Ray replaces it
     processors = [int(node["Resources"].get("CPU", 0)) for node in ray.nodes() if node["Alive"]]
     count = count or max(1, sum(processors))
-    # A worker lives on one machine.
+    # The most processors per worker with which all workers fit, each on one machine.
     sizes = range(max(processors, default=0), 0, -1)
-    each = next((size for size in sizes if sum(known // size for known in processors) >= count), 0)
+    each = next((size for size in sizes if sum(available // size for available in processors) >= count), 0)
     if not each:
         ray.shutdown()
         raise InputError(f"--workers {count}: the Ray cluster has {sum(processors)} processors; a worker needs one.")
@@ -50,14 +50,14 @@ def start(count: int | None) -> Workers:
 
 
 class Actor:
-    """A worker that Ray starts. :param processors: how many it takes of its machine, and how many threads it uses."""
+    """A worker started by Ray. :param processors: the processors to reserve, which also limit its threads."""
 
     def __init__(self, processors: int) -> None:
         self._actor: Any = ray.remote(num_cpus=processors)(_Performer).remote()
         if not ray.wait([self._actor.ready.remote()], timeout=_PATIENCE)[0]:
             logger.warning(
-                "a worker has waited %.0f s for %d free processors of the Ray cluster, and goes on waiting (ray status "
-                "shows who has them).", _PATIENCE, processors,
+                "a worker has waited %.0f s for %d free processors of the Ray cluster, and keeps waiting (ray status "
+                "shows their use).", _PATIENCE, processors,
             )  # fmt: skip
 
     def perform(self, function: Function, arguments: tuple[Any, ...]) -> Outcome:
@@ -66,7 +66,7 @@ class Actor:
         except (RayActorError, OutOfMemoryError) as error:
             raise WorkerDied(" ".join(str(error).split())[:500]) from error
         except RayError as error:
-            raise RunError(f"Ray cannot do the work: {reason_of(error)}") from error
+            raise RunError(f"Ray failed: {reason_of(error)}") from error
         return outcome
 
     def close(self) -> None:
@@ -74,7 +74,7 @@ class Actor:
 
 
 class _Performer:
-    """The actor's class."""
+    """The class of the actor."""
 
     def ready(self) -> None:
         """Return once the actor runs."""

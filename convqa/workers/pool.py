@@ -1,4 +1,4 @@
-"""A fixed number of workers, each a process that does one piece of work at a time."""
+"""A pool of workers, each a process that does one task at a time."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ logger = logging.getLogger("convqa")
 
 Function = Callable[..., Any]
 Outcome = tuple[Any, BaseException | None, list[logging.LogRecord]]
-"""The result of a piece of work, or the error that it raised, and what was logged meanwhile."""
+"""The result of a task, the error that it raised, and its log records."""
 
 ATTEMPTS = 3
-"""Workers that may die of the same piece of work before it is given up."""
+"""Maximum workers to try for a task if they die."""
 
 
 class WorkerDied(Exception):
-    """A worker's process ended in the middle of its work."""
+    """A worker's process ended during a task."""
 
 
 class WorkerLost(RunError):
-    """Worker after worker died of the same piece of work."""
+    """Several workers died of the same task."""
 
 
 class Worker(Protocol):
-    """A process that performs functions; ``close`` ends it at once."""
+    """A process that calls functions. ``close`` kills it."""
 
     def perform(self, function: Function, arguments: tuple[Any, ...]) -> Outcome:
-        """:func:`perform` there. :raises WorkerDied: if the process ended meanwhile."""
+        """Call :func:`perform` there. :raises WorkerDied: if the process ended."""
 
     def close(self) -> None: ...
 
 
 class Workers:
-    """Workers that start when they are first needed and are replaced when they die; a thread waits for each.
+    """Workers that start when first needed and are replaced when they die. A thread waits for each.
 
-    :param start: starts a worker. :param end: is called when all are closed.
+    :param start: starts a worker. :param end: called when all are closed.
     """
 
     def __init__(self, start: Callable[[], Worker], count: int, end: Callable[[], object] = lambda: None) -> None:
@@ -55,21 +55,21 @@ class Workers:
         self._threads = ThreadPoolExecutor(count, "convqa-worker")
 
     def submit(self, work: Function, *arguments: Any) -> Future[Any]:
-        """Call ``work`` in a thread of this process, one of as many as there are workers."""
+        """Call ``work`` in a thread of this process. There is one thread per worker."""
         return self._threads.submit(work, *arguments)
 
     def call(self, function: Function, *arguments: Any) -> Any:
-        """Call a function in a worker, and wait for its result. All of it is pickled.
+        """Call a function in a worker and wait for its result. Function, arguments and result are pickled.
 
-        :raises WorkerLost: if worker after worker dies of it.
+        :raises WorkerLost: if several workers die of it.
         """
-        # The worker that became idle last has the most in memory that this piece of work needs.
+        # The most recently idle worker has the most in its caches.
         worker = self._idle.get()
         died: WorkerDied | None = None
         try:
             for _ in range(ATTEMPTS):
                 if died is not None and not self._closed:
-                    logger.warning("a worker died (%s); another does its work.", died)
+                    logger.warning("a worker died (%s); another one takes over.", died)
                 if worker is None:
                     worker = self._start()
                     self._started.add(worker)
@@ -81,13 +81,13 @@ class Workers:
                     worker.close()
                     self._started.discard(worker)
                     worker, died = None, error
-            raise WorkerLost(f"{ATTEMPTS} workers died of it, the last so: {died}")
+            raise WorkerLost(f"{ATTEMPTS} workers died, the last one: {died}")
         finally:
             self._idle.put(worker)
 
     def _result(self, result: Any, error: BaseException | None, logged: list[logging.LogRecord]) -> Any:
         for record in logged:
-            # Each worker warns of what all of them meet.
+            # A warning that several workers give is logged once.
             if record.levelno < logging.WARNING or record.getMessage() not in self._warned:
                 self._warned.add(record.getMessage())
                 logger.handle(record)
@@ -96,7 +96,7 @@ class Workers:
         return result
 
     def close(self) -> None:
-        """End all workers; what they are doing is lost."""
+        """Kill all workers, with their tasks."""
         self._closed = True
         for worker in list(self._started):
             worker.close()
@@ -105,9 +105,9 @@ class Workers:
 
 
 def perform(function: Function, arguments: tuple[Any, ...]) -> Outcome:
-    """Call a function in a worker; its errors become values, as Ray carries no RunError."""
+    """Call a function in a worker. Return its error as a value because Ray cannot transfer a RunError."""
     logged: SimpleQueue[logging.LogRecord] = SimpleQueue()
-    # This handler puts records into a form that can be sent.
+    # This handler makes records picklable.
     logger.handlers, logger.propagate = [logging.handlers.QueueHandler(logged)], False
     logger.setLevel(logging.DEBUG)
     result: Any = None
@@ -117,6 +117,6 @@ def perform(function: Function, arguments: tuple[Any, ...]) -> Outcome:
     except (ConvqaError, RunError) as error:
         failed = error
     except Exception as error:
-        logger.debug("the traceback of the error below", exc_info=True)
+        logger.debug("traceback of the error below", exc_info=True)
         failed = WorkError(f"unexpected, in a worker: {type(error).__name__}: {error}")
     return result, failed, [logged.get() for _ in range(logged.qsize())]

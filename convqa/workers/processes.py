@@ -19,25 +19,25 @@ _CONTEXT = multiprocessing.get_context("forkserver")
 
 
 def start(count: int | None) -> Workers:
-    """Start processes that share the processors evenly, unless OMP_NUM_THREADS says otherwise.
+    """Start processes that share the processors evenly, unless OMP_NUM_THREADS is set.
 
-    :param count: None = one for each processor.
+    :param count: the number of processes; None = one per processor.
     """
     count = count or cores()
     environment = {"OMP_NUM_THREADS": str(max(1, cores() // count)), **os.environ}
     _CONTEXT.set_forkserver_preload(["convqa.driver.run"])  # workers share its memory
     unset = "OMP_NUM_THREADS" not in os.environ
     os.environ.update(environment)
-    ensure_running()  # numpy reads the variable as it is loaded, which this server does for all workers
+    ensure_running()  # numpy reads the variable when the forkserver imports it for all workers
     if unset:
         del os.environ["OMP_NUM_THREADS"]
     return Workers(lambda: Process(environment), count)
 
 
 class Process:
-    """A process that calls functions, one after the other, until its parent ends.
+    """A process that calls functions one after another until its parent ends.
 
-    :param environment: added to that of the server which it is forked from.
+    :param environment: variables to add to the forkserver's environment.
     """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
@@ -52,7 +52,7 @@ class Process:
             outcome: Outcome = self._pipe.recv()
         except (EOFError, OSError) as error:
             self._process.join()
-            memory = "; was there memory enough?" if self._process.exitcode == -signal.SIGKILL else ""
+            memory = "; did it run out of memory?" if self._process.exitcode == -signal.SIGKILL else ""
             raise WorkerDied(f"process {self._process.pid} ended with code {self._process.exitcode}{memory}") from error
         return outcome
 
@@ -62,7 +62,7 @@ class Process:
 
 def _serve(pipe: Connection, environment: Mapping[str, str]) -> None:
     be_child()
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # Slurm sends it to all: the parent ends its workers
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # Slurm sends it to all; the parent ends its workers
     os.environ.update(environment)
     while True:
         try:
@@ -72,7 +72,7 @@ def _serve(pipe: Connection, environment: Mapping[str, str]) -> None:
 
 
 def be_child() -> None:
-    """End this process with its parent, and leave Ctrl-C to the parent."""
+    """End this process with its parent, which alone handles Ctrl-C."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the whole group gets it
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

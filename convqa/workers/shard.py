@@ -1,4 +1,4 @@
-"""Shards: I/N, the part of the work that one of N processes does, wherever each of them runs."""
+"""Shards: I/N, the part of the work that one of N processes does."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ class Shard:
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """:raises InputError: for what is not I/N."""
-        known = re.fullmatch(r"([1-9]\d{0,8})/([1-9]\d{0,8})", text)
-        if known is None or int(known[1]) > int(known[2]):
-            raise InputError(f"--shard {text}: wanted is I/N with I from 1 to N, such as 2/8.")
-        return cls(int(known[1]), int(known[2]))
+        """:raises InputError: unless the text is I/N."""
+        match = re.fullmatch(r"([1-9]\d{0,8})/([1-9]\d{0,8})", text)
+        if match is None or int(match[1]) > int(match[2]):
+            raise InputError(f"--shard {text}: expected I/N with I from 1 to N, such as 2/8.")
+        return cls(int(match[1]), int(match[2]))
 
-    def has(self, place: int) -> bool:
-        """Whether the item at a place, from 0, is of this shard."""
-        return place % self.count == self.number - 1
+    def has(self, index: int) -> bool:
+        """Return whether the item at an index, from 0, belongs to this shard."""
+        return index % self.count == self.number - 1
 
-    def place(self, index: int) -> int:
-        """The place of this shard's own item ``index``, from 0, among all items."""
+    def index_in_run(self, index: int) -> int:
+        """Return the index among all items of this shard's item ``index``, from 0."""
         return index * self.count + self.number - 1
 
     def __str__(self) -> str:

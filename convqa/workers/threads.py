@@ -1,4 +1,4 @@
-"""How many threads a process may use."""
+"""The number of threads that a process may use."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import os
 
 
 def cores() -> int:
-    """The processors given to this process."""
+    """Return the number of processors of this process."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def threads() -> int:
-    """``OMP_NUM_THREADS`` where it is set, as it is for each worker; else one for each processor."""
-    named = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
-    return int(named) if named.isdigit() and int(named) > 0 else cores()
+    """Return ``OMP_NUM_THREADS``, which workers have, else the number of processors."""
+    value = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    return int(value) if value.isdigit() and int(value) > 0 else cores()

@@ -98,7 +98,7 @@ def test_a_conversation_is_typed(terminal):
     time.sleep(0.3)  # Python hears a signal at its prompt only once readline waits for the next key again
     chat.type(CTRL_C, enter=False)
     chat.until(PROMPT)
-    assert "wanted is a folder" in chat.reply("/export")
+    assert "expected a folder" in chat.reply("/export")
     chat.type(CTRL_D, enter=False)
     assert chat.end() == 0
 
@@ -125,7 +125,7 @@ def test_an_answer_can_be_abandoned_and_is_no_part_of_the_conversation(terminal,
     start = time.monotonic()
     chat.type(CTRL_C, enter=False)
     assert "Stopped." in chat.until(PROMPT)
-    assert "nothing was asked yet" in chat.reply("/sources")
+    assert "no question in this conversation yet" in chat.reply("/sources")
     chat.type("/quit")
     assert chat.end() == 0 and time.monotonic() - start < 10
 

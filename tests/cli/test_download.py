@@ -68,7 +68,9 @@ def test_one_that_fails_does_not_stop_the_others(call, mirror, tmp_path, file_se
     code, out, err = call("download", mirror, "train", tmp_path / "new")
     assert code == 1 and "Two.gz: 0.3 MB" in out and os.listdir(tmp_path / "new") == ["Two.gz"]
     assert f"convqa: One: {file_server.url}/One: the server answers 404 Not Found." in err
-    assert err.endswith("convqa: error: 1 of 2 sets could not be had. The same command fetches what is missing.\n")
+    assert err.endswith(
+        "convqa: error: 1 of 2 sets could not be downloaded. The same command fetches what is missing.\n"
+    )
 
 
 def test_another_sum(call, mirror, tmp_path, file_server):
@@ -136,7 +138,7 @@ def test_a_set_that_was_published_otherwise_does_not_stop_the_others(call, sets,
     code, out, err = call("download", sets, tmp_path / "new")
     assert code == 1 and "plain.txt" in out
     assert "convqa: dialogues: " in err and "dev.json: record d1: " in err and "Expected the file as published" in err
-    assert err.endswith("1 of 3 sets could not be had. The same command fetches what is missing.\n")
+    assert err.endswith("1 of 3 sets could not be downloaded. The same command fetches what is missing.\n")
     assert not (tmp_path / "new" / "dialogues").exists()
 
 
@@ -153,7 +155,7 @@ def test_the_arguments(call, sets, mirror, tmp_path):
     code, _, err = call("download", "mrqa", tmp_path)
     assert code == 2 and "mrqa: unknown part 'all'; expected train, in-domain, out-of-domain" in err
     code, _, err = call("download", mirror, "train", "to", "much")
-    assert code == 2 and "wanted [PART] DIR" in err
+    assert code == 2 and "expected [PART] DIR" in err
     assert call("download", "mrqa")[0] == 2
 
 

@@ -40,7 +40,7 @@ def test_index_add_replace(call, tmp_path):
         (["{source}", "--collection", "{folder}/c", "--k1", "0.9", "--threads", "2"], "no settings"),
         (["{source}", "--collection", "{folder}/c", "--b", "1.5"], "--b"),
         (["{source}", "--collection", "{folder}/nowhere.yaml"], "nowhere.yaml cannot be read"),
-        (["{source}", "--collection", "{folder}/c", "--add", "--replace"], "exclude each other"),
+        (["{source}", "--collection", "{folder}/c", "--add", "--replace"], "expected add or replace, got both"),
     ],
 )
 def test_mistakes(call, tmp_path, arguments, message):
@@ -206,7 +206,7 @@ def test_documents_are_indexed_and_brought_up_to_date(call, tmp_path):
     code, _, err = call("index", folder, "--collection", tmp_path / "other")
     assert code == 2 and "none of 1 documents can be read: a.txt: it is empty" in err
     code, _, err = call("index", passages(tmp_path / "a.jsonl", "a"), "--collection", place, "--base-url", "http://x")
-    assert code == 2 and "base_url is of documents" in err
+    assert code == 2 and "base_url applies to documents" in err
 
 
 def test_how_an_encoder_runs_needs_an_encoder(call, tmp_path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from convqa.cli.options import accepted, llm_of, parsed
+from convqa.cli.options import LlmPipelineOptions, accepted, parsed
 from convqa.errors import InputError
 
 
@@ -15,7 +15,7 @@ def test_settings_are_yaml():
 
 @pytest.mark.parametrize("setting", ["top_k", "=1"])
 def test_a_setting_without_name_or_value_is_refused(setting):
-    with pytest.raises(InputError, match=rf"--set {setting}: wanted is NODE\.PARAMETER=VALUE"):
+    with pytest.raises(InputError, match=rf"--set {setting}: expected NODE\.PARAMETER=VALUE"):
         parsed([setting])
 
 
@@ -30,7 +30,7 @@ def test_a_filter_accepts_every_value_that_is_named_for_a_field():
         "set": ["wiki", "law"], "year": [2001], "draft": [False], "day": ["2001-02-03"], "code": ["7"], "x": ["a=b"]
     }  # fmt: skip
     assert accepted(None) == {}
-    with pytest.raises(InputError, match="--filter set: wanted is FIELD=VALUE"):
+    with pytest.raises(InputError, match="--filter set: expected FIELD=VALUE"):
         accepted(["set"])
 
 
@@ -41,6 +41,6 @@ def test_a_file_may_say_that_nothing_stands_in_for_the_model_and_a_run_says_so_a
         ("{url: 'http://x', model: m, fallback: false}", False),
     ):
         file.write_text(text)
-        assert llm_of(str(file), None, None).fallback is talking
-        assert llm_of(str(file), None, "answer", fallback=False).fallback is False
-    assert llm_of(None, None, None) is None
+        assert LlmPipelineOptions(llm=str(file)).language_model().fallback is talking
+        assert LlmPipelineOptions(llm=str(file), llm_role="answer").language_model(fallback=False).fallback is False
+    assert LlmPipelineOptions().language_model() is None

@@ -228,7 +228,7 @@ def test_a_component_that_was_edited_is_another_run(call, slow, small, indexed, 
     monkeypatch.setattr("convqa.driver.fingerprint.code_of", lambda classes: {"__main__.Slow": None})
     assert call(*command, "--restart")[0] == 0
     code, _, err = call(*command)
-    assert code == 2 and "it is not known whether __main__.Slow changed since" in err and "--restart" in err
+    assert code == 2 and "__main__.Slow may have changed since" in err and "--restart" in err
 
 
 def test_a_restart_leaves_no_file_of_the_old_run_behind(call, slow, small, indexed, tmp_path, monkeypatch):
@@ -321,7 +321,7 @@ def test_gold_history_needs_a_context(call, small, indexed, tmp_path):
     [
         (["--pipeline", "nothing"], "pipeline: unknown name 'nothing'"),
         (["--set", "retriever.k1=high"], "components.retriever.k1: expected a number, got 'high'"),
-        (["--set", "retriever.top_k"], "wanted is NODE.PARAMETER=VALUE"),
+        (["--set", "retriever.top_k"], "expected NODE.PARAMETER=VALUE"),
         (["--history", "golden"], "is not one of 'own', 'gold', 'none'"),
         (["--task", "qrec"], "qrec"),
         (["--collection", "nowhere-at-all"], "nowhere-at-all"),
@@ -346,7 +346,7 @@ def test_missing_arguments_and_directories(call, small, tmp_path):
 def test_an_output_that_is_a_file(call, small, indexed, tmp_path):
     (tmp_path / "file").write_text("x")
     code, _, err = call("run", small, tmp_path / "file", "--collection", indexed)
-    assert code == 2 and "is a file; a folder is wanted" in err
+    assert code == 2 and "expected a folder, got a file" in err
 
 
 def test_an_output_that_cannot_be_written(call, small, indexed, tmp_path):
@@ -404,7 +404,7 @@ def test_a_run_folder_is_a_folder_of_its_own(call, whole, indexed, tmp_path, mon
     code, _, err = call("run", whole, whole / "out", "--collection", tmp_path / "none.jsonl")
     assert code == 2 and "which is only read" in err  # before any passage is looked at
     code, _, err = call("run", whole, indexed, "--collection", indexed)
-    assert code == 2 and "lies in the collection that is searched" in err
+    assert code == 2 and "lies in the collection" in err
     monkeypatch.chdir(tmp_path)
     assert call("run", whole, "", "--collection", indexed)[0] == 2
     assert not (tmp_path / "run.json").exists()

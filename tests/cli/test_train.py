@@ -29,7 +29,7 @@ def test_a_wrong_setting_is_a_mistake_with_file_and_field(call, tmp_path):
     code, _, error = call("train", "resolver", file)
     assert code == 2 and "mine.yaml: batches: unknown field" in error and "Fields: recipe, base, " in error
     code, _, error = call("train", "resolver", "--set", "seed")
-    assert code == 2 and "wanted is FIELD=VALUE" in error
+    assert code == 2 and "expected FIELD=VALUE" in error
 
 
 def test_an_unknown_device_is_a_mistake(call):

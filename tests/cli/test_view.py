@@ -103,7 +103,7 @@ def test_which_contexts_and_questions(call, file):
     code, out, _ = call("view", file, "--qid", "a2", "--qid", "b1")
     assert code == 0 and re.findall("id: (..)", out) == ["a2", "b1"] and "»Goethe wrote Faust«[1]" in out
     code, out, err = call("view", file, "--start", 5)
-    assert (code, out) == (2, "") and "--start 5: there is no context there" in err
+    assert (code, out) == (2, "") and "--start 5: there is no such context" in err
     code, _, err = call("view", file, "--qid", "zz")
     assert code == 2 and "there is no question zz" in err
     code, _, err = call("view", file.with_name("none.jsonl"))

@@ -16,18 +16,7 @@ from convqa.components.rankings import behind
 from convqa.components.readers.haystack import Haystack as Reader
 from convqa.components.rerankers.haystack import Haystack as Reranker
 from convqa.components.retrievers.haystack import Haystack as Retriever
-from convqa.domain import (
-    Hit,
-    NotFinite,
-    Passage,
-    Ranking,
-    Rankings,
-    Rewrite,
-    Rewrites,
-    Turn,
-    TurnId,
-    Turns,
-)
+from convqa.domain import Hit, NotFinite, Passage, Ranking, Rankings, Rewrite, Rewrites, Turn, TurnId, Turns
 from convqa.errors import InputError, RunError
 
 

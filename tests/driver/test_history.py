@@ -78,10 +78,10 @@ def test_a_context_that_does_not_grow_is_refused():
 
 def test_a_turn_that_stands_twice_is_refused():
     talk = Conversation(7, (Turn(TurnId(7, 1), "q"), Turn(TurnId(7, 1), "q")))
-    with pytest.raises(InputError, match="turn 7_1 stands twice"):
+    with pytest.raises(InputError, match="turn 7_1 occurs twice"):
         list(checked([talk], "own"))
 
 
 def test_an_unknown_mode_is_refused():
-    with pytest.raises(InputError, match=r"wanted is own, gold, none\. Did you mean 'own'"):
+    with pytest.raises(InputError, match=r"expected one of own, gold, none\. Did you mean 'own'"):
         list(checked([], "owm"))

@@ -80,7 +80,7 @@ def test_a_response_that_is_none_is_named(tmp_path, offsets):
     record = orjson.loads(path.read_bytes())
     record["answer"]["sentences"][0]["citations"] = [["p", *offsets]]
     path.write_bytes(orjson.dumps(record) + b"\n")
-    with pytest.raises(InputError, match=r"responses\.jsonl: turn a_7 is not as convqa run writes it"):
+    with pytest.raises(InputError, match=r"responses\.jsonl: turn a_7 is malformed"):
         list(read_responses(tmp_path))
 
 

@@ -112,7 +112,7 @@ def test_a_wave_that_kills_every_worker_ends_the_run_and_what_was_done_is_kept(
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("HAYSTACK_DESERIALIZATION_ALLOWLIST", "dying_for_test")
     dying = ready(load("copy-bm25", {"rewriter.type": "dying_for_test.Dying"}), pipeline.collection)
-    said = r"turns 3_2 to 3_2 \(1 of one wave\): 3 workers died of it, .* ended with code 9.* fewer --workers"
+    said = r"turns 3_2 to 3_2 \(1 of one wave\): 3 workers died, .* ended with code 9.* fewer --workers"
     with start_workers("processes", 2) as workers, pytest.raises(RunError, match=said):
         run(TASK, source, tmp_path / "out", dying, Options(batch_size=1), workers=workers)
     assert (tmp_path / "out" / "responses.jsonl").stat().st_size > 0
@@ -202,8 +202,8 @@ def test_what_is_not_all_of_one_run_is_refused(shards, tmp_path, source):
             merge(tmp_path / "out", folders, **how)
 
     first, second, third = shards
-    refused("of 3 shards these are missing: 2/3, 3/3", first)
-    refused("these are given twice, or of another number: 1/3", first, second, third, changed(first, tmp_path))
+    refused("of 3 shards, these are missing: 2/3, 3/3", first)
+    refused("these are duplicate or of another number: 1/3", first, second, third, changed(first, tmp_path))
     shutil.rmtree(tmp_path / "changed-s1")
     refused(
         "has another models, another history than",
@@ -212,16 +212,16 @@ def test_what_is_not_all_of_one_run_is_refused(shards, tmp_path, source):
         third,
     )
     shutil.rmtree(tmp_path / "changed-s1")
-    refused("these are given twice, or of another number", changed(first, tmp_path, shard="1/4"), second, third)
+    refused("these are duplicate or of another number", changed(first, tmp_path, shard="1/4"), second, third)
     refused("is not finished", changed(third, tmp_path, status="running"), first, second)
-    refused("holds no shard of a run", tmp_path, first)
+    refused("expected a folder written by convqa run --shard", tmp_path, first)
     with pytest.raises(InputError, match="is one of the shards"):
         merge(first, shards)
     other = tmp_path / "other"
     other.mkdir()
     questions = json.loads((source / "questions.json").read_text())
     (other / "questions.json").write_text(json.dumps(questions[:-1]))
-    refused("is another than the shards answered", *shards, input_path=other)
+    refused("differs from the input of the shards", *shards, input_path=other)
     assert not (tmp_path / "out" / "run.json").exists()
 
 
@@ -229,13 +229,13 @@ def test_a_shard_whose_journal_lost_lines_is_refused(shards, tmp_path):
     copy = changed(shards[2], tmp_path)
     lines = (copy / "responses.jsonl").read_bytes().splitlines(keepends=True)
     (copy / "responses.jsonl").write_bytes(b"".join(lines[:-1]))
-    with pytest.raises(InputError, match="no shard has answered it"):
+    with pytest.raises(InputError, match="not answered by any shard"):
         merge(tmp_path / "out", [*shards[:2], copy])
 
 
 @pytest.mark.parametrize("text", ["0/3", "4/3", "1", "a/b", "1/3/5", "-1/3"])
 def test_what_is_no_shard_is_refused(text):
-    with pytest.raises(InputError, match="wanted is I/N"):
+    with pytest.raises(InputError, match="expected I/N"):
         Shard.parse(text)
 
 

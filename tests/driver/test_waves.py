@@ -144,5 +144,5 @@ def test_the_garbage_collector_is_as_it_was_afterwards():
 
 
 def test_wrong_settings_are_refused():
-    with pytest.raises(InputError, match="batch size 0"):
+    with pytest.raises(InputError, match="batch size: expected 1 or more, got 0"):
         list(drive(Echo(), talks(1), batch_size=0))

@@ -44,8 +44,8 @@ def test_folders_and_files_of_passages_hold_no_documents(folder, tmp_path):
     ("sources", "message"),
     [
         (["notes.txt", "nowhere.pdf"], "nowhere.pdf: no such file or folder"),
-        (["notes.txt", "p.jsonl"], r"p\.jsonl: passages beside documents; give each a command of its own"),
-        (["notes.txt", "other/notes.txt"], r"would both be notes\.txt: give the folder of both"),
+        (["notes.txt", "p.jsonl"], r"p\.jsonl: passages mixed with documents; index them one after another"),
+        (["notes.txt", "other/notes.txt"], r"have the same name notes\.txt: give the folder that contains both"),
         (["empty"], r"empty: no passages and no documents.*\*\.pdf.*\*\.jsonl"),
     ],
 )
@@ -168,15 +168,15 @@ def bomb():
     [
         ("a.txt", b"", "it is empty"),
         ("a.pdf", b" \n", "it is empty"),
-        ("a.txt", "Grüße".encode("latin-1"), "its text is not in UTF-8; save it so"),
-        ("a.md", b"\xff\xfe\x00\xd8", "its text is not in UTF-8"),
-        ("a.txt", b"a\x00b", "it holds binary data"),
+        ("a.txt", "Grüße".encode("latin-1"), "its text is not UTF-8; save it as UTF-8"),
+        ("a.md", b"\xff\xfe\x00\xd8", "its text is not UTF-8"),
+        ("a.txt", b"a\x00b", "it contains binary data"),
         ("a.txt", b"1 2 3", "it has no text"),
         ("a.html", b"<html><body></body></html>", "it has no text"),
         ("a.html", b"\x00\x01\x02", "it has no text|binary|damaged"),
-        ("a.docx", b"PK\x03\x04 damaged", "it is damaged, or not what its name says"),
-        ("a.docx", b"no zip", r"it is damaged, or not what its name says \(File is not a zip file\)"),
-        ("a.pdf", b"%PDF-1.4 damaged", "it is damaged, or not what its name says"),
+        ("a.docx", b"PK\x03\x04 damaged", "it is damaged or of another type"),
+        ("a.docx", b"no zip", r"it is damaged or of another type \(File is not a zip file\)"),
+        ("a.pdf", b"%PDF-1.4 damaged", "it is damaged or of another type"),
         ("a\nb.txt", b"Some text.", r"its name has the character U\+000A; rename it"),
         ("a\udcfc.txt", b"Some text.", r"its name has the character U\+DCFC"),
     ],
@@ -190,7 +190,7 @@ def test_what_cannot_be_read_says_why(caplog, name, data, message):
 def test_encrypted_scanned_and_oversized_files_say_what_to_do(read, make, caplog):
     with pytest.raises(Unreadable, match="it is encrypted; save it without its password"):
         read("a.pdf", make.pdf([["Secret."]], password="x"))
-    with pytest.raises(Unreadable, match="it has no text: a scan has to go through OCR first"):
+    with pytest.raises(Unreadable, match="it has no text: run OCR on a scan first"):
         read("a.pdf", make.pdf([[], []], numbers=False))
     with pytest.raises(Unreadable, match="it unpacks to more than 268,435,456 bytes"):
         read("a.docx", bomb())

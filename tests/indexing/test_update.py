@@ -97,13 +97,15 @@ def test_add_removes_nothing_and_replace_makes_anew(folder, local, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     (other / "other.txt").write_text("Another text.")
-    with pytest.raises(InputError, match=r"has none of these documents\. --add adds .* --replace makes it anew"):
+    with pytest.raises(
+        InputError, match=r"has none of these documents\. --add adds .* --replace makes a new collection"
+    ):
         run(other, local)
     assert counts(run(other, local, add=True)) == (1, 0, 0) and len(held(local)) == 6
     assert counts(run(folder, local, add=True)) == (0, 5, 0) and len(held(local)) == 6
     assert counts(run(folder, local)) == (0, 5, 1) and len(held(local)) == 5
     assert counts(run(other, local, replace=True)) == (1, 0, 0) and set(held(local)) == {"other.txt"}
-    with pytest.raises(InputError, match="exclude each other"):
+    with pytest.raises(InputError, match="expected add or replace, got both"):
         run(other, local, add=True, replace=True)
 
 
@@ -163,7 +165,7 @@ def test_another_language_and_settings_of_a_collection_that_is_there(folder, loc
     with pytest.raises(InputError, match="is in language 'de', not 'en'"):
         run(folder, local, language="en")
     run(folder, local, settings={"shards": 2})
-    assert caplog.records[-1].getMessage() == "shards: of a new collection only; this one keeps what it was made with"
+    assert caplog.records[-1].getMessage() == "shards: applies to new collections only; this one keeps its settings"
     assert open_store(local).info().language == "de"
 
 

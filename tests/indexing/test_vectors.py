@@ -81,7 +81,7 @@ def test_vectors_of_another_encoder_are_refused_before_anything_is_encoded(colle
     store = open_store(collection)
     store.add_vectors(["p0"], np.eye(1, 3, dtype=np.float32), Encoder("another", "f" * 64, 3))
     store.commit()
-    with pytest.raises(InputError, match=r"has vectors of 'another' .* found the encoder 'encoder'"):
+    with pytest.raises(InputError, match=r"expected its encoder 'another' .*, got 'encoder'"):
         vectors.refuse_vectors(collection, model)
     vectors.refuse_vectors(collection + "-that-is-not-there", model)
 
@@ -93,7 +93,7 @@ def test_passages_that_are_longer_than_the_encoder_sees_are_told_with_their_numb
     with create_store(url, "en") as store:
         store.add(Passage(f"p{number}", text, "Title" if number == 1 else "") for number, text in enumerate(texts))
     add_vectors(url, model)
-    assert "2 of 4 passages are longer than the 256 tokens that the encoder 'encoder' sees" in caplog.text
+    assert "2 of 4 passages are longer than the 256 tokens of the encoder 'encoder'" in caplog.text
     caplog.clear()
     add_vectors(url, model)
     assert caplog.text == ""
@@ -131,7 +131,7 @@ def test_parts_of_all_shards_give_the_same_vectors(collection, whole, model, tmp
     for number, part in enumerate(parts, 1):
         encode_shard(collection, model, Shard(number, 3), part)
     for wrong in (parts[:2], [*parts[:2], parts[1]]):
-        with pytest.raises(InputError, match="has 9 passages, and the parts"):
+        with pytest.raises(InputError, match="has 9 passages, which differ from"):
             merge_parts(collection, wrong)
     assert open_store(collection).info().vectors == 0
     info = merge_parts(collection, parts, VectorOptions("int8"))
@@ -187,7 +187,9 @@ def test_parts_made_before_the_collection_changed_are_refused(collection, model,
     store = open_store(collection)
     store.add([Passage("more", "Another text.")])
     store.commit()
-    with pytest.raises(InputError, match=r"has 10 passages, and the parts 9.*since the collection last changed"):
+    with pytest.raises(
+        InputError, match=r"has 10 passages, which differ from the 9 of the parts.*since the collection last changed"
+    ):
         merge_parts(collection, [part])
 
 

@@ -28,11 +28,12 @@ def collection(tmp_path):
     return str(tmp_path / "collection")
 
 
-def test_it_loads_without_its_models_and_names_the_one_that_is_missing(collection):
+@pytest.mark.parametrize(("name", "model"), [("transformers", ""), ("qrecc-supervised", "castorini/t5-base-canard ")])
+def test_a_pipeline_loads_without_its_models_and_names_a_missing_one(name, model, collection):
     pytest.importorskip("huggingface_hub")
-    pipeline = load("transformers")
+    pipeline = load(name)
     pipeline.bind(collection)
-    with pytest.raises(InputError, match=r"is not on this machine.*hf download"):
+    with pytest.raises(InputError, match=rf"{model}is not on this machine.*hf download"):
         pipeline.warm_up()
 
 

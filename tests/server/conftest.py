@@ -52,8 +52,8 @@ def make_app(talk, tmp_path):
 
 
 @pytest.fixture
-def live(make_app):
-    """``live(**fields)``: the address of such a server, on a real port."""
+def serve_app():
+    """``serve_app(app)``: the address of an application, on a real port."""
     import threading
     import time
 
@@ -61,8 +61,8 @@ def live(make_app):
 
     started = []
 
-    def start(*arguments, **fields):
-        server = uvicorn.Server(uvicorn.Config(make_app(*arguments, **fields), port=0, log_config=None))
+    def start(app):
+        server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None))
         thread = threading.Thread(target=server.run)
         thread.start()
         started.append((server, thread))
@@ -74,6 +74,12 @@ def live(make_app):
     for server, thread in started:
         server.should_exit = True
         thread.join()
+
+
+@pytest.fixture
+def live(make_app, serve_app):
+    """``live(**fields)``: the address of such a server, on a real port."""
+    return lambda *arguments, **fields: serve_app(make_app(*arguments, **fields))
 
 
 @pytest.fixture

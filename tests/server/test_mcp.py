@@ -7,8 +7,6 @@ import gc
 import json
 import subprocess
 import sys
-import threading
-import time
 import warnings
 
 import mcp
@@ -120,26 +118,14 @@ def test_a_pipeline_without_a_collection(qa):
 
 
 @pytest.fixture
-def listening(server):
+def listening(server, serve_app):
     """The address of the server over HTTP, with a key or without."""
-    import uvicorn
-
-    started = []
 
     def start(key=""):
         app = server.streamable_http_app()
-        running = uvicorn.Server(uvicorn.Config(Keyed(app, key) if key else app, port=0, log_config=None))
-        thread = threading.Thread(target=running.run)
-        thread.start()
-        started.append((running, thread))
-        while not running.started:
-            time.sleep(0.01)
-        return f"http://127.0.0.1:{running.servers[0].sockets[0].getsockname()[1]}/mcp"
+        return f"{serve_app(Keyed(app, key) if key else app)}/mcp"
 
-    yield start
-    for running, thread in started:
-        running.should_exit = True
-        thread.join()
+    return start
 
 
 def test_over_http(listening):

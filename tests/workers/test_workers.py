@@ -69,7 +69,7 @@ def test_work_comes_back_with_its_errors_and_each_warning_once(workers, caplog):
 def test_a_worker_that_dies_is_replaced_and_work_that_kills_is_given_up(workers, tmp_path, caplog):
     assert workers.call(die_once, str(tmp_path / "died")) == "alive"
     assert "a worker died" in caplog.text
-    with pytest.raises(WorkerLost, match="3 workers died of it"):
+    with pytest.raises(WorkerLost, match="3 workers died"):
         workers.call(die)
     assert workers.call(double, 4) == 8
 
@@ -97,7 +97,7 @@ def test_closing_does_not_wait_for_work():
 def test_several_local_workers_and_a_missing_package_are_refused(monkeypatch):
     with start_workers("local", 1) as none:
         assert none is None
-    with pytest.raises(InputError, match="--workers 2: give --executor processes or ray"), start_workers("local", 2):
+    with pytest.raises(InputError, match="--workers 2: needs --executor processes or ray"), start_workers("local", 2):
         pass
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"pip install 'convqa\[ray\]'"), start_workers("ray", 2):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from convqa.components.builders._prompt import NO_ANSWER
-from convqa.files import mend
+from convqa.files import replace_surrogates
 from convqa.text.sentences import sentences
 
 _LONGEST = 20_000
@@ -112,7 +112,7 @@ def unfinished(text: str) -> str:
 
 
 def _plain(reply: str) -> str:
-    text = str(mend(reply[:_LONGEST])[0]).replace("\r\n", "\n").replace("\r", "\n")
+    text = str(replace_surrogates(reply[:_LONGEST])).replace("\r\n", "\n").replace("\r", "\n")
     text = _OPEN_THOUGHT.sub("", _THOUGHTS.sub("", text))
     text = _LINK.sub(_link, _IMAGE.sub("", _FENCE.sub("", text)))
     return "".join(letter for letter in text if letter.isprintable() or letter in "\n\t\u200c\u200d\u3000\u00a0")

@@ -9,7 +9,7 @@ from typing import Literal
 
 from convqa.components.history import Past
 from convqa.domain import Query, Rewrite
-from convqa.files import mend
+from convqa.files import replace_surrogates
 from convqa.text.analysis import analyzer, placed
 from convqa.text.dialogue import asks
 
@@ -88,7 +88,7 @@ def from_json(reply: str) -> str | None:
         return None
     if not isinstance(value, dict) or list(value) != ["question"] or not isinstance(value["question"], str):
         return None
-    return " ".join(str(mend(value["question"])[0]).split())
+    return " ".join(str(replace_surrogates(value["question"])).split())
 
 
 def why_not(text: str, question: str, said: Sequence[Past], language: str) -> str:

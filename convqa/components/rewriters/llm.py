@@ -16,7 +16,7 @@ from convqa.components.members import member
 from convqa.components.rewriters._prompts import chat
 from convqa.components.rewriters._rewrites import Search, from_json, settled
 from convqa.domain import Rewrite, Turn
-from convqa.files import mend
+from convqa.files import replace_surrogates
 from convqa.text.dialogue import open_question
 
 
@@ -49,7 +49,9 @@ class Llm(Asking, Rewriter):
             for history, question in zip(histories, questions, strict=True)
         ]
         # Lone surrogates cannot be sent.
-        replies = self._asked({prompt: [ChatMessage.from_user(mend(prompt)[0])] for prompt in prompts if prompt})
+        replies = self._asked(
+            {prompt: [ChatMessage.from_user(replace_surrogates(prompt))] for prompt in prompts if prompt}
+        )
         rewritten = [
             settled(*_question(replies[prompt]), question, history, turn.language, self.search, self.weight, "llm")
             if prompt

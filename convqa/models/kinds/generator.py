@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 from convqa.errors import InputError
-from convqa.files import mend
+from convqa.files import replace_surrogates
 from convqa.models.engines import choose
 from convqa.models.folder import ModelFolder
 from convqa.models.once import once
@@ -146,7 +146,7 @@ class Generator(Model):
         if not texts:
             return []
         # Tokenizers reject lone surrogates. Too long texts need no warning: they are truncated here.
-        rows = self._tokenizer(mend(list(texts))[0], add_special_tokens=special, verbose=False)["input_ids"]
+        rows = self._tokenizer(replace_surrogates(list(texts)), add_special_tokens=special, verbose=False)["input_ids"]
         return [list(ids) for ids in rows]
 
     def _config(self, most_tokens: int, beams: int, seconds: float | None) -> Any:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from convqa.files import mend
+from convqa.files import replace_surrogates
 from convqa.models.tokens import Tokens
 from convqa.models.types import READER_TOKENS
 
@@ -88,7 +88,7 @@ class ReaderInput:
     def question(self, text: str) -> list[int]:
         """Return the last tokens of a question."""
         most = min(MOST_QUESTION, self._room // 2)
-        end = mend(text.rstrip()[-most * _PIECE :])[0]
+        end = replace_surrogates(text.rstrip()[-most * _PIECE :])
         ids: list[int] = self._tokenizer.encode(end, add_special_tokens=False).ids
         return ids[-most:]
 
@@ -96,7 +96,7 @@ class ReaderInput:
         """Return the tokens of a whole passage, without MRQA's marks."""
         marks = [match.start() for match in _MARKS.finditer(text)]
         blanked = _MARKS.sub(lambda match: " " * len(match[0]), text) if marks else text
-        encoding = self._tokenizer.encode(mend(blanked)[0], add_special_tokens=False)
+        encoding = self._tokenizer.encode(replace_surrogates(blanked), add_special_tokens=False)
         offsets = _fitted(encoding.offsets, blanked)
         sections = [bisect_right(marks, start) for start, _ in offsets] if marks else [0] * len(offsets)
         return PassageTokens(encoding.ids, offsets, sections)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from convqa.files import mend
+from convqa.files import replace_surrogates
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -81,8 +81,8 @@ def lay_out(question: str, history: Sequence[Past], tokenizer: Tokenizer, most: 
     """
     opening, separator = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
     assert opening is not None and separator is not None
-    question = mend(question)[0]
-    history = [Past(mend(past.question)[0], mend(past.answer)[0]) for past in history]
+    question = replace_surrogates(question)
+    history = [Past(replace_surrogates(past.question), replace_surrogates(past.answer)) for past in history]
     layout = Layout([opening], [0], [], [], 0)
     _append(layout, question, tokenizer, _MOST_QUESTION, separator, 0)
     end = len(layout.ids) - 1

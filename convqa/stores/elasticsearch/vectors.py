@@ -46,7 +46,7 @@ class VectorWriter:
         rows = checked_vectors(matrix, len(ids), encoder, f"{place}, passages {shorten(list(ids))}")
         meta = self._meta or VectorMeta(encoder, options or VectorOptions())
         if meta.encoder.sparse and meta.options != VectorOptions():
-            raise InputError(f"{place}: token weights are kept in one way only: leave the options out.")
+            raise InputError(f"{place}: token weights have no vector options: leave them out.")
         if meta.options.precision not in _KINDS:
             kinds = ", ".join(_KINDS)
             raise InputError(f"Elasticsearch keeps no vectors as {meta.options.precision}; expected {kinds}.")

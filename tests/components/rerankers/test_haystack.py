@@ -8,19 +8,7 @@ from haystack.components.rankers import LostInTheMiddleRanker, MetaFieldRanker
 
 from convqa.components.members import describe
 from convqa.components.rerankers.haystack import Haystack
-from convqa.domain import (
-    Failure,
-    Hit,
-    Passage,
-    Query,
-    Ranking,
-    Rankings,
-    Rewrite,
-    Rewrites,
-    Turn,
-    TurnId,
-    Turns,
-)  # fmt: skip
+from convqa.domain import Failure, Hit, Passage, Query, Ranking, Rankings, Rewrite, Rewrites, Turn, TurnId, Turns
 
 PASSAGES = {
     id: Passage(id, f"The text of {id}.", meta={"year": year}) for id, year in zip("abcd", (1, 3, 2, 4), strict=True)

@@ -118,7 +118,7 @@ def test_what_was_exported_is_one_family_with_its_source_and_with_nothing_else(f
     convqa.index(tmp_path / "p.jsonl", tmp_path / "c")
     assert add_vectors(str(tmp_path / "c"), one).encoder == named(graphs[1])
     assert has_vectors_of(graphs[1], open_store(str(tmp_path / "c")))
-    with pytest.raises(InputError, match=r"has vectors of .* found the encoder"):
+    with pytest.raises(InputError, match=r"expected its encoder .*, got "):
         add_vectors(str(tmp_path / "c"), load_encoder(str(make_bert("BertModel", seed=6))))
 
 

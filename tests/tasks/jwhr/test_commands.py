@@ -74,7 +74,7 @@ def test_mistakes_of_index(call, made_up, write, tmp_path):
     assert code == 2 and "--task says what SOURCES are" in err
     mrqa = write({"context": "c", "qas": [{"qid": "q", "question": "?"}]}, name="mrqa.jsonl")
     code, _, err = call("index", mrqa, "--task", "mrqa", "--collection", tmp_path / "wiki")
-    assert code == 2 and "an input of the task mrqa brings no passages" in err
+    assert code == 2 and "an input of the task mrqa has no passages" in err
     assert not (tmp_path / "wiki").exists()
 
 
