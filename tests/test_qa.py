@@ -198,9 +198,9 @@ TURN = Turn(TurnId("a", 1), "Who?")
         (lambda qa: qa.conversation(scenario=3), "scenario: expected a string, got 3"),
         (lambda qa: qa.conversation().ask(3), "question: expected a string, got 3"),
         (lambda qa: open_store(3), "collection: expected a folder or a URL, got 3"),
-        (lambda qa: load_encoder("encoder").encode("abc"), "texts: found 'abc'; wanted a list of strings"),
-        (lambda qa: load_encoder("encoder").encode([1]), r"texts: found \[1\]; wanted a list of strings"),
-        (lambda qa: load_encoder("encoder").encode(["a"], "x"), "role: found 'x'; wanted query or passage"),
+        (lambda qa: load_encoder("encoder").encode("abc"), "texts: expected a list of strings, got 'abc'"),
+        (lambda qa: load_encoder("encoder").encode([1]), r"texts: expected a list of strings, got \[1\]"),
+        (lambda qa: load_encoder("encoder").encode(["a"], "x"), "role: expected query or passage, got 'x'"),
     ],
 )
 def test_a_wrong_argument_is_named_with_what_came_and_what_is_wanted(qa, called, message):
@@ -220,7 +220,7 @@ def test_passages_in_memory_are_a_collection(tmp_path, monkeypatch):
         response = convqa.load("copy-bm25", given).conversation().ask("Who wrote Faust?")
         assert response.answer.sentences[0].citations[0].passage_id == "faust"
     assert len(list((tmp_path / "convqa" / "collections").glob("*.lock"))) == 1
-    with pytest.raises(InputError, match="collection: found no passages"):
+    with pytest.raises(InputError, match="collection: expected one passage or more"):
         convqa.load("copy-bm25", [])
     with pytest.raises(InputError, match=r"collection: expected a folder, a URL, .* or a list of them, got 3"):
         convqa.load("copy-bm25", [*passages, 3])

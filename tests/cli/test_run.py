@@ -400,9 +400,9 @@ def test_a_turn_does_not_depend_on_its_batch_mates(call, small, indexed, tmp_pat
 def test_a_run_folder_is_a_folder_of_its_own(call, whole, indexed, tmp_path, monkeypatch):
     for output in (whole, whole / "out"):
         code, _, err = call("run", whole, output, "--collection", indexed)
-        assert code == 2 and "which is only read" in err
+        assert code == 2 and "which is read-only" in err
     code, _, err = call("run", whole, whole / "out", "--collection", tmp_path / "none.jsonl")
-    assert code == 2 and "which is only read" in err  # before any passage is looked at
+    assert code == 2 and "which is read-only" in err  # before any passage is looked at
     code, _, err = call("run", whole, indexed, "--collection", indexed)
     assert code == 2 and "lies in the collection" in err
     monkeypatch.chdir(tmp_path)

@@ -131,7 +131,7 @@ def test_others_are_refused(weighed):
 
 
 def test_options_are_refused(store):
-    with pytest.raises(InputError, match="in one way only"):
+    with pytest.raises(InputError, match="have no vector options"):
         store.add_vectors(IDS, WEIGHTS, MODEL, VectorOptions("int8"))
 
 

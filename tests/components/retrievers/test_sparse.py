@@ -70,5 +70,5 @@ def test_a_turns_filter_is_kept_to(make, sparse_encoder):
 
 @pytest.mark.parametrize("model", [None, "encoder"])
 def test_a_collection_without_token_weights_is_refused(make, model):
-    with pytest.raises(InputError, match="no token weights; make one that has with convqa index"):
+    with pytest.raises(InputError, match="no token weights; make one with convqa index"):
         rank(make(model and load_encoder(model)), Query("q"))
