@@ -215,6 +215,8 @@ def measured(rows: Sequence[Row], score: Callable[[Row], float], threshold: floa
 
 
 def lines(reader: str, rows: Sequence[Row], decision: Decision) -> Iterator[list[str]]:
+    before = load_decision("sentences")
+
     def likely(one: Row) -> float:
         return decision.weigh(one.signals)
 
@@ -235,9 +237,7 @@ def lines(reader: str, rows: Sequence[Row], decision: Decision) -> Iterator[list
             yield [known, reader, "top score", *measured(some, lambda one: one.top, top)]
         yield [known, reader, "decision", *measured(some, likely, decision.threshold)]
         if reader == "talk":
-            before = load_decision("sentences")
-            scores = {id(one): before.weigh(one.signals) for one in some}
-            measures = measured(some, lambda one, scores=scores: scores[id(one)], before.threshold)
+            measures = measured(some, lambda one: before.weigh(one.signals), before.threshold)
             yield [known, reader, "decision of default", *measures]
 
 

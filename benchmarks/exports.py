@@ -44,7 +44,8 @@ def some_response(chance: random.Random, number: int) -> Response:
         Hit(id, chance.uniform(-5, 30), Passage(id, text, some_text(chance, 5) if chance.random() < 0.8 else ""))
         for id, text in passages.items()
     ]
-    turn = TurnId(chance.choice([number, f"{some_text(chance, 4)}{number}"]), chance.randint(0, 9))
+    named: list[int | str] = [number, f"{some_text(chance, 4)}{number}"]
+    turn = TurnId(chance.choice(named), chance.randint(0, 9))
     rewrite, ranking = Rewrite(some_text(chance, 12), ()), Ranking.of(hits)
     if chance.random() < 0.1:
         nearest = tuple(hit.id for hit in ranking.hits[:3])

@@ -20,7 +20,7 @@ from typing import Any
 import orjson
 from _common import arguments
 from elasticsearch.helpers import streaming_bulk
-from million import synthetic
+from synthetic import english
 
 from convqa.domain import Passage
 from convqa.stores import create_store, delete_store
@@ -74,7 +74,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=27_065)
     parser.add_argument("--rounds", type=int, default=3)
     args = parser.parse_args()
-    passages = [Passage.from_json(record) for record in synthetic(args.data, args.count)]
+    passages = [Passage.from_json(record) for record in english(args.data, args.count)]
     # Words that were seen are remembered by the analysis: not at the cost of whoever comes first.
     words = analyzer("en")
     for passage in passages:

@@ -2,7 +2,7 @@
 
 Nothing here is measured: every figure is a measured one times a size, or a formula. ``--passages`` and ``--turns`` are
 those of SCAI-QReCC-21, ``--bytes`` the mean of JSON of a passage (the 326 real ones of the bundled example).
-``--growth`` is what growth.py wrote; with it the plots are drawn too.
+``--growth`` is what engines.py growth wrote; with it the plots are drawn too.
 
     python benchmarks/needs.py [--passages 54573064] [--turns 16451] [--growth docs/benchmarks/growth.json]
 """
@@ -32,8 +32,8 @@ EMBEDDED_QUERIES, ELASTICSEARCH_QUERIES = 86, 42
 """On disk and to index (passages/s), and queries/s one at a time."""
 
 ENCODED = 130, 52
-"""Passages/s on two cores: of 80 words; and of 380 words, cut at the encoder's 256 tokens (encoding_speed.py on the bundled
-example), which take 2.5 times as long (processor time of 150 passages each of the sets and of QReCC's sample)."""
+"""Passages/s on two cores: of 80 words; and of 380 words, cut at the encoder's 256 tokens (encoders.py speed on the
+bundled example), which take 2.5 times as long (processor time of 150 passages of the sets and of QReCC's sample)."""
 EXACT_QUERIES = 134
 """Queries/s over 500,000 vectors in memory, 64 at a time."""
 SPARSE_TERMS, SPARSE_BYTES = 150, 6
@@ -144,7 +144,7 @@ def main() -> None:
     parser.add_argument("--passages", type=int, default=54_573_064)
     parser.add_argument("--turns", type=int, default=16_451)
     parser.add_argument("--bytes", type=int, default=2500, help="of a passage's JSON")
-    parser.add_argument("--growth", type=Path, help="the figures of growth.py, for the plots")
+    parser.add_argument("--growth", type=Path, help="what engines.py growth wrote, for the plots")
     args = parser.parse_args()
     rows = list(needs(args.passages, args.turns, args.bytes))
     print(table(rows))

@@ -42,7 +42,8 @@ from convqa.text.words import words
 FILE = "squad-format/poquad-sample.json"
 HALVES = ("even", "odd")
 DEPTH = 10
-CHOSEN = {"k1": 0.6, "b": 0.55, "stopwords": "long"}
+CHOSEN_K1, CHOSEN_B = 0.6, 0.55
+CHOSEN = {"k1": CHOSEN_K1, "b": CHOSEN_B, "stopwords": "long"}
 """Of BM25, by the even half."""
 K1S, BS = (0.4, 0.6, 0.82, 1.0, 1.2), (0.4, 0.55, 0.68, 0.8, 0.9)
 TITLES = (0.0, 0.25, 0.5, 1.0, 2.0)
@@ -95,13 +96,13 @@ def analyses() -> dict[str, tuple[Cut, Cut]]:
     for name, form in forms.items():
         known = cache(form)
         made[name] = (_cut(known),) * 2
-        made[f"{name}, no diacritics"] = (_cut(lambda word, known=known: plain(known(word))),) * 2
+        made[f"{name}, no diacritics"] = (_cut(known, plain),) * 2
     made["the same, stop words dropped"] = shipped.tokens, shipped.tokens
     return {**made, "`--language pl`, `stopwords: long`": (shipped.tokens, shipped.content)}
 
 
-def _cut(form: Callable[[str], str]) -> Cut:
-    return lambda text: [form(word) for word in words(text)]
+def _cut(form: Callable[[str], str], after: Callable[[str], str] = str) -> Cut:
+    return lambda text: [after(form(word)) for word in words(text)]
 
 
 class Field:
@@ -145,7 +146,7 @@ def compare_analyses(found: Sequence[Article]) -> None:
     ids = [passage.id for passage in collection]
     asked = {half: [one for article in found if article.half == half for one in article.asked] for half in HALVES}
     typed = {half: [Asked(bare(one.text), one.paragraph) for one in asked[half]] for half in HALVES}
-    k1, b = CHOSEN["k1"], CHOSEN["b"]
+    k1, b = CHOSEN_K1, CHOSEN_B
     made = analyses()
     fields = {
         name: Field(made_tokens(f"{passage.title}\n{passage.text}") for passage in collection)

@@ -22,7 +22,7 @@ from engines import _cranfield
 from lucene_equality import queries, union
 
 from convqa.driver.fingerprint import git_commit
-from convqa.evaluation import evaluate
+from convqa.evaluation import Evaluation, evaluate
 from convqa.evaluation.expected import moved, read_expected
 
 CONFIGS, RESULTS = ROOT / "configs" / "benchmarks", ROOT / "docs" / "benchmarks" / "regression.json"
@@ -58,7 +58,7 @@ def adhoc(name: str, data: Path, folder: Path) -> Path:
     return folder
 
 
-def scored(name: str, data: Path, scratch: Path) -> dict:
+def scored(name: str, data: Path, scratch: Path) -> Evaluation:
     """The run of a benchmark, evaluated: what ``convqa evaluate --json`` prints."""
     sets = data / "conversations"
     if name == "gpt3-run":

@@ -189,7 +189,7 @@ class Curve(NamedTuple):
 
 BY_WORDS = Curve(offset=-1.74, words=0.91)
 BY_BOTH = Curve(offset=-1.82, words=0.61, behind=-0.25, opening=0.21, said=-0.28, cosine=0.91)
-"""Fitted on the conversations of even number of inscit_dev and mtrag_un: benchmarks/sentence_curves.py. Words alone do
+"""Fitted on the conversations of even number of inscit_dev and mtrag_un: benchmarks/builders.py curves. Words alone do
 not look at the ranking's scores: those of BM25, which count the same words, mislead (docs/reference/reading.md)."""
 
 
