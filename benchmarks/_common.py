@@ -35,8 +35,8 @@ def own_process(script: str, *options: object, env: Mapping[str, str] | None = N
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def convqa(*options: object, env: Mapping[str, str] | None = None) -> None:
-    """Run a command of the command line without its output.
+def convqa(*options: object, env: Mapping[str, str] | None = None) -> str:
+    """Run a command of the command line and return its output.
 
     :raises SystemExit: with the output if it fails.
     """
@@ -44,6 +44,7 @@ def convqa(*options: object, env: Mapping[str, str] | None = None) -> None:
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env)
     if done.returncode:
         raise SystemExit(f"convqa {' '.join(map(str, options))}: exit code {done.returncode}\n{done.stdout}")
+    return done.stdout
 
 
 def rates(ways: Mapping[str, Callable[[], int]], rounds: int) -> Figures:

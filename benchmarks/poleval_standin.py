@@ -17,8 +17,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import Stemmer
-from _common import arguments, table
+from _common import arguments, convqa, lines, table
 from comparing import difference, estimate
 
 from convqa.domain import Passage
@@ -118,7 +116,7 @@ class Field:
                 places.append(place)
                 frequencies.append(times)
 
-    def scores(self, tokens: Sequence[str], k1: float, b: float) -> np.ndarray:
+    def scores(self, tokens: Sequence[str], *parameters: float) -> np.ndarray:
         query = {token: count for token, count in Counter(tokens).items() if token in self._held}
         frequencies = np.zeros((len(query), len(self._lengths)))
         for row, token in enumerate(query):
@@ -127,7 +125,7 @@ class Field:
         df = np.array([len(self._held[token][0]) for token in query])
         weights = np.array(list(query.values()), float)
         held = int((self._lengths > 0).sum())
-        return bm25(frequencies, weights, df, self._lengths, held, self._lengths.sum() / held, k1, b)
+        return bm25(frequencies, weights, df, self._lengths, held, self._lengths.sum() / held, *parameters)
 
 
 def scored(field: Field, ids: Sequence[str], asked: Sequence[Asked], cut: Cut, k1: float, b: float) -> list[float]:
@@ -182,25 +180,10 @@ def write(found: Sequence[Article], work: Path) -> None:
         (work / half).mkdir(parents=True, exist_ok=True)
         asked = [one for article in found if article.half == half for one in article.asked]
         passages = (passage.to_json() for article in found for passage in article.passages)
-        _lines(work / half / "passages.jl", passages)
-        _lines(work / half / "questions.jl", ({"id": str(n), "text": one.text} for n, one in enumerate(asked, 1)))
+        lines(work / half / "passages.jl", passages)
+        lines(work / half / "questions.jl", ({"id": str(n), "text": one.text} for n, one in enumerate(asked, 1)))
         pairs = "".join(f"{number}\t{one.paragraph}\t1\n" for number, one in enumerate(asked, 1))
         (work / half / "pairs.tsv").write_text(f"question-id\tpassage-id\tscore\n{pairs}", encoding="utf-8")
-
-
-def _lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
-    path.write_text("".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records), encoding="utf-8")
-
-
-def convqa(*arguments: object) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "convqa", *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    if done.returncode:
-        raise SystemExit(f"convqa {' '.join(map(str, arguments))}: exit code {done.returncode}\n{done.stdout}")
 
 
 class Row(NamedTuple):
@@ -250,7 +233,7 @@ def compare_pipelines(options: argparse.Namespace) -> None:
     print("\nStand-in, end to end; the even half chooses:\n")
     first: list[float] = []
 
-    def lines() -> Iterator[list[str]]:
+    def rows_of_table() -> Iterator[list[str]]:
         for number, row in enumerate(rows):
             even, odd = (_run(work, half, number, row) for half in HALVES)
             first[:] = first or odd
@@ -258,7 +241,7 @@ def compare_pipelines(options: argparse.Namespace) -> None:
             interval = f"{whole.mean:.4f} [{whole.low:.3f}, {whole.high:.3f}]"
             yield [row.name, f"{mean(even):.4f}", interval, str(difference(odd, first))]
 
-    table(["pipeline", "even NDCG@10", "odd NDCG@10", "odd, beside the first row"], lines())
+    table(["pipeline", "even NDCG@10", "odd NDCG@10", "odd, beside the first row"], rows_of_table())
 
 
 def _run(work: Path, half: str, number: int, row: Row) -> list[float]:
