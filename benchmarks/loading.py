@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import orjson
-from _common import arguments
+from _common import arguments, table
 from elasticsearch.helpers import streaming_bulk
 from synthetic import english
 
@@ -88,10 +88,9 @@ def main() -> None:
             rates.setdefault(name, []).append(rate)
     first = statistics.median(next(iter(rates.values())))
     print(f"{len(passages):,} passages, median of {args.rounds} rounds\n")
-    print("| way | passages/s | ratio | rounds |\n|---|---|---|---|")
-    for name, found_rates in rates.items():
-        rate = statistics.median(found_rates)
-        print(f"| {name} | {rate:,.0f} | {rate / first:.2f} | {', '.join(f'{each:,.0f}' for each in found_rates)} |")
+    medians = {name: statistics.median(each) for name, each in rates.items()}
+    rows = ([n, f"{one:,.0f}", f"{one / first:.2f}", *map("{:,.0f}".format, rates[n])] for n, one in medians.items())
+    table(["way", "passages/s", "ratio", *(f"round {number + 1}" for number in range(args.rounds))], rows)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from _common import ROOT, arguments
+from _common import ROOT, arguments, table
 
 IMAGES = ROOT / "docs" / "images"
 
@@ -95,15 +95,13 @@ def needs(passages: int, turns: int, size: int) -> Iterator[Need]:
     yield Need("BM25, candidates encoded", bm25.disk + 2.1, bm25.memory, bm25.index, (bm25.turns or 0.0) + candidates)
 
 
-def table(rows: list[Need]) -> str:
-    head = ("computed", "disk, GB", "memory, GB", "machines of 64 GB", "to make, h on 2 cores", "all turns, h")
-    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
-    for need in rows:
-        turns = "not computed" if need.turns is None else f"{need.turns:,.1f}"
-        machines = math.ceil(need.memory / MACHINE)
-        cells = f"{need.disk:,.0f} | {need.memory:,.1f} | {machines} | {need.index:,.0f} | {turns}"
-        lines.append(f"| {need.name} | {cells} |")
-    return "\n".join(lines)
+HEAD = ("computed", "disk, GB", "memory, GB", "machines of 64 GB", "to make, h on 2 cores", "all turns, h")
+
+
+def cells(need: Need) -> list[str]:
+    turns = "not computed" if need.turns is None else f"{need.turns:,.1f}"
+    machines = str(math.ceil(need.memory / MACHINE))
+    return [need.name, f"{need.disk:,.0f}", f"{need.memory:,.1f}", machines, f"{need.index:,.0f}", turns]
 
 
 def plots(rows: list[Need], growth: list[dict[str, Any]], passages: int) -> None:
@@ -147,7 +145,7 @@ def main() -> None:
     parser.add_argument("--growth", type=Path, help="what engines.py growth wrote, for the plots")
     args = parser.parse_args()
     rows = list(needs(args.passages, args.turns, args.bytes))
-    print(table(rows))
+    table(HEAD, map(cells, rows))
     if args.growth:
         plots(rows, json.loads(args.growth.read_text(encoding="utf-8")), args.passages)
 

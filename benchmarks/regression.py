@@ -10,14 +10,13 @@ date. ``--record`` writes what came out as the new expectation. Exit code 1 if a
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
 import yaml
-from _common import ROOT, arguments
+from _common import ROOT, arguments, convqa
 from engines import _cranfield
 from lucene_equality import queries, union
 
@@ -65,8 +64,7 @@ def scored(name: str, data: Path, scratch: Path) -> Evaluation:
         return evaluate(sets / "qrecc_trec_sample", data / "qrecc" / "gpt3-run.json", task="qrecc")
     source = adhoc(name, data, scratch / name) if name in ("cranfield", "vaswani") else sets / name.replace("-", "_")
     output = scratch / f"{name}-run"
-    command = ["-m", "convqa", "run", str(source), str(output), "--quiet", "--pipeline", *PIPELINES[name]]
-    subprocess.run([sys.executable, *command], check=True)
+    convqa("run", source, output, "--quiet", "--pipeline", *PIPELINES[name])
     return evaluate(source, output)
 
 
