@@ -107,7 +107,7 @@ release: $(VENV)/.test  ## check version and changelog, build the packages into 
 bench: $(VENV)/.services $(VENV)/.models  ## the benchmarks of docs/benchmarks that take minutes; needs the data that they name
 	@$(BIN)/python benchmarks/conversations.py
 	@$(BIN)/python benchmarks/lucene_equality.py
-	@$(BIN)/python benchmarks/overhead.py
+	@$(BIN)/python benchmarks/speed.py overhead
 
 clean:  ## remove what make made
 	rm -rf $(VENV) .cache out build dist

@@ -1,15 +1,21 @@
-"""What the benchmarks share: arguments, timing, memory, and tables."""
+"""What the benchmarks share: arguments, processes, timing, memory, tables and files."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import resource
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data"
+
+Figures = dict[str, float]
 
 
 def arguments(doc: str | None, data: bool = True) -> argparse.ArgumentParser:
@@ -20,7 +26,28 @@ def arguments(doc: str | None, data: bool = True) -> argparse.ArgumentParser:
     return parser
 
 
-def rates(ways: Mapping[str, Callable[[], int]], rounds: int) -> dict[str, float]:
+def own_process(script: str, *options: object, env: Mapping[str, str] | None = None) -> Any:
+    """Run a script in a process of its own, so that memory and caches are its own, and parse its last line as JSON."""
+    command = [sys.executable, script, *map(str, options)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=env)
+    if done.returncode:
+        sys.exit(done.returncode)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def convqa(*options: object, env: Mapping[str, str] | None = None) -> str:
+    """Run a command of the command line and return its output.
+
+    :raises SystemExit: with the output if it fails.
+    """
+    command = [sys.executable, "-m", "convqa", *map(str, options)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env)
+    if done.returncode:
+        raise SystemExit(f"convqa {' '.join(map(str, options))}: exit code {done.returncode}\n{done.stdout}")
+    return done.stdout
+
+
+def rates(ways: Mapping[str, Callable[[], int]], rounds: int) -> Figures:
     """Items/s of each way, of its best round; a way returns how many items it did.
 
     Each way is done once uncounted, then in turns with the others, so that other work on the machine hits all alike.
@@ -37,9 +64,14 @@ def rates(ways: Mapping[str, Callable[[], int]], rounds: int) -> dict[str, float
     return best
 
 
-def peak_mb() -> float:
-    """Peak memory of this process."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+def peak_mb(who: int = resource.RUSAGE_SELF) -> float:
+    """Peak memory of this process, or of its children."""
+    return resource.getrusage(who).ru_maxrss / 1e3
+
+
+def folder_mb(folder: Path, pattern: str = "*") -> float:
+    """Size of the files in a folder."""
+    return sum(path.stat().st_size for path in folder.rglob(pattern) if path.is_file()) / 1e6
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -47,3 +79,15 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}", flush=True)
     for row in rows:
         print(f"| {' | '.join(row)} |", flush=True)
+
+
+def save(record: Any, path: Path | None) -> None:
+    """Write figures as JSON if a path was given."""
+    if path:
+        path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+def lines(path: Path, records: Iterable[Any]) -> None:
+    """Write a file of JSON lines."""
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)

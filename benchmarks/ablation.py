@@ -1,10 +1,9 @@
 """Rewriters x retrievers on closed sets of conversations: MRR@10 and recall@100 of the turns with a gold passage.
 
-    python benchmarks/ablation.py --work FOLDER --tune --json tuned.json [--resolver FOLDER] [--generator FOLDER]
-    python benchmarks/ablation.py --work FOLDER --settings tuned.json [--data ../shared/data] [--json FILE]
+    python benchmarks/ablation.py --work FOLDER [--resolver FOLDER] [--generator FOLDER] [--json FILE]
 
-One setting for all sets: the components' defaults, or what ``--tune`` chose on the conversations of even number of
-inscit_dev and mtrag_un (tuning.py). Those of odd number, and the other sets, are the figures to trust. History is what
+One setting for all sets, the components' defaults, which were chosen on the conversations of even number of inscit_dev
+and mtrag_un. Those of odd number, and the other sets, are the figures to trust. History is what
 a set gives (conversation_sets.py). ``human``: the human rewrite as the question. Differences are paired by turn, with
 95 % bootstrap intervals (turns are drawn); bold: the interval leaves out 0. Vectors of questions, rewrites and
 collections stay in ``--work``. The collections are closed: only differences on one set mean anything.
@@ -13,18 +12,16 @@ collections stay in ``--work``. The collections are closed: only differences on 
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
-import tuning
-from _common import arguments, table
+from _common import arguments, save, table
 from comparing import difference, share
 from conversation_sets import HUMAN, SETS, TUNED, Case, cases
-from retriever_rows import TOP, Remembered, Settings, collection, everything, read_settings, retrievers, search
+from retriever_rows import TOP, Remembered, collection, everything, retrievers, search
 from rewriter_rows import Description, Rewrites, add_options, descriptions
 
 from convqa.domain import Query, Ranking, Rewrite
@@ -56,9 +53,9 @@ Tables = dict[str, dict[str, Columns]]
 """Retriever -> rewriter -> columns."""
 
 
-def measure(options: argparse.Namespace, rows: Mapping[str, Description], settings: Settings) -> Tables:
+def measure(options: argparse.Namespace, rows: Mapping[str, Description]) -> Tables:
     rewrites, vectors = Rewrites(options.work / "rewrites"), Remembered(options.encoder, options.work)
-    ways = retrievers(options.encoder, settings, options.first)
+    ways = retrievers(options.encoder, options.first)
     tables: Tables = {name: {} for name in ways}
     for name in options.sets:
         folder = options.data / "conversations" / name
@@ -69,10 +66,7 @@ def measure(options: argparse.Namespace, rows: Mapping[str, Description], settin
             if options.together
             else collection(folder, options.encoder, options.work)
         )
-        made = {
-            label: rewrites.of(described, turns, **settings.get("rewriters", {}).get(label, {}))
-            for label, described in rows.items()
-        }
+        made = {label: rewrites.of(described, turns) for label, described in rows.items()}
         if name in HUMAN:
             made["human"] = [Rewrite(case.human, (Query(case.human),)) for case in found]
         for way, make in ways.items():
@@ -135,7 +129,7 @@ def print_gap(tables: Tables) -> None:
         )
 
 
-def to_json(tables: Tables, settings: Settings) -> dict[str, Any]:
+def to_json(tables: Tables) -> dict[str, Any]:
     results = {
         way: {
             label: {
@@ -155,7 +149,7 @@ def to_json(tables: Tables, settings: Settings) -> dict[str, Any]:
         }
         for way, rows in tables.items()
     }
-    return {"settings": settings, "results": results, "gap": {way: gap(rows) for way, rows in tables.items()}}
+    return {"results": results, "gap": {way: gap(rows) for way, rows in tables.items()}}
 
 
 def main() -> None:
@@ -163,24 +157,15 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True, help="keeps collections, rewrites and vectors")
     parser.add_argument("--encoder", default="encoder")
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS, metavar="SET")
-    parser.add_argument("--settings", type=Path, help="what --tune wrote (default: as the components have them)")
-    parser.add_argument("--tune", action="store_true", help="choose settings, report nothing")
     parser.add_argument("--first", type=int, nargs="+", default=[], help="hybrid with so many candidates, too")
     parser.add_argument("--together", action="store_true", help="search all sets' passages and 10,033 leads at once")
     parser.add_argument("--limit", type=int, help="only so many turns of each set")
-    parser.add_argument("--json", type=Path, help="the same figures, or the settings chosen, in a file")
+    parser.add_argument("--json", type=Path, help="the same figures in a file")
     add_options(parser)
     options = parser.parse_args()
-    rows = descriptions(options)
-    if options.tune:
-        record: dict[str, Any] = tuning.tune(options, rows)
-    else:
-        settings = read_settings(options.settings)
-        tables = measure(options, rows, settings)
-        print_tables(tables)
-        record = to_json(tables, settings)
-    if options.json:
-        options.json.write_text(json.dumps(record, indent=1), encoding="utf-8")
+    tables = measure(options, descriptions(options))
+    print_tables(tables)
+    save(to_json(tables), options.json)
 
 
 if __name__ == "__main__":

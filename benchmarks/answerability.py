@@ -28,7 +28,7 @@ from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
 from statistics import mean
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 from _common import ROOT, arguments, table
@@ -215,6 +215,8 @@ def measured(rows: Sequence[Row], score: Callable[[Row], float], threshold: floa
 
 
 def lines(reader: str, rows: Sequence[Row], decision: Decision) -> Iterator[list[str]]:
+    before = load_decision("sentences")
+
     def likely(one: Row) -> float:
         return decision.weigh(one.signals)
 
@@ -235,70 +237,29 @@ def lines(reader: str, rows: Sequence[Row], decision: Decision) -> Iterator[list
             yield [known, reader, "top score", *measured(some, lambda one: one.top, top)]
         yield [known, reader, "decision", *measured(some, likely, decision.threshold)]
         if reader == "talk":
-            before = load_decision("sentences")
-            scores = {id(one): before.weigh(one.signals) for one in some}
-            measures = measured(some, lambda one, scores=scores: scores[id(one)], before.threshold)
+            measures = measured(some, lambda one: before.weigh(one.signals), before.threshold)
             yield [known, reader, "decision of default", *measures]
 
 
-class Bin(NamedTuple):
-    """Turns with scores in ``[low, high)``, the last bin with its end: their mean score, and the answerable share."""
-
-    low: float
-    high: float
-    turns: int
-    mean: float
-    answerable: float
-
-
-def reliability(scores: Sequence[float], answerable: Sequence[bool], bins: int = 10) -> list[Bin]:
-    """How calibrated scores from 0 to 1 are: in bins of equal width, the share that is answerable against the mean.
-
-    Empty bins are left out.
-
-    >>> for found in reliability([0.25, 0.25, 0.75, 1.0], [False, True, True, True], bins=2):
-    ...     print(*found)
-    0.0 0.5 2 0.25 0.5
-    0.5 1.0 2 0.875 1.0
-
-    :raises ValueError: if the lengths differ, or a score is not from 0 to 1.
-    """
+def reliability(rows: Sequence[Row], decision: Decision) -> dict[int, tuple[int, float, float]]:
+    """Bin of the score, of ten -> turns, their mean score, and the share that is answerable."""
     members: dict[int, list[tuple[float, bool]]] = {}
-    for score, can in zip(scores, answerable, strict=True):
-        if not 0 <= score <= 1:
-            raise ValueError(f"the score {score} is not from 0 to 1")
-        members.setdefault(min(int(score * bins), bins - 1), []).append((score, can))
-    return [
-        Bin(
-            index / bins,
-            (index + 1) / bins,
-            len(found),
-            sum(score for score, _ in found) / len(found),
-            sum(can for _, can in found) / len(found),
-        )
-        for index, found in sorted(members.items())
-    ]
+    for row in rows:
+        score = decision.weigh(row.signals)
+        members.setdefault(min(int(score * 10), 9), []).append((score, row.answerable))
+    return {
+        index: (len(some), mean(score for score, _ in some), mean(can for _, can in some))
+        for index, some in sorted(members.items())
+    }
 
 
 def bins(reader: str, rows: Iterable[Row], decision: Decision) -> Iterator[list[str]]:
     """Of the fitted sets' other half together, and of each by itself: the answerable share, and of how many turns."""
     parts = [[one for one in rows if one.set == name and one.part == "report"] for name in FITTED[reader]]
-    found = [
-        {
-            one.low: one
-            for one in reliability([decision.weigh(row.signals) for row in part], [r.answerable for r in part])
-        }
-        for part in (list(chain(*parts)), *parts)
-    ]
-    for low, together in found[0].items():
-        each = (f"{one[low].answerable:.3f} of {one[low].turns}" if low in one else "" for one in found[1:])
-        yield [
-            f"{low:.1f} to {together.high:.1f}",
-            str(together.turns),
-            f"{together.mean:.3f}",
-            f"{together.answerable:.3f}",
-            *each,
-        ]
+    whole, *each = (reliability(part, decision) for part in (list(chain(*parts)), *parts))
+    for index, (turns, score, share) in whole.items():
+        own = (f"{one[index][2]:.3f} of {one[index][0]}" if index in one else "" for one in each)
+        yield [f"{index / 10:.1f} to {(index + 1) / 10:.1f}", str(turns), f"{score:.3f}", f"{share:.3f}", *own]
 
 
 def main() -> None:

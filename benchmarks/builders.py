@@ -1,25 +1,43 @@
-"""Answers of every builder: with the gold passage, and end to end behind the pipeline ``default``.
+"""Answers of every builder, what building costs, the length of answers to QReCC, the weights of a sentence's evidence.
 
-    python benchmarks/builders.py [--sets inscit_dev clapnq_dev mtrag_un] [--data ../shared/data] [--without-span]
+    python benchmarks/builders.py quality [--sets inscit_dev clapnq_dev] [--without-span] [--data ../shared/data]
+    python benchmarks/builders.py cost [--turns 100] [--passages 10 100] [--rounds 5]
+    python benchmarks/builders.py length
+    python benchmarks/builders.py curves
 
-Turns with an answer and a gold passage at hand, with the history that the set gives. F1 is SQuAD's and ROUGE1-R that of
-SCAI-QReCC, both the maximum over the references; "gold" reads the first gold passage, "all gold" all of them where a
-set has turns with several, "end to end" the first ten that ``default`` ranks among the set's passages. Citations are
-cited passages against gold ones (precision / recall).
-Intervals are 95 % bootstraps over turns; differences are paired, beside the two best sentences by their words,
-which were the default before, and bold where the interval leaves out 0. Settings were chosen on the conversations of
-even number of inscit_dev and mtrag_un: the rows "odd" and clapnq_dev report. The oracle is the run of one to three
-sentences with the best F1 in the passages that may be read.
+Turns with an answer and a gold passage at hand, with the history that the set gives. Settings were chosen on the
+conversations of even number of inscit_dev and mtrag_un: those of odd number, and clapnq_dev, report.
+
+``quality``: F1 is SQuAD's and ROUGE1-R that of SCAI-QReCC, both the maximum over the references; "gold" reads the first
+gold passage, "all gold" all of them where a set has turns with several, "ranked" the first ten that ``default`` ranks.
+Citations are cited passages against gold ones (precision / recall). Differences are paired, beside the two best
+sentences by their words. The oracle is the run of one to three sentences with the best F1 in the passages.
+
+``cost``: microseconds of processor time for a turn, of the best round, of each builder, of the check of citations and
+of the decision. A turn has a question of inscit_dev and as many of its passages; the sentence reader has read ten of
+them before. "seen" is a turn whose passages were cut into sentences before, "new" one whose texts are new.
+
+``length``: F1 by the builder's ``words``, gold answers being as long as QReCC's. The passages of QReCC's dev part are
+not at hand, but its gold answers are. Each turn of the even conversations, answered over the ranked passages, counts,
+once for every human answer, as often as answers of this length are among QReCC's.
+
+``curves`` fits ``convqa.components.readers._sentence_scoring`` on the even conversations, each turn with its first gold
+passage and with the ranked ones. First the weights, by which the best sentences of a turn are to come first: over the
+sixteen best by words, their softmax is fitted to that of the sentences' F1 (divided by 0.1) against the nearest human
+answer, with a ridge of 0.01 of the weights. Then offset and scale, by which the score is the share of a sentence's
+words that the nearest answer has: a logistic over all sentences, where a turn counts as the square root of their
+number. Both by Newton's method. Words alone have one weight: only the second is fitted.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
+import json
+import random
 import sys
-import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
@@ -27,37 +45,49 @@ from typing import Any
 
 import numpy as np
 from _common import arguments, table
-from answered_turns import cases
 from comparing import difference, estimate
+from conversation_answers import GOLD, RANKED, Asked, asked_in, columns, scratch_cache
 from conversation_sets import TUNED
 
-import convqa
 from convqa.components.builders.sentences import Sentences as Builder
 from convqa.components.builders.span import Span as SpanBuilder
+from convqa.components.citations import verified
+from convqa.components.deciders._decision import load_decision, signals
+from convqa.components.readers._sentence_scoring import Curve
 from convqa.components.readers.extractive import Extractive
 from convqa.components.readers.sentences import Sentences as Reader
-from convqa.domain import Conversation, Hit, Passage, Ranking, Reading, Rewrite, Span, Turn
+from convqa.domain import (
+    Answer,
+    Hit,
+    Passage,
+    Query,
+    Ranking,
+    Rankings,
+    Reading,
+    Readings,
+    Rewrite,
+    Rewrites,
+    Span,
+    Turn,
+    TurnId,
+    Turns,
+)
 from convqa.metrics.citations import set_scores
 from convqa.metrics.rouge1 import rouge1
-from convqa.metrics.squad import f1
+from convqa.metrics.squad import f1, normalise
 from convqa.models import load_encoder
 from convqa.pipeline.load import load
 from convqa.text.sentences import sentences
 
-PASSAGES = 10
 HEAD = ("set (turns)", "passages", "answer", "F1", "ROUGE1-R", "words", "citations P / R", "F1 beside the former")
 FORMER = "two by words"
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A turn, its rewrite, what is to be read, what counts as right and which passages are gold."""
-
-    turn: Turn
-    rewrite: Rewrite
-    ranking: Ranking
-    answers: tuple[str, ...]
-    gold: frozenset[str]
+SEED = 1
+EDGES = (0, 8, 12, 16, 20, 24, 30, 10_000)
+"""Lengths of answers in words, in groups from one to the next."""
+WORDS = (8, 12, 15, 18, 20, 22, 25, 30, 40, 50)
+RIDGE = 1e-2
+POOL = 16
+SHARP = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,33 +96,6 @@ class Scores:
     recall: float
     words: int
     cited: tuple[float, float]
-
-
-GOLD, ALL_GOLD, RANKED = "gold", "all gold", "end to end"
-
-
-def asked(folder: Path) -> dict[str, list[Asked]]:
-    """The set's turns with the first gold passage, with all, and with what ``default`` ranks."""
-    found = {case.turn.id: case for case in cases(folder)}
-    conversations = [Conversation(str(id), (case.turn,)) for id, case in found.items()]
-    given = any(case.turn.history for case in found.values())
-    # What it reads is read again, by every way: here it need not be read well.
-    overrides = {"retriever.top_k": PASSAGES, "reader.encoder": None}
-    assistant = convqa.load("default", folder / "passages.jsonl", overrides)
-    made: dict[str, list[Asked]] = {GOLD: [], ALL_GOLD: [], RANKED: []}
-    for response in assistant.drive(conversations, "gold" if given else "none"):
-        case = found[response.id]
-        assert response.rewrite is not None and response.ranking is not None, response.error
-        rankings = {GOLD: given_all(case.passages[:1]), ALL_GOLD: given_all(case.passages), RANKED: response.ranking}
-        for where, ranking in rankings.items():
-            made[where].append(Asked(case.turn, response.rewrite, ranking, case.answers, frozenset(case.gold)))
-    if all(len(case.passages) == 1 for case in found.values()):
-        del made[ALL_GOLD]
-    return made
-
-
-def given_all(passages: Sequence[Passage]) -> Ranking:
-    return Ranking(tuple(Hit(passage.id, 1.0, passage) for passage in passages))
 
 
 def by_cosine(some: Sequence[Asked]) -> list[Reading]:
@@ -119,9 +122,8 @@ def by_cosine(some: Sequence[Asked]) -> list[Reading]:
 
 def read(reader: Any, some: Sequence[Asked]) -> list[Reading]:
     reader.warm_up()
-    columns = zip(*((one.turn, one.rewrite, one.ranking) for one in some), strict=True)
     start = time.process_time()
-    made = list(reader.read_batch(*map(list, columns)))
+    made = list(reader.read_batch(*columns(some)))
     spent = 1000 * (time.process_time() - start) / len(some)
     print(
         f"{type(reader).__name__}, {getattr(reader, 'encoder', '')}: {spent:.1f} ms of a core for a turn",
@@ -131,9 +133,8 @@ def read(reader: Any, some: Sequence[Asked]) -> list[Reading]:
 
 
 def scored(some: Sequence[Asked], readings: Sequence[Reading | None], builder: Any) -> list[Scores]:
-    columns = [list(column) for column in zip(*((one.turn, one.rewrite, one.ranking) for one in some), strict=True)]
     rows = []
-    for one, answer in zip(some, builder.build_batch(*columns, readings), strict=True):
+    for one, answer in zip(some, builder.build_batch(*columns(some), readings), strict=True):
         cited = set_scores(answer.cited_ids(), one.gold)
         rows.append(
             Scores(
@@ -201,31 +202,187 @@ def rows(name: str, part: str, where: str, some: Sequence[Asked], without_span: 
         yield [f"{part} ({len(some)})", where, way, *means, f"{mean(row.words for row in made):.0f}", cited, beside]
 
 
+def quality(options: argparse.Namespace) -> None:
+    def every_row() -> Iterator[list[str]]:
+        for name in options.sets:
+            for where, every in asked_in(options.data / "conversations" / name).items():
+                for part in (f"{name}, even", f"{name}, odd") if name in TUNED else (name,):
+                    some = [one for one in every if part == name or one.odd == part.endswith("odd")]
+                    yield from rows(name, part, where, some, options.without_span)
+
+    with scratch_cache():
+        table(HEAD, every_row())
+
+
+Row = tuple[Turn, Rewrite, Ranking, Reading]
+
+
+def drawn(folder: Path, turns: int, number: int, mark: str) -> list[Row]:
+    """``mark`` ends every text: other texts, to whatever remembers some."""
+    chance = random.Random(SEED)
+    records = [json.loads(line) for line in (folder / "passages.jsonl").read_text(encoding="utf-8").splitlines()]
+    passages = [Passage(one["id"], one["text"] + mark, one["title"]) for one in records]
+    found = []
+    for place, record in enumerate(json.loads((folder / "questions.json").read_bytes())[:turns]):
+        chosen = enumerate(chance.sample(passages, number))
+        ranking = Ranking(tuple(Hit(one.id, float(number - rank), one) for rank, one in chosen))
+        turn = Turn(TurnId(place, 1), record["Question"])
+        rewrite = Rewrite(turn.question, (Query(turn.question),))
+        found.append((turn, rewrite, ranking, Reader().read(turn, rewrite, ranking)))
+    return found
+
+
+def seconds(work: Callable[[], object]) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def building(builder: Builder | SpanBuilder, rows: Sequence[Row]) -> Callable[[], object]:
+    turns, rewrites, rankings, readings = zip(*rows, strict=True)
+    batch = Turns(turns), Rewrites(rewrites), Rankings(rankings), Readings(readings)
+    return lambda: builder.run(*batch)
+
+
+def apart(rows: Sequence[Row], answers: Sequence[Answer]) -> dict[str, Callable[[], object]]:
+    """What the base class does with an answer, alone."""
+    decision, both = load_decision("sentences"), list(zip(rows, answers, strict=True))
+    return {
+        "verified": lambda: [verified(answer, row[2]) for row, answer in both],
+        "decision": lambda: [decision.score(signals(*row), row[2], answer, row[0].language) for row, answer in both],
+    }
+
+
+def cost(options: argparse.Namespace) -> None:
+    folder = options.data / "conversations" / "inscit_dev"
+    found: dict[str, list[str]] = {}
+    for number in options.passages:
+        some = drawn(folder, options.turns, number, "")
+        for builder in (Builder(), SpanBuilder()):
+            name = type(builder).__name__.lower()
+            marks = (f" {name}{turn}" for turn in range(options.rounds))
+            new = min(seconds(building(builder, drawn(folder, options.turns, number, mark))) for mark in marks)
+            build = building(builder, some)
+            build()
+            seen = min(seconds(build) for _ in range(options.rounds))
+            found.setdefault(name, []).extend(f"{1e6 * one / options.turns:.0f}" for one in (seen, new))
+        for name, work in apart(some, [Builder().build(*row) for row in some]).items():
+            work()
+            seen = min(seconds(work) for _ in range(options.rounds))
+            found.setdefault(name, []).extend([f"{1e6 * seen / options.turns:.0f}", "-"])
+    head = [f"{number} passages, {kind}" for number in options.passages for kind in ("seen", "new")]
+    table(["microseconds per turn", *head], [[name, *cells] for name, cells in found.items()])
+
+
+def even(options: argparse.Namespace, *ways: str) -> list[Asked]:
+    """The turns on which settings are chosen, with these passages."""
+    with scratch_cache():
+        sets = [asked_in(options.data / "conversations" / name) for name in TUNED]
+    return [one for found in sets for where in ways for one in found[where] if not one.odd]
+
+
+def length(options: argparse.Namespace) -> None:
+    records = json.loads((options.data / "qrecc" / "dev-turns.json").read_bytes())
+    wanted = np.array([len(record["Truth_answer"].split()) for record in records if record["Truth_answer"]])
+    print(f"QReCC dev: {len(wanted)} answers, {wanted.mean():.1f} words, the median {np.median(wanted):.0f}\n")
+    some = even(options, RANKED)
+    parameters = {name: load("qrecc").document.components[name].init_parameters for name in ("reader", "builder")}
+    readings = read(Reader(**parameters["reader"]), some)
+    pairs = [(place, answer) for place, one in enumerate(some) for answer in one.answers]
+    group = np.digitize([len(answer.split()) for _, answer in pairs], EDGES) - 1
+    weights = (np.histogram(wanted, EDGES)[0] / np.bincount(group, minlength=len(EDGES) - 1))[group]
+
+    def row(words: int) -> list[str]:
+        builder = Builder(**{**parameters["builder"], "words": words})
+        said = [builder.build(a.turn, a.rewrite, a.ranking, one).text for a, one in zip(some, readings, strict=True)]
+        scores = [f1(answer, said[place]) for place, answer in pairs]
+        lengths = [len(said[place].split()) for place, _ in pairs]
+        return [str(words), *(f"{np.average(values, weights=weights):.3f}" for values in (scores, lengths))]
+
+    table(("words", "F1", "words of the answer"), map(row, WORDS))
+
+
+def right(text: str, answers: Sequence[str]) -> float:
+    """The share of a text's words that the nearest answer has."""
+    said = Counter(normalise(text).split())
+    shared = max((said & Counter(normalise(answer).split())).total() for answer in answers)
+    return shared / said.total() if said else 0.0
+
+
+def tables(some: Sequence[Asked], reader: Reader) -> list[np.ndarray]:
+    """For each turn a row for each sentence, best by words first: share of its words that is right, F1, evidence."""
+    reader.warm_up()
+    made = []
+    for one, (found, _) in zip(some, reader.evidence(*columns(some), most=None), strict=True):
+        rows = []
+        for sentence in sorted(found, key=lambda sentence: -sentence.evidence.words):
+            known = sentence.evidence if reader.encoder else sentence.evidence[:1]
+            nearest = max(f1(answer, sentence.text) for answer in one.answers)
+            rows.append([right(sentence.text, one.answers), nearest, *known])
+        made.append(np.array(rows))
+    return made
+
+
+def preferred(tables: Sequence[np.ndarray]) -> np.ndarray:
+    """The weights by which the best sentences of each turn stand out: softmax, against that of their F1."""
+    every = np.concatenate([table[:, 2:] for table in tables])
+    scale = every.std(axis=0)
+    weights = np.zeros(len(scale))
+    best = [table[:POOL] for table in tables if table[:POOL, 1].max() > 0]
+    turns = [(table[:, 2:] / scale, sharpened(table[:, 1])) for table in best]
+    for _ in range(20):
+        slope, curve = -RIDGE * len(turns) * weights, RIDGE * len(turns) * np.eye(len(weights))
+        for evidence, target in turns:
+            made = np.exp(evidence @ weights - (evidence @ weights).max())
+            made /= made.sum()
+            centre = made @ evidence
+            slope += evidence.T @ (target - made)
+            curve += (evidence.T * made) @ evidence - np.outer(centre, centre)
+        weights += np.linalg.solve(curve, slope)
+    found: np.ndarray = weights / scale
+    return found
+
+
+def sharpened(nearest: np.ndarray) -> np.ndarray:
+    made: np.ndarray = np.exp((nearest - nearest.max()) / SHARP)
+    made /= made.sum()
+    return made
+
+
+def calibrated(tables: Sequence[np.ndarray], weights: np.ndarray) -> np.ndarray:
+    """Offset and weights of the logistic along these weights that says what share of a sentence's words is right."""
+    shares = np.concatenate([table[:, 0] for table in tables])
+    turns = np.concatenate([np.full(len(table), len(table) ** -0.5) for table in tables])
+    line = np.stack([np.ones(len(shares)), np.concatenate([table[:, 2:] @ weights for table in tables])], axis=1)
+    found = np.zeros(2)
+    for _ in range(30):
+        made = 1 / (1 + np.exp(-line @ found))
+        slope = line.T @ (turns * (shares - made))
+        found += np.linalg.solve((line.T * (turns * made * (1 - made))) @ line, slope)
+    return np.array([found[0], *found[1] * weights])
+
+
+def curves(options: argparse.Namespace) -> None:
+    some = even(options, GOLD, RANKED)
+    for name, encoder in (("by words", None), ("by words and vectors", "encoder")):
+        found = tables(some, Reader(encoder=encoder))
+        weights = preferred(found) if encoder else np.ones(1)
+        print(name, Curve._fields[: len(weights) + 1], calibrated(found, weights).round(2))
+
+
+PARTS = {"quality": quality, "cost": cost, "length": length, "curves": curves}
+
+
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("--sets", nargs="+", default=["inscit_dev", "clapnq_dev", "mtrag_un"])
-    parser.add_argument(
-        "--without-span", action="store_true", help="leave out the model of extractive question answering"
-    )
+    parser.add_argument("what", choices=PARTS)
+    parser.add_argument("--sets", nargs="+", default=["inscit_dev", "clapnq_dev", "mtrag_un"], choices=LENGTHS)
+    parser.add_argument("--without-span", action="store_true", help="leave out the extractive reader")
+    parser.add_argument("--turns", type=int, default=100, help="of cost")
+    parser.add_argument("--passages", type=int, nargs="+", default=[10, 100], help="of cost")
+    parser.add_argument("--rounds", type=int, default=5, help="of cost")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as scratch:
-        os.environ["XDG_CACHE_HOME"] = scratch
-        table(HEAD, every_row(options))
-
-
-def every_row(options: argparse.Namespace) -> Iterator[list[str]]:
-    for name in options.sets:
-        for where, every in asked(options.data / "conversations" / name).items():
-            for part, some in parts(name, every):
-                yield from rows(name, part, where, some, options.without_span)
-
-
-def parts(name: str, every: Sequence[Asked]) -> Iterator[tuple[str, list[Asked]]]:
-    if name not in TUNED:
-        yield name, list(every)
-        return
-    for odd, part in enumerate(("even", "odd")):
-        yield f"{name}, {part}", [one for one in every if int(one.turn.id.conversation) % 2 == odd]
+    PARTS[options.what](options)
 
 
 if __name__ == "__main__":

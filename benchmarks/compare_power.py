@@ -12,9 +12,11 @@ swaps turns one by one, as if they were independent.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from statistics import NormalDist
 
 import numpy as np
+from _common import arguments, table
 
 from convqa.metrics.paired import randomisation_tests
 
@@ -38,17 +40,22 @@ def expected(spread: float, delta: float) -> float:
     return 1 - normal.cdf(edge - delta / error) + normal.cdf(-edge - delta / error)
 
 
-def main() -> None:
-    print("| sd of conversations | true difference | expected | conversations swapped | turns swapped |")
-    print("|---|---|---|---|---|")
+def rows() -> Iterator[list[str]]:
     for spread, delta in CASES:
         alarms = {"conversations": 0, "turns": 0}
         for seed in range(SEEDS):
             made = differences(spread, delta, seed)
             alarms["conversations"] += randomisation_tests(made.sum(axis=1)[:, None], seed)[0] < LEVEL
             alarms["turns"] += randomisation_tests(made.reshape(-1, 1), seed)[0] < LEVEL
-        counts = " | ".join(f"{count} of {SEEDS}" for count in alarms.values())
-        print(f"| {spread} | {delta} | {expected(spread, delta):.1%} | {counts} |")
+        counts = (f"{count} of {SEEDS}" for count in alarms.values())
+        yield [str(spread), str(delta), f"{expected(spread, delta):.1%}", *counts]
+
+
+def main() -> None:
+    parser = arguments(__doc__, data=False)
+    parser.parse_args()
+    head = ["sd of conversations", "true difference", "expected", "conversations swapped", "turns swapped"]
+    table(head, rows())
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ class Case:
 def cases(folder: Path) -> list[Case]:
     """The turns of a set that have a gold passage, in order."""
     task = find_task("qrecc", folder)
-    gold = {turn.id: turn.passages for turn in task.gold(folder).turns}
+    gold: dict[TurnId, tuple[str, ...]] = {turn.id: turn.passages for turn in task.gold(folder).turns}  # type: ignore[attr-defined]
     human = _human(folder) if folder.name in HUMAN else {}
     found = []
     for conversation in task.read(folder):

@@ -11,14 +11,12 @@ The collections are closed (most passages are gold for something): only differen
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from _common import arguments
+from _common import arguments, convqa, table
 
 from convqa.evaluation import Evaluation, evaluate
 
@@ -61,13 +59,12 @@ def rows(sets: list[str], pipelines: list[str]) -> Iterator[Row]:
 def measure(row: Row, folder: Path, scratch: Path) -> Evaluation:
     """Run and evaluate.
 
-    :raises subprocess.CalledProcessError: if the run fails, or a turn of it.
+    :raises SystemExit: if the run fails, or a turn of it.
     """
     output = scratch / f"{row.set}-{row.name}".replace(" ", "-")
-    command = [sys.executable, "-m", "convqa", "run", str(folder / row.questions), str(output), "--task", "qrecc"]
-    options = ["--pipeline", row.pipeline, "--history", row.history, "--collection", str(folder / "passages.jsonl")]
+    options = ["--pipeline", row.pipeline, "--history", row.history, "--collection", folder / "passages.jsonl"]
     environment = {**os.environ, "XDG_CACHE_HOME": str(scratch / "cache")}
-    subprocess.run([*command, *options, "--quiet"], check=True, env=environment)
+    convqa("run", folder / row.questions, output, "--task", "qrecc", *options, "--quiet", env=environment)
     return evaluate(folder, output)
 
 
@@ -90,13 +87,14 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS, metavar="SET")
     parser.add_argument("--pipelines", nargs="+", default=list(PIPELINES), metavar="NAME")
     options = parser.parse_args()
-    print(f"| set | pipeline | {' | '.join(MEASURES)} | turns of QR / MRR / F1 |")
-    print("|" + "---|" * (len(MEASURES) + 3))
-    with tempfile.TemporaryDirectory() as scratch:
+
+    def lines(scratch: Path) -> Iterator[list[str]]:
         for row in rows(options.sets, options.pipelines):
-            measured = measure(row, options.data / "conversations" / row.set, Path(scratch))
-            cells = " | ".join(cell(row, measured, name) for name in MEASURES)
-            print(f"| {row.set} | {row.name} | {cells} | {turns(measured)} |", flush=True)
+            measured = measure(row, options.data / "conversations" / row.set, scratch)
+            yield [row.set, row.name, *(cell(row, measured, name) for name in MEASURES), turns(measured)]
+
+    with tempfile.TemporaryDirectory() as scratch:
+        table(["set", "pipeline", *MEASURES, "turns of QR / MRR / F1"], lines(Path(scratch)))
 
 
 if __name__ == "__main__":

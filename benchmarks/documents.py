@@ -100,7 +100,9 @@ def main() -> None:
         if f"{lead['title']}{lead['extract']}".isascii()
     ]
     size = options.leads
-    found, written, passages = Counter(), Counter(), Counter()
+    found: Counter[str] = Counter()
+    written: Counter[str] = Counter()
+    passages: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as scratch:
         folder, place = Path(scratch, "documents"), Path(scratch, "collection")
         folder.mkdir()

@@ -1,13 +1,26 @@
-"""One protocol, three engines: the same rankings, and how fast. Needs an Elasticsearch and the extra ``anserini``.
+"""Engines: the same rankings, and how fast, in what size. The first two need an Elasticsearch and the extra anserini.
 
     python tests/services/elasticsearch_server.py run -- python benchmarks/engines.py equality [--data ../shared/data]
-    python tests/services/elasticsearch_server.py run --heap 2g -- python benchmarks/engines.py million [--count N]
+    python tests/services/elasticsearch_server.py run --heap 2g -- python benchmarks/engines.py million [--counts N]
+    python benchmarks/engines.py folder [--counts 1000000] [--language pl]
+    python benchmarks/engines.py growth [--counts 10000 100000] [--engines embedded elasticsearch-3] [--json FILE]
 
-``equality``: the question as it stands (copy-bm25) on six sets of conversations, Cranfield and Vaswani, each a
-collection of its own, in every engine at k1 .82, b .68. ``million``: real and synthetic passages (million.py); time to
-index, size, memory, cold open, queries/s by batch size, and beside them, in the same process and rounds, Haystack's
-ElasticsearchBM25Retriever (fuzziness 0) turn by turn, and Anserini's SimpleSearcher one question at a time. Its last
-phase, ``threads``, compares the embedded store with tantivy alone and with Lucene, by one thread and by two, in turns.
+``equality``: the question as it is asked (copy-bm25) on six sets of conversations, Cranfield and Vaswani, each a
+collection of its own, in every engine at k1 .82, b .68. The others search passages of synthetic.py.
+
+``million``: time to index, size, memory, cold open, queries/s by batch size, and, in the same process and rounds,
+Haystack's ElasticsearchBM25Retriever (fuzziness 0) turn by turn, and Anserini's SimpleSearcher one question at a time.
+Its last phase, ``threads``, compares the embedded store with tantivy alone and with Lucene, by one thread and by two.
+
+``folder``: the embedded store alone: time, disk, memory, cold open, questions/s one at a time and all as one batch.
+With two counts or more, what grows is also computed by a line for the 7,097,322 passages of PolEval's Polish wiki.
+
+``growth``: embedded and on Elasticsearch with 1 to 3 nodes, which is started anew for every number of nodes, with one
+shard a node and no replicas. All nodes share this machine's cores: their figures show what it costs to spread a
+collection, not what more machines gain. Questions are asked 64 at a time; processor time is that of the client and of
+all nodes, which other work on the machine changes less than rates.
+
+Every phase runs in a process of its own; k = 100 (10 for Polish), without texts; the best of three rounds counts.
 """
 
 from __future__ import annotations
@@ -24,25 +37,42 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import ir_measures
 import orjson
-from _common import arguments, peak_mb, rates
+from _common import ROOT, Figures, arguments, folder_mb, own_process, peak_mb, rates, save, table
+from conversation_sets import SETS
 from ir_measures import RR, R
 from lucene_equality import Qrels, queries, union
-from million import questions, synthetic
+from synthetic import passages, questions
 
 from convqa.domain import Passage, Query
-from convqa.stores import create_store, open_store
-from convqa.stores.base import SearchParams, Store
+from convqa.stores import create_store, delete_store, open_store
+from convqa.stores.base import SearchParams
 
-SETS = ("inscit_dev", "cast2020", "mtrag_un", "or_sharc_dev", "clapnq_dev", "qrecc_trec_sample")
 ENGINES = ("embedded", "elasticsearch", "anserini")
+NODES = ("embedded", "elasticsearch-1", "elasticsearch-2", "elasticsearch-3")
 PARAMS = SearchParams(0.82, 0.68)
 BATCHES = (1, 16, 64, 256)
+ROUNDS = 3
 TOP = 100
+WIKI = 7_097_322
+GROWTH = {
+    "index, s": "{:,.1f}",
+    "index, passages/s": "{:,.0f}",
+    "index, CPU s": "{:,.1f}",
+    "index, peak memory, MB": "{:,.0f}",
+    "disk, MB": "{:,.1f}",
+    "disk, bytes/passage": "{:,.0f}",
+    "search, q/s": "{:,.0f}",
+    "search, CPU ms/query": "{:,.1f}",
+    "search, peak memory, MB": "{:,.0f}",
+    "server, MB": "{:,.0f}",
+}
 
 
 def collections(data: Path) -> Iterator[tuple[str, list[Passage], dict[str, str], Qrels]]:
@@ -78,37 +108,22 @@ def _sections(record: str) -> dict[str, str]:
     return {letter: " ".join(text.split()) for letter, text in zip(parts[1::2], parts[2::2], strict=True)}
 
 
-class Makers:
-    """Collections in a scratch folder and on a server, by engine."""
-
-    def __init__(self, scratch: Path, server: str) -> None:
-        self.scratch, self.server = scratch, server
-
-    def url(self, engine: str, name: str) -> str:
-        if engine == "elasticsearch":
-            return f"{self.server}/bench-{name.replace('_', '-')}"
-        folder = self.scratch / f"{engine}-{name}"
-        return f"anserini:{folder}" if engine == "anserini" else str(folder)
-
-    def make(self, engine: str, name: str, passages: Iterable[Passage]) -> str:
-        url = self.url(engine, name)
-        if engine == "anserini":
-            source = self.scratch / f"source-{name}"
-            source.mkdir()
-            with (source / "passages.jsonl").open("wb") as file:
-                for passage in passages:
-                    record = {"id": passage.id, "contents": f"{passage.title}\n{passage.text}".strip()}
-                    file.write(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE))
-            index_anserini(source, self.scratch / f"{engine}-{name}")
-        else:
-            with create_store(url, "en", replace=True) as store:
-                store.add(passages)
-        return url
+def address(args: argparse.Namespace, engine: str, name: str) -> str:
+    """The URL of a collection in the scratch folder, or on the server."""
+    if engine == "elasticsearch":
+        return f"{args.elasticsearch}/bench-{name.replace('_', '-')}"
+    folder = args.scratch / f"{engine}-{name}"
+    return f"anserini:{folder}" if engine == "anserini" else str(folder)
 
 
-def index_anserini(source: Path, folder: Path) -> None:
+def anserini(records: Iterable[dict[str, str]], source: Path, url: str) -> None:
     """Anserini's own indexing, two threads."""
-    options = ["-collection", "JsonCollection", "-input", str(source), "-index", str(folder)]
+    source.mkdir()
+    with (source / "passages.jsonl").open("wb") as file:
+        for record in records:
+            contents = f"{record.get('title', '')}\n{record['text']}".strip()
+            file.write(orjson.dumps({"id": record["id"], "contents": contents}, option=orjson.OPT_APPEND_NEWLINE))
+    options = ["-collection", "JsonCollection", "-input", str(source), "-index", url.removeprefix("anserini:")]
     options += ["-generator", "DefaultLuceneDocumentGenerator", "-threads", "2", "-storeRaw"]
     code = "import sys; from convqa.stores.anserini.java import java_class as j; " + (
         "j('io.anserini.index.IndexCollection').main(sys.argv[1:])"
@@ -116,137 +131,142 @@ def index_anserini(source: Path, folder: Path) -> None:
     subprocess.run([sys.executable, "-c", code, *options], check=True, capture_output=True)
 
 
-def equality(args: argparse.Namespace, makers: Makers) -> None:
-    print(f"| set | passages | turns | {' | '.join(ENGINES)} | largest MRR difference | top 10 shared, least |")
-    print("|" + "---|" * 8)
-    for name, passages, texts, qrels in collections(args.data):
-        asked = [turn for turn in texts if turn in qrels]
-        runs = {}
-        for engine in ENGINES:
-            store = open_store(makers.make(engine, name, passages))
-            found = store.search([Query(texts[turn]) for turn in asked], TOP, PARAMS, texts=0)
-            runs[engine] = dict(zip(asked, ([(hit.id, hit.score) for hit in each.hits] for each in found), strict=True))
-            store.close()
-        scores = {
-            engine: ir_measures.calc_aggregate([RR, R @ 100], qrels, {turn: dict(hits) for turn, hits in run.items()})
-            for engine, run in runs.items()
-        }
-        mrr = [scores[engine][RR] for engine in ENGINES]
-        cells = " | ".join(f"{scores[engine][RR]:.4f} / {scores[engine][R @ 100]:.4f}" for engine in ENGINES)
-        shared = min(_shared(runs["embedded"], runs[engine]) for engine in ENGINES[1:])
-        print(
-            f"| {name} | {len(passages):,} | {len(asked)} | {cells} | {max(mrr) - min(mrr):.4f} | {shared:.3f} |",
-            flush=True,
-        )
+def searcher(args: argparse.Namespace) -> Any:
+    """Anserini's SimpleSearcher over the million."""
+    from convqa.stores.anserini.java import SEARCHER, java_class
 
-
-def _shared(one: dict[str, list[tuple[str, float]]], other: dict[str, list[tuple[str, float]]]) -> float:
-    """Mean share of the first ten hits."""
-    pairs = [({id for id, _ in one[turn][:10]}, {id for id, _ in other[turn][:10]}) for turn in one]
-    return sum(len(a & b) / max(len(a), len(b), 1) for a, b in pairs) / len(pairs)
-
-
-def million(args: argparse.Namespace, makers: Makers) -> None:
-    """Every phase in a process of its own."""
-    phases = [
-        "write",
-        *(f"build-{engine}" for engine in args.engines),
-        *(f"search-{engine}" for engine in args.engines),
-        *(["threads"] if {"embedded", "anserini"} <= set(args.engines) else []),
-    ]
-    print(
-        f"{args.count:,} passages, {args.queries} questions, k = {TOP}, no texts\n\n"
-        "| phase | measure | value |\n|---|---|---|"
-    )
-    for phase in phases:
-        command = [sys.executable, __file__, "phase", "--phase", phase, "--scratch", str(makers.scratch)]
-        command += ["--count", str(args.count), "--queries", str(args.queries), "--data", str(args.data)]
-        if makers.server:
-            command += ["--elasticsearch", makers.server]
-        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-        for name, value in json.loads(done.stdout.splitlines()[-1]).items():
-            print(f"| {phase} | {name} | {value:,.2f} |", flush=True)
-
-
-def phase(args: argparse.Namespace, makers: Makers) -> None:
-    kind, _, engine = args.phase.partition("-")
-    if kind == "write":
-        print(json.dumps(write(args, makers)))
-    else:
-        print(json.dumps({"build": build, "search": search, "threads": threads}[kind](args, makers, engine)))
-
-
-def write(args: argparse.Namespace, makers: Makers) -> dict[str, float]:
-    """Once as convqa reads it, once as Anserini does."""
-    folder = makers.scratch / "source"
-    folder.mkdir()
-    with (makers.scratch / "passages.jsonl").open("wb") as ours, (folder / "passages.jsonl").open("wb") as theirs:
-        for record in synthetic(args.data, args.count):
-            ours.write(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE))
-            contents = f"{record.get('title', '')}\n{record['text']}".strip()
-            theirs.write(orjson.dumps({"id": record["id"], "contents": contents}, option=orjson.OPT_APPEND_NEWLINE))
-    return {"JSONL, MB": (makers.scratch / "passages.jsonl").stat().st_size / 1e6}
-
-
-def build(args: argparse.Namespace, makers: Makers, engine: str) -> dict[str, float]:
-    from convqa.indexing import index_sources
-
-    url, start = makers.url(engine, "million"), time.perf_counter()
-    if engine == "anserini":
-        index_anserini(makers.scratch / "source", makers.scratch / "anserini-million")
-    else:
-        index_sources([makers.scratch / "passages.jsonl"], url, replace=True)
-    wall = time.perf_counter() - start
-    who = resource.RUSAGE_CHILDREN if engine == "anserini" else resource.RUSAGE_SELF
-    found = {
-        "wall, s": wall,
-        "passages/s": args.count / wall,
-        "peak memory of the indexing process, MB": resource.getrusage(who).ru_maxrss / 1e3,
-        "disk, MB": _size(makers, engine) / 1e6,
-    }
-    if engine == "elasticsearch":
-        found["server's memory after, MB"] = _server_memory(makers.server)
-        found["the same passages in Haystack's index by bulk, s"] = _fill_haystack(makers)
+    found = java_class(SEARCHER)(str(args.scratch / "anserini-million"))
+    found.set_bm25(PARAMS.k1, PARAMS.b)
     return found
 
 
-def _size(makers: Makers, engine: str) -> float:
-    if engine == "elasticsearch":
-        stats = _ask(f"{makers.url(engine, 'million')}/_stats/store")
-        return float(stats["_all"]["total"]["store"]["size_in_bytes"])
-    return sum(path.stat().st_size for path in (makers.scratch / f"{engine}-million").rglob("*") if path.is_file())
+def equality(args: argparse.Namespace) -> None:
+    head = ["set", "passages", "turns", *ENGINES, "largest MRR difference", "top 10 shared, least"]
+    table(head, (compared(args, *one) for one in collections(args.data)))
 
 
-def _ask(url: str) -> dict:
+def compared(
+    args: argparse.Namespace, name: str, some: list[Passage], texts: dict[str, str], qrels: Qrels
+) -> list[str]:
+    asked = [turn for turn in texts if turn in qrels]
+    runs = {}
+    for engine in ENGINES:
+        url = address(args, engine, name)
+        if engine == "anserini":
+            anserini((passage.to_json() for passage in some), args.scratch / f"source-{name}", url)
+        else:
+            with create_store(url, "en", replace=True) as made:
+                made.add(some)
+        store = open_store(url)
+        found = store.search([Query(texts[turn]) for turn in asked], TOP, PARAMS, texts=0)
+        runs[engine] = {turn: {hit.id: hit.score for hit in each.hits} for turn, each in zip(asked, found, strict=True)}
+        store.close()
+    scores = [ir_measures.calc_aggregate([RR, R @ 100], qrels, run) for run in runs.values()]
+    mrr = [one[RR] for one in scores]
+    shared = min(_shared(runs["embedded"], runs[engine]) for engine in ENGINES[1:])
+    cells = [f"{one[RR]:.4f} / {one[R @ 100]:.4f}" for one in scores]
+    return [name, f"{len(some):,}", str(len(asked)), *cells, f"{max(mrr) - min(mrr):.4f}", f"{shared:.3f}"]
+
+
+def _shared(one: dict[str, dict[str, float]], other: dict[str, dict[str, float]]) -> float:
+    """Mean share of the first ten hits."""
+    pairs = [(set(list(one[turn])[:10]), set(list(other[turn])[:10])) for turn in one]
+    return sum(len(a & b) / max(len(a), len(b), 1) for a, b in pairs) / len(pairs)
+
+
+# Phases, each in a process of its own. ``--engine`` says which engine a phase is of.
+
+
+def write(args: argparse.Namespace) -> Figures:
+    path = args.scratch / "passages.jsonl"
+    with path.open("wb") as file:
+        for record in passages(args.data, args.language, args.counts[0]):
+            file.write(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE))
+    return {"JSONL, MB": path.stat().st_size / 1e6}
+
+
+def build(args: argparse.Namespace) -> Figures:
+    from convqa.indexing import index_sources
+
+    source, who = args.scratch / "passages.jsonl", resource.RUSAGE_SELF
+    start = time.perf_counter()
+    if args.engine == "anserini":
+        with source.open("rb") as file:
+            anserini(map(orjson.loads, file), args.scratch / "source", args.url)
+        who = resource.RUSAGE_CHILDREN
+    else:
+        settings = {"shards": args.nodes} if args.nodes else None
+        index_sources([source], args.url, replace=True, language=args.language, settings=settings)
+    wall, used = time.perf_counter() - start, resource.getrusage(who)
+    found = {
+        "index, s": wall,
+        "index, passages/s": args.counts[0] / wall,
+        "index, CPU s": used.ru_utime + used.ru_stime,
+        "index, peak memory, MB": peak_mb(who),
+    }
+    if args.what == "million" and args.engine == "elasticsearch":
+        found["server's memory after, MB"] = _resident(_pids(args.elasticsearch))
+        found["the same passages in Haystack's index by bulk, s"] = _fill_haystack(args)
+    return found | (_sizes(args) if args.engine != "elasticsearch" else {"disk, MB": _stored(args.url)})
+
+
+def _sizes(args: argparse.Namespace) -> Figures:
+    """Size of a collection in a folder and, of the embedded store, of its kinds of files."""
+    folder = Path(args.url.removeprefix("anserini:"))
+    found = {"disk, MB": folder_mb(folder)}
+    if args.what == "folder":
+        for path in filter(Path.is_file, folder.rglob("*")):
+            kind = "tantivy" if path.parent.name == "tantivy" else path.name.split(".")[0]
+            name = f"disk, MB: {kind}"
+            found[name] = found.get(name, 0) + path.stat().st_size / 1e6
+    return found
+
+
+def _ask(url: str) -> Any:
     with urllib.request.urlopen(url.replace("elasticsearch:", "http:"), timeout=60) as answer:
         return json.load(answer)
 
 
-def _server_memory(server: str) -> float:
-    pids = [node["process"]["id"] for node in _ask(f"{server}/_nodes/process")["nodes"].values()]
-    lines = [line for pid in pids for line in Path(f"/proc/{pid}/status").read_text().splitlines()]
-    return sum(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1e3
+def _stored(url: str) -> float:
+    return float(_ask(f"{url}*/_stats/store")["_all"]["total"]["store"]["size_in_bytes"]) / 1e6
 
 
-def _haystack(makers: Makers):  # noqa: ANN202
+def _pids(server: str) -> list[int]:
+    return [node["process"]["id"] for node in _ask(f"{server}/_nodes/process")["nodes"].values()]
+
+
+def _resident(pids: Sequence[int]) -> float:
+    """Megabytes of memory that processes hold now."""
+    statuses = [Path(f"/proc/{pid}/status").read_text(encoding="ascii") for pid in pids]
+    return sum(int(status.partition("VmRSS:")[2].split()[0]) for status in statuses) / 1e3
+
+
+def _processor(pids: Sequence[int]) -> float:
+    """Seconds of processor time that processes have taken."""
+    stats = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in pids]
+    return sum(int(stat[11]) + int(stat[12]) for stat in stats) / os.sysconf("SC_CLK_TCK")
+
+
+def _haystack(args: argparse.Namespace) -> Any:
     from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
-    return ElasticsearchDocumentStore(hosts=makers.server.replace("elasticsearch:", "http:"), index="bench-haystack")
+    return ElasticsearchDocumentStore(
+        hosts=args.elasticsearch.replace("elasticsearch:", "http:"), index="bench-haystack"
+    )
 
 
-def _fill_haystack(makers: Makers) -> float:
+def _fill_haystack(args: argparse.Namespace) -> float:
     """By the client's own helper: Haystack's writer, at some 500 documents/s, would take half an hour."""
     from elasticsearch import Elasticsearch
     from elasticsearch.helpers import streaming_bulk
     from haystack import Document
 
-    store = _haystack(makers)
-    store.count_documents()
-    client = Elasticsearch(makers.server.replace("elasticsearch:", "http:"), request_timeout=120)
+    _haystack(args).count_documents()
+    client = Elasticsearch(args.elasticsearch.replace("elasticsearch:", "http:"), request_timeout=120)
 
-    def actions() -> Iterator[dict]:
-        with (makers.scratch / "passages.jsonl").open("rb") as lines:
-            for record in map(orjson.loads, lines):
+    def actions() -> Iterator[dict[str, Any]]:
+        with (args.scratch / "passages.jsonl").open("rb") as file:
+            for record in map(orjson.loads, file):
                 document = Document(id=record["id"], content=f"{record.get('title', '')} {record['text']}")
                 yield {"_index": "bench-haystack", "_id": record["id"][:500], "_source": document.to_dict()}
 
@@ -258,66 +278,95 @@ def _fill_haystack(makers: Makers) -> float:
     return time.perf_counter() - start
 
 
-def search(args: argparse.Namespace, makers: Makers, engine: str) -> dict[str, float]:
-    """Cold: the first opening and search of a process, imports apart. Then three rounds, all ways in turn; the best."""
-    asked = questions(args.data, args.queries)
+def search(args: argparse.Namespace) -> Figures:
+    """Cold: the first opening and search of a process, imports apart. Then rounds, all ways in turn; the best."""
+    asked, top = questions(args.data, args.language, args.queries), TOP if args.language == "en" else 10
     start = time.perf_counter()
-    store = open_store(makers.url(engine, "million"))
+    store = open_store(args.url)
     opened = time.perf_counter() - start
-    store.search([Query(asked[0])], TOP, PARAMS, texts=20)
+    store.search([Query(asked[0])], top, PARAMS, texts=20)
     found = {"open, ms": 1e3 * opened, "first question, ms": 1e3 * (time.perf_counter() - start - opened)}
-    ways = {f"batch {size}": _batched(store, size) for size in BATCHES} | _rivals(makers, engine)
-    best = dict.fromkeys(ways, 0.0)
-    for _ in range(3):
-        for name, way in ways.items():
-            best[name] = max(best[name], way(asked))
-    for name, rate in best.items():
-        found[f"{name}, q/s"] = rate
-    rivals = best.keys() - {f"batch {size}" for size in BATCHES}
-    for rival in rivals:
-        found[f"best batch / {rival}"] = max(best[f"batch {size}"] for size in BATCHES) / best[rival]
-    found["peak memory of the process, MB"] = peak_mb()
-    if engine == "elasticsearch":
-        found["server's memory, MB"] = _server_memory(makers.server)
+
+    def batches(size: int) -> int:
+        for first in range(0, len(asked), size):
+            store.search([Query(text) for text in asked[first : first + size]], top, PARAMS, texts=0)
+        return len(asked)
+
+    if args.what == "folder":
+        found |= _one_at_a_time(args, asked, top)
+    elif args.what == "growth":
+        used = time.process_time()
+        found["search, q/s"] = rates({"": partial(batches, 64)}, ROUNDS)[""]
+        found["search, CPU ms/query"] = 1e3 * (time.process_time() - used) / (ROUNDS + 1) / len(asked)
+    else:
+        ways = {f"batch {size}": partial(batches, size) for size in BATCHES}
+        best = rates(ways | _rivals(args, asked[:128]), ROUNDS)
+        found |= {f"{name}, q/s": rate for name, rate in best.items()}
+        for rival in best.keys() - ways.keys():
+            found[f"best batch / {rival}"] = max(best[name] for name in ways) / best[rival]
+        if args.engine == "elasticsearch":
+            found["server's memory, MB"] = _resident(_pids(args.elasticsearch))
+    return found | {"search, peak memory, MB": peak_mb()}
+
+
+def _one_at_a_time(args: argparse.Namespace, asked: Sequence[str], top: int) -> Figures:
+    """By both lists of stop words, the second of two rounds, and all as one batch; and bare tantivy."""
+    from convqa.stores.embedded.search import Snapshot
+    from convqa.text.analysis import weigh
+
+    store, state, found = open_store(args.url), Snapshot.open(Path(args.url)), {}
+    everything = [Query(text) for text in asked]
+
+    def timed(work: Callable[[Query], object]) -> list[float]:
+        for _ in range(2):
+            latencies = []
+            for query in everything:
+                start = time.perf_counter()
+                work(query)
+                latencies.append(1e3 * (time.perf_counter() - start))
+        return sorted(latencies)
+
+    for params in (SearchParams(0.82, 0.68), SearchParams(0.82, 0.68, stopwords="long")):
+        name = f"stopwords {params.stopwords}"
+        latencies = timed(lambda query, params=params: store.search([query], top, params, texts=0))  # type: ignore[misc]
+        found[f"{name}, q/s"] = 1e3 * len(asked) / sum(latencies)
+        for percent in (50, 95):
+            found[f"{name}, p{percent} ms"] = latencies[len(latencies) * percent // 100]
+        start = time.perf_counter()
+        store.search(everything, top, params, texts=0)
+        found[f"{name}, all as one batch, s"] = time.perf_counter() - start
+
+    def bare(query: Query) -> None:
+        state.candidates.best(state.candidates.query(weigh(query, state.analyzer), None, None), top)
+
+    found[f"bare tantivy top {top}, q/s"] = 1e3 * len(asked) / sum(timed(bare))
     return found
 
 
-def _batched(store: Store, size: int) -> Callable[[Sequence[str]], float]:
-    def way(asked: Sequence[str]) -> float:
-        start = time.perf_counter()
-        for place in range(0, len(asked), size):
-            store.search([Query(text) for text in asked[place : place + size]], TOP, PARAMS, texts=0)
-        return len(asked) / (time.perf_counter() - start)
-
-    return way
-
-
-def _rivals(makers: Makers, engine: str) -> dict[str, Callable[[Sequence[str]], float]]:
+def _rivals(args: argparse.Namespace, asked: Sequence[str]) -> dict[str, Callable[[], int]]:
     """What a user would have instead, one question at a time."""
-    if engine == "elasticsearch":
+
+    def each(work: Callable[[str], object]) -> Callable[[], int]:
+        return lambda: len([work(text) for text in asked])
+
+    if args.engine == "elasticsearch":
         from haystack_integrations.components.retrievers.elasticsearch import ElasticsearchBM25Retriever
 
-        retriever = ElasticsearchBM25Retriever(document_store=_haystack(makers), fuzziness="0", top_k=TOP)
-        return {"Haystack's ElasticsearchBM25Retriever": _one_by_one(lambda text: retriever.run(query=text))}
-    if engine == "anserini":
-        from convqa.stores.anserini.java import SEARCHER, java_class
-
-        searcher = java_class(SEARCHER)(str(makers.scratch / "anserini-million"))
-        searcher.set_bm25(0.82, 0.68)
-        return {"SimpleSearcher in a loop": _one_by_one(lambda text: [hit.docid for hit in searcher.search(text, TOP)])}
+        retriever = ElasticsearchBM25Retriever(document_store=_haystack(args), fuzziness="0", top_k=TOP)
+        return {"Haystack's ElasticsearchBM25Retriever": each(lambda text: retriever.run(query=text))}
+    if args.engine == "anserini":
+        lucene = searcher(args)
+        return {"SimpleSearcher in a loop": each(lambda text: [hit.docid for hit in lucene.search(text, TOP)])}
     return {}
 
 
-def threads(args: argparse.Namespace, makers: Makers, _: str) -> dict[str, float]:
+def threads(args: argparse.Namespace) -> Figures:
     """Tantivy's top 300 not re-scored, the embedded store in batches of 64, and Lucene, by one thread and by two."""
-    from convqa.stores.anserini.java import SEARCHER, java_class
     from convqa.stores.embedded import search as embedded
 
-    asked = questions(args.data, args.queries)
-    folder = makers.scratch / "embedded-million"
+    asked, lucene = questions(args.data, "en", args.queries), searcher(args)
+    folder = args.scratch / "embedded-million"
     store, state = open_store(str(folder)), embedded.Snapshot.open(folder)
-    searcher = java_class(SEARCHER)(str(makers.scratch / "anserini-million"))
-    searcher.set_bm25(0.82, 0.68)
 
     def bare(text: str) -> None:
         query = state.candidates.query(state.weights(Query(text), PARAMS), None, None)
@@ -338,37 +387,138 @@ def threads(args: argparse.Namespace, makers: Makers, _: str) -> dict[str, float
     for count in (1, 2):
         ways[f"bare top 300, {count}"] = partial(each, bare, count)
         ways[f"embedded, {count}"] = partial(ours, count)
-        ways[f"Lucene, {count}"] = partial(each, lambda text: [hit.docid for hit in searcher.search(text, TOP)], count)
+        ways[f"Lucene, {count}"] = partial(each, lambda text: [hit.docid for hit in lucene.search(text, TOP)], count)
     return {f"{name} threads, q/s": rate for name, rate in rates(ways, args.rounds).items()}
 
 
-def _one_by_one(ask: Callable[[str], object]) -> Callable[[Sequence[str]], float]:
-    def way(asked: Sequence[str]) -> float:
-        some = asked[:128]
-        start = time.perf_counter()
-        for text in some:
-            ask(text)
-        return len(some) / (time.perf_counter() - start)
+def phase(name: str, args: argparse.Namespace, engine: str, count: int, url: str, nodes: int = 0) -> Figures:
+    options = ["--phase", name, "--scratch", args.scratch, "--data", args.data, "--counts", count, "--url", url]
+    options += ["--engine", engine, "--nodes", nodes, "--language", args.language, "--rounds", args.rounds]
+    options += ["--queries", args.queries] if args.queries else []
+    options += ["--elasticsearch", args.elasticsearch] if args.elasticsearch else []
+    found: Figures = own_process(__file__, args.what, *options)
+    return found
 
-    return way
+
+def million(args: argparse.Namespace) -> None:
+    count = args.counts[0]
+    print(f"{count:,} passages, {args.queries} questions, k = {TOP}, no texts\n")
+    phases = [(name, engine) for name in ("build", "search") for engine in args.engines]
+    phases += [("threads", "embedded")] if {"embedded", "anserini"} <= set(args.engines) else []
+
+    def rows() -> Iterator[list[str]]:
+        for name, engine in [("write", ""), *phases]:
+            found = phase(name, args, engine, count, address(args, engine, "million") if engine else "")
+            yield from ([f"{name} {engine}", measure, f"{value:,.1f}"] for measure, value in found.items())
+
+    table(["phase", "measure", "value"], rows())
+
+
+def folder(args: argparse.Namespace) -> None:
+    columns: list[Figures] = []
+    for count in args.counts:
+        with tempfile.TemporaryDirectory(dir=args.scratch) as scratch:
+            own = argparse.Namespace(**{**vars(args), "scratch": Path(scratch)})
+            parts = [
+                phase(name, own, "embedded", count, f"{scratch}/collection") for name in ("write", "build", "search")
+            ]
+            columns.append({name: value for part in parts for name, value in part.items()})
+
+    rows = ([n, *(f"{one[n]:,.1f}" for one in columns), ahead(n, args.counts, columns)] for n in columns[0])
+    table(["measure", *(f"{count:,}" for count in args.counts), f"by a line, at {WIKI:,}"], rows)
+
+
+def ahead(name: str, counts: Sequence[int], columns: Sequence[Figures]) -> str:
+    """What a measure comes to at ``WIKI`` passages, by a line through the last two counts.
+
+    Empty for one count, rates and whatever mapped files take.
+    """
+    grows = name.startswith(("JSONL", "index,", "disk", "stopwords")) and not name.endswith("/s")
+    if len(counts) < 2 or not grows:
+        return ""
+    (one, two), (low, high) = counts[-2:], (column[name] for column in columns[-2:])
+    return f"{low + (high - low) * (WIKI - one) / (two - one):,.1f}"
+
+
+@contextmanager
+def cluster(nodes: int, heap: str) -> Iterator[Any]:
+    """A cluster of so many nodes (tests/services), or None for no nodes."""
+    if not nodes:
+        yield None
+        return
+    sys.path.insert(0, str(ROOT / "tests" / "services"))
+    from elasticsearch_server import Server
+
+    with Server(nodes=nodes, heap=heap) as server:
+        yield server
+
+
+def growth(args: argparse.Namespace) -> None:
+    record: list[dict[str, Any]] = []
+
+    def rows() -> Iterator[list[str]]:
+        for engine in args.engines:
+            nodes = int(engine.partition("-")[2] or 0)
+            with cluster(nodes, args.heap) as server:
+                for count in args.counts:
+                    phase("write", args, engine, count, "")
+                    found = grown(args, engine, count, nodes, server)
+                    record.append({"passages": count, "engine": engine, **found})
+                    save(record, args.json)
+                    cells = [form.format(found[name]) if name in found else "-" for name, form in GROWTH.items()]
+                    yield [f"{count:,}", engine, *cells]
+
+    table(["passages", "engine", *GROWTH], rows())
+
+
+def grown(args: argparse.Namespace, engine: str, count: int, nodes: int, server: Any) -> Figures:
+    """The figures of one collection, which is deleted afterwards."""
+    url = f"{server.url}/growth" if server else str(args.scratch / "collection")
+    pids = [node.pid for node in server.members] if server else []
+    start = _processor(pids)
+    found = phase("build", args, engine.partition("-")[0], count, url, nodes)
+    built = _processor(pids)
+    found["index, CPU s"] += built - start
+    found["disk, bytes/passage"] = 1e6 * found["disk, MB"] / count
+    found |= phase("search", args, engine, count, url, nodes)
+    if server:
+        found["search, CPU ms/query"] += 1e3 * (_processor(pids) - built) / (ROUNDS + 1) / args.queries
+        found["server, MB"] = _resident(pids)
+    delete_store(url)
+    return {name: found[name] for name in GROWTH if name in found}
+
+
+WAYS = {"equality": equality, "million": million, "folder": folder, "growth": growth}
+PHASES = {"write": write, "build": build, "search": search, "threads": threads}
 
 
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("what", choices=("equality", "million", "phase"))
-    parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES))
-    parser.add_argument("--count", type=int, default=1_000_000)
-    parser.add_argument("--queries", type=int, default=512)
+    parser.add_argument("what", choices=WAYS)
+    parser.add_argument("--engines", nargs="+", choices=(*ENGINES, *NODES[1:]), help="of million and growth")
+    parser.add_argument("--counts", type=int, nargs="+", help="numbers of passages; million takes one")
+    parser.add_argument("--queries", type=int)
+    parser.add_argument("--language", choices=("en", "pl"), default="en", help="of folder")
     parser.add_argument("--rounds", type=int, default=5, help="of the phase threads")
+    parser.add_argument("--heap", default="1g", help="of each node that growth starts")
+    parser.add_argument("--json", type=Path, help="write the figures of growth into this file too")
     parser.add_argument("--scratch", type=Path, help="where files are made (default: a temporary folder)")
     parser.add_argument("--elasticsearch", default=os.environ.get("CONVQA_TEST_ELASTICSEARCH"), metavar="URL")
-    parser.add_argument("--phase", help="of million: only this one, in this process and scratch folder, as JSON")
+    parser.add_argument("--phase", choices=PHASES, help="only this phase, in this process and scratch folder, as JSON")
+    for hidden, kind in {"url": str, "engine": str, "nodes": int}.items():
+        parser.add_argument(f"--{hidden}", type=kind, help=argparse.SUPPRESS)
     args = parser.parse_args()
-    if args.what == "phase":
-        phase(args, Makers(args.scratch, args.elasticsearch))
+    if args.language == "en":
+        args.queries = args.queries or {"folder": 600, "growth": 640}.get(args.what, 512)
+    if args.phase:
+        print(json.dumps(PHASES[args.phase](args)))
         return
+    polish = [250_000, 1_000_000] if args.language == "pl" else [1_000_000]
+    args.counts = args.counts or ([10_000, 100_000] if args.what == "growth" else polish)
+    args.engines = args.engines or (NODES if args.what == "growth" else ENGINES)
     with tempfile.TemporaryDirectory(dir=args.scratch) as scratch:
-        {"equality": equality, "million": million}[args.what](args, Makers(Path(scratch), args.elasticsearch))
+        args.scratch = Path(scratch)
+        WAYS[args.what](args)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from _common import arguments
+from _common import arguments, table
 from export_readers import READERS
 
 from convqa.domain import Answer, Citation, Hit, Passage, Ranking, Response, Rewrite, Sentence, TurnId
@@ -44,7 +44,8 @@ def some_response(chance: random.Random, number: int) -> Response:
         Hit(id, chance.uniform(-5, 30), Passage(id, text, some_text(chance, 5) if chance.random() < 0.8 else ""))
         for id, text in passages.items()
     ]
-    turn = TurnId(chance.choice([number, f"{some_text(chance, 4)}{number}"]), chance.randint(0, 9))
+    named: list[int | str] = [number, f"{some_text(chance, 4)}{number}"]
+    turn = TurnId(chance.choice(named), chance.randint(0, 9))
     rewrite, ranking = Rewrite(some_text(chance, 12), ()), Ranking.of(hits)
     if chance.random() < 0.1:
         nearest = tuple(hit.id for hit in ranking.hits[:3])
@@ -97,7 +98,7 @@ def compare(before: Held, after: Held) -> tuple[int, int, int]:
     return lost, added, moved
 
 
-def line(name: str, responses: list[Response], folder: Path) -> str:
+def line(name: str, responses: list[Response], folder: Path) -> list[str]:
     format, path = FORMATS[name], folder / name
     begun = time.process_time()
     with path.open("wb") as file:
@@ -109,7 +110,7 @@ def line(name: str, responses: list[Response], folder: Path) -> str:
     differences = [compare(before, held(after, places)) for before, after in zip(befores, read, strict=True)]
     lost, added, shifted = (sum(column) for column in zip(*differences, strict=True))
     citations = sum(map(len, befores))
-    return f"| {name} | {len(read)} | {citations} | {lost} | {added} | {shifted} | {spent:.0f} |"
+    return [name, *map(str, (len(read), citations, lost, added, shifted)), f"{spent:.0f}"]
 
 
 def main() -> None:
@@ -119,11 +120,9 @@ def main() -> None:
     options = parser.parse_args()
     chance = random.Random(options.seed)
     responses = [some_response(chance, number) for number in range(options.answers)]
-    print("| format | answers | citations | lost | added | shifted | µs an answer |")
-    print("|---|---|---|---|---|---|---|")
+    head = ["format", "answers", "citations", "lost", "added", "shifted", "µs an answer"]
     with tempfile.TemporaryDirectory() as folder:
-        for name in OF_ANSWERS:
-            print(line(name, responses, Path(folder)))
+        table(head, (line(name, responses, Path(folder)) for name in OF_ANSWERS))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ reports whole.
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,7 +19,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from _common import arguments, table
+from _common import arguments, save, table
 from comparing import difference, estimate
 from conversation_sets import HUMAN, Case, cases
 from retriever_rows import Remembered, collection, retrievers, search
@@ -93,7 +92,8 @@ def main() -> None:
     add_options(parser)
     options = parser.parse_args()
     rewrites, vectors = Rewrites(options.work / "rewrites"), Remembered(options.encoder, options.work)
-    make, record = retrievers(options.encoder, {})["hybrid"], {}
+    make = retrievers(options.encoder)["hybrid"]
+    record: dict[str, dict[str, Any]] = {}
     for name in options.sets:
         found = cases(options.data / "conversations" / name)
         if name not in HUMAN:
@@ -108,8 +108,7 @@ def main() -> None:
             record[name]["human"] = row(found, longer, [human, human], retriever)
         vectors.save()
     report(record)
-    if options.json:
-        options.json.write_text(json.dumps(record, indent=1), encoding="utf-8")
+    save(record, options.json)
 
 
 def row(
@@ -124,7 +123,8 @@ def row(
                 for case, ranking in zip(some, rankings, strict=True)
             ]
         )
-    return measured(found, *made, mrr)
+    alone, after = made
+    return measured(found, alone, after, mrr)
 
 
 def report(record: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> None:

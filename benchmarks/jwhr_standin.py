@@ -14,36 +14,28 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 import time
 import unicodedata
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 from typing import Any
 from urllib.parse import quote
 
-import numpy as np
-from _common import arguments, table
+from _common import arguments, convqa, lines, table
+from poleval_standin import DEPTH, HALVES, Cut, Field
 
 from convqa.domain import Passage
 from convqa.tasks.jwhr.passages import passages_of
 from convqa.tasks.jwhr.schema import Entry
 from convqa.text.analysis import analyzer
-from convqa.text.bm25 import bm25
 from convqa.text.sentences import sentences
 from convqa.text.words import words
 
 FILE = "squad-format/jsquad-valid-v1.3.json"
-HALVES = ("even", "odd")
 UNANSWERED = 5
-DEPTH = 10
 FUNCTION = frozenset(["助詞", "助動詞", "補助記号", "空白", "記号"])
-
-Cut = Callable[[str], list[str]]
 
 
 @dataclass(frozen=True)
@@ -120,23 +112,12 @@ def analysers() -> dict[str, Cut]:
 def ranks(cut: Cut, collection: Sequence[Passage], asked: Sequence[Case]) -> tuple[list[int], float]:
     """The rank of each question's paragraph, 0 where no word of the question is in it; passages/s, of CPU time."""
     start = time.process_time()
-    counts = [Counter([*cut(passage.title), *cut(passage.text)]) for passage in collection]
+    tokens = [[*cut(passage.title), *cut(passage.text)] for passage in collection]
     speed = len(collection) / (time.process_time() - start)
-    places = {passage.text: place for place, passage in enumerate(collection)}
-    lengths = np.array([count.total() for count in counts])
-    holders: dict[str, list[int]] = {}
-    for place, count in enumerate(counts):
-        for token in count:
-            holders.setdefault(token, []).append(place)
+    field, places = Field(tokens), {passage.text: place for place, passage in enumerate(collection)}
     found = []
     for case in asked:
-        query = {token: weight for token, weight in Counter(cut(case.entry["question"])).items() if token in holders}
-        frequencies = np.zeros((len(query), len(collection)))
-        for row, token in enumerate(query):
-            frequencies[row, holders[token]] = [counts[place][token] for place in holders[token]]
-        df = np.array([len(holders[token]) for token in query])
-        weights = np.array(list(query.values()), float)
-        scores = bm25(frequencies, weights, df, lengths, len(collection), float(lengths.mean()))
+        scores = field.scores(cut(case.entry["question"]))
         gold = scores[places[case.paragraph]]
         found.append(int(1 + (scores > gold).sum()) if gold > 0 else 0)
     return found, speed
@@ -152,14 +133,10 @@ def write(made: Sequence[Case], work: Path) -> list[Passage]:
     """A folder for each half, and one collection beside them: the passages that the task makes of all entries."""
     for half in HALVES:
         (work / half).mkdir(parents=True, exist_ok=True)
-        _lines(work / half / "entries.jsonl", (case.entry for case in made if case.half == half))
+        lines(work / half / "entries.jsonl", (case.entry for case in made if case.half == half))
     collection = list(passages_of(Entry.model_validate(case.entry) for case in made))
-    _lines(work / "passages.jsonl", (passage.to_json() for passage in collection))
+    lines(work / "passages.jsonl", (passage.to_json() for passage in collection))
     return collection
-
-
-def _lines(path: Path, records: Iterator[Any]) -> None:
-    path.write_text("".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records), encoding="utf-8")
 
 
 WAYS = {"refusing": (), "always answering": ("--set", "decider.threshold=0")}
@@ -168,17 +145,13 @@ WAYS = {"refusing": (), "always answering": ("--set", "decider.threshold=0")}
 def end_to_end(work: Path) -> None:
     """Index, run and evaluate by the command line, as a user would."""
     collection = str(work / "collection")
-    _convqa("index", str(work / "passages.jsonl"), "--collection", collection, "--language", "ja", "--replace")
+    convqa("index", str(work / "passages.jsonl"), "--collection", collection, "--language", "ja", "--replace")
     for half in HALVES:
         for way, options in WAYS.items():
             out = str(work / f"run-{half}-{way.replace(' ', '-')}")
-            _convqa("run", str(work / half), out, "--task", "jwhr", "--collection", collection, "--restart", *options)
+            convqa("run", str(work / half), out, "--task", "jwhr", "--collection", collection, "--restart", *options)
             print(f"\n{half} articles, {way}", flush=True)
-            _convqa("evaluate", str(work / half), out, "--task", "jwhr")
-
-
-def _convqa(*arguments: str) -> None:
-    subprocess.run([sys.executable, "-m", "convqa", *arguments], check=True)
+            print(convqa("evaluate", work / half, out, "--task", "jwhr"), flush=True)
 
 
 def main() -> None:

@@ -136,7 +136,8 @@ def wrk(scratch: Path, address: str, connections: int, seconds: int) -> dict[str
         address,
     ]
     out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    return json.loads(out.splitlines()[-1])
+    figures: dict[str, float] = json.loads(out.splitlines()[-1])
+    return figures
 
 
 def compare(options: argparse.Namespace, scratch: Path, servers: dict[str, Server]) -> None:

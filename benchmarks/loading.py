@@ -18,9 +18,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import orjson
-from _common import arguments
+from _common import arguments, table
 from elasticsearch.helpers import streaming_bulk
-from million import synthetic
+from synthetic import english
 
 from convqa.domain import Passage
 from convqa.stores import create_store, delete_store
@@ -74,7 +74,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=27_065)
     parser.add_argument("--rounds", type=int, default=3)
     args = parser.parse_args()
-    passages = [Passage.from_json(record) for record in synthetic(args.data, args.count)]
+    passages = [Passage.from_json(record) for record in english(args.data, args.count)]
     # Words that were seen are remembered by the analysis: not at the cost of whoever comes first.
     words = analyzer("en")
     for passage in passages:
@@ -88,10 +88,9 @@ def main() -> None:
             rates.setdefault(name, []).append(rate)
     first = statistics.median(next(iter(rates.values())))
     print(f"{len(passages):,} passages, median of {args.rounds} rounds\n")
-    print("| way | passages/s | ratio | rounds |\n|---|---|---|---|")
-    for name, found_rates in rates.items():
-        rate = statistics.median(found_rates)
-        print(f"| {name} | {rate:,.0f} | {rate / first:.2f} | {', '.join(f'{each:,.0f}' for each in found_rates)} |")
+    medians = {name: statistics.median(each) for name, each in rates.items()}
+    rows = ([n, f"{one:,.0f}", f"{one / first:.2f}", *map("{:,.0f}".format, rates[n])] for n, one in medians.items())
+    table(["way", "passages/s", "ratio", *(f"round {number + 1}" for number in range(args.rounds))], rows)
 
 
 if __name__ == "__main__":

@@ -17,12 +17,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import ir_measures
-from _common import arguments
+from _common import arguments, table
 from ir_measures import RR, R, nDCG
 
 from convqa.domain import Passage, Query
 from convqa.stores import create_store, open_store
-from convqa.stores.base import SearchParams, Stopwords
+from convqa.stores.base import SearchParams
 
 MEASURES = (nDCG @ 10, RR, R @ 100)
 ELASTICSEARCH = {
@@ -101,16 +101,15 @@ def main() -> None:
         with create_store(url, "en") as store:
             store.add(union(args.data))
         print(f"{open_store(url).info().count:,} passages; nDCG@10 / MRR / recall@100, k1 .82, b .68\n")
-        print("| set | Elasticsearch 8.19 | embedded | largest difference | embedded, stopwords: long |")
-        print("|---|---|---|---|---|")
-        for name, expected in ELASTICSEARCH.items():
-            short, long = (measure(url, args.data, name, _params(stopwords)) for stopwords in ("default", "long"))
-            gap = max(abs(ours - theirs) for ours, theirs in zip(short, expected, strict=True))
-            print(f"| {name} | {_row(expected)} | {_row(short)} | {gap:.4f} | {_row(long)} |")
+        head = ["set", "Elasticsearch 8.19", "embedded", "largest difference", "embedded, stopwords: long"]
+        table(head, (_row_of(url, args.data, name) for name in ELASTICSEARCH))
 
 
-def _params(stopwords: Stopwords) -> SearchParams:
-    return SearchParams(k1=0.82, b=0.68, stopwords=stopwords)
+def _row_of(url: str, data: Path, name: str) -> list[str]:
+    short = measure(url, data, name, SearchParams(0.82, 0.68))
+    long = measure(url, data, name, SearchParams(0.82, 0.68, stopwords="long"))
+    gap = max(abs(ours - theirs) for ours, theirs in zip(short, ELASTICSEARCH[name], strict=True))
+    return [name, _row(ELASTICSEARCH[name]), _row(short), f"{gap:.4f}", _row(long)]
 
 
 def _row(values: tuple[float, ...]) -> str:

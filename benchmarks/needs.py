@@ -2,7 +2,7 @@
 
 Nothing here is measured: every figure is a measured one times a size, or a formula. ``--passages`` and ``--turns`` are
 those of SCAI-QReCC-21, ``--bytes`` the mean of JSON of a passage (the 326 real ones of the bundled example).
-``--growth`` is what growth.py wrote; with it the plots are drawn too.
+``--growth`` is what engines.py growth wrote; with it the plots are drawn too.
 
     python benchmarks/needs.py [--passages 54573064] [--turns 16451] [--growth docs/benchmarks/growth.json]
 """
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from _common import ROOT, arguments
+from _common import ROOT, arguments, table
 
 IMAGES = ROOT / "docs" / "images"
 
@@ -32,7 +32,7 @@ EMBEDDED_QUERIES, ELASTICSEARCH_QUERIES = 86, 42
 """On disk and to index (passages/s), and queries/s one at a time."""
 
 ENCODED = 130, 52
-"""Passages/s on two cores: of 80 words; and of 380 words, cut at the encoder's 256 tokens (encoding_speed.py on the
+"""Passages/s on two cores: of 80 words; and of 380 words, cut at the encoder's 256 tokens (encoders.py speed on the
 bundled example), which take 2.5 times as long (processor time of 150 passages each of the sets and of QReCC)."""
 EXACT_QUERIES = 134
 """Queries/s over 500,000 vectors in memory, 64 at a time."""
@@ -95,15 +95,13 @@ def needs(passages: int, turns: int, size: int) -> Iterator[Need]:
     yield Need("BM25, candidates encoded", bm25.disk + 2.1, bm25.memory, bm25.index, (bm25.turns or 0.0) + candidates)
 
 
-def table(rows: list[Need]) -> str:
-    head = ("computed", "disk, GB", "memory, GB", "machines of 64 GB", "to make, h on 2 cores", "all turns, h")
-    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
-    for need in rows:
-        turns = "not computed" if need.turns is None else f"{need.turns:,.1f}"
-        machines = math.ceil(need.memory / MACHINE)
-        cells = f"{need.disk:,.0f} | {need.memory:,.1f} | {machines} | {need.index:,.0f} | {turns}"
-        lines.append(f"| {need.name} | {cells} |")
-    return "\n".join(lines)
+HEAD = ("computed", "disk, GB", "memory, GB", "machines of 64 GB", "to make, h on 2 cores", "all turns, h")
+
+
+def cells(need: Need) -> list[str]:
+    turns = "not computed" if need.turns is None else f"{need.turns:,.1f}"
+    machines = str(math.ceil(need.memory / MACHINE))
+    return [need.name, f"{need.disk:,.0f}", f"{need.memory:,.1f}", machines, f"{need.index:,.0f}", turns]
 
 
 def plots(rows: list[Need], growth: list[dict[str, Any]], passages: int) -> None:
@@ -144,10 +142,10 @@ def main() -> None:
     parser.add_argument("--passages", type=int, default=54_573_064)
     parser.add_argument("--turns", type=int, default=16_451)
     parser.add_argument("--bytes", type=int, default=2500, help="of a passage's JSON")
-    parser.add_argument("--growth", type=Path, help="the figures of growth.py, for the plots")
+    parser.add_argument("--growth", type=Path, help="what engines.py growth wrote, for the plots")
     args = parser.parse_args()
     rows = list(needs(args.passages, args.turns, args.bytes))
-    print(table(rows))
+    table(HEAD, map(cells, rows))
     if args.growth:
         plots(rows, json.loads(args.growth.read_text(encoding="utf-8")), args.passages)
 

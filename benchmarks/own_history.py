@@ -1,6 +1,6 @@
 """What a run loses by its own earlier answers: every rewriter with the history of its own run and with the given one.
 
-    python benchmarks/own_history.py --work FOLDER [--settings tuned.json] [--resolver FOLDER] [--json FILE]
+    python benchmarks/own_history.py --work FOLDER [--resolver FOLDER] [--json FILE]
 
 INSCIT's dev set, the one that gives contexts in conversations of several turns, through pipeline and driver (pipeline
 ``hybrid``, so that earlier answers are those that reader and builder make of its rankings). Scores are over the turns
@@ -10,17 +10,16 @@ with a gold passage; the loss is paired by turn, with its 95 % bootstrap interva
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from statistics import mean
 from typing import Any, Literal
 
-from _common import arguments, table
+from _common import arguments, save, table
 from ablation import Scores
 from comparing import difference
 from conversation_sets import cases
-from retriever_rows import Remembered, Settings, collection, read_settings
+from retriever_rows import Remembered, collection
 from rewriter_rows import Description, add_options, descriptions
 
 from convqa import load
@@ -29,15 +28,10 @@ from convqa.tasks import find_task
 SET = "inscit_dev"
 
 
-def overrides(described: Description, settings: Settings, label: str, encoder: str) -> dict[str, Any]:
+def overrides(described: Description, encoder: str) -> dict[str, Any]:
     """A row as settings of the pipeline."""
-    own = {**(described.get("init_parameters") or {}), **settings.get("rewriters", {}).get(label, {})}
-    retriever = {"encoder": encoder, **settings.get("hybrid", {})}
-    return {
-        "rewriter.type": described["type"],
-        **{f"rewriter.{name}": value for name, value in own.items()},
-        **{f"retriever.{name}": value for name, value in retriever.items()},
-    }
+    own = {f"rewriter.{name}": value for name, value in (described.get("init_parameters") or {}).items()}
+    return {"rewriter.type": described["type"], **own, "retriever.encoder": encoder}
 
 
 def run(options: argparse.Namespace, parameters: Mapping[str, Any], history: Literal["own", "gold"]) -> Scores:
@@ -60,9 +54,9 @@ def run(options: argparse.Namespace, parameters: Mapping[str, Any], history: Lit
 
 
 def losses(options: argparse.Namespace, rows: Mapping[str, Description], record: dict[str, Any]) -> Iterator[list[str]]:
-    settings, vectors = read_settings(options.settings), Remembered(options.encoder, options.work)
+    vectors = Remembered(options.encoder, options.work)
     for label, described in rows.items():
-        parameters = overrides(described, settings, label, options.encoder)
+        parameters = overrides(described, options.encoder)
         gold, own = run(options, parameters, "gold"), run(options, parameters, "own")
         lost = difference(own.mrr, gold.mrr)
         vectors.save()
@@ -74,7 +68,6 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--work", type=Path, required=True, help="keeps collections and vectors")
     parser.add_argument("--encoder", default="encoder")
-    parser.add_argument("--settings", type=Path, help="what ablation.py --tune wrote")
     parser.add_argument("--limit", type=int, help="only so many conversations")
     parser.add_argument("--json", type=Path, help="the same figures in a file")
     add_options(parser)
@@ -83,8 +76,7 @@ def main() -> None:
     print(f"{SET}: MRR@10 / R@100\n")
     head = ["rewriter", "given history", "own history", "MRR@10 own minus given", "R@100"]
     table(head, losses(options, descriptions(options), record))
-    if options.json:
-        options.json.write_text(json.dumps(record, indent=1), encoding="utf-8")
+    save(record, options.json)
 
 
 if __name__ == "__main__":

@@ -17,8 +17,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import Stemmer
-from _common import arguments, table
+from _common import arguments, convqa, lines, table
 from comparing import difference, estimate
 
 from convqa.domain import Passage
@@ -42,7 +40,8 @@ from convqa.text.words import words
 FILE = "squad-format/poquad-sample.json"
 HALVES = ("even", "odd")
 DEPTH = 10
-CHOSEN = {"k1": 0.6, "b": 0.55, "stopwords": "long"}
+CHOSEN_K1, CHOSEN_B = 0.6, 0.55
+CHOSEN = {"k1": CHOSEN_K1, "b": CHOSEN_B, "stopwords": "long"}
 """Of BM25, by the even half."""
 K1S, BS = (0.4, 0.6, 0.82, 1.0, 1.2), (0.4, 0.55, 0.68, 0.8, 0.9)
 TITLES = (0.0, 0.25, 0.5, 1.0, 2.0)
@@ -95,13 +94,13 @@ def analyses() -> dict[str, tuple[Cut, Cut]]:
     for name, form in forms.items():
         known = cache(form)
         made[name] = (_cut(known),) * 2
-        made[f"{name}, no diacritics"] = (_cut(lambda word, known=known: plain(known(word))),) * 2
+        made[f"{name}, no diacritics"] = (_cut(known, plain),) * 2
     made["the same, stop words dropped"] = shipped.tokens, shipped.tokens
     return {**made, "`--language pl`, `stopwords: long`": (shipped.tokens, shipped.content)}
 
 
-def _cut(form: Callable[[str], str]) -> Cut:
-    return lambda text: [form(word) for word in words(text)]
+def _cut(form: Callable[[str], str], after: Callable[[str], str] = str) -> Cut:
+    return lambda text: [after(form(word)) for word in words(text)]
 
 
 class Field:
@@ -117,7 +116,7 @@ class Field:
                 places.append(place)
                 frequencies.append(times)
 
-    def scores(self, tokens: Sequence[str], k1: float, b: float) -> np.ndarray:
+    def scores(self, tokens: Sequence[str], *parameters: float) -> np.ndarray:
         query = {token: count for token, count in Counter(tokens).items() if token in self._held}
         frequencies = np.zeros((len(query), len(self._lengths)))
         for row, token in enumerate(query):
@@ -126,7 +125,7 @@ class Field:
         df = np.array([len(self._held[token][0]) for token in query])
         weights = np.array(list(query.values()), float)
         held = int((self._lengths > 0).sum())
-        return bm25(frequencies, weights, df, self._lengths, held, self._lengths.sum() / held, k1, b)
+        return bm25(frequencies, weights, df, self._lengths, held, self._lengths.sum() / held, *parameters)
 
 
 def scored(field: Field, ids: Sequence[str], asked: Sequence[Asked], cut: Cut, k1: float, b: float) -> list[float]:
@@ -145,7 +144,7 @@ def compare_analyses(found: Sequence[Article]) -> None:
     ids = [passage.id for passage in collection]
     asked = {half: [one for article in found if article.half == half for one in article.asked] for half in HALVES}
     typed = {half: [Asked(bare(one.text), one.paragraph) for one in asked[half]] for half in HALVES}
-    k1, b = CHOSEN["k1"], CHOSEN["b"]
+    k1, b = CHOSEN_K1, CHOSEN_B
     made = analyses()
     fields = {
         name: Field(made_tokens(f"{passage.title}\n{passage.text}") for passage in collection)
@@ -181,25 +180,10 @@ def write(found: Sequence[Article], work: Path) -> None:
         (work / half).mkdir(parents=True, exist_ok=True)
         asked = [one for article in found if article.half == half for one in article.asked]
         passages = (passage.to_json() for article in found for passage in article.passages)
-        _lines(work / half / "passages.jl", passages)
-        _lines(work / half / "questions.jl", ({"id": str(n), "text": one.text} for n, one in enumerate(asked, 1)))
+        lines(work / half / "passages.jl", passages)
+        lines(work / half / "questions.jl", ({"id": str(n), "text": one.text} for n, one in enumerate(asked, 1)))
         pairs = "".join(f"{number}\t{one.paragraph}\t1\n" for number, one in enumerate(asked, 1))
         (work / half / "pairs.tsv").write_text(f"question-id\tpassage-id\tscore\n{pairs}", encoding="utf-8")
-
-
-def _lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
-    path.write_text("".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records), encoding="utf-8")
-
-
-def convqa(*arguments: object) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "convqa", *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    if done.returncode:
-        raise SystemExit(f"convqa {' '.join(map(str, arguments))}: exit code {done.returncode}\n{done.stdout}")
 
 
 class Row(NamedTuple):
@@ -249,7 +233,7 @@ def compare_pipelines(options: argparse.Namespace) -> None:
     print("\nStand-in, end to end; the even half chooses:\n")
     first: list[float] = []
 
-    def lines() -> Iterator[list[str]]:
+    def rows_of_table() -> Iterator[list[str]]:
         for number, row in enumerate(rows):
             even, odd = (_run(work, half, number, row) for half in HALVES)
             first[:] = first or odd
@@ -257,7 +241,7 @@ def compare_pipelines(options: argparse.Namespace) -> None:
             interval = f"{whole.mean:.4f} [{whole.low:.3f}, {whole.high:.3f}]"
             yield [row.name, f"{mean(even):.4f}", interval, str(difference(odd, first))]
 
-    table(["pipeline", "even NDCG@10", "odd NDCG@10", "odd, beside the first row"], lines())
+    table(["pipeline", "even NDCG@10", "odd NDCG@10", "odd, beside the first row"], rows_of_table())
 
 
 def _run(work: Path, half: str, number: int, row: Row) -> list[float]:

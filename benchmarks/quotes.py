@@ -84,7 +84,7 @@ def read(known: dict[str, Records]) -> Iterator[Read]:
             yield Read(text, row["passage"], start, end, label, cut)
 
 
-class Net(nn.Module):
+class Net(nn.Module):  # type: ignore[misc]
     def __init__(self, vectors: torch.Tensor) -> None:
         super().__init__()
         self.words = nn.Embedding.from_pretrained(vectors, freeze=False)
@@ -174,7 +174,8 @@ def train(some: Sequence[Example], names: list[str], start: torch.Tensor) -> Net
             steering.zero_grad()
             total += float(cost.detach()) * len(fit)
         print(f"pass {epoch + 1} of {EPOCHS}: loss {total / len(some):.3f}", flush=True)
-    return net.eval()
+    net.eval()
+    return net
 
 
 def write(net: Net, names: list[str], target: Path) -> None:
@@ -208,11 +209,11 @@ def report(held: Sequence[Read]) -> None:
         wrong = sum(one.label == "junk" or cut != one.cut for one, cut in quoted)
         lost = clean - sum(one.label == "clean" for one, _ in quoted)
         print(f"fit from {least}: {len(quoted)} of {len(held)} quoted, {wrong} wrong; {lost} of {clean} clean refused")
-    rows, right = [], []
-    for one, start, _ in found:
-        rows.append([prose.judged(shown(one.passage[start : one.end]))[1], share_of_prose(one.passage)])
-        right.append(float(one.label != "junk" and start - one.start == one.cut))
-    weights, offset = logistic(np.array(rows), np.array(right), np.ones(len(rows)), 1.0)
+    rows = [
+        [prose.judged(shown(one.passage[start : one.end]))[1], share_of_prose(one.passage)] for one, start, _ in found
+    ]
+    good = [float(one.label != "junk" and start - one.start == one.cut) for one, start, _ in found]
+    weights, offset = logistic(np.array(rows), np.array(good), np.ones(len(rows)), 1.0)
     print(f"in a passage: {weights[0]:.2f} x log odds + {weights[1]:.2f} x share of prose + {offset:.2f}")
 
 

@@ -10,19 +10,18 @@ date. ``--record`` writes what came out as the new expectation. Exit code 1 if a
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
 import yaml
-from _common import ROOT, arguments
+from _common import ROOT, arguments, convqa
 from engines import _cranfield
 from lucene_equality import queries, union
 
 from convqa.driver.fingerprint import git_commit
-from convqa.evaluation import evaluate
+from convqa.evaluation import Evaluation, evaluate
 from convqa.evaluation.expected import moved, read_expected
 
 CONFIGS, RESULTS = ROOT / "configs" / "benchmarks", ROOT / "docs" / "benchmarks" / "regression.json"
@@ -58,15 +57,14 @@ def adhoc(name: str, data: Path, folder: Path) -> Path:
     return folder
 
 
-def scored(name: str, data: Path, scratch: Path) -> dict:
+def scored(name: str, data: Path, scratch: Path) -> Evaluation:
     """The run of a benchmark, evaluated: what ``convqa evaluate --json`` prints."""
     sets = data / "conversations"
     if name == "gpt3-run":
         return evaluate(sets / "qrecc_trec_sample", data / "qrecc" / "gpt3-run.json", task="qrecc")
     source = adhoc(name, data, scratch / name) if name in ("cranfield", "vaswani") else sets / name.replace("-", "_")
     output = scratch / f"{name}-run"
-    command = ["-m", "convqa", "run", str(source), str(output), "--quiet", "--pipeline", *PIPELINES[name]]
-    subprocess.run([sys.executable, *command], check=True)
+    convqa("run", source, output, "--quiet", "--pipeline", *PIPELINES[name])
     return evaluate(source, output)
 
 

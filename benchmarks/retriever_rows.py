@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 from conversation_sets import SETS
@@ -24,41 +25,22 @@ from convqa.stores import exists
 TOP = 100
 
 
-class Settings(TypedDict, total=False):
-    """Parameters of components by row; what is left out is as the component has it.
-
-    ``rewriters``: of a rewriter, by its label. ``hybrid``: vectors, fusion, weights; dense takes its vectors.
-    """
-
-    rewriters: dict[str, dict[str, Any]]
-    hybrid: dict[str, Any]
-
-
-def read_settings(file: Path | None) -> Settings:
-    """What ``--tune`` wrote."""
-    return Settings() if file is None else json.loads(file.read_bytes())["settings"]
-
-
-def retrievers(encoder: str, settings: Settings, firsts: Sequence[int] = ()) -> dict[str, Callable[[str], Retriever]]:
+def retrievers(encoder: str, firsts: Sequence[int] = ()) -> dict[str, Callable[[str], Retriever]]:
     """Name -> the retriever over a collection.
 
     :param firsts: for each a row more: ``hybrid`` as it ranks so many candidates of a collection that lacks vectors.
     """
-    hybrid = settings.get("hybrid", {})
-    vectors = {name: value for name, value in hybrid.items() if name == "vectors"}
     return {
         "bm25": lambda url: BM25(url, TOP, stopwords="long", texts=0),
-        "dense": lambda url: Dense(url, TOP, encoder, texts=0, **vectors),
-        "hybrid": lambda url: Hybrid(url, TOP, encoder=encoder, texts=0, **hybrid),
-        **{
-            f"first {most}": lambda url, most=most: _first(Hybrid(url, TOP, encoder=encoder, **hybrid), most)
-            for most in firsts
-        },
+        "dense": lambda url: Dense(url, TOP, encoder, texts=0),
+        "hybrid": lambda url: Hybrid(url, TOP, encoder=encoder, texts=0),
+        **{f"first {most}": partial(_first, most=most, encoder=encoder) for most in firsts},
     }
 
 
-def _first(retriever: Hybrid, most: int) -> Hybrid:
-    """It takes the vectors of the candidates from the collection, which has them all."""
+def _first(url: str, most: int, encoder: str) -> Hybrid:
+    """Hybrid over ``most`` candidates, whose vectors come from the collection, which has them all."""
+    retriever = Hybrid(url, TOP, encoder=encoder)
     retriever.texts, vars(retriever)["_among"] = 0, most
     return retriever
 
@@ -95,11 +77,14 @@ def search(retriever: Retriever, turns: Sequence[Turn], rewrites: Sequence[Rewri
 
     :raises SystemExit: if a turn fails.
     """
-    rankings = retriever.run(Turns(tuple(turns)), Rewrites(tuple(rewrites)))["rankings"].items
-    for turn, ranking in zip(turns, rankings, strict=True):
+    rankings = []
+    for turn, ranking in zip(
+        turns, retriever.run(Turns(tuple(turns)), Rewrites(tuple(rewrites)))["rankings"], strict=True
+    ):
         if isinstance(ranking, Failure):
             raise SystemExit(f"{type(retriever).__name__}, turn {turn.id}: {ranking.error}: {ranking.message}")
-    return list(rankings)
+        rankings.append(ranking)
+    return rankings
 
 
 def forget(encoder: str) -> None:

@@ -6,7 +6,6 @@ import argparse
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -56,15 +55,9 @@ def descriptions(options: argparse.Namespace, more: Mapping[str, Description] | 
     return {label: described for label, described in found.items() if not options.only or label in options.only}
 
 
-def made(described: Description, **parameters: Any) -> Rewriter:
-    """The rewriter, with some parameters in the place of those described."""
-    given = {**(described.get("init_parameters") or {}), **parameters}
+def made(described: Description) -> Rewriter:
+    given = described.get("init_parameters") or {}
     return make({"type": described["type"], "init_parameters": given}, described["type"], Rewriter)
-
-
-def has(described: Description, parameter: str) -> bool:
-    """Whether a rewriter has a parameter of that name, such as ``weight``."""
-    return parameter in component_to_dict(made(described), "rewriter")["init_parameters"]
 
 
 class Rewrites:
@@ -74,20 +67,8 @@ class Rewrites:
         self._folder = folder
         folder.mkdir(parents=True, exist_ok=True)
 
-    def of(self, described: Description, turns: Sequence[Turn], **parameters: Any) -> list[Rewrite]:
-        """The rewrites of turns, with the weight of the parameters or the description.
-
-        Terms are made with weight 1 and then weighted, which is the same (tested): so a model is run once for all
-        weights that are tried.
-        """
-        rewriter = made(described, **parameters)
-        # With search "text" the weight is that of a second query.
-        if not has(described, "weight") or getattr(rewriter, "search", "terms") == "text":
-            return self._kept(rewriter, turns)
-        certain = made(described, **{**parameters, "weight": 1.0})
-        return [weighted(rewrite, rewriter.weight) for rewrite in self._kept(certain, turns)]
-
-    def _kept(self, rewriter: Rewriter, turns: Sequence[Turn]) -> list[Rewrite]:
+    def of(self, described: Description, turns: Sequence[Turn]) -> list[Rewrite]:
+        rewriter = made(described)
         rewriter.warm_up()
         who = [component_to_dict(rewriter, "rewriter"), dict(rewriter.identity())]
         key = json.dumps([who, [turn.to_json() for turn in turns]], sort_keys=True, default=str)
@@ -105,16 +86,9 @@ def ask(rewriter: Rewriter, turns: Sequence[Turn], size: int = BATCH) -> list[Re
     """
     rewrites: list[Rewrite] = []
     for start in range(0, len(turns), size):
-        rewrites += rewriter.run(Turns(tuple(turns[start : start + size])))["rewrites"].items
-    for turn, rewrite in zip(turns, rewrites, strict=True):
-        if isinstance(rewrite, Failure):
-            raise SystemExit(f"{type(rewriter).__name__}, turn {turn.id}: {rewrite.error}: {rewrite.message}")
+        some = turns[start : start + size]
+        for turn, rewrite in zip(some, rewriter.run(Turns(tuple(some)))["rewrites"], strict=True):
+            if isinstance(rewrite, Failure):
+                raise SystemExit(f"{type(rewriter).__name__}, turn {turn.id}: {rewrite.error}: {rewrite.message}")
+            rewrites.append(rewrite)
     return rewrites
-
-
-def weighted(rewrite: Rewrite, weight: float) -> Rewrite:
-    """A rewrite made with weight 1, as it is with another weight."""
-    queries = [
-        replace(query, terms=tuple((term, weight * count) for term, count in query.terms)) for query in rewrite.queries
-    ]
-    return replace(rewrite, queries=tuple(queries))

@@ -6,20 +6,19 @@ Sets: the report half of QReCC's dev sample and CANARD's dev part, by the writte
 (convqa/training/data/rewrites.py), and cast2020; of all, turns with a history. In QReCC's sample earlier questions are
 rewritten ones and answers gold; cast2020 has no answers. ``validation`` is what the split keeps for choosing settings.
 
-Speed: the same ``--timed`` turns of the first set, one at a time and all at once (timing.py).
+Speed: the same ``--timed`` turns of the first set, one at a time and all at once.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from _common import arguments, rates, table
+from _common import arguments, rates, save, table
 from comparing import Estimate, estimate
 from conversation_sets import cases
 from rewriter_rows import Description, add_options, ask, descriptions, made
@@ -134,8 +133,7 @@ def main() -> None:
         turns = [asked for asked, _ in next(iter(found.values()))][: options.timed]
         print(f"\nturns/s, {len(turns)} turns\n")
         table(["rewriter", "one at a time", "batched", "ratio"], speeds(rows, turns, options.rounds, record))
-    if options.json:
-        options.json.write_text(json.dumps(record, indent=1), encoding="utf-8")
+    save(record, options.json)
 
 
 if __name__ == "__main__":

@@ -90,8 +90,8 @@ def run(output: Path, *arguments: object, kill: bool = False) -> dict[str, float
     start = time.perf_counter()
     # Of the last run's cache a pipeline would take what it has encoded.
     environment = {**os.environ, "XDG_CACHE_HOME": f"{output}-cache"}
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    process = subprocess.Popen(convqa("run", *arguments), env=environment, **quiet)
+    command, quiet = convqa("run", *arguments), subprocess.DEVNULL
+    process = subprocess.Popen(command, env=environment, stdout=quiet, stderr=quiet)
     journal = output / "responses.jsonl"
     first = last = 0.0
     size, most, private, seen, polls = 0, 0.0, 0.0, 0, 0

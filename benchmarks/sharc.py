@@ -30,6 +30,7 @@ from convqa.text.english.replies import asking_sentences
 from convqa.text.english.rules import rules
 from convqa.text.english.verdict import SAME, Fact, apply_rules, as_condition
 from convqa.training.conditions import lines, rows_of, write
+from convqa.training.config import ConditionsSettings
 from convqa.training.config import load as load_settings
 from convqa.training.data.scenarios import DEV, OPEN, Utterance, apart, examples, utterances
 
@@ -90,6 +91,7 @@ def answers(
 def held_out(conversations: Sequence[Conversation], data: Path, further: Sequence[Utterance]) -> Iterator[Response]:
     """Each address answered by a check that was trained on the others, in the conversations' order."""
     settings, encoder = load_settings("conditions"), load_encoder("encoder")
+    assert isinstance(settings, ConditionsSettings)
     dev = utterances(data / DEV)
     every = examples([*further, *dev])
     known = {(one.told, one.question): row for one, row in zip(every, rows_of(encoder, every), strict=True)}

@@ -55,7 +55,7 @@ def run(source: Path, output: Path, *options: str) -> tuple[float, list[tuple[in
 
 def milliseconds(output: Path) -> float:
     cells = orjson.loads((output / "ablation.json").read_bytes())["cells"]
-    return mean(sum(cell["milliseconds"].values()) for cell in cells if cell["status"] == "done")
+    return float(mean(sum(cell["milliseconds"].values()) for cell in cells if cell["status"] == "done"))
 
 
 def main() -> None:

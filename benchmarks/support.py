@@ -22,7 +22,8 @@ from comparing import SEED
 from convqa.metrics.bootstrap import interval_of_statistic
 from convqa.models import load_encoder, load_support
 from convqa.models.kinds.support import FEATURES, features
-from convqa.training.data.claims import CLAPNQ, INSCIT, KINDS, Claim, split
+from convqa.training.config import INSCIT
+from convqa.training.data.claims import CLAPNQ, KINDS, Claim, split
 from convqa.training.support import score
 
 COSINE = "cosine"

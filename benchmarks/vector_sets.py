@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 from lucene_equality import union
-from million import questions
 from numpy.typing import NDArray
+from synthetic import questions
 
 DIMENSION = 384
 BLOCK = 10_000
@@ -70,7 +70,7 @@ def real(data: Path) -> tuple[list[str], Matrix, Matrix]:
         return {column: weight / length for column, weight in weights.items()}
 
     passages = Sparse([weighted(counts) for counts in counted], len(known))
-    asked = Sparse([weighted(Counter(tokens(text))) for text in questions(data, 1000)], len(known))
+    asked = Sparse([weighted(Counter(tokens(text))) for text in questions(data, "en", 1000)], len(known))
     basis = _right_singular_vectors(passages)
     return texts, _unit(passages.times(basis)), _unit(asked.times(basis))
 
@@ -89,7 +89,7 @@ def encoded(data: Path, cache: Path) -> tuple[list[str], Matrix, Matrix]:
         for start in range(0, len(texts), _ENCODED_AT_ONCE):
             blocks.append(encoder.encode(texts[start : start + _ENCODED_AT_ONCE], role="passage"))
             print(f"{start + len(blocks[-1]):,} of {len(texts):,} passages encoded", file=sys.stderr, flush=True)
-        asked = encoder.encode(questions(data, 1000), role="query")
+        asked = encoder.encode(questions(data, "en", 1000), role="query")
         cache.parent.mkdir(parents=True, exist_ok=True)
         np.savez(cache, vectors=np.concatenate(blocks), asked=asked)
     kept = np.load(cache)

@@ -17,8 +17,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
-import sys
 import tempfile
 import time
 import urllib.request
@@ -28,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _common import arguments, peak_mb
+from _common import Figures, arguments, folder_mb, own_process, peak_mb
 from numpy.typing import NDArray
 from vector_sets import BLOCK, DIMENSION, Matrix, encoded, mixture, real
 
@@ -85,15 +83,15 @@ def prepare(args: argparse.Namespace) -> dict[str, float]:
 
 def _exact(vectors: Matrix, asked: Matrix) -> NDArray[np.int64]:
     """Numbers of the best ``K`` for each question, the best first."""
-    best = np.full((len(asked), 0), 0.0, np.float32)
-    numbers = np.empty((len(asked), 0), np.int64)
+    best: Matrix = np.full((len(asked), 0), 0.0, np.float32)
+    numbers: NDArray[np.int64] = np.empty((len(asked), 0), np.int64)
     for start in range(0, len(vectors), BLOCK):
         scores = asked @ vectors[start : start + BLOCK].T
         best = np.concatenate((best, scores), axis=1)
         fresh = np.broadcast_to(np.arange(start, start + scores.shape[1]), scores.shape)
         numbers = np.concatenate((numbers, fresh), axis=1)
         top = np.argpartition(-best, min(K, best.shape[1]) - 1, axis=1)[:, :K]
-        best, numbers = (np.take_along_axis(each, top, axis=1) for each in (best, numbers))
+        best, numbers = np.take_along_axis(best, top, axis=1), np.take_along_axis(numbers, top, axis=1)
     return np.take_along_axis(numbers, np.argsort(-best, axis=1), axis=1)
 
 
@@ -113,7 +111,7 @@ def build(args: argparse.Namespace) -> dict[str, float]:
     for first in range(0, len(texts), BLOCK):
         block = _block(args, first)
         ids = [str(number) for number in range(first, first + len(block))]
-        store.add_vectors(ids, block, _encoder(), VectorOptions(precision, index))  # type: ignore[arg-type]
+        store.add_vectors(ids, block, _encoder(), VectorOptions(precision, index))
     store.commit()
     took = time.perf_counter() - start
     return {"load": took, "load peak": peak_mb()}
@@ -191,7 +189,7 @@ def _searched(args: argparse.Namespace, asking: Callable[[Matrix], list[list[int
 def disk(row: Row, url: str) -> float:
     """Megabytes of what a store keeps for vectors."""
     if row.engine == "embedded":
-        return sum(path.stat().st_size for path in Path(url).rglob("vectors.*")) / 1e6
+        return folder_mb(Path(url), "vectors.*")
     if row.engine == "faiss":
         return float("nan")
     server, name = url.removeprefix("elasticsearch://").rsplit("/", 1)
@@ -206,10 +204,10 @@ COLUMNS = ("recall@10", "recall@100", "batch 64, q/s", "single, q/s", "single p5
 
 
 def report(args: argparse.Namespace, scratch: Path, chosen: str) -> None:
-    def phase(name: str, *more: str) -> dict[str, float]:
-        command = [sys.executable, __file__, "--phase", name, "--scratch", str(scratch), "--data", str(args.data)]
-        command += ["--chosen", chosen, "--count", str(args.count), "--vectors", str(args.vectors), *more]
-        return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    def phase(name: str, *more: str) -> Figures:
+        options = ["--phase", name, "--scratch", scratch, "--data", args.data, "--chosen", chosen]
+        found: Figures = own_process(__file__, *options, "--count", args.count, "--vectors", args.vectors, *more)
+        return found
 
     made = phase("prepare")
     print(f"\n{chosen}: {made['passages']:,} passages, {made['questions']} questions, {DIMENSION} dimensions\n")

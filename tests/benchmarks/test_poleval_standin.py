@@ -48,11 +48,9 @@ def test_the_standin_is_split_by_article(data):
 
 
 def test_a_measure_that_grows_is_drawn_out():
-    import polish_scale
+    from engines import WIKI, ahead
+    from synthetic import _ending
 
-    rows = [{"index, s": 10.0, "index, passages/s": 5.0}, {"index, s": 30.0, "index, passages/s": 6.0}]
-    assert list(polish_scale.shown(rows, [0, polish_scale.WIKI // 2])) == [
-        ["index, s", "10.0", "30.0", "50.0"],
-        ["index, passages/s", "5.0", "6.0", ""],
-    ]
-    assert [polish_scale._ending(number) for number in (0, 1, 16, 17)] == ["", "xc", "xbc", "xcc"]
+    columns = [{"index, s": 10.0, "index, passages/s": 5.0}, {"index, s": 30.0, "index, passages/s": 6.0}]
+    assert [ahead(name, [0, WIKI // 2], columns) for name in columns[0]] == ["50.0", ""]
+    assert [_ending(number) for number in (0, 1, 16, 17)] == ["", "xc", "xbc", "xcc"]

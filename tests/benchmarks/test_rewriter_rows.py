@@ -32,24 +32,17 @@ def test_rows_are_those_of_which_a_model_is_named_and_those_in_yaml():
         descriptions(options("--only", "four"))
 
 
-def test_rewrites_made_once_have_the_weight_asked_for(tmp_path):
+def test_rewrites_are_made_once_for_each_rewriter_and_its_turns(tmp_path):
     from rewriter_rows import Rewrites, ask, made
 
     kept, described = Rewrites(tmp_path), {"type": "expansion", "init_parameters": {"terms": 2}}
-    for weight in (0.3, 0.7):
-        assert kept.of(described, TURNS, weight=weight) == ask(made(described, weight=weight), TURNS)
+    for _ in range(2):
+        assert kept.of(described, TURNS) == ask(made(described), TURNS)
     assert len(list(tmp_path.iterdir())) == 1
-    assert kept.of(described, TURNS)[1].queries[0].terms[0][1] == 0.3  # the component's default
-    assert kept.of(described, TURNS, terms=1)[1] != kept.of(described, TURNS)[1]
-    assert len(list(tmp_path.iterdir())) == 2
-
-
-def test_a_rewriter_without_weight_is_kept_too(tmp_path):
-    from rewriter_rows import Rewrites, ask, made
-
-    described = {"type": "copy"}
-    assert Rewrites(tmp_path).of(described, TURNS) == ask(made(described), TURNS)
-    assert Rewrites(tmp_path).of(described, TURNS[:1])[0].text == "Who wrote Faust?"
+    one = {"type": "expansion", "init_parameters": {"terms": 1}}
+    assert kept.of(one, TURNS)[1] != kept.of(described, TURNS)[1]
+    assert kept.of(one, TURNS[:1])[0].text == "Who wrote Faust?"
+    assert len(list(tmp_path.iterdir())) == 3
 
 
 def test_batches_change_nothing():

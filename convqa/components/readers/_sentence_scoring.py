@@ -191,7 +191,7 @@ class Curve(NamedTuple):
 
 BY_WORDS = Curve(offset=-1.74, words=0.91)
 BY_BOTH = Curve(offset=-1.82, words=0.61, behind=-0.25, opening=0.21, said=-0.28, cosine=0.91)
-"""Fitted on the even conversations of inscit_dev and mtrag_un by benchmarks/sentence_curves.py. The lexical curve
+"""Fitted on the even conversations of inscit_dev and mtrag_un by benchmarks/builders.py curves. The lexical curve
 ignores the ranking's scores, because BM25 counts the same words (docs/reference/reading.md)."""
 
 
