@@ -287,7 +287,7 @@ def test_vectors_that_do_not_fit_are_refused(store):
     store.commit()
     for ids, matrix, encoder, options, message in (
         (["nobody"], np.ones((1, 4)), ENCODER, None, "no passage 'nobody'"),
-        (["p2"], np.ones((1, 3)), ENCODER, None, r"shape \(1, 3\); wanted \(1, 4\)"),
+        (["p2"], np.ones((1, 3)), ENCODER, None, r"expected vectors of shape \(1, 4\), got \(1, 3\)"),
         (["p2"], np.ones((2, 4)), ENCODER, None, r"shape \(2, 4\); wanted \(1, 4\)"),
         (
             ["p2"],
