@@ -114,7 +114,8 @@ def held_out(conversations: Sequence[Conversation], data: Path, further: Sequenc
 def perfect(some: Sequence[Utterance], conversations: Sequence[Conversation]) -> Iterator[Response]:
     """The rules worked out with what the truth says of the scenario."""
     for one, conversation in zip(some, conversations, strict=True):
-        replies = [Fact(past.follow_up_question, past.follow_up_answer) for past in one.record.history]
+        past = one.record.history
+        replies = [Fact(reply.follow_up_question, reply.follow_up_answer.lower() == "yes") for reply in past]
         conditions = [part for rule in rules(one.snippet) for part in rule.group.conditions()]
         facts = (as_condition(Fact(*pair), conditions, SAME) for pair in one.evidence)
         told = [fact for fact in facts if fact is not None]

@@ -136,7 +136,7 @@ def test_token_weights_of_a_sparse_model(call, tmp_path, sparse_encoder):
     assert f"1 passages have none: give --sparse {sparse_encoder}" in out
     assert "12 dimensions" in call("collections", "show", tmp_path / "c")[1]
     code, _, err = call("index", "--collection", tmp_path / "c", "--vectors", "encoder")
-    assert code == 2 and "has vectors of" in err
+    assert code == 2 and "expected its encoder" in err
     several = passages(tmp_path / "several.jsonl", *"abcdefgh")
     assert call("index", several, "--collection", tmp_path / "d")[0] == 0
     for number in (1, 2):

@@ -443,7 +443,7 @@ def test_a_device_that_is_not_there_is_a_mistake_and_a_precision_is_part_of_the_
     pytest.importorskip("torch")
     given = ["run", "examples/qrecc-trec", tmp_path / "run", "--limit", "1", "--quiet"]
     code, _, error = call(*given, "--device", "mps")
-    assert code == 2 and "device mps: torch" in error and "Leave the device out" in error
+    assert code == 2 and "device mps: torch" in error and "Leave out the device" in error
     code, _, error = call(*given, "--precision", "float32")
     assert code == 0, error
     assert "precision: float32" in (tmp_path / "run" / "pipeline.resolved.yaml").read_text()
