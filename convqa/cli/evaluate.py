@@ -56,7 +56,7 @@ class _OfTasks(typer.core.TyperCommand):
 
 @app.command(cls=_OfTasks)
 def evaluate() -> None:
-    """Score a run: the official measures of its task, with 95 % intervals and what stands beside them."""
+    """Score a run: the official measures of its task, with 95 % intervals and related figures."""
 
 
 def _with_tasks() -> Callable[..., int]:

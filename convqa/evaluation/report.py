@@ -53,8 +53,8 @@ def write_turns(evaluation: Evaluation, path: Path) -> Path:
 def render(evaluation: Evaluation, width: int = 80) -> Group:
     """Create tables for a terminal of this width, breakdowns split over several. A skipped measure shows the reason."""
     table = Table(title=Text(str(evaluation.run.path)), title_justify="left")
-    for head in ("measure", "mean", "95 % interval", "turns", "beside"):
-        table.add_column(head, overflow="fold", justify="left" if head in {"measure", "beside"} else "right")
+    for head in ("measure", "mean", "95 % interval", "turns", "also"):
+        table.add_column(head, overflow="fold", justify="left" if head in {"measure", "also"} else "right")
     for measure in evaluation.measures:
         table.add_row(*map(Text, _row(evaluation, measure.name)))
     return Group(table, *(part for name in evaluation.breakdowns for part in _breakdown(evaluation, name, width)))
