@@ -160,7 +160,7 @@ CASES = [
     case("run: no such folder", "run nowhere out", says="nowhere"),
     case("run: output is a file", "run qrecc qrecc/questions.json --pipeline copy-bm25", says="questions.json"),
     case("run: output inside a file", "run qrecc qrecc/questions.json/out --pipeline copy-bm25", says="questions.json"),
-    case("run: output is a broken link", RUNS, {"out": _link("nowhere/else")}, says="output out: is a file"),
+    case("run: output is a broken link", RUNS, {"out": _link("nowhere/else")}, says="output out: expected a folder"),
     case("run: output is the input", "run qrecc qrecc --pipeline copy-bm25", says="lies in the input"),
     case("run: input and output are one file", "run qrecc/questions.json qrecc/questions.json", says="questions.json"),
     case("index: no source", "index --collection made", says="SOURCES"),
@@ -170,7 +170,7 @@ CASES = [
         "index: documents beside passages",
         "index passages.jsonl a.txt --collection made",
         {"a.txt": "A."},
-        says="beside",
+        says="mixed with documents",
     ),
     case(
         "index: no document can be read",

@@ -32,7 +32,7 @@ CASES = [
     case("a grid of aliases", ABLATE, {"grid.yaml": "pipeline: &a [*a]"}),
     case("no output", "ablate grid.yaml qrecc", {"grid.yaml": GRID}, says="then OUTPUT_DIR"),
     case("an output that is a file", "ablate grid.yaml qrecc passages.jsonl", {"grid.yaml": GRID}, says="folder"),
-    case("an output in the input", "ablate grid.yaml qrecc qrecc/out", {"grid.yaml": GRID}, says="only read"),
+    case("an output in the input", "ablate grid.yaml qrecc qrecc/out", {"grid.yaml": GRID}, says="read-only"),
     case("a damaged record", ABLATE, {"grid.yaml": GRID, "out/ablation.json": '{"cells": 3'}, exits=0),
     case("cells that are no cells", ABLATE, {"grid.yaml": GRID, "out/ablation.json": '{"cells": [3, {}]}'}, exits=0),
     case("two or more runs", "compare qrecc-run other --truth qrecc", {"other/run.json": json.dumps(RUN)}, exits=0),
