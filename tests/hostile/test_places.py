@@ -59,7 +59,7 @@ CASES = [
         "a given collection whose name is not UTF-8", f"ask --collection {BAD} faust",
         {BAD: lambda path: (path.parent / "collection").rename(path)}, says="must be UTF-8",
     ),
-    case("an index whose name is not UTF-8", f"ask --collection elasticsearch://h/{BAD} faust", says="not a valid index"),
+    case("an index whose name is not UTF-8", f"ask --collection elasticsearch://h/{BAD} faust", says="not a valid"),
     case("a server whose name is not UTF-8", f"ask --collection elasticsearch://{BAD}/i faust", says="is not the URL"),
     case("nothing of these names", f"run {BAD} {BAD} --collection {BAD}", says="lies in the collection"),
     case("check: whole", "collections check vectors", exits=0, says="as it was written"),
