@@ -288,7 +288,7 @@ def test_vectors_that_do_not_fit_are_refused(store):
     for ids, matrix, encoder, options, message in (
         (["nobody"], np.ones((1, 4)), ENCODER, None, "no passage 'nobody'"),
         (["p2"], np.ones((1, 3)), ENCODER, None, r"expected vectors of shape \(1, 4\), got \(1, 3\)"),
-        (["p2"], np.ones((2, 4)), ENCODER, None, r"shape \(2, 4\); wanted \(1, 4\)"),
+        (["p2"], np.ones((2, 4)), ENCODER, None, r"expected vectors of shape \(1, 4\), got \(2, 4\)"),
         (
             ["p2"],
             np.array([[1, 2, np.nan, 0]]),
