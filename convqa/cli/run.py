@@ -94,7 +94,7 @@ def print_summary(summary: Summary, target: Path) -> None:
         typer.echo(f"A shard, in {target}: convqa merge OUTPUT SHARD... makes the run of all of them.")
         return
     typer.echo(f"Run: {summary.run_file}")
-    typer.echo(f"Beside it in {target}: responses.jsonl, pipeline.resolved.yaml, run.meta.json, ir-metadata.yml")
+    typer.echo(f"Also in {target}: responses.jsonl, pipeline.resolved.yaml, run.meta.json, ir-metadata.yml")
 
 
 def print_failures(summary: Summary) -> int:

@@ -120,7 +120,9 @@ def _nearest(response: Response, screen: Screen) -> Iterator[Text]:
     yield screen.mark("No answer:", "bold yellow") + Text(f" {reason}.")
     for id in answer.nearest if answer else [hit.id for hit in hits[:3]]:
         passage = passages.get(id)
-        words = id if passage is None else f"{passage.title}: {passage.text}" if passage.title else passage.text
+        words = id if passage is None else passage.text
+        if passage and passage.title and not words.startswith(passage.title):
+            words = f"{passage.title}: {words}"
         room = max(min(_NEAREST, (screen.width or 80) - 14), 10)
         yield screen.mark("    nearest: ", "dim") + _cut(" ".join(words[:1000].split()), room)
 

@@ -64,13 +64,15 @@ def test_without_an_answer_the_nearest_passages_are_named():
     passages = (
         Passage("p0", "Faust is a play.\nIt has two parts, and " + "is long " * 20, "Faust"),
         Passage("p1", "No title."),
+        Passage("p2", "A play.", "Faust"),
     )
     ranking = Ranking(tuple(Hit(passage.id, 1.0, passage) for passage in passages))
-    refused = Answer("none", "", reason="they do not answer", nearest=("p0", "p1"))
+    refused = Answer("none", "", reason="they do not answer", nearest=("p0", "p1", "p2"))
     assert lines(Response(TurnId(1, 1), ranking=ranking, answer=refused)) == [
         "No answer: they do not answer.",
-        "    nearest: Faust: Faust is a play. It has two parts, and is long is long is …",
+        "    nearest: Faust is a play. It has two parts, and is long is long is long is…",
         "    nearest: No title.",
+        "    nearest: Faust: A play.",
     ]
     assert lines(Response(TurnId(1, 1), answer=Answer("question", "Which Faust?")))[0] == "Asked back: Which Faust?"
 
