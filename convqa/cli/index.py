@@ -101,8 +101,8 @@ Part = Annotated[str | None, typer.Option("--part", metavar="FOLDER", help="Wher
 def index(
     collection: Target,
     sources: Sources = None,
-    add: Annotated[bool, typer.Option("--add", help="Add to a collection; one that is not there is made.")] = False,
-    replace: Annotated[bool, typer.Option("--replace", help="Make a collection that exists anew.")] = False,
+    add: Annotated[bool, typer.Option("--add", help="Add to the collection, or create it.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing collection.")] = False,
     language: Language = None,
     task: Brought = None,
     base_url: BaseUrl = "",
@@ -125,14 +125,14 @@ def index(
     allow_download: AllowDownload = False,  # noqa: ARG001 - the option itself permits
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no summary.")] = False,
 ) -> int | None:
-    """Index documents, or passages: a JSON object a line with id, text (or contents) and, if there, title, url, meta.
+    """Index documents, or passages: JSON lines with id, text (or contents) and optionally title, url, meta.
 
-    Documents are cut into passages. The same command again reads those that are new or have changed, and removes those
-    that are gone, unless with --add. What cannot be read is named, the others are indexed, and the exit code is 1.
+    Documents are cut into passages. Run again, the command reads new and changed documents and removes deleted ones,
+    except with --add. It names unreadable documents, indexes the others, and exits with code 1.
 
-    A load into Elasticsearch that was interrupted or killed goes on when the same command is given again, from the last
-    20,000 passages that were noted as done; in a folder it begins anew. Nothing is visible before all is there.
-    Vectors come after the passages, and those that were done stay: without SOURCES, --vectors goes on with the others.
+    After an interrupted or killed load into Elasticsearch, the same command resumes at most 20,000 passages back; in a
+    folder it starts again. Nothing is visible before everything is indexed. Vectors are made after the passages and
+    kept: without SOURCES, --vectors resumes.
     """
     from convqa.indexing import index_sources, refuse_vectors
     from convqa.stores import take_over as free

@@ -76,7 +76,7 @@ class Word(NamedTuple):
 
 
 class _Text(NamedTuple):
-    """``content``: the content words in order, or all words if there are none. ``pairs``: adjacent tokens of these."""
+    """``content``: the content words in order, or all words without any. ``pairs``: adjacent tokens of these."""
 
     content: tuple[Word, ...]
     signed: frozenset[tuple[str, bool]]
@@ -127,7 +127,7 @@ def overlap(evidence: str, sentence: str, language: str = "en") -> Overlap:
 
 
 def content(text: str, language: str = "en") -> tuple[Word, ...]:
-    """Return the content words of a text in order, or all its words if there are none."""
+    """Return the content words of a text in order, or all its words if it has no content words."""
     return _text(text, language).content
 
 

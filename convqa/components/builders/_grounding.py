@@ -50,8 +50,8 @@ def check(
 ) -> Checked:
     """Check the sentences of a reply against the passages that the model was shown, and keep the first good ones.
 
-    A sentence cites those of the passages it names that support it alone or, if there are none, that support it
-    together. Otherwise it cites the best of the other passages, if that supports it. A citation quotes the best
+    A sentence cites each named passage that supports it alone, otherwise the named passages that support it
+    together. Failing that, it cites the best of the other passages, if that supports it. A citation quotes the best
     sentence of its passage, with a neighbor if that adds support. List items keep their marks, so that numbers of
     omitted items are missing. Sentences with an address that no passage contains, and those that repeat the
     instruction, are always omitted.
@@ -97,7 +97,7 @@ def _citations(
 
 
 def _supporting(quotes: Sequence[_Quote], text: str, scorer: Scorer, language: str) -> list[_Quote]:
-    """Return the quotes that each support the text; if there are none, a minimal set that does together, or none."""
+    """Return the quotes that each support the text, otherwise a minimal set that supports it, otherwise []."""
 
     def supports(quotes: Sequence[_Quote]) -> bool:
         return scorer([("\n".join(quote.evidence for quote in quotes), text)], language)[0] >= SUPPORTED

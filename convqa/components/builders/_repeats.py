@@ -18,7 +18,7 @@ _AGAIN = re.compile(r"\b(?:again|repeat\w*|once more|nochmals?|noch einmal|wiede
 
 
 def without_repeats(chosen: list[Span], spans: Iterable[Span], turn: Turn, rewrite: Rewrite) -> tuple[list[Span], bool]:
-    """Return the chosen spans that no earlier answer contains; if there are none, the best other such span.
+    """Return the chosen spans that no earlier answer contains, or else the best other span of that kind.
 
     If the first of these scores below :data:`GOOD` of the best chosen span, return that one and True.
 

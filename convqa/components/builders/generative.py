@@ -36,8 +36,8 @@ class Generative(Asking, Builder):
 
     The prompt has the passages as numbered quotes, and asks for the numbers of supporting passages after each sentence.
     A citation points at the best sentence of its passage. Unsupported sentences are omitted, or kept without a
-    citation; if none remains, there is no answer. A run's summary counts unsupported sentences, added and moved
-    citations, and empty replies.
+    citation. Without any sentence left, there is no answer. A run's summary counts unsupported sentences, added and
+    moved citations, and empty replies.
 
     A failed request is a failure of its turn. Unavailable servers, keys, timeouts, retries and sampling are as in the
     rewriter ``llm``.
@@ -97,7 +97,7 @@ class Generative(Asking, Builder):
         return answers
 
     def _prompt(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> Prompt | str:
-        """Return the prompt for a turn, or the reason why there is none."""
+        """Return the prompt for a turn, or the reason not to ask."""
         if not open_question(turn).strip():
             return "there is no question"
         passages = shown(ranking, reading, self.passages, self.longest, turn.language)

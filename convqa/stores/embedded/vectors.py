@@ -34,6 +34,11 @@ ROW = np.dtype([("number", NUMBER), ("norm", "<f4"), ("scale", "<f4")])
 MATRIX, ROWS = "vectors.matrix", "vectors.rows"
 _BLOCK = 8192
 _LARGEST_INT8 = 127
+_CACHED = 256
+"""Rows that are widened at a time, so that they stay in the processor's cache."""
+_MANTISSA = 23 - 10
+_WITHOUT_COPIES_OF_THE_SIGN = np.int32(-0x70000001)
+_BIAS = np.float32(2.0 ** (127 - 15))
 
 
 def dead_name(generation: int) -> str:
@@ -95,7 +100,7 @@ class Vectors:
         def products_of(start: int, end: int) -> tuple[Floats, float]:
             # A slice of the memory map needs no copy.
             rows = slice(start, end) if len(among) == len(self._rows) else among[start:end]
-            products = queries @ self._matrix[rows].astype(np.float32, copy=False).T
+            products = queries @ _widened(self._matrix[rows]).T
             if self._matrix.dtype == np.int8:
                 products *= self._rows["scale"][rows]
             return products, float(self._rows["norm"][rows].max())
@@ -115,6 +120,23 @@ class Vectors:
     @cached_property
     def live(self) -> Integers:
         return np.delete(np.arange(len(self._rows)), self._dead)
+
+
+def _widened(matrix: NDArray[Any]) -> Floats:
+    """Return the values as float32."""
+    if matrix.dtype != np.float16:
+        return matrix.astype(np.float32, copy=False)
+    # numpy converts one value at a time, in four times as long. The bits of a half-precision number, shifted to their
+    # places in a single-precision one, are the number times 2^-112, because the exponents have different biases.
+    bits = np.empty(matrix.shape, np.int32)
+    wide = bits.view(np.float32)
+    for start in range(0, len(matrix), _CACHED):
+        part = bits[start : start + _CACHED]
+        part[...] = matrix[start : start + _CACHED].view("<i2")
+        part <<= _MANTISSA
+        part &= _WITHOUT_COPIES_OF_THE_SIGN
+        wide[start : start + _CACHED] *= _BIAS
+    return wide
 
 
 class VectorWriter:

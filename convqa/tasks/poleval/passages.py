@@ -21,7 +21,7 @@ class PassageRecord(TextRecord):
 
 
 def passages(path: Path) -> Iterator[Passage] | None:
-    """Yield the passages of all sets, or return None if there are none.
+    """Yield the passages of all sets, or return None without any set.
 
     With several sets, an id is ``SET/ID`` and ``meta`` contains the set, since ids are distinct only within a set.
     """

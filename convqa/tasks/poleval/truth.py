@@ -25,7 +25,7 @@ _PAIRS = f"the columns {', '.join(_COLUMNS)}, separated by TAB, under a header w
 
 @dataclass(frozen=True, slots=True)
 class GoldTurn(scores.GoldTurn):
-    """A question's relevant passages; if there are none, any ranking scores 1. ``line`` is its index in a run.
+    """A question's relevant passages. Without any, every ranking scores 1. ``line`` is its index in a run.
 
     ``fields`` has its set, if in.tsv names one.
     """

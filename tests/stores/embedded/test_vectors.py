@@ -25,7 +25,7 @@ from convqa.stores.embedded import exact
 from convqa.stores.embedded.engine import create, open_collection
 from convqa.stores.embedded.index import IndexWriter
 from convqa.stores.embedded.manifest import Manifest
-from convqa.stores.embedded.vectors import VectorWriter
+from convqa.stores.embedded.vectors import VectorWriter, _widened
 
 ENCODER = Encoder("hash", "0" * 64, 16)
 PASSAGES = [Passage(f"p{number:03}", f"passage number w{number} of many") for number in range(300)]
@@ -477,6 +477,13 @@ def test_with_a_filter_every_vector_that_it_lets_through_is_compared(bare, monke
 def test_a_graph_is_refused(bare):
     with pytest.raises(InputError, match="does not support graphs; expected index auto or exact"):
         opened(bare).add_vectors(IDS, MATRIX, ENCODER, VectorOptions(index="hnsw"))
+
+
+def test_every_half_precision_number_is_widened_to_itself():
+    every = np.arange(65536, dtype=np.uint16).view("<f2")
+    finite = every[np.isfinite(every)].reshape(-1, 2)
+    assert (_widened(finite) == finite.astype(np.float32)).all()
+    assert _widened(finite).dtype == np.float32
 
 
 def test_vectors_after_none_share_no_name_with_earlier_ones(tmp_path):
