@@ -59,6 +59,8 @@ def _questions(passages: Iterable[Passage], times: int) -> Iterator[str]:
 
     >>> list(_questions([Passage("p", "Ada Lovelace was born in 1815. Ada Lovelace wrote a program.")], 2))
     ['When was Ada Lovelace born?']
+    >>> list(_questions([Passage("p", "Cancer is a disease. Every cancer is unlike others. Cancer was known.")], 2))
+    ['What is cancer?']
     """
     for passage in passages:
         for start, end in sentences(passage.text[:1000], "en")[:_SENTENCES]:
@@ -69,6 +71,8 @@ def _questions(passages: Iterable[Passage], times: int) -> Iterator[str]:
             if passage.text.count(match["name"]) < times and match["name"].split()[-1] not in passage.title:
                 continue
             name, verb = re.sub("^The ", "the ", match["name"]), match["verb"]
+            if re.search(rf"\b{name.lower()}\b", passage.text):
+                name = name.lower()  # capitalised only because it begins the sentence
             if made := match.groupdict().get("made"):
                 yield f"When {verb} {name} {made}?"
             else:

@@ -42,7 +42,7 @@ function fillPipelines(pipelines) {
   const name = first.collection?.replace(/(\.jsonl)?(\.gz)?$/, "");
   if (name) {
     $("collection").textContent = name;
-    $("hello").replaceChildren("Ask ", h("em", {}, name));
+    $("hello").replaceChildren("Ask ", h("em", {}, name === "passages" ? "your passages" : name));
     $("about").prepend(`${count(first.passages, "passage")}. `);
   }
   $("examples").hidden = first.examples.length === 0;
