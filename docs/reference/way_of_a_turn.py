@@ -1,6 +1,6 @@
-"""Write docs/reference/way-of-a-turn.md: the files of convqa that a turn enters, in order.
+"""Write docs/reference/way-of-a-turn.md: the files of convqa that a turn runs through, in order.
 
-``make fix`` runs it; a test compares.
+``make fix`` runs this script, and a test compares its output with the page.
 
 python docs/reference/way_of_a_turn.py [FILE]
 """
@@ -32,28 +32,28 @@ PASSAGES = (
 HISTORY = (Exchange("Who wrote Faust?", "Johann Wolfgang von Goethe wrote Faust.", "Who wrote Faust?"),)
 QUESTION = "When was he born?"
 PACKAGE = Path(convqa.__file__).parent
-HEADER = """# The way of a turn
+HEADER = """# A turn through the code
 
-The files of convqa in the order in which one turn first enters them, for the simplest pipeline and for the default.
-Read them in this order to see how an answer comes about. The pipeline is loaded before; the turn is a follow-up
-question with one exchange before it, and two passages are searched.
+These tables list the files of convqa that a turn runs through, in order of first use, for the simplest pipeline and for
+the default. To learn how convqa computes an answer, read the files in this order. The turn is a follow-up question with
+one earlier exchange, over two passages, and the pipeline is already loaded.
 
-Made by running a turn (`make fix`); do not edit.
+`make fix` generates this page by running a turn. Do not edit it.
 """
 
 
 def text() -> str:
-    """The whole page. Each pipeline has a process of its own, so that it finds no cache of the other's."""
+    """Return the page. Each pipeline runs in its own process, so that it finds no caches of the other."""
     with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as processes:
         return "\n".join([HEADER, *processes.map(section, PIPELINES)])
 
 
 def section(pipeline: str) -> str:
-    """The table of one pipeline, in one thread for the same order each time."""
+    """Return the table of one pipeline. One thread makes the order reproducible."""
     os.environ["OMP_NUM_THREADS"] = "1"
     with tempfile.TemporaryDirectory() as folder:
         passages = Path(folder) / "passages.jsonl"
-        passages.write_bytes(b"".join(orjson.dumps({"id": id, "text": said}) + b"\n" for id, said in PASSAGES))
+        passages.write_bytes(b"".join(orjson.dumps({"id": id, "text": text}) + b"\n" for id, text in PASSAGES))
         assistant = convqa.load(pipeline, passages)
         talk = Conversation(1, (Turn(TurnId(1, 1), QUESTION, HISTORY),))
         files = entered(lambda: list(assistant.drive([talk])))
@@ -65,7 +65,7 @@ def section(pipeline: str) -> str:
 
 
 def entered(work: Callable[[], Any]) -> list[Path]:
-    """The files of the package whose functions ``work`` calls, by first call, in any thread."""
+    """Return the files of the package whose functions ``work`` calls in any thread, in order of the first call."""
     files: dict[Path, None] = {}
 
     def note(frame: FrameType, event: str, _: Any) -> None:
@@ -83,9 +83,9 @@ def entered(work: Callable[[], Any]) -> list[Path]:
 
 
 def _summary(file: Path) -> str:
-    """The first line of a module's docstring."""
-    said = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
-    return " ".join(said.split("\n\n")[0].split()).replace("|", "\\|")
+    """Return the first paragraph of a module's docstring."""
+    docstring = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+    return " ".join(docstring.split("\n\n")[0].split()).replace("|", "\\|")
 
 
 if __name__ == "__main__":
