@@ -24,7 +24,7 @@ def bm25(
     """Return the sum over terms of weight * idf * tf / (tf + k1 (1 - b + b len/avg)), without the factor (k1 + 1).
 
     The idf is Lucene's, ln(1 + (N - df + .5) / (df + .5)). Lengths are rounded as in Lucene
-    (docs/decisions/002-lengths-as-lucene-rounds-them.md); their average is not.
+    (docs/decisions/002-round-lengths-as-lucene-does.md); their average is not.
 
     :param frequencies: shape (terms, candidates). :param weights, df: one per term. :param lengths: one per candidate.
     :param passages, average: number and mean length of the passages with a token in the field.
