@@ -1,4 +1,4 @@
-"""What the benchmarks share: arguments, processes, timing, memory, tables and files."""
+"""Helpers of the benchmarks: arguments, processes, timing, memory, tables and files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Figures = dict[str, float]
 
 
 def arguments(doc: str | None, data: bool = True) -> argparse.ArgumentParser:
-    """A parser whose help is the script's docstring, with ``--data`` unless the script reads none."""
+    """Return a parser whose help is the script's docstring, with ``--data`` unless ``data`` is false."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     if data:
         parser.add_argument("--data", type=Path, default=DATA, help="folder of the sets")
@@ -27,7 +27,7 @@ def arguments(doc: str | None, data: bool = True) -> argparse.ArgumentParser:
 
 
 def own_process(script: str, *options: object, env: Mapping[str, str] | None = None) -> Any:
-    """Run a script in a process of its own, so that memory and caches are its own, and parse its last line as JSON."""
+    """Run a script in a new process, with its own memory and caches, and parse its last line as JSON."""
     command = [sys.executable, script, *map(str, options)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=env)
     if done.returncode:
@@ -48,10 +48,10 @@ def convqa(*options: object, env: Mapping[str, str] | None = None) -> str:
 
 
 def rates(ways: Mapping[str, Callable[[], int]], rounds: int) -> Figures:
-    """Items/s of each way, of its best round; a way returns how many items it did.
+    """Return the items/s of each way in its best round; a way returns its number of items.
 
-    Each way is done once uncounted, then in turns with the others, so that other work on the machine hits all alike.
-    The best round counts, since other work makes one slower, never faster.
+    Each way runs once uncounted. The ways then alternate, so that other work on the machine slows all alike. The best
+    round counts, because other work only makes a round slower.
     """
     best = dict.fromkeys(ways, 0.0)
     for work in ways.values():
@@ -65,12 +65,12 @@ def rates(ways: Mapping[str, Callable[[], int]], rounds: int) -> Figures:
 
 
 def peak_mb(who: int = resource.RUSAGE_SELF) -> float:
-    """Peak memory of this process, or of its children."""
+    """Return the peak memory of this process, or of its children."""
     return resource.getrusage(who).ru_maxrss / 1e3
 
 
 def folder_mb(folder: Path, pattern: str = "*") -> float:
-    """Size of the files in a folder."""
+    """Return the size of the files in a folder."""
     return sum(path.stat().st_size for path in folder.rglob(pattern) if path.is_file()) / 1e6
 
 

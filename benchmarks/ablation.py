@@ -1,12 +1,12 @@
-"""Rewriters x retrievers on closed sets of conversations: MRR@10 and recall@100 of the turns with a gold passage.
+"""How much do rewriters and retrievers gain? Every combination on closed sets of conversations.
 
     python benchmarks/ablation.py --work FOLDER [--resolver FOLDER] [--generator FOLDER] [--json FILE]
 
-One setting for all sets, the components' defaults, which were chosen on the conversations of even number of inscit_dev
-and mtrag_un. Those of odd number, and the other sets, are the figures to trust. History is what
-a set gives (conversation_sets.py). ``human``: the human rewrite as the question. Differences are paired by turn, with
-95 % bootstrap intervals (turns are drawn); bold: the interval leaves out 0. Vectors of questions, rewrites and
-collections stay in ``--work``. The collections are closed: only differences on one set mean anything.
+Prints MRR@10 and recall@100 over the turns with a gold passage. All sets use the components' defaults, which were
+chosen on the even conversations of inscit_dev and mtrag_un. The odd conversations and the other sets are held out.
+Histories come from the set (conversation_sets.py). ``human`` searches with the human rewrite. Differences are paired by
+turn, with 95 % bootstrap intervals over turns; bold: the interval excludes 0. ``--work`` keeps the vectors of
+questions, rewrites and collections. The collections are closed: compare differences on one set only.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ AGAINST = ("copy", "expansion")
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """By turn."""
+    """Scores by turn."""
 
     mrr: list[float] = field(default_factory=list)
     recall: list[float] = field(default_factory=list)
@@ -78,7 +78,7 @@ def measure(options: argparse.Namespace, rows: Mapping[str, Description]) -> Tab
 
 
 def add(columns: Columns, name: str, found: Sequence[Case], rankings: Sequence[Ranking]) -> None:
-    """The scores of a set and, where the rest of it was tuned on, of its odd conversations."""
+    """Add the scores of a set and, if the rest of it was used for tuning, of its odd conversations."""
     for case, ranking in zip(found, rankings, strict=True):
         columns.setdefault(name, Scores()).add(case, ranking)
         if name in TUNED and case.odd:
@@ -111,7 +111,7 @@ def _minus(other: Columns) -> Callable[[Scores, str], str]:
 
 
 def gap(rows: Mapping[str, Columns], name: str = "cast2020") -> dict[str, float]:
-    """Rewriter -> the share of the way from the question to the human rewrite that it goes, by MRR@10."""
+    """Return the share of the gap from the question to the human rewrite that each rewriter closes, by MRR@10."""
     if name not in rows.get("copy", {}) or name not in rows.get("human", {}):
         return {}
     low, high = mean(rows["copy"][name].mrr), mean(rows["human"][name].mrr)
@@ -157,10 +157,10 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True, help="keeps collections, rewrites and vectors")
     parser.add_argument("--encoder", default="encoder")
     parser.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS, metavar="SET")
-    parser.add_argument("--first", type=int, nargs="+", default=[], help="hybrid with so many candidates, too")
+    parser.add_argument("--first", type=int, nargs="+", default=[], help="also hybrid with this number of candidates")
     parser.add_argument("--together", action="store_true", help="search all sets' passages and 10,033 leads at once")
-    parser.add_argument("--limit", type=int, help="only so many turns of each set")
-    parser.add_argument("--json", type=Path, help="the same figures in a file")
+    parser.add_argument("--limit", type=int, help="maximum number of turns per set")
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
     add_options(parser)
     options = parser.parse_args()
     tables = measure(options, descriptions(options))

@@ -1,21 +1,23 @@
-"""Is it known when the passages do not answer? Fits the no-answer decisions that ship, and measures them.
+"""How well is it known that the passages do not answer? Fits the shipped no-answer decisions and measures them.
 
     python benchmarks/answerability.py [--readers sentences extractive talk] [--fit] [--keep FOLDER]
 
-The pipeline ``default`` answers clapnq_dev (``Answerable``), mtrag_un (``Answerability``: what is UNDERSPECIFIED is
-left out, PARTIAL counts as answerable) and inscit_dev (answerable where there is evidence: nearly all), each turn with
-the history that its set gives; ``mrqa`` answers squad2-dev-half, whose questions come with their passage. The decision
-for the sentence reader is fitted to the conversations, that for the extractive one to squad2-dev-half. That of the
-pipeline ``talk`` (as a reader: ``talk``) has the cosine beside it, and is fitted to questions of one set over the
-passages of another too, none of which these answer ("clapnq_dev over inscit_dev").
+Prints a table for each reader; ``--fit`` writes the decisions to configs/decisions.
 
-Conversations of even number are for choosing: half of them to fit (``--fit``: a logistic, each set counting alike),
-half to set the threshold: the highest that refuses at most a tenth of what can be answered, on the mean of the sets.
-Of squad2-dev-half the one article does so that the shipped reader was validated with; those that it was trained on are
-left out. All figures are of conversations, and articles, of odd number (of squad2-dev-half every fourth question).
+The pipeline ``default`` answers clapnq_dev (``Answerable``), mtrag_un (``Answerability``: UNDERSPECIFIED is left out,
+PARTIAL counts as answerable) and inscit_dev (answerable if there is evidence: nearly all). Each turn has the history
+that its set gives. ``mrqa`` answers squad2-dev-half, whose questions come with their passage. The decision for the
+sentence reader is fitted to the conversations, that for the extractive reader to squad2-dev-half. The decision of the
+pipeline ``talk`` (as a reader: ``talk``) also uses the cosine. It is fitted to questions of one set over the passages
+of another as well, which do not answer them ("clapnq_dev over inscit_dev").
 
-"top score" is the threshold on the first hit's score that the same half chose by the same rule, for each set its own.
-F1 is SQuAD's over the turns that have an answer; a refused one scores 0. ``--keep`` keeps what the pipelines said.
+Even conversations are for choosing. Half of them fit the decision (``--fit``: a logistic, each set with the same
+weight). The other half sets the threshold: the highest that refuses at most a tenth of the answerable turns, on the
+mean of the sets. Of squad2-dev-half, the article that validated the shipped reader is used for this; its training
+articles are left out. All figures are of odd conversations and articles (of squad2-dev-half, every fourth question).
+
+"top score" is a threshold on the first hit's score, chosen for each set on the same half by the same rule. F1 is
+SQuAD's over the turns that have an answer; a refused one scores 0. ``--keep`` keeps the pipelines' answers.
 """
 
 from __future__ import annotations
@@ -56,13 +58,13 @@ FITTED = {
     "extractive": ("squad2-dev-half",),
     "talk": ("clapnq_dev", "mtrag_un", "inscit_dev", *CROSSED),
 }
-"""Reader -> what its decision is fitted to: conversations, and questions that come with their passage."""
+"""The sets that each reader's decision is fitted to: conversations, and questions that come with their passage."""
 READERS = tuple(FITTED)
 TALK = {"reader.type": "sentences", "reader.encoder": "encoder"}
 USED = {"sentences": ("near",), "extractive": ("null", "best"), "talk": ("near", "cosine")}
-"""Signals of each decision: what refused most, at the cost allowed, where the threshold was set."""
+"""Signals of each decision: those that refused most at the allowed cost, on the half that sets the threshold."""
 ALLOWED = 0.1
-"""Share of what can be answered that may be refused."""
+"""Maximum share of answerable turns that are refused."""
 SURE = 0.85
 HELD_OUT = 14
 """The article of squad2-dev-half with which the shipped reader was validated; it was trained on the other even ones."""
@@ -70,9 +72,9 @@ HELD_OUT = 14
 
 @dataclass(frozen=True)
 class Row(decision.Row):
-    """A turn: the number is of its conversation or article.
+    """A turn, with the number of its conversation or article.
 
-    ``f1`` is that of the answer, None where there is none to compare with.
+    ``f1`` is that of the answer; None without a reference.
     """
 
     top: float
@@ -95,7 +97,7 @@ class Truth:
 
 
 def collected(name: str, reader: str, data: Path) -> list[Row]:
-    """What the pipeline makes of a set."""
+    """Return the pipeline's responses to a set."""
     overrides = TALK if reader == "talk" else {"reader.type": reader}
     if name.startswith("squad"):
         turns, truths = squad(data / "squad-format" / f"{name}.json")
@@ -137,7 +139,7 @@ def conversational(folder: Path) -> tuple[list[Turn], dict[TurnId, Truth]]:
 
 
 def squad(file: Path) -> tuple[list[Turn], dict[TurnId, Truth]]:
-    """The article that fits and chooses, its paragraphs in turns, and every fourth question of those that report."""
+    """Return the article for fitting and choosing, its paragraphs in turns, and every fourth question for reporting."""
     turns, truths, count = [], {}, 0
     for number, article in enumerate(json.loads(file.read_bytes())["data"]):
         for place, paragraph in enumerate(article["paragraphs"]):
@@ -161,7 +163,7 @@ def kept(name: str, reader: str, data: Path, folder: Path) -> list[Row]:
 
 
 def fitted(reader: str, rows: Sequence[Row]) -> Decision:
-    """Fit, and set the threshold."""
+    """Fit the decision and set the threshold."""
     train, validate = (
         [one for one in rows if one.part == part and one.set in FITTED[reader]] for part in ("train", "validate")
     )
@@ -201,9 +203,9 @@ def area(rows: Sequence[Row], score: Callable[[Row], float]) -> str:
 
 
 def measured(rows: Sequence[Row], score: Callable[[Row], float], threshold: float) -> list[str]:
-    """AUC, threshold, share refused, precision, recall and F1 of refusing, and F1 of the answers.
+    """Return AUC, threshold, share refused, precision, recall and F1 of refusing, and F1 of the answers.
 
-    Who refuses nothing, or could only be wrong, has no AUC, precision or recall.
+    AUC, precision and recall are undefined without refusals, or if no refusal can be right.
     """
     refused = [score(one) < threshold for one in rows]
     answered = [(one.f1, no) for one, no in zip(rows, refused, strict=True) if one.f1 is not None and one.answerable]
@@ -221,7 +223,7 @@ def lines(reader: str, rows: Sequence[Row], decision: Decision) -> Iterator[list
         return decision.weigh(one.signals)
 
     for name in (*SETS, *CROSSED, *UNSEEN):
-        # Where nothing can be answered, what can be in the set's own passages stands beside it.
+        # A set without answerable turns is joined by the answerable turns over the set's own passages.
         own = name.partition(OVER)[0]
         some = [
             one
@@ -242,7 +244,7 @@ def lines(reader: str, rows: Sequence[Row], decision: Decision) -> Iterator[list
 
 
 def reliability(rows: Sequence[Row], decision: Decision) -> dict[int, tuple[int, float, float]]:
-    """Bin of the score, of ten -> turns, their mean score, and the share that is answerable."""
+    """Return, for each of ten bins of the score, the turns, their mean score and the share that is answerable."""
     members: dict[int, list[tuple[float, bool]]] = {}
     for row in rows:
         score = decision.weigh(row.signals)
@@ -254,7 +256,7 @@ def reliability(rows: Sequence[Row], decision: Decision) -> dict[int, tuple[int,
 
 
 def bins(reader: str, rows: Iterable[Row], decision: Decision) -> Iterator[list[str]]:
-    """Of the fitted sets' other half together, and of each by itself: the answerable share, and of how many turns."""
+    """Return the answerable share and number of turns, for the other half of the fitted sets and for each set."""
     parts = [[one for one in rows if one.set == name and one.part == "report"] for name in FITTED[reader]]
     whole, *each = (reliability(part, decision) for part in (list(chain(*parts)), *parts))
     for index, (turns, score, share) in whole.items():

@@ -1,12 +1,12 @@
-"""Two runs read blind: the same turns' answers side by side in random order, and what the verdicts say.
+"""Which of two runs gives the better answers, judged blind?
 
     python benchmarks/blind_reading.py sheet OLD NEW SHEET.md [--data ../shared/data]
     python benchmarks/blind_reading.py score VERDICTS.json
 
-OLD and NEW hold a folder for each set (``inscit_dev`` ...) that ``convqa run`` wrote. The turns are those of
-``blind_reading/turns.json``, fixed before anything was changed. The sheet shows of each turn what was asked so far and
-two answers, A and B; which run is A is drawn by the seed and the turn. VERDICTS.json maps each turn, as the sheet names
-it, to "A", "B" or "same".
+``sheet`` writes a page with the conversation so far and two answers, A and B, for each turn of
+``blind_reading/turns.json``, a list that was fixed before any change. The seed and the turn decide which run is A. OLD
+and NEW hold a folder for each set (``inscit_dev`` ...) that ``convqa run`` wrote. ``score`` prints the counts of
+VERDICTS.json, which maps each turn of the sheet to "A", "B" or "same".
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DRAWN = json.loads((HERE / "blind_reading" / "turns.json").read_text(encoding="u
 
 
 def new_is_a(turn: str) -> bool:
-    """Whether the new run's answer of a turn is shown first."""
+    """Return whether the new run's answer of a turn is shown first."""
     return random.Random(f"{DRAWN['seed']} {turn}").random() < 0.5
 
 
@@ -34,7 +34,7 @@ def answers(run: Path) -> dict[str, str]:
 
 
 def asked(questions: Path, turn: str) -> list[str]:
-    """The questions of a conversation up to a turn, as the set gives them; the last one is the turn's own."""
+    """Return the questions of a conversation up to and including a turn, as the set gives them."""
     conversation, number = map(int, turn.split("_"))
     rows = [row for row in json.loads(questions.read_bytes()) if row["Conversation_no"] == conversation]
     rows = sorted((row for row in rows if row["Turn_no"] <= number), key=lambda row: row["Turn_no"])

@@ -1,32 +1,32 @@
-"""Answers of every builder, what building costs, the length of answers to QReCC, the weights of a sentence's evidence.
+"""How good are the answers of each builder, how much time do they take, and which length suits QReCC?
 
     python benchmarks/builders.py quality [--sets inscit_dev clapnq_dev] [--without-span] [--data ../shared/data]
     python benchmarks/builders.py cost [--turns 100] [--passages 10 100] [--rounds 5]
     python benchmarks/builders.py length
     python benchmarks/builders.py curves
 
-Turns with an answer and a gold passage at hand, with the history that the set gives. Settings were chosen on the
-conversations of even number of inscit_dev and mtrag_un: those of odd number, and clapnq_dev, report.
+Prints tables. The turns have an answer and an available gold passage, and the history of the set. Settings were chosen
+on the even conversations of inscit_dev and mtrag_un; the odd ones and clapnq_dev are held out.
 
-``quality``: F1 is SQuAD's and ROUGE1-R that of SCAI-QReCC, both the maximum over the references; "gold" reads the first
-gold passage, "all gold" all of them where a set has turns with several, "ranked" the first ten that ``default`` ranks.
-Citations are cited passages against gold ones (precision / recall). Differences are paired, beside the two best
-sentences by their words. The oracle is the run of one to three sentences with the best F1 in the passages.
+``quality``: F1 is SQuAD's, ROUGE1-R is SCAI-QReCC's; both are the maximum over the references. "gold" reads the first
+gold passage, "all gold" all of them (in sets with several per turn), "ranked" the first ten that ``default`` ranks.
+Citations are compared with gold passages (precision / recall). Differences are paired with the two best sentences by
+words. The oracle is the run of one to three adjacent sentences with the best F1 in the passages.
 
-``cost``: microseconds of processor time for a turn, of the best round, of each builder, of the check of citations and
-of the decision. A turn has a question of inscit_dev and as many of its passages; the sentence reader has read ten of
-them before. "seen" is a turn whose passages were cut into sentences before, "new" one whose texts are new.
+``cost``: microseconds of processor time per turn, in the best round, of each builder, of the citation check and of the
+decision. A turn has a question of inscit_dev and some of its passages, of which the sentence reader has read ten.
+"seen": the passages were cut into sentences before; "new": their texts are new.
 
-``length``: F1 by the builder's ``words``, gold answers being as long as QReCC's. The passages of QReCC's dev part are
-not at hand, but its gold answers are. Each turn of the even conversations, answered over the ranked passages, counts,
-once for every human answer, as often as answers of this length are among QReCC's.
+``length``: F1 by the builder's ``words``, with gold answers as long as QReCC's. QReCC's passages are not available, its
+gold answers are. Each turn of the even conversations, answered over the ranked passages, is weighted once for every
+human answer by how often answers of this length occur in QReCC.
 
 ``curves`` fits ``convqa.components.readers._sentence_scoring`` on the even conversations, each turn with its first gold
-passage and with the ranked ones. First the weights, by which the best sentences of a turn are to come first: over the
-sixteen best by words, their softmax is fitted to that of the sentences' F1 (divided by 0.1) against the nearest human
-answer, with a ridge of 0.01 of the weights. Then offset and scale, by which the score is the share of a sentence's
-words that the nearest answer has: a logistic over all sentences, where a turn counts as the square root of their
-number. Both by Newton's method. Words alone have one weight: only the second is fitted.
+passage and with the ranked ones. First come the weights that rank the sentences of a turn: over the sixteen best by
+words, their softmax is fitted to that of the sentences' F1 (divided by 0.1) with the nearest human answer, with a ridge
+of 0.01. Then come offset and scale, which turn the score into the share of a sentence's words that the nearest answer
+has: a logistic over all sentences, where a turn's weight is the square root of their number. Both use Newton's method.
+Words alone have one weight, so only the second step is fitted.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ from convqa.models import load_encoder
 from convqa.pipeline.load import load
 from convqa.text.sentences import sentences
 
-HEAD = ("set (turns)", "passages", "answer", "F1", "ROUGE1-R", "words", "citations P / R", "F1 beside the former")
+HEAD = ("set (turns)", "passages", "answer", "F1", "ROUGE1-R", "words", "citations P / R", "F1 minus the former")
 FORMER = "two by words"
 SEED = 1
 EDGES = (0, 8, 12, 16, 20, 24, 30, 10_000)
@@ -99,7 +99,7 @@ class Scores:
 
 
 def by_cosine(some: Sequence[Asked]) -> list[Reading]:
-    """Sentences by the cosine of their vector and the rewritten question's."""
+    """Rank sentences by the cosine of their vector with that of the rewritten question."""
     encoder = load_encoder("encoder")
     questions = encoder.encode([one.rewrite.text for one in some], role="query")
     made = []
@@ -126,7 +126,7 @@ def read(reader: Any, some: Sequence[Asked]) -> list[Reading]:
     made = list(reader.read_batch(*columns(some)))
     spent = 1000 * (time.process_time() - start) / len(some)
     print(
-        f"{type(reader).__name__}, {getattr(reader, 'encoder', '')}: {spent:.1f} ms of a core for a turn",
+        f"{type(reader).__name__}, {getattr(reader, 'encoder', '')}: {spent:.1f} ms of a core per turn",
         file=sys.stderr,
     )
     return made
@@ -218,7 +218,7 @@ Row = tuple[Turn, Rewrite, Ranking, Reading]
 
 
 def drawn(folder: Path, turns: int, number: int, mark: str) -> list[Row]:
-    """``mark`` ends every text: other texts, to whatever remembers some."""
+    """Return turns whose texts all end in ``mark``, so that no cache knows them."""
     chance = random.Random(SEED)
     records = [json.loads(line) for line in (folder / "passages.jsonl").read_text(encoding="utf-8").splitlines()]
     passages = [Passage(one["id"], one["text"] + mark, one["title"]) for one in records]
@@ -245,7 +245,7 @@ def building(builder: Builder | SpanBuilder, rows: Sequence[Row]) -> Callable[[]
 
 
 def apart(rows: Sequence[Row], answers: Sequence[Answer]) -> dict[str, Callable[[], object]]:
-    """What the base class does with an answer, alone."""
+    """Time the work of the base class on an answer."""
     decision, both = load_decision("sentences"), list(zip(rows, answers, strict=True))
     return {
         "verified": lambda: [verified(answer, row[2]) for row, answer in both],
@@ -275,7 +275,7 @@ def cost(options: argparse.Namespace) -> None:
 
 
 def even(options: argparse.Namespace, *ways: str) -> list[Asked]:
-    """The turns on which settings are chosen, with these passages."""
+    """Return the turns on which settings are chosen, with these passages."""
     with scratch_cache():
         sets = [asked_in(options.data / "conversations" / name) for name in TUNED]
     return [one for found in sets for where in ways for one in found[where] if not one.odd]
@@ -303,14 +303,14 @@ def length(options: argparse.Namespace) -> None:
 
 
 def right(text: str, answers: Sequence[str]) -> float:
-    """The share of a text's words that the nearest answer has."""
+    """Return the share of a text's words that the nearest answer has."""
     said = Counter(normalise(text).split())
     shared = max((said & Counter(normalise(answer).split())).total() for answer in answers)
     return shared / said.total() if said else 0.0
 
 
 def tables(some: Sequence[Asked], reader: Reader) -> list[np.ndarray]:
-    """For each turn a row for each sentence, best by words first: share of its words that is right, F1, evidence."""
+    """Return a row per sentence for each turn, best by words first: share of right words, F1, evidence."""
     reader.warm_up()
     made = []
     for one, (found, _) in zip(some, reader.evidence(*columns(some), most=None), strict=True):
@@ -324,7 +324,7 @@ def tables(some: Sequence[Asked], reader: Reader) -> list[np.ndarray]:
 
 
 def preferred(tables: Sequence[np.ndarray]) -> np.ndarray:
-    """The weights by which the best sentences of each turn stand out: softmax, against that of their F1."""
+    """Fit the weights that rank the best sentences of each turn first: softmax, compared with that of their F1."""
     every = np.concatenate([table[:, 2:] for table in tables])
     scale = every.std(axis=0)
     weights = np.zeros(len(scale))
@@ -350,7 +350,7 @@ def sharpened(nearest: np.ndarray) -> np.ndarray:
 
 
 def calibrated(tables: Sequence[np.ndarray], weights: np.ndarray) -> np.ndarray:
-    """Offset and weights of the logistic along these weights that says what share of a sentence's words is right."""
+    """Fit offset and scale of the logistic that predicts the share of a sentence's words that is right."""
     shares = np.concatenate([table[:, 0] for table in tables])
     turns = np.concatenate([np.full(len(table), len(table) ** -0.5) for table in tables])
     line = np.stack([np.ones(len(shares)), np.concatenate([table[:, 2:] @ weights for table in tables])], axis=1)

@@ -1,12 +1,12 @@
-"""How often convqa compare's test finds a difference that is there, and one that is not.
+"""How often does the test of convqa compare find a difference, real or not?
 
     python benchmarks/compare_power.py
 
-Two made systems over 100 conversations of 5 turns. The difference of a turn is a true one + that of its conversation
-(sd .1, and then .3) + its own (sd .3), both normal: turns of a conversation are alike. Seeds 0 to 199, fixed
-beforehand. Expected: without a difference an alarm in 5 % of the seeds, at most 18 of 200 (the 99.5th percentile of a
-binomial); else the power of the normal test of conversations' means, sd sqrt(.1^2 + .3^2 / 5) each. The last column
-swaps turns one by one, as if they were independent.
+Prints a table of the share of seeds with an alarm. Two simulated systems answer 100 conversations of 5 turns. The
+difference of a turn is the true difference, plus that of its conversation (sd .1, then .3), plus its own (sd .3), both
+normal: turns of a conversation are alike. Seeds are 0 to 199, fixed in advance. Expected: without a difference an alarm
+in 5 % of the seeds, at most 18 of 200 (the 99.5th percentile of a binomial); else the power of the normal test of the
+conversations' means, sd sqrt(.1^2 + .3^2 / 5) each. The last column swaps single turns, as if they were independent.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ CASES = ((0.1, 0.0), (0.1, 0.05), (0.3, 0.0), (0.3, 0.1))
 
 
 def differences(spread: float, delta: float, seed: int) -> np.ndarray:
-    """Shape (conversations, turns)."""
+    """Return differences of shape (conversations, turns)."""
     draw = np.random.default_rng(seed)
     shared = draw.normal(0, spread, (CONVERSATIONS, 1))
     return delta + shared + draw.normal(0, OWN, (CONVERSATIONS, TURNS))
 
 
 def expected(spread: float, delta: float) -> float:
-    """The power of the two-sided normal test."""
+    """Return the power of the two-sided normal test."""
     error = math.sqrt((spread**2 + OWN**2 / TURNS) / CONVERSATIONS)
     normal, edge = NormalDist(), NormalDist().inv_cdf(1 - LEVEL / 2)
     return 1 - normal.cdf(edge - delta / error) + normal.cdf(-edge - delta / error)

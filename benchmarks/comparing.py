@@ -1,4 +1,4 @@
-"""Scores of the same turns beside each other: means, differences with intervals and shares of a gap."""
+"""Compares scores of the same turns: means, differences with intervals and shares of a gap."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SEED = 1
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean with the ends of its 95 % bootstrap interval (turns are drawn)."""
+    """A mean with its 95 % bootstrap interval over turns."""
 
     mean: float
     low: float
@@ -21,11 +21,11 @@ class Estimate:
 
     @property
     def certain(self) -> bool:
-        """Whether the interval leaves out 0."""
+        """Whether the interval excludes 0."""
         return self.low > 0 or self.high < 0
 
     def __str__(self) -> str:
-        """As a difference; one that is certain is bold."""
+        """Format a difference, bold if it is certain."""
         text = f"{self.mean:+.3f} [{self.low:+.3f}, {self.high:+.3f}]"
         return f"**{text}**" if self.certain else text
 
@@ -35,7 +35,7 @@ def estimate(scores: Sequence[float]) -> Estimate:
 
 
 def difference(scores: Sequence[float], others: Sequence[float]) -> Estimate:
-    """Paired: the mean of each turn's own difference.
+    """Return the mean of the turns' differences.
 
     >>> difference([1.0, 0.5], [0.5, 0.0])
     Estimate(mean=0.5, low=0.5, high=0.5)
@@ -44,7 +44,7 @@ def difference(scores: Sequence[float], others: Sequence[float]) -> Estimate:
 
 
 def share(score: float, low: float, high: float) -> float:
-    """How much of the way from ``low`` to ``high`` a score goes.
+    """Return the share of the gap from ``low`` to ``high`` that a score closes.
 
     >>> share(0.7, low=0.6, high=0.8)
     0.5

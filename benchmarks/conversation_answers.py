@@ -1,4 +1,4 @@
-"""The turns of the closed sets that have an answer and a gold passage at hand, as a reader and a builder get them."""
+"""Turns of the closed sets with an answer and an available gold passage, as input of readers and builders."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GOLD, ALL_GOLD, RANKED = "gold", "all gold", "ranked"
 
 @dataclass(frozen=True)
 class Case:
-    """A turn, its gold passages that are at hand, all answers that count as right, and the ids of all gold passages."""
+    """A turn, its available gold passages, all accepted answers, and the ids of all gold passages."""
 
     turn: Turn
     passages: tuple[Passage, ...]
@@ -29,7 +29,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Asked:
-    """A turn, its rewrite, what is to be read, what counts as right and which passages are gold."""
+    """A turn, its rewrite, the passages to read, the accepted answers and the gold ids."""
 
     turn: Turn
     rewrite: Rewrite
@@ -44,7 +44,7 @@ class Asked:
 
 
 def cases(folder: Path) -> Iterator[Case]:
-    """The turns of a set, with the history that it gives."""
+    """Return the turns of a set with its history."""
     with (folder / "passages.jsonl").open(encoding="utf-8") as lines:
         passages = {record["id"]: record for record in map(json.loads, lines)}
     truth = json.loads((folder / "ground-truth.json").read_bytes())
@@ -61,11 +61,11 @@ def cases(folder: Path) -> Iterator[Case]:
 
 
 def asked_in(folder: Path) -> dict[str, list[Asked]]:
-    """The set's turns with the first gold passage, with all, and with the first ten that ``default`` ranks."""
+    """Return the set's turns with the first gold passage, with all, and with the first ten that ``default`` ranks."""
     found = {case.turn.id: case for case in cases(folder)}
     conversations = [Conversation(str(id), (case.turn,)) for id, case in found.items()]
     given = any(case.turn.history for case in found.values())
-    # What it reads is read again, in every way: here it need not be read well.
+    # Every way reads the ranked passages again, so the quality of this reading does not matter.
     overrides = {"retriever.top_k": PASSAGES, "reader.encoder": None}
     assistant = convqa.load("default", folder / "passages.jsonl", overrides)
     made: dict[str, list[Asked]] = {GOLD: [], ALL_GOLD: [], RANKED: []}
@@ -90,7 +90,7 @@ def columns(some: Sequence[Asked]) -> tuple[list[Turn], list[Rewrite], list[Rank
 
 @contextmanager
 def scratch_cache() -> Iterator[None]:
-    """Nothing that was encoded or indexed before is used."""
+    """Ignore everything that was encoded or indexed before."""
     with tempfile.TemporaryDirectory() as scratch:
         os.environ["XDG_CACHE_HOME"] = scratch
         yield

@@ -1,8 +1,8 @@
-"""The closed sets of conversations, turn by turn: what is asked with which history, what counts as found.
+"""Turns of the closed sets of conversations: question, history and gold passages.
 
-History is what a set gives: earlier questions and gold answers (``Context``), or, where it gives none (cast2020,
-qrecc_trec_sample), the earlier questions of the conversation without answers. So it is the same for every rewriter;
-what a run's own answers change is another question (own_history.py).
+Histories come from the set: earlier questions and gold answers (``Context``) or, in sets without contexts (cast2020,
+qrecc_trec_sample), the earlier questions without answers. All rewriters therefore get the same history.
+own_history.py measures the effect of a run's own answers.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from convqa.tasks import find_task
 
 SETS = ("inscit_dev", "cast2020", "mtrag_un", "or_sharc_dev", "clapnq_dev", "qrecc_trec_sample")
 TUNED = ("inscit_dev", "mtrag_un")
-"""Settings are chosen on their conversations of even number; those of odd number report."""
+"""Settings are chosen on their even conversations; the odd ones are held out."""
 HUMAN = ("cast2020", "qrecc_trec_sample")
 """Sets whose rewritten questions were written by people."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A turn, the ids of its gold passages, and its human rewrite, "" where there is none."""
+    """A turn, the ids of its gold passages, and its human rewrite ("" without one)."""
 
     turn: Turn
     relevant: tuple[str, ...]
@@ -36,7 +36,7 @@ class Case:
 
 
 def cases(folder: Path) -> list[Case]:
-    """The turns of a set that have a gold passage, in order."""
+    """Yield the turns of a set that have a gold passage, in order."""
     task = find_task("qrecc", folder)
     gold: dict[TurnId, tuple[str, ...]] = {turn.id: turn.passages for turn in task.gold(folder).turns}  # type: ignore[attr-defined]
     human = _human(folder) if folder.name in HUMAN else {}

@@ -1,11 +1,11 @@
-"""Six sets of conversations end to end, through the command line: one table, as Markdown.
+"""How good are the pipelines end to end? Runs them over six sets of conversations by the command line.
 
     python benchmarks/conversations.py [--sets inscit_dev ...] [--pipelines copy-bm25 ...] [--data ../shared/data]
 
-Every run is ``convqa run`` in a process of its own over the set's folder; its run.json is scored against the set's
-ground-truth.json by the official measures. Human rewritten questions are answered by copy-bm25. History is the run's
-own; where a set gives contexts in conversations of several turns (inscit_dev), expansion runs with gold history too.
-The collections are closed (most passages are gold for something): only differences on one set mean anything.
+Prints a Markdown table. Every row is a ``convqa run`` over the set's folder, scored against its ground-truth.json with
+the official measures. copy-bm25 answers the human rewrites. Histories are the run's own. inscit_dev, which gives
+contexts in conversations of several turns, is also run with gold history. The collections are closed (most passages are
+gold for some question): compare differences on one set only.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MEASURES = ("QR", "MRR", "MRR@10", "R@100", "F1", "ROUGE1-R", "answer-words")
 
 @dataclass(frozen=True)
 class Row:
-    """One run: what is asked, how, and with which history."""
+    """A run: its questions, pipeline and history."""
 
     set: str
     pipeline: str
@@ -59,7 +59,7 @@ def rows(sets: list[str], pipelines: list[str]) -> Iterator[Row]:
 def measure(row: Row, folder: Path, scratch: Path) -> Evaluation:
     """Run and evaluate.
 
-    :raises SystemExit: if the run fails, or a turn of it.
+    :raises SystemExit: if the run or one of its turns fails.
     """
     output = scratch / f"{row.set}-{row.name}".replace(" ", "-")
     options = ["--pipeline", row.pipeline, "--history", row.history, "--collection", folder / "passages.jsonl"]
@@ -69,7 +69,7 @@ def measure(row: Row, folder: Path, scratch: Path) -> Evaluation:
 
 
 def cell(row: Row, measured: Evaluation, name: str) -> str:
-    """A mean, or a dash where the set has no truth for it (human rewrites are their own truth)."""
+    """Format a mean, or a dash if the set has no truth for it (human rewrites are their own truth)."""
     found = measured.summaries.get(name)
     if found is None or (name == "QR" and row.questions != "questions.json"):
         return "-"
@@ -77,7 +77,7 @@ def cell(row: Row, measured: Evaluation, name: str) -> str:
 
 
 def turns(measured: Evaluation) -> str:
-    """How many turns QR, MRR and F1 rest on."""
+    """Return the number of turns behind QR, MRR and F1."""
     counts = (measured.summaries.get(name) for name in ("QR", "MRR", "F1"))
     return " / ".join("-" if found is None else str(found.turns) for found in counts)
 

@@ -1,10 +1,10 @@
-"""Documents as collections: how long indexing them takes, and again; and how many of their sentences come out whole.
+"""How long does indexing documents take, and how many of their sentences stay whole?
 
     python benchmarks/documents.py [--documents 200] [--leads 10] [--data ../shared/data]
 
-Leads of Wikipedia (wiki/summaries-en.json) are written as documents of all kinds in equal shares, a heading and a
-paragraph each, PDFs with running titles and page numbers, every other one in two columns. Each time is of a process of
-its own. A sentence is whole if it stands in one passage as it was written, but for white space.
+Prints a table of times. Leads of Wikipedia (wiki/summaries-en.json) are written as documents of all kinds in equal
+shares, a heading and a paragraph each. PDFs have running titles and page numbers, and every other one has two columns.
+Each time is of a new process. A sentence is whole if one passage contains it, white space aside.
 """
 
 from __future__ import annotations
@@ -90,10 +90,10 @@ KINDS = {
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--documents", type=int, default=200)
-    parser.add_argument("--leads", type=int, default=10, help="of a document")
+    parser.add_argument("--leads", type=int, default=10, help="leads per document")
     options = parser.parse_args()
     leads = json.loads((options.data / "wiki" / "summaries-en.json").read_text(encoding="utf-8"))
-    # The fonts that every PDF reader has know Latin-1 only.
+    # The standard PDF fonts have Latin-1 only.
     sections = [
         (lead["title"], " ".join(lead["extract"].split()))
         for lead in (leads.values() if isinstance(leads, dict) else leads)

@@ -1,24 +1,23 @@
-"""Encoders: what one loses against another, how fast ours are beside others, and how their threads wait.
+"""How much do encoders lose against each other, how fast is ours, and how should its threads wait?
 
     python benchmarks/encoders.py compare ENCODER OTHER ... [--sets inscit_dev cast2020] [--data ../shared/data]
     python benchmarks/encoders.py speed [--passages 200] [--rounds 3]
     python benchmarks/encoders.py threads ENCODER [TORCH_FOLDER] [--neighbours 2] [--passages 64]
 
-``compare``: cosines of the vectors, and MRR@10 of plain questions over a closed set. An encoder is a name, or
-NAME:PRECISION. The first is the yardstick: its questions are also asked of the vectors that the others made of the
-passages ("mixed"), as where a GPU made them and a laptop asks. A set's passages are title and text; its questions are
-as they were asked, without history; turns without a gold passage are left out.
+``compare`` prints cosines of the vectors and MRR@10 of plain questions over a closed set. An encoder is a name, or
+NAME:PRECISION. The first is the reference: its questions also search the vectors of the others ("mixed"), as when a GPU
+encodes the passages and a laptop the questions. A passage is title and text. Questions are the original ones, without
+history; turns without a gold passage are left out.
 
-``speed``: passages a second of the encoder that ships, of sentence-transformers and of fastembed, with the same weights
-on the same passages of the bundled example: those of the shipped int8 graph, and the same in float32 as a folder of
-transformers, which is made here, with its ONNX export. The rounds alternate; the best of each counts. ``cosine`` is the
-least with the vectors of torch in float32. Needs the packages sentence-transformers and fastembed, and the extra
-models; what is not installed is left out.
+``speed`` prints passages/s of the shipped encoder, of sentence-transformers and of fastembed, with the same weights on
+the passages of the bundled example: the shipped int8 graph, and the same in float32 as a transformers folder, which is
+made here with its ONNX export. The rounds alternate; the best counts. ``cosine`` is the smallest cosine with torch's
+float32 vectors. Needs sentence-transformers, fastembed and the extra models; rows of missing packages are left out.
 
-``threads``: each way in a process of its own, first alone, which needs an idle machine, then beside processes that only
-count. ``workers`` is convqa's own (one thread a sequence, sequences side by side); ``intra`` gives ONNX Runtime all
-threads for each sequence, with or without spinning; ``torch`` batches by length, with OpenMP's threads spinning (its
-default) or asleep while they wait.
+``threads`` prints texts/s. Each way runs in its own process, first on an idle machine, then with processes that only
+count. ``workers`` is convqa's way (one thread per sequence, several sequences at once). ``intra`` gives ONNX Runtime
+all threads for each sequence, with or without spinning. ``torch`` batches by length, with OpenMP's threads spinning
+(the default) or sleeping while they wait.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ LONGEST = 256
 
 
 def example(count: int) -> list[str]:
-    """Texts of the bundled example."""
+    """Return the texts of the bundled example."""
     with gzip.open(shipped("examples", "qrecc-trec", "passages.jsonl.gz"), "rt", encoding="utf-8") as lines:
         return [json.loads(line)["text"] for line in itertools.islice(lines, count)]
 
@@ -79,7 +78,7 @@ def report(folder: Path, encoders: list[TextEncoder]) -> None:
         for kind, one, other in zip(("passages", "questions"), found[0], made, strict=True):
             cosines = (one * other).sum(axis=1)
             about = f"{folder.name}: {len(one)} {kind} of {encoder.name} ({encoder.runs})"
-            print(f"{about}: cosine mean {cosines.mean():.4f}, least {cosines.min():.4f}")
+            print(f"{about}: cosine mean {cosines.mean():.4f}, minimum {cosines.min():.4f}")
     ids = [passage["id"] for passage in passages]
     ways = [(f"{encoder.name} ({encoder.runs})", *made) for encoder, made in zip(encoders, found, strict=True)]
     ways += [(f"mixed with {name}", matrix, found[0][1]) for name, matrix, _ in ways[1:]]
@@ -91,7 +90,7 @@ def report(folder: Path, encoders: list[TextEncoder]) -> None:
 
 
 def folder_of_transformers(target: Path) -> Path:
-    """The shipped encoder's weights as transformers keeps them."""
+    """Write the shipped encoder's weights in transformers' format."""
     from transformers import PreTrainedTokenizerFast
 
     from convqa.models.engines.torch.networks import load_exported
@@ -124,7 +123,7 @@ def sentence_transformers(folder: Path, precision: str) -> Encode:
 
 
 def fastembed(graph: Path, files: Path, scratch: Path) -> Encode:
-    """Our graph, which pools by itself, as a custom model of fastembed."""
+    """Load our graph, which pools itself, as a custom model of fastembed."""
     from fastembed import TextEmbedding
     from fastembed.common.model_description import ModelSource, PoolingType
 
@@ -145,7 +144,7 @@ def engines(scratch: Path) -> dict[str, Encode]:
     files = folder_of_transformers(scratch / "transformers")
     export(str(files), scratch / "float32")
     found = {
-        "convqa, ONNX int8 (as it ships)": ours("encoder"),
+        "convqa, ONNX int8 (shipped)": ours("encoder"),
         "convqa, ONNX float32": ours(str(scratch / "float32")),
         "convqa, torch float32": ours("encoder", device="cpu", precision="float32", engine="torch"),
         "convqa, torch bfloat16": ours("encoder", device="cpu", precision="bfloat16", engine="torch"),
@@ -192,11 +191,11 @@ def threads(options: argparse.Namespace) -> None:
         finally:
             for process in busy:
                 process.kill()
-        print(f"{way:<16} alone {alone:6.1f} texts/s   beside {options.neighbours}: {beside:6.1f} texts/s")
+        print(f"{way:<16} alone {alone:6.1f} texts/s   with {options.neighbours}: {beside:6.1f} texts/s")
 
 
 def texts_a_second(options: argparse.Namespace) -> float:
-    """Of one way, in this process."""
+    """Measure one way in this process."""
     texts = example(options.passages)
     encode: Callable[[list[str]], object] = load_encoder(options.encoders[0]).encode
     if options.way.startswith("intra"):
@@ -210,7 +209,7 @@ def texts_a_second(options: argparse.Namespace) -> float:
 
 
 def whole_machine(folder: Path, spinning: bool) -> Callable[[list[str]], None]:
-    """ONNX Runtime with all threads for each sequence."""
+    """Run ONNX Runtime with all threads for each sequence."""
     import onnxruntime as ort
 
     options = ort.SessionOptions()

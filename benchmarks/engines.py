@@ -1,26 +1,28 @@
-"""Engines: the same rankings, and how fast, in what size. The first two need an Elasticsearch and the extra anserini.
+"""Do all engines rank alike, how fast are they, and how much memory and disk do they take?
 
     python tests/services/elasticsearch_server.py run -- python benchmarks/engines.py equality [--data ../shared/data]
     python tests/services/elasticsearch_server.py run --heap 2g -- python benchmarks/engines.py million [--counts N]
     python benchmarks/engines.py folder [--counts 1000000] [--language pl]
     python benchmarks/engines.py growth [--counts 10000 100000] [--engines embedded elasticsearch-3] [--json FILE]
 
-``equality``: the question as it is asked (copy-bm25) on six sets of conversations, Cranfield and Vaswani, each a
-collection of its own, in every engine at k1 .82, b .68. The others search passages of synthetic.py.
+Prints tables; ``growth`` also writes JSON. ``equality`` and ``million`` need Elasticsearch and the extra anserini.
 
-``million``: time to index, size, memory, cold open, queries/s by batch size, and, in the same process and rounds,
-Haystack's ElasticsearchBM25Retriever (fuzziness 0) turn by turn, and Anserini's SimpleSearcher one question at a time.
-Its last phase, ``threads``, compares the embedded store with tantivy alone and with Lucene, by one thread and by two.
+``equality``: plain questions (copy-bm25) on six sets of conversations, Cranfield and Vaswani, each a collection of its
+own, in every engine at k1 .82, b .68. The other commands search passages of synthetic.py.
 
-``folder``: the embedded store alone: time, disk, memory, cold open, questions/s one at a time and all as one batch.
-With two counts or more, what grows is also computed by a line for the 7,097,322 passages of PolEval's Polish wiki.
+``million``: time to index, size, memory, cold open and queries/s by batch size. In the same process and rounds also
+Haystack's ElasticsearchBM25Retriever (fuzziness 0) and Anserini's SimpleSearcher, one question at a time. The last
+phase, ``threads``, compares the embedded store with bare tantivy and with Lucene, on one thread and on two.
 
-``growth``: embedded and on Elasticsearch with 1 to 3 nodes, which is started anew for every number of nodes, with one
-shard a node and no replicas. All nodes share this machine's cores: their figures show what it costs to spread a
-collection, not what more machines gain. Questions are asked 64 at a time; processor time is that of the client and of
-all nodes, which other work on the machine changes less than rates.
+``folder``: the embedded store: time, disk, memory, cold open, questions/s one at a time and as one batch. With two
+counts or more, it also extrapolates linearly to the 7,097,322 passages of PolEval's Polish wiki.
 
-Every phase runs in a process of its own; k = 100 (10 for Polish), without texts; the best of three rounds counts.
+``growth``: the embedded store and Elasticsearch with 1 to 3 nodes, restarted for each number of nodes, with one shard
+per node and no replicas. All nodes share this machine's cores, so the figures show the cost of spreading a collection,
+not the gain of more machines. Questions are asked 64 at a time. Processor time is that of the client and all nodes;
+other work on the machine affects it less than rates.
+
+Every phase runs in its own process; k = 100 (10 for Polish), without texts; the best of three rounds counts.
 """
 
 from __future__ import annotations
@@ -76,7 +78,7 @@ GROWTH = {
 
 
 def collections(data: Path) -> Iterator[tuple[str, list[Passage], dict[str, str], Qrels]]:
-    """Name, passages, questions and relevance grades of each set."""
+    """Yield name, passages, questions and relevance grades of each set."""
     for name in SETS:
         with (data / "conversations" / name / "passages.jsonl").open(encoding="utf-8") as lines:
             passages = [Passage(f"{name}/{r['id']}", r["text"], r.get("title", "")) for r in map(json.loads, lines)]
@@ -89,7 +91,7 @@ def collections(data: Path) -> Iterator[tuple[str, list[Passage], dict[str, str]
 def _cranfield(folder: Path) -> tuple[list[Passage], dict[str, str], Qrels]:
     documents = ((record.split()[0], _sections(record)) for record in _records(folder / "cran.all.1400"))
     passages = [Passage(number, parts["W"]) for number, parts in documents if parts["W"]]
-    # Judgements name a question by its place.
+    # Judgements identify a question by its position.
     texts = {str(place): _sections(record)["W"] for place, record in enumerate(_records(folder / "cran.qry"), 1)}
     qrels: Qrels = {}
     for line in (folder / "QRelsCorrectedforTRECeval").read_text(encoding="utf-8").splitlines():
@@ -103,13 +105,13 @@ def _records(path: Path) -> list[str]:
 
 
 def _sections(record: str) -> dict[str, str]:
-    """Letter -> text; the text (W) repeats the title (T)."""
+    """Return texts by letter; the text (W) repeats the title (T)."""
     parts = re.split(r"^\.([TABW])[ ]*\n", record, flags=re.MULTILINE)
     return {letter: " ".join(text.split()) for letter, text in zip(parts[1::2], parts[2::2], strict=True)}
 
 
 def address(args: argparse.Namespace, engine: str, name: str) -> str:
-    """The URL of a collection in the scratch folder, or on the server."""
+    """Return the URL of a collection in the scratch folder or on the server."""
     if engine == "elasticsearch":
         return f"{args.elasticsearch}/bench-{name.replace('_', '-')}"
     folder = args.scratch / f"{engine}-{name}"
@@ -117,7 +119,7 @@ def address(args: argparse.Namespace, engine: str, name: str) -> str:
 
 
 def anserini(records: Iterable[dict[str, str]], source: Path, url: str) -> None:
-    """Anserini's own indexing, two threads."""
+    """Index with Anserini, two threads."""
     source.mkdir()
     with (source / "passages.jsonl").open("wb") as file:
         for record in records:
@@ -132,7 +134,7 @@ def anserini(records: Iterable[dict[str, str]], source: Path, url: str) -> None:
 
 
 def searcher(args: argparse.Namespace) -> Any:
-    """Anserini's SimpleSearcher over the million."""
+    """Open Anserini's SimpleSearcher on the million."""
     from convqa.stores.anserini.java import SEARCHER, java_class
 
     found = java_class(SEARCHER)(str(args.scratch / "anserini-million"))
@@ -169,7 +171,7 @@ def compared(
 
 
 def _shared(one: dict[str, dict[str, float]], other: dict[str, dict[str, float]]) -> float:
-    """Mean share of the first ten hits."""
+    """Return the mean share of common hits in the first ten."""
     pairs = [(set(list(one[turn])[:10]), set(list(other[turn])[:10])) for turn in one]
     return sum(len(a & b) / max(len(a), len(b), 1) for a, b in pairs) / len(pairs)
 
@@ -211,7 +213,7 @@ def build(args: argparse.Namespace) -> Figures:
 
 
 def _sizes(args: argparse.Namespace) -> Figures:
-    """Size of a collection in a folder and, of the embedded store, of its kinds of files."""
+    """Return the size of a collection's folder and, for the embedded store, of its kinds of files."""
     folder = Path(args.url.removeprefix("anserini:"))
     found = {"disk, MB": folder_mb(folder)}
     if args.what == "folder":
@@ -236,13 +238,13 @@ def _pids(server: str) -> list[int]:
 
 
 def _resident(pids: Sequence[int]) -> float:
-    """Megabytes of memory that processes hold now."""
+    """Return the current memory of processes in megabytes."""
     statuses = [Path(f"/proc/{pid}/status").read_text(encoding="ascii") for pid in pids]
     return sum(int(status.partition("VmRSS:")[2].split()[0]) for status in statuses) / 1e3
 
 
 def _processor(pids: Sequence[int]) -> float:
-    """Seconds of processor time that processes have taken."""
+    """Return the processor time of processes in seconds."""
     stats = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in pids]
     return sum(int(stat[11]) + int(stat[12]) for stat in stats) / os.sysconf("SC_CLK_TCK")
 
@@ -256,7 +258,7 @@ def _haystack(args: argparse.Namespace) -> Any:
 
 
 def _fill_haystack(args: argparse.Namespace) -> float:
-    """By the client's own helper: Haystack's writer, at some 500 documents/s, would take half an hour."""
+    """Fill the index with the client's helper: Haystack's writer (about 500 documents/s) would take half an hour."""
     from elasticsearch import Elasticsearch
     from elasticsearch.helpers import streaming_bulk
     from haystack import Document
@@ -279,7 +281,7 @@ def _fill_haystack(args: argparse.Namespace) -> float:
 
 
 def search(args: argparse.Namespace) -> Figures:
-    """Cold: the first opening and search of a process, imports apart. Then rounds, all ways in turn; the best."""
+    """Measure cold search (first open and search of a process, without imports), then alternating rounds."""
     asked, top = questions(args.data, args.language, args.queries), TOP if args.language == "en" else 10
     start = time.perf_counter()
     store = open_store(args.url)
@@ -310,7 +312,7 @@ def search(args: argparse.Namespace) -> Figures:
 
 
 def _one_at_a_time(args: argparse.Namespace, asked: Sequence[str], top: int) -> Figures:
-    """By both lists of stop words, the second of two rounds, and all as one batch; and bare tantivy."""
+    """Measure both stop word lists one at a time (second of two rounds) and as one batch, and bare tantivy."""
     from convqa.stores.embedded.search import Snapshot
     from convqa.text.analysis import weigh
 
@@ -344,7 +346,7 @@ def _one_at_a_time(args: argparse.Namespace, asked: Sequence[str], top: int) -> 
 
 
 def _rivals(args: argparse.Namespace, asked: Sequence[str]) -> dict[str, Callable[[], int]]:
-    """What a user would have instead, one question at a time."""
+    """Measure the alternatives, one question at a time."""
 
     def each(work: Callable[[str], object]) -> Callable[[], int]:
         return lambda: len([work(text) for text in asked])
@@ -361,7 +363,7 @@ def _rivals(args: argparse.Namespace, asked: Sequence[str]) -> dict[str, Callabl
 
 
 def threads(args: argparse.Namespace) -> Figures:
-    """Tantivy's top 300 not re-scored, the embedded store in batches of 64, and Lucene, by one thread and by two."""
+    """Measure tantivy's top 300 without re-scoring, the embedded store in batches of 64, and Lucene, by threads."""
     from convqa.stores.embedded import search as embedded
 
     asked, lucene = questions(args.data, "en", args.queries), searcher(args)
@@ -429,9 +431,9 @@ def folder(args: argparse.Namespace) -> None:
 
 
 def ahead(name: str, counts: Sequence[int], columns: Sequence[Figures]) -> str:
-    """What a measure comes to at ``WIKI`` passages, by a line through the last two counts.
+    """Extrapolate a measure linearly to ``WIKI`` passages from the last two counts.
 
-    Empty for one count, rates and whatever mapped files take.
+    Empty for one count, for rates and for memory of mapped files.
     """
     grows = name.startswith(("JSONL", "index,", "disk", "stopwords")) and not name.endswith("/s")
     if len(counts) < 2 or not grows:
@@ -442,7 +444,7 @@ def ahead(name: str, counts: Sequence[int], columns: Sequence[Figures]) -> str:
 
 @contextmanager
 def cluster(nodes: int, heap: str) -> Iterator[Any]:
-    """A cluster of so many nodes (tests/services), or None for no nodes."""
+    """Start a cluster of this many nodes (tests/services); None for no nodes."""
     if not nodes:
         yield None
         return
@@ -472,7 +474,7 @@ def growth(args: argparse.Namespace) -> None:
 
 
 def grown(args: argparse.Namespace, engine: str, count: int, nodes: int, server: Any) -> Figures:
-    """The figures of one collection, which is deleted afterwards."""
+    """Measure one collection and delete it."""
     url = f"{server.url}/growth" if server else str(args.scratch / "collection")
     pids = [node.pid for node in server.members] if server else []
     start = _processor(pids)
@@ -501,10 +503,12 @@ def main() -> None:
     parser.add_argument("--language", choices=("en", "pl"), default="en", help="of folder")
     parser.add_argument("--rounds", type=int, default=5, help="of the phase threads")
     parser.add_argument("--heap", default="1g", help="of each node that growth starts")
-    parser.add_argument("--json", type=Path, help="write the figures of growth into this file too")
+    parser.add_argument("--json", type=Path, help="also write the figures of growth to this file")
     parser.add_argument("--scratch", type=Path, help="where files are made (default: a temporary folder)")
     parser.add_argument("--elasticsearch", default=os.environ.get("CONVQA_TEST_ELASTICSEARCH"), metavar="URL")
-    parser.add_argument("--phase", choices=PHASES, help="only this phase, in this process and scratch folder, as JSON")
+    parser.add_argument(
+        "--phase", choices=PHASES, help="run only this phase, in this process and scratch folder; print JSON"
+    )
     for hidden, kind in {"url": str, "engine": str, "nodes": int}.items():
         parser.add_argument(f"--{hidden}", type=kind, help=argparse.SUPPRESS)
     args = parser.parse_args()

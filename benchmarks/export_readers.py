@@ -1,7 +1,7 @@
-"""Reads the exports of ``convqa.exports`` back, to see that none of them loses or shifts a citation.
+"""Reads the exports of ``convqa.exports`` back, to test that none loses or shifts a citation.
 
-``READERS[name](path, language)`` gives the answers of a file as ``CitedAnswer``: what the format holds.
-``TrecRagCheck`` is what the tracks' own checks look at.
+``READERS[name](path, language)`` yields the answers of a file as ``CitedAnswer``, as far as the format holds them.
+``TrecRagCheck`` applies the rules of the track's own checks.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _PLACE = re.compile(r"characters ([0-9]+)-([0-9]+): (.*)")
 
 
 def read_trec_rag(path: Path, language: str = "en") -> Iterator[CitedAnswer]:
-    """The forms of 2024 and 2025: a citation is a place in the references, or their id, without offsets.
+    """Read the formats of 2024 and 2025. A citation is an index into the references, or an id, without offsets.
 
-    An answer without sentences is a no-answer. A topic of others is a conversation of one turn.
+    An answer without sentences is a no-answer. A topic of another system is a conversation of one turn.
     """
     for record in _records(path):
         ids, metadata = record["references"], record.get("metadata", {})
@@ -46,7 +46,7 @@ def read_trec_rag(path: Path, language: str = "en") -> Iterator[CitedAnswer]:
 
 
 def read_ikat(path: Path, language: str = "en") -> Iterator[CitedAnswer]:
-    """Citations have no offsets; an answer without sentences is a no-answer."""
+    """Read iKAT. Citations have no offsets; an answer without sentences is a no-answer."""
     for record in _records(path):
         sentences = [Sentence(one["text"], tuple(map(Citation, one["citations"]))) for one in record["responses"]]
         turn = turn_named(record["metadata"]["turn_id"])
@@ -54,7 +54,7 @@ def read_ikat(path: Path, language: str = "en") -> Iterator[CitedAnswer]:
 
 
 def read_jwhr(path: Path, language: str = "en") -> Iterator[CitedAnswer]:
-    """Citations are called by their places in the references: there are no ids of passages, and no offsets."""
+    """Read JWHR. Citations are indexes into the references, without passage ids and offsets."""
     for record in _records(path):
         answer = record.get("answer", {"text": "", "sentences": []})
         sentences = [
@@ -77,7 +77,7 @@ def read_jwhr(path: Path, language: str = "en") -> Iterator[CitedAnswer]:
 
 
 def read_evidence(path: Path, language: str = "en") -> Iterator[CitedAnswer]:
-    """What stands between cited sentences is a sentence without citations."""
+    """Read evidence. Text between cited sentences is a sentence without citations."""
     for record in json.loads(path.read_bytes()):
         text, items = record["Model_answer"], record["Model_citations"]
         citations = [(item["sentence"], Citation(item["passage_id"], item["start"], item["end"])) for item in items]
@@ -90,7 +90,7 @@ def read_evidence(path: Path, language: str = "en") -> Iterator[CitedAnswer]:
 
 
 def read_text(path: Path, language: str = "en") -> Iterator[CitedAnswer]:
-    """A citation without offsets comes back without its quote."""
+    """Read text. A citation without offsets loses its quote."""
     lines: list[str] = []
     for line in path.read_bytes().decode().split("\n"):
         if lines and _TURN.fullmatch(line):
@@ -113,13 +113,13 @@ READERS = {
 
 
 def turn_named(name: str) -> TurnId:
-    """The turn of this name, as ``str(TurnId)`` makes it; the conversation "12" comes back as 12."""
+    """Return the turn of a name that ``str(TurnId)`` made; the conversation "12" becomes 12."""
     conversation, _, number = name.rpartition("_")
     return TurnId(int(conversation) if _is_whole(conversation) else conversation, int(number))
 
 
 def unescape(text: str) -> str:
-    """What ``convqa.exports.text.escape`` was given."""
+    """Undo ``convqa.exports.text.escape``."""
     return _ESCAPE.sub(lambda found: chr(int(found[1], 16)) if found[1] else _LONG.get(found[2], found[2]), text)
 
 
@@ -137,7 +137,7 @@ def _is_whole(text: str) -> bool:
 
 
 def _cut(text: str, citations: Sequence[tuple[str, Citation]], joint: str) -> tuple[Sentence, ...]:
-    """The text cut at its cited sentences, which follow one another in it; each is taken where it can first be."""
+    """Cut a text at its cited sentences, in order, each at its first possible position."""
     sentences: list[Sentence] = []
     end = 0
     for sentence, group in groupby(citations, key=lambda citation: citation[0]):
@@ -154,7 +154,7 @@ def _uncited(gap: str, joint: str) -> list[Sentence]:
 
 
 def _cited(lines: list[str], language: str) -> CitedAnswer:
-    """A turn from its lines."""
+    """Parse a turn from its lines."""
     turn = _TURN.fullmatch(lines[0])
     assert turn is not None, lines[0]
     fields: dict[str, list[str]] = {}
@@ -187,7 +187,7 @@ def _cited(lines: list[str], language: str) -> CitedAnswer:
 
 @dataclass(slots=True)
 class _Place:
-    """A numbered source, as its lines are read."""
+    """A numbered source, while its lines are read."""
 
     title: str
     id: str = ""
@@ -226,12 +226,12 @@ _METADATA = ("team_id", "run_id", "narrative_id")
 
 
 class TrecRagCheck:
-    """What the checks of TREC RAG 2024 and 2025 refuse, cut off or mend.
+    """Finds lines that the checks of TREC RAG 2024 and 2025 refuse, cut or repair.
 
     The rules are those of castorini/ragnarok, src/ragnarok/scripts: rag24_validation.py and rag25_validation.py.
-    Called with each line of a file, names the rules that it breaks; the same words for the same rule.
+    Called with each line of a file, it returns the rules that the line breaks, in the same words for the same rule.
 
-    :param years: whose rules. :param topics: the track's, id -> text, where they are at hand.
+    :param years: whose rules. :param topics: the track's topics (id -> text), if available.
     """
 
     def __init__(self, *years: int, topics: Mapping[str, str] | None = None) -> None:
@@ -254,8 +254,8 @@ class TrecRagCheck:
             "refuses several run_ids in a file": bool(self._runs - {run}),
             "refuses two answers to a topic": topic in self._answered,
             "refuses a topic whose text is not the track's own": text != record["topic"],
-            "refuses references that are no segments of MS MARCO v2.1": not all(map(_SEGMENT.match, ids)),
-            "mends a response_length that is not the answer's": _length(record) != record["response_length"],
+            "refuses references that are not segments of MS MARCO v2.1": not all(map(_SEGMENT.match, ids)),
+            "corrects a response_length that is not the answer's": _length(record) != record["response_length"],
         }
         self._runs.add(run)
         self._answered.add(topic)
@@ -273,10 +273,10 @@ class TrecRagCheck:
         ids, cited = record["references"], [sentence["citations"] for sentence in record["answer"]]
         allowed = [set(range(len(ids))), set(ids) if year == 2025 else set()]
         return {
-            "refuses a topic that is none of the track's": self._topics is not None and topic not in self._topics,
+            "refuses a topic that is not in the track": self._topics is not None and topic not in self._topics,
             f"takes at most {MOST_REFERENCES[year]} references": len(ids) > MOST_REFERENCES[year],
-            "takes a reference once": len(set(ids)) < len(ids),
-            "refuses citations that are no places in the references (nor all of them, in 2025, their ids)": not any(
+            "keeps a reference once": len(set(ids)) < len(ids),
+            "refuses citations that are not indexes into the references (or, in 2025, all ids of them)": not any(
                 one.issuperset(citation for some in cited for citation in some) for one in allowed
             ),
             "removes a citation that a sentence has twice": any(len(set(one)) < len(one) for one in cited),

@@ -1,13 +1,13 @@
-"""Random answers through every export and back: what is lost or shifted, and what one takes.
+"""Do exports lose or shift citations, and how long do they take? Writes random answers and reads them back.
 
     python benchmarks/exports.py [--answers 10000] [--seed 7]
 
-Texts, titles and ids are made of what breaks formats: emoji of several code points, combining marks, right-to-left
-text, CRLF, "[1]", backslashes, quotes, control characters, slashes, percent signs. Each format is held to what it can
-hold (docs/reference/exports.md): text and evidence to passage, characters and quote of every citation, trec-rag and
-ikat to the passages of every sentence, jwhr to the quotes. "Lost" are citations that do not come back, "added" such as
-were not there, "shifted" such as come back with another place or quote, or in another order. Microseconds are processor
-time for one answer, written to a file and read from it.
+Prints a table. Texts, titles and ids contain whatever breaks formats: emoji of several code points, combining marks,
+right-to-left text, CRLF, "[1]", backslashes, quotes, control characters, slashes, percent signs. Each format must keep
+what it can hold (docs/reference/exports.md): text and evidence the passage, characters and quote of every citation;
+trec-rag and ikat the passages of every sentence; jwhr the quotes. "Lost" citations are missing afterwards, "added" ones
+are new, "shifted" ones have another position, quote or order. Microseconds are processor time to write one answer to a
+file and read it back.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def some_text(chance: random.Random, most: int) -> str:
 
 
 def some_response(chance: random.Random, number: int) -> Response:
-    """An answer of up to five sentences over up to eight passages, as a builder makes it; one in ten is a no-answer."""
+    """Return an answer of up to five sentences over up to eight passages; one in ten is a no-answer."""
     passages = {f"{place}{some_text(chance, 6)}": some_text(chance, 60) for place in range(chance.randint(1, 8))}
     hits = [
         Hit(id, chance.uniform(-5, 30), Passage(id, text, some_text(chance, 5) if chance.random() < 0.8 else ""))
@@ -71,7 +71,7 @@ Held = list[tuple[str, str, object]]
 
 
 def held(cited: CitedAnswer, places: bool | None) -> Held:
-    """The citations in their order. Without places those of a sentence are its passages, each once.
+    """Return the citations in order. Without places, a sentence has each passage once.
 
     :param places: None: there are no ids either, only quotes.
     """
@@ -91,7 +91,7 @@ def held(cited: CitedAnswer, places: bool | None) -> Held:
 
 
 def compare(before: Held, after: Held) -> tuple[int, int, int]:
-    """Citations that were lost, that were added, and that came back with another place or quote."""
+    """Count lost, added and shifted citations."""
     there, back = Counter(item[:2] for item in before), Counter(item[:2] for item in after)
     lost, added = (there - back).total(), (back - there).total()
     moved = sum(one != other for one, other in zip(before, after, strict=False)) if not lost and not added else 0
@@ -120,7 +120,7 @@ def main() -> None:
     options = parser.parse_args()
     chance = random.Random(options.seed)
     responses = [some_response(chance, number) for number in range(options.answers)]
-    head = ["format", "answers", "citations", "lost", "added", "shifted", "µs an answer"]
+    head = ["format", "answers", "citations", "lost", "added", "shifted", "µs per answer"]
     with tempfile.TemporaryDirectory() as folder:
         table(head, (line(name, responses, Path(folder)) for name in OF_ANSWERS))
 

@@ -1,8 +1,10 @@
-"""Makes the table of document frequencies that :mod:`convqa.text.idf` reads.
+"""Builds the table of document frequencies that :mod:`convqa.text.idf` reads.
 
-``python benchmarks/idf_table.py SUMMARIES.json`` writes ``convqa/text/idf-en.tsv.gz``: a first line with the number of
-articles, then a word and its document frequency a line. SUMMARIES.json: {title: {"title": ..., "extract": ...}}, the
-lead paragraphs of Wikipedia articles. The same input gives the same bytes.
+    python benchmarks/idf_table.py SUMMARIES.json
+
+Writes ``convqa/text/idf-en.tsv.gz``: the number of articles in the first line, then a word and its document frequency
+per line. SUMMARIES.json is {title: {"title": ..., "extract": ...}}, the lead paragraphs of Wikipedia articles. The same
+input gives the same bytes.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from convqa.text.idf import CEILING
 
 
 def frequencies(texts: Iterable[str], language: str) -> tuple[int, dict[str, int]]:
-    """The number of texts, and word -> number of texts that have it."""
+    """Return the number of texts, and the number of texts with each word."""
     counted: Counter[str] = Counter()
     number = 0
     for text in texts:
@@ -32,7 +34,7 @@ def frequencies(texts: Iterable[str], language: str) -> tuple[int, dict[str, int
 
 
 def write(number: int, counted: dict[str, int], path: Path) -> int:
-    """Write the words whose idf is below the ceiling, by name; returns how many they are."""
+    """Write the words whose idf is below the ceiling, sorted, and return their number."""
     least = number / math.exp(CEILING)
     kept = sorted((word, count) for word, count in counted.items() if count > least)
     lines = [f"#\t{number}", *(f"{word}\t{count}" for word, count in kept)]
@@ -45,7 +47,7 @@ def main() -> None:
     parser = arguments(__doc__, data=False)
     parser.add_argument("summaries", type=Path, help="JSON file with title and extract of each article")
     parser.add_argument("--language", default="en")
-    parser.add_argument("--output", type=Path, help="where to write; default: beside convqa/text/idf.py")
+    parser.add_argument("--output", type=Path, help="output file (default: next to convqa/text/idf.py)")
     options = parser.parse_args()
     articles = orjson.loads(options.summaries.read_bytes()).values()
     texts = (f"{article['title']}\n{article['extract']}" for article in articles)

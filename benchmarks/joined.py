@@ -1,13 +1,13 @@
-"""Changes of topic: conversations with a foreign one in front of them, beside the same without it.
+"""Do rewriters survive a change of topic? Puts a foreign conversation in front of each conversation.
 
     python benchmarks/joined.py --work FOLDER [--part odd|even] [--resolver FOLDER] [--rewriter ...] [--json FILE]
 
-Each conversation of a set gets the history of another of the same set, drawn with a fixed seed, in front of its own.
-Its first question needs nothing of what was said: how many are changed. Later questions need their own conversation:
-ROUGE-1 F1 against the human rewrite beside the question as it was (cast2020), and MRR@10 under the hybrid retriever
-with and without the foreign history, paired by turn, with 95 % bootstrap intervals. ``--part``: the conversations of
-odd number of inscit_dev and mtrag_un, which report, or those of even number, on which settings are chosen; cast2020
-reports whole.
+Prints tables. The history of another conversation of the same set, drawn with a fixed seed, precedes each conversation.
+Its first question needs no history: the tables show how many rewriters change. Later questions need their own
+conversation: ROUGE-1 F1 with the human rewrite, compared with the question as it was (cast2020), and MRR@10 of the
+hybrid retriever with and without the foreign history, paired by turn, with 95 % bootstrap intervals. ``--part``: the
+odd conversations of inscit_dev and mtrag_un, which are held out, or the even ones, on which settings are chosen;
+cast2020 is held out entirely.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SEED = 7
 
 
 def joined(found: Sequence[Case], seed: int = SEED) -> list[Case]:
-    """The same turns, each with the history of another conversation of the set before its own."""
+    """Return the same turns, each with the history of another conversation of the set before its own."""
     longest: dict[Any, tuple[Exchange, ...]] = {}
     for case in found:
         said = (*case.turn.history, Exchange(case.turn.question, status="unanswered"))
@@ -52,7 +52,7 @@ def joined(found: Sequence[Case], seed: int = SEED) -> list[Case]:
 
 
 def needs_nothing(case: Case) -> bool:
-    """Whether a question is the first of its conversation, or a person left it as it is."""
+    """Whether a question is the first of its conversation, or a person left it unchanged."""
     return not case.turn.history or bool(case.human and words(case.human) == words(case.turn.question))
 
 

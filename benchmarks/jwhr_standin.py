@@ -1,13 +1,13 @@
-"""A stand-in for JWHR from JSQuAD: which analyser finds Japanese paragraphs best, and BM25 end to end.
+"""Which analyser finds Japanese paragraphs best, and how good is BM25 end to end? A stand-in for JWHR from JSQuAD.
 
     python benchmarks/jwhr_standin.py --work FOLDER [--data ../shared/data] [--no-run]
 
-JWHR itself is not at hand. From jsquad-valid come entries of its form: the answer is the sentence that holds JSQuAD's
-first answer, its quote the whole paragraph, its page the article. Every fifth article of each half has no answers: its
-paragraphs are in no collection, and its entries end with a search that found nothing. Articles of even number choose,
-those of odd number are reported; both are searched in one collection of all paragraphs that are left. Every question
-has its paragraph there, which shares words with it: absolute figures are far above those of all of Wikipedia. The
-pipeline ``jwhr`` answers as it ships, refusing by a decision that was fitted to English conversations, and always.
+Prints tables. JWHR itself is not available, so jsquad-valid is converted to its format: the answer is the sentence with
+JSQuAD's first answer, its quote the whole paragraph, its page the article. Every fifth article of each half has no
+answers: its paragraphs are in no collection, and its entries end with a search without results. Even articles are for
+choosing, odd ones for reporting; one collection holds all remaining paragraphs. Every question shares words with its
+paragraph, which is in the collection, so figures are far above those of all of Wikipedia. The pipeline ``jwhr`` is
+measured as it ships, with a decision that was fitted to English conversations, and without refusing.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FUNCTION = frozenset(["助詞", "助動詞", "補助記号", "空白", "記号"]
 
 @dataclass(frozen=True)
 class Case:
-    """A question of JSQuAD as an entry of JWHR; ``paragraph`` is the text to find, "" where there is none."""
+    """A question of JSQuAD as an entry of JWHR; ``paragraph`` is the text to find, "" if there is none."""
 
     half: str
     entry: dict[str, Any]
@@ -62,7 +62,7 @@ def cases(data: Path) -> Iterator[Case]:
 
 
 def _answered(context: str, title: str, question: dict[str, Any]) -> dict[str, Any]:
-    """Answer and reference. A context is title, `` [SEP] `` and paragraph; offsets count from its start."""
+    """Return answer and reference. A context is title, `` [SEP] `` and paragraph; offsets count from its start."""
     text = context.split(" [SEP] ", 1)[1]
     start = question["answers"][0]["answer_start"] - (len(context) - len(text))
     found = [text[one:two] for one, two in sentences(text, "ja") if two > start]
@@ -80,14 +80,14 @@ def _not_found(title: str) -> dict[str, Any]:
 
 
 def bigrams(text: str) -> list[str]:
-    """The floor that needs no dictionary: two characters each; Latin words and numbers whole."""
+    """The baseline without a dictionary: character bigrams; Latin words and numbers whole."""
     runs = re.findall(r"[a-z0-9]+|[^\W_a-z0-9]+", unicodedata.normalize("NFKC", text).lower())
     pairs = ([run] if run.isascii() else [run[at : at + 2] for at in range(max(1, len(run) - 1))] for run in runs)
     return [pair for each in pairs for pair in each]
 
 
 def sudachi(mode: str, form: str) -> Cut:
-    """Sudachi's words in one of its forms, without function words, as they are analysed where they stand."""
+    """Sudachi's words in one of its forms, without function words."""
     from sudachipy import Dictionary
 
     tokenizer = Dictionary(dict="small").tokenizer(mode)
@@ -110,7 +110,7 @@ def analysers() -> dict[str, Cut]:
 
 
 def ranks(cut: Cut, collection: Sequence[Passage], asked: Sequence[Case]) -> tuple[list[int], float]:
-    """The rank of each question's paragraph, 0 where no word of the question is in it; passages/s, of CPU time."""
+    """Return the rank of each question's paragraph (0 if no word matches), and passages/s of processor time."""
     start = time.process_time()
     tokens = [[*cut(passage.title), *cut(passage.text)] for passage in collection]
     speed = len(collection) / (time.process_time() - start)
@@ -124,13 +124,13 @@ def ranks(cut: Cut, collection: Sequence[Passage], asked: Sequence[Case]) -> tup
 
 
 def figures(found: Sequence[int]) -> list[str]:
-    """MRR@10, and the shares of questions whose paragraph is the first, and among the first ten."""
+    """Return MRR@10, and the shares of questions whose paragraph is first, or among the first ten."""
     reciprocal = mean(1 / rank if 0 < rank <= DEPTH else 0 for rank in found)
     return [f"{value:.3f}" for value in (reciprocal, mean(r == 1 for r in found), mean(0 < r <= DEPTH for r in found))]
 
 
 def write(made: Sequence[Case], work: Path) -> list[Passage]:
-    """A folder for each half, and one collection beside them: the passages that the task makes of all entries."""
+    """Write a folder for each half, and one collection of the task's passages of all entries."""
     for half in HALVES:
         (work / half).mkdir(parents=True, exist_ok=True)
         lines(work / half / "entries.jsonl", (case.entry for case in made if case.half == half))
@@ -143,7 +143,7 @@ WAYS = {"refusing": (), "always answering": ("--set", "decider.threshold=0")}
 
 
 def end_to_end(work: Path) -> None:
-    """Index, run and evaluate by the command line, as a user would."""
+    """Index, run and evaluate by the command line."""
     collection = str(work / "collection")
     convqa("index", str(work / "passages.jsonl"), "--collection", collection, "--language", "ja", "--replace")
     for half in HALVES:

@@ -1,14 +1,13 @@
-"""convqa serve under load: throughput and latency with and without gathering, what saturation says, memory over time.
+"""How does convqa serve behave under load? Throughput and latency with and without gathering, saturation and memory.
 
     python benchmarks/load.py [--passages 100000] [--questions 100] [--seconds 20] [--rounds 2] [--minutes 10]
         [--data ../shared/data]
 
-Needs wrk (apt-get install wrk). The collection is that of benchmarks/lucene_equality.py, its passages again under other
-ids, with two sentences of another passage each, until there are as many as asked for; they have no vectors. The
-questions are those of inscit_dev, asked alone (no history, not kept), the same for every way. Two servers, one that
-answers one question at a time (batch.turns 1) and one that gathers (32, 2 ms), stand side by side; wrk asks one and
-then the other, at 1, 16 and 64 connections, so that whatever else the machine does meets both. Everything is on the
-loopback.
+Prints tables. Needs wrk (apt-get install wrk). The collection is that of benchmarks/lucene_equality.py, repeated under
+new ids with two sentences of another passage each, up to the requested number; it has no vectors. The questions are
+those of inscit_dev without history, the same for every way. Two servers run at the same time: one answers single
+questions (batch.turns 1), the other gathers (32, 2 ms). wrk asks them in turn, at 1, 16 and 64 connections, so that
+other work on the machine affects both. Everything runs on the loopback interface.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from pathlib import Path
 
 import httpx
 from _common import arguments
-from lucene_equality import union  # the script beside this one
+from lucene_equality import union  # the script next to this one
 
 CONNECTIONS = (1, 16, 64)
 Server = tuple[subprocess.Popen[str], str]
@@ -54,7 +53,7 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=100)
     parser.add_argument("--seconds", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--minutes", type=float, default=10, help="of the watch over memory; 0: none")
+    parser.add_argument("--minutes", type=float, default=10, help="minutes to record memory; 0: skip")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
@@ -117,7 +116,7 @@ def start(scratch: Path, name: str, turns: int) -> Server:
 
 
 def warm(scratch: Path, address: str) -> None:
-    """Every question once, so that vectors of passages that are made for a turn are in the cache for both ways."""
+    """Ask every question once, so that the cache has the vectors of candidates for both ways."""
     with httpx.Client(base_url=address, timeout=60) as client:
         for line in (scratch / "bodies").read_text(encoding="utf-8").splitlines():
             client.post("api/turn", content=line, headers={"Content-Type": "application/json"}).raise_for_status()
@@ -156,7 +155,7 @@ def compare(options: argparse.Namespace, scratch: Path, servers: dict[str, Serve
 
 
 def saturate(scratch: Path, address: str) -> None:
-    """Twice as many connections as may wait: some are refused, and told when to ask again."""
+    """Open twice as many connections as may wait: some are refused and told when to retry."""
     found = wrk(scratch, address, 192, 10)
     said = f"{found['requests']:.0f} replies, {found['failed']:.0f} of them 503, {found['lost']:.0f} lost"
     print(f"\n192 connections, 96 may wait, 10 s: {said}")
@@ -175,7 +174,7 @@ def saturate(scratch: Path, address: str) -> None:
 
 
 def watch(options: argparse.Namespace, scratch: Path, process: subprocess.Popen[str], address: str) -> None:
-    """Resident memory while 16 connections ask without a pause."""
+    """Record resident memory while 16 connections ask without a pause."""
     print("\n| minute | resident (MiB) | turns |\n|---|---|---|")
     print(f"| 0 | {resident(process.pid):.0f} | 0 |", flush=True)
     turns = 0

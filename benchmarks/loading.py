@@ -1,11 +1,11 @@
-"""Loading passages into Elasticsearch: convqa's way beside elasticsearch.helpers.streaming_bulk as it comes.
-
-Both send the same documents (schema.py), analysed on the fly, into an index of one shard without replicas; that of
-streaming_bulk refreshes as by default (once a second). Rates of streaming_bulk are until the last document can be
-found. Of convqa: until the last is acknowledged, and until the collection is in place, with count and checksum verified
-and its segments merged into one. The rounds go through the ways in turn; each row is the median of its rounds.
+"""How fast does convqa load passages into Elasticsearch, compared with elasticsearch.helpers.streaming_bulk?
 
     python tests/services/elasticsearch_server.py run -- python benchmarks/loading.py [--count 27065] [--rounds 3]
+
+Prints a table. Both send the same documents (schema.py), analysed on the fly, to an index of one shard without
+replicas; that of streaming_bulk refreshes every second, the default. Rates of streaming_bulk are until the last
+document is searchable. Those of convqa are until the last is acknowledged, and until the collection is in place:
+count and checksum verified, segments merged into one. The rounds alternate; each row is the median of its rounds.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ THREADS = (1, 2, 4)
 
 
 def plain(server: str, passages: list[Passage]) -> dict[str, float]:
-    """streaming_bulk with its defaults: 500 documents a request, one thread."""
+    """Load with streaming_bulk's defaults: 500 documents per request, one thread."""
     target = Target.parse(f"{server}/loading-{uuid.uuid4().hex[:8]}")
     known = client(target)
     made = {**settings(1, 0.82, 0.68), "refresh_interval": None}
@@ -75,7 +75,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     args = parser.parse_args()
     passages = [Passage.from_json(record) for record in english(args.data, args.count)]
-    # Words that were seen are remembered by the analysis: not at the cost of whoever comes first.
+    # Analysis caches words, which would otherwise slow whichever way runs first.
     words = analyzer("en")
     for passage in passages:
         words.tokens(passage.text)

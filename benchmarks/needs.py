@@ -1,10 +1,10 @@
-"""What a collection of millions of passages needs, computed from measured rates and Elastic's formulas, and its plots.
-
-Nothing here is measured: every figure is a measured one times a size, or a formula. ``--passages`` and ``--turns`` are
-those of SCAI-QReCC-21, ``--bytes`` the mean of JSON of a passage (the 326 real ones of the bundled example).
-``--growth`` is what engines.py growth wrote; with it the plots are drawn too.
+"""How much memory, disk and time do millions of passages need? Computed from measured rates and Elastic's formulas.
 
     python benchmarks/needs.py [--passages 54573064] [--turns 16451] [--growth docs/benchmarks/growth.json]
+
+Prints a table; with ``--growth``, the file of engines.py growth, it draws the plots too. Nothing is measured here: each
+figure is a measured one times a size, or a formula. ``--passages`` and ``--turns`` default to SCAI-QReCC-21, and
+``--bytes`` to the mean JSON size of the 326 passages of the bundled example.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ bundled example), which take 2.5 times as long (processor time of 150 passages e
 EXACT_QUERIES = 134
 """Queries/s over 500,000 vectors in memory, 64 at a time."""
 SPARSE_TERMS, SPARSE_BYTES = 150, 6
-"""Weighted terms of a passage, and bytes of each in postings: an assumption, as no such index of this size was made."""
+"""Weighted terms per passage, and bytes of each in postings: assumed, because no index of this size was built."""
 CANDIDATES = 30
 MACHINE = 56
-"""Gigabytes of memory of one machine of 64 GB that an index may have."""
+"""Gigabytes that an index may use on a machine with 64 GB."""
 
 
 @dataclass(frozen=True)
 class Need:
-    """Gigabytes, hours on two cores to make the index, hours for all turns. None: it does not apply."""
+    """Gigabytes, hours on two cores to index, hours for all turns. None: not applicable."""
 
     name: str
     disk: float
@@ -55,7 +55,7 @@ class Need:
 
 
 def vector_bytes(kind: str) -> float:
-    """Bytes of memory of one vector (Elastic's sizing guide for kNN search), its place in the graph apart.
+    """Return the bytes of memory of one vector, without its graph (Elastic's sizing guide for kNN search).
 
     >>> [vector_bytes(kind) for kind in ("float32", "int8", "int4", "bit")]
     [1536, 388, 196.0, 62.0]
@@ -69,7 +69,7 @@ def vector_bytes(kind: str) -> float:
 
 
 def needs(passages: int, turns: int, size: int) -> Iterator[Need]:
-    """What each way to search needs. Sizes and rates of words grow with the bytes, of vectors with the passages."""
+    """Return the needs of each way to search. Words grow with the bytes, vectors with the passages."""
     growth = passages / MEASURED[0]
     volume = growth * size / MEASURED[1]
     slow = ENCODED[1 if size > 2 * MEASURED[1] else 0]
@@ -95,7 +95,7 @@ def needs(passages: int, turns: int, size: int) -> Iterator[Need]:
     yield Need("BM25, candidates encoded", bm25.disk + 2.1, bm25.memory, bm25.index, (bm25.turns or 0.0) + candidates)
 
 
-HEAD = ("computed", "disk, GB", "memory, GB", "machines of 64 GB", "to make, h on 2 cores", "all turns, h")
+HEAD = ("computed", "disk, GB", "memory, GB", "machines of 64 GB", "to index, h on 2 cores", "all turns, h")
 
 
 def cells(need: Need) -> list[str]:
@@ -105,7 +105,7 @@ def cells(need: Need) -> list[str]:
 
 
 def plots(rows: list[Need], growth: list[dict[str, Any]], passages: int) -> None:
-    """SVG: growth.svg as measured, needs.svg as computed."""
+    """Draw growth.svg from measured figures, needs.svg from computed ones."""
     import matplotlib as mpl
 
     mpl.use("svg")
@@ -142,7 +142,7 @@ def main() -> None:
     parser.add_argument("--passages", type=int, default=54_573_064)
     parser.add_argument("--turns", type=int, default=16_451)
     parser.add_argument("--bytes", type=int, default=2500, help="of a passage's JSON")
-    parser.add_argument("--growth", type=Path, help="what engines.py growth wrote, for the plots")
+    parser.add_argument("--growth", type=Path, help="file of engines.py growth, for the plots")
     args = parser.parse_args()
     rows = list(needs(args.passages, args.turns, args.bytes))
     table(HEAD, map(cells, rows))

@@ -1,10 +1,10 @@
-"""What a run loses by its own earlier answers: every rewriter with the history of its own run and with the given one.
+"""How much do a run's own earlier answers cost? Compares each rewriter with its own and with the given history.
 
     python benchmarks/own_history.py --work FOLDER [--resolver FOLDER] [--json FILE]
 
-INSCIT's dev set, the one that gives contexts in conversations of several turns, through pipeline and driver (pipeline
-``hybrid``, so that earlier answers are those that reader and builder make of its rankings). Scores are over the turns
-with a gold passage; the loss is paired by turn, with its 95 % bootstrap interval (turns are drawn; bold: without 0).
+Prints a table. INSCIT's dev set, which gives contexts in conversations of several turns, runs through the pipeline
+``hybrid``, so earlier answers come from its reader and builder. Scores are over the turns with a gold passage. The loss
+is paired by turn, with a 95 % bootstrap interval over turns; bold: the interval excludes 0.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ SET = "inscit_dev"
 
 
 def overrides(described: Description, encoder: str) -> dict[str, Any]:
-    """A row as settings of the pipeline."""
+    """Return a row as settings of the pipeline."""
     own = {f"rewriter.{name}": value for name, value in (described.get("init_parameters") or {}).items()}
     return {"rewriter.type": described["type"], **own, "retriever.encoder": encoder}
 
 
 def run(options: argparse.Namespace, parameters: Mapping[str, Any], history: Literal["own", "gold"]) -> Scores:
-    """The scores of a run, by turn with a gold passage.
+    """Return a run's scores by turn with a gold passage.
 
     :raises SystemExit: if a turn fails.
     """
@@ -68,8 +68,8 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--work", type=Path, required=True, help="keeps collections and vectors")
     parser.add_argument("--encoder", default="encoder")
-    parser.add_argument("--limit", type=int, help="only so many conversations")
-    parser.add_argument("--json", type=Path, help="the same figures in a file")
+    parser.add_argument("--limit", type=int, help="maximum number of conversations")
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
     add_options(parser)
     options = parser.parse_args()
     record: dict[str, Any] = {}

@@ -1,16 +1,17 @@
-"""A stand-in for PolEval 2022 from poquad-sample: analyses of Polish, and pipelines end to end.
+"""Which analysis of Polish and which pipeline is best? A stand-in for PolEval 2022 from poquad-sample.
 
     python benchmarks/poleval_standin.py --work FOLDER [--data ../shared/data] [--multilingual FOLDER] [--only analyses]
 
-The task's passages are not at hand. From poquad-sample (481 articles of the Polish Wikipedia, one paragraph each) come
-folders of the task's form: a passage is a paragraph, or the article's summary, with the article's title; a question is
-one that has an answer, and its paragraph is what is to be found. Questions without an answer (466) are left out: pairs
-cannot say that nothing is relevant. Summaries are there to be mistaken: with 113 of the 1,911 questions they hold the
-answer too, and count as wrong. Articles of even number choose, those of odd number are reported; all passages of both
-are in one collection, 962 instead of millions: absolute figures are far above those of the task.
+Prints tables. The task's passages are not available, so poquad-sample (481 articles of the Polish Wikipedia, one
+paragraph each) is converted to the task's format. A passage is a paragraph, or the article's summary, with the
+article's title. A question is one with an answer, and its paragraph is relevant. The 466 questions without an answer
+are left out, because pairs cannot express that nothing is relevant. Summaries serve as distractors: for 113 of the
+1,911 questions they contain the answer too, and still count as wrong. Even articles are for choosing, odd ones for
+reporting. One collection holds the 962 passages of both halves instead of millions, so figures are far above the
+task's.
 
-Analyses are compared in this process, by the formula of every store; pipelines by the command line. ``--multilingual``
-is a folder of a multilingual encoder (multilingual_encoder.py makes one).
+Analyses are compared in this process, by the BM25 of every store; pipelines by the command line. ``--multilingual`` is
+the folder of a multilingual encoder (multilingual_encoder.py makes one).
 """
 
 from __future__ import annotations
@@ -77,12 +78,12 @@ def articles(data: Path) -> Iterator[Article]:
 
 
 def bare(text: str) -> str:
-    """A text as it is typed without diacritics."""
+    """Return a text as typed without diacritics."""
     return "".join(plain(sign.lower()).upper() if sign.isupper() else plain(sign) for sign in text)
 
 
 def analyses() -> dict[str, tuple[Cut, Cut]]:
-    """How passages and how questions become tokens."""
+    """Return the analyses: tokens of passages and tokens of questions."""
     stemmer, morfeusz, shipped = Stemmer.Stemmer("polish", 0), Morfeusz(), analyzer("pl")
     forms: dict[str, Callable[[str], str]] = {
         "words": str,
@@ -104,7 +105,7 @@ def _cut(form: Callable[[str], str], after: Callable[[str], str] = str) -> Cut:
 
 
 class Field:
-    """Token -> where it stands how often, as BM25 wants it."""
+    """The positions and counts of tokens, as BM25 needs them."""
 
     def __init__(self, texts: Iterable[list[str]]) -> None:
         counts = [Counter(text) for text in texts]
@@ -129,7 +130,7 @@ class Field:
 
 
 def scored(field: Field, ids: Sequence[str], asked: Sequence[Asked], cut: Cut, k1: float, b: float) -> list[float]:
-    """NDCG@10 of each question. Of equal scores the greater id comes first, as in stores."""
+    """Return NDCG@10 of each question. Ties rank the greater id first, as in stores."""
     order = sorted(range(len(ids)), key=ids.__getitem__, reverse=True)
     ndcgs = []
     for question in asked:
@@ -161,7 +162,7 @@ def compare_analyses(found: Sequence[Article]) -> None:
 
     counts = f"{len(collection)} passages, {len(asked['even'])} and {len(asked['odd'])} questions"
     print(f"Stand-in: {counts}; NDCG@10; k1 {k1}, b {b}\n")
-    head = ["analysis", *HALVES, *(f"{half}, typed without diacritics" for half in HALVES), "odd, beside stems"]
+    head = ["analysis", *HALVES, *(f"{half}, typed without diacritics" for half in HALVES), "odd, minus stems"]
     table(head, rows())
     last = list(made)[-1]
 
@@ -175,7 +176,7 @@ def compare_analyses(found: Sequence[Article]) -> None:
 
 
 def write(found: Sequence[Article], work: Path) -> None:
-    """A folder for each half, with the passages of both."""
+    """Write a folder for each half, with the passages of both."""
     for half in HALVES:
         (work / half).mkdir(parents=True, exist_ok=True)
         asked = [one for article in found if article.half == half for one in article.asked]
@@ -203,9 +204,9 @@ PIPELINES = {
 
 
 def pipelines(multilingual: Path | None) -> Iterator[Row]:
-    """What is tried of each, for the even half to choose from."""
+    """Return the variants from which the even half chooses."""
     bm25 = {f"retriever.{name}": value for name, value in CHOSEN.items()}
-    yield Row("BM25 as `bm25` has it (.82, .68, short stop words)", settings={
+    yield Row("BM25, defaults of `bm25` (.82, .68, short stop words)", settings={
         "retriever.k1": 0.82, "retriever.b": 0.68, "retriever.stopwords": "default"})  # fmt: skip
     yield Row(f"BM25, {', '.join(f'{name} {value}' for name, value in CHOSEN.items())}", settings=bm25)
     for weight in TITLES:
@@ -221,7 +222,7 @@ def pipelines(multilingual: Path | None) -> Iterator[Row]:
 
 
 def compare_pipelines(options: argparse.Namespace) -> None:
-    """Every row by the command line: index, run, evaluate, as a user would."""
+    """Index, run and evaluate every row by the command line."""
     work, rows = options.work, list(pipelines(options.multilingual))
     for encoder in dict.fromkeys(row.encoder for row in rows):
         given = "encoder" if encoder == "shipped" else options.multilingual.resolve()
@@ -241,11 +242,11 @@ def compare_pipelines(options: argparse.Namespace) -> None:
             interval = f"{whole.mean:.4f} [{whole.low:.3f}, {whole.high:.3f}]"
             yield [row.name, f"{mean(even):.4f}", interval, str(difference(odd, first))]
 
-    table(["pipeline", "even NDCG@10", "odd NDCG@10", "odd, beside the first row"], rows_of_table())
+    table(["pipeline", "even NDCG@10", "odd NDCG@10", "odd, minus the first row"], rows_of_table())
 
 
 def _run(work: Path, half: str, number: int, row: Row) -> list[float]:
-    """NDCG@10 of each question."""
+    """Return NDCG@10 of each question."""
     run, scores = work / "runs" / f"{number}-{half}", work / "runs" / f"{number}-{half}-scores"
     changed = [part for name, value in row.settings.items() for part in ("--set", f"{name}={value}")]
     place = ["--collection", work / f"collection-{row.encoder}", "--pipeline", work / f"{row.base}.yaml"]

@@ -1,7 +1,7 @@
-"""What the benchmarks of extractive reading ask: the sets at hand, and of each only what trained no reader.
+"""Questions for the benchmarks of extractive reading, without those that trained a reader.
 
-The shipped reader trained on parts of three of them (convqa/training/data/reading.py); the parts that are reported on
-are disjoint from those by article, post or sentence. Of xquad.en, paragraphs that stand in what trained are left out.
+Parts of three sets trained the shipped reader (convqa/training/data/reading.py). The reported parts are disjoint from
+those by article, post or sentence. xquad.en is used without paragraphs that occur in the training data.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ FOREIGN = {
 
 
 def written(data: Path) -> Split:
-    """The split of the shipped reader."""
+    """Return the split of the shipped reader."""
     settings = load("reader")
     assert isinstance(settings, ReaderSettings)
     return split(settings, data)
 
 
 def reported(data: Path) -> dict[str, list[Context]]:
-    """Name -> contexts that trained nothing and on which nothing was chosen."""
+    """Return, by set, the contexts that neither trained nor chose anything."""
     found: dict[str, list[Context]] = {f"{name}, report": some for name, some in written(data).reported.items()}
     trained = {context.text for file in FILES.values() for context in read_squad(data / file)}
     trained -= {context.text for some in found.values() for context in some}
@@ -47,23 +47,23 @@ def reported(data: Path) -> dict[str, list[Context]]:
 
 
 def asked(contexts: Sequence[Context]) -> list[tuple[Question, Context]]:
-    """Every question with its context."""
+    """Yield every question with its context."""
     return [(question, context) for context in contexts for question in context.questions]
 
 
 def ranked(question: Question, passages: Sequence[Passage], top_k: int) -> list[Passage]:
-    """The best of these passages for a question, by BM25."""
+    """Return the best of these passages for a question, by BM25."""
     turn = Turn(TurnId(question.id, 1), question.text, passages=tuple(passages))
     [ranking] = Given(top_k=top_k).search([turn], [Query(question.text)])
     return [hit.passage for hit in ranking.hits if hit.passage is not None]
 
 
 def best(measure: Callable[[str, str], float], question: Question, said: str) -> float:
-    """A measure of SQuAD's, the maximum over the accepted answers; "" is right where there is none."""
+    """Return a SQuAD measure, the maximum over the accepted answers; "" is right for a question without an answer."""
     return max(measure(answer, said) for answer in question.answers or ("",))
 
 
 def em_and_f1(questions: Sequence[Question], said: Sequence[str]) -> tuple[list[float], list[float]]:
-    """In per cent, question by question."""
+    """Return EM and F1 in percent for each question."""
     rows = list(zip(questions, said, strict=True))
     return [100 * best(exact_match, *row) for row in rows], [100 * best(f1, *row) for row in rows]

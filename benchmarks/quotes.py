@@ -1,13 +1,13 @@
-"""Train the judge of sentences, ``convqa.text.english.prose``, and say how good it is on passages held out.
+"""How well are quotable sentences recognised? Trains the classifier ``convqa.text.english.prose`` and evaluates it.
 
     python benchmarks/quotes.py [--data ../shared/data] [--base sentence-transformers/all-MiniLM-L6-v2]
 
-What trains: the sentences of quotes.tsv, which were read and labelled by the rule in docs/reference/reading.md (ids and
-offsets in passages of the conversations of even number of mtrag_un and inscit_dev; ``folded``: all white space is one
-blank, as in crawled text; ``cut``: where a sentence begins behind a heading); and made ones (quotes_made.py). The
-vectors of words begin as those of the base model, brought to 32 dimensions. A first training leaves out a fifth of the
-passages and gives the figures, a second one over all of them writes ``convqa/text/english/prose.npz``. Needs the extra
-``models``; four minutes of one core.
+Prints figures on held-out passages and writes ``convqa/text/english/prose.npz``. Training data are the sentences of
+quotes.tsv, labelled by the rule in docs/reference/reading.md (ids and offsets in passages of the even conversations of
+mtrag_un and inscit_dev; ``folded``: all white space is one blank, as in crawled text; ``cut``: where a sentence begins
+after a heading), and generated ones (quotes_made.py). Word vectors start from those of the base model, reduced to 32
+dimensions. A first training holds out a fifth of the passages for the figures; a second one uses all of them. Needs the
+extra ``models``; four minutes on one core.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ SHIPPED = prose.WEIGHTS
 
 
 class Read(NamedTuple):
-    """A sentence that was read: characters ``[start, end)``, its label and where it begins, behind a heading."""
+    """A labelled sentence: characters ``[start, end)``, its label, and where it begins after a heading."""
 
     passage: str
     group: str
@@ -62,7 +62,7 @@ class Read(NamedTuple):
 
 
 def passages(data: Path, name: str) -> Records:
-    """The passages that are gold for conversations of even number only."""
+    """Return the passages that are gold for even conversations only."""
     folder = data / "conversations" / name
     gold: tuple[set[str], set[str]] = (set(), set())
     for turn in json.loads((folder / "ground-truth.json").read_bytes()):
@@ -98,7 +98,7 @@ class Net(nn.Module):  # type: ignore[misc]
     def forward(
         self, rows: torch.Tensor, forms: torch.Tensor, counts: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Logits: of each word, that the sentence begins there; of each sentence, that it is fit."""
+        """Return logits: for each word, that the sentence begins there; for each sentence, that it is fit."""
         seen = self.drop(self.words(rows) + self.forms(forms)).transpose(1, 2)
         seen = torch.relu(self.second(torch.relu(self.first(seen)))).transpose(1, 2)
         inside = (torch.arange(seen.shape[1])[None] < counts[:, None])[..., None].float()
@@ -107,7 +107,7 @@ class Net(nn.Module):  # type: ignore[misc]
 
 
 def vocabulary(texts: Sequence[str]) -> list[str]:
-    """The most frequent words, and the endings of the rare ones, behind what stands for kinds of words."""
+    """Return the most frequent words and the endings of rare ones, after the placeholders for kinds of words."""
     counts = Counter(
         found.group().lower().replace("\u2019", "'") for text in texts for found in prose.WORD.finditer(text)
     )
@@ -118,7 +118,7 @@ def vocabulary(texts: Sequence[str]) -> list[str]:
 
 
 def vectors(names: Sequence[str], base: str) -> torch.Tensor:
-    """A vector for each: the first components of those that the base model begins with; random ones for kinds."""
+    """Return a vector for each: the first components of the base model's; random ones for kinds."""
     tokenizer = AutoTokenizer.from_pretrained(base)
     table = AutoModel.from_pretrained(base).get_input_embeddings().weight.detach()
     ids = tokenizer([name.lstrip("-") for name in names], add_special_tokens=False)["input_ids"]
@@ -131,7 +131,7 @@ def vectors(names: Sequence[str], base: str) -> torch.Tensor:
 def batches(
     some: Sequence[tuple[prose.Words, Example]], places: dict[str, int], chance: random.Random
 ) -> Iterator[tuple[torch.Tensor, ...]]:
-    """Sentences of like lengths together: rows, forms, lengths, where they begin, how much that counts, fitness."""
+    """Group sentences of similar length: rows, forms, lengths, beginnings, their weights, fitness."""
     ordered = sorted(some, key=lambda one: len(one[0].starts) + 3 * chance.random())
     groups = [ordered[start : start + BATCH] for start in range(0, len(ordered), BATCH)]
     for group in chance.sample(groups, len(groups)):
@@ -197,7 +197,7 @@ def write(net: Net, names: list[str], target: Path) -> None:
 
 
 def report(held: Sequence[Read]) -> None:
-    """How the sentences of passages held out are cut and judged, and what the passage says of them."""
+    """Evaluate boundaries and fitness of held-out sentences, and the prediction by passage."""
     found = [(one, *judged(one.passage, one.start, one.end)) for one in held]
     for label in ("clean", "heading", "junk"):
         cuts = [(start - one.start, one.cut) for one, start, _ in found if one.label == label]
@@ -220,7 +220,7 @@ def report(held: Sequence[Read]) -> None:
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--base", default="sentence-transformers/all-MiniLM-L6-v2", help="whose vectors of words")
-    parser.add_argument("--fold", type=int, default=0, help="which fifth of the passages is held out for the figures")
+    parser.add_argument("--fold", type=int, default=0, help="held-out fifth of the passages")
     parser.add_argument("--only", choices=("held", "all"), help="one of the two trainings")
     options = parser.parse_args()
     torch.set_num_threads(1)

@@ -1,9 +1,9 @@
-"""Made examples for the judge of sentences (quotes.py): clean sentences, and what crawling makes of such sentences.
+"""Generates training data for quotes.py: clean sentences, and the same with the faults of crawled pages.
 
-Clean sentences are those of Wikipedia, SQuAD, Reddit, of QReCC's answers, and those inside the lines of mtrag_un's
-pages. Each is also shown behind headings, menus, bylines or dates; without its beginning, its end or a word; glued to
-the next one, which may have lost its first letters; with capitals that begin nothing; and there are titles with a full
-stop, notices, lists and references. Nothing of cast2020, clapnq_dev, or_sharc_dev or qrecc_trec_sample is read.
+Clean sentences come from Wikipedia, SQuAD, Reddit, QReCC's answers, and the inside of lines of mtrag_un's pages. Faulty
+ones follow headings, menus, bylines or dates; lack their beginning, end or a word; are glued to the next one, which may
+lack its first letters; or have misplaced capitals. There are also titles with a full stop, notices, lists and
+references. Nothing of cast2020, clapnq_dev, or_sharc_dev or qrecc_trec_sample is read.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from convqa.text.words import listed
 Records = Mapping[str, Mapping[str, str]]
 
 FRONT = Path(__file__).with_name("quotes_front.txt").read_text(encoding="utf-8").splitlines()
-"""What pages have in front of their text."""
+"""Text that pages have before their content."""
 NOTICES = Path(__file__).with_name("quotes_notices.txt").read_text(encoding="utf-8").splitlines()
 BEGINNINGS = [
     "How to", "What Is", "What Are", "Why", "Types of", "History of", "Causes of", "The", "Benefits of", "Signs of",
@@ -52,7 +52,7 @@ _CLAPNQ = re.compile(r"\d+_")
 
 
 class Example(NamedTuple):
-    """A sentence; where it begins, behind a heading (None = not known); whether it is fit; the passage it is from."""
+    """A sentence; where it begins after a heading (None: unknown); whether it is fit; its passage."""
 
     text: str
     begin: int | None
@@ -72,7 +72,7 @@ def titled(text: str) -> str:
 
 
 def by_lines(records: Records) -> Iterator[tuple[str, str, str]]:
-    """Lines without a closing mark, the sentence that begins the next line, and the passage's id."""
+    """Yield lines without a closing mark, the sentence that begins the next line, and the passage's id."""
     for id, record in records.items():
         lines = [line for line in map(folded, record["text"].split("\n")) if line]
         for heading, line in pairwise(lines):
@@ -84,7 +84,7 @@ def by_lines(records: Records) -> Iterator[tuple[str, str, str]]:
 
 
 def texts(data: Path, known: Mapping[str, Records], chance: random.Random) -> Iterator[tuple[str, str, int]]:
-    """Texts of clean sentences, what they are from, and how many to take."""
+    """Return texts of clean sentences, their source, and how many to use."""
     leads = json.loads((data / "wiki" / "summaries-en.json").read_bytes())
     for title in chance.sample(sorted(leads), 5000):
         yield leads[title]["extract"], title, 2
@@ -102,7 +102,7 @@ def texts(data: Path, known: Mapping[str, Records], chance: random.Random) -> It
         yield record["text"], id, 3
     for id, record in known["mtrag_un"].items():
         if _CLAPNQ.match(id):
-            # Passages of ClapNQ, whose words and marks stand apart; their first line is their title.
+            # Passages of ClapNQ have blanks around punctuation; their first line is the title.
             yield record["text"].partition("\n")[2], id, 4
             continue
         for line in map(folded, record["text"].split("\n")):
@@ -119,7 +119,7 @@ def texts(data: Path, known: Mapping[str, Records], chance: random.Random) -> It
 
 
 def clean(data: Path, known: Mapping[str, Records], chance: random.Random) -> list[tuple[str, str]]:
-    """Different clean sentences, each with what it is from, in random order."""
+    """Return different clean sentences with their sources, in random order."""
     found: dict[str, str] = {}
     for text, group, most in texts(data, known, chance):
         whole = [
@@ -133,7 +133,7 @@ def clean(data: Path, known: Mapping[str, Records], chance: random.Random) -> li
 
 
 class Maker:
-    """Makes faults of the kinds that crawled pages have, from clean sentences and real headings."""
+    """Applies the faults of crawled pages to clean sentences and real headings."""
 
     def __init__(self, data: Path, known: Mapping[str, Records], chance: random.Random) -> None:
         self.chance = chance
@@ -167,7 +167,7 @@ class Maker:
             yield Example(sentence, 0, True, id)
 
     def faults(self) -> tuple[tuple[Callable[[str], str], float], ...]:
-        """What makes junk of a sentence, and how often it is done."""
+        """Return the functions that spoil a sentence, with their frequencies."""
         return (
             (self.title, 0.05), (self.fragment, 0.05), (self.without_end, 0.05), (self.without_beginning, 0.04),
             (self.lost_letters, 0.06), (self.glued, 0.04), (self.run_on, 0.03), (self.menu, 0.03), (self.trailed, 0.04),
@@ -222,7 +222,7 @@ class Maker:
         return Example(headings + sentence, len(headings), False, group)
 
     def large(self, sentence: str) -> str:
-        """With capitals that begin nothing."""
+        """Add misplaced capitals."""
         words = sentence.split()
         count = self.chance.randint(1, 4)
         start = self.chance.choice((1, self.chance.randint(1, max(1, len(words) - count - 1))))
@@ -230,7 +230,7 @@ class Maker:
         return " ".join([*words[:start], *large, *words[start + count :]])
 
     def short(self) -> str:
-        """A clause of a few words."""
+        """Return a clause of a few words."""
         first, last = self.chance.choice(self.names).split()
         who = self.chance.choice((first, last, f"{first} {last}", "She", "He", "It"))
         return f"{who} {self.chance.choice(CLAUSES)}.".format(
@@ -238,11 +238,11 @@ class Maker:
         )
 
     def lettered(self, sentence: str) -> str:
-        """With a name that ends in a letter, which is no article: Vitamin A."""
+        """Insert a name that ends in a letter, which is not an article: Vitamin A."""
         return " ".join([self.chance.choice(LETTERED), self.chance.choice("AAABCD"), *sentence.split()[1:]])
 
     def abbreviated(self, sentence: str) -> str:
-        """With a full stop that ends nothing."""
+        """Insert a full stop that ends no sentence."""
         words = sentence.split()
         place = self.chance.randint(1, max(1, len(words) - 2))
         return " ".join([*words[:place], self.chance.choice(ABBREVIATIONS), *words[place:]])
@@ -265,7 +265,7 @@ class Maker:
         return rest if rest[:1].islower() or rest[:1] in ",;:)" else ""
 
     def lost_letters(self, sentence: str) -> str:
-        """Glued to the next one, which lost its first letters; or that one alone."""
+        """Glue to the next sentence without its first letters; or return that one alone."""
         rest = self.chance.choice(self.sentences)[0][self.chance.randint(1, 2) :]
         return sentence + rest if self.chance.random() < 0.75 or not rest[:1].islower() else rest
 
@@ -304,7 +304,7 @@ class Maker:
         return " ".join([" ".join(words[:first]) + mark, *words[last + 1 :]])
 
     def furniture(self, sentence: str) -> str:
-        """Notices, ingredients, references, lists of headings, prices; sometimes in front of a sentence."""
+        """Return notices, ingredients, references, lists of headings or prices, sometimes before a sentence."""
         chance, (first, last) = self.chance, self.chance.choice(self.names).split()
         made = chance.choice((
             chance.choice(NOTICES), chance.choice(NOTICES),

@@ -1,4 +1,4 @@
-"""The reader of spans: quality, speed and memory.
+"""How good, fast and large is the extractive reader?
 
     python benchmarks/reader.py sets [--models reader] [--sets ...] [--limit N] [--data ../shared/data]
     python benchmarks/reader.py depth [--models reader FLOAT32 ...] [--limit 400]
@@ -6,26 +6,28 @@
     python benchmarks/reader.py conversations [--sets inscit_dev clapnq_dev] [--sentences 1 2 3]
     python benchmarks/reader.py growth [--passages 10 100 1000] [--tokens 100 400 1600 8000]
 
-``sets``: EM and F1 of SQuAD 2 in per cent on every set of questions with contexts at hand, one passage a question: its
-own. "best span": of the questions that have an answer, with the best span whatever its score. "decided": of all
-questions, with no answer where the null score is above the best span's. Then how calibrated both scores are on squad2.
+Prints tables. Intervals are 95 % bootstraps.
 
-``depth``: questions with an answer of the reported half of squad2, over all its paragraphs: BM25 ranks, the reader
-reads the first 1, 3 or 10, the best span is the answer. A model's name may end in ``=bfloat16`` or ``=float32``;
+``sets``: SQuAD 2's EM and F1 in percent on every available set of questions with contexts, each question with its own
+passage. "best span": questions with an answer, by the best span whatever its score. "decided": all questions, without
+an answer if the null score is above the best span's. Then the calibration of both scores on squad2.
+
+``depth``: questions with an answer of the reported half of squad2, over all its paragraphs. BM25 ranks, the reader
+reads the first 1, 3 or 10, and the best span is the answer. A model's name may end in ``=bfloat16`` or ``=float32``;
 "enough" stops at a span with that score.
 
-``haystack``: the same weights in Haystack's TransformersExtractiveReader. TORCH_FOLDER is a reader as transformers has
-it (``convqa train reader`` writes it beside the int8 one), FLOAT32_FOLDER what ``convqa models export`` makes of it.
-Each question has its paragraph and the nine others that BM25 ranks first; both read all ten and give the best span.
-Each way runs in a process of its own, for each half of the questions in turn.
+``haystack``: the same weights in Haystack's TransformersExtractiveReader. TORCH_FOLDER is a transformers reader
+(``convqa train reader`` writes it next to the int8 one), FLOAT32_FOLDER its ``convqa models export``. Each question has
+its paragraph and the nine others that BM25 ranks first; both readers read all ten and return the best span. Each way
+runs in its own process, for each half of the questions in turn.
 
-``conversations``: turns with an answer and a gold passage, with the history that the set gives. "gold": the first gold
-passage is read; "ranked": the first ten that the pipeline ``default`` ranks. Answers are whole sentences or the best
-span alone; differences are paired, beside the sentence reader with as many sentences. Its settings were chosen on the
-conversations of even number of inscit_dev, so that only those of odd number are reported.
+``conversations``: turns with an answer and a gold passage, with the history of the set. "gold" reads the first gold
+passage; "ranked" the first ten that the pipeline ``default`` ranks. Answers are whole sentences or the best span alone;
+differences are paired with the sentence reader at the same number of sentences. Settings were chosen on the even
+conversations of inscit_dev, so only the odd ones are reported.
 
-``growth``: one question, each row in a process of its own: time, and the peak of memory over that after loading.
-Passages have about 120 tokens; contexts of so many tokens are read ten a turn. Intervals are 95 % bootstraps.
+``growth``: time and memory above that after loading, for one question, each row in its own process. Passages have about
+120 tokens; contexts of the given tokens are read ten per turn.
 """
 
 from __future__ import annotations
@@ -100,7 +102,7 @@ def sets(options: argparse.Namespace) -> None:
 
 
 def one_set(reader: SpanReader, cases: list[tuple[Question, Context]]) -> tuple[list[str], dict[str, Pairs]]:
-    """The cells of a set; the scores of spans with their F1, and null scores with whether there is no answer."""
+    """Return the cells of a set, the spans' scores with their F1, and null scores with whether there is no answer."""
     questions = [question for question, _ in cases]
     start = time.perf_counter()
     made = reader.read([(question.text, context.text) for question, context in cases], 1)
@@ -118,7 +120,7 @@ def one_set(reader: SpanReader, cases: list[tuple[Question, Context]]) -> tuple[
 
 
 def error(pairs: Pairs) -> float:
-    """The expected calibration error, in bins of equal width."""
+    """Return the expected calibration error, in bins of equal width."""
     bins: dict[int, list[float]] = {}
     for score, truth in pairs:
         bins.setdefault(min(BINS - 1, int(score * BINS)), []).append(score - truth)
@@ -126,7 +128,7 @@ def error(pairs: Pairs) -> float:
 
 
 def spread(contexts: Sequence[Context], limit: int) -> list[tuple[Question, str]]:
-    """So many questions that have an answer, evenly over all, each with its context's text."""
+    """Return this many questions with an answer, evenly spread, each with its context's text."""
     every = [(question, one.text) for one in contexts for question in one.questions if question.answers]
     return every[:: max(1, len(every) // limit)][:limit]
 
@@ -161,7 +163,7 @@ def depth(options: argparse.Namespace) -> None:
                 cells = map(cell, em_and_f1(questions, said))
                 yield [runs, label, *cells, f"{1000 * seconds / len(questions):.0f}"]
 
-    table(["model", "reads", "EM", "F1", "ms a question"], rows())
+    table(["model", "reads", "EM", "F1", "ms per question"], rows())
 
 
 Case = tuple[Question, list[str]]
@@ -212,7 +214,7 @@ def ours(folder: str, precision: str) -> Answer:
 
 
 def read_ten(options: argparse.Namespace, way: str, folder: str, first: str, last: str) -> dict[str, Any]:
-    """One way with some of the questions: seconds, memory and answers."""
+    """Measure one way on some of the questions: seconds, memory and answers."""
     some = ten_passages(options)[int(first) : int(last)]
     answer = theirs(folder) if way == "haystack" else ours(folder, way)
     answer(some[:2])
@@ -300,11 +302,11 @@ def growth(options: argparse.Namespace) -> None:
             thousand = 1e6 * made["seconds"] / (number * tokens)
             yield [str(number), str(tokens), f"{made['seconds']:.2f}", f"{thousand:.0f}", f"{made['more']:.0f}"]
 
-    table(["passages", "tokens each (about)", "s a turn", "ms for 1,000 tokens", "MB more at the peak"], rows())
+    table(["passages", "tokens each (about)", "s per turn", "ms per 1,000 tokens", "MB more at the peak"], rows())
 
 
 def read_one(options: argparse.Namespace, count: str, tokens: str) -> Figures:
-    """One turn with so many texts of about so many tokens, cut from the bundled example's, all different."""
+    """Measure one turn with different texts of the given number and length, cut from the bundled example."""
     with gzip.open(shipped("examples", "qrecc-trec", "passages.jsonl.gz"), "rt", encoding="utf-8") as lines:
         words = [word for line in lines for word in json.loads(line)["text"].split()]
     number, length = int(count), int(tokens) * 3 // 4
@@ -328,7 +330,7 @@ def main() -> None:
     parser.add_argument("what", choices=PARTS)
     parser.add_argument("--models", nargs="+", default=["reader"])
     parser.add_argument("--sets", nargs="+", metavar="SET", help="of sets and conversations")
-    parser.add_argument("--limit", type=int, help="only so many questions")
+    parser.add_argument("--limit", type=int, help="maximum number of questions")
     parser.add_argument("--precision", choices=("auto", "float32", "bfloat16", "int8"), default="auto", help="of sets")
     parser.add_argument("--sentences", type=int, nargs="+", default=[1, 2, 3], help="of conversations")
     parser.add_argument("--passages", type=int, nargs="+", default=[10, 100, 1000], help="of growth")

@@ -1,10 +1,10 @@
-"""Runs whose scores must not move: each of configs/benchmarks, run again and compared with what is expected.
+"""Have scores changed? Repeats the runs of configs/benchmarks and compares them with the expected scores.
 
     python benchmarks/regression.py [NAME ...] [--data ../shared/data] [--record]
 
-Cranfield and Vaswani are classic collections with judgements: anchors that others have numbers of. gpt3-run is a
-submission to the shared task of 2021 as it was made. Results go to docs/benchmarks/regression.json with commit and
-date. ``--record`` writes what came out as the new expectation. Exit code 1 if a measure moved beyond its interval.
+Prints a table, writes docs/benchmarks/regression.json with commit and date, and ends with exit code 1 if a measure left
+its interval. Cranfield and Vaswani are classic collections with judgements and published scores. gpt3-run is an
+original submission to the shared task of 2021. ``--record`` stores the scores as the new expectation.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ PIPELINES = {
     "cast2020": ["default", "--set", "retriever.candidates=30"],
     "qrecc-trec-sample": ["default"],
 }
-"""Benchmark -> the pipeline and settings that are run; gpt3-run is a run already."""
+"""Pipeline and settings by benchmark; gpt3-run is already a run."""
 
 
 def adhoc(name: str, data: Path, folder: Path) -> Path:
-    """A classic collection as an input and truth of the task qrecc: each question is a conversation of one turn."""
+    """Write a classic collection as input and truth of the task qrecc: each question is a conversation of one turn."""
     if name == "cranfield":
         passages, texts, qrels = _cranfield(data / "cranfield")
     else:
@@ -58,7 +58,7 @@ def adhoc(name: str, data: Path, folder: Path) -> Path:
 
 
 def scored(name: str, data: Path, scratch: Path) -> Evaluation:
-    """The run of a benchmark, evaluated: what ``convqa evaluate --json`` prints."""
+    """Evaluate the run of a benchmark; return the JSON of ``convqa evaluate --json``."""
     sets = data / "conversations"
     if name == "gpt3-run":
         return evaluate(sets / "qrecc_trec_sample", data / "qrecc" / "gpt3-run.json", task="qrecc")
@@ -71,7 +71,7 @@ def scored(name: str, data: Path, scratch: Path) -> Evaluation:
 def main() -> int:
     parser = arguments(__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", default=[*PIPELINES, "gpt3-run"])
-    parser.add_argument("--record", action="store_true", help="write what comes out as the expectation")
+    parser.add_argument("--record", action="store_true", help="store the scores as the new expectation")
     options = parser.parse_args()
     results = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}
     outside = 0
@@ -82,7 +82,7 @@ def main() -> int:
             measures = {key: value for key, value in plain["measures"].items() if key in MEASURES}
             if options.record:
                 rounded = {key: {part: round(x, 6) for part, x in value.items()} for key, value in measures.items()}
-                head = f"# {name}: what `python benchmarks/regression.py {name}` came to; --record writes it anew.\n"
+                head = f"# {name}: scores of `python benchmarks/regression.py {name}`; --record updates them.\n"
                 CONFIGS.mkdir(exist_ok=True)
                 run = f"convqa run INPUT OUTPUT --pipeline {' '.join(PIPELINES[name])}" if name in PIPELINES else name
                 text = yaml.safe_dump({"task": plain["task"], "run": run, "measures": rounded}, sort_keys=False)

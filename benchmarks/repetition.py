@@ -1,10 +1,10 @@
-"""How often does a conversation say the same sentence again, and what do the answers lose that do not?
+"""How often does a conversation repeat a sentence, and what does avoiding repetition cost?
 
     python benchmarks/repetition.py [--half even|odd] [--shares 0.7 0.8 0.9] [--data ../shared/data]
 
-INSCIT's conversations through the pipeline ``talk``, without the given contexts: each with its own earlier answers as
-its history, and nothing refused. First with everything said again, then by the share of the best score from which on
-what is new is told. F1 is SQuAD's, against the gold answers.
+Prints a table. INSCIT's conversations run through the pipeline ``talk`` without the given contexts, so the history is
+their own answers, and without refusing. The first row repeats everything; the others prefer a new sentence from this
+share of the best score upwards. F1 is SQuAD's, with the gold answers.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def main() -> None:
         for share in options.shares:
             _repeats.GOOD = share
             rows.append(row(f"new from {share:.0%}", alone, folder, again=False))
-    table(["way", "sentences", "said a second time", "turns that say so", "F1"], rows)
+    table(["way", "sentences", "repeated sentences", "turns with a repetition", "F1"], rows)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""Which sentences of a language model's replies each checker lets stand, on replies that were written for it.
+"""How reliable are the support checks on a language model's replies? Applies them to replies written for this test.
 
     python benchmarks/replies.py [--models lexical support ...]
 
-``benchmarks/replies.yaml`` holds questions, passages, replies, and a reader's verdict on each sentence. A reply is
-taken apart and its sentences are held to the passages as the builder ``generative`` does it, by each checker. "wrongly
-dropped": of the sentences that the passages support; "rightly dropped": of the others. Any name is one that
-``convqa.models.load_support`` knows, such as the folder of a model of entailment. In brackets 95 % Wilson intervals.
+Prints a table. ``benchmarks/replies.yaml`` has questions, passages, replies, and a human verdict on each sentence. Each
+checker compares the sentences with the passages, as the builder ``generative`` does. "wrongly dropped" is the share of
+supported sentences, "rightly dropped" that of the others. A model is any name that ``convqa.models.load_support``
+knows, such as the folder of an entailment model. In brackets: 95 % Wilson intervals.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Z = 1.96
 
 
 class Judged(NamedTuple):
-    """A sentence of a reply: what a reader says of it, and whether a checker lets it stand."""
+    """A sentence of a reply, with the human verdict and whether a checker accepts it."""
 
     text: str
     language: str
@@ -40,9 +40,9 @@ class Judged(NamedTuple):
 
 
 def judged(case: dict[str, Any], scorer: Scorer) -> Iterator[Judged]:
-    """The sentences of one reply, each checked by itself.
+    """Check the sentences of one reply, each by itself.
 
-    :raises ValueError: where there are not as many verdicts as sentences.
+    :raises ValueError: if the numbers of verdicts and sentences differ.
     """
     passages = [Passage(f"p{number}", one["text"], one.get("title", "")) for number, one in enumerate(case["passages"])]
     ranking = Ranking(tuple(Hit(passage.id, -float(place), passage) for place, passage in enumerate(passages)))
@@ -55,7 +55,7 @@ def judged(case: dict[str, Any], scorer: Scorer) -> Iterator[Judged]:
 
 
 def share(found: Sequence[Judged]) -> str:
-    """How many of the sentences were dropped, as a share with its interval."""
+    """Return the share of dropped sentences with its interval."""
     if not found:
         return "-"
     number, dropped = len(found), sum(not one.kept for one in found)
@@ -65,7 +65,7 @@ def share(found: Sequence[Judged]) -> str:
 
 
 def rows(model: str, found: Sequence[Judged]) -> Iterator[list[str]]:
-    """A row for all sentences, and one for those of each language."""
+    """Return a row for all sentences, and one for each language."""
     for language in ("all", *dict.fromkeys(one.language for one in found)):
         here = [one for one in found if language in ("all", one.language)]
         yield [model, language, share([one for one in here if one.supported]),
@@ -75,7 +75,7 @@ def rows(model: str, found: Sequence[Judged]) -> Iterator[list[str]]:
 def main() -> None:
     parser = arguments(__doc__, data=False)
     parser.add_argument("--models", nargs="+", default=[LEXICAL, "support"])
-    parser.add_argument("--list", action="store_true", help="name every sentence that a checker is wrong about")
+    parser.add_argument("--list", action="store_true", help="list every sentence that a checker gets wrong")
     options = parser.parse_args()
     cases = read_yaml(FILE, "replies")
     found = {}

@@ -1,4 +1,4 @@
-"""The retrievers that benchmarks compare, and the collections with vectors that they search, kept in a folder."""
+"""Retrievers for the benchmarks' comparisons, and their collections with vectors, kept in a folder."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ TOP = 100
 
 
 def retrievers(encoder: str, firsts: Sequence[int] = ()) -> dict[str, Callable[[str], Retriever]]:
-    """Name -> the retriever over a collection.
+    """Return the retrievers over a collection by name.
 
-    :param firsts: for each a row more: ``hybrid`` as it ranks so many candidates of a collection that lacks vectors.
+    :param firsts: adds a row for each: ``hybrid`` as it ranks this many candidates of a collection without vectors.
     """
     return {
         "bm25": lambda url: BM25(url, TOP, stopwords="long", texts=0),
@@ -39,14 +39,14 @@ def retrievers(encoder: str, firsts: Sequence[int] = ()) -> dict[str, Callable[[
 
 
 def _first(url: str, most: int, encoder: str) -> Hybrid:
-    """Hybrid over ``most`` candidates, whose vectors come from the collection, which has them all."""
+    """Return hybrid over ``most`` candidates, with vectors from the collection, which has them all."""
     retriever = Hybrid(url, TOP, encoder=encoder)
     retriever.texts, vars(retriever)["_among"] = 0, most
     return retriever
 
 
 def collection(set_folder: Path, encoder: str, work: Path) -> str:
-    """The URL of a set's passages with their vectors, indexed once into the work folder."""
+    """Return the URL of a set's passages with vectors, indexed once into the work folder."""
     model = load_encoder(encoder)
     url = str(work / f"{set_folder.name}-{model.checksum[:16]}")
     if not exists(url):
@@ -56,7 +56,7 @@ def collection(set_folder: Path, encoder: str, work: Path) -> str:
 
 
 def everything(data: Path, encoder: str, work: Path) -> str:
-    """The URL of the passages of all sets together with the leads of Wikipedia."""
+    """Return the URL of the passages of all sets with the leads of Wikipedia."""
     folder = work / "everything"
     if not (folder / "passages.jsonl").exists():
         files = [data / "conversations" / name / "passages.jsonl" for name in SETS]
@@ -73,7 +73,7 @@ def everything(data: Path, encoder: str, work: Path) -> str:
 
 
 def search(retriever: Retriever, turns: Sequence[Turn], rewrites: Sequence[Rewrite]) -> list[Ranking]:
-    """The rankings of all turns at once.
+    """Return the rankings of all turns at once.
 
     :raises SystemExit: if a turn fails.
     """
@@ -88,18 +88,18 @@ def search(retriever: Retriever, turns: Sequence[Turn], rewrites: Sequence[Rewri
 
 
 def forget(encoder: str) -> None:
-    """From now on the process's encoder encodes everything anew, as if no text had been seen before."""
+    """Make the process's encoder encode all texts again."""
     model = load_encoder(encoder)
 
     def encode(texts: Sequence[str], role: Role = "passage", keep: bool = False) -> Any:  # noqa: ARG001 - as remembered
         return model.encode(texts, role)
 
-    # Whoever loads this encoder gets the same object.
+    # Loading this encoder again returns the same object.
     model.remembered = encode  # type: ignore[method-assign]
 
 
 class Remembered:
-    """The process's encoder, from now on with a memory: each text of a query is encoded once, in all runs together."""
+    """The process's encoder with a cache: each query text is encoded once over all runs."""
 
     def __init__(self, name: str, work: Path) -> None:
         model = load_encoder(name)
@@ -113,11 +113,11 @@ class Remembered:
                 self._matrix = kept["matrix"]
                 self._places = {text: place for place, text in enumerate(json.loads(str(kept["texts"])))}
         self._saved = len(self._places)
-        # Whoever loads this encoder gets the same object.
+        # Loading this encoder again returns the same object.
         model.remembered = self.encode  # type: ignore[method-assign]
 
     def encode(self, texts: Sequence[str], role: Role = "passage", keep: bool = False) -> Any:
-        """As :meth:`convqa.models.TextEncoder.remembered`; passages have their own memory, the collection."""
+        """Encode as :meth:`convqa.models.TextEncoder.remembered`; the collection is the cache of passages."""
         if role == "passage":
             return self._encode(texts, role, keep)
         fresh = [text for text in dict.fromkeys(texts) if text not in self._places]

@@ -1,4 +1,4 @@
-"""The rewriters that benchmarks compare: which, with which settings, and what they made, kept in a folder."""
+"""Rewriters for the benchmarks' comparisons, with their settings, and their rewrites, kept in a folder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from convqa.files import whole_file
 BATCH = 256
 
 Description = Mapping[str, Any]
-"""A rewriter as it stands in YAML: {type: ..., init_parameters: {...}}."""
+"""A rewriter as in YAML: {type: ..., init_parameters: {...}}."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -32,9 +32,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def descriptions(options: argparse.Namespace, more: Mapping[str, Description] | None = None) -> dict[str, Description]:
-    """Label -> rewriter, in the order of the tables.
+    """Return the rewriters by label, in the order of the tables.
 
-    :param more: further rows, of one benchmark.
+    :param more: further rows of one benchmark.
     """
     found: dict[str, Description] = {
         "copy": {"type": "copy"},
@@ -61,7 +61,7 @@ def made(described: Description) -> Rewriter:
 
 
 class Rewrites:
-    """What rewriters make of turns; each is asked once, and what it made stays in a folder for the next run."""
+    """Rewrites of turns. Each rewriter runs once; a folder keeps its rewrites for the next run."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -80,9 +80,9 @@ class Rewrites:
 
 
 def ask(rewriter: Rewriter, turns: Sequence[Turn], size: int = BATCH) -> list[Rewrite]:
-    """What a rewriter makes of turns, ``size`` at a time.
+    """Return a rewriter's rewrites, in batches of ``size`` turns.
 
-    :raises SystemExit: if it fails at a turn.
+    :raises SystemExit: if a turn fails.
     """
     rewrites: list[Rewrite] = []
     for start in range(0, len(turns), size):

@@ -1,12 +1,11 @@
-"""Rewriters beside human rewrites: ROUGE-1 F1 and recall (QR) of their text, its length, and turns/s.
+"""How close are rewriters to human rewrites, and how fast? ROUGE-1 F1 and recall (QR), length, and turns/s.
 
     python benchmarks/rewriting.py [--data ../shared/data] [--resolver FOLDER] [--generator FOLDER] [--json FILE]
 
-Sets: the report half of QReCC's dev sample and CANARD's dev part, by the written split, so that nothing of these trains
-(convqa/training/data/rewrites.py), and cast2020; of all, turns with a history. In QReCC's sample earlier questions are
-rewritten ones and answers gold; cast2020 has no answers. ``validation`` is what the split keeps for choosing settings.
-
-Speed: the same ``--timed`` turns of the first set, one at a time and all at once.
+Prints tables over turns with a history. Sets are the reported half of QReCC's dev sample and CANARD's dev part, by the
+written split, so that none of it trained anything (convqa/training/data/rewrites.py), and cast2020. In QReCC's sample,
+earlier questions are rewritten ones and answers are gold; cast2020 has no answers. ``validation`` is the part of the
+split for choosing settings. Speed: ``--timed`` turns of the first set, one at a time and in one batch.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ Pairs = Sequence[tuple[Turn, str]]
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """Means over the turns of a set, and how many texts are not the question."""
+    """Means over the turns of a set, and the number of texts that differ from the question."""
 
     turns: int
     f1: Estimate
@@ -51,7 +50,7 @@ class Quality:
 
 
 def sets(options: argparse.Namespace) -> dict[str, Pairs]:
-    """Name -> pairs, the first ``--limit`` of each."""
+    """Return pairs by set, the first ``--limit`` of each."""
     examples = split(options.data).measured
     found: dict[str, Pairs] = {}
     for name in options.sets:
@@ -81,7 +80,7 @@ def quality(pairs: Pairs, texts: Sequence[str]) -> Quality:
 
 
 def speed(rewriter: Rewriter, turns: Sequence[Turn], rounds: int) -> dict[str, float]:
-    """Turns/s, one at a time and batched."""
+    """Return turns/s, one at a time and batched."""
     ways = {
         "one at a time": lambda: len(ask(rewriter, turns, 1)),
         "batched": lambda: len(ask(rewriter, turns, len(turns))),
@@ -119,10 +118,10 @@ def speeds(
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--sets", nargs="+", default=list(REPORTED), choices=[*REPORTED, "validation"])
-    parser.add_argument("--limit", type=int, help="only so many turns of each set")
-    parser.add_argument("--timed", type=int, default=200, help="turns that are timed; 0: no speeds")
+    parser.add_argument("--limit", type=int, help="maximum number of turns per set")
+    parser.add_argument("--timed", type=int, default=200, help="number of turns to time; 0: skip")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--json", type=Path, help="the same figures in a file")
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
     add_options(parser)
     options = parser.parse_args()
     found, rows = sets(options), descriptions(options, MORE)

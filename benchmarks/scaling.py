@@ -1,15 +1,14 @@
-"""What workers, Ray and shards cost and give, beside one process on the same input.
+"""What do workers, Ray and shards gain and cost, compared with one process?
 
     python benchmarks/scaling.py [--input ../shared/data/conversations/cast2020] [--pipeline copy-bm25] [--rounds 3]
 
-Each round runs, one after the other: this process; one and two processes; Ray with one and two workers. Every run is a
-process of its own over the same collection, which is indexed beforehand, with one thread for each worker
-(OMP_NUM_THREADS=1). Printed are medians over the rounds: seconds in which turns were answered (from the first to the
-last write of the journal, so that imports and Ray's start do not count), seconds of the whole command, processor time
-of all its processes (which other work on the machine changes least), and the largest memory of a worker. All run files
-must be the same bytes.
+Prints tables. Each round runs, in turn: this process; one and two worker processes; Ray with one and two workers. Every
+run is a new process over the same prepared collection, with one thread per worker (OMP_NUM_THREADS=1). Figures are
+medians over the rounds: seconds of answering (from the first to the last write of the journal, without imports and
+Ray's start), seconds of the whole command, processor time of all its processes (which other work on the machine affects
+least), and the largest memory of a worker. All run files must have the same bytes.
 
-Then: the seconds of a run with two workers of which one is killed in its middle; and of the merge of eight shards.
+Then: the time of a run with two workers of which one is killed half-way, and of the merge of eight shards.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ def convqa(*arguments: object) -> list[str]:
 
 
 def below(pid: int) -> list[int]:
-    """All processes below one."""
+    """Return all descendants of a process."""
     parents: dict[int, list[int]] = {}
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -59,7 +58,7 @@ def below(pid: int) -> list[int]:
 
 
 def megabytes(pid: int) -> tuple[float, float]:
-    """(resident, of it not shared) memory of a process; zeros when it is gone."""
+    """Return (resident, unshared) memory of a process; zeros if it has ended."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:
@@ -69,7 +68,7 @@ def megabytes(pid: int) -> tuple[float, float]:
 
 
 def processor_seconds(pid: int) -> float:
-    """Of a process so far; 0 when it is gone."""
+    """Return the processor time of a process so far; 0 if it has ended."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -86,9 +85,9 @@ def is_worker(pid: int) -> bool:
 
 
 def run(output: Path, *arguments: object, kill: bool = False) -> dict[str, float]:
-    """Seconds of a run and of its answering, and the most memory of a worker; ``kill`` one in the middle."""
+    """Return seconds of a run and of its answering, and the peak memory of a worker; ``kill`` one half-way."""
     start = time.perf_counter()
-    # Of the last run's cache a pipeline would take what it has encoded.
+    # The last run's cache would provide its vectors.
     environment = {**os.environ, "XDG_CACHE_HOME": f"{output}-cache"}
     command, quiet = convqa("run", *arguments), subprocess.DEVNULL
     process = subprocess.Popen(command, env=environment, stdout=quiet, stderr=quiet)
@@ -149,7 +148,7 @@ def measure(options: argparse.Namespace, folder: Path) -> None:
             results[kind].append(run(output, options.input, output, *common, *KINDS[kind]))
             runs.add((output / "run.json").read_bytes())
         print(f"round {number + 1}, load {os.getloadavg()[0]:.1f}", flush=True)
-    print("| | whole, s | answering, s | processor time, s | memory of a worker, MB | of it not shared, MB |")
+    print("| | whole command, s | answering, s | processor time, s | memory of a worker, MB | unshared, MB |")
     for kind, rounds in results.items():
         print(f"| {kind} |", " | ".join(f"{median(one[name] for one in rounds):.1f}" for name in rounds[0]), "|")
     for kind in ("processes 2", "ray 2"):
@@ -164,7 +163,7 @@ def measure(options: argparse.Namespace, folder: Path) -> None:
 
 
 def merge(options: argparse.Namespace, folder: Path, common: tuple[object, ...]) -> bytes:
-    """The run file of merged shards."""
+    """Return the run file of merged shards."""
     shards = [folder / f"shard{number}" for number in range(1, options.shards + 1)]
     for number, output in enumerate(shards, 1):
         run(output, options.input, output, *common, "--shard", f"{number}/{len(shards)}")

@@ -1,12 +1,13 @@
-"""ShARC: the majority class, the words alone, the condition check that ships, one cross-validated, and perfect facts.
-
-The development set is scored, rule texts of which none trained. The shipped check was trained on 500 utterances of the
-training part (docs/reference/training.md). Cross-validated: for each of the 24 addresses of the development set a check
-that was trained on the other 23, alone or with those 500. Perfect facts: what the truth says of the scenario, as
-``evidence``, stands in for the check, so that what is left are mistakes in reading the rule. Open retrieval: each check
-once more, with the rule text to be found among 651; the half whose rule texts trained the shipped check stands apart.
+"""How good is the pipeline ``sharc``? Compares condition checks with baselines and with perfect facts.
 
     python benchmarks/sharc.py --data ../shared/data
+
+Prints tables over the development set, whose rule texts trained nothing. The baselines are the majority class and the
+words alone. The shipped check was trained on 500 utterances of the training part (docs/reference/training.md).
+Cross-validated: for each of the 24 addresses of the development set, a check trained on the other 23, alone or with
+those 500. Perfect facts: the truth about the scenario (``evidence``) replaces the check, so the remaining errors are
+those of parsing the rule. Open retrieval: each check again, with the rule text to be found among 651; the half whose
+rule texts trained the shipped check is shown separately.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from convqa.training.config import load as load_settings
 from convqa.training.data.scenarios import DEV, OPEN, Utterance, apart, examples, utterances
 
 RELEVANT = 0.12
-"""As the pipeline ``sharc`` has it."""
+"""The setting of the pipeline ``sharc``."""
 
 OFFICIAL = ("Micro accuracy", "Macro accuracy", "BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "Combined")
 OPENED = ("Micro accuracy %", "seen", "unseen", "Macro accuracy %", "F1_BLEU-1", "F1_BLEU-4", "R@1")
@@ -78,7 +79,7 @@ def constant(conversations: Sequence[Conversation]) -> Iterator[Response]:
 def answers(
     conversations: Sequence[Conversation], conditions: str, known: float | None = None, url: str | None = None
 ) -> Iterator[Response]:
-    """What the task's pipeline says with a condition check."""
+    """Return the responses of the task's pipeline with a condition check."""
     settings = {"builder.conditions": conditions, **({} if known is None else {"builder.known": known})}
     pipeline = load("sharc" if url is None else "sharc-open", settings)
     if url is not None:
@@ -89,7 +90,7 @@ def answers(
 
 
 def held_out(conversations: Sequence[Conversation], data: Path, further: Sequence[Utterance]) -> Iterator[Response]:
-    """Each address answered by a check that was trained on the others, in the conversations' order."""
+    """Answer each address with a check trained on the others, in the conversations' order."""
     settings, encoder = load_settings("conditions"), load_encoder("encoder")
     assert isinstance(settings, ConditionsSettings)
     dev = utterances(data / DEV)
@@ -112,7 +113,7 @@ def held_out(conversations: Sequence[Conversation], data: Path, further: Sequenc
 
 
 def perfect(some: Sequence[Utterance], conversations: Sequence[Conversation]) -> Iterator[Response]:
-    """The rules worked out with what the truth says of the scenario."""
+    """Evaluate the rules with the true facts of the scenario."""
     for one, conversation in zip(some, conversations, strict=True):
         past = one.record.history
         replies = [Fact(reply.follow_up_question, reply.follow_up_answer.lower() == "yes") for reply in past]

@@ -1,10 +1,10 @@
-"""What sharing saves in a grid: the shipped ablation rewriters on one input, with shared work and without.
+"""How much does sharing work save in an ablation? Runs the shipped rewriter grid with and without it.
 
     python benchmarks/sharing.py [--input ../shared/data/conversations/cast2020] [--rounds 2]
 
-Each round runs both, one after the other, into folders of their own over the same collection with vectors, which is
-made beforehand. Printed: seconds of the cells, whether all run.json are the same bytes, the mean milliseconds a turn,
-and the most memory of any process of the first and of the last ten cells.
+Prints a table: seconds of the cells, whether all run.json have the same bytes, mean milliseconds per turn, and the peak
+memory of any process in the first and last ten cells. Each round runs both ways in turn, into new folders, over the
+same prepared collection with vectors.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from _common import DATA, arguments
 
 
 def memory(done: threading.Event, output: Path, seen: list[tuple[int, float]]) -> None:
-    """(cells so far, MB of the largest process that works for the grid), five times a second."""
+    """Yield (cells so far, MB of the grid's largest process) five times a second."""
     while not done.wait(0.2):
         cells = sum(1 for _ in output.glob("cells/*/*"))
         sizes = []
@@ -39,7 +39,7 @@ def memory(done: threading.Event, output: Path, seen: list[tuple[int, float]]) -
 
 
 def run(source: Path, output: Path, *options: str) -> tuple[float, list[tuple[int, float]]]:
-    """Seconds of the grid, and memory seen meanwhile."""
+    """Return the seconds of the grid, and its memory over time."""
     seen: list[tuple[int, float]] = []
     done = threading.Event()
     watch = threading.Thread(target=memory, args=(done, output, seen))
@@ -67,7 +67,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         first = Path(scratch) / "first"
         run(options.input, first, "--turns", "30")
-        print("| round | way | s | ms a turn | MB, first ten cells | MB, last ten |\n|---|---|---|---|---|---|")
+        print("| round | way | s | ms per turn | MB, first ten cells | MB, last ten |\n|---|---|---|---|---|---|")
         for number in range(options.rounds):
             files: dict[str, dict[str, bytes]] = {}
             for way, flag in (("shared", "--sharing"), ("apart", "--no-sharing")):

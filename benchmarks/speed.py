@@ -1,24 +1,24 @@
-"""Turns a second: of retrievers and encoder, of whole pipelines with each rewriter, and what the framework costs.
+"""How many turns per second do retrievers and pipelines answer, and what does the framework cost?
 
     python benchmarks/speed.py retrievers [--collection FOLDER] [--count 27065] [--data ../shared/data]
     python benchmarks/speed.py pipelines --collection FOLDER [--resolver FOLDER] [--only edit]
     python benchmarks/speed.py overhead [--turns 16451] [--rounds 2] [--pipeline expansion-bm25]
 
-``retrievers``: 27,065 real passages (lucene_equality.py), or ``--count`` spread over them, are indexed and encoded;
-then 485 turns of INSCIT's dev set, rewritten by ``expansion``, are asked of each retriever, batched and the first 60
-one at a time. Each phase is a process of its own. ``--collection`` keeps the collection for the next call.
+Prints tables. Every figure is that of the best round; memory is the process's peak.
 
-``pipelines``: ``hybrid`` from rewriter to builder over such a collection, on INSCIT's turns that have a history, with
-the history that it gives, each as a conversation of its own, so that all can be asked at once; one at a time, the first
-60 of them. The last row is the pipeline ``default``. Every text is encoded anew in every round.
+``retrievers``: indexes and encodes 27,065 real passages (lucene_equality.py), or ``--count`` spread over them. Then
+each retriever answers 485 turns of INSCIT's dev set, rewritten by ``expansion``, batched, and the first 60 one at a
+time. Each phase is a new process. ``--collection`` keeps the collection for the next call.
 
-``overhead``: a whole run beside a plain loop that does the same work by hand. The input is QReCC's TREC part (748 real
-turns of 80 conversations) repeated to the number of turns, over the 27,065 passages. The loop calls the same stations
-turn by turn, keeps the history itself and writes the same run.json: no Haystack, no batches, no journal, no checks.
-Each way runs in a process of its own, in turns; seconds are of the work alone (loading excluded). Beside them,
-Haystack's InMemoryBM25Retriever answers a sample turn by turn (retrieval only).
+``pipelines``: ``hybrid`` from rewriter to builder over such a collection, on INSCIT's turns with a history, each as a
+conversation of its own, so that all can be batched; the first 60 also one at a time. The last row is the pipeline
+``default``. Every round encodes all texts again.
 
-Every figure is that of the best round; memory is the process's peak.
+``overhead``: a run compared with a plain loop that does the same work. The input is QReCC's TREC part (748 real turns
+of 80 conversations), repeated to the number of turns, over the 27,065 passages. The loop calls the same stations turn
+by turn, keeps the history and writes the same run.json, without Haystack, batches, journal and checks. The ways run in
+turn, each in its own process; seconds exclude loading. Haystack's InMemoryBM25Retriever also answers a sample turn by
+turn (retrieval only).
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def turns(data: Path) -> list[Turn]:
 
 
 def spread(data: Path, count: int) -> list[Passage]:
-    """So many passages, evenly over all."""
+    """Return this many passages, evenly spread."""
     passages = list(union(data))
     return passages[:: max(1, len(passages) // count)][:count]
 
@@ -82,7 +82,7 @@ def retrievers(options: argparse.Namespace) -> None:
 
 
 def build(options: argparse.Namespace) -> Figures:
-    """The collection, texts first; the vectors are what is timed."""
+    """Build the collection, texts first; vectors are timed."""
     from convqa.indexing import add_vectors
     from convqa.models import load_encoder
     from convqa.stores import create_store, exists, open_store
@@ -102,7 +102,7 @@ def build(options: argparse.Namespace) -> Figures:
 
 
 def encode(options: argparse.Namespace) -> Figures:
-    """The encoder alone: 500 passages and 500 questions."""
+    """Time the encoder alone: 500 passages and 500 questions."""
     from convqa.models import load_encoder
 
     model = load_encoder(options.encoder)
@@ -116,7 +116,7 @@ def encode(options: argparse.Namespace) -> Figures:
 
 
 def search(options: argparse.Namespace) -> Figures:
-    """Turns/s of one retriever."""
+    """Return turns/s of one retriever."""
     retriever = RETRIEVERS[options.way](str(options.collection))
     forget(options.encoder)
     start = time.perf_counter()
@@ -137,7 +137,7 @@ def search(options: argparse.Namespace) -> Figures:
 
 
 def asking(assistant: QA, asked: Sequence[Conversation], size: int) -> Callable[[], int]:
-    """Work that answers all of them, ``size`` at a time.
+    """Return a function that answers all of them, ``size`` at a time.
 
     :raises SystemExit: if a turn fails.
     """
@@ -173,7 +173,7 @@ def speeds(options: argparse.Namespace, rows: Mapping[str, Description], record:
 
 def pipelines(options: argparse.Namespace) -> None:
     record: dict[str, Any] = {}
-    head = ["rewriter", "one at a time, turns/s", "ms a turn", "batched, turns/s", "ratio"]
+    head = ["rewriter", "one at a time, turns/s", "ms per turn", "batched, turns/s", "ratio"]
     table(head, speeds(options, descriptions(options), record))
     save(record, options.json)
 
@@ -193,7 +193,7 @@ def overhead(options: argparse.Namespace) -> None:
 
 
 def repeat(source: Path, turns: int, target: Path) -> None:
-    """Whole conversations again and again under new numbers, until there are that many turns."""
+    """Repeat whole conversations under new numbers, up to the number of turns."""
     records = json.loads(source.read_text(encoding="utf-8"))
     step = max(record["Conversation_no"] for record in records)
     repeated = [
@@ -236,7 +236,7 @@ def figures(turns: int, seconds: float) -> Figures:
 
 
 def framework(options: argparse.Namespace) -> Figures:
-    """``convqa run`` without its command line."""
+    """Run ``convqa run`` without its command line."""
     from convqa.driver.run import run
     from convqa.pipeline.load import load
     from convqa.tasks import find_task
@@ -252,7 +252,7 @@ def framework(options: argparse.Namespace) -> Figures:
 
 
 def loop(options: argparse.Namespace) -> Figures:
-    """The same stations, called turn by turn; the history in a list; one json.dump at the end of each conversation."""
+    """Call the same stations turn by turn, with the history in a list and one json.dump per conversation."""
     from convqa.domain import Exchange, Response, Turn
     from convqa.pipeline import nodes
     from convqa.pipeline.compose import compose
@@ -285,7 +285,7 @@ def loop(options: argparse.Namespace) -> Figures:
 
 
 def haystack(options: argparse.Namespace) -> Figures:
-    """Haystack's own retriever over the same passages, question by question."""
+    """Search the same passages with Haystack's retriever, question by question."""
     from haystack import Document
     from haystack.components.retrievers.in_memory import InMemoryBM25Retriever
     from haystack.document_stores.in_memory import InMemoryDocumentStore
@@ -311,15 +311,15 @@ WAYS = {"encode": encode, "build": build, **dict.fromkeys(RETRIEVERS, search), "
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("what", choices=PARTS)
-    parser.add_argument("--collection", type=Path, help="a folder; made by retrievers if it is not there")
+    parser.add_argument("--collection", type=Path, help="a folder; retrievers creates it if missing")
     parser.add_argument("--count", type=int, default=27_065, help="passages of retrievers")
     parser.add_argument("--encoder", default="encoder")
     parser.add_argument("--precision", default="float32", help="of the vectors that retrievers makes")
     parser.add_argument("--turns", type=int, default=16_451, help="of overhead")
     parser.add_argument("--pipeline", default="expansion-bm25", help="of overhead")
     parser.add_argument("--rounds", type=int, help="3, of overhead 2")
-    parser.add_argument("--limit", type=int, help="only so many turns of retrievers and pipelines")
-    parser.add_argument("--json", type=Path, help="the figures of pipelines in a file")
+    parser.add_argument("--limit", type=int, help="maximum number of turns (retrievers, pipelines)")
+    parser.add_argument("--json", type=Path, help="also write the figures to this file (pipelines)")
     parser.add_argument("--scratch", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--way", choices=WAYS, help=argparse.SUPPRESS)
     add_options(parser)

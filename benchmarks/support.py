@@ -1,12 +1,12 @@
-"""How well support checks tell sentences that their evidence supports from sentences that it does not.
+"""How well do support checks tell supported sentences from unsupported ones?
 
     python benchmarks/support.py [--models lexical support cosine ...] [--sets inscit clapnq] [--data ../shared/data]
 
-The claims are those of ``convqa.training.data.claims`` that are reported on: INSCIT's conversations of odd number and
+Prints a table. The claims are the reported ones of ``convqa.training.data.claims``: INSCIT's odd conversations and
 ClapNQ's dev part. ``cosine`` is that of sentence and evidence by the shipped encoder, untrained; any other name is one
-that ``convqa.models.load_support`` knows. "AUC": how often a supported sentence is above an unsupported one; the first
-is the mean over the kinds of the latter. "accuracy" at .5 is the mean of the share of supported sentences that pass and
-of the shares of each kind that do not. 95 % intervals: whole conversations are drawn.
+that ``convqa.models.load_support`` knows. "AUC": how often a supported sentence scores above an unsupported one; the
+first is the mean over the kinds of the latter. "accuracy" at .5 is the mean of the share of supported sentences that
+pass and the shares of each unsupported kind that fail. 95 % intervals resample whole conversations.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def scores(model: str, claims: Sequence[Claim]) -> list[float]:
 
 
 class Measured:
-    """The numbers of a model on a set, and their intervals. Every number sees the same drawn conversations."""
+    """The figures of a model on a set with intervals, all over the same resampled conversations."""
 
     def __init__(self, claims: Sequence[Claim], found: Sequence[float]) -> None:
         self._claims, self._found = claims, found
@@ -61,10 +61,10 @@ class Measured:
         return float(np.mean([one < 0.5 for claim, one in pairs if claim.kind == kind]))
 
     def _of(self, names: Sequence[float]) -> dict[str, float]:
-        """Every number over these conversations; none where a kind is missing from them."""
+        """Return all figures over these conversations; none if a kind is missing."""
         key = tuple(names)
         if key not in self._known:
-            # A conversation that is drawn twice has sentences of its own the second time.
+            # A conversation that is drawn twice counts as two.
             some = [(place, turn) for turn, name in enumerate(names) for place in self._members[int(name)]]
             drawn = [replace(self._claims[at], origin=self._claims[at].origin + turn * 10**6) for at, turn in some]
             found = [self._found[place] for place, _ in some]

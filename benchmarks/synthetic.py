@@ -1,10 +1,10 @@
-"""Passages in any number, made of real sentences: good for timing, never for quality. And questions to ask of them.
+"""Generates any number of passages from real sentences, and questions about them: for timing, never for quality.
 
-English passages are the 27,065 real ones of lucene_equality.py, then sentences of these put together anew to real
-lengths; words of at most three passages get new names, so that the rare tail of the vocabulary keeps its shape. Polish
-passages stand for PolEval's: sentences of poquad-sample (paragraphs and summaries) put together anew to their lengths.
-Words of at most three texts there give way: some to words of PolEval's own questions, by Zipf's law, so that the
-questions find what they would; the others to new forms of themselves, by a power law, so that the vocabulary grows on.
+English passages are the 27,065 real ones of lucene_equality.py, then their sentences combined to real lengths. Words of
+at most three passages get new names, so that the rare tail of the vocabulary keeps its shape. Polish passages imitate
+PolEval's: sentences of poquad-sample (paragraphs and summaries) combined to their lengths. Words of at most three texts
+are replaced: some by words of PolEval's own questions, by Zipf's law, so that the questions have matches; the others by
+new forms of themselves, by a power law, so that the vocabulary keeps growing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from convqa.text.words import words
 
 RARE = 3
 ASKED = 0.3
-"""Share of rare Polish words in whose place a word of a question stands."""
+"""Share of rare Polish words that a word of a question replaces."""
 TAIL = 0.8
 """New forms of a Polish word: the share above the n-th is n ** -TAIL."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
@@ -36,7 +36,7 @@ _FOLDERS = ("train", "dev-0", "test-A", "test-B")
 
 
 def passages(data: Path, language: str, count: int) -> Iterator[dict[str, str]]:
-    """Records of ``count`` passages; the first ones are the same for every count."""
+    """Yield records of ``count`` passages; the first ones are the same for every count."""
     return english(data, count) if language == "en" else polish(data, count)
 
 
@@ -72,7 +72,7 @@ def polish(data: Path, count: int) -> Iterator[dict[str, str]]:
     lengths, titles = [len(passage.text.split()) for passage in texts], [passage.title for passage in texts]
     df = Counter(word for passage in texts for word in set(words(passage.text)))
     cut = [passage.text[start:end].split() for passage in texts for start, end in sentences(passage.text, "pl")]
-    # Each with the places of its rare words.
+    # Each with the positions of its rare words.
     whole = [(one, [at for at, word in enumerate(one) if 0 < df[_bare(word)] <= RARE]) for one in cut]
     asked = [word for word, _ in Counter(w for _, text in _poleval(data, _FOLDERS) for w in words(text)).most_common()]
     zipf, chance = list(accumulate(1 / rank for rank in range(1, len(asked) + 1))), random.Random(7)
@@ -96,7 +96,7 @@ def _bare(word: str) -> str:
 
 
 def _ending(number: int) -> str:
-    """0 is no ending; another is its digits as letters, behind an x."""
+    """Return an ending: "" for 0, else the digits as letters after an x."""
     letters = ""
     while number:
         number, digit = divmod(number, len(_LETTERS))
@@ -105,7 +105,7 @@ def _ending(number: int) -> str:
 
 
 def _poleval(data: Path, folders: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """PolEval's questions: set and text."""
+    """Yield PolEval's questions: set and text."""
     for folder in folders:
         for line in (data / "poleval2022" / folder / "in.tsv").read_text(encoding="utf-8").splitlines():
             domain, text = line.strip().split("\t", 1)
@@ -113,7 +113,7 @@ def _poleval(data: Path, folders: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def questions(data: Path, language: str, count: int | None) -> list[str]:
-    """So many questions; the Polish ones are those about trivia of both test sets, ``None``: all."""
+    """Return this many questions (None: all); the Polish ones are those about trivia of both test sets."""
     if language == "pl":
         return [text for domain, text in _poleval(data, _FOLDERS[2:]) if domain == "wiki-trivia"][:count]
     texts = [text for name in _SETS for text in queries(data, name)[0].values()]

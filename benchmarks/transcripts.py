@@ -1,11 +1,11 @@
-"""Conversations as a person meets them: what was asked, understood and answered, on a page to read.
+"""What do conversations look like to a user? Writes the questions, rewrites and answers of several to a page.
 
     python benchmarks/transcripts.py FILE.md [--collection FOLDER] [--pipeline NAME] [--data ../shared/data]
 
-Holds the conversations of benchmarks/transcripts/conversations.yaml, one after another, through ``convqa.load()`` with
-no pipeline named, or through ``--pipeline``. The collection is 11,029 passages of the English Wikipedia: those of
-inscit_dev, and the leads of wiki/summaries-en.json; where FOLDER holds none it is made, in some minutes.
-It asks only what every version of convqa has, so that an earlier one can hold the same conversations.
+Runs the conversations of benchmarks/transcripts/conversations.yaml through ``convqa.load()``, by default with the
+default pipeline. The collection is 11,029 passages of the English Wikipedia: those of inscit_dev, and the leads of
+wiki/summaries-en.json. FOLDER keeps it; the first call takes some minutes to build it. The script uses only functions
+that every version of convqa has, so that it can compare versions.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def indexed(folder: Path, data: Path) -> str:
 
 
 def shown(question: str, response: Response) -> Iterator[str]:
-    """One turn in Markdown: the rewrite if it is another text, the answer with its sources' titles, its score."""
+    """Format one turn as Markdown: the rewrite if it differs, the answer with its sources' titles, its score."""
     yield f"**{question}**  "
     if response.rewrite is not None and response.rewrite.text != question:
         yield f"*understood as: {response.rewrite.text}*  "

@@ -1,4 +1,4 @@
-"""Vectors to measure with: of real texts by the shipped encoder or without one, and of a random mixture."""
+"""Vectors for measurements: of real texts, by the shipped encoder or by LSA, and a random mixture."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Sparse:
 
 
 def _gathered(rows: NDArray[Any], columns: NDArray[Any], values: NDArray[Any], dense: Matrix, height: int) -> Matrix:
-    """Sums of rows of ``dense``; ``rows`` is sorted."""
+    """Sum rows of ``dense``; ``rows`` is sorted."""
     product = np.zeros((height, dense.shape[1]), np.float32)
     for start in range(0, len(rows), BLOCK):
         part = slice(start, start + BLOCK)
@@ -51,7 +51,7 @@ def _gathered(rows: NDArray[Any], columns: NDArray[Any], values: NDArray[Any], d
 
 
 def real(data: Path) -> tuple[list[str], Matrix, Matrix]:
-    """Texts, their vectors, and those of the questions."""
+    """Return texts, their vectors and the questions' vectors."""
     from convqa.text.analysis import analyzer
 
     tokens = analyzer("en").tokens
@@ -76,9 +76,9 @@ def real(data: Path) -> tuple[list[str], Matrix, Matrix]:
 
 
 def encoded(data: Path, cache: Path) -> tuple[list[str], Matrix, Matrix]:
-    """Texts of the conversation sets and Wikipedia leads, their vectors by the shipped encoder, and the questions'.
+    """Return conversation sets' texts and Wikipedia leads, their vectors by the shipped encoder, and the questions'.
 
-    :param cache: an .npz file that keeps the vectors, as two cores take minutes to make them.
+    :param cache: an .npz file for the vectors, which take minutes on two cores.
     """
     texts = [passage.whole_text for passage in union(data) if not passage.id.startswith("vaswani/")]
     if not cache.is_file():
@@ -97,7 +97,7 @@ def encoded(data: Path, cache: Path) -> tuple[list[str], Matrix, Matrix]:
 
 
 def _right_singular_vectors(matrix: Sparse) -> Matrix:
-    """The first ``DIMENSION``, approximately: randomised range finder with one power iteration."""
+    """Approximate the first ``DIMENSION``: randomised range finder with one power iteration."""
     chance = np.random.default_rng(7)
     start = chance.standard_normal((matrix.shape[1], DIMENSION + _EXTRA), np.float32)
     left = np.linalg.qr(matrix.times(start))[0]
@@ -115,7 +115,7 @@ def _unit(matrix: Matrix) -> Matrix:
 
 
 def mixture(count: int) -> Iterator[Matrix]:
-    """Blocks of vectors; the first are the 300 questions."""
+    """Yield blocks of vectors; the first are the 300 questions."""
     chance = np.random.default_rng(7)
     centres = chance.standard_normal((_CENTRES, _INNER), np.float32)
     turn = np.linalg.qr(chance.standard_normal((DIMENSION, _INNER)))[0].astype(np.float32)

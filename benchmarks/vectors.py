@@ -1,16 +1,18 @@
-"""Vectors in a store: recall@10 and @100 against exact search, queries/s, memory, time to load, bytes on disk.
-
-Three collections. ``encoded``: 15,636 real texts and 1,000 questions by the encoder that ships, which two cores make in
-minutes; ``--vectors FILE.npz`` keeps them for the next time. ``real``: the 27,065 texts of lucene_equality.py and 1,000
-of its questions, encoded by latent semantic analysis to 384 dimensions (tf-idf of our tokens, randomised SVD: Halko et
-al. 2011). They are real texts, but not a neural encoder's vectors. ``synthetic``: a random mixture, 3,000 centres in 96
-dimensions of 384 and noise around them; 300 questions of the same kind. Every row is a collection of its own, made and
-searched through the protocol of stores, each phase in a process of its own; ``faiss Flat`` stands beside them as the
-library alone.
-
-``--elasticsearch`` adds rows of a server (elasticsearch://HOST:PORT; its indexes are deleted again).
+"""How accurate, fast and large is each way to store vectors?
 
     python benchmarks/vectors.py [--set encoded] [--set real] [--set synthetic] [--elasticsearch URL] [--scratch FOLDER]
+
+Prints a table for each set: recall@10 and @100 compared with exact search, queries/s, memory, time to load, bytes on
+disk.
+
+``encoded``: 15,636 real texts and 1,000 questions by the shipped encoder, which takes minutes on two cores;
+``--vectors FILE.npz`` keeps them. ``real``: the 27,065 texts of lucene_equality.py and 1,000 of its questions, encoded
+by latent semantic analysis to 384 dimensions (tf-idf of our tokens, randomised SVD: Halko et al. 2011): real texts, but
+not vectors of a neural encoder. ``synthetic``: a random mixture, 3,000 centres in 96 dimensions of 384 with noise, and
+300 questions of the same kind. Every row is a new collection, built and searched through the store protocol, each phase
+in a new process. ``faiss Flat`` is the bare library.
+
+``--elasticsearch`` adds rows of a server (elasticsearch://HOST:PORT; its indexes are deleted afterwards).
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ BATCH = 64
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A way of keeping vectors. ``engine``: a store's, or faiss by itself."""
+    """A way to store vectors. ``engine``: a store's, or faiss alone."""
 
     engine: str
     precision: str
@@ -62,7 +64,7 @@ ROWS = [
 
 
 def prepare(args: argparse.Namespace) -> dict[str, float]:
-    """vectors.npy, queries.npy, truth.npy and texts.json of a set."""
+    """Write vectors.npy, queries.npy, truth.npy and texts.json of a set."""
     start = time.perf_counter()
     if args.chosen != "synthetic":
         texts, vectors, asked = real(args.data) if args.chosen == "real" else encoded(args.data, args.vectors)
@@ -82,7 +84,7 @@ def prepare(args: argparse.Namespace) -> dict[str, float]:
 
 
 def _exact(vectors: Matrix, asked: Matrix) -> NDArray[np.int64]:
-    """Numbers of the best ``K`` for each question, the best first."""
+    """Return the numbers of the best ``K`` for each question, best first."""
     best: Matrix = np.full((len(asked), 0), 0.0, np.float32)
     numbers: NDArray[np.int64] = np.empty((len(asked), 0), np.int64)
     for start in range(0, len(vectors), BLOCK):
@@ -96,7 +98,7 @@ def _exact(vectors: Matrix, asked: Matrix) -> NDArray[np.int64]:
 
 
 def build(args: argparse.Namespace) -> dict[str, float]:
-    """Texts first, then vectors in a transaction of their own, which is what is timed."""
+    """Index texts, then vectors in a transaction of their own, which is timed."""
     from convqa.domain import Passage
     from convqa.stores import create_store, open_store
     from convqa.stores.base import VectorOptions, WritableStore
@@ -118,7 +120,7 @@ def build(args: argparse.Namespace) -> dict[str, float]:
 
 
 def _block(args: argparse.Namespace, first: int) -> Matrix:
-    """Some of the vectors; the rest is not mapped, so that it does not count as memory of the process."""
+    """Return some of the vectors without mapping the rest, which would count as memory of the process."""
     return np.array(np.load(args.scratch / "vectors.npy", mmap_mode="r")[first : first + BLOCK])
 
 
@@ -154,7 +156,7 @@ def flat(args: argparse.Namespace) -> dict[str, float]:
 
 
 def _searched(args: argparse.Namespace, asking: Callable[[Matrix], list[list[int]]]) -> dict[str, float]:
-    """Best of three rounds: other work on the machine slows a round, nothing makes one faster."""
+    """Return the best of three rounds: other work on the machine only makes a round slower."""
     queries, truth = np.load(args.scratch / "queries.npy"), np.load(args.scratch / "truth.npy")
     start = time.perf_counter()
     asking(queries[:1])
@@ -187,7 +189,7 @@ def _searched(args: argparse.Namespace, asking: Callable[[Matrix], list[list[int
 
 
 def disk(row: Row, url: str) -> float:
-    """Megabytes of what a store keeps for vectors."""
+    """Return the megabytes that a store uses for vectors."""
     if row.engine == "embedded":
         return folder_mb(Path(url), "vectors.*")
     if row.engine == "faiss":
@@ -241,10 +243,10 @@ def main() -> None:
         "--set", dest="sets", action="append", choices=("encoded", "real", "synthetic"), help="default: all"
     )
     parser.add_argument("--count", type=int, default=500_000, help="of synthetic passages")
-    parser.add_argument("--only", action="append", choices=[row.name for row in ROWS], help="only these rows")
-    parser.add_argument("--elasticsearch", help="a server's URL, to measure it too")
-    parser.add_argument("--scratch", type=Path, help="where files are made (default: a temporary folder)")
-    parser.add_argument("--vectors", type=Path, help="where those of the shipped encoder are kept (encoded)")
+    parser.add_argument("--only", action="append", choices=[row.name for row in ROWS], help="measure only these rows")
+    parser.add_argument("--elasticsearch", help="URL of a server to measure as well")
+    parser.add_argument("--scratch", type=Path, help="folder for files (default: a temporary one)")
+    parser.add_argument("--vectors", type=Path, help="file that keeps the shipped encoder's vectors (encoded)")
     for hidden in ("phase", "chosen", "url", "row"):
         parser.add_argument(f"--{hidden}", help=argparse.SUPPRESS)
     args = parser.parse_args()
