@@ -427,7 +427,7 @@ def folder(args: argparse.Namespace) -> None:
             columns.append({name: value for part in parts for name, value in part.items()})
 
     rows = ([n, *(f"{one[n]:,.1f}" for one in columns), ahead(n, args.counts, columns)] for n in columns[0])
-    table(["measure", *(f"{count:,}" for count in args.counts), f"by a line, at {WIKI:,}"], rows)
+    table(["measure", *(f"{count:,}" for count in args.counts), f"extrapolated to {WIKI:,}"], rows)
 
 
 def ahead(name: str, counts: Sequence[int], columns: Sequence[Figures]) -> str:
