@@ -97,6 +97,7 @@ fix: $(VENV)/.test  ## format, mend what can be mended, write generated docs ane
 	@$(BIN)/ruff format .
 	@$(BIN)/python docs/reference/commands.py
 	@$(BIN)/python docs/reference/way_of_a_turn.py
+	@$(BIN)/python benchmarks/tables.py
 
 screenshots: $(VENV)/.browser  ## the pictures of the page in docs/images anew
 	@CONVQA_SCREENSHOTS=1 $(BIN)/pytest -q tests/browser/test_screenshots.py tests/browser/test_report.py -k pictures

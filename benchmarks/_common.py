@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import tables
+
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data"
 
@@ -19,8 +21,9 @@ Figures = dict[str, float]
 
 
 def arguments(doc: str | None, data: bool = True) -> argparse.ArgumentParser:
-    """Return a parser whose help is the script's docstring, with ``--data`` unless ``data`` is false."""
+    """Return a parser with ``--write`` and, unless ``data`` is false, ``--data``; its help is the docstring."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true", help="replace the script's tables in docs/benchmarks")
     if data:
         parser.add_argument("--data", type=Path, default=DATA, help="folder of the sets")
     return parser
@@ -74,11 +77,19 @@ def folder_mb(folder: Path, pattern: str = "*") -> float:
     return sum(path.stat().st_size for path in folder.rglob(pattern) if path.is_file()) / 1e6
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a Markdown table, each row as soon as it is measured."""
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], name: str = "") -> None:
+    """Print a Markdown table, each row as soon as it is measured.
+
+    :param name: ``PAGE/NAME`` of the table in docs/benchmarks that ``--write`` replaces.
+    """
     print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}", flush=True)
+    printed = []
     for row in rows:
         print(f"| {' | '.join(row)} |", flush=True)
+        printed.append(row)
+    if name and "--write" in sys.argv:
+        words = [word for word in sys.argv[1:] if word != "--write"]
+        tables.record(name, head, printed, ["python", f"benchmarks/{Path(sys.argv[0]).name}", *words])
 
 
 def save(record: Any, path: Path | None) -> None:

@@ -281,7 +281,11 @@ def main() -> None:
                 save(fitted(reader, rows), reader)
             load = load_decision(str(DECISIONS / f"{reader}.yaml"))
             head = ["set (answerable + not)", "reader", "way", "AUC", "threshold", "refused", "precision", "recall"]
-            table([*head, "F1 of refusing", "F1 of answers"], lines(reader, rows, load))
+            table(
+                [*head, "F1 of refusing", "F1 of answers"],
+                lines(reader, rows, load),
+                "refusals/talk" if reader == "talk" else "",
+            )
             print()
             table(["score", "turns", "mean score", "answerable", *FITTED[reader]], bins(reader, rows, load))
             print(flush=True)

@@ -271,7 +271,7 @@ def cost(options: argparse.Namespace) -> None:
             seen = min(seconds(work) for _ in range(options.rounds))
             found.setdefault(name, []).extend([f"{1e6 * seen / options.turns:.0f}", "-"])
     head = [f"{number} passages, {kind}" for number in options.passages for kind in ("seen", "new")]
-    table(["microseconds per turn", *head], [[name, *cells] for name, cells in found.items()])
+    table(["microseconds per turn", *head], [[name, *cells] for name, cells in found.items()], "speed/building")
 
 
 def even(options: argparse.Namespace, *ways: str) -> list[Asked]:
@@ -299,7 +299,7 @@ def length(options: argparse.Namespace) -> None:
         lengths = [len(said[place].split()) for place, _ in pairs]
         return [str(words), *(f"{np.average(values, weights=weights):.3f}" for values in (scores, lengths))]
 
-    table(("words", "F1", "words of the answer"), map(row, WORDS))
+    table(("words", "F1", "words of the answer"), map(row, WORDS), "answers/length")
 
 
 def right(text: str, answers: Sequence[str]) -> float:

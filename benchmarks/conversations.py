@@ -94,7 +94,7 @@ def main() -> None:
             yield [row.set, row.name, *(cell(row, measured, name) for name in MEASURES), turns(measured)]
 
     with tempfile.TemporaryDirectory() as scratch:
-        table(["set", "pipeline", *MEASURES, "turns of QR / MRR / F1"], lines(Path(scratch)))
+        table(["set", "pipeline", *MEASURES, "turns of QR / MRR / F1"], lines(Path(scratch)), "conversations/six-sets")
 
 
 if __name__ == "__main__":

@@ -144,7 +144,7 @@ def searcher(args: argparse.Namespace) -> Any:
 
 def equality(args: argparse.Namespace) -> None:
     head = ["set", "passages", "turns", *ENGINES, "largest MRR difference", "top 10 shared, least"]
-    table(head, (compared(args, *one) for one in collections(args.data)))
+    table(head, (compared(args, *one) for one in collections(args.data)), "engines/equality")
 
 
 def compared(
@@ -427,7 +427,11 @@ def folder(args: argparse.Namespace) -> None:
             columns.append({name: value for part in parts for name, value in part.items()})
 
     rows = ([n, *(f"{one[n]:,.1f}" for one in columns), ahead(n, args.counts, columns)] for n in columns[0])
-    table(["measure", *(f"{count:,}" for count in args.counts), f"extrapolated to {WIKI:,}"], rows)
+    table(
+        ["measure", *(f"{count:,}" for count in args.counts), f"extrapolated to {WIKI:,}"],
+        rows,
+        "engines/folder" if args.language == "en" else "stand-ins/polish-million",
+    )
 
 
 def ahead(name: str, counts: Sequence[int], columns: Sequence[Figures]) -> str:

@@ -122,7 +122,7 @@ def main() -> None:
     responses = [some_response(chance, number) for number in range(options.answers)]
     head = ["format", "answers", "citations", "lost", "added", "shifted", "µs per answer"]
     with tempfile.TemporaryDirectory() as folder:
-        table(head, (line(name, responses, Path(folder)) for name in OF_ANSWERS))
+        table(head, (line(name, responses, Path(folder)) for name in OF_ANSWERS), "speed/exports")
 
 
 if __name__ == "__main__":

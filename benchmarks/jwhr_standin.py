@@ -172,7 +172,11 @@ def main() -> None:
             yield [name, *figures(even), *figures(odd), f"{speed:,.0f}"]
 
     measures = ("MRR@10", "R@1", "R@10")
-    table(["analyser", *(f"{half} {name}" for half in HALVES for name in measures), "passages/s"], rows())
+    table(
+        ["analyser", *(f"{half} {name}" for half in HALVES for name in measures), "passages/s"],
+        rows(),
+        "stand-ins/japanese-analysis",
+    )
     if not options.no_run:
         end_to_end(options.work)
 

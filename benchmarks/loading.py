@@ -90,7 +90,11 @@ def main() -> None:
     print(f"{len(passages):,} passages, median of {args.rounds} rounds\n")
     medians = {name: statistics.median(each) for name, each in rates.items()}
     rows = ([n, f"{one:,.0f}", f"{one / first:.2f}", *map("{:,.0f}".format, rates[n])] for n, one in medians.items())
-    table(["way", "passages/s", "ratio", *(f"round {number + 1}" for number in range(args.rounds))], rows)
+    table(
+        ["way", "passages/s", "ratio", *(f"round {number + 1}" for number in range(args.rounds))],
+        rows,
+        "engines/loading",
+    )
 
 
 if __name__ == "__main__":

@@ -102,7 +102,7 @@ def main() -> None:
             store.add(union(args.data))
         print(f"{open_store(url).info().count:,} passages; nDCG@10 / MRR / recall@100, k1 .82, b .68\n")
         head = ["set", "Elasticsearch 8.19", "embedded", "largest difference", "embedded, stopwords: long"]
-        table(head, (_row_of(url, args.data, name) for name in ELASTICSEARCH))
+        table(head, (_row_of(url, args.data, name) for name in ELASTICSEARCH), "engines/lucene")
 
 
 def _row_of(url: str, data: Path, name: str) -> list[str]:

@@ -75,7 +75,7 @@ def main() -> None:
     record: dict[str, Any] = {}
     print(f"{SET}: MRR@10 / R@100\n")
     head = ["rewriter", "given history", "own history", "MRR@10 own minus given", "R@100"]
-    table(head, losses(options, descriptions(options), record))
+    table(head, losses(options, descriptions(options), record), "conversations/own-history")
     save(record, options.json)
 
 

@@ -163,7 +163,7 @@ def compare_analyses(found: Sequence[Article]) -> None:
     counts = f"{len(collection)} passages, {len(asked['even'])} and {len(asked['odd'])} questions"
     print(f"Stand-in: {counts}; NDCG@10; k1 {k1}, b {b}\n")
     head = ["analysis", *HALVES, *(f"{half}, typed without diacritics" for half in HALVES), "odd, minus stems"]
-    table(head, rows())
+    table(head, rows(), "stand-ins/polish-analysis")
     last = list(made)[-1]
 
     def tried(k1: float) -> Iterator[str]:
@@ -242,7 +242,11 @@ def compare_pipelines(options: argparse.Namespace) -> None:
             interval = f"{whole.mean:.4f} [{whole.low:.3f}, {whole.high:.3f}]"
             yield [row.name, f"{mean(even):.4f}", interval, str(difference(odd, first))]
 
-    table(["pipeline", "even NDCG@10", "odd NDCG@10", "odd, minus the first row"], rows_of_table())
+    table(
+        ["pipeline", "even NDCG@10", "odd NDCG@10", "odd, minus the first row"],
+        rows_of_table(),
+        "stand-ins/polish-pipelines",
+    )
 
 
 def _run(work: Path, half: str, number: int, row: Row) -> list[float]:

@@ -96,7 +96,7 @@ def sets(options: argparse.Namespace) -> None:
                 if "squad2" in name:
                     calibration.update(scored)
 
-    table(head, rows())
+    table(head, rows(), "reading/sets")
     for name, pairs in calibration.items():
         print(f"Expected calibration error of the {name} score: {error(pairs):.3f} ({len(pairs)} questions)")
 
@@ -163,7 +163,7 @@ def depth(options: argparse.Namespace) -> None:
                 cells = map(cell, em_and_f1(questions, said))
                 yield [runs, label, *cells, f"{1000 * seconds / len(questions):.0f}"]
 
-    table(["model", "reads", "EM", "F1", "ms per question"], rows())
+    table(["model", "reads", "EM", "F1", "ms per question"], rows(), "reading/depth")
 
 
 Case = tuple[Question, list[str]]
@@ -252,13 +252,14 @@ def haystack(options: argparse.Namespace) -> None:
 
     print(f"{len(questions)} questions x {PASSAGES} passages, {os.cpu_count()} cores")
     head = ["reader", "pairs/s", "times Haystack", "MB loaded", "MB more at the peak"]
-    table([*head, "EM", "F1", "EM - Haystack", "F1 - Haystack"], rows())
+    table([*head, "EM", "F1", "EM - Haystack", "F1 - Haystack"], rows(), "reading/haystack")
 
 
 def conversations(options: argparse.Namespace) -> None:
     head = ["set (turns)", "passages", "reader and answer", "F1", "difference"]
     with scratch_cache():
-        table(head, (row for name in options.sets or ["inscit_dev", "clapnq_dev"] for row in one_talk(options, name)))
+        names = options.sets or ["inscit_dev", "clapnq_dev"]
+        table(head, (row for name in names for row in one_talk(options, name)), "reading/conversations")
 
 
 def one_talk(options: argparse.Namespace, name: str) -> Iterator[list[str]]:
@@ -302,7 +303,11 @@ def growth(options: argparse.Namespace) -> None:
             thousand = 1e6 * made["seconds"] / (number * tokens)
             yield [str(number), str(tokens), f"{made['seconds']:.2f}", f"{thousand:.0f}", f"{made['more']:.0f}"]
 
-    table(["passages", "tokens each (about)", "s per turn", "ms per 1,000 tokens", "MB more at the peak"], rows())
+    table(
+        ["passages", "tokens each (about)", "s per turn", "ms per 1,000 tokens", "MB more at the peak"],
+        rows(),
+        "reading/growth",
+    )
 
 
 def read_one(options: argparse.Namespace, count: str, tokens: str) -> Figures:

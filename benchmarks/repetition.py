@@ -59,7 +59,7 @@ def main() -> None:
         for share in options.shares:
             _repeats.GOOD = share
             rows.append(row(f"new from {share:.0%}", alone, folder, again=False))
-    table(["way", "sentences", "repeated sentences", "turns with a repetition", "F1"], rows)
+    table(["way", "sentences", "repeated sentences", "turns with a repetition", "F1"], rows, "refusals/repetition")
 
 
 if __name__ == "__main__":

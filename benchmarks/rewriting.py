@@ -127,11 +127,13 @@ def main() -> None:
     found, rows = sets(options), descriptions(options, MORE)
     record: dict[str, Any] = {}
     print("ROUGE-1 F1 [95 % interval] / recall / tokens\n")
-    table(["rewriter", *(f"{name} ({len(pairs)})" for name, pairs in found.items())], qualities(rows, found, record))
+    head = ["rewriter", *(f"{name} ({len(pairs)})" for name, pairs in found.items())]
+    table(head, qualities(rows, found, record), "conversations/rewriters")
     if options.timed:
         turns = [asked for asked, _ in next(iter(found.values()))][: options.timed]
         print(f"\nturns/s, {len(turns)} turns\n")
-        table(["rewriter", "one at a time", "batched", "ratio"], speeds(rows, turns, options.rounds, record))
+        timed = speeds(rows, turns, options.rounds, record)
+        table(["rewriter", "one at a time", "batched", "ratio"], timed, "speed/rewriters")
     save(record, options.json)
 
 

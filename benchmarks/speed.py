@@ -174,7 +174,7 @@ def speeds(options: argparse.Namespace, rows: Mapping[str, Description], record:
 def pipelines(options: argparse.Namespace) -> None:
     record: dict[str, Any] = {}
     head = ["rewriter", "one at a time, turns/s", "ms per turn", "batched, turns/s", "ratio"]
-    table(head, speeds(options, descriptions(options), record))
+    table(head, speeds(options, descriptions(options), record), "speed/pipelines")
     save(record, options.json)
 
 
@@ -227,7 +227,7 @@ def measure(options: argparse.Namespace) -> None:
         [name, f"{row['turns']:,}", f"{row['turns'] / row['seconds']:.1f}", f"{row['seconds']:.1f}", f"{row['MB']:.0f}"]
         for name, row in {**best, **sample}.items()
     )
-    table([options.pipeline, "turns", "turns/s", "seconds", "peak MB"], cells)
+    table([options.pipeline, "turns", "turns/s", "seconds", "peak MB"], cells, "speed/framework")
     print(f"\nframework / loop: {best['framework']['seconds'] / best['loop']['seconds']:.2f} (best rounds)")
 
 

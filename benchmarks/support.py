@@ -97,9 +97,11 @@ def main() -> None:
             if number:
                 cells = [f"{one.cell(f'AUC {kind}')}; {one.refused(kind):.2f}" for one in found_by]
                 kinds.append([name, kind, str(number), *cells])
-    table(["set", "model", "supported sentences", "AUC", "accuracy", "supported that pass", "pairs/s"], rows)
+    head = ["set", "model", "supported sentences", "AUC", "accuracy", "supported that pass", "pairs/s"]
+    table(head, rows, "support/models")
     print()
-    table(["set", "kind", "sentences", *(f"{model}: AUC; refused at .5" for model in options.models)], kinds)
+    head = ["set", "kind", "sentences", *(f"{model}: AUC; refused at .5" for model in options.models)]
+    table(head, kinds, "support/kinds")
 
 
 if __name__ == "__main__":
