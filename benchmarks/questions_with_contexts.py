@@ -1,6 +1,6 @@
 """Questions for the benchmarks of extractive reading, without those that trained a reader.
 
-Parts of three sets trained the shipped reader (convqa/training/data/reading.py). The reported parts are disjoint from
+Parts of three sets trained the shipped reader (recipes/reader.py). The reported parts are disjoint from
 those by article, post or sentence. xquad.en is used without paragraphs that occur in the training data.
 """
 
@@ -15,8 +15,7 @@ from convqa.metrics.squad import exact_match, f1
 from convqa.tasks.mrqa.contexts import Context, Question
 from convqa.tasks.mrqa.input import read_contexts
 from convqa.tasks.mrqa.squad import read_squad
-from convqa.training.config import ReaderSettings, load
-from convqa.training.data.reading import FILES, Split, split
+from recipes.reader import FILES, split
 
 FOREIGN = {
     "xquad.en": "squad-format/xquad.en.json",
@@ -28,16 +27,9 @@ FOREIGN = {
 }
 
 
-def written(data: Path) -> Split:
-    """Return the split of the shipped reader."""
-    settings = load("reader")
-    assert isinstance(settings, ReaderSettings)
-    return split(settings, data)
-
-
 def reported(data: Path) -> dict[str, list[Context]]:
     """Return, by set, the contexts that neither trained nor chose anything."""
-    found: dict[str, list[Context]] = {f"{name}, report": some for name, some in written(data).reported.items()}
+    found: dict[str, list[Context]] = {f"{name}, report": some for name, some in split(data).reported.items()}
     trained = {context.text for file in FILES.values() for context in read_squad(data / file)}
     trained -= {context.text for some in found.values() for context in some}
     for name, file in FOREIGN.items():

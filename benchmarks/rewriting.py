@@ -3,7 +3,7 @@
     python benchmarks/rewriting.py [--data ../shared/data] [--resolver FOLDER] [--generator FOLDER] [--json FILE]
 
 Prints tables over turns with a history. Sets are the reported half of QReCC's dev sample and CANARD's dev part, by the
-written split, so that none of it trained anything (convqa/training/data/rewrites.py), and cast2020. In QReCC's sample,
+written split, so that none of it trained anything (recipes/rewrites.py), and cast2020. In QReCC's sample,
 earlier questions are rewritten ones and answers are gold; cast2020 has no answers. ``validation`` is the part of the
 split for choosing settings. Speed: ``--timed`` turns of the first set, one at a time and in one batch.
 """
@@ -25,7 +25,8 @@ from rewriter_rows import Description, add_options, ask, descriptions, made
 from convqa.components.base import Rewriter
 from convqa.domain import Exchange, Turn, TurnId
 from convqa.metrics.rouge1 import rouge1, tokens
-from convqa.training.data.rewrites import Example, split
+from convqa.training.examples import RewriteExample
+from recipes.rewrites import split
 
 REPORTED = ("qrecc-report", "canard-report", "cast2020")
 MORE = {
@@ -62,7 +63,7 @@ def sets(options: argparse.Namespace) -> dict[str, Pairs]:
     return {name: pairs[: options.limit] for name, pairs in found.items()}
 
 
-def turn(example: Example, number: int) -> Turn:
+def turn(example: RewriteExample, number: int) -> Turn:
     history = [Exchange(*said, status="answered" if said.answer else "unanswered") for said in example.history]
     return Turn(TurnId(example.conversation, number), example.question, tuple(history))
 

@@ -33,7 +33,7 @@ from convqa.text.english.verdict import SAME, Fact, apply_rules, as_condition
 from convqa.training.conditions import lines, rows_of, write
 from convqa.training.config import ConditionsSettings
 from convqa.training.config import load as load_settings
-from convqa.training.data.scenarios import DEV, OPEN, Utterance, apart, examples, utterances
+from recipes.conditions import DEV, OPEN, Utterance, apart, examples, utterances
 
 RELEVANT = 0.12
 """The setting of the pipeline ``sharc``."""

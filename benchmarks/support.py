@@ -2,7 +2,7 @@
 
     python benchmarks/support.py [--models lexical support cosine ...] [--sets inscit clapnq] [--data ../shared/data]
 
-Prints a table. The claims are the reported ones of ``convqa.training.data.claims``: INSCIT's odd conversations and
+Prints a table. The claims are the reported ones of ``recipes.support``: INSCIT's odd conversations and
 ClapNQ's dev part. ``cosine`` is that of sentence and evidence by the shipped encoder, untrained; any other name is one
 that ``convqa.models.load_support`` knows. "AUC": how often a supported sentence scores above an unsupported one; the
 first is the mean over the kinds of the latter. "accuracy" at .5 is the mean of the share of supported sentences that
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from _common import arguments, table
@@ -22,15 +21,15 @@ from comparing import SEED
 from convqa.metrics.bootstrap import interval_of_statistic
 from convqa.models import load_encoder, load_support
 from convqa.models.kinds.support import FEATURES, features
-from convqa.training.config import INSCIT
-from convqa.training.data.claims import CLAPNQ, KINDS, Claim, split
+from convqa.training.examples import SupportExample
 from convqa.training.support import score
+from recipes.support import CLAPNQ, INSCIT, KINDS, split
 
 COSINE = "cosine"
 RESAMPLES = 300
 
 
-def scores(model: str, claims: Sequence[Claim]) -> list[float]:
+def scores(model: str, claims: Sequence[SupportExample]) -> list[float]:
     pairs = [(claim.evidence, claim.sentence) for claim in claims]
     if model == COSINE:
         found: list[float] = features(load_encoder("encoder"), pairs)[:, FEATURES.index(COSINE)].tolist()
@@ -41,7 +40,7 @@ def scores(model: str, claims: Sequence[Claim]) -> list[float]:
 class Measured:
     """The figures of a model on a set with intervals, all over the same resampled conversations."""
 
-    def __init__(self, claims: Sequence[Claim], found: Sequence[float]) -> None:
+    def __init__(self, claims: Sequence[SupportExample], found: Sequence[float]) -> None:
         self._claims, self._found = claims, found
         self._members: dict[int, list[int]] = {}
         for place, claim in enumerate(claims):
@@ -66,7 +65,10 @@ class Measured:
         if key not in self._known:
             # A conversation that is drawn twice counts as two.
             some = [(place, turn) for turn, name in enumerate(names) for place in self._members[int(name)]]
-            drawn = [replace(self._claims[at], origin=self._claims[at].origin + turn * 10**6) for at, turn in some]
+            drawn = [
+                self._claims[at].model_copy(update={"origin": self._claims[at].origin + turn * 10**6})
+                for at, turn in some
+            ]
             found = [self._found[place] for place, _ in some]
             right = [one >= 0.5 for claim, one in zip(drawn, found, strict=True) if claim.supported]
             whole = {claim.kind for claim in drawn} == self._kinds

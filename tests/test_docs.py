@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = ROOT / "docs" / "reference"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LINKED = [*PAGES, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "convqa" / "models").rglob("README.md"))]
-NAMING = ("benchmarks", "configs", "convqa", "docker", "docs", "examples", "pipelines", "tests")
+NAMING = ("benchmarks", "configs", "convqa", "docker", "docs", "examples", "pipelines", "recipes", "tests")
 """Folders whose files name pages of docs; so do the files in the root."""
 TEXTS = {".ipynb", ".md", ".py", ".toml", ".yaml"}
 

@@ -82,6 +82,12 @@ def test_no_imports_go_in_a_circle():
     TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle
 
 
+def test_the_package_imports_nothing_that_is_not_shipped():
+    outside = re.compile(r"^\s*(?:from|import) (?:recipes|benchmarks|scripts|tests)\b", re.MULTILINE)
+    wrong = [path.name for path in (ROOT / "convqa").rglob("*.py") if outside.search(path.read_text(encoding="utf-8"))]
+    assert wrong == []
+
+
 def test_importing_convqa_is_light():
     heavy = {"torch", "transformers", "elasticsearch", "haystack", "tantivy", "numpy", "pydantic"}
     code = f"import sys, convqa; print(sorted(set(sys.modules) & {heavy!r}))"

@@ -19,15 +19,10 @@ Device = Literal["auto", "cpu", "cuda", "mps"]
 @command
 def train(
     recipe: Annotated[str, typer.Argument(metavar="RECIPE", help="resolver, reader, support, conditions or decision.")],
+    data: Annotated[Path, typer.Option(help="Folder of the examples (see docs/reference/training.md).")],
     config: Annotated[
         Path | None,
         typer.Argument(metavar="CONFIG", help="YAML file of settings; configs/training/RECIPE.yaml if not named."),
-    ] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder of the examples (see docs/reference/training.md); else CONVQA_DATA, else what the file names."
-        ),
     ] = None,
     output: Annotated[
         Path | None, typer.Option(help="Folder of the training; out/training/RECIPE if not named.")
@@ -52,7 +47,7 @@ def train(
 
 
 def _train(
-    recipe: str, config: Path | None, changes: Mapping[str, Any], data: Path | None, output: Path | None,
+    recipe: str, config: Path | None, changes: Mapping[str, Any], data: Path, output: Path | None,
     device: Device, quiet: bool,
 ) -> None:  # fmt: skip
     from convqa.training.config import load
@@ -64,11 +59,10 @@ def _train(
 
     place = torch_runtime.device(device)
     precision = getattr(chosen, "precision", "float32")  # not every recipe has a choice
-    named = data or os.environ.get("CONVQA_DATA") or chosen.data
     with Progress("training", "steps", quiet) as shown:
         bench = Bench(
             output or Path("out", "training", recipe),
-            Path(named) if named else None,
+            data,
             place,
             torch_runtime.fast_precision(place) if precision == "auto" else precision,
             lambda done, steps, loss: shown(done, steps, f"loss {loss:.3f}"),

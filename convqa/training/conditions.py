@@ -14,8 +14,7 @@ from convqa.models.kinds.conditions import FEATURES, features
 from convqa.models.kinds.encoder import TextEncoder, load_encoder
 from convqa.models.kinds.heads import Line, Rows
 from convqa.training.config import ConditionsSettings
-from convqa.training.data.records import named_folder
-from convqa.training.data.scenarios import Example, split
+from convqa.training.examples import REPORT, ConditionExample, files, read, sources, training_files
 from convqa.training.heads import folds, logistic, named, write_head
 from convqa.training.train import Bench, Recipe, Scores
 
@@ -29,11 +28,13 @@ class Training(Recipe):
 
     def __init__(self, settings: ConditionsSettings, bench: Bench) -> None:
         super().__init__(settings, bench)
-        folder = named_folder(bench.data)
-        self.examples, self.reported = split(folder, settings.own)
-        for part, some in (("training", self.examples), ("report", self.reported)):
-            if {example.yes for example in some} != {True, False, None}:
-                raise InputError(f"{folder}: the {part} set needs questions answered yes, answered no, and left open.")
+        self.examples = [example for path in training_files(bench.data) for example in read(path, ConditionExample)]
+        self.reported = {label: read(path, ConditionExample) for label, path in files(bench.data, REPORT).items()}
+        if {example.yes for example in self.examples} != {True, False, None}:
+            raise InputError(
+                f"{bench.data}: expected training questions answered yes (true), answered no (false), and left open "
+                "(null)."
+            )
         self.encoder = load_encoder(settings.base)
         self.rows = rows_of(self.encoder, self.examples)
 
@@ -42,42 +43,45 @@ class Training(Recipe):
         self.lines = lines(self.rows, self.examples, self.settings.penalty)
 
     def validate(self) -> Scores:
-        """Score on held-out addresses by cross-validation (``validation``), and on ShARC's dev part."""
+        """Score on held-out sources by cross-validation (``validation``), and on the report sets."""
         held_out = np.zeros((len(self.examples), 2))
         for chosen in folds([example.source for example in self.examples]):
             rest = [example for example, left_out in zip(self.examples, chosen, strict=True) if not left_out]
             fold_lines = lines(self.rows[~chosen], rest, self.settings.penalty)
             held_out[chosen] = _probabilities(self.rows[chosen], fold_lines)
-        reported = _probabilities(rows_of(self.encoder, self.reported), self.lines)
-        return {"validation": score(self.examples, held_out), "sharc-dev report": score(self.reported, reported)}
+        scores = {"validation": score(self.examples, held_out)}
+        for label, examples in self.reported.items():
+            scores[label] = score(examples, _probabilities(rows_of(self.encoder, examples), self.lines))
+        return scores
 
     def export(self, scores: Scores, target: Path) -> None:
         """Write the folder that ``load_conditions`` reads, with the weights in its manifest."""
-        write(target, self.settings, self.encoder, self.lines, scores)
+        write(target, self.settings, self.encoder, self.lines, scores, sources(self.bench.data))
 
 
 def write(
-    target: Path, settings: ConditionsSettings, encoder: TextEncoder, lines: tuple[Line, Line], scores: Scores
-) -> None:
-    """Write the folder of a condition check."""
+    target: Path, settings: ConditionsSettings, encoder: TextEncoder, lines: tuple[Line, Line], scores: Scores,
+    about: str = "",
+) -> None:  # fmt: skip
+    """Write the folder of a condition check. ``about``: the sources of its examples."""
     known, yes = (line.model_dump(mode="json") for line in lines)
     learnt = {"known": known, "yes": yes, "threshold": settings.threshold}
-    write_head(target, "A condition check", _USE, settings, encoder, learnt, scores)
+    write_head(target, "A condition check", _USE, settings, encoder, learnt, scores, about)
 
 
-def rows_of(encoder: TextEncoder, examples: Sequence[Example]) -> Rows:
+def rows_of(encoder: TextEncoder, examples: Sequence[ConditionExample]) -> Rows:
     """Return the features, an array (examples, features)."""
     return features(encoder, [(example.told, example.question) for example in examples])
 
 
-def lines(rows: Rows, examples: Sequence[Example], penalty: float) -> tuple[Line, Line]:
+def lines(rows: Rows, examples: Sequence[ConditionExample], penalty: float) -> tuple[Line, Line]:
     """Fit whether a question is answered, on all examples, and whether with yes, on the answered ones."""
     known = np.array([example.yes is not None for example in examples])
     yes = np.array([bool(example.yes) for example in examples])
     return _line(rows, known, penalty), _line(rows[known], yes[known], penalty)
 
 
-def score(examples: Sequence[Example], probabilities: Rows) -> dict[str, float]:
+def score(examples: Sequence[ConditionExample], probabilities: Rows) -> dict[str, float]:
     """Return the AUC of answered against open and foreign questions, and AUC and accuracy of yes against no.
 
     :param probabilities: shape (examples, 2): of an answer, and of yes.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from convqa.errors import InputError, nearest
 from convqa.models.types import READER_TOKENS
@@ -15,49 +15,18 @@ from convqa.places import shipped
 from convqa.safe_yaml import read_yaml
 from convqa.validation import Record, read_as
 
-OWN, INSCIT, SHARC_SEEN = "own", "inscit", "sharc-seen"
-"""Names of data sets."""
-
 Share = Annotated[float, Field(strict=False, ge=0, le=1)]
 # Not strict, because YAML 1.1 reads 2e-4 as a string.
 Positive = Annotated[float, Field(strict=False, gt=0, allow_inf_nan=False)]
-SetName = Literal["qrecc-dev", "qrecc-4k", "canard", "own"]
-ReadingName = Literal["squad2", "new-wiki", "reddit", "own"]
 Precision = Literal["auto", "float32", "bfloat16"]
 
 
-Name = TypeVar("Name")
-
-
-class Part(Record, Generic[Name], extra="forbid"):
-    """Sets of examples, repeated ``times`` times."""
-
-    sets: list[Name] = Field(min_length=1)
-    times: int = Field(1, ge=1)
-
-
 class Settings(Record, extra="forbid"):
-    """Settings of all recipes.
-
-    ``base``: the base model, a folder or a Hugging Face name. ``own``: the user's own files, relative to the data
-    folder.
-    """
+    """Settings of all recipes. ``base``: the base model, a folder or a Hugging Face name."""
 
     recipe: str
     base: str = Field(min_length=1)
     seed: int = Field(1, ge=0)
-    data: str | None = None
-    own: list[str] = []
-
-    @model_validator(mode="after")
-    def _own_is_whole(self) -> Settings:
-        if (OWN in self.sets()) != bool(self.own):
-            raise ValueError("own: name files under own if and only if mix has the set own")
-        return self
-
-    def sets(self) -> set[str]:
-        """Return the names of the sets in use."""
-        return {name for part in getattr(self, "mix", ()) for name in part.sets}
 
 
 class LoopSettings(Settings):
@@ -90,41 +59,20 @@ class LoopSettings(Settings):
         return steps
 
 
-class TalkShares(Record, extra="forbid"):
-    """How to make conversations resemble those of runs (``convqa.training.data.talks``).
-
-    ``foreign``: share of the human examples that follow another conversation. ``gold``, ``longer``, ``wrong``: shares
-    of their answers that are kept, extended with sentences of a passage, and replaced by another passage; the rest
-    becomes empty. ``alone``, ``talks``: self-contained questions, and turns about the leads of articles, to add per 100
-    human examples.
-    """
-
-    foreign: Share = 0.3
-    gold: Share = 0.4
-    longer: Share = 0.3
-    wrong: Share = 0.15
-    alone: int = Field(30, ge=0)
-    talks: int = Field(45, ge=0)
-
-
 class ResolverSettings(LoopSettings):
-    """``mix``: sets of human rewrites. ``silent``: share of the examples without the answers of their history.
-    ``talks``: changes to the conversations, None for none. ``pattern``: minimum conversations with an insertion
-    pattern."""
+    """``pattern``: minimum conversations with an insertion pattern."""
 
     recipe: Literal["resolver"]
-    mix: list[Part[SetName]] = Field(min_length=1)
-    silent: Share = 0.2
-    talks: TalkShares | None = None
     pattern: int = Field(8, ge=1)
 
 
 class ReaderSettings(LoopSettings):
-    """``each``: questions to sample from each file of ``own``, None for all. ``foreign``: percentage of the answerable
-    questions that are also asked of a context without an answer. ``longest``: maximum tokens of a window."""
+    """``train``: training files, relative to the folder of the examples; if empty, those named ``train``. ``each``:
+    questions to sample from each of them, None for all. ``foreign``: percentage of the answerable questions that are
+    also asked of a context without an answer. ``longest``: maximum tokens of a window."""
 
     recipe: Literal["reader"]
-    mix: list[Part[ReadingName]] = Field(min_length=1)
+    train: list[str] = []
     each: int | None = Field(None, ge=1)
     foreign: int = Field(20, ge=0, le=100)
     longest: int = Field(READER_TOKENS, ge=64, le=512)
@@ -136,9 +84,6 @@ class SupportSettings(Settings):
     recipe: Literal["support"]
     penalty: Positive = 1.0
 
-    def sets(self) -> set[str]:
-        return {INSCIT}
-
 
 class ConditionsSettings(Settings):
     """``penalty``: weight of the L2 penalty, in examples. ``threshold``: minimum probability that a text answers a
@@ -148,12 +93,9 @@ class ConditionsSettings(Settings):
     penalty: Positive = 10.0
     threshold: Share = 0.6
 
-    def sets(self) -> set[str]:
-        return {SHARC_SEEN, OWN} if self.own else {SHARC_SEEN}
-
 
 class DecisionSettings(Settings):
-    """``base``: the encoder. ``conversations``: sets in the data folder. ``signals``: those of the regression."""
+    """``base``: the encoder. ``conversations``: sets under ``--data``. ``signals``: those of the regression."""
 
     recipe: Literal["decision"]
     conversations: list[str] = Field(min_length=1)
@@ -182,7 +124,7 @@ def load(recipe: str, path: Path | None = None, changes: Mapping[str, Any] | Non
     data = read_yaml(path, "training file")
     if not isinstance(data, dict):
         kind = "an empty file" if data is None else type(data).__name__
-        raise InputError(f"training file {path}: expected fields such as recipe, base, epochs, rate, mix; got {kind}.")
+        raise InputError(f"training file {path}: expected fields such as recipe, base, epochs, rate; got {kind}.")
     data |= changes or {}
     advice = f"Fields: {', '.join(RECIPES[recipe].model_fields)}."
     return read_as(RECIPES[recipe], data, f"training file {path}", advice)

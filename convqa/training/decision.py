@@ -22,7 +22,6 @@ from convqa.metrics.answerability import auc
 from convqa.pipeline.load import load
 from convqa.tasks import find_task
 from convqa.training.config import DecisionSettings
-from convqa.training.data.records import named_folder, need_files
 from convqa.training.heads import logistic
 from convqa.training.train import Recipe, Scores
 
@@ -46,7 +45,7 @@ class Training(Recipe):
     settings: DecisionSettings
 
     def fit(self) -> None:
-        data = named_folder(self.bench.data)
+        data = self.bench.data
         self.queries = QueryEncoder(self.settings.base, DEFAULT_TEXTS)
         self.rows = [row for name in self.settings.conversations for row in self._collected(name, data)]
         train, rest = ([row for row in self.rows if row.number % 4 == part] for part in (2, 0))
@@ -81,7 +80,10 @@ class Training(Recipe):
     def _collected(self, name: str, data: Path) -> Iterator[Row]:
         """Yield the rows of a set, whose turns are answered with the history in the set."""
         asked, _, over = name.partition(OVER)
-        need_files(data, [f"{asked}/ground-truth.json", f"{over or asked}/passages.jsonl"])
+        needed = (data / asked / "ground-truth.json", data / (over or asked) / "passages.jsonl")
+        missing = [str(path) for path in needed if not path.is_file()]
+        if missing:
+            raise InputError(f"{', '.join(missing)}: no such file. See docs/reference/training.md.")
         pipeline = load("default", {"reader.type": "sentences", "reader.encoder": self.settings.base})
         pipeline.bind(collection_of(str(data / (over or asked) / "passages.jsonl")))
         pipeline.warm_up()

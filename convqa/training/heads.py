@@ -67,7 +67,7 @@ def folds(groups: Sequence[Any]) -> list[NDArray[np.bool_]]:
 
 def write_head(
     target: Path, title: str, use: str, settings: Settings, encoder: TextEncoder, learnt: dict[str, Any],
-    scores: Scores,
+    scores: Scores, sources: str,
 ) -> None:  # fmt: skip
     """Write the folder of a head over the encoder ``settings.base``, with what it learnt in the manifest."""
     base = find_model(settings.base)
@@ -77,4 +77,4 @@ def write_head(
         "base": name_of(settings.base),
         "settings": {"encoder": settings.base, "checksum": encoder.checksum, **learnt},
     }  # fmt: skip
-    write_folder(target, about, {CARD: card(title, settings, summary(scores), use, licence).encode()})
+    write_folder(target, about, {CARD: card(title, settings, summary(scores), use, sources, licence).encode()})

@@ -31,9 +31,10 @@ from convqa.models.kinds.reader_input import PassageTokens, ReaderInput, Window
 from convqa.tasks.mrqa.contexts import Context, Question
 from convqa.training.card import card, name_of
 from convqa.training.config import ReaderSettings
-from convqa.training.data.reading import asked_elsewhere, split
+from convqa.training.examples import sources
 from convqa.training.heads import logistic
 from convqa.training.loop import fit, mask_of, padded
+from convqa.training.questions import asked_elsewhere, gather
 from convqa.training.train import Bench, Recipe, Scores, summary, trainable
 
 _MOST_SPANS = 12
@@ -55,28 +56,23 @@ class Row(NamedTuple):
 
 
 class Training(Recipe):
-    """Token windows with their answers, and the network. ``order``: the rows of an epoch."""
+    """Token windows with their answers, and the network. ``validation``, ``reported``: label -> contexts."""
 
     settings: ReaderSettings
 
     def __init__(self, settings: ReaderSettings, bench: Bench) -> None:
         super().__init__(settings, bench)
-        self.sets = split(settings, bench.data)
+        training, self.validation, self.reported = gather(settings, bench.data)
         self.base = trainable(settings.base)
         config = load_config(self.base)
         self.most = min(settings.longest, positions(config) or settings.longest)
         self.tokenizer = tokenizer_of(self.base, config, self.most)
         reading = ReaderInput(self.tokenizer.inner, self.most)
         self.rows: list[Row] = []
-        rows_by_set: dict[str, range] = {}
-        for name, contexts in self.sets.training.items():
-            first = len(self.rows)
-            asked = asked_elsewhere(contexts(), settings.foreign / 100, settings.seed)
+        for contexts in training:
+            asked = asked_elsewhere(contexts, settings.foreign / 100, settings.seed)
             self.rows += _rows(reading, asked, settings.seed)
-            rows_by_set[name] = range(first, len(self.rows))
-        names = [name for part in settings.mix for _ in range(part.times) for name in part.sets]
-        self.order = [index for name in names for index in rows_by_set[name]]
-        settings.steps(len(self.order))
+        settings.steps(len(self.rows))
         self.net = _net(self.base, config, settings.seed).to(bench.device)
 
     def fit(self) -> None:
@@ -84,14 +80,14 @@ class Training(Recipe):
         device = self.bench.device
 
         def loss(indices: Sequence[int]) -> Tensor:
-            rows = [self.rows[self.order[index]] for index in indices]
+            rows = [self.rows[index] for index in indices]
             ids, mask = padded([row.ids for row in rows], 0, device), mask_of([row.ids for row in rows], device)
             types = padded([[0] * row.typed + [1] * (len(row.ids) - row.typed) for row in rows], 0, device)
             with torch.autocast(device, torch.bfloat16, enabled=self.bench.precision == "bfloat16"):
                 starts, ends = self.net(ids, mask, types)
             return _loss(starts.float(), ends.float(), mask, [row.spans for row in rows])
 
-        lengths = [len(self.rows[index].ids) for index in self.order]
+        lengths = [len(row.ids) for row in self.rows]
         fit(self.net, lengths, loss, self.settings, self.bench, lambda name: "qa_outputs" in name)
 
     def validate(self) -> Scores:
@@ -103,12 +99,11 @@ class Training(Recipe):
             quantized, whole = Path(folder) / "model", Path(folder) / "whole"
             self._write(quantized, Calibration(), "")
             self._write(whole, Calibration(), "", precision="float32")
-            calibration = calibrated(load_reader(str(quantized)), self.sets.validation, self.settings.seed)
+            calibration = calibrated(load_reader(str(quantized)), self.validation, self.settings.seed)
             scores: Scores = {}
             for name, reader in (("", load_reader(str(quantized))), (" float32", load_reader(str(whole)))):
-                for part, sets in (("validation", self.sets.validation), ("report", self.sets.reported)):
-                    for which, contexts in sets.items():
-                        scores[f"{which} {part}{name}"] = score(reader, contexts, calibration)
+                for label, contexts in {**self.validation, **self.reported}.items():
+                    scores[f"{label}{name}"] = score(reader, contexts, calibration)
         lines = {"answer": calibration.answer, "null": calibration.null}
         scores["calibration"] = {
             f"{name} {part}": value
@@ -124,7 +119,8 @@ class Training(Recipe):
         """
         fitted = scores["calibration"]
         answer, null = ((fitted[f"{name} slope"], fitted[f"{name} offset"]) for name in ("answer", "null"))
-        text = card("A reader", self.settings, summary(scores), _USE, licence_of(self.base.path))
+        about = sources(self.bench.data)
+        text = card("A reader", self.settings, summary(scores), _USE, about, licence_of(self.base.path))
         self._write(target, Calibration(answer=answer, null=null), text)
         whole = target.with_name(f"{target.name}-torch")
         self.net.answering.save_pretrained(whole)

@@ -1,7 +1,7 @@
 """The recipe ``resolver``: history terms and edits of the question, in one model on a small trunk.
 
 It learns which words of the history occur in the human rewrite (QuReTeC: Voskarides et al., SIGIR 2020), and the edits
-from the question to the rewrite (:mod:`convqa.training.data.edits`).
+from the question to the rewrite (:mod:`convqa.training.edits`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from convqa.errors import InputError
+from convqa.metrics.rouge1 import rouge1
 from convqa.models.engines.torch.networks import ResolverNet, load_source
 from convqa.models.export import write_model
 from convqa.models.folder import ModelFolder, licence_of
@@ -25,10 +26,17 @@ from convqa.models.tokens import Tokenizer
 from convqa.models.types import Choice
 from convqa.training.card import card, name_of
 from convqa.training.config import ResolverSettings
-from convqa.training.data.edits import Edits, find_edits, known_pattern
-from convqa.training.data.records import named_folder
-from convqa.training.data.rewrites import Example, gather, mean_rouge
-from convqa.training.data.talks import read_leads, read_passages, talks
+from convqa.training.edits import Edits, find_edits, known_pattern
+from convqa.training.examples import (
+    REPORT,
+    VALIDATION,
+    RewriteExample,
+    files,
+    held_out,
+    read,
+    sources,
+    training_files,
+)
 from convqa.training.loop import fit, mask_of, padded
 from convqa.training.train import Bench, Recipe, Scores, summary, trainable
 
@@ -46,15 +54,13 @@ class Training(Recipe):
 
     def __init__(self, settings: ResolverSettings, bench: Bench) -> None:
         super().__init__(settings, bench)
-        examples, self.checks = gather(settings, bench.data)
+        examples, self.checks = gather(bench.data)
+        settings.steps(len(examples))  # fails early, before the long work
         self.base = trainable(settings.base)
         choice = Choice("torch", bench.device, "float32")  # type: ignore[arg-type]
         pooled, self.tokenizer, _ = load_source(self.base, choice, "encoder")
         self.tokenizer.inner.no_truncation()
         self.most = _most_tokens(self.base, pooled.trunk.config, self.tokenizer)
-        if settings.talks is not None:
-            data = named_folder(bench.data)
-            examples = talks(examples, read_leads(data), read_passages(data), settings.seed, settings.talks)
         self.layouts = [lay_out(one.question, one.history, self.tokenizer.inner, self.most) for one in examples]
         edits = [find_edits(layout, one.rewrite) for layout, one in zip(self.layouts, examples, strict=True)]
         self.patterns = _patterns(examples, edits, settings.pattern)
@@ -83,7 +89,8 @@ class Training(Recipe):
 
     def export(self, scores: Scores, target: Path) -> None:
         """Write the folder that ``load_resolver`` reads, int8 for ONNX Runtime, with a model card."""
-        self._write(target, card("A resolver", self.settings, summary(scores), _USE, licence_of(self.base.path)))
+        about = sources(self.bench.data)
+        self._write(target, card("A resolver", self.settings, summary(scores), _USE, about, licence_of(self.base.path)))
 
     def _write(self, folder: Path, text: str) -> None:
         about = {
@@ -94,12 +101,35 @@ class Training(Recipe):
         write_model(folder, self.net, self.tokenizer, about, text)
 
 
-def score(resolver: Resolver, examples: Sequence[Example], sure: float = 0.2) -> dict[str, float]:
+def gather(folder: Path) -> tuple[list[RewriteExample], dict[str, list[RewriteExample]]]:
+    """Return the training examples, and label -> examples to validate and report on.
+
+    Without a validation file, a tenth of the training conversations validates.
+    """
+    examples = [example for path in training_files(folder) for example in read(path, RewriteExample)]
+    checks = {label: read(path, RewriteExample) for label, path in files(folder, VALIDATION).items()}
+    if not checks:
+        count = len({example.conversation for example in examples})
+        if count < 2:
+            raise InputError(
+                f"{folder}: expected at least 2 conversations, got {count}; some are for validation, the rest for "
+                "training. Add conversations, or validation.jsonl."
+            )
+        examples, checks[VALIDATION] = held_out(examples, max(1, count // 10))
+    return examples, checks | {label: read(path, RewriteExample) for label, path in files(folder, REPORT).items()}
+
+
+def score(resolver: Resolver, examples: Sequence[RewriteExample], sure: float = 0.2) -> dict[str, float]:
     """Return mean ROUGE-1 recall and F1 of the edited questions, and of the unchanged questions (``copy``)."""
     resolutions = resolver.resolve([(example.question, example.history) for example in examples])
-    recall, f1 = mean_rouge(examples, [resolution.text(sure) for resolution in resolutions])
-    copy_recall, copy_f1 = mean_rouge(examples, [example.question for example in examples])
+    recall, f1 = _mean_rouge(examples, [resolution.text(sure) for resolution in resolutions])
+    copy_recall, copy_f1 = _mean_rouge(examples, [example.question for example in examples])
     return {"turns": len(examples), "recall": recall, "F1": f1, "copy recall": copy_recall, "copy F1": copy_f1}
+
+
+def _mean_rouge(examples: Sequence[RewriteExample], texts: Sequence[str]) -> tuple[float, float]:
+    scores = [rouge1(example.rewrite, text) for example, text in zip(examples, texts, strict=True)]
+    return sum(score.recall for score in scores) / len(scores), sum(score.f1 for score in scores) / len(scores)
 
 
 def _most_tokens(base: ModelFolder, config: Any, tokenizer: Tokenizer) -> int:
@@ -121,7 +151,7 @@ def _most_tokens(base: ModelFolder, config: Any, tokenizer: Tokenizer) -> int:
     return min(MOST_TOKENS, positions)
 
 
-def _patterns(examples: Sequence[Example], edits: Sequence[Edits], least: int) -> list[str]:
+def _patterns(examples: Sequence[RewriteExample], edits: Sequence[Edits], least: int) -> list[str]:
     """Return the patterns of enough conversations that are more than punctuation, the most frequent first."""
     conversations: dict[str, set[str]] = {"{}": set()}
     for example, edit in zip(examples, edits, strict=True):

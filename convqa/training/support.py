@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +14,7 @@ from convqa.models.kinds.encoder import load_encoder
 from convqa.models.kinds.heads import Rows
 from convqa.models.kinds.support import FEATURES, features, judged
 from convqa.training.config import SupportSettings
-from convqa.training.data.claims import SUPPORTED, Claim, split
-from convqa.training.data.records import named_folder
+from convqa.training.examples import REPORT, SUPPORTED, SupportExample, files, read, sources, training_files
 from convqa.training.heads import folds, logistic, named, write_head
 from convqa.training.train import Bench, Recipe, Scores
 
@@ -29,13 +28,13 @@ class Training(Recipe):
 
     def __init__(self, settings: SupportSettings, bench: Bench) -> None:
         super().__init__(settings, bench)
-        folder = named_folder(bench.data)
-        self.claims, self.reported = split(folder)
+        self.claims = _joined(map(read_claims, training_files(bench.data)))
+        self.reported = {label: read_claims(path) for label, path in files(bench.data, REPORT).items()}
         conversations = {claim.conversation for claim in self.claims}
         if len(conversations) < 2:
             raise InputError(
-                f"{folder}: expected answers of at least 2 conversations to train on, got {len(conversations)}; some "
-                "are for validation, the rest for training."
+                f"{bench.data}: expected sentences of at least 2 conversations to train on, got {len(conversations)}; "
+                "some are for validation, the rest for training."
             )
         self.encoder = load_encoder(settings.base)
         self.rows = self._rows(self.claims)
@@ -51,25 +50,52 @@ class Training(Recipe):
             rest = [claim for claim, left_out in zip(self.claims, chosen, strict=True) if not left_out]
             held_out[chosen] = judged(self.rows[chosen], *self._logistic(self.rows[~chosen], rest))
         scores = {"validation": score(self.claims, held_out.tolist())}
-        for name, claims in self.reported.items():
+        for label, claims in self.reported.items():
             predicted = judged(self._rows(claims), self.weights, self.offset)
-            scores[f"{name} report"] = score(claims, predicted.tolist())
+            scores[label] = score(claims, predicted.tolist())
         return scores
 
     def export(self, scores: Scores, target: Path) -> None:
         """Write the folder that ``load_support`` reads, with the weights in its manifest."""
         learnt = named(FEATURES, self.weights, self.offset)
-        write_head(target, "A support check", _USE, self.settings, self.encoder, learnt, scores)
+        about = sources(self.bench.data)
+        write_head(target, "A support check", _USE, self.settings, self.encoder, learnt, scores, about)
 
-    def _rows(self, claims: Sequence[Claim]) -> Rows:
+    def _rows(self, claims: Sequence[SupportExample]) -> Rows:
         return features(self.encoder, [(claim.evidence, claim.sentence) for claim in claims])
 
-    def _logistic(self, rows: Rows, claims: Sequence[Claim]) -> tuple[Rows, float]:
+    def _logistic(self, rows: Rows, claims: Sequence[SupportExample]) -> tuple[Rows, float]:
         sides = np.array([float(claim.supported) for claim in claims])
         return logistic(rows, sides, _shares(claims), self.settings.penalty)
 
 
-def score(claims: Sequence[Claim], scores: Sequence[float]) -> dict[str, float]:
+def read_claims(path: Path) -> list[SupportExample]:
+    """Read the sentences of a file and check that each unsupported one has a supported origin."""
+    claims = read(path, SupportExample)
+    origins = {claim.origin for claim in claims if claim.supported}
+    counts = Counter((claim.origin, claim.kind) for claim in claims)
+    for number, claim in enumerate(claims, 1):
+        if claim.origin not in origins:
+            raise InputError(f"{path}: record {number}: origin: no sentence of kind supported has {claim.origin}.")
+        if counts[claim.origin, claim.kind] > 1:
+            raise InputError(
+                f"{path}: record {number}: kind: another sentence of origin {claim.origin} is of this kind."
+            )
+    if all(claim.supported for claim in claims):
+        raise InputError(f"{path}: expected supported and unsupported sentences, got supported ones only.")
+    return claims
+
+
+def _joined(parts: Iterable[Sequence[SupportExample]]) -> list[SupportExample]:
+    """Join the sentences of several files, each of which numbers its origins."""
+    claims: list[SupportExample] = []
+    for part in parts:
+        first = 1 + max((claim.origin for claim in claims), default=-1)
+        claims += [claim.model_copy(update={"origin": claim.origin + first}) for claim in part]
+    return claims
+
+
+def score(claims: Sequence[SupportExample], scores: Sequence[float]) -> dict[str, float]:
     """Return ``AUC`` and ``accuracy`` at .5, both averaged over the kinds of unsupported sentences, and AUC by kind.
 
     Each kind is compared with the supported sentences that it was derived from, so that their content, such as a
@@ -89,7 +115,7 @@ def score(claims: Sequence[Claim], scores: Sequence[float]) -> dict[str, float]:
     return {"sentences": float(sentences)} | means | aucs
 
 
-def _shares(claims: Sequence[Claim]) -> Rows:
+def _shares(claims: Sequence[SupportExample]) -> Rows:
     """Weigh all kinds equally, and a supported sentence as much as all its derivations; the mean is 1."""
     counts = Counter(claim.kind for claim in claims)
     derived: defaultdict[int, float] = defaultdict(float)

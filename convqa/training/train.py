@@ -28,16 +28,16 @@ Progress = Callable[[int, int, float], None]
 
 _NOTE = "training.yaml"
 
-_FREE = {"checkpoint", "data"}
+_FREE = {"checkpoint"}
 """Settings that may change when a training resumes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """Where and how to train. ``folder`` holds intermediate files and the model; ``data`` is the data folder."""
+    """Where and how to train. ``folder`` holds intermediate files and the model; ``data`` holds the examples."""
 
     folder: Path
-    data: Path | None = None
+    data: Path
     device: str = "cpu"
     precision: str = "float32"
     progress: Progress | None = None

@@ -19,9 +19,9 @@ def test_an_example_of_training_is_a_turn_with_its_history():
     from rewriting import turn
 
     from convqa.models.kinds.resolver_input import Past
-    from convqa.training.data.rewrites import Example
+    from recipes.rewrites import example
 
-    made = turn(Example("qrecc-7", "When?", (Past("Who?", "Goethe"), Past("Why?", "")), "When did he?"), 3)
+    made = turn(example("qrecc-7", "When?", (Past("Who?", "Goethe"), Past("Why?", "")), "When did he?"), 3)
     assert (made.question, [(said.question, said.answer, said.status) for said in made.history]) == (
         "When?",
         [("Who?", "Goethe", "answered"), ("Why?", "", "unanswered")],

@@ -9,13 +9,12 @@ import time
 
 import pytest
 
-from convqa.training.data.rewrites import FILES
 from convqa.training.train import need_extra
 from tests.training.conftest import tiny_encoder as tiny_encoder
 
 
 def test_an_unknown_recipe_is_a_mistake(call):
-    code, _, error = call("train", "resolverr")
+    code, _, error = call("train", "resolverr", "--data", ".")
     assert (
         code == 2
         and "expected one of resolver, reader, support, conditions, decision, got 'resolverr'" in error
@@ -25,53 +24,52 @@ def test_an_unknown_recipe_is_a_mistake(call):
 
 def test_a_wrong_setting_is_a_mistake_with_file_and_field(call, tmp_path):
     file = tmp_path / "mine.yaml"
-    file.write_text("recipe: resolver\nbase: x\nepochs: 1\nrate: 1.0e-4\nmix: [{sets: [canard]}]\nbatches: 3\n")
-    code, _, error = call("train", "resolver", file)
+    file.write_text("recipe: resolver\nbase: x\nepochs: 1\nrate: 1.0e-4\nbatches: 3\n")
+    code, _, error = call("train", "resolver", file, "--data", ".")
     assert code == 2 and "mine.yaml: batches: unknown field" in error and "Fields: recipe, base, " in error
-    code, _, error = call("train", "resolver", "--set", "seed")
+    code, _, error = call("train", "resolver", "--data", ".", "--set", "seed")
     assert code == 2 and "expected FIELD=VALUE" in error
 
 
 def test_an_unknown_device_is_a_mistake(call):
-    code, _, error = call("train", "resolver", "--device", "tpu")
+    code, _, error = call("train", "resolver", "--data", ".", "--device", "tpu")
     assert code == 2 and "'tpu' is not one of 'auto', 'cpu', 'cuda', 'mps'" in error
 
 
 def test_a_missing_extra_is_named_with_its_command(monkeypatch, call):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in {"torch", "onnx"} else object())
-    code, _, error = call("train", "resolver")
+    code, _, error = call("train", "resolver", "--data", ".")
     assert code == 2 and "training needs torch, onnx. Run: pip install 'convqa[train]'" in error
 
 
+def test_a_training_needs_a_folder_of_examples(call):
+    code, _, error = call("train", "resolver")
+    assert code == 2 and "Missing option '--data'" in error
+
+
 @pytest.mark.models
-def test_a_missing_data_folder_is_a_mistake_that_says_where_to_name_it(call, tmp_path, monkeypatch):
+@pytest.mark.parametrize("recipe", ["resolver", "reader", "support", "conditions"])
+def test_a_folder_without_examples_is_a_mistake_that_names_the_files(call, tmp_path, recipe):
     _need_models()
-    monkeypatch.delenv("CONVQA_DATA", raising=False)
     output = ("--output", tmp_path / "out")
-    for recipe in ("resolver", "support"):
-        code, _, error = call("train", recipe, *output)
-        assert code == 2 and "--data FOLDER" in error and "CONVQA_DATA" in error
-    code, _, error = call("train", "resolver", *output, "--data", tmp_path / "none")
+    code, _, error = call("train", recipe, *output, "--data", tmp_path / "none")
     assert code == 2 and "none: no such folder" in error
-    monkeypatch.setenv("CONVQA_DATA", str(tmp_path))
-    code, _, error = call("train", "resolver", *output)
-    assert code == 2 and "qrecc/dev-turns.json" in error and "canard/dev.json" in error
+    (tmp_path / "examples").mkdir()
+    code, _, error = call("train", recipe, *output, "--data", tmp_path / "examples")
+    assert code == 2 and "examples: expected train.jsonl" in error
 
 
 @pytest.mark.models
-def test_damaged_data_is_a_mistake_with_file_and_record(call, tmp_path):
+def test_damaged_examples_are_a_mistake_with_file_line_and_field(call, tmp_path):
     _need_models()
-    for name in FILES:
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text("[]")
-    turns = tmp_path / "qrecc" / "dev-turns.json"
-    turns.write_text('[{"Conversation_no": 1, "Turn_no": 1, "NewContext": ["a", "b"]}]')
+    file = tmp_path / "train.jsonl"
+    file.write_text('{"conversation": 1, "question": "Why?", "history": [{"question": "Who?"}]}\n')
     asked = ("train", "resolver", "--data", tmp_path, "--output", tmp_path / "out")
     code, _, error = call(*asked)
-    assert code == 2 and f"{turns}: record 0: Question: is missing" in error
-    turns.write_text('[{"Conversation_no": 1, "Turn')
+    assert code == 2 and f"{file}: line 1: rewrite: is missing" in error
+    file.write_text('{"conversation": 1, "question')
     code, _, error = call(*asked)
-    assert code == 2 and f"{turns}: line 1, column " in error and "truncated" in error
+    assert code == 2 and f"{file}: line 1, column " in error
 
 
 @pytest.mark.slow
@@ -80,7 +78,7 @@ def test_ctrl_c_leaves_a_checkpoint_and_the_same_command_goes_on(process, tmp_pa
     _need_models()
     data = tmp_path / "data"
     data.mkdir()
-    with (data / "own.jsonl").open("w") as file:
+    with (data / "train.jsonl").open("w") as file:
         for number in range(40):
             history = [{"question": f"Who was number {number}?", "answer": "One of forty."}]
             record = {"conversation": number, "question": "When?", "history": history, "rewrite": f"When was {number}?"}
@@ -88,8 +86,7 @@ def test_ctrl_c_leaves_a_checkpoint_and_the_same_command_goes_on(process, tmp_pa
     output = tmp_path / "made"
     asked = [
         "train", "resolver", "--data", data, "--base", tiny_encoder, "--output", output, "--threads", "1",
-        "--set", "own=[own.jsonl]", "--set", "mix=[{sets: [own]}]", "--set", "batch=1", "--set", "pattern=1",
-        "--set", "talks=null", "--device", "cpu", "-v",
+        "--set", "batch=1", "--set", "pattern=1", "--device", "cpu", "-v",
     ]  # fmt: skip
     # So many steps that it is interrupted before it is done; the checkpoint is the first one's.
     started = process(*asked, "--set", "epochs=15", "--set", "checkpoint=0.2")

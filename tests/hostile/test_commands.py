@@ -217,8 +217,10 @@ CASES = [
     case("export: a run without answers", "export sharc --as trec-rag", says="sharc"),
     case("models check: none", "models check nosuch", says="nosuch"),
     case("models check: a folder of nothing", "models check qrecc", says="qrecc"),
-    case("train: none", "train nosuch", says="nosuch"),
-    case("train: a recipe that is something else", "train resolver pipeline.yaml", exits=2, says="pipeline.yaml"),
+    case("train: none", "train nosuch --data .", says="nosuch"),
+    case(
+        "train: a recipe that is something else", "train resolver pipeline.yaml --data .", exits=2, says="pipeline.yaml"
+    ),
     case("download: none", "download nosuch part made", says="nosuch"),
     case("view: none", "view nowhere", says="nowhere"),
     case("serve: a port of none", "serve --port 99999", says="port"),

@@ -28,7 +28,7 @@ KINDS = {
     ),
     "a list of downloads": ("download mine.yaml train out", "{}", "train"),
     "a decision": ("check default --set decider.decision=mine.yaml", "intercept: 0\n", "signals"),
-    "a training": ("train resolver mine.yaml --output out", "recipe: resolver\n", "mix"),
+    "a training": ("train resolver mine.yaml --data . --output out", "recipe: resolver\n", "base"),
 }
 """What a file is -> a command that reads it, its first line, and a key that takes what is made here."""
 

@@ -57,11 +57,11 @@ def test_the_sets_are_those_of_the_experiments():
 
 
 def test_the_trainings_files_are_all_there_or_named():
-    from convqa.training.data import claims, reading, rewrites, scenarios, talks
+    from recipes import conditions, reader, rewrites, support, talks
 
     needed = {
-        *rewrites.FILES, *reading.FILES.values(), *talks.NEEDED, scenarios.DEV, scenarios.OPEN,
-        *(name for names in claims.FILES.values() for name in names),
+        *rewrites.FILES, *reader.FILES.values(), *talks.NEEDED, conditions.DEV, conditions.OPEN,
+        *(name for names in support.FILES.values() for name in names),
     }  # fmt: skip
     sets = downloads("training", "all")
     come = {file.file for one in sets.values() for file in one.files}

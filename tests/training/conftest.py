@@ -1,4 +1,4 @@
-"""Examples of one's own, and a tiny real encoder to train."""
+"""Examples of rewrites, and a tiny real encoder to train."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WORDS = "who what when where was is did he she it born die write a an the in of 
 
 
 def examples(people=PEOPLE):
-    """Records of a file of one's own: two turns of a conversation about each person."""
+    """Lines of a file of rewrites: two turns of a conversation about each person."""
     for number, name in enumerate(people):
         said = {"question": f"Who was {name}?", "answer": f"{name} was answer {number}."}
         yield {
@@ -30,10 +30,10 @@ def examples(people=PEOPLE):
 
 @pytest.fixture
 def own(tmp_path):
-    """A data folder with examples of one's own."""
+    """A folder of examples that has only some to train on."""
     folder = tmp_path / "data"
     folder.mkdir()
-    (folder / "own.jsonl").write_text("".join(json.dumps(record) + "\n" for record in examples()), encoding="utf-8")
+    (folder / "train.jsonl").write_text("".join(json.dumps(record) + "\n" for record in examples()), encoding="utf-8")
     return folder
 
 

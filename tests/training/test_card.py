@@ -6,10 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from convqa.models.source import find_model, shipped_names
 from convqa.training.card import name_of
 from convqa.training.config import load
+from recipes import reader, resolver
 
 CARDS = {name: (find_model(name).path / "README.md").read_text(encoding="utf-8") for name in shipped_names()}
 RECIPES = {name: made[1] for name, text in CARDS.items() if (made := re.search(r"Made by `convqa train (\w+)`", text))}
@@ -20,26 +22,32 @@ def test_a_recipe_made_the_shipped_resolver():
 
 
 @pytest.mark.parametrize("name", RECIPES)
-def test_the_settings_of_a_card_are_those_of_the_recipe(name, tmp_path):
-    block = re.search(r"## Settings\n\n```yaml\n(.*?)```", CARDS[name], re.DOTALL)
-    (tmp_path / "card.yaml").write_text(block[1], encoding="utf-8")
-    settings, recipe = load(RECIPES[name], tmp_path / "card.yaml"), load(RECIPES[name])
-    assert settings.model_dump(exclude={"base"}) == recipe.model_dump(exclude={"base"})
-    assert recipe.base.rpartition("/")[2] == settings.base == name_of(settings.base)
-    assert find_model(name).manifest.base == settings.base
+def test_the_settings_of_a_card_are_those_of_the_recipe(name):
+    card = yaml.safe_load(re.search(r"## Settings\n\n```yaml\n(.*?)```", CARDS[name], re.DOTALL)[1])
+    recipe = load(RECIPES[name])
+    settings = recipe.model_dump(mode="json", exclude={"base", "train"})
+    assert {field: card[field] for field in settings} == settings
+    assert recipe.base.rpartition("/")[2] == card["base"] == name_of(card["base"])
+    assert find_model(name).manifest.base == card["base"]
+    mix = [{"sets": [each], "times": times} for each, times in reader.TIMES.items()]
+    made = {"reader": {"mix": mix}, "resolver": resolver.load().model_dump()}
+    assert {field: card[field] for field in made.get(name, ())} == made.get(name, {})
 
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_the_turns_of_a_card_are_those_of_the_documented_split(name):
     scored = dict(re.findall(r"^- ([\w -]+): (?:turns|questions|sentences|answered) (\d+),", CARDS[name], re.MULTILINE))
-    assert {part: int(number) for part, number in scored.items() if "float32" not in part} == documented(name)
+    turns = {
+        part.replace("-report", " report"): int(number) for part, number in scored.items() if "float32" not in part
+    }
+    assert turns == documented(name)
 
 
 SPLITS = {
-    "conditions": "`convqa.training.data.scenarios.split`",
-    "reader": "`convqa.training.data.reading.split`",
-    "resolver": "`convqa.training.data.rewrites.split`",
-    "support": "`convqa.training.data.claims.split`",
+    "conditions": "`recipes.conditions.split`",
+    "reader": "`recipes.reader.split`",
+    "resolver": "`recipes.rewrites.split`",
+    "support": "`recipes.support.split`",
 }
 
 
@@ -48,11 +56,11 @@ def documented(name):
     text = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "training.md").read_text(encoding="utf-8")
     table = text.split(SPLITS[name])[1]
     rows = re.findall(r"^\| (validates|reports) \| (.+?) \| ([\d, ]+) \|", table.split("\n\n")[1], re.MULTILINE)
-    return {part: int(number.replace(",", "")) for row in rows for part, number in _parts(name, *row)}
+    return {part: int(number.replace(",", "")) for row in rows for part, number in _parts(*row)}
 
 
-def _parts(name, does, sources, numbers):
+def _parts(does, sources, numbers):
     named = re.findall(r"`([\w-]+)`", sources)
     suffix = {"validates": "validation", "reports": "report"}[does]
-    parts = (named if name == "resolver" else [f"{source} {suffix}" for source in named]) or [suffix]
+    parts = [f"{source} {suffix}" for source in named] or [suffix]
     return zip(parts, numbers.split(", "), strict=True)

@@ -1,8 +1,6 @@
-"""The condition check's examples and recipe: who is held apart, what is open, and a head learnt from tiny data."""
+"""The condition check's recipe: a head learnt from tiny data, its folds and scores, and what is refused."""
 
 from __future__ import annotations
-
-import json
 
 import numpy as np
 import pytest
@@ -11,111 +9,47 @@ from convqa.errors import InputError
 from convqa.models import load_conditions
 from convqa.training.conditions import score
 from convqa.training.config import load
-from convqa.training.data.scenarios import DEV, OPEN, Example, apart, examples, split, utterances
+from convqa.training.examples import ConditionExample
 from convqa.training.heads import folds
 from convqa.training.train import Bench, train
 
 PLACES = ["Rome", "Cyprus", "France", "Malta", "Spain", "Greece"]
 
 
-def record(number, place, told, answer, evidence=(), history=(), url=None):
-    return {
-        "utterance_id": f"u{number}", "tree_id": f"t{place}", "source_url": url or f"https://example.org/{place}",
-        "question": "Can I get it?", "scenario": told, "answer": answer,
-        "history": [{"follow_up_question": q, "follow_up_answer": a} for q, a in history],
-        "evidence": [{"follow_up_question": q, "follow_up_answer": a} for q, a in evidence],
-    }  # fmt: skip
+def example(told, yes, place, foreign=False):
+    question = "Do you own a ship?" if foreign else f"Do you live in {place}?"
+    return ConditionExample(told=told, question=question, yes=yes, source=place, foreign=foreign)
 
 
-def records(places, start):
-    made = []
-    for number, place in enumerate(places):
-        asked = f"Do you live in {place}?"
-        told = [f"I live in {place} with my dog.", f"I don't live in {place}.", "I have a question about money."]
-        for kind, (text, answer, evidence) in enumerate(
-            [(told[0], "Yes", [(asked, "Yes")]), (told[1], "No", [(asked, "No")]), (told[2], asked, [])]
-        ):
-            made.append(record(f"{start}{number}{kind}", place, text, answer, evidence))
-    return made
+def examples(places):
+    for place in places:
+        yield example(f"I live in {place} with my dog.", True, place)
+        yield example(f"I don't live in {place}.", False, place)
+        yield example("I have a question about money.", None, place)
+        yield example(f"I live in {place}.", None, place, foreign=True)
+
+
+def write(path, some):
+    path.write_text("".join(one.model_dump_json() + "\n" for one in some), encoding="utf-8")
 
 
 @pytest.fixture
 def data(tmp_path):
-    """A data folder as the recipe wants it: three addresses that train and three that are reported on."""
-    dev = [{**one, "snippet": f"Rule of {one['tree_id']}"} for one in records(PLACES[:3], "d")]
-    places = [*PLACES[3:], "Rome"]
-    seen = [{**one, "gold_snippet_id": one["tree_id"], "snippet_seen": True} for one in records(places, "s")]
-    unseen = [{**record("x", "Oslo", "I live.", "Yes"), "gold_snippet_id": "tOslo", "snippet_seen": False}]
-    files = {
-        DEV: json.dumps(dev),
-        OPEN: "".join(json.dumps(one) + "\n" for one in [*seen, *unseen]),
-        "sharc/open-retrieval/id2snippet.json": json.dumps({f"t{place}": f"A {place}" for place in [*places, "Oslo"]}),
-    }
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    return tmp_path
+    """A folder of examples: three places train, three are reported on."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    write(folder / "train.jsonl", examples(PLACES[3:]))
+    write(folder / "report-x.jsonl", examples(PLACES[:3]))
+    return folder
 
 
-def test_misspelled_evidence_is_read_and_what_is_none_is_refused(tmp_path):
-    """As in the published files."""
-    one = {**record("1", "Rome", "I live.", "Yes", [("b?", "yes")]), "snippet": "Rule"}
-    one["evidence"].insert(0, {"followup_question": "a?", "followup_answer": "Noe"})
-    (tmp_path / "x.json").write_text(json.dumps([one]))
-    assert utterances(tmp_path / "x.json")[0].evidence == (("a?", False), ("b?", True))
-    (tmp_path / "x.json").write_text(json.dumps([{**one, "evidence": [{"follow_up_question": "b?"}]}]))
-    with pytest.raises(InputError, match=r"record 0 \(utterance 'u1'\): evidence\[0\]: .*answer: is missing"):
-        utterances(tmp_path / "x.json")
-
-
-def test_seen_rule_texts_train_and_no_address_does_both(data):
-    training, reported = split(data)
-    assert {one.source.rpartition("/")[2] for one in training} == set(PLACES[3:])
-    assert {one.source.rpartition("/")[2] for one in reported} == set(PLACES[:3])
-    assert [one.yes for one in training if not one.foreign] == [True, False] * 3 + [None] * 3
-    for one in training:
-        if one.foreign:
-            assert one.yes is None and one.source.rpartition("/")[2] not in one.question
-
-
-def test_the_same_rule_text_under_another_address_is_held_apart(data):
-    dev = utterances(data / DEV)
-    other = [one for one in utterances(data / OPEN) if one.snippet == "A Malta"]
-    assert apart(other, dev) == other
-    file = data / OPEN.replace("open_retrieval_sharc_dev", "id2snippet")
-    file.write_text(file.read_text().replace("A Malta", "Rule  of tRome"))
-    assert apart([one for one in utterances(data / OPEN) if one.record.gold_snippet_id == "tMalta"], dev) == []
-
-
-def test_what_was_asked_earlier_is_no_example_and_answers_win(data):
-    dev = utterances(data / DEV)
-    asked = "Do you live in Rome?"
-    told = dev[0].record.scenario
-    again = dev[0].record.model_copy(update={"answer": asked, "evidence": [], "utterance_id": "again"})
-    twice = [dev[0], type(dev[0])(again, dev[0].snippet, ())]
-    assert [one for one in examples(twice) if not one.foreign] == [
-        Example(told, asked, True, "https://example.org/Rome")
-    ]
-
-
-def test_files_of_ones_own_train_too(data):
-    own = [{**one, "snippet": "Another"} for one in records(["Oslo"], "o")]
-    (data / "mine.json").write_text(json.dumps(own))
-    training, _ = split(data, ["mine.json"])
-    assert "https://example.org/Oslo" in {one.source for one in training}
-    with pytest.raises(InputError, match=r"the data folder lacks other\.json"):
-        split(data, ["other.json"])
-
-
-def test_folds_hold_out_every_address_once(data):
-    training, _ = split(data)
-    held = np.sum(folds([one.source for one in training]), axis=0)
-    assert held.tolist() == [1] * len(training)
+def test_folds_hold_out_every_group_once():
+    groups = [one.source for one in examples(PLACES)]
+    assert np.sum(folds(groups), axis=0).tolist() == [1] * len(groups)
 
 
 def test_scores_of_perfect_and_of_blind_checks():
-    some = [Example("a", "q", True, "x"), Example("b", "q", False, "x"), Example("c", "q", None, "x"),
-            Example("d", "q", None, "x", foreign=True)]  # fmt: skip
+    some = list(examples(["Rome"]))
     perfect = score(some, np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 0.5], [0.0, 0.5]]))
     assert perfect["AUC open"] == perfect["AUC foreign"] == perfect["AUC yes"] == perfect["accuracy"] == 1
     blind = score(some, np.full((4, 2), 0.5))
@@ -125,18 +59,15 @@ def test_scores_of_perfect_and_of_blind_checks():
 def test_the_recipe_makes_a_head_that_is_loaded(data, tmp_path):
     folder, scores = train(load("conditions", None, {"threshold": 0.5}), Bench(tmp_path / "made", data))
     judge = load_conditions(str(folder))
-    assert judge.threshold == 0.5 and set(scores) == {"validation", "sharc-dev report"}
+    assert judge.threshold == 0.5 and set(scores) == {"validation", "x report"}
     yes, no = judge.judge(
         [("I live in Oslo.", "Do you live in Oslo?"), ("I don't live in Oslo.", "Do you live in Oslo?")]
     )
     assert yes.yes > no.yes
-    assert "ShARC" in (folder / "README.md").read_text()
+    assert "the user's own examples" in (folder / "README.md").read_text()
 
 
 def test_what_cannot_be_learnt_from_is_refused(data, tmp_path):
-    with pytest.raises(InputError, match="missing data folder"):
-        train(load("conditions"), Bench(tmp_path / "made"))
-    text = (data / OPEN).read_text().replace('"Yes"', '"No"')
-    (data / OPEN).write_text(text)
-    with pytest.raises(InputError, match="the training set needs questions answered yes"):
+    write(data / "train.jsonl", [one for one in examples(PLACES) if one.yes is not True])
+    with pytest.raises(InputError, match=r"expected training questions answered yes \(true\), answered no"):
         train(load("conditions"), Bench(tmp_path / "made", data))

@@ -24,16 +24,9 @@ def test_an_unknown_recipe_is_refused_with_the_nearest():
         ({"epochs": 0}, "epochs: expected more than 0, got 0"),
         ({"rate": "fast"}, "rate: expected a number, got 'fast'"),
         ({"epoch": 1}, "epoch: unknown field. Fields: recipe, base, "),
-        (
-            {"mix": [{"sets": ["squad"]}]},
-            "mix[0].sets[0]: expected 'qrecc-dev', 'qrecc-4k', 'canard' or 'own', got 'squad'",
-        ),
-        ({"mix": []}, "mix: is empty"),
         ({"recipe": "reader"}, "recipe: expected 'resolver', got 'reader'"),
         ({"batch": 1.5}, "batch: expected a whole number, got 1.5"),
         ({"warmup": 1}, "warmup: expected less than 1, got 1"),
-        ({"mix": [{"sets": ["own"]}]}, "own: name files under own"),
-        ({"own": ["mine.jsonl"]}, "own: name files under own"),
     ],
 )
 def test_a_wrong_field_is_named_with_its_file(change, said):

@@ -86,7 +86,7 @@ def test_it_learns_and_half_an_epoch_is_half_the_steps(torch, make, tmp_path):
     told = []
     model, loss = make()
     before = loss(list(range(40))).item()
-    fit(model, LENGTHS, loss, plan(epochs=2.5), Bench(tmp_path, progress=lambda *step: told.append(step)))
+    fit(model, LENGTHS, loss, plan(epochs=2.5), Bench(tmp_path, tmp_path, progress=lambda *step: told.append(step)))
     assert [done for done, _, _ in told] == list(range(1, 26)) and told[-1][1] == 25
     assert not model.training and loss(list(range(40))).item() < before
 
@@ -97,7 +97,7 @@ def test_too_few_steps_to_learn_are_refused(torch, make, tmp_path, changes, step
 
     model, loss = make()
     with pytest.raises(InputError, match=rf"40 examples in batches of \d+ for [\d.]+ epochs give {steps} steps"):
-        fit(model, LENGTHS, loss, plan(**changes), Bench(tmp_path))
+        fit(model, LENGTHS, loss, plan(**changes), Bench(tmp_path, tmp_path))
     assert not (tmp_path / "checkpoint.pt").exists()
 
 
@@ -106,14 +106,20 @@ def test_a_training_that_was_cut_off_ends_in_the_same_parameters(torch, make, tm
     from convqa.training.loop import fit
 
     model, loss = make()
-    fit(model, LENGTHS, loss, plan(), Bench(tmp_path / "whole"))
+    fit(model, LENGTHS, loss, plan(), Bench(tmp_path / "whole", tmp_path))
     cut, its_loss = make()
     with pytest.raises(Cut):
-        fit(cut, LENGTHS, its_loss, plan(), Bench(tmp_path / "cut", progress=cut_at(step)))
+        fit(cut, LENGTHS, its_loss, plan(), Bench(tmp_path / "cut", tmp_path, progress=cut_at(step)))
     again, loss_again = make()
     torch.manual_seed(99)  # another process is in another state of chance
     seen = []
-    fit(again, LENGTHS, loss_again, plan(), Bench(tmp_path / "cut", progress=lambda done, *_: seen.append(done)))
+    fit(
+        again,
+        LENGTHS,
+        loss_again,
+        plan(),
+        Bench(tmp_path / "cut", tmp_path, progress=lambda done, *_: seen.append(done)),
+    )
     assert seen[0] == step + 1
     for name, value in learnt(model).items():
         torch.testing.assert_close(again.state_dict()[name], value, atol=1e-6, rtol=0)
@@ -123,9 +129,9 @@ def test_a_training_that_is_done_learns_nothing_more(torch, make, tmp_path):
     from convqa.training.loop import fit
 
     model, loss = make()
-    fit(model, LENGTHS, loss, plan(), Bench(tmp_path))
+    fit(model, LENGTHS, loss, plan(), Bench(tmp_path, tmp_path))
     again, its_loss = make()
-    fit(again, LENGTHS, its_loss, plan(), Bench(tmp_path, progress=cut_at(1)))
+    fit(again, LENGTHS, its_loss, plan(), Bench(tmp_path, tmp_path, progress=cut_at(1)))
     assert all(torch.equal(again.state_dict()[name], value) for name, value in learnt(model).items())
 
 
@@ -133,6 +139,6 @@ def test_a_checkpoint_that_does_not_fit_is_refused(torch, make, tmp_path):
     from convqa.training.loop import fit
 
     model, loss = make()
-    fit(model, LENGTHS, loss, plan(epochs=1), Bench(tmp_path))
+    fit(model, LENGTHS, loss, plan(epochs=1), Bench(tmp_path, tmp_path))
     with pytest.raises(InputError, match="a training of 10 steps, but this one has 20"):
-        fit(model, LENGTHS, loss, plan(epochs=2), Bench(tmp_path))
+        fit(model, LENGTHS, loss, plan(epochs=2), Bench(tmp_path, tmp_path))

@@ -32,15 +32,14 @@ def data(tmp_path_factory):
         if number % 5 == 0:
             qas.append({"id": f"{number}b", "question": "when did he die?", "answers": [], "is_impossible": True})
         paragraphs.append({"context": context, "qas": qas})
-    (folder / "own.json").write_text(json.dumps({"data": [{"title": "t", "paragraphs": paragraphs}]}))
+    (folder / "train.json").write_text(json.dumps({"data": [{"title": "t", "paragraphs": paragraphs}]}))
     return folder
 
 
 @pytest.fixture
 def settings(tiny_encoder):
     def made(**changes):
-        quick = {"base": tiny_encoder, "epochs": 8, "batch": 4, "rate": 1e-2, "own": ["own.json"], "longest": 64,
-                 "mix": [{"sets": ["own"]}], "checkpoint": 1e-9}  # fmt: skip
+        quick = {"base": tiny_encoder, "epochs": 8, "batch": 4, "rate": 1e-2, "longest": 64, "checkpoint": 1e-9}
         return load("reader", None, {**quick, **changes})
 
     return made
@@ -64,15 +63,15 @@ def test_a_reader_learns_goes_on_where_it_was_cut_and_is_exported_twice(settings
     model, scores = train(wanted, Bench(tmp_path / "cut", data))
     for name, value in _weights(tmp_path / "whole").items():
         torch.testing.assert_close(_weights(tmp_path / "cut")[name], value, atol=1e-5, rtol=0)
-    assert scores["own validation"]["forced F1"] == 100.0
-    assert scores["own validation float32"]["forced F1"] == 100.0
+    assert scores["validation"]["forced F1"] == 100.0
+    assert scores["validation float32"]["forced F1"] == 100.0
     asked = [("who is the answer about?", "the answer is about zappa and the first passage")]
     small, whole = (load_reader(str(folder)).read(asked, 1)[0] for folder in (model, model.with_name("model-torch")))
     assert asked[0][1][small.spans[0].start : small.spans[0].end] == "zappa"
     assert small.spans[0][:2] == whole.spans[0][:2]
     assert small.margin == pytest.approx(whole.margin, abs=0.5)
     card = (model / "README.md").read_text()
-    assert "convqa train reader" in card and "own validation" in card
+    assert "convqa train reader" in card and "- validation: questions 2" in card
 
 
 def _weights(folder):

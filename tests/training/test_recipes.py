@@ -13,7 +13,7 @@ from convqa.training.train import Bench, train
 
 pytestmark = pytest.mark.models
 
-QUICK = {"epochs": 1, "batch": 4, "own": ["own.jsonl"], "mix": [{"sets": ["own"]}], "checkpoint": 1e-9, "talks": None}
+QUICK = {"epochs": 1, "batch": 4, "checkpoint": 1e-9}
 
 
 class Cut(Exception):
@@ -136,3 +136,31 @@ def test_a_short_base_makes_a_resolver_of_its_length(settings, own, tmp_path):
 
     model, _ = train(settings(), Bench(tmp_path / "made", own))
     assert load_resolver(str(model)).max_tokens == 128
+
+
+def test_files_train_validate_and_are_reported_on_by_their_names(own):
+    from convqa.training.resolver import gather
+
+    def conversations(examples):
+        return {example.conversation for example in examples}
+
+    training, checks = gather(own)
+    assert list(checks) == ["validation"]
+    assert len(conversations(training)) == 9 and len(conversations(checks["validation"])) == 1
+    lines = (own / "train.jsonl").read_text().splitlines(keepends=True)
+    (own / "validation.jsonl").write_text("".join(lines[:2]))
+    (own / "report-x.jsonl").write_text(lines[2])
+    (own / "train.jsonl").write_text("".join(lines[3:6]))
+    (own / "train-more.jsonl").write_text(lines[6])
+    training, checks = gather(own)
+    assert (len(training), {label: len(examples) for label, examples in checks.items()}) == (
+        4, {"validation": 2, "x report": 1},
+    )  # fmt: skip
+
+
+def test_one_conversation_is_too_few(own):
+    from convqa.training.resolver import gather
+
+    (own / "train.jsonl").write_text((own / "train.jsonl").read_text().partition("\n")[0])
+    with pytest.raises(InputError, match="at least 2 conversations, got 1"):
+        gather(own)

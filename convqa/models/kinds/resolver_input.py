@@ -32,7 +32,7 @@ class Past(NamedTuple):
     """An exchange of the history: the user's question and the system's answer; either may be empty."""
 
     question: str
-    answer: str
+    answer: str = ""
 
 
 class Word(NamedTuple):

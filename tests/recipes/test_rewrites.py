@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 from convqa.errors import InputError
 from convqa.models.kinds.resolver_input import Past
-from convqa.training.data.rewrites import (
-    Example,
+from recipes.rewrites import (
     alternate,
     canard_dev,
     canard_tables,
+    example,
     qrecc_4k,
     qrecc_turns,
+    texts_of,
     without_overlap,
 )
 
@@ -25,7 +26,7 @@ words = st.text(string.ascii_lowercase, min_size=1, max_size=2)
 texts = st.lists(words, min_size=1, max_size=12).map(" ".join)
 examples = st.lists(
     st.builds(
-        Example,
+        example,
         st.sampled_from(["a", "b", "c", "d", "e"]),
         texts,
         st.lists(st.builds(Past, texts, texts), min_size=1, max_size=2).map(tuple),
@@ -36,7 +37,7 @@ examples = st.lists(
 
 
 def one(name, rewrite, *asked):
-    return Example(name, "what?", tuple(Past(text, "") for text in asked), rewrite)
+    return example(name, "what?", [Past(text) for text in asked] or [Past("")], rewrite)
 
 
 def test_one_long_text_in_common_is_overlap_whatever_its_signs():
@@ -59,7 +60,7 @@ def test_a_conversation_is_dropped_whole_and_by_name():
 
 def test_one_long_answer_in_common_is_overlap_and_a_shorter_one_is_chance():
     def answered(name, answer):
-        return Example(name, "what?", (Past("and then?", answer),), "what was it?")
+        return example(name, "what?", (Past("and then?", answer),), "what was it?")
 
     ten = "He moved to Weimar in 1775, at the duke's call."
     reported = [answered("r", ten), answered("s", "he wrote a play about a doctor again")]
@@ -69,7 +70,7 @@ def test_one_long_answer_in_common_is_overlap_and_a_shorter_one_is_chance():
 
 def test_an_answer_is_compared_with_answers_only():
     text = "he was the first of all the men who ever stood on the moon"
-    reported = [Example("r", "what?", (Past("and?", text),), "what was it?")]
+    reported = [example("r", "what?", (Past("and?", text),), "what was it?")]
     assert without_overlap([one("t", text)], reported) == [one("t", text)]
 
 
@@ -79,10 +80,10 @@ def test_what_is_kept_shares_nothing_telling_and_is_whole(training, reported):
     assert kept == [example for example in training if example in kept]  # in order, none made
     names = {example.conversation for example in kept}
     assert kept == [example for example in training if example.conversation in names]
-    known = {text for example in reported for text in example.texts()}
+    known = {text for example in reported for text in texts_of(example)}
     shared = {}
-    for example in kept:
-        shared.setdefault(example.conversation, set()).update(known.intersection(example.texts()))
+    for each in kept:
+        shared.setdefault(each.conversation, set()).update(known.intersection(texts_of(each)))
     for name, found in shared.items():
         assert name not in {example.conversation for example in reported}
         asked = [len(text.split()) for text, is_answer in found if not is_answer]
@@ -105,11 +106,11 @@ def test_readers(tmp_path):
         {"Conversation_no": 3, "Question": "A?", "Truth_rewrite": "A?", "NewContext": []},
     ]
     (tmp_path / "dev.json").write_text(json.dumps(turns))
-    assert qrecc_turns(tmp_path / "dev.json") == [Example("qrecc-3", "When?", (Past("A?", "Yes."),), "When was A?")]
+    assert qrecc_turns(tmp_path / "dev.json") == [example("qrecc-3", "When?", (Past("A?", "Yes."),), "When was A?")]
     line = {"conversation": "Q: Who? A: He.\nQ: Why?", "question": "How?", "label": "How did he?"}
     (tmp_path / "4k.jsonl").write_text(json.dumps(line) + "\n")
     assert qrecc_4k(tmp_path / "4k.jsonl") == [
-        Example("4k-Who?", "How?", (Past("Who?", "He."), Past("Why?", "")), "How did he?")
+        example("4k-Who?", "How?", (Past("Who?", "He."), Past("Why?", "")), "How did he?")
     ]
 
 
@@ -121,7 +122,7 @@ def test_canard_tables_are_put_together_by_turn_number(tmp_path):
     write("train.rewrite.tsv", {"C_1_0_q#10": "Third of A?", "C_1_0_q#1": "First of A?"})
     write("train.answer.tokens.tsv", {"C_1_0_q#1": "red | green"})
     assert canard_tables(tmp_path) == [
-        Example("C_1", "Third?", (Past("First?", "red green"), Past("Second?", "")), "Third of A?")
+        example("C_1", "Third?", (Past("First?", "red green"), Past("Second?", "")), "Third of A?")
     ]
 
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from convqa.models.kinds.resolver_input import Past, lay_out
-from convqa.training.data.edits import find_edits, known_pattern
+from convqa.training.edits import find_edits, known_pattern
 from tests.models.kinds.test_resolver_input import TOKENIZER
 
 HISTORY = [

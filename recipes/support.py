@@ -1,5 +1,7 @@
 """Supported and unsupported sentences, to train and evaluate the support check.
 
+    python -m recipes.support DATA EXAMPLES
+
 Supported sentences come from human answers, with the passages that the writer named as evidence. Unsupported examples
 pair them with another passage, pair the evidence with a sentence of another answer, or change a number, a name or a
 negation.
@@ -25,9 +27,9 @@ from convqa.text.analysis import analyzer
 from convqa.text.bm25 import bm25
 from convqa.text.sentences import sentences
 from convqa.text.support import content
-from convqa.training.config import INSCIT
-from convqa.training.data.records import PassageLine, Truth, need_files, read_lines, read_list
+from convqa.training.examples import SUPPORTED, SupportExample
 from convqa.validation import Record
+from recipes.files import GUARD, Files, Truth, main, need_files, read_list, read_passages
 
 _NUMBER = re.compile(r"(?<![\w.,])\d+(?:,\d{3})*(?![\w,]*\d)")
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]{2,}(?: [A-Z][a-z]{2,}){0,2}\b")
@@ -107,12 +109,11 @@ Change = Callable[[str, str, Random], str | None]
 CHANGES: Mapping[str, Change] = {"number changed": number, "name changed": name, "negation changed": negation}
 
 
-SUPPORTED = "supported"
 BM25, CONVERSATION, OTHER = "top passage of BM25", "passage of the conversation", "sentence of another answer"
 KINDS = (BM25, CONVERSATION, OTHER, *CHANGES)
 """Kinds of unsupported sentences."""
 
-CLAPNQ = "clapnq"
+INSCIT, CLAPNQ = "inscit", "clapnq"
 
 FILES = {
     INSCIT: ("inscit/dev.json", "conversations/inscit_dev/passages.jsonl"),
@@ -125,22 +126,6 @@ _LEAST_WORDS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """A sentence with evidence. ``kind``: ``SUPPORTED`` or one of ``KINDS``. ``conversation``: the unit of splits.
-    ``origin``: index of the supported sentence that it is or was derived from."""
-
-    conversation: int
-    origin: int
-    kind: str
-    evidence: str
-    sentence: str
-
-    @property
-    def supported(self) -> bool:
-        return self.kind == SUPPORTED
-
-
-@dataclass(frozen=True, slots=True)
 class _Answer:
     """``evidence``: the passages that its writer named; ``known``: all passages named for the same question."""
 
@@ -150,7 +135,7 @@ class _Answer:
     known: frozenset[str]
 
 
-def split(root: Path) -> tuple[list[Claim], dict[str, list[Claim]]]:
+def split(root: Path) -> tuple[list[SupportExample], dict[str, list[SupportExample]]]:
     """Return the training examples, and set -> report examples.
 
     :param root: the data folder, with :data:`FILES`.
@@ -209,11 +194,10 @@ def _clapnq(root: Path) -> tuple[list[_Answer], dict[str, str]]:
 
 
 def _texts(path: Path) -> dict[str, str]:
-    records = read_lines(path, PassageLine, "lines of {id, title, text}")
-    return {record.id: Passage(record.id, record.text, record.title).whole_text for record in records}
+    return {one.id: Passage(one.id, one.text, one.title).whole_text for one in read_passages(path)}
 
 
-def _claims(answers: Sequence[_Answer], texts: Mapping[str, str]) -> Iterator[Claim]:
+def _claims(answers: Sequence[_Answer], texts: Mapping[str, str]) -> Iterator[SupportExample]:
     """Yield each sentence of the answers with its evidence, and the unsupported claims derived from it."""
     supported = [(answer, text) for answer in answers for text in _sentences(answer.text)]
     passage_search = _Search(texts)
@@ -238,7 +222,11 @@ def _claims(answers: Sequence[_Answer], texts: Mapping[str, str]) -> Iterator[Cl
         for kind, change in CHANGES.items():
             wrong = change(sentence, evidence, Random(origin))
             pairs[kind] = (evidence, wrong) if wrong else None
-        yield from (Claim(answer.conversation, origin, kind, *pair) for kind, pair in pairs.items() if pair)
+        for kind, pair in pairs.items():
+            if pair:
+                yield SupportExample(
+                    conversation=answer.conversation, origin=origin, kind=kind, evidence=pair[0], sentence=pair[1]
+                )
 
 
 def _sentences(text: str) -> Iterable[str]:
@@ -269,3 +257,20 @@ class _Search:
         df = np.array([len(self._postings[token]) for token in tokens])
         scores = bm25(frequencies, np.ones(len(tokens)), df, self._lengths, len(self._ids), self._lengths.mean())
         return [self._ids[index] for index in np.argsort(-scores, kind="stable")]
+
+
+_SOURCES = f"""
+- INSCIT (Wu et al. 2023; no licence stated), direct answers of the dev part, conversations of even number
+{GUARD}
+"""
+
+
+def make(data: Path) -> Files:
+    """Return the files of the examples."""
+    training, reported = split(data)
+    parts = {"train": training, **{f"report-{name}": claims for name, claims in reported.items()}}
+    return {f"{name}.jsonl": claims for name, claims in parts.items()}
+
+
+if __name__ == "__main__":
+    main(__doc__, lambda arguments: (make(arguments.data), _SOURCES))

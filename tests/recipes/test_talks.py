@@ -8,9 +8,8 @@ import pytest
 
 from convqa.errors import InputError
 from convqa.models.kinds.resolver_input import Past
-from convqa.training.config import TalkShares
-from convqa.training.data.rewrites import Example
-from convqa.training.data.talks import follows_up, lead_of, read_leads, read_passages, talks
+from recipes.rewrites import example
+from recipes.talks import TalkShares, follows_up, lead_of, read_leads, read_passages, talks
 
 LEADS = [
     lead_of(
@@ -20,8 +19,8 @@ LEADS = [
     lead_of("Tamale", "Tamales are a dish. They are steamed in corn husks.", False),
 ]
 EXAMPLES = [
-    Example("1", "When was he born?", (Past("Who wrote Faust?", "Goethe."),), "When was Goethe born?"),
-    Example("2", "Who else?", (Past("Who sang in Abba in 1974?", "Agnetha."),), "Who else than Agnetha sang in Abba?"),
+    example("1", "When was he born?", (Past("Who wrote Faust?", "Goethe."),), "When was Goethe born?"),
+    example("2", "Who else?", (Past("Who sang in Abba in 1974?", "Agnetha."),), "Who else than Agnetha sang in Abba?"),
 ]
 PASSAGES = ["The Rhine rises in the Alps. It ends in the sea.", "Faust is a play. Its author wrote it for decades."]
 
@@ -86,7 +85,7 @@ def test_a_person_of_whom_nothing_tells_a_pronoun_is_left_out():
 
 
 def test_the_real_files():
-    root = Path(__file__).resolve().parents[3].parent / "shared" / "data"
+    root = Path(__file__).resolve().parents[2].parent / "shared" / "data"
     if not root.is_dir():
         pytest.skip("the real data is not beside the checkout")
     assert len(read_leads(root)) > 8000

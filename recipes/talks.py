@@ -10,22 +10,25 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+
+from pydantic import Field
 
 from convqa.files import read_json
 from convqa.models.kinds.resolver_input import Past
-from convqa.places import shipped
 from convqa.safe_yaml import read_yaml
 from convqa.text.analysis import analyzer
 from convqa.text.english.lexicon import CONTINUING, REFERRING
 from convqa.text.idf import idf
 from convqa.text.sentences import sentences
-from convqa.training.config import TalkShares
-from convqa.training.data.reading import FILES
-from convqa.training.data.records import PassageLine, Truth, need_files, read_lines, read_list
-from convqa.training.data.rewrites import Example
+from convqa.training.config import Share
+from convqa.training.examples import RewriteExample
 from convqa.validation import Record, read_as
+from recipes.files import Truth, need_files, read_list
+from recipes.files import read_passages as passages_of
+from recipes.reader import FILES
+from recipes.rewrites import example as made
 
 _WORDS = 50
 """Maximum words of an answer, as in the pipeline ``default``."""
@@ -73,7 +76,7 @@ PRONOUNS = {
 
 
 class Phrases(Record, extra="forbid"):
-    """The file ``configs/training/talks.yaml``, which explains each field."""
+    """The file ``recipes/talks.yaml``, which explains each field."""
 
     first: list[str]
     person: list[str]
@@ -86,11 +89,28 @@ class Phrases(Record, extra="forbid"):
     menus: list[str]
 
 
+class TalkShares(Record, extra="forbid"):
+    """How to make conversations resemble those of runs.
+
+    ``foreign``: share of the human examples that follow another conversation. ``gold``, ``longer``, ``wrong``: shares
+    of their answers that are kept, extended with sentences of a passage, and replaced by another passage; the rest
+    becomes empty. ``alone``, ``talks``: self-contained questions, and turns about the leads of articles, to add per 100
+    human examples.
+    """
+
+    foreign: Share = 0.3
+    gold: Share = 0.4
+    longer: Share = 0.3
+    wrong: Share = 0.15
+    alone: int = Field(30, ge=0)
+    talks: int = Field(45, ge=0)
+
+
 def talks(
-    examples: Sequence[Example], leads: Sequence[Lead], passages: Sequence[str], seed: int, shares: TalkShares
-) -> list[Example]:
+    examples: Sequence[RewriteExample], leads: Sequence[Lead], passages: Sequence[str], seed: int, shares: TalkShares
+) -> list[RewriteExample]:
     """Return the examples with changed histories, self-contained questions, and conversations about leads."""
-    maker = _Maker([one.history for one in examples], leads, passages, random.Random(seed), shares)
+    maker = _Maker([tuple(one.history) for one in examples], leads, passages, random.Random(seed), shares)
     result = [maker.changed(example) for example in examples]
     chosen = [maker.chance.choice(examples) for _ in range(len(examples) * shares.alone // 100)]
     result += [maker.alone(example) for example in chosen]
@@ -111,21 +131,21 @@ class _Maker:
     ) -> None:
         self._histories, self._leads, self._passages, self._shares = histories, leads, passages, shares
         self.chance = chance
-        path = shipped("configs", "training", "talks.yaml")
+        path = Path(__file__).with_name("talks.yaml")
         self._phrases = read_as(Phrases, read_yaml(path, "phrases"), str(path), "Expected the shipped file's lists.")
         self._holders: dict[str, list[int]] = {}
         for index, text in enumerate(passages):
             for token in set(analyzer("en").tokens(text)):
                 self._holders.setdefault(token, []).append(index)
 
-    def changed(self, example: Example) -> Example:
+    def changed(self, example: RewriteExample) -> RewriteExample:
         """Give the example a run's answers and, for some, a preceding conversation."""
         history = self._answered(example.history)
         if self.chance.random() < self._shares.foreign:
             history = (*self._foreign(), *history)
-        return replace(example, history=history)
+        return example.model_copy(update={"history": list(history)})
 
-    def alone(self, example: Example) -> Example:
+    def alone(self, example: RewriteExample) -> RewriteExample:
         """Make a self-contained question after another conversation, its own, or both. It needs no rewrite."""
         kind, first = self.chance.random(), example.history[0].question
         question = first if kind < 0.35 and len(first.split()) > 3 and not follows_up(first) else example.rewrite
@@ -133,9 +153,9 @@ class _Maker:
         if kind > 0.6 and question is not first:
             history = (*self._answered(example.history), *self._foreign())[-8:]
         question = self._opened(question)
-        return Example(example.conversation, question, history, question)
+        return made(example.conversation, question, history, question)
 
-    def talk(self) -> Iterator[Example]:
+    def talk(self) -> Iterator[RewriteExample]:
         """Yield the turns of a conversation about one or two leads, with chatter and a return to the first."""
         first, second = self.chance.sample(self._leads, 2)
         history: list[Past] = list(self._foreign()) if self.chance.random() < 0.3 else []
@@ -160,12 +180,12 @@ class _Maker:
                 back.format(question=self._filled(question, first)),
             )
 
-    def _example(self, lead: Lead, question: str, history: Sequence[Past], rewrite: str) -> Example:
+    def _example(self, lead: Lead, question: str, history: Sequence[Past], rewrite: str) -> RewriteExample:
         opening = self._opened("")
         question, rewrite = opening + question, opening + rewrite
         if self.chance.random() < 0.3:  # as people type
             question, rewrite = question.lower().rstrip("?"), rewrite.lower().rstrip("?")
-        return Example(f"talk-{lead.name}", question, tuple(history), rewrite)
+        return made(f"talk-{lead.name}", question, history, rewrite)
 
     def _opened(self, question: str) -> str:
         """Sometimes add a phrase that people say before they ask."""
@@ -287,8 +307,7 @@ def read_passages(root: Path) -> list[str]:
         ids: tuple[set[str], set[str]] = (set(), set())
         for truth in truths:
             ids[truth.Conversation_no % 2].update(truth.Truth_passages)
-        lines = read_lines(folder / "passages.jsonl", PassageLine, "lines of {id, text}")
-        texts += [line.text for line in lines if line.id in ids[0] - ids[1]]
+        texts += [line.text for line in passages_of(folder / "passages.jsonl") if line.id in ids[0] - ids[1]]
     return list(dict.fromkeys(texts))
 
 

@@ -1,11 +1,14 @@
 """User scenarios with yes/no questions that they answer or leave open: the examples of the condition check.
 
+    python -m recipes.conditions DATA EXAMPLES [--own FILE ...]
+
 In ShARC's files, a scenario answers the questions of its evidence and leaves open the one asked back after it. Earlier
 questions of the history are left out, because the scenario may answer them without the file saying so. Questions about
 other rule texts are added; a scenario leaves most of them open.
 
 Training uses the 500 utterances of ShARC's training part in the open-retrieval dev file (``snippet_seen``). ShARC's dev
-file is for reporting: training uses no utterance that shares an address or a rule text with it.
+file is for reporting: training uses no utterance that shares an address or a rule text with it. ``--own``: further
+training files of DATA in ShARC's format, such as its own training part.
 """
 
 from __future__ import annotations
@@ -19,8 +22,9 @@ from pydantic import AliasChoices, Field
 
 from convqa.tasks.sharc.input import read_records, rule_texts, source
 from convqa.tasks.sharc.schema import ADVICE, Official, Open, normalise
-from convqa.training.data.records import need_files
+from convqa.training.examples import ConditionExample
 from convqa.validation import Record, read_as
+from recipes.files import GUARD, Files, main, need_files
 
 DEV = "sharc/sharc1_dev.json"
 OPEN = "sharc/open-retrieval/open_retrieval_sharc_dev.json"
@@ -28,20 +32,6 @@ OPEN = "sharc/open-retrieval/open_retrieval_sharc_dev.json"
 
 _FOREIGN = 0.5
 """Questions about other rule texts to add per scenario."""
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """A question and the text ``told``. ``yes``: the answer in that text, None if it leaves the question open.
-
-    ``source``: the unit of splits. ``foreign``: whether the question is about another rule text.
-    """
-
-    told: str
-    question: str
-    yes: bool | None
-    source: str
-    foreign: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +43,7 @@ class Utterance:
     evidence: tuple[tuple[str, bool], ...]
 
 
-def split(root: Path, own: Sequence[str] = ()) -> tuple[list[Example], list[Example]]:
+def split(root: Path, own: Sequence[str] = ()) -> tuple[list[ConditionExample], list[ConditionExample]]:
     """Return the training and the report examples.
 
     :param root: the data folder, with :data:`DEV` and :data:`OPEN`.
@@ -99,10 +89,10 @@ def apart(utterances: Iterable[Utterance], others: Iterable[Utterance]) -> list[
     return [one for one in utterances if one.record.source_url not in addresses and _plain(one.snippet) not in texts]
 
 
-def examples(utterances: Sequence[Utterance]) -> list[Example]:
+def examples(utterances: Sequence[Utterance]) -> list[ConditionExample]:
     """Return each pair of scenario and question once. A pair that is both answered and open counts as answered."""
-    answered: dict[tuple[str, str], Example] = {}
-    asked_back: dict[tuple[str, str], Example] = {}
+    answered: dict[tuple[str, str], ConditionExample] = {}
+    asked_back: dict[tuple[str, str], ConditionExample] = {}
     questions: list[tuple[str, str]] = []
     for utterance in utterances:
         record = utterance.record
@@ -111,25 +101,47 @@ def examples(utterances: Sequence[Utterance]) -> list[Example]:
         questions += [(question, address) for question in asked]
         if told:
             for question, yes in utterance.evidence:
-                answered.setdefault((told, question), Example(told, question, yes, address))
+                answered.setdefault((told, question), _example(told, question, yes, address))
             if answer and normalise(answer, "official").asks:
-                asked_back.setdefault((told, answer), Example(told, answer, None, address))
+                asked_back.setdefault((told, answer), _example(told, answer, None, address))
     for pair, example in asked_back.items():
         answered.setdefault(pair, example)
     known = list(answered.values())
     return [*known, *_foreign(known, questions)]
 
 
-def _foreign(known: Sequence[Example], questions: Sequence[tuple[str, str]]) -> list[Example]:
+def _foreign(known: Sequence[ConditionExample], questions: Sequence[tuple[str, str]]) -> list[ConditionExample]:
     chance = random.Random(1)
-    result: dict[tuple[str, str], Example] = {}
+    result: dict[tuple[str, str], ConditionExample] = {}
     for _ in range(int(_FOREIGN * len(known))):
         example, (question, address) = chance.choice(known), chance.choice(questions)
         if example.source != address:
-            foreign = Example(example.told, question, None, example.source, foreign=True)
+            foreign = _example(example.told, question, None, example.source, foreign=True)
             result.setdefault((example.told, question), foreign)
     return list(result.values())
 
 
+def _example(told: str, question: str, yes: bool | None, source: str, foreign: bool = False) -> ConditionExample:
+    return ConditionExample(told=told, question=question, yes=yes, source=source, foreign=foreign)
+
+
 def _plain(text: str) -> str:
     return " ".join(text.split())
+
+
+_SOURCES = f"""
+- ShARC (Saeidi et al. 2018; CC BY-SA 3.0), the 500 utterances of its training part that OR-ShARC's dev file has (Gao et
+  al. 2021){{own}}
+{GUARD}
+"""
+
+
+def make(data: Path, own: Sequence[str]) -> tuple[Files, str]:
+    """Return the files of the examples, and their sources."""
+    training, reported = split(data, own)
+    files = {"train.jsonl": training, "report-sharc-dev.jsonl": reported}
+    return files, _SOURCES.format(own="".join(f"\n- {name}" for name in own))
+
+
+if __name__ == "__main__":
+    main(__doc__, lambda arguments: make(arguments.data, arguments.own), own={"nargs": "+", "default": []})

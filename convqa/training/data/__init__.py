@@ -1,1 +1,0 @@
-"""The training, validation and report examples of each recipe, free of overlap."""

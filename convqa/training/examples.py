@@ -1,0 +1,128 @@
+"""The files of examples in a folder that ``convqa train --data`` names: their names, their records, their sources.
+
+``train.jsonl`` trains, ``validation.jsonl`` validates and ``report.jsonl`` is reported on. Each may be several files,
+``report-NAME.jsonl``, and gzipped. Errors name file, line and field.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import Field
+
+from convqa.errors import InputError
+from convqa.files import parse_line
+from convqa.models.kinds.resolver_input import Past
+from convqa.tasks.files import files_in, read_lines
+from convqa.validation import Record, Shape, read_as
+
+TRAIN, VALIDATION, REPORT = "train", "validation", "report"
+
+SOURCES = "sources.md"
+"""File with the origin and the licences of the examples, as Markdown for the model card."""
+
+_ENDINGS = (".jsonl", ".jsonl.gz", ".json")
+
+
+class RewriteExample(Record, extra="forbid"):
+    """A question, its history (oldest first), its human rewrite, and its conversation."""
+
+    conversation: str = Field(strict=False, coerce_numbers_to_str=True)
+    question: str = Field(min_length=1)
+    history: list[Past] = Field(min_length=1)
+    rewrite: str = Field(min_length=1)
+
+
+SUPPORTED = "supported"
+
+
+class SupportExample(Record, extra="forbid"):
+    """A sentence with evidence. ``kind``: ``SUPPORTED``, or a name for a way of not being supported.
+
+    ``origin``: number of the supported sentence that it is or was derived from. ``conversation``: the unit of splits.
+    """
+
+    conversation: int
+    origin: int
+    kind: str
+    evidence: str
+    sentence: str
+
+    @property
+    def supported(self) -> bool:
+        return self.kind == SUPPORTED
+
+
+class ConditionExample(Record, extra="forbid"):
+    """A question and the text ``told``. ``yes``: the answer in that text, None if it leaves the question open.
+
+    ``source``: the unit of splits. ``foreign``: whether the question is about another subject than the text.
+    """
+
+    told: str
+    question: str
+    yes: bool | None
+    source: str
+    foreign: bool = False
+
+
+def files(folder: Path, part: str) -> dict[str, Path]:
+    """Return label -> file for the files of a part, by name.
+
+    The label of ``report.jsonl`` is ``report``, that of ``report-NAME.jsonl`` is ``NAME report``.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no such folder; expected a folder of examples. See docs/reference/training.md.")
+    labels: dict[str, Path] = {}
+    for path in files_in(folder, _ENDINGS):
+        first, _, name = path.name.rpartition(".json")[0].partition("-")
+        if first == part:
+            other = labels.setdefault(f"{name} {part}".strip(), path)
+            if other != path:
+                raise InputError(f"{folder}: {other.name} and {path.name} have one name; expected one of them.")
+    return labels
+
+
+def training_files(folder: Path) -> list[Path]:
+    """Return the training files of a folder, at least one."""
+    paths = list(files(folder, TRAIN).values())
+    if not paths:
+        raise InputError(
+            f"{folder}: expected train.jsonl or train-NAME.jsonl, got neither. See docs/reference/training.md."
+        )
+    return paths
+
+
+def read(path: Path, shape: type[Shape]) -> list[Shape]:
+    """Read the records of a file of JSON lines, at least one; blank lines are skipped."""
+    fields = f"{{{', '.join(shape.model_fields)}}}"
+    expected, advice = f"JSON lines of {fields}", f"Expected a line of {fields}."
+    records = [
+        read_as(shape, parse_line(line, where, advice, first=number == 1)[0], where, advice)
+        for number, line in read_lines(path, expected)
+        if line.strip() and (where := f"{path}: line {number}")
+    ]
+    if not records:
+        raise InputError(f"{path}: the file is empty; expected {expected}.")
+    return records
+
+
+def held_out(
+    examples: Sequence[RewriteExample], conversations: int
+) -> tuple[list[RewriteExample], list[RewriteExample]]:
+    """Return the other examples, and those of so many random conversations, always the same."""
+    names = sorted({example.conversation for example in examples})
+    random.Random(7).shuffle(names)
+    chosen = set(names[:conversations])
+    return (
+        [example for example in examples if example.conversation not in chosen],
+        [example for example in examples if example.conversation in chosen],
+    )
+
+
+def sources(folder: Path) -> str:
+    """Return the text of ``sources.md``, or a line that says that there is none."""
+    path = folder / SOURCES
+    return path.read_text(encoding="utf-8", errors="replace").strip() if path.is_file() else "- the user's own examples"
