@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Collection, Iterator
 from dataclasses import replace
@@ -81,7 +82,8 @@ def asked_elsewhere(contexts: Iterator[Context], share: float, seed: int) -> Ite
 
 def _unanswering(question: Question, before: Collection[tuple[str, frozenset[str]]]) -> str | None:
     weights = {word: idf(word) for word in _words(question.text)}
-    likely = sorted(before, key=lambda pair: -sum(weights[word] for word in weights.keys() & pair[1]))
+    # fsum, because the order of a set, and so a sum's last digit, differ from process to process.
+    likely = sorted(before, key=lambda pair: -math.fsum(weights[word] for word in weights.keys() & pair[1]))
     answers = [answer.casefold() for answer in question.answers]
     return next((text for text, _ in likely if not any(answer in text.casefold() for answer in answers)), None)
 
