@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import uuid
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -222,31 +222,34 @@ def anserini_index(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Pa
 @pytest.fixture(scope="session")
 def cross_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A real cross-encoder of random weights and some words, as a folder that transformers wrote."""
-    return _tiny_bert(tmp_path_factory.mktemp("cross-encoder"), "BertForSequenceClassification", num_labels=1)
+    return tiny_bert(tmp_path_factory.mktemp("cross-encoder"), "BertForSequenceClassification", num_labels=1)
 
 
 @pytest.fixture(scope="session")
 def sparse_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A real masked language model of random weights and some words, which weighs tokens as SPLADE does."""
-    return _tiny_bert(tmp_path_factory.mktemp("splade"), "BertForMaskedLM", initializer_range=0.5)
+    return tiny_bert(tmp_path_factory.mktemp("splade"), "BertForMaskedLM", initializer_range=0.5)
 
 
-def _tiny_bert(folder: Path, model: str, **settings: Any) -> Path:
+TINY_WORDS = ("only", "goethe", ".", "faust", "and", "again", "wrote", "?")
+
+
+def tiny_bert(folder: Path, model: str, words: Sequence[str] = TINY_WORDS, length: int = 64, **settings: Any) -> Path:
+    """A BERT of some thousand random weights with these words, as a folder that transformers wrote."""
     pytest.importorskip("torch")
     transformers, tokenizers = pytest.importorskip("transformers"), pytest.importorskip("tokenizers")
-    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "only", "goethe", ".", "faust", "and", "again", "wrote", "?"]
-    words = {name: number for number, name in enumerate(names)}
-    plain = tokenizers.Tokenizer(tokenizers.models.WordLevel(words, unk_token="[UNK]"))
+    names = {name: number for number, name in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *words])}
+    plain = tokenizers.Tokenizer(tokenizers.models.WordLevel(names, unk_token="[UNK]"))
     plain.normalizer = tokenizers.normalizers.Lowercase()
     plain.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
     plain.post_processor = tokenizers.processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
     transformers.PreTrainedTokenizerFast(
         tokenizer_object=plain, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]",
-        model_max_length=64,
+        model_max_length=length,
     ).save_pretrained(folder)  # fmt: skip
     config = transformers.BertConfig(
-        vocab_size=len(words), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,
-        max_position_embeddings=64, **settings,
+        vocab_size=len(names), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,
+        max_position_embeddings=length, **settings,
     )  # fmt: skip
     transformers.set_seed(3)
     getattr(transformers, model)(config).save_pretrained(folder)

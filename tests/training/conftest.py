@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from tests.conftest import tiny_bert
+
 PEOPLE = ["Goethe", "Schiller", "Kafka", "Zappa", "Curie", "Darwin", "Noether", "Kahlo", "Lovelace", "Turing"]
 WORDS = "who what when where was is did he she it born die write a an the in of and ? . 's answer first passage about"
 
@@ -40,33 +42,6 @@ def own(tmp_path):
 @pytest.fixture(scope="session")
 def tiny_encoder(tmp_path_factory):
     """A real BERT of some thousand random weights, as a folder that transformers wrote."""
-    from convqa.errors import InputError
-    from convqa.models.engines.torch.runtime import import_torch
-
-    try:
-        torch = import_torch()
-    except InputError as error:
-        pytest.skip(str(error))
     pytest.importorskip("onnx")
-    import tokenizers
-    import transformers
-
-    folder = tmp_path_factory.mktemp("tiny-encoder")
-    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS.split(), *(name.lower() for name in PEOPLE)]
-    plain = tokenizers.Tokenizer(
-        tokenizers.models.WordPiece({name: n for n, name in enumerate(names)}, unk_token="[UNK]")
-    )
-    plain.normalizer = tokenizers.normalizers.BertNormalizer()
-    plain.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
-    plain.post_processor = tokenizers.processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
-    transformers.PreTrainedTokenizerFast(
-        tokenizer_object=plain, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]",
-        model_max_length=128,
-    ).save_pretrained(folder)  # fmt: skip
-    config = transformers.BertConfig(
-        vocab_size=len(names), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32,
-        max_position_embeddings=128,
-    )  # fmt: skip
-    torch.manual_seed(5)
-    transformers.BertModel(config, add_pooling_layer=False).save_pretrained(folder)
-    return str(folder)
+    words = [*WORDS.split(), *(name.lower() for name in PEOPLE)]
+    return str(tiny_bert(tmp_path_factory.mktemp("tiny-encoder"), "BertModel", words, 128))
