@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from _common import arguments, table
@@ -21,15 +22,14 @@ from comparing import SEED
 from convqa.metrics.bootstrap import interval_of_statistic
 from convqa.models import load_encoder, load_support
 from convqa.models.kinds.support import FEATURES, features
-from convqa.training.examples import SupportExample
-from convqa.training.support import score
+from convqa.training.support import Claim, claims_of, score
 from recipes.support import CLAPNQ, INSCIT, KINDS, split
 
 COSINE = "cosine"
 RESAMPLES = 300
 
 
-def scores(model: str, claims: Sequence[SupportExample]) -> list[float]:
+def scores(model: str, claims: Sequence[Claim]) -> list[float]:
     pairs = [(claim.evidence, claim.sentence) for claim in claims]
     if model == COSINE:
         found: list[float] = features(load_encoder("encoder"), pairs)[:, FEATURES.index(COSINE)].tolist()
@@ -40,7 +40,7 @@ def scores(model: str, claims: Sequence[SupportExample]) -> list[float]:
 class Measured:
     """The figures of a model on a set with intervals, all over the same resampled conversations."""
 
-    def __init__(self, claims: Sequence[SupportExample], found: Sequence[float]) -> None:
+    def __init__(self, claims: Sequence[Claim], found: Sequence[float]) -> None:
         self._claims, self._found = claims, found
         self._members: dict[int, list[int]] = {}
         for place, claim in enumerate(claims):
@@ -65,10 +65,7 @@ class Measured:
         if key not in self._known:
             # A conversation that is drawn twice counts as two.
             some = [(place, turn) for turn, name in enumerate(names) for place in self._members[int(name)]]
-            drawn = [
-                self._claims[at].model_copy(update={"origin": self._claims[at].origin + turn * 10**6})
-                for at, turn in some
-            ]
+            drawn = [replace(self._claims[at], origin=self._claims[at].origin + turn * 10**6) for at, turn in some]
             found = [self._found[place] for place, _ in some]
             right = [one >= 0.5 for claim, one in zip(drawn, found, strict=True) if claim.supported]
             whole = {claim.kind for claim in drawn} == self._kinds
@@ -84,7 +81,7 @@ def main() -> None:
     reported = split(options.data)[1]
     measured, rows, kinds = {}, [], []
     for name in options.sets:
-        claims = reported[name]
+        claims = claims_of(reported[name])
         for model in options.models:
             start = time.perf_counter()
             found = scores(model, claims)

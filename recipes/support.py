@@ -27,7 +27,7 @@ from convqa.text.analysis import analyzer
 from convqa.text.bm25 import bm25
 from convqa.text.sentences import sentences
 from convqa.text.support import content
-from convqa.training.examples import SUPPORTED, SupportExample
+from convqa.training.examples import Evidenced, SupportExample
 from convqa.validation import Record
 from recipes.files import GUARD, Files, Truth, main, need_files, read_list, read_passages
 
@@ -198,7 +198,7 @@ def _texts(path: Path) -> dict[str, str]:
 
 
 def _claims(answers: Sequence[_Answer], texts: Mapping[str, str]) -> Iterator[SupportExample]:
-    """Yield each sentence of the answers with its evidence, and the unsupported claims derived from it."""
+    """Yield each sentence of the answers with its evidence and the unsupported pairs derived from it."""
     supported = [(answer, text) for answer in answers for text in _sentences(answer.text)]
     passage_search = _Search(texts)
     sentence_search = _Search({str(index): text for index, (_, text) in enumerate(supported)})
@@ -214,7 +214,6 @@ def _claims(answers: Sequence[_Answer], texts: Mapping[str, str]) -> Iterator[Su
         others = (supported[int(key)] for key in sentence_search.ranked(sentence))
         other = next((text for source, text in others if source.known.isdisjoint(answer.known)), None)
         pairs = {
-            SUPPORTED: (evidence, sentence),
             BM25: (texts[best], sentence) if best else None,
             CONVERSATION: (texts[same], sentence) if same else None,
             OTHER: (evidence, other) if other else None,
@@ -222,11 +221,10 @@ def _claims(answers: Sequence[_Answer], texts: Mapping[str, str]) -> Iterator[Su
         for kind, change in CHANGES.items():
             wrong = change(sentence, evidence, Random(origin))
             pairs[kind] = (evidence, wrong) if wrong else None
-        for kind, pair in pairs.items():
-            if pair:
-                yield SupportExample(
-                    conversation=answer.conversation, origin=origin, kind=kind, evidence=pair[0], sentence=pair[1]
-                )
+        unsupported = {kind: Evidenced(evidence=pair[0], sentence=pair[1]) for kind, pair in pairs.items() if pair}
+        yield SupportExample(
+            conversation=answer.conversation, evidence=evidence, sentence=sentence, unsupported=unsupported
+        )
 
 
 def _sentences(text: str) -> Iterable[str]:
@@ -268,8 +266,7 @@ _SOURCES = f"""
 def make(data: Path) -> Files:
     """Return the files of the examples."""
     training, reported = split(data)
-    parts = {"train": training, **{f"report-{name}": claims for name, claims in reported.items()}}
-    return {f"{name}.jsonl": claims for name, claims in parts.items()}
+    return {"train.jsonl": training, **{f"report-{name}.jsonl": examples for name, examples in reported.items()}}
 
 
 if __name__ == "__main__":

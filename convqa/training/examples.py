@@ -35,24 +35,21 @@ class RewriteExample(Record, extra="forbid"):
     rewrite: str = Field(min_length=1)
 
 
-SUPPORTED = "supported"
+class Evidenced(Record, extra="forbid"):
+    """A sentence and a text that may support it."""
 
-
-class SupportExample(Record, extra="forbid"):
-    """A sentence with evidence. ``kind``: ``SUPPORTED``, or a name for a way of not being supported.
-
-    ``origin``: number of the supported sentence that it is or was derived from. ``conversation``: the unit of splits.
-    """
-
-    conversation: int
-    origin: int
-    kind: str
     evidence: str
     sentence: str
 
-    @property
-    def supported(self) -> bool:
-        return self.kind == SUPPORTED
+
+class SupportExample(Evidenced, extra="forbid"):
+    """A sentence with evidence that supports it. ``unsupported``: name of a way -> a pair derived so, not supported.
+
+    ``conversation``: the unit of splits.
+    """
+
+    conversation: int
+    unsupported: dict[str, Evidenced] = {}
 
 
 class ConditionExample(Record, extra="forbid"):

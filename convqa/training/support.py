@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +15,30 @@ from convqa.models.kinds.encoder import load_encoder
 from convqa.models.kinds.heads import Rows
 from convqa.models.kinds.support import FEATURES, features, judged
 from convqa.training.config import SupportSettings
-from convqa.training.examples import REPORT, SUPPORTED, SupportExample, files, read, sources, training_files
+from convqa.training.examples import REPORT, SupportExample, files, read, sources, training_files
 from convqa.training.heads import folds, logistic, named, write_head
 from convqa.training.train import Bench, Recipe, Scores
 
 _USE = "Predicts whether a text supports a sentence (`convqa.models.load_support`). English."
+
+SUPPORTED = "supported"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A sentence with evidence. ``kind``: ``SUPPORTED``, or the way in which it is not. ``conversation``: the unit of
+    splits. ``origin``: index of the supported sentence that it is or was derived from.
+    """
+
+    conversation: int
+    origin: int
+    kind: str
+    evidence: str
+    sentence: str
+
+    @property
+    def supported(self) -> bool:
+        return self.kind == SUPPORTED
 
 
 class Training(Recipe):
@@ -28,8 +48,8 @@ class Training(Recipe):
 
     def __init__(self, settings: SupportSettings, bench: Bench) -> None:
         super().__init__(settings, bench)
-        self.claims = _joined(map(read_claims, training_files(bench.data)))
-        self.reported = {label: read_claims(path) for label, path in files(bench.data, REPORT).items()}
+        self.claims = read_claims(training_files(bench.data))
+        self.reported = {label: read_claims([path]) for label, path in files(bench.data, REPORT).items()}
         conversations = {claim.conversation for claim in self.claims}
         if len(conversations) < 2:
             raise InputError(
@@ -61,41 +81,33 @@ class Training(Recipe):
         about = sources(self.bench.data)
         write_head(target, "A support check", _USE, self.settings, self.encoder, learnt, scores, about)
 
-    def _rows(self, claims: Sequence[SupportExample]) -> Rows:
+    def _rows(self, claims: Sequence[Claim]) -> Rows:
         return features(self.encoder, [(claim.evidence, claim.sentence) for claim in claims])
 
-    def _logistic(self, rows: Rows, claims: Sequence[SupportExample]) -> tuple[Rows, float]:
+    def _logistic(self, rows: Rows, claims: Sequence[Claim]) -> tuple[Rows, float]:
         sides = np.array([float(claim.supported) for claim in claims])
         return logistic(rows, sides, _shares(claims), self.settings.penalty)
 
 
-def read_claims(path: Path) -> list[SupportExample]:
-    """Read the sentences of a file and check that each unsupported one has a supported origin."""
-    claims = read(path, SupportExample)
-    origins = {claim.origin for claim in claims if claim.supported}
-    counts = Counter((claim.origin, claim.kind) for claim in claims)
-    for number, claim in enumerate(claims, 1):
-        if claim.origin not in origins:
-            raise InputError(f"{path}: record {number}: origin: no sentence of kind supported has {claim.origin}.")
-        if counts[claim.origin, claim.kind] > 1:
-            raise InputError(
-                f"{path}: record {number}: kind: another sentence of origin {claim.origin} is of this kind."
-            )
+def claims_of(examples: Iterable[SupportExample]) -> list[Claim]:
+    """Return the supported sentence of each example, followed by its unsupported ones."""
+    return [
+        Claim(example.conversation, origin, kind, pair.evidence, pair.sentence)
+        for origin, example in enumerate(examples)
+        for kind, pair in {SUPPORTED: example, **example.unsupported}.items()
+    ]
+
+
+def read_claims(paths: Sequence[Path]) -> list[Claim]:
+    """Read the sentences of files."""
+    claims = claims_of(example for path in paths for example in read(path, SupportExample))
     if all(claim.supported for claim in claims):
-        raise InputError(f"{path}: expected supported and unsupported sentences, got supported ones only.")
+        names = ", ".join(map(str, paths))
+        raise InputError(f"{names}: expected examples with unsupported sentences, got none.")
     return claims
 
 
-def _joined(parts: Iterable[Sequence[SupportExample]]) -> list[SupportExample]:
-    """Join the sentences of several files, each of which numbers its origins."""
-    claims: list[SupportExample] = []
-    for part in parts:
-        first = 1 + max((claim.origin for claim in claims), default=-1)
-        claims += [claim.model_copy(update={"origin": claim.origin + first}) for claim in part]
-    return claims
-
-
-def score(claims: Sequence[SupportExample], scores: Sequence[float]) -> dict[str, float]:
+def score(claims: Sequence[Claim], scores: Sequence[float]) -> dict[str, float]:
     """Return ``AUC`` and ``accuracy`` at .5, both averaged over the kinds of unsupported sentences, and AUC by kind.
 
     Each kind is compared with the supported sentences that it was derived from, so that their content, such as a
@@ -115,7 +127,7 @@ def score(claims: Sequence[SupportExample], scores: Sequence[float]) -> dict[str
     return {"sentences": float(sentences)} | means | aucs
 
 
-def _shares(claims: Sequence[SupportExample]) -> Rows:
+def _shares(claims: Sequence[Claim]) -> Rows:
     """Weigh all kinds equally, and a supported sentence as much as all its derivations; the mean is 1."""
     counts = Counter(claim.kind for claim in claims)
     derived: defaultdict[int, float] = defaultdict(float)

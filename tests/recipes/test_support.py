@@ -8,8 +8,7 @@ import random
 import pytest
 
 from convqa.errors import InputError
-from convqa.training.examples import SUPPORTED
-from convqa.training.support import read_claims
+from convqa.training.support import SUPPORTED, claims_of, read_claims
 from recipes import support
 from recipes.support import BM25, CLAPNQ, CONVERSATION, INSCIT, KINDS, OTHER, make, split
 
@@ -90,8 +89,14 @@ def data(tmp_path):
     return tmp_path
 
 
-def test_even_conversations_train_and_odd_ones_are_reported_on(data):
+def claims(data):
+    """The split, sentence by sentence."""
     training, reported = split(data)
+    return claims_of(training), {name: claims_of(examples) for name, examples in reported.items()}
+
+
+def test_even_conversations_train_and_odd_ones_are_reported_on(data):
+    training, reported = claims(data)
     assert {claim.conversation for claim in training} == {2, 4, 6}
     assert {claim.conversation for claim in reported[INSCIT]} == {1, 3, 5}
     assert {claim.conversation for claim in reported[CLAPNQ]} == {1, 2, 3, 4, 5, 6}
@@ -102,7 +107,7 @@ def test_even_conversations_train_and_odd_ones_are_reported_on(data):
 
 
 def test_what_a_passage_supports_is_no_wrong_example(data):
-    for claim in [claim for reported in split(data)[1].values() for claim in reported]:
+    for claim in [claim for reported in claims(data)[1].values() for claim in reported]:
         whole = claim.sentence in claim.evidence
         assert whole == claim.supported, claim
 
@@ -112,14 +117,14 @@ def test_evidence_that_reports_does_not_train(data):
     found = json.loads(file.read_text())
     found["Schiller"]["turns"][0]["labels"][0]["evidence"] = [{"passage_id": "Goethe:1", "passage_text": ""}]
     file.write_text(json.dumps(found))
-    training, _ = split(data)
+    training, _ = claims(data)
     assert not any(said("Schiller", 2)[:30] in claim.sentence for claim in training if claim.supported)
 
 
 def test_wrong_passages_are_those_that_a_search_finds(data):
-    claims = split(data)[1][INSCIT]
-    (first,) = [claim.origin for claim in claims if claim.supported and claim.sentence.startswith("The work of Kafka")]
-    kinds = {claim.kind: claim for claim in claims if claim.origin == first}
+    some = claims(data)[1][INSCIT]
+    (first,) = [claim.origin for claim in some if claim.supported and claim.sentence.startswith("The work of Kafka")]
+    kinds = {claim.kind: claim for claim in some if claim.origin == first}
     assert kinds[SUPPORTED].evidence.startswith("Kafka\nThe work")
     assert kinds[BM25].evidence.startswith(("Kafka\nThe house", "Goethe\nThe work", "Curie\nThe work", "Schiller\nThe"))
     assert kinds[CONVERSATION].evidence.startswith("Kafka\nThe house")
@@ -132,7 +137,7 @@ def test_what_is_written_trains(data, tmp_path):
         assert make(data)[f"{name}.jsonl"] == some
         path = tmp_path / f"{name}.jsonl"
         path.write_text("".join(one.model_dump_json() + "\n" for one in some))
-        assert read_claims(path) == some
+        assert read_claims([path]) == claims_of(some)
 
 
 def test_a_data_folder_that_lacks_files_is_refused(data):

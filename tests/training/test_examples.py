@@ -63,14 +63,14 @@ def test_records_are_read_plain_and_packed(tmp_path):
         (RewriteExample, json.dumps(GOOD | {"rewrite": ""}), "line 2: rewrite: is empty"),
         (RewriteExample, json.dumps(GOOD | {"x": 1}), "line 2: x: unknown field"),
         (RewriteExample, "[]", "line 2: the record: expected an object"),
-        (SupportExample, "{}", "line 2: conversation: is missing; origin: is missing; kind"),
+        (SupportExample, "{}", "line 2: evidence: is missing; sentence: is missing; conversation: is missing"),
         (ConditionExample, '{"yes": 1}', "yes: expected true or false, got 1"),
     ],
 )
 def test_mistakes_are_named_with_their_line_and_field(tmp_path, shape, line, said):
     good = {
         RewriteExample: GOOD,
-        SupportExample: {"conversation": 1, "origin": 0, "kind": "supported", "evidence": "e", "sentence": "s"},
+        SupportExample: {"conversation": 1, "evidence": "e", "sentence": "s"},
         ConditionExample: {"told": "t", "question": "q", "yes": None, "source": "s"},
     }
     (tmp_path / "mine.jsonl").write_text(json.dumps(good[shape]) + "\n" + line + "\n")

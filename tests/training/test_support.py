@@ -10,9 +10,9 @@ import pytest
 from convqa.errors import InputError
 from convqa.models import load_support
 from convqa.training.config import load
-from convqa.training.examples import SUPPORTED, SupportExample
+from convqa.training.examples import SupportExample
 from convqa.training.heads import logistic
-from convqa.training.support import read_claims, score
+from convqa.training.support import claims_of, read_claims, score
 from convqa.training.train import Bench, train
 
 PEOPLE = ["Goethe", "Schiller", "Kafka", "Zappa", "Curie", "Darwin"]
@@ -23,17 +23,19 @@ def said(name, number):
     return f"The work of {name} was printed in {1800 + number} by a small press. Then it was {name} who saw Rome."
 
 
-def claims(people):
+def examples(people):
     for number, name in enumerate(people, 1):
-        common = {"conversation": number, "origin": number, "evidence": f"{name}\n{said(name, number)} It rained."}
+        evidence = f"{name}\n{said(name, number)} It rained."
         sentence = said(name, number).split(". ")[0]
-        yield SupportExample(kind=SUPPORTED, sentence=sentence, **common)
-        yield SupportExample(kind=NUMBER, sentence=sentence.replace("18", "17"), **common)
-        yield SupportExample(kind=OTHER, sentence="The rain fell on all the streets.", **common)
+        unsupported = {
+            NUMBER: {"evidence": evidence, "sentence": sentence.replace("18", "17")},
+            OTHER: {"evidence": evidence, "sentence": "The rain fell on all the streets."},
+        }
+        yield {"conversation": number, "evidence": evidence, "sentence": sentence, "unsupported": unsupported}
 
 
-def write(path, examples):
-    path.write_text("".join(one.model_dump_json() + "\n" for one in examples), encoding="utf-8")
+def write(path, some):
+    path.write_text("".join(json.dumps(one) + "\n" for one in some), encoding="utf-8")
 
 
 @pytest.fixture
@@ -41,8 +43,8 @@ def data(tmp_path):
     """A folder of examples: four conversations train, two are reported on."""
     folder = tmp_path / "data"
     folder.mkdir()
-    write(folder / "train.jsonl", claims(PEOPLE[:4]))
-    write(folder / "report-x.jsonl", claims(PEOPLE[4:]))
+    write(folder / "train.jsonl", examples(PEOPLE[:4]))
+    write(folder / "report-x.jsonl", examples(PEOPLE[4:]))
     (folder / "sources.md").write_text("- a set of six")
     return folder
 
@@ -67,28 +69,22 @@ def test_the_recipe_makes_a_head_that_is_loaded(data, tmp_path):
 
 
 def test_one_conversation_is_too_few(data, tmp_path):
-    write(data / "train.jsonl", claims(PEOPLE[:1]))
+    write(data / "train.jsonl", examples(PEOPLE[:1]))
     with pytest.raises(InputError, match="expected sentences of at least 2 conversations to train on, got 1"):
         train(load("support"), Bench(tmp_path / "made", data))
 
 
-def test_several_files_train_though_their_numbers_are_the_same(data, tmp_path):
-    write(data / "train-2.jsonl", claims(PEOPLE[4:]))
+def test_several_files_train(data, tmp_path):
+    write(data / "train-2.jsonl", examples(PEOPLE[4:]))
     _, scores = train(load("support"), Bench(tmp_path / "made", data))
     assert scores["validation"]["sentences"] == 6
 
 
-def test_sentences_that_cannot_be_compared_are_refused(tmp_path):
+def test_supported_sentences_alone_are_refused(tmp_path):
     path = tmp_path / "train.jsonl"
-    right, number, _ = claims(["Kafka"])
-    for examples, words in (
-        ([right, number.model_copy(update={"origin": 7})], "record 2: origin: no sentence of kind supported has 7"),
-        ([right, number, number], "record 2: kind: another sentence of origin 1 is of this kind"),
-        ([right], "got supported ones only"),
-    ):
-        write(path, examples)
-        with pytest.raises(InputError, match=words):
-            read_claims(path)
+    write(path, [one | {"unsupported": {}} for one in examples(PEOPLE)])
+    with pytest.raises(InputError, match=r"train\.jsonl: expected examples with unsupported sentences, got none"):
+        read_claims([path])
 
 
 def test_the_regression_is_that_of_the_data():
@@ -111,7 +107,7 @@ def test_data_that_are_parted_wholly_have_finite_weights():
 
 
 def test_scores_count_every_kind_alike():
-    some = list(claims(PEOPLE))
+    some = claims_of(map(SupportExample.model_validate, examples(PEOPLE)))
     perfect = score(some, [float(claim.supported) for claim in some])
     assert perfect["AUC"] == perfect["accuracy"] == 1
     one_kind = score(some, [float(claim.supported or claim.kind == OTHER) for claim in some])
@@ -120,5 +116,5 @@ def test_scores_count_every_kind_alike():
 
 def test_a_kind_is_measured_beside_what_it_was_made_from():
     """Whoever only sees that there is a number in a sentence knows nothing."""
-    some = list(claims(PEOPLE))
+    some = claims_of(map(SupportExample.model_validate, examples(PEOPLE)))
     assert score(some, [float(any(map(str.isdigit, one.sentence))) for one in some])["AUC number changed"] == 0.5
