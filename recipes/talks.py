@@ -19,9 +19,9 @@ from convqa.files import read_json
 from convqa.models.kinds.resolver_input import Past
 from convqa.safe_yaml import read_yaml
 from convqa.text.analysis import analyzer
-from convqa.text.english.lexicon import CONTINUING, REFERRING
 from convqa.text.idf import idf
 from convqa.text.sentences import sentences
+from convqa.text.words import listed
 from convqa.training.config import Share
 from convqa.training.examples import RewriteExample
 from convqa.validation import Record, read_as
@@ -39,6 +39,16 @@ _HOLDERS = 40
 _SMALL = 4
 """Maximum content words of a question that refers to something known by an article and no name: "What were the
 causes?". Chosen on the training part of docs/reference/training.md (2 to 9 were tried)."""
+
+_REFERRING = listed(
+    "it its itself he him his himself she her hers herself they them their theirs themselves this that these those "
+    "there one ones such so other others another else more most same both either neither each former latter first "
+    "second next previous then too also instead again besides above below mentioned"
+)
+"""Words that refer to something mentioned before."""
+
+_CONTINUING = re.compile(r"^(?:and|but|or|so|then|also|because|why not|what about|how about|what if|how come)\b", re.I)
+"""The beginning of a question that continues the previous one."""
 
 _HEAD = re.compile(r"(?P<name>(?:[^\s,(]+ ){0,7}?[^\s,(]+)(?: \(|,| (?P<verb>is|are|was|were)\b)")
 
@@ -279,7 +289,7 @@ def follows_up(question: str) -> bool:
     """
     analysis = analyzer("en")
     words = analysis.words(question)
-    if not REFERRING.isdisjoint(words) or CONTINUING.match(question.strip()):
+    if not _REFERRING.isdisjoint(words) or _CONTINUING.match(question.strip()):
         return True
     content = [word for word in words if word not in analysis.long_stopwords]
     named = any(word[0].isupper() or any(map(str.isdigit, word)) for word in question.split()[1:])

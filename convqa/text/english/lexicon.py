@@ -52,13 +52,6 @@ OPENING_DETERMINERS = (
 )  # fmt: skip
 """Words other than pronouns that may follow the auxiliary of a question."""
 
-REFERRING = listed(
-    "it its itself he him his himself she her hers herself they them their theirs themselves this that these those "
-    "there one ones such so other others another else more most same both either neither each former latter first "
-    "second next previous then too also instead again besides above below mentioned"
-)
-"""Words that refer to something mentioned before."""
-
 # Questions and requests
 
 QUESTION_WORDS = listed("what who whom whose which why how when where")
@@ -77,9 +70,6 @@ ASKS_FOR_FACT = re.compile(
 
 ASKS_FOR_SEVERAL = re.compile(r"\b(?:are|were) there\b", re.I)
 """A yes/no question that expects a list."""
-
-CONTINUING = re.compile(r"^(?:and|but|or|so|then|also|because|why not|what about|how about|what if|how come)\b", re.I)
-"""The beginning of a question that continues the previous one."""
 
 ABOUT_THE_ASKING = re.compile(r"why (?:do you ask|are you asking)|what (?:do you|does th(?:at|is)) mean")
 """Questions about a question asked back, which stays open."""
