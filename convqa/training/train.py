@@ -19,6 +19,7 @@ from convqa.models.folder import ModelFolder
 from convqa.models.source import find_model
 from convqa.safe_yaml import read_yaml
 from convqa.training.config import Settings
+from convqa.training.examples import TRAIN, files
 
 Scores = dict[str, dict[str, float]]
 """Set -> measure -> value."""
@@ -64,11 +65,12 @@ def train(settings: Settings, bench: Bench) -> tuple[Path, Scores]:
     bench.folder.mkdir(parents=True, exist_ok=True)
     try:
         with FileLock(bench.folder / ".lock", timeout=0):
-            _same_training(settings, bench.folder)
+            note = settings.model_dump(mode="json") | {"examples": _sizes(bench.data)}
+            _same_training(note, bench.folder)
             training = recipe(settings, bench)
             # Written last, so that settings that the recipe refuses, such as a mistyped base, do not bind the folder.
             with whole_file(bench.folder / _NOTE) as file:
-                file.write(yaml.safe_dump(settings.model_dump(mode="json"), sort_keys=False).encode())
+                file.write(yaml.safe_dump(note, sort_keys=False).encode())
             training.fit()
             scores = training.validate()
             target = _free(bench.folder)
@@ -113,15 +115,20 @@ def summary(scores: Mapping[str, Mapping[str, float]]) -> list[str]:
     return lines
 
 
-def _same_training(settings: Settings, folder: Path) -> None:
-    """Raise InputError if the folder holds a training with other settings."""
+def _sizes(folder: Path) -> dict[str, int]:
+    """Return the bytes of each training file, which tell other examples."""
+    return {path.name: path.stat().st_size for path in files(folder, TRAIN).values()}
+
+
+def _same_training(now: Mapping[str, Any], folder: Path) -> None:
+    """Raise InputError if the folder holds a training with other settings or examples."""
     if not (folder / _NOTE).exists():
         return
-    now, before = settings.model_dump(mode="json"), read_yaml(folder / _NOTE, "note of the training") or {}
+    before = read_yaml(folder / _NOTE, "note of the training") or {}
     names = sorted(name for name in now.keys() | before.keys() if now.get(name) != before.get(name))
     changes = "; ".join(f"{name} {before.get(name)!r}, now {now.get(name)!r}" for name in names if name not in _FREE)
     if changes:
-        raise InputError(f"{folder} holds a training with other settings ({changes}). Choose another --output.")
+        raise InputError(f"{folder} holds another training ({changes}). Choose another --output.")
 
 
 def _free(folder: Path) -> Path:

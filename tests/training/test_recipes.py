@@ -73,6 +73,10 @@ def test_a_folder_keeps_to_one_training(settings, own, tmp_path):
     assert again.name == "model-2"  # nothing is written over
     with pytest.raises(InputError, match="seed 1, now 2"):
         train(settings(seed=2), Bench(tmp_path / "made", own))
+    with (own / "train-more.jsonl").open("w") as more:
+        more.write((own / "train.jsonl").read_text())
+    with pytest.raises(InputError, match=r"examples \{'train.jsonl': \d+\}, now \{'train-more.jsonl': \d+, 'train"):
+        train(settings(), Bench(tmp_path / "made", own))
     with FileLock(tmp_path / "made" / ".lock"), pytest.raises(InputError, match="another process"):
         train(settings(), Bench(tmp_path / "made", own))
 
