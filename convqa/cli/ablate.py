@@ -22,36 +22,34 @@ _COLUMNS = 4
 
 @command
 def ablate(
-    ablation: Annotated[str, typer.Argument(metavar="ABLATION", help="A shipped ablation, or a YAML file's path.")],
+    ablation: Annotated[str, typer.Argument(metavar="ABLATION", help="Name of a shipped ablation, or a YAML file.")],
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="INPUT_DIR... OUTPUT_DIR", help="The inputs, each with its truth, and then the output."),
+        typer.Argument(metavar="INPUT... OUTPUT", help="Folders of the inputs, then of the output."),
     ],
-    task: Annotated[str, typer.Option(help="Whose files the inputs hold: auto, or a task's name.")] = "auto",
+    task: Annotated[str, typer.Option(help="Task of the inputs: auto or a task name.")] = "auto",
     turns: Annotated[
-        int | None, typer.Option(min=1, help="Only the first conversations of each input, up to N turns together.")
+        int | None, typer.Option(min=1, help="Use only the first conversations of each input, at most N turns.")
     ] = None,
-    minutes: Annotated[
-        float | None, typer.Option(min=0, help="Stop after so long; the same command goes on from there.")
-    ] = None,
-    sharing: Annotated[
-        bool, typer.Option(help="Look up what other cells have computed, or compute all anew in each cell.")
-    ] = True,
-    restart: Annotated[bool, typer.Option("--restart", help="Throw away the runs that OUTPUT_DIR holds.")] = False,
+    minutes: Annotated[float | None, typer.Option(min=0, help="Stop after N minutes.")] = None,
+    sharing: Annotated[bool, typer.Option(help="Reuse results computed for other cells.")] = True,
+    restart: Annotated[bool, typer.Option("--restart", help="Delete the existing runs in OUTPUT first.")] = False,
     allow_download: AllowDownload = False,  # noqa: ARG001 - the option itself permits
     json: Json = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no table.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Hide progress and tables.")] = False,
 ) -> int:
-    """Run a grid of pipelines over inputs: each cell is a run in OUTPUT_DIR/cells, evaluated where there is truth.
+    """Run and score a grid of pipelines over inputs.
 
-    The same command again goes on where it was stopped. Exit codes: 0 done; 1 a cell or some of its turns failed, or it
-    was not reached; 2 a mistake in the ablation or an input.
+    Each combination of a pipeline and an input is a run in OUTPUT/cells, scored if the input has a truth. Run the same
+    command again to continue an interrupted ablation.
+
+    Exit codes: 0 success; 1 a cell or some of its turns failed, or time ran out; 2 invalid ablation or input.
     """
     from convqa.errors import InputError
     from convqa.experiments.ablate import ablate as run
 
     if len(paths) < 2:
-        raise InputError("expected one INPUT_DIR or more, then OUTPUT_DIR. See --help.")
+        raise InputError("expected one or more INPUTs, then OUTPUT. See --help.")
     *inputs, output = paths
     with ExitStack() as bars:
 
@@ -72,7 +70,7 @@ def ablate(
             Console().print(_table(record, source))
         for note in _notes(record):
             typer.echo(f"convqa: {note}", err=True)
-        typer.echo(f"Written: {output / 'ablation.json'}. Tables, plots and turns: convqa report {output}")
+        typer.echo(f"Written: {output / 'ablation.json'}. For tables, plots and turns: convqa report {output}")
     return int(any(cell["status"] != "skipped" and cell["message"] for cell in record["cells"]))
 
 

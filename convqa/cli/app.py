@@ -32,29 +32,28 @@ class _Alphabetical(typer.core.TyperGroup):
 app = typer.Typer(
     name="convqa",
     cls=_Alphabetical,
-    help="Conversational question answering over a collection of passages, with cited answers.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say more about what is being done.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show more detail.")]
 Function = Callable[..., int | None]
 """A command's function. It returns the exit code, None for 0."""
 Registered = Callable[..., None]
-LogFile = Annotated[Path | None, typer.Option("--log-file", help="Write the log to this file too.")]
+LogFile = Annotated[Path | None, typer.Option("--log-file", help="Also write the log to this file.")]
 
 _AFTERWARDS = {
-    "ablate": " Each cell that is done is kept: the same command goes on from there.",
-    "merge": " Nothing of the shards has changed: give the same command again.",
-    "run": " What was done is kept: the same command goes on from there.",
+    "ablate": " Finished cells are kept. Run the same command again to continue.",
+    "merge": " The shards are unchanged. Run the same command again.",
+    "run": " Answered turns are kept. Run the same command again to continue.",
     "index": (
-        " Its passages are in the collection all, or not at all. Given again, the same command goes on with what a "
-        "server has; --vectors without SOURCES goes on with vectors."
+        " Either all new passages are in the collection or none. Run the same command again: loading into a server "
+        "resumes, and --vectors without SOURCES resumes encoding."
     ),
-    "download": " What has come is kept: the same command goes on from there.",
-    "train": " The last checkpoint is kept: the same command goes on from there.",
+    "download": " Downloaded data is kept. Run the same command again to continue.",
+    "train": " The last checkpoint is kept. Run the same command again to continue.",
 }
 """Command name -> advice to add when it is interrupted."""
 
@@ -168,7 +167,7 @@ def _exit_code(function: Function, arguments: dict[str, Any]) -> int:
         _say_error(f"{error.filename or 'the system'}: {error.strerror or error}.")
         return 1
     except Exception as error:
-        whose = _outside(error) or "This is a fault in convqa"
+        whose = _outside(error) or "This is a bug in convqa"
         _say_error(f"unexpected: {type(error).__name__}: {error}. {whose}; -v shows where.")
         return 1
     except (KeyboardInterrupt, Terminated) as signalled:

@@ -19,11 +19,12 @@ def ask(
     *,
     options: LlmPipelineOptions,
     filters: Filters = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the whole response as JSON.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the full response as JSON.")] = False,
 ) -> None:
-    """Answer one question from a collection, with numbered citations and the passages that they point to.
+    """Answer one question, with numbered citations.
 
-    "Not sure" stands before an answer of a low score. Where the passages do not seem to answer, the nearest are named.
+    The cited passages are listed below the answer. An answer with a low score begins with "Not sure". If no passage
+    answers the question, the nearest passages are listed.
     """
     if not question.strip():
         raise InputError('the question is empty: write it in quotes, as in convqa ask "Who wrote Faust?"')

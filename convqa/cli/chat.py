@@ -15,13 +15,13 @@ def chat(
     pipeline: PipelineName = "talk",
     *,
     options: LlmPipelineOptions,
-    scenario: Annotated[str, typer.Option("--scenario", help="What you say of yourself beforehand.")] = "",
+    scenario: Annotated[str, typer.Option("--scenario", help="What to tell the system about yourself first.")] = "",
 ) -> None:
-    """Hold a conversation over a collection: one question a line.
+    """Hold a conversation, one question per line.
 
-    Each is answered as ask does, with what was said before in mind; what the system asks back is answered in the next
-    line. /help lists what else can be typed. Without a terminal the lines of standard input are the questions, and a
-    transcript is printed.
+    Earlier questions and answers are the context of the next question. If the system asks a question back, answer it on
+    the next line. Type /help for a list of commands. If standard input is not a terminal, its lines are the questions,
+    and a transcript is printed.
     """
     from convqa.cli.conversation import Chat
 

@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from convqa.evaluation import Evaluation
     from convqa.evaluation.expected import Expected
 
-Task = Annotated[str, typer.Option(help="Whose files these are: auto, or a task's name.")]
+Task = Annotated[str, typer.Option(help="Task of the run: auto or a task name.")]
 Support = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Measure whether quotes support their sentences (ALCE) by this scorer: lexical, support, or an NLI model "
-        "by folder or name.",
+        help="Measure whether quotes support their sentences (ALCE): lexical, support, or an NLI model (folder or "
+        "Hugging Face name).",
     ),
 ]
-AllowSame = Annotated[bool, typer.Option("--allow-same", help="Let --support be a scorer that the run was built with.")]
+AllowSame = Annotated[bool, typer.Option("--allow-same", help="Allow a --support scorer that the run itself used.")]
 Breakdown = Annotated[
     list[str] | None,
     typer.Option(
         "--breakdown",
         metavar="FIELD",
-        help="Means by group: history, depth, answerable, source (QReCC), or a field of the truth; repeat.",
+        help="Group turns by history, depth, answerable, source (QReCC) or a field of the truth. Repeatable.",
     ),
 ]
 
@@ -56,7 +56,10 @@ class _OfTasks(typer.core.TyperCommand):
 
 @app.command(cls=_OfTasks)
 def evaluate() -> None:
-    """Score a run: the official measures of its task, with 95 % intervals and related figures."""
+    """Score a run with the official measures of its task.
+
+    Means have 95 % bootstrap intervals.
+    """
 
 
 def _with_tasks() -> Callable[..., int]:
@@ -69,9 +72,9 @@ def _with_tasks() -> Callable[..., int]:
         ", ".join(sorted({getattr(task, name) for task in known})) for name in ("run_file", "official_file")
     )
     helps = {
-        "truth": typer.Argument(metavar="TRUTH_DIR", help=f"The truth, or its folder: {truths}."),
-        "run": typer.Argument(metavar="RUN_DIR", help=f"The run ({runs}), or its folder."),
-        "output": typer.Option(help=f"Write the official file ({officials}) and turns.jsonl here."),
+        "truth": typer.Argument(metavar="TRUTH_DIR", help=f"Truth file or its folder: {truths}."),
+        "run": typer.Argument(metavar="RUN_DIR", help=f"Run file ({runs}) or its folder."),
+        "output": typer.Option(help=f"Write the official file ({officials}) and turns.jsonl to this folder."),
     }
     signature = inspect.signature(_evaluate, eval_str=True).parameters
     parameters = {
@@ -103,24 +106,24 @@ def _with_tasks() -> Callable[..., int]:
 def _evaluate(
     truth: Path | None = None,
     run: Path | None = None,
-    input_dataset: Annotated[Path | None, typer.Option(help="TRUTH_DIR, as the official script calls it.")] = None,
-    input_run: Annotated[Path | None, typer.Option(help="RUN_DIR, as the official script calls it.")] = None,
+    input_dataset: Annotated[Path | None, typer.Option(help="Same as TRUTH_DIR, as in the official script.")] = None,
+    input_run: Annotated[Path | None, typer.Option(help="Same as RUN_DIR, as in the official script.")] = None,
     output: Path | None = None,
     task: Task = "auto",
     breakdown: Breakdown = None,
-    trec: Annotated[bool, typer.Option("--trec", help="Write run.trec and truth.qrels to --output, too.")] = False,
+    trec: Annotated[bool, typer.Option("--trec", help="Also write run.trec and truth.qrels to --output.")] = False,
     support: Support = None,
     allow_same: AllowSame = False,
     partial: Annotated[
-        bool, typer.Option("--partial", help="Score only turns that the run has, as after run --limit.")
+        bool, typer.Option("--partial", help="Score only turns that are in the run, as after run --limit.")
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap intervals.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of the intervals.")] = 1,
     check: Annotated[
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Compare with expected scores: the --json of another run, a file of configs/benchmarks, or its name; "
-            "exit code 1 if a mean is not in its interval there.",
+            help="Compare with expected scores: --json output of evaluate, or a file or name in configs/benchmarks. "
+            "Exit code 1 if a mean is outside its expected interval.",
         ),
     ] = None,
     json: Json = False,
@@ -133,7 +136,7 @@ def _evaluate(
     truth_dir = needed(truth, input_dataset, "TRUTH_DIR", "--input-dataset")
     run_dir = needed(run, input_run, "RUN_DIR", "--input-run")
     if trec and output is None:
-        raise InputError("--trec writes files: say where with --output DIR.")
+        raise InputError("--trec requires --output DIR.")
     expected = None if check is None else read_expected(check)
     evaluation = evaluate(
         truth_dir,
@@ -177,11 +180,14 @@ def _compared(evaluation: Evaluation, expected: Expected, quiet: bool) -> int:
 
 @command
 def validate(
-    input: Annotated[Path, typer.Argument(metavar="INPUT_DIR", help="The input that the run answers.")],
-    run: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="Holds the run file.")],
+    input: Annotated[Path, typer.Argument(metavar="INPUT_DIR", help="Input of the run.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="Run folder.")],
     task: Task = "auto",
 ) -> int:
-    """List every format error of a run at once, before it is uploaded. Exit code 2 if there is one."""
+    """Check the format of a run before uploading it.
+
+    Lists all errors. Exit code 2 if there are any.
+    """
     from convqa.tasks import find_task
 
     problems = find_task(task, input).check(input, run)

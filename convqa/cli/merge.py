@@ -13,18 +13,16 @@ from convqa.cli.run import print_failures, print_summary
 
 @command
 def merge(
-    output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="Folder of the run; made if need be.")],
-    shards: Annotated[list[Path], typer.Argument(metavar="SHARD...", help="All folders of convqa run --shard.")],
-    input: Annotated[
-        Path | None, typer.Option("--input", help="The input that was answered.", show_default="where it was")
-    ] = None,
-    restart: Annotated[bool, typer.Option("--restart", help="Throw away the run that OUTPUT holds.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No summary.")] = False,
+    output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="Run folder to write.")],
+    shards: Annotated[list[Path], typer.Argument(metavar="SHARD...", help="Folders of all shards.")],
+    input: Annotated[Path | None, typer.Option("--input", help="Input of the run, if it has moved.")] = None,
+    restart: Annotated[bool, typer.Option("--restart", help="Delete the existing run in OUTPUT first.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Hide the summary.")] = False,
 ) -> int:
-    """Make the run of its shards: the same as one convqa run writes, but for times.
+    """Merge the shards of a run into one run folder.
 
-    Neither the collection nor a model is needed. Shards that are missing, not finished, given twice, or of different
-    runs are refused.
+    The result equals that of a single convqa run, apart from timings. Needs neither the collection nor the models. The
+    shards must be complete, finished and of the same run.
     """
     from convqa.driver.merge import merge as merge_shards
 

@@ -12,13 +12,16 @@ from convqa.cli.app import command
 
 @command
 def report(
-    folder: Annotated[Path, typer.Argument(metavar="OUTPUT_DIR", help="What convqa ablate wrote.")],
+    folder: Annotated[Path, typer.Argument(metavar="OUTPUT", help="Folder written by convqa ablate.")],
     output: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The page; Markdown is written beside it.", show_default="report.html there"),
+        typer.Option(metavar="FILE", help="HTML file to write.", show_default="OUTPUT/report.html"),
     ] = None,
 ) -> None:
-    """Write what an ablation found, with tables, plots and turns, as one HTML file by itself and as Markdown."""
+    """Write the report of an ablation.
+
+    The report has tables, plots and example turns. It is one self-contained HTML file, with a Markdown file next to it.
+    """
     from convqa.experiments.report import report as write
 
     typer.echo(f"Written: {', '.join(map(str, write(folder, output)))}")

@@ -23,8 +23,8 @@ _NEAREST = 66
 """Columns for a nearest passage, in a line of 80."""
 
 _WIDEST = 100
-_HEAD = re.compile(r" *(?:\d{1,2}\. |- |/[a-z]+ \S* +)?")
-"""The indent of a wrapped line: leading blanks, a list marker, or a command name."""
+_HEAD = re.compile(r" *(?:\d{1,2}\. |- |/[a-z]+ \S* +|id: |url: |(?:\[\d+\])+ )?")
+"""The indent of a wrapped line: leading blanks, a marker, a label or a command name."""
 _NUMBER = re.compile(r"(?<!\\)\[\d+\]")
 _ADDRESS = re.compile(r".*://(?:www\.)?", re.S)
 """The part of a URL to omit. The URL of an archived page contains the original one."""
@@ -86,7 +86,7 @@ def lines(response: Response, screen: Screen, brief: bool = False) -> list[Text]
 
     Without an answer, the nearest passages follow the reason.
 
-    :param brief: show the titles of the sources only, on one line.
+    :param brief: show only the titles of the sources.
     """
     if response.rewrite is not None and not response.rewrite.queries:
         return [Text("Nothing to look up. Ask whenever you like.")]
@@ -96,10 +96,8 @@ def lines(response: Response, screen: Screen, brief: bool = False) -> list[Text]
     answer = response.answer
     if answer is None or answer.kind == "none":
         return [*shown, *_nearest(response, screen)]
-    sources = list(places(response, screen))
-    if sources:
-        sources = [Text(), *([titles(response, screen)] if brief else sources)]
-    return [*shown, *_sentences(response, answer, screen), *sources]
+    sources = list((titles if brief else places)(response, screen))
+    return [*shown, *_sentences(response, answer, screen), *([Text()] if sources else []), *sources]
 
 
 def understood(response: Response, screen: Screen) -> Text:
@@ -124,7 +122,7 @@ def _nearest(response: Response, screen: Screen) -> Iterator[Text]:
         if passage and passage.title and not words.startswith(passage.title):
             words = f"{passage.title}: {words}"
         room = max(min(_NEAREST, (screen.width or 80) - 14), 10)
-        yield screen.mark("    nearest: ", "dim") + _cut(" ".join(words[:1000].split()), room)
+        yield screen.mark("    nearest: ", "dim") + _cut(" ".join(words[:1000].replace("|", " ").split()), room)
 
 
 def _sentences(response: Response, answer: Answer, screen: Screen) -> list[Text]:
@@ -141,20 +139,14 @@ def _sentences(response: Response, answer: Answer, screen: Screen) -> list[Text]
     return shown
 
 
-def titles(response: Response, screen: Screen) -> Text:
-    """Return the cited passages on one line, ``[1] Title · [2][3] Title``, or their count if it is too narrow."""
+def titles(response: Response, screen: Screen) -> Iterator[Text]:
+    """Yield a line for each cited passage: ``[1][3] Title``."""
     marks: dict[str, str] = {}
     for citation, number in numbered(response.answer or Answer("none", "")).items():
         marks[citation.passage_id] = f"{marks.get(citation.passage_id, '')}[{number}]"
     passages = _passages(response)
-    names = [_name(id, passages.get(id)) for id in marks]
-    room = (screen.width + 3) // len(marks) - 4 - max(map(len, marks.values())) if screen.width else sys.maxsize
-    if room < 16:
-        return screen.mark(f"{len(marks)} sources: /sources shows them", "dim")
-    pairs = zip(marks.values(), names, strict=True)
-    return Text(" · ").join(
-        screen.mark(mark, "cyan") + screen.mark(f" {_cut(name, room)}", "dim") for mark, name in pairs
-    )
+    for id, mark in marks.items():
+        yield screen.mark(mark, "cyan") + screen.mark(f" {escape(_name(id, passages.get(id)))}", "dim")
 
 
 def _name(id: str, passage: Passage | None) -> str:

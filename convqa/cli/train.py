@@ -21,30 +21,25 @@ def train(
     recipe: Annotated[str, typer.Argument(metavar="RECIPE", help="resolver, reader, support, conditions or decision.")],
     config: Annotated[
         Path | None,
-        typer.Argument(metavar="CONFIG", help="YAML file of settings; configs/training/RECIPE.yaml if not named."),
+        typer.Argument(metavar="CONFIG", help="YAML file of settings.", show_default="configs/training/RECIPE.yaml"),
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(
-            help="Folder of the examples (see docs/reference/training.md); else CONVQA_DATA, else what the file names."
-        ),
+        typer.Option(help="Folder of the training data.", show_default="CONVQA_DATA, or data in CONFIG"),
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option(help="Folder of the training; out/training/RECIPE if not named.")
-    ] = None,
-    base: Annotated[str | None, typer.Option(help="The model to start from: a folder or a Hugging Face name.")] = None,
+    output: Annotated[Path | None, typer.Option(help="Output folder.", show_default="out/training/RECIPE")] = None,
+    base: Annotated[str | None, typer.Option(help="Base model: a folder or a Hugging Face name.")] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="FIELD=VALUE", help="Change one setting of the file; may be repeated."),
+        typer.Option("--set", metavar="FIELD=VALUE", help="Set one of the settings. Repeatable."),
     ] = None,
-    device: Annotated[Device, typer.Option(help="What to train on.")] = "auto",
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads on the CPU; all cores if not named.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no summary.")] = False,
+    device: Annotated[Device, typer.Option(help="Device to train on.")] = "auto",
+    threads: Annotated[int | None, typer.Option(min=1, help="CPU threads.", show_default="one per core")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Hide progress and summary.")] = False,
 ) -> None:
     """Train, validate and export a model.
 
-    Interrupted or killed, it goes on from its last checkpoint when the same command is given again. A training that is
-    done is only validated and exported.
+    Run the same command again to continue from the last checkpoint. A finished training is only validated and exported.
     """
     if threads:
         os.environ["OMP_NUM_THREADS"] = str(threads)  # read when torch is loaded

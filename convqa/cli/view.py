@@ -30,17 +30,18 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 @command
 def view(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="MRQA's JSON lines, plain or gzip, or SQuAD-format JSON.")
+        Path, typer.Argument(metavar="FILE", help="MRQA JSON lines (plain or gzip), or JSON in SQuAD format.")
     ],
-    start: Annotated[int, typer.Option(min=1, help="The first context to show, counted from 1.")] = 1,
-    limit: Annotated[int | None, typer.Option(min=1, help="How many contexts to show.")] = None,
+    start: Annotated[int, typer.Option(min=1, help="Number of the first context to show.")] = 1,
+    limit: Annotated[int | None, typer.Option(min=1, help="Number of contexts to show.")] = None,
     qid: Annotated[
-        list[str] | None, typer.Option("--qid", metavar="ID", help="Only this question; may be repeated.")
+        list[str] | None, typer.Option("--qid", metavar="ID", help="Show only this question. Repeatable.")
     ] = None,
 ) -> None:
-    """Show contexts with their questions; where answers stand is marked »so«[1], with the question's number.
+    """Show MRQA contexts with their answers marked.
 
-    On a terminal through $PAGER and in colour (unless NO_COLOR is set), else as plain text.
+    An answer is marked »like this«[1], with the number of its question. On a terminal, the output is paged, and colored
+    unless NO_COLOR is set.
     """
     import click
 

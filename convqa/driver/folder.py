@@ -73,15 +73,15 @@ class RunFolder:
         elif changed := differences(old["fingerprint"], mark):
             limits = f" ({old['fingerprint'].get('limit') or 'none'}, now {mark['limit'] or 'none'})"
             details = {"pipeline": self._changed_parameters(document), "limit": limits}
-            parts = (f"{'other' if 'code of' in name else 'another'} {name}{details.get(name, '')}" for name in changed)
+            parts = ", ".join(f"{name}{details.get(name, '')}" for name in changed)
             raise OtherRun(
-                f"output {self._folder}: holds a run with {', '.join(parts)}. Give another folder, or --restart to "
-                "discard that run."
+                f"output {self._folder}: holds a run that differs from this one in: {parts}. Give another folder, or "
+                "--restart to delete that run."
             )
         elif unknown := ", ".join(name for name, code in mark["code"].items() if code is None):
             raise OtherRun(
                 f"output {self._folder}: holds a run, and {unknown} may have changed since, because no file holds its "
-                "source. Give another folder, or --restart to discard that run."
+                "source. Give another folder, or --restart to delete that run."
             )
         now = datetime.now(UTC).isoformat(timespec="seconds")
         self._meta = {
@@ -128,7 +128,7 @@ class RunFolder:
         )
         parts = [f"{name} {shorten(old.get(name))}, now {shorten(new.get(name))}" for name in names[:_MOST_CHANGES]]
         if len(names) > _MOST_CHANGES:
-            parts.append(f"{len(names) - _MOST_CHANGES} more")
+            parts.append(f"and {len(names) - _MOST_CHANGES} more parameters")
         return f" ({'; '.join(parts)})" if parts else ""
 
     def _remove(self, *names: str) -> None:

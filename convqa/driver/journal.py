@@ -169,12 +169,9 @@ def whole_waves(path: Path) -> Iterator[tuple[int, list[tuple[int, dict[str, Any
             if len(lines) == data["batch"][2]:
                 yield offset, lines
                 lines = []
-        lost = sum(_parse(line) is not None for line in file)
-    if lost:
-        logger.warning(
-            "%s is damaged at byte %d: %d responses after it are ignored, and convqa run answers their turns again.",
-            path, offset, lost,
-        )  # fmt: skip
+    whole = lines[0][0] if lines else offset
+    if whole < path.stat().st_size:
+        logger.warning("%s: incomplete or damaged after byte %d; convqa run answers these turns again.", path, whole)
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:

@@ -89,7 +89,7 @@ def _check(parts: Sequence[_Part]) -> None:
     first = parts[0]
     for part in parts[1:]:
         if changed := differences(first.mark, part.mark):
-            raise InputError(f"shard {part.folder}: has another {', another '.join(changed)} than {first.folder}.")
+            raise InputError(f"shard {part.folder}: differs from {first.folder} in: {', '.join(changed)}.")
     given = Counter(part.shard for part in parts)
     expected = Counter(Shard(number, first.shard.count) for number in range(1, first.shard.count + 1))
     for fault, shards in (("duplicate or of another number", given - expected), ("missing", expected - given)):

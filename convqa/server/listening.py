@@ -52,7 +52,7 @@ def _mistakes(host: str, port: int) -> Iterator[None]:
     except (OSError, UnicodeError) as error:  # UnicodeError: a malformed host name
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise InputError(
-            f"cannot listen on {host}, port {port} ({reason}); choose another --host or port, 0 for a free port."
+            f"cannot listen on {host}, port {port} ({reason}). Choose another --port (0: any free port) or --host."
         ) from error
 
 

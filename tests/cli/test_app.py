@@ -35,7 +35,7 @@ def test_every_error_is_a_message_and_an_exit_code(call, monkeypatch, error, cod
 def test_an_error_is_convqas_where_no_code_of_the_users_raised_it(call, monkeypatch):
     monkeypatch.setattr("convqa.pipeline.compose.compose", None)
     code, _, err = call("show", "default")
-    assert code == 1 and "is not callable. This is a fault in convqa; -v shows where" in err
+    assert code == 1 and "is not callable. This is a bug in convqa; -v shows where" in err
 
 
 def test_verbose_shows_where(call, monkeypatch):

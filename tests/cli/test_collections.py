@@ -118,7 +118,7 @@ def test_show(call, folder, server):
     assert code == 0
     for line in (
         "collection  a", "engine      embedded", "passages    2", "language    en", f"checksum    {checksum}",
-        "vectors     none", "k1          any, at search time",
+        "vectors     none", "k1          set when searching",
     ):  # fmt: skip
         assert line in out.splitlines()
     out = call("collections", "show", "rec://u:p@host/one")[1].splitlines()
@@ -156,7 +156,7 @@ def test_set_nothing_or_what_a_folder_has_not(call, folder):
 
 def test_delete_only_with_yes(call, folder):
     code, _, err = call("collections", "delete", "a")
-    assert code == 2 and "would delete a (2 passages, en, embedded) for good" in err and "--yes" in err
+    assert code == 2 and "would delete a (2 passages, en, embedded) permanently" in err and "--yes" in err
     assert (folder / "a").exists()
     assert call("collections", "delete", "a", "--yes")[:2] == (0, "a: deleted\n")
     assert not (folder / "a").exists()
@@ -215,14 +215,13 @@ def test_a_lock_is_taken_over_where_the_work_is_asked_for_and_nowhere_else(call,
 
 def test_check_says_what_differs_with_exit_code_1(call, folder, server):
     code, out, err = call("collections", "check", "a")
-    assert (code, err) == (0, "") and out.startswith("a: as it was written (") and "and 2 passages)" in out
+    assert (code, err) == (0, "") and out.startswith("a: ok (") and "and 2 passages)" in out
     text = next((folder / "a").glob("data-*/passages.data"))
     text.write_bytes(text.read_bytes().replace(b"The text", b"Thy text", 1))
     code, out, err = call("collections", "check", "a")
     assert code == 1 and out.splitlines()[0].startswith("a: damaged (")
     assert err == (
-        "convqa: error: collection a is not as it was written. Index its passages again with --replace, or copy it "
-        "anew.\n"
+        "convqa: error: collection a is damaged. Index its passages again with --replace, or restore a copy.\n"
     )
     assert out.splitlines()[1:] == ["  passages.data: its checksum does not match"]
     code, out, _ = call("collections", "check", "b", "--json")

@@ -124,7 +124,7 @@ def test_a_wave_that_kills_every_worker_ends_the_run_and_what_was_done_is_kept(
 def test_a_worker_with_another_collection_is_refused(pipeline, source, tmp_path, monkeypatch):
     with start_workers("processes", 1) as workers:
         monkeypatch.setattr("convqa.driver.run.fingerprint", lambda *args: {**fingerprint(*args), "collection": None})
-        with pytest.raises(InputError, match=r"the worker on .* has another collection than this process"):
+        with pytest.raises(InputError, match=r"the worker on .* differs from this process in: collection"):
             run(TASK, source, tmp_path / "out", pipeline, Options(), workers=workers)
 
 
@@ -173,9 +173,9 @@ def test_a_shard_is_no_run(shards, call, pipeline, source):
     assert {path.name for path in shards[1].iterdir()} == {"run.meta.json", "responses.jsonl", "pipeline.resolved.yaml"}
     meta = json.loads((shards[1] / "run.meta.json").read_text())
     assert (meta["status"], meta["fingerprint"]["shard"]) == ("shard", "2/3")
-    with pytest.raises(InputError, match="holds a run with another shard"):
+    with pytest.raises(InputError, match="differs from this one in: shard"):
         run(TASK, source, shards[1], pipeline, Options(batch_size=1, shard=Shard(1, 3)))
-    with pytest.raises(InputError, match="holds a run with another shard"):
+    with pytest.raises(InputError, match="differs from this one in: shard"):
         run(TASK, source, shards[1], pipeline, Options(batch_size=1))
 
 
@@ -206,7 +206,7 @@ def test_what_is_not_all_of_one_run_is_refused(shards, tmp_path, source):
     refused("these are duplicate or of another number: 1/3", first, second, third, changed(first, tmp_path))
     shutil.rmtree(tmp_path / "changed-s1")
     refused(
-        "has another models, another history than",
+        "in: models, history.",
         changed(first, tmp_path, models={"a": {}}, history="none"),
         second,
         third,
