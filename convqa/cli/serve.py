@@ -40,8 +40,8 @@ def serve(
     """
     if missing := [name for name in ("fastapi", "uvicorn", "limits") if importlib.util.find_spec(name) is None]:
         raise InputError(f"convqa serve needs {', '.join(missing)}: pip install 'convqa[server]'.")
+    from convqa.server.app import run
     from convqa.server.config import Served, ServerConfig, read_config
-    from convqa.server.run import run
 
     base = read_config(config) if config else ServerConfig()
     changes = given(collection=options.collection, host=host, port=port, without_keys=without_keys or None)
