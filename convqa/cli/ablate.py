@@ -1,9 +1,8 @@
-"""``convqa ablate``: run a grid of pipelines over inputs."""
+"""``convqa ablate`` and ``convqa report``: run a grid of pipelines over inputs, and report on it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -51,15 +50,10 @@ def ablate(
     if len(paths) < 2:
         raise InputError("expected one or more INPUTs, then OUTPUT. See --help.")
     *inputs, output = paths
-    with ExitStack() as bars:
-
-        def next_bar(label: str) -> Progress:
-            bars.close()
-            return bars.enter_context(Progress(label, "turns", quiet))
-
+    with Progress("running", "cells", quiet) as progress:
         record = run(
             ablation, inputs, output, task=task, turns=turns, minutes=minutes, sharing=sharing,
-            restart=restart, progress=next_bar,
+            restart=restart, progress=progress,
         )  # fmt: skip
     if json:
         print_json(record)
@@ -68,10 +62,28 @@ def ablate(
 
         for source in record["inputs"]:
             Console().print(_table(record, source))
-        for note in _notes(record):
-            typer.echo(f"convqa: {note}", err=True)
+        for cell in record["cells"]:
+            if cell["message"]:
+                typer.echo(f"convqa: {cell['row']} over {cell['input']}: {cell['status']}: {cell['message']}", err=True)
         typer.echo(f"Written: {output / 'ablation.json'}. For tables, plots and turns: convqa report {output}")
     return int(any(cell["status"] != "skipped" and cell["message"] for cell in record["cells"]))
+
+
+@command
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="OUTPUT", help="Folder written by convqa ablate.")],
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="HTML file to write.", show_default="OUTPUT/report.html"),
+    ] = None,
+) -> None:
+    """Write the report of an ablation.
+
+    The report has tables, plots and example turns. It is one self-contained HTML file, with a Markdown file next to it.
+    """
+    from convqa.experiments.report import report as write
+
+    typer.echo(f"Written: {', '.join(map(str, write(folder, output)))}")
 
 
 def _table(record: Mapping[str, Any], source: Mapping[str, Any]) -> Table:
@@ -100,14 +112,3 @@ def _table(record: Mapping[str, Any], source: Mapping[str, Any]) -> Table:
         milliseconds = f"{sum(cell['milliseconds'].values()):.1f}" if cell["status"] == "done" else cell["status"]
         table.add_row(Text(cell["row"]), *texts, milliseconds)
     return table
-
-
-def _notes(record: Mapping[str, Any]) -> Iterator[str]:
-    """Yield each message once, with the cells that it concerns."""
-    rows: dict[tuple[str, str], list[str]] = {}
-    for cell in record["cells"]:
-        if cell["message"]:
-            rows.setdefault((cell["status"], cell["message"]), []).append(f"{cell['row']} over {cell['input']}")
-    for (status, message), about in rows.items():
-        more = f" and {len(about) - 3} more" if len(about) > 3 else ""
-        yield f"{'' if status == 'done' else f'{status}: '}{', '.join(about[:3])}{more}: {message}"

@@ -98,27 +98,19 @@ def set_collection(
     b: B = None,
     replicas: Replicas = None,
     take_over: TakeOver = False,
-    yes: Yes = False,
     json: Json = False,
 ) -> None:
     """Change settings of an Elasticsearch collection."""
-    from convqa.stores import change_store, open_store
+    from convqa.stores import change_store
     from convqa.stores import take_over as free
 
     settings = given(k1=k1, b=b, replicas=replicas)
     if not settings:
         raise InputError("nothing to set: give --k1, --b or --replicas.")
-    named = ", ".join(f"{name}={value}" for name, value in settings.items())
-    if not yes:
-        about = _short(**_json(open_store(collection).info()))
-        raise InputError(f"this would set {named} of {_shown(collection)} ({about}). Add --yes to confirm.")
     if take_over:
         free(collection)
     change_store(collection, settings)
-    if json:
-        print_json({"url": _shown(collection), "set": settings})
-    else:
-        typer.echo(f"{_shown(collection)}: {named}")
+    _print(json, collection, {"set": settings}, ", ".join(f"{name}={value}" for name, value in settings.items()))
 
 
 @collections("merge")
@@ -138,10 +130,7 @@ def merge_collection(
     with Progress("adding", "vectors", json) as shown:
         kept = VectorOptions(**options) if options else None  # type: ignore[arg-type]
         info = merge_parts(collection, parts, kept, shown)
-    if json:
-        print_json({"url": _shown(collection), **_json(info)})
-    else:
-        typer.echo(f"{_shown(collection)}: {_vectors(info)}. The parts can be deleted.")
+    _print(json, collection, _json(info), f"{_vectors(info)}. The parts can be deleted.")
 
 
 @collections("delete")
@@ -161,10 +150,14 @@ def delete_collection(
     link = Path(_shown(collection))
     target = f", and {link.resolve()}, to which it links" if link.is_symlink() else ""
     delete_store(collection)
+    _print(json, collection, {"deleted": True}, f"deleted{target}")
+
+
+def _print(json: bool, collection: str, data: dict[str, Any], text: str) -> None:
     if json:
-        print_json({"url": _shown(collection), "deleted": True})
+        print_json({"url": _shown(collection), **data})
     else:
-        typer.echo(f"{_shown(collection)}: deleted{target}")
+        typer.echo(f"{_shown(collection)}: {text}")
 
 
 def _everywhere() -> dict[str, list[dict[str, Any]]]:

@@ -18,7 +18,6 @@ def compare(
         Path | None, typer.Option(help="Truth file or folder.", show_default="the input of the runs")
     ] = None,
     task: Annotated[str, typer.Option(help="Task of the runs: auto or a task name.")] = "auto",
-    against: Annotated[str | None, typer.Option(metavar="RUN", help="The baseline, by its name in the table.")] = None,
     measure: Annotated[
         list[str] | None, typer.Option("--measure", metavar="NAME", help="Compare only this measure. Repeatable.")
     ] = None,
@@ -35,7 +34,6 @@ def compare(
         int, typer.Option(min=0, help="Number of turns to show per run: those with the largest gains and losses.")
     ] = 10,
     partial: Annotated[bool, typer.Option("--partial", help="Score only turns that are in every run.")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Of intervals and tests.")] = 1,
     as_: Annotated[Literal["text", "markdown", "latex"], typer.Option("--as", help="Output format.")] = "text",
     json: Json = False,
 ) -> None:
@@ -50,9 +48,7 @@ def compare(
     from convqa.experiments.compare import questions_of
 
     measures = measure or []
-    comparison = compare_runs(
-        runs, truth, task=task, against=against, breakdown=breakdown, measures=measures, partial=partial, seed=seed
-    )
+    comparison = compare_runs(runs, truth, task=task, breakdown=breakdown, measures=measures, partial=partial)
     shown = tables.shown_measures(comparison, measures)
     lead = tables.lead_of(comparison, shown, measures)
     questions = questions_of(comparison) if turns else {}

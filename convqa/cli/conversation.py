@@ -9,38 +9,24 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import typer
 from rich.text import Text
 
-from convqa.cli.screen import AROUND, Screen, failed, lines, places, understood
-from convqa.domain import Response, Rewrite
+from convqa.cli.screen import Screen, failed, lines, places, understood
+from convqa.domain import Response
 from convqa.errors import ConvqaError, InputError, RunError, nearest
 from convqa.exports.text import escape
-from convqa.files import whole_file
 from convqa.pipeline.document import shipped_pipelines
 from convqa.qa import QA
 from convqa.tasks.qrecc import talk as evaluation
 
-_SURROUNDINGS = 500
-"""Characters of context on either side of a single source."""
-
-_NEXT = {"rankings": "Reading the passages", "readings": "Writing the answer"}
-"""Output that just arrived -> what runs next."""
-
-_ECHOED = 2_000
-"""Characters of a piped question to echo."""
-
-_OTHERS = frozenset(["jwhr", "mrqa", "poleval", "sharc"])
-"""Tasks whose pipelines are not for conversations."""
-
 COMMANDS = {
-    "/sources": ("[N]", "show the sources; N: only source N, with more text"),
+    "/sources": ("", "show the sources of the last answer"),
     "/rewrite": ("", "show the question as understood, and the search query"),
     "/pipeline": ("[NAME]", "show the pipeline; NAME or a YAML file: switch to another"),
     "/new": ("", "start a new conversation"),
-    "/export": ("PATH", "write questions.json and run.json to a folder or .zip file"),
+    "/export": ("FOLDER", "write questions.json and run.json to a folder"),
     "/help": ("", "show this list"),
     "/quit": ("", "leave (or Ctrl-D)"),
 }
@@ -89,17 +75,8 @@ class Chat:
     def _answer(self, question: str) -> list[Text]:
         # Ctrl-C abandons the turn in its thread, and the conversation goes on without it.
         talk = copy.copy(self._talk)
-
-        def report(label: str, batch: Any) -> None:
-            output = batch.items[0]
-            if doing := f"Searching: {output.text}" if isinstance(output, Rewrite) else _NEXT.get(label):
-                status.update(self._screen.doing(doing))
-
-        with self._screen.status("Understanding the question") as status:
-            if self._is_typed:
-                response = ThreadPoolExecutor(1).submit(talk.ask, question, told=report).result()
-            else:
-                response = talk.ask(question, told=report)
+        with self._screen.status("Answering"):
+            response = ThreadPoolExecutor(1).submit(talk.ask, question).result()
         self._talk = talk
         self._turns.append((question, response))
         if response.error is None:
@@ -126,13 +103,8 @@ class Chat:
             raise InputError("this conversation has no question yet.")
         return self._turns[-1][1]
 
-    def _sources(self, number: str) -> Iterable[Text]:
-        shown = list(places(self._last(), self._screen, number, _SURROUNDINGS if number else AROUND))
-        if not shown:
-            raise InputError(
-                f"the last answer has no source {number!r:.40}." if number else "the last answer has no sources."
-            )
-        return shown
+    def _sources(self, _: str) -> Iterable[Text]:
+        return list(places(self._last(), self._screen)) or [Text("The last answer has no sources.")]
 
     def _rewrite(self, _: str) -> Iterator[Text | str]:
         rewrite = self._last().rewrite
@@ -153,8 +125,7 @@ class Chat:
         if name:
             self._begin(name)
             self._talk.history = history
-        names = [other for other in shipped_pipelines() if other.partition("-")[0] not in _OTHERS]
-        others = f" Available: {', '.join(names)}." if not name else ""
+        others = f" Available: {', '.join(shipped_pipelines())}." if not name else ""
         yield f"Pipeline: {escape(self._name)}.{others}"
 
     def _new(self, _: str) -> Iterator[str]:
@@ -164,12 +135,8 @@ class Chat:
     def _export(self, path: str) -> Iterator[str]:
         target, _ = Path(path).expanduser(), self._last()
         if not path or "\0" in path or target.is_file() or any((target / name).exists() for name in evaluation.FILES):
-            raise InputError(f"/export {escape(path)}: expected a folder without an export, or a new .zip file.")
-        if target.suffix == ".zip":
-            with whole_file(target) as stream:
-                stream.write(evaluation.zipped(self._turns))
-        else:
-            evaluation.write(self._turns, target)
+            raise InputError(f"/export {escape(path)}: expected a folder without an export.")
+        evaluation.write(self._turns, target)
         yield f"Written: {' and '.join(evaluation.FILES)} in {escape(str(target))}."
 
     def _help(self, _: str) -> Iterator[str]:
@@ -190,7 +157,7 @@ def _piped() -> Iterator[str]:
     stdin = typer.get_text_stream("stdin", errors="replace")
     # Files from Windows begin with a byte order mark.
     for line in _questions(line if number else line.removeprefix("\ufeff") for number, line in enumerate(stdin)):
-        typer.echo(f"> {escape(line[:_ECHOED])}{' ...' if len(line) > _ECHOED else ''}")
+        typer.echo(f"> {escape(line)}")
         yield line
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, make_dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -63,52 +63,34 @@ def evaluate() -> None:
 
 
 def _with_tasks() -> Callable[..., int]:
-    """Return ``_evaluate`` with the tasks' file names in its help and with the tasks' options."""
+    """Return ``_evaluate`` with the options of all tasks."""
     from convqa.tasks import tasks
 
-    known = tasks().values()
-    truths = ", ".join(f"{task.truth_file} ({task.name})" for task in known)
-    runs, officials = (
-        ", ".join(sorted({getattr(task, name) for task in known})) for name in ("run_file", "official_file")
-    )
-    helps = {
-        "truth": typer.Argument(metavar="TRUTH_DIR", help=f"Truth file or its folder: {truths}."),
-        "run": typer.Argument(metavar="RUN_DIR", help=f"Run file ({runs}) or its folder."),
-        "output": typer.Option(help=f"Write the official file ({officials}) and turns.jsonl to this folder."),
-    }
-    signature = inspect.signature(_evaluate, eval_str=True).parameters
-    parameters = {
-        name: parameter.replace(annotation=Annotated[Path | None, helps[name]]) if name in helps else parameter
-        for name, parameter in signature.items()
-        if parameter.kind is not parameter.VAR_KEYWORD
-    }
-    for task in known:
+    taken = inspect.signature(_evaluate).parameters
+    options: dict[str, tuple[str, Any, Any]] = {}
+    for task in tasks().values():
         hints = get_type_hints(task.options)
         for field in fields(task.options):
-            if field.metadata:
+            if field.metadata and field.name not in taken:
                 flag = typer.Option(f"--{field.name.replace('_', '-')}", **field.metadata)
-                kind = inspect.Parameter.KEYWORD_ONLY
-                made = inspect.Parameter(
-                    field.name, kind, default=field.default, annotation=Annotated[hints[field.name], flag]
-                )
-                parameters.setdefault(field.name, made)
-
-    own = {name: parameter.default for name, parameter in parameters.items() if name not in signature}
-
-    def evaluate(**arguments: Any) -> int:
-        # Drops options left at their defaults, which a task may lack.
-        return _evaluate(**{name: value for name, value in arguments.items() if name not in own or value != own[name]})
-
-    evaluate.__signature__ = inspect.Signature([*parameters.values()])  # type: ignore[attr-defined]
-    return evaluate
+                options.setdefault(field.name, (field.name, Annotated[hints[field.name], flag], field.default))
+    _evaluate.__annotations__["options"] = make_dataclass("TaskOptions", options.values())
+    return _evaluate
 
 
 def _evaluate(
-    truth: Path | None = None,
-    run: Path | None = None,
+    truth: Annotated[
+        Path | None,
+        typer.Argument(metavar="TRUTH_DIR", help="Truth file of the task, such as ground-truth.json, or its folder."),
+    ] = None,
+    run: Annotated[
+        Path | None, typer.Argument(metavar="RUN_DIR", help="Run file, such as run.json, or its folder.")
+    ] = None,
     input_dataset: Annotated[Path | None, typer.Option(help="Same as TRUTH_DIR, as in the official script.")] = None,
     input_run: Annotated[Path | None, typer.Option(help="Same as RUN_DIR, as in the official script.")] = None,
-    output: Path | None = None,
+    output: Annotated[
+        Path | None, typer.Option(help="Write the official file of the task and turns.jsonl to this folder.")
+    ] = None,
     task: Task = "auto",
     breakdown: Breakdown = None,
     trec: Annotated[bool, typer.Option("--trec", help="Also write run.trec and truth.qrels to --output.")] = False,
@@ -127,7 +109,8 @@ def _evaluate(
         ),
     ] = None,
     json: Json = False,
-    **options: Any,
+    *,
+    options: Any,
 ) -> int:
     from convqa.errors import InputError
     from convqa.evaluation import evaluate, render, write_official, write_trec, write_turns
@@ -138,6 +121,9 @@ def _evaluate(
     if trec and output is None:
         raise InputError("--trec requires --output DIR.")
     expected = None if check is None else read_expected(check)
+    # A task may lack options of other tasks, which are left at their defaults.
+    values = ((field, getattr(options, field.name)) for field in fields(options))
+    given_options = {field.name: value for field, value in values if value != field.default}
     evaluation = evaluate(
         truth_dir,
         run_dir,
@@ -147,7 +133,7 @@ def _evaluate(
         partial=partial,
         support=support,
         allow_same=allow_same,
-        **options,
+        **given_options,
     )
     if json:
         print_json(evaluation.to_json())

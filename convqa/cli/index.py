@@ -11,18 +11,15 @@ import typer
 from convqa.cli.app import command
 from convqa.cli.options import (
     K1,
-    AllowDownload,
     B,
-    Device,
     ExecutorName,
-    Precision,
+    ModelSettings,
     Replicas,
     TakeOver,
     VectorIndex,
     VectorPrecision,
     WorkerCount,
     given,
-    options_of,
 )
 from convqa.cli.progress import Progress
 from convqa.errors import InputError
@@ -119,10 +116,9 @@ def index(
     part: Part = None,
     executor: ExecutorName = "local",
     workers: WorkerCount = None,
-    device: Device = "auto",
-    precision: Precision = "auto",
+    *,
+    encoding: ModelSettings,
     take_over: TakeOver = False,
-    allow_download: AllowDownload = False,  # noqa: ARG001 - the option itself permits
     quiet: Annotated[bool, typer.Option("--quiet", help="Hide progress and summary.")] = False,
 ) -> int | None:
     """Index documents or passages.
@@ -146,7 +142,7 @@ def index(
         raise InputError("--vectors, --sparse: use only one; a collection has vectors of one model.")
     settings = given(k1=k1, b=b, shards=shards, replicas=replicas, threads=threads)
     kept_as = given(precision=vector_precision, index=vector_index)
-    model, options = _encoder(vectors or sparse, kept_as, options_of(device, precision), bool(sparse))
+    model, options = _encoder(vectors or sparse, kept_as, encoding.models, bool(sparse))
     if not sources and (model is None or replace or language or settings):
         raise InputError("SOURCES is missing. Only --vectors and --sparse, for an existing collection, work without.")
     if model is not None and not replace:
@@ -196,12 +192,8 @@ def _encoder(
     :raises InputError: for an unknown encoder, or for options without one.
     """
     if name is None:
-        if options:
-            flags = {"precision": "--vector-precision", "index": "--vector-index"}
-            named = " and ".join(flags[name] for name in options)
-            raise InputError(f"{named}: requires --vectors ENCODER.")
-        if runs:
-            raise InputError("--device, --precision: require --vectors ENCODER.")
+        if options or runs:
+            raise InputError("--vector-precision, --vector-index, --device and --precision require --vectors ENCODER.")
         return None, None
     from convqa.models import Options, load_encoder
     from convqa.stores.base import VectorOptions

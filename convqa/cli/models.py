@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from convqa.cli.app import group
-from convqa.cli.options import AllowDownload, Device, Json, Precision, options_of, print_json
+from convqa.cli.options import AllowDownload, Json, ModelSettings, print_json
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Shipped model, folder, or Hugging Face model (OWNER/NAME).")]
 Target = Annotated[Path, typer.Argument(metavar="TARGET", help="Folder to create.")]
@@ -47,10 +47,9 @@ def check_model(
     speed: Annotated[
         bool, typer.Option("--speed", help="Also measure the speed of every device and precision.")
     ] = False,
-    device: Device = "auto",
-    precision: Precision = "auto",
+    *,
+    settings: ModelSettings,
     json: Json = False,
-    allow_download: AllowDownload = False,  # noqa: ARG001 - the option itself permits
 ) -> None:
     """Verify a model and run it on a small sample.
 
@@ -59,7 +58,7 @@ def check_model(
     from convqa.models import Options
     from convqa.models.check import check, speeds
 
-    options = Options(**options_of(device, precision))
+    options = Options(**settings.models)
     found: Any = check(name, options)
     if speed:
         found["speeds"] = speeds(name, options)

@@ -135,12 +135,6 @@ def given(**options: object) -> dict[str, object]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def options_of(device: str, precision: str) -> ModelOptions:
-    """Return how models run where the pipeline file does not say."""
-    options = {"device": device, "precision": precision}
-    return {name: value for name, value in options.items() if value != "auto"}  # type: ignore[return-value]
-
-
 def needed(position: Path | None, option: Path | None, name: str, flag: str) -> Path:
     """Return a path that is given either by position or by option.
 
@@ -185,41 +179,39 @@ def _pairs(given: list[str] | None, option: str, form: str) -> Iterator[tuple[st
 
 
 @dataclass(frozen=True)
-class PipelineOptions:
-    """Options of commands that load a pipeline."""
+class ModelSettings:
+    """Options of commands that load models."""
 
-    collection: Collection = None
-    settings: Settings = None
     device: Device = "auto"
     precision: Precision = "auto"
     allow_download: AllowDownload = False
 
     @property
-    def overrides(self) -> dict[str, Any]:
-        return parsed(self.settings)
+    def models(self) -> ModelOptions:
+        """How models run where the pipeline file does not say."""
+        options = {"device": self.device, "precision": self.precision}
+        return {name: value for name, value in options.items() if value != "auto"}  # type: ignore[return-value]
+
+
+@dataclass(frozen=True)
+class PipelineOptions(ModelSettings):
+    """Options of commands that load a pipeline."""
+
+    collection: Collection = None
+    settings: Settings = None
+    llm: LlmName = None
+    llm_model: LlmModel = None
+    llm_role: LlmRole = None
 
     @property
-    def models(self) -> ModelOptions:
-        return options_of(self.device, self.precision)
-
-    def language_model(self, fallback: bool | None = None) -> Llm | None:  # noqa: ARG002 - a subclass has one
-        """Return the language model of ``--llm``, None without one."""
-        return None
+    def overrides(self) -> dict[str, Any]:
+        return parsed(self.settings)
 
     def load(self, pipeline: str) -> QA:
         """Load a pipeline bound to the collection."""
         from convqa.qa import load
 
         return load(pipeline, self.collection, self.overrides, self.language_model(), options=self.models)
-
-
-@dataclass(frozen=True)
-class LlmPipelineOptions(PipelineOptions):
-    """Options of commands that load a pipeline, perhaps with a language model."""
-
-    llm: LlmName = None
-    llm_model: LlmModel = None
-    llm_role: LlmRole = None
 
     def language_model(self, fallback: bool | None = None) -> Llm | None:
         """Return the language model of ``--llm``, None without one.

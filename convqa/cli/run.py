@@ -1,4 +1,4 @@
-"""``convqa run``: answer the turns of an input and write a run folder."""
+"""``convqa run`` and ``convqa merge``: answer the turns of an input and write a run folder."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from convqa.cli.app import command
-from convqa.cli.options import ExecutorName, LlmPipelineOptions, WorkerCount, needed
+from convqa.cli.options import ExecutorName, PipelineOptions, WorkerCount, needed
 from convqa.cli.progress import Progress, per_second
 from convqa.workers import start_workers
 from convqa.workers.shard import Shard
@@ -29,7 +29,7 @@ def run(
         typer.Option(help="Name of a shipped pipeline, or a YAML file.", show_default="that of the task"),
     ] = None,
     *,
-    options: LlmPipelineOptions,
+    options: PipelineOptions,
     history: Annotated[
         Literal["own", "gold", "none"],
         typer.Option(help="Earlier exchanges that a turn sees: the run's own, those in the input (gold), or none."),
@@ -73,16 +73,39 @@ def run(
         with Progress("indexing", "passages", quiet) as progress:
             url = collection_for(found, source, options.collection, found.language, progress)
     bound = ready(loaded, url)
-    part = None if shard is None else Shard.parse(shard)
-    how = driver.Options(history, batch_size, limit, restart, retry_errors, wait, part)
     with start_workers(executor, workers) as crew, Progress("answering", "turns", quiet) as progress:
-        summary = driver.run(found, source, target, bound, how, progress, crew)
+        summary = driver.run(
+            found, source, target, bound, history=history, batch_size=batch_size, limit=limit, restart=restart,
+            retry_errors=retry_errors, wait=wait, shard=None if shard is None else Shard.parse(shard),
+            progress=progress, workers=crew,
+        )  # fmt: skip
     if not quiet:
-        print_summary(summary, target)
-    return print_failures(summary)
+        _print_summary(summary, target)
+    return _print_failures(summary)
 
 
-def print_summary(summary: Summary, target: Path) -> None:
+@command
+def merge(
+    output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="Run folder to write.")],
+    shards: Annotated[list[Path], typer.Argument(metavar="SHARD...", help="Folders of all shards.")],
+    input: Annotated[Path | None, typer.Option("--input", help="Input of the run, if it has moved.")] = None,
+    restart: Annotated[bool, typer.Option("--restart", help="Delete the existing run in OUTPUT first.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Hide the summary.")] = False,
+) -> int:
+    """Merge the shards of a run into one run folder.
+
+    The result equals that of a single convqa run, apart from timings. Needs neither the collection nor the models. The
+    shards must be complete, finished and of the same run.
+    """
+    from convqa.driver.merge import merge as merge_shards
+
+    summary = merge_shards(output, shards, input, restart)
+    if not quiet:
+        _print_summary(summary, output)
+    return _print_failures(summary)
+
+
+def _print_summary(summary: Summary, target: Path) -> None:
     new = summary.turns - summary.resumed
     rate = f", {per_second(new / summary.seconds, 'turns')}" if new and summary.seconds else ""
     resumed = f" ({summary.resumed} from before)" if summary.resumed else ""
@@ -99,7 +122,7 @@ def print_summary(summary: Summary, target: Path) -> None:
     typer.echo(f"Also in {target}: responses.jsonl, pipeline.resolved.yaml, run.meta.json, ir-metadata.yml")
 
 
-def print_failures(summary: Summary) -> int:
+def _print_failures(summary: Summary) -> int:
     for id, failure in summary.failures[:10]:
         typer.echo(f"convqa: turn {id} failed in {failure.stage}: {failure.error}: {failure.message}", err=True)
     if len(summary.failures) > 10:

@@ -16,7 +16,7 @@ from convqa.domain import TOLD, UNSURE, Answer, Citation, Failure, Passage, Resp
 from convqa.exports import CitedAnswer
 from convqa.exports.text import escape, heading, laid_out, marked, numbered
 
-AROUND = 80
+_AROUND = 80
 """Characters of context on either side of a citation."""
 
 _NEAREST = 66
@@ -63,11 +63,7 @@ class Screen:
 
     def status(self, doing: str) -> Status:
         """Return a temporary line that shows the current stage."""
-        return self._console.status(self.doing(doing), spinner="line", spinner_style="none")
-
-    def doing(self, doing: str) -> Text:
-        """Return the text beside the spinner, truncated to the width of the terminal."""
-        return _cut(f"{doing} ...", max(self.width - 4, 1))
+        return self._console.status(_cut(f"{doing} ...", max(self.width - 4, 1)), spinner="line", spinner_style="none")
 
 
 def _cut(text: str, width: int) -> Text:
@@ -155,25 +151,21 @@ def _name(id: str, passage: Passage | None) -> str:
     return title or _ADDRESS.sub("", url or id)
 
 
-def places(response: Response, screen: Screen, only: str = "", around: int = AROUND) -> Iterator[Text]:
-    """Yield the sources: title, URL, id, and the cited characters in context.
-
-    :param only: the number of the source to show; "" = all.
-    """
+def places(response: Response, screen: Screen) -> Iterator[Text]:
+    """Yield the sources: title, URL, id, and the cited characters in context."""
     passages = _passages(response)
     for citation, number in numbered(response.answer or Answer("none", "")).items():
-        if only in ("", str(number)):
-            first, *more = heading(number, citation, CitedAnswer.of(response))
-            yield from (screen.mark(first, "bold"), *(screen.mark(line, "dim") for line in more))
-            if citation.passage_id in passages:
-                yield Text("    ") + _excerpt(passages[citation.passage_id].text, citation, screen, around)
+        first, *more = heading(number, citation, CitedAnswer.of(response))
+        yield from (screen.mark(first, "bold"), *(screen.mark(line, "dim") for line in more))
+        if citation.passage_id in passages:
+            yield Text("    ") + _excerpt(passages[citation.passage_id].text, citation, screen)
 
 
-def _excerpt(text: str, citation: Citation, screen: Screen, around: int) -> Text:
+def _excerpt(text: str, citation: Citation, screen: Screen) -> Text:
     """Return the cited characters, marked, with context, on one line."""
     if citation.start is None or citation.end is None:
-        return Text(escape(" ".join(text[: 2 * around].split())))
-    start, end = max(0, citation.start - around), citation.end + around
+        return Text(escape(" ".join(text[: 2 * _AROUND].split())))
+    start, end = max(0, citation.start - _AROUND), citation.end + _AROUND
     pieces = (
         text[start : citation.start].lstrip(),
         text[citation.start : citation.end],

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from convqa.cli.app import command
-from convqa.cli.options import LlmPipelineOptions, given
+from convqa.cli.options import PipelineOptions, given
 from convqa.errors import InputError
 
 
@@ -20,7 +20,7 @@ def serve(
         typer.Option("--pipeline", help="Name of a shipped pipeline, or a YAML file. Repeatable.", show_default="talk"),
     ] = None,
     *,
-    options: LlmPipelineOptions,
+    options: PipelineOptions,
     host: Annotated[str | None, typer.Option(help="Address to bind to.", show_default="127.0.0.1")] = None,
     port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Port to bind to. 0: any free port.", show_default="8000")

@@ -77,10 +77,6 @@ class Journal:
         self.given += sum(given for given, _ in wave.histories)
         self.own += sum(own for _, own in wave.histories)
 
-    def has_failures(self) -> bool:
-        """Return whether any turn failed."""
-        return any(response.error is not None for response in self.responses(list(self._offsets)))
-
     def without_failures(self, conversations: Iterable[Conversation]) -> None:
         """Remove failed turns and all later turns of their conversations."""
         kept: set[TurnId] = set()
@@ -131,7 +127,7 @@ class Journal:
         if not same:
             raise RunError(
                 f"the journal {self._path} was removed, or another file took its place, while the run was writing it. "
-                "Give the same command again to answer all turns."
+                "Run the same command again to answer all turns."
             )
 
     def _open(self) -> FileIO:

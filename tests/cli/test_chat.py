@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -71,19 +70,15 @@ def test_the_readme_shows_a_conversation_as_it_is(call, root, example, example_c
 
 
 def test_an_exported_conversation_is_an_input_and_a_run(call, indexed, tmp_path):
-    folder, archive = tmp_path / "a folder", tmp_path / "talk.zip"
+    folder = tmp_path / "a folder"
     said = f"/export {folder}\nWhat is a physician's assistant?\nWhat does it cost?\n"
-    said += f"/export {folder}\n/export {archive}\n/export {folder}\n/export {archive}\n/export\n"
+    said += f"/export {folder}\n/export {folder}\n/export\n"
     code, out, err = call("chat", *PLAIN, "--collection", indexed, stdin=said)
-    assert code == 0 and out.count("Written: questions.json and run.json in ") == 2
-    assert [line.partition(": ")[2][:12] for line in err.splitlines()] == ["error: this "] + ["error: /expo"] * 3
+    assert code == 0 and out.count("Written: questions.json and run.json in ") == 1
+    assert [line.partition(": ")[2][:12] for line in err.splitlines()] == ["error: this "] + ["error: /expo"] * 2
     task = find_task("qrecc", folder)
     assert task.check(folder, folder) == []
     assert [len(conversation.turns) for conversation in task.read(folder)] == [2]
-    with zipfile.ZipFile(archive) as packed:
-        assert {name: packed.read(name) for name in packed.namelist()} == {
-            file.name: file.read_bytes() for file in folder.iterdir()
-        }
 
 
 def test_another_pipeline_goes_on_with_what_was_said(call, indexed, turns):
@@ -92,24 +87,22 @@ def test_another_pipeline_goes_on_with_what_was_said(call, indexed, turns):
     )
     code, out, err = call("chat", *PLAIN, "--collection", indexed, stdin=said)
     assert (code, len(turns)) == (0, 3) and "Pipeline: copy-bm25.\n" in out and ". Available: asking, " in out
-    assert not any(f"{task}," in out for task in ("jwhr", "mrqa", "poleval", "sharc", "sharc-open"))
     assert "pipeline: unknown name 'cpy'. Did you mean 'copy-bm25'?" in err
     assert [len(turn.history) for turn in turns] == [0, 1, 2]
 
 
 def test_what_was_understood_and_cited_can_be_asked_for(call, indexed, turns):
     said = "/rewrite\n/sources\nWhat is a physician's assistant?\nWhat does it cost?\n"
-    said += "/rewrite\n/sources 2\n/sources 9\n/sources x\n"
+    said += "/rewrite\n/sources\n"
     code, out, err = call("chat", *PLAIN, "--collection", indexed, stdin=said)
     assert code == 0 and err.count("this conversation has no question yet") == 2
-    assert "has no source '9'" in err and "has no source 'x'" in err
-    rewrite, place = out.rpartition("> /rewrite\nUnderstood as: ")[2].split("> /sources 2\n")
+    rewrite, place = out.rpartition("> /rewrite\nUnderstood as: ")[2].split("> /sources\n")
     assert (
         "\nSearch query: What does it cost?\n    plus words of the conversation, by weight: " in rewrite
         and " (0." in rewrite
     )
-    assert place.startswith("[2]") and "    id: " in place and "»" in place and "[1]" not in place
-    assert "has no sources" in call("chat", "--collection", indexed, stdin="thanks\n/sources\n")[2]
+    assert place.startswith("[1]") and "    id: " in place and "»" in place and "[2]" in place
+    assert "has no sources" in call("chat", "--collection", indexed, stdin="thanks\n/sources\n")[1]
 
 
 def test_a_question_asked_back_is_said_to_be_one_and_the_reply_goes_on(call, indexed, turns):

@@ -49,7 +49,7 @@ def test_an_interrupted_download_goes_on(process, call, mirror, tmp_path, file_s
         time.sleep(0.05)
     started.send_signal(signal.SIGINT)
     _, err = started.communicate(timeout=60)
-    assert started.returncode == 130 and "Downloaded data is kept" in err
+    assert started.returncode == 130 and "Finished work is kept" in err
     assert sorted(os.listdir(target)) == ["One.gz", "Two.gz.part"]
     size = part.stat().st_size
     assert call("download", mirror, "train", target)[0] == 0

@@ -156,7 +156,7 @@ def test_token_weights_of_a_sparse_model(call, tmp_path, sparse_encoder):
         (["{source}", "--collection", "{folder}/d", "--sparse", "./nowhere"], "nowhere"),
         (["--collection", "{folder}/c", "--vectors", "encoder", "--replace"], "SOURCES is missing"),
         (["--collection", "{folder}/none", "--vectors", "encoder"], "none"),
-        (["{source}", "--collection", "{folder}/d", "--vector-precision", "int8"], "requires --vectors"),
+        (["{source}", "--collection", "{folder}/d", "--vector-precision", "int8"], "require --vectors"),
         (["{source}", "--collection", "{folder}/d", "--vectors", "encoder", "--vector-precision", "int4"], "'int4'"),
         (["{source}", "--collection", "{folder}/d", "--vectors", "encoder", "--vector-index", "ivf"], "'ivf'"),
         (["{source}", "--collection", "{folder}/d", "--vectors", "./nowhere"], "nowhere"),
@@ -212,7 +212,7 @@ def test_documents_are_indexed_and_brought_up_to_date(call, tmp_path):
 def test_how_an_encoder_runs_needs_an_encoder(call, tmp_path):
     source = passages(tmp_path / "a.jsonl", "a")
     code, _, error = call("index", source, "--collection", tmp_path / "c", "--device", "cpu")
-    assert code == 2 and "--device, --precision" in error and "require --vectors ENCODER" in error
+    assert code == 2 and "--device and --precision require --vectors ENCODER" in error
     code, out, error = call(
         "index", source, "--collection", tmp_path / "c", "--vectors", "encoder", "--precision", "int8"
     )

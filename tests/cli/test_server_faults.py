@@ -13,7 +13,7 @@ from tests.cli.conftest import EXAMPLE
 
 pytestmark = pytest.mark.services
 
-AWAY = "nothing answers at http://127.0.0.1:.*Answered turns are kept. Run the same command again"
+AWAY = "nothing answers at http://127.0.0.1:.*Finished work is kept. Run the same command again"
 FAULTS = {
     "break": (1, AWAY),
     "half": (1, AWAY),
