@@ -15,9 +15,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from convqa.domain import Answer, Citation, Response, Sentence, TurnId
+from convqa.domain import Answer, Citation, Passage, Response, Sentence, TurnId
 from convqa.domain.answer import UNSPACED
-from convqa.exports import CitedAnswer, Source
+from convqa.exports import CitedAnswer
 from convqa.exports.text import FIELD, WHOLE
 
 _LONG = {"n": "\n", "r": "\r", "&": ""}
@@ -70,7 +70,11 @@ def read_jwhr(path: Path, language: str = "en") -> Iterator[CitedAnswer]:
             turn,
             _said(sentences, language),
             record["question"],
-            sources={str(place): Source(page["title"], page["url"]) for place, page in enumerate(pages) if page},
+            sources={
+                str(place): Passage(str(place), "", page["title"], page["url"])
+                for place, page in enumerate(pages)
+                if page
+            },
             quotes={Citation(str(place)): page["quote"]["text"] for place, page in enumerate(pages) if "quote" in page},
             response=Response(turn),
         )
@@ -179,7 +183,7 @@ def _cited(lines: list[str], language: str) -> CitedAnswer:
         id,
         _answer(fields, sentences, language),
         fields.get("Question", [""])[0],
-        sources={place.id: Source(place.title, place.url) for place in places.values()},
+        sources={place.id: Passage(place.id, "", place.title, place.url) for place in places.values()},
         quotes={citations[n]: place.quote for n, place in places.items() if place.quote is not None},
         response=Response(id),
     )

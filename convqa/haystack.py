@@ -8,7 +8,7 @@ Each runs stations of a convqa pipeline (``default``, another shipped one, or a 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, ClassVar
 
 from haystack import Document, GeneratedAnswer, SuperComponent, component, default_from_dict, default_to_dict
@@ -280,7 +280,7 @@ def _turn(question: str, history: Sequence[Exchange], language: str, **more: Any
 def _answer(turn: Turn, items: Made, documents: Sequence[Document]) -> Made:
     """Return a turn's answer, and the same as the assistant's message."""
     response = response_of(turn, {**dict.fromkeys(OUTPUTS), **items}, {})
-    data, said = replies.turn(response, turn.question, ""), exchange(turn, response)
+    data, said = asdict(replies.turn(response, turn.question, "")), exchange(turn, response)
     meta: dict[str, Any] = dict(data["answer"] or {})
     citations = data["citations"]
     known = {document.id: (index, document) for index, document in reversed(list(enumerate(documents, 1)))}

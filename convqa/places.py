@@ -62,12 +62,6 @@ def data_folder() -> Path:
     return (Path(root) if root else Path.home() / ".local" / "share") / "convqa"
 
 
-def is_own(file: str) -> bool:
-    """Return whether a Python file is the user's: not of convqa, the standard library or an installed package."""
-    path = Path(file).resolve()
-    return path.is_file() and _PACKAGE not in path.parents and not is_installed(path) and not is_of_python(path)
-
-
 def is_installed(path: Path) -> bool:
     """Return whether a module is in a folder of installed packages."""
     return any(folder in path.parents for folder in _INSTALLED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from typing import TYPE_CHECKING
 
@@ -9,30 +10,19 @@ if TYPE_CHECKING:
     from typer import Typer
 
 
+_COMMANDS = (
+    "ablate", "ask", "collections", "compare", "download", "evaluate", "export", "index", "mcp", "models", "pipelines",
+    "run", "serve", "train", "view",
+)  # fmt: skip
+"""The modules of the commands."""
+
+
 def application() -> Typer:
     """Return the application with all its commands."""
-    from convqa.cli import (  # noqa: F401 - importing registers the commands
-        ablate,
-        ask,
-        chat,
-        collections,
-        compare,
-        download,
-        evaluate,
-        export,
-        index,
-        mcp,
-        merge,
-        models,
-        pipelines,
-        report,
-        run,
-        serve,
-        train,
-        view,
-    )
     from convqa.cli.app import app
 
+    for module in _COMMANDS:
+        importlib.import_module(f"convqa.cli.{module}")  # registers its commands
     return app
 
 

@@ -1,9 +1,8 @@
-"""``convqa ablate``: run a grid of pipelines over inputs."""
+"""``convqa ablate`` and ``convqa report``: run a grid of pipelines over inputs, and report on it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,46 +21,39 @@ _COLUMNS = 4
 
 @command
 def ablate(
-    ablation: Annotated[str, typer.Argument(metavar="ABLATION", help="A shipped ablation, or a YAML file's path.")],
+    ablation: Annotated[str, typer.Argument(metavar="ABLATION", help="Name of a shipped ablation, or a YAML file.")],
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="INPUT_DIR... OUTPUT_DIR", help="The inputs, each with its truth, and then the output."),
+        typer.Argument(metavar="INPUT... OUTPUT", help="Folders of the inputs, then of the output."),
     ],
-    task: Annotated[str, typer.Option(help="Whose files the inputs hold: auto, or a task's name.")] = "auto",
+    task: Annotated[str, typer.Option(help="Task of the inputs: auto or a task name.")] = "auto",
     turns: Annotated[
-        int | None, typer.Option(min=1, help="Only the first conversations of each input, up to N turns together.")
+        int | None, typer.Option(min=1, help="Use only the first conversations of each input, at most N turns.")
     ] = None,
-    minutes: Annotated[
-        float | None, typer.Option(min=0, help="Stop after so long; the same command goes on from there.")
-    ] = None,
-    sharing: Annotated[
-        bool, typer.Option(help="Look up what other cells have computed, or compute all anew in each cell.")
-    ] = True,
-    restart: Annotated[bool, typer.Option("--restart", help="Throw away the runs that OUTPUT_DIR holds.")] = False,
+    minutes: Annotated[float | None, typer.Option(min=0, help="Stop after N minutes.")] = None,
+    sharing: Annotated[bool, typer.Option(help="Reuse results computed for other cells.")] = True,
+    restart: Annotated[bool, typer.Option("--restart", help="Delete the existing runs in OUTPUT first.")] = False,
     allow_download: AllowDownload = False,  # noqa: ARG001 - the option itself permits
     json: Json = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no table.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Hide progress and tables.")] = False,
 ) -> int:
-    """Run a grid of pipelines over inputs: each cell is a run in OUTPUT_DIR/cells, evaluated where there is truth.
+    """Run and score a grid of pipelines over inputs.
 
-    The same command again goes on where it was stopped. Exit codes: 0 done; 1 a cell or some of its turns failed, or it
-    was not reached; 2 a mistake in the ablation or an input.
+    Each combination of a pipeline and an input is a run in OUTPUT/cells, scored if the input has a truth. Run the same
+    command again to continue an interrupted ablation.
+
+    Exit codes: 0 success; 1 a cell or some of its turns failed, or time ran out; 2 invalid ablation or input.
     """
     from convqa.errors import InputError
     from convqa.experiments.ablate import ablate as run
 
     if len(paths) < 2:
-        raise InputError("expected one INPUT_DIR or more, then OUTPUT_DIR. See --help.")
+        raise InputError("expected one or more INPUTs, then OUTPUT. See --help.")
     *inputs, output = paths
-    with ExitStack() as bars:
-
-        def next_bar(label: str) -> Progress:
-            bars.close()
-            return bars.enter_context(Progress(label, "turns", quiet))
-
+    with Progress("running", "cells", quiet) as progress:
         record = run(
             ablation, inputs, output, task=task, turns=turns, minutes=minutes, sharing=sharing,
-            restart=restart, progress=next_bar,
+            restart=restart, progress=progress,
         )  # fmt: skip
     if json:
         print_json(record)
@@ -70,10 +62,28 @@ def ablate(
 
         for source in record["inputs"]:
             Console().print(_table(record, source))
-        for note in _notes(record):
-            typer.echo(f"convqa: {note}", err=True)
-        typer.echo(f"Written: {output / 'ablation.json'}. Tables, plots and turns: convqa report {output}")
+        for cell in record["cells"]:
+            if cell["message"]:
+                typer.echo(f"convqa: {cell['row']} over {cell['input']}: {cell['status']}: {cell['message']}", err=True)
+        typer.echo(f"Written: {output / 'ablation.json'}. For tables, plots and turns: convqa report {output}")
     return int(any(cell["status"] != "skipped" and cell["message"] for cell in record["cells"]))
+
+
+@command
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="OUTPUT", help="Folder written by convqa ablate.")],
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="HTML file to write.", show_default="OUTPUT/report.html"),
+    ] = None,
+) -> None:
+    """Write the report of an ablation.
+
+    The report has tables, plots and example turns. It is one self-contained HTML file, with a Markdown file next to it.
+    """
+    from convqa.experiments.report import report as write
+
+    typer.echo(f"Written: {', '.join(map(str, write(folder, output)))}")
 
 
 def _table(record: Mapping[str, Any], source: Mapping[str, Any]) -> Table:
@@ -102,14 +112,3 @@ def _table(record: Mapping[str, Any], source: Mapping[str, Any]) -> Table:
         milliseconds = f"{sum(cell['milliseconds'].values()):.1f}" if cell["status"] == "done" else cell["status"]
         table.add_row(Text(cell["row"]), *texts, milliseconds)
     return table
-
-
-def _notes(record: Mapping[str, Any]) -> Iterator[str]:
-    """Yield each message once, with the cells that it concerns."""
-    rows: dict[tuple[str, str], list[str]] = {}
-    for cell in record["cells"]:
-        if cell["message"]:
-            rows.setdefault((cell["status"], cell["message"]), []).append(f"{cell['row']} over {cell['input']}")
-    for (status, message), about in rows.items():
-        more = f" and {len(about) - 3} more" if len(about) > 3 else ""
-        yield f"{'' if status == 'done' else f'{status}: '}{', '.join(about[:3])}{more}: {message}"

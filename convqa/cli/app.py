@@ -9,7 +9,6 @@ import logging
 import os
 import signal
 import sys
-import traceback
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -32,31 +31,22 @@ class _Alphabetical(typer.core.TyperGroup):
 app = typer.Typer(
     name="convqa",
     cls=_Alphabetical,
-    help="Conversational question answering over a collection of passages, with cited answers.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say more about what is being done.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show more detail.")]
 Function = Callable[..., int | None]
 """A command's function. It returns the exit code, None for 0."""
 Registered = Callable[..., None]
-LogFile = Annotated[Path | None, typer.Option("--log-file", help="Write the log to this file too.")]
+LogFile = Annotated[Path | None, typer.Option("--log-file", help="Also write the log to this file.")]
 
-_AFTERWARDS = {
-    "ablate": " Each cell that is done is kept: the same command goes on from there.",
-    "merge": " Nothing of the shards has changed: give the same command again.",
-    "run": " What was done is kept: the same command goes on from there.",
-    "index": (
-        " Its passages are in the collection all, or not at all. Given again, the same command goes on with what a "
-        "server has; --vectors without SOURCES goes on with vectors."
-    ),
-    "download": " What has come is kept: the same command goes on from there.",
-    "train": " The last checkpoint is kept: the same command goes on from there.",
-}
-"""Command name -> advice to add when it is interrupted."""
+_RESUMABLE = frozenset(["ablate", "download", "index", "merge", "run", "train"])
+"""Commands that keep finished work when they are interrupted."""
+
+_RESUME = " Finished work is kept. Run the same command again to continue."
 
 _SERVING = frozenset(["serve", "mcp"])
 """Commands that run until a signal ends them, which is not an error."""
@@ -81,10 +71,10 @@ def _app(
     """Conversational question answering over a collection of passages, with cited answers."""
 
 
-def command(function: Function) -> Registered:
+def command(function: Function, name: str | None = None, members: typer.Typer = app) -> Registered:
     """Register a command."""
     registered = prepared(function)
-    app.command()(registered)
+    members.command(name)(registered)
     return registered
 
 
@@ -92,16 +82,7 @@ def group(name: str, help: str) -> Callable[[str], Callable[[Function], Register
     """Register a group of commands: ``group("x", ...)("list")`` registers ``convqa x list``."""
     members = typer.Typer(name=name, help=help, no_args_is_help=True, rich_markup_mode=None)
     app.add_typer(members)
-
-    def named(member: str) -> Callable[[Function], Registered]:
-        def register(function: Function) -> Registered:
-            registered = prepared(function)
-            members.command(member)(registered)
-            return registered
-
-        return register
-
-    return named
+    return lambda member: functools.partial(command, name=member, members=members)
 
 
 def prepared(function: Function) -> Registered:
@@ -157,8 +138,8 @@ def _exit_code(function: Function, arguments: dict[str, Any]) -> int:
         _say_error(str(error))
         return error.exit_code
     except RunError as error:
-        kept = error.transient or isinstance(error, StorageFull)
-        _say_error(f"{error}{_AFTERWARDS.get(function.__name__, '') if kept else ''}")
+        kept = function.__name__ in _RESUMABLE and (error.transient or isinstance(error, StorageFull))
+        _say_error(f"{error}{_RESUME if kept else ''}")
         return error.ordinary().exit_code
     except BrokenPipeError:
         # The reader of the output (head, less) has exited.
@@ -168,26 +149,17 @@ def _exit_code(function: Function, arguments: dict[str, Any]) -> int:
         _say_error(f"{error.filename or 'the system'}: {error.strerror or error}.")
         return 1
     except Exception as error:
-        whose = _outside(error) or "This is a fault in convqa"
-        _say_error(f"unexpected: {type(error).__name__}: {error}. {whose}; -v shows where.")
+        _say_error(f"unexpected: {type(error).__name__}: {error}. This is a bug in convqa or in your own code; see -v.")
         return 1
     except (KeyboardInterrupt, Terminated) as signalled:
         ended, code = ("terminated", 143) if isinstance(signalled, Terminated) else ("interrupted", 130)
         if function.__name__ not in _SERVING:
-            _say_error(f"{ended}.{_AFTERWARDS.get(function.__name__, '')}")
+            _say_error(f"{ended}.{_RESUME if function.__name__ in _RESUMABLE else ''}")
             if code == 143:
                 # Exits at once because a thread may wait for a server for minutes.
                 sys.stdout.flush()
                 os._exit(code)
         return code
-
-
-def _outside(error: Exception) -> str:
-    """Return where in the user's own code an error was raised, "" if it was raised elsewhere."""
-    from convqa.places import is_own
-
-    own = [frame for frame in traceback.extract_tb(error.__traceback__) if is_own(frame.filename)]
-    return f"It was raised by {own[-1].filename}, line {own[-1].lineno}, in {own[-1].name}" if own else ""
 
 
 def _say_error(message: str) -> None:

@@ -1,4 +1,4 @@
-"""``convqa ask``: one question, answered with numbered citations."""
+"""``convqa ask`` and ``convqa chat``: one question, or a conversation, in the terminal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from convqa.cli.app import command
-from convqa.cli.options import Filters, LlmPipelineOptions, PipelineName, accepted, print_json
+from convqa.cli.options import Filters, PipelineName, PipelineOptions, accepted, print_json
 from convqa.errors import InputError, WorkError
 
 
@@ -17,13 +17,14 @@ def ask(
     question: Annotated[str, typer.Argument(help="The question, in quotes.")],
     pipeline: PipelineName = "talk",
     *,
-    options: LlmPipelineOptions,
+    options: PipelineOptions,
     filters: Filters = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the whole response as JSON.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the full response as JSON.")] = False,
 ) -> None:
-    """Answer one question from a collection, with numbered citations and the passages that they point to.
+    """Answer one question, with numbered citations.
 
-    "Not sure" stands before an answer of a low score. Where the passages do not seem to answer, the nearest are named.
+    The cited passages are listed below the answer. An answer with a low score begins with "Not sure". If no passage
+    answers the question, the nearest passages are listed.
     """
     if not question.strip():
         raise InputError('the question is empty: write it in quotes, as in convqa ask "Who wrote Faust?"')
@@ -38,3 +39,21 @@ def ask(
     else:
         screen = Screen()
         screen.show(lines(response, screen))
+
+
+@command
+def chat(
+    pipeline: PipelineName = "talk",
+    *,
+    options: PipelineOptions,
+    scenario: Annotated[str, typer.Option("--scenario", help="What to tell the system about yourself first.")] = "",
+) -> None:
+    """Hold a conversation, one question per line.
+
+    Earlier questions and answers are the context of the next question. If the system asks a question back, answer it on
+    the next line. Type /help for a list of commands. If standard input is not a terminal, its lines are the questions,
+    and a transcript is printed.
+    """
+    from convqa.cli.conversation import Chat
+
+    Chat(options.load, pipeline, scenario).hold()

@@ -15,15 +15,16 @@ from convqa.errors import InputError, StoreDamaged, StoreUnavailable
 if TYPE_CHECKING:
     from convqa.stores.base import Info
 
-_NAME = "A folder, an engine's URL, a YAML file of configs/collections, or the name of a shipped one."
-
 _MOST = 20
 """Maximum problems to list."""
 
-Collection = Annotated[str, typer.Argument(metavar="COLLECTION", help=_NAME)]
-Yes = Annotated[
-    bool, typer.Option("--yes", help="Do it. Without this it is refused (exit code 2), saying what would be done.")
+Collection = Annotated[
+    str,
+    typer.Argument(
+        metavar="COLLECTION", help="Folder or URL of a collection, or a file or name in configs/collections."
+    ),
 ]
+Yes = Annotated[bool, typer.Option("--yes", help="Confirm. Without it, only print what would be done.")]
 
 collections = group("collections", "List, show, check, change and delete collections.")
 
@@ -31,11 +32,14 @@ collections = group("collections", "List, show, check, change and delete collect
 @collections("list")
 def list_collections(
     place: Annotated[
-        str | None, typer.Argument(metavar="[PLACE]", help="A folder, or a server such as elasticsearch://HOST:9200.")
+        str | None, typer.Argument(metavar="PLACE", help="A folder, or a server such as elasticsearch://HOST:9200.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """List the collections of a place; without one, those of this folder, of the cache, and the shipped files."""
+    """List collections in a folder or on a server.
+
+    Without PLACE, list those in the current folder and in the cache, and the files in configs/collections.
+    """
     groups = _everywhere() if place is None else {_shown(place): _found(place)}
     if json:
         print_json([{"place": title, **entry} for title, entries in groups.items() for entry in entries])
@@ -52,7 +56,7 @@ def list_collections(
 
 @collections("show")
 def show_collection(collection: Collection, json: Json = False) -> None:
-    """Show a collection: its engine, passages, vectors, and what it can do."""
+    """Show details of a collection."""
     from convqa.stores import open_store
 
     info = open_store(collection).info()
@@ -66,9 +70,9 @@ def show_collection(collection: Collection, json: Json = False) -> None:
 
 @collections("check")
 def check_collection(collection: Collection, json: Json = False) -> None:
-    """Compare a collection's bytes with the checksums that were written with them; exit code 1 where they differ.
+    """Verify the checksums of a collection.
 
-    Of a folder every file is read, on Elasticsearch every passage, of a Lucene index every file.
+    Reads every file of a folder or Lucene index, and every passage on Elasticsearch. Exit code 1 if it is damaged.
     """
     from convqa.stores import check_store
 
@@ -76,15 +80,14 @@ def check_collection(collection: Collection, json: Json = False) -> None:
     if json:
         print_json({"url": _shown(collection), "damaged": bool(report.problems), **asdict(report)})
     else:
-        typer.echo(f"{_shown(collection)}: {'damaged' if report.problems else 'as it was written'} ({report.compared})")
+        typer.echo(f"{_shown(collection)}: {'damaged' if report.problems else 'ok'} ({report.compared})")
         rest = [f"and {len(report.problems) - _MOST} more: --json lists them"] if len(report.problems) > _MOST else []
-        unchecked = [f"not compared: {report.unchecked}"] if report.unchecked else []
+        unchecked = [f"not checked: {report.unchecked}"] if report.unchecked else []
         for line in (*report.problems[:_MOST], *rest, *unchecked):
             typer.echo(f"  {line}")
     if report.problems:
         raise StoreDamaged(
-            f"collection {_shown(collection)} is not as it was written. Index its passages again with --replace, or "
-            "copy it anew."
+            f"collection {_shown(collection)} is damaged. Index its passages again with --replace, or restore a copy."
         )
 
 
@@ -95,38 +98,30 @@ def set_collection(
     b: B = None,
     replicas: Replicas = None,
     take_over: TakeOver = False,
-    yes: Yes = False,
     json: Json = False,
 ) -> None:
-    """Change settings of a collection on a server."""
-    from convqa.stores import change_store, open_store
+    """Change settings of an Elasticsearch collection."""
+    from convqa.stores import change_store
     from convqa.stores import take_over as free
 
     settings = given(k1=k1, b=b, replicas=replicas)
     if not settings:
         raise InputError("nothing to set: give --k1, --b or --replicas.")
-    named = ", ".join(f"{name}={value}" for name, value in settings.items())
-    if not yes:
-        about = _short(**_json(open_store(collection).info()))
-        raise InputError(f"this would set {named} of {_shown(collection)} ({about}). Give --yes to do it.")
     if take_over:
         free(collection)
     change_store(collection, settings)
-    if json:
-        print_json({"url": _shown(collection), "set": settings})
-    else:
-        typer.echo(f"{_shown(collection)}: {named}")
+    _print(json, collection, {"set": settings}, ", ".join(f"{name}={value}" for name, value in settings.items()))
 
 
 @collections("merge")
 def merge_collection(
     collection: Collection,
-    parts: Annotated[list[str], typer.Argument(metavar="PART...", help="The folders of all shards.")],
+    parts: Annotated[list[str], typer.Argument(metavar="PART...", help="Folders of all shards.")],
     vector_precision: VectorPrecision = None,
     vector_index: VectorIndex = None,
     json: Json = False,
 ) -> None:
-    """Put the vectors that convqa index --vectors --shard made into their collection."""
+    """Merge vectors of convqa index --shard into a collection."""
     from convqa.cli.progress import Progress
     from convqa.indexing.parts import merge_parts
     from convqa.stores.base import VectorOptions
@@ -135,33 +130,34 @@ def merge_collection(
     with Progress("adding", "vectors", json) as shown:
         kept = VectorOptions(**options) if options else None  # type: ignore[arg-type]
         info = merge_parts(collection, parts, kept, shown)
-    if json:
-        print_json({"url": _shown(collection), **_json(info)})
-    else:
-        typer.echo(f"{_shown(collection)}: {_vectors(info)}. The parts are not needed any more.")
+    _print(json, collection, _json(info), f"{_vectors(info)}. The parts can be deleted.")
 
 
 @collections("delete")
 def delete_collection(
     collection: Collection, take_over: TakeOver = False, yes: Yes = False, json: Json = False
 ) -> None:
-    """Delete a collection for good, with all its passages."""
+    """Permanently delete a collection."""
     from convqa.stores import delete_store
     from convqa.stores import take_over as free
 
     if not yes:
         raise InputError(
-            f"this would delete {_shown(collection)} ({_about(collection)}) for good. Give --yes to do it."
+            f"this would delete {_shown(collection)} ({_about(collection)}) permanently. Add --yes to confirm."
         )
     if take_over:
         free(collection)
     link = Path(_shown(collection))
     target = f", and {link.resolve()}, to which it links" if link.is_symlink() else ""
     delete_store(collection)
+    _print(json, collection, {"deleted": True}, f"deleted{target}")
+
+
+def _print(json: bool, collection: str, data: dict[str, Any], text: str) -> None:
     if json:
-        print_json({"url": _shown(collection), "deleted": True})
+        print_json({"url": _shown(collection), **data})
     else:
-        typer.echo(f"{_shown(collection)}: deleted{target}")
+        typer.echo(f"{_shown(collection)}: {text}")
 
 
 def _everywhere() -> dict[str, list[dict[str, Any]]]:
@@ -174,7 +170,7 @@ def _everywhere() -> dict[str, list[dict[str, Any]]]:
     return {
         f"this folder ({Path.cwd()})": _found("."),
         f"the cache ({cache})": _found(str(cache)) if cache.is_dir() else [],
-        "files of configs/collections (not asked whether they are there)": shipped,
+        "configs/collections (availability not checked)": shipped,
     }
 
 
@@ -218,7 +214,7 @@ def _short(*, count: int, language: str, engine: str, **_: object) -> str:
 
 def _lines(info: Info) -> dict[str, object]:
     fixed = {"k1": info.k1, "b": info.b}
-    free = "any, at search time" if {"k1", "b"} <= info.capabilities else "not known"
+    free = "set when searching" if {"k1", "b"} <= info.capabilities else "not known"
     bm25 = {name: free if value is None else f"{value} (fixed)" for name, value in fixed.items()}
     return {
         "engine": info.engine,

@@ -13,47 +13,42 @@ from convqa.cli.options import Json, print_json
 
 @command
 def compare(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs; the first is the baseline.")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders. The first is the baseline.")],
     truth: Annotated[
-        Path | None, typer.Option(help="The truth, or its folder.", show_default="the input of the runs")
+        Path | None, typer.Option(help="Truth file or folder.", show_default="the input of the runs")
     ] = None,
-    task: Annotated[str, typer.Option(help="Whose files these are: auto, or a task's name.")] = "auto",
-    against: Annotated[str | None, typer.Option(metavar="RUN", help="The baseline, by its name in the table.")] = None,
+    task: Annotated[str, typer.Option(help="Task of the runs: auto or a task name.")] = "auto",
     measure: Annotated[
-        list[str] | None, typer.Option("--measure", metavar="NAME", help="Only this one; may be repeated.")
+        list[str] | None, typer.Option("--measure", metavar="NAME", help="Compare only this measure. Repeatable.")
     ] = None,
     breakdown: Annotated[
         list[str] | None,
         typer.Option(
             "--breakdown",
             metavar="FIELD",
-            help="By group: history, depth, answerable, source, or a field of the truth; may be repeated.",
-            show_default="those that are known",
+            help="Group turns by history, depth, answerable, source or a field of the truth. Repeatable.",
+            show_default="all available",
         ),
     ] = None,
     turns: Annotated[
-        int, typer.Option(min=0, help="Turns of each run to show: those that gained and lost most in a measure.")
+        int, typer.Option(min=0, help="Number of turns to show per run: those with the largest gains and losses.")
     ] = 10,
-    partial: Annotated[bool, typer.Option("--partial", help="Score only turns that each run has.")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Of intervals and tests.")] = 1,
-    as_: Annotated[
-        Literal["text", "markdown", "latex"], typer.Option("--as", help="How the means are written.")
-    ] = "text",
+    partial: Annotated[bool, typer.Option("--partial", help="Score only turns that are in every run.")] = False,
+    as_: Annotated[Literal["text", "markdown", "latex"], typer.Option("--as", help="Output format.")] = "text",
     json: Json = False,
 ) -> None:
-    """Compare runs with a baseline: differences, 95 % intervals, tests of significance, and turns that differ.
+    """Compare runs with a baseline.
 
-    Intervals draw conversations, and the test swaps them whole (a paired randomisation test, 9,999 samples). Its p is
-    corrected for the number of runs (Holm).
+    Prints differences with 95 % bootstrap intervals, significance tests, and the turns that differ most. Intervals
+    resample conversations. The test is a paired randomisation test over conversations (9,999 samples), with Holm's
+    correction for the number of runs.
     """
     from convqa.experiments import tables
     from convqa.experiments.compare import compare as compare_runs
     from convqa.experiments.compare import questions_of
 
     measures = measure or []
-    comparison = compare_runs(
-        runs, truth, task=task, against=against, breakdown=breakdown, measures=measures, partial=partial, seed=seed
-    )
+    comparison = compare_runs(runs, truth, task=task, breakdown=breakdown, measures=measures, partial=partial)
     shown = tables.shown_measures(comparison, measures)
     lead = tables.lead_of(comparison, shown, measures)
     questions = questions_of(comparison) if turns else {}

@@ -9,40 +9,26 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import typer
 from rich.text import Text
 
-from convqa.cli.screen import AROUND, Screen, failed, lines, places, understood
-from convqa.domain import Response, Rewrite
+from convqa.cli.screen import Screen, failed, lines, places, understood
+from convqa.domain import Response
 from convqa.errors import ConvqaError, InputError, RunError, nearest
 from convqa.exports.text import escape
-from convqa.files import whole_file
 from convqa.pipeline.document import shipped_pipelines
 from convqa.qa import QA
 from convqa.tasks.qrecc import talk as evaluation
 
-_SURROUNDINGS = 500
-"""Characters of context on either side of a single source."""
-
-_NEXT = {"rankings": "Reading the passages", "readings": "Writing the answer"}
-"""Output that just arrived -> what runs next."""
-
-_ECHOED = 2_000
-"""Characters of a piped question to echo."""
-
-_OTHERS = frozenset(["jwhr", "mrqa", "poleval", "sharc"])
-"""Tasks whose pipelines are not for conversations."""
-
 COMMANDS = {
-    "/sources": ("[N]", "the places that the last answer cites; N: that one, in full"),
-    "/rewrite": ("", "how the last question was understood, and what was searched"),
-    "/pipeline": ("[NAME]", "which pipeline answers; NAME or a YAML file: another goes on"),
-    "/new": ("", "begin a new conversation"),
-    "/export": ("PATH", "write questions.json and run.json into a folder or a .zip"),
-    "/help": ("", "this list"),
-    "/quit": ("", "leave, as Ctrl-D does"),
+    "/sources": ("", "show the sources of the last answer"),
+    "/rewrite": ("", "show the question as understood, and the search query"),
+    "/pipeline": ("[NAME]", "show the pipeline; NAME or a YAML file: switch to another"),
+    "/new": ("", "start a new conversation"),
+    "/export": ("FOLDER", "write questions.json and run.json to a folder"),
+    "/help": ("", "show this list"),
+    "/quit": ("", "leave (or Ctrl-D)"),
 }
 
 
@@ -66,7 +52,7 @@ class Chat:
     def hold(self) -> None:
         """Reply to lines until they end. Errors and Ctrl-C do not end a typed conversation."""
         if self._is_typed:
-            self._screen.show(["Ask a question. /help lists the commands, Ctrl-D leaves.", ""])
+            self._screen.show(["Ask a question. Type /help for commands, Ctrl-D to leave.", ""])
         for line in _questions(_typed()) if self._is_typed else _piped():
             is_command = line.startswith("/")
             try:
@@ -74,7 +60,7 @@ class Chat:
             except (ConvqaError, RunError) as error:
                 if not (is_command or self._is_typed):
                     raise
-                self._complain(str(error) + ("" if is_command else " The arrow up brings the question back."))
+                self._complain(str(error) + ("" if is_command else " Press the up arrow to edit the question."))
             except KeyboardInterrupt:
                 if not self._is_typed:
                     raise
@@ -89,17 +75,8 @@ class Chat:
     def _answer(self, question: str) -> list[Text]:
         # Ctrl-C abandons the turn in its thread, and the conversation goes on without it.
         talk = copy.copy(self._talk)
-
-        def report(label: str, batch: Any) -> None:
-            output = batch.items[0]
-            if doing := f"Searching: {output.text}" if isinstance(output, Rewrite) else _NEXT.get(label):
-                status.update(self._screen.doing(doing))
-
-        with self._screen.status("Understanding the question") as status:
-            if self._is_typed:
-                response = ThreadPoolExecutor(1).submit(talk.ask, question, told=report).result()
-            else:
-                response = talk.ask(question, told=report)
+        with self._screen.status("Answering"):
+            response = ThreadPoolExecutor(1).submit(talk.ask, question).result()
         self._talk = talk
         self._turns.append((question, response))
         if response.error is None:
@@ -117,59 +94,50 @@ class Chat:
         name, _, argument = line.partition(" ")
         if name.lower() not in COMMANDS:
             known = nearest(name.lower(), COMMANDS)
-            raise InputError(f"unknown command {name!r:.40}, not sent as a question.{known} /help lists the commands.")
+            raise InputError(f"unknown command {name!r:.40}.{known} Type /help for a list.")
         reply: Iterable[Text | str] = getattr(self, f"_{name[1:].lower()}")(argument.strip())
         return reply
 
     def _last(self) -> Response:
         if not self._turns:
-            raise InputError("no question in this conversation yet.")
+            raise InputError("this conversation has no question yet.")
         return self._turns[-1][1]
 
-    def _sources(self, number: str) -> Iterable[Text]:
-        shown = list(places(self._last(), self._screen, number, _SURROUNDINGS if number else AROUND))
-        if not shown:
-            raise InputError(
-                f"the last answer cites no place {number!r:.40}." if number else "the last answer cites nothing."
-            )
-        return shown
+    def _sources(self, _: str) -> Iterable[Text]:
+        return list(places(self._last(), self._screen)) or [Text("The last answer has no sources.")]
 
     def _rewrite(self, _: str) -> Iterator[Text | str]:
         rewrite = self._last().rewrite
         yield understood(self._last(), self._screen)
-        for query in rewrite.queries if rewrite else ():
-            yield f"Query, weight {query.weight:.2g}: {escape(query.text)}"
+        queries = rewrite.queries if rewrite else ()
+        for query in queries:
+            weight = f" (weight {query.weight:.2g})" if len(queries) > 1 else ""
+            yield f"Search query{weight}: {escape(query.text)}"
             if query.terms:
                 terms = sorted(query.terms, key=lambda term: -term[1])
-                yield "    with " + ", ".join(f"{escape(term)} {weight:.2g}" for term, weight in terms)
-        if rewrite is None or not rewrite.queries:
-            yield "Nothing was searched."
+                words = ", ".join(f"{escape(term)} ({weight:.2g})" for term, weight in terms)
+                yield f"    plus words of the conversation, by weight: {words}"
+        if not queries:
+            yield "There was no search."
 
     def _pipeline(self, name: str) -> Iterator[str]:
         history = self._talk.history
         if name:
             self._begin(name)
             self._talk.history = history
-        names = [other for other in shipped_pipelines() if other.partition("-")[0] not in _OTHERS]
-        others = f" There are: {', '.join(names)}." if not name else ""
-        yield f"{escape(self._name)} answers.{others}"
+        others = f" Available: {', '.join(shipped_pipelines())}." if not name else ""
+        yield f"Pipeline: {escape(self._name)}.{others}"
 
     def _new(self, _: str) -> Iterator[str]:
         self._turns, self._talk.history = [], ()
-        yield "A new conversation."
+        yield "New conversation."
 
     def _export(self, path: str) -> Iterator[str]:
         target, _ = Path(path).expanduser(), self._last()
         if not path or "\0" in path or target.is_file() or any((target / name).exists() for name in evaluation.FILES):
-            raise InputError(
-                f"/export {escape(path)}: expected a folder without an export, or a new file that ends in .zip."
-            )
-        if target.suffix == ".zip":
-            with whole_file(target) as stream:
-                stream.write(evaluation.zipped(self._turns))
-        else:
-            evaluation.write(self._turns, target)
-        yield f"{' and '.join(evaluation.FILES)} are in {escape(str(target))}."
+            raise InputError(f"/export {escape(path)}: expected a folder without an export.")
+        evaluation.write(self._turns, target)
+        yield f"Written: {' and '.join(evaluation.FILES)} in {escape(str(target))}."
 
     def _help(self, _: str) -> Iterator[str]:
         yield from (f"{name} {argument}".ljust(18) + help for name, (argument, help) in COMMANDS.items())
@@ -189,7 +157,7 @@ def _piped() -> Iterator[str]:
     stdin = typer.get_text_stream("stdin", errors="replace")
     # Files from Windows begin with a byte order mark.
     for line in _questions(line if number else line.removeprefix("\ufeff") for number, line in enumerate(stdin)):
-        typer.echo(f"> {escape(line[:_ECHOED])}{' ...' if len(line) > _ECHOED else ''}")
+        typer.echo(f"> {escape(line)}")
         yield line
 
 

@@ -11,9 +11,11 @@ from convqa.cli.app import command
 from convqa.cli.progress import Progress
 from convqa.errors import InputError, WorkError
 
-What = Annotated[str, typer.Argument(metavar="WHAT", help="conversations, training, mrqa, or a YAML file of your own.")]
-Where = Annotated[list[str], typer.Argument(metavar="[PART] DIR", help="Of mrqa a part; where the files go.")]
-Only = Annotated[list[str] | None, typer.Option("--only", metavar="NAME", help="Only this set; may be repeated.")]
+What = Annotated[str, typer.Argument(metavar="WHAT", help="conversations, training, mrqa, or a YAML file.")]
+Where = Annotated[list[str], typer.Argument(metavar="[PART] DIR", help="Part of mrqa to download; target folder.")]
+Only = Annotated[
+    list[str] | None, typer.Option("--only", metavar="NAME", help="Download only this data set. Repeatable.")
+]
 
 
 @command
@@ -21,13 +23,13 @@ def download(
     what: What,
     where: Where,
     only: Only = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no summary.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Hide progress and summary.")] = False,
 ) -> int:
-    """Download benchmarks or training data from their own addresses, check their sums, and convert them.
+    """Download benchmarks or training data.
 
-    A download that was cut off goes on with the same command; a file that is there is checked and kept. Files with
-    another sum than the wanted one are never put in place. What cannot be downloaded is named. Exit code 1 if any file
-    that can be is missing at the end.
+    Files come from their publishers and are verified by checksum, then converted. Run the same command again to resume
+    an interrupted download; files that are complete are kept. Data that cannot be downloaded is named. Exit code 1 if a
+    download fails.
     """
     from convqa.tasks.downloads import downloads, fetch, http_client
     from convqa.tasks.published import convert
@@ -52,9 +54,9 @@ def download(
             if not quiet:
                 typer.echo("".join(f"{line}\n" for line in messages), nl=False)
             if data_set.missing:
-                typer.echo(f"convqa: {name}: not all of it can be downloaded: {data_set.missing}", err=True)
+                typer.echo(f"convqa: {name}: cannot be downloaded completely: {data_set.missing}", err=True)
     if failed:
         raise WorkError(
-            f"{failed} of {len(sets)} sets could not be downloaded. The same command fetches what is missing."
+            f"{failed} of {len(sets)} data sets could not be downloaded. Run the same command again to retry."
         )
     return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, make_dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from convqa.evaluation import Evaluation
     from convqa.evaluation.expected import Expected
 
-Task = Annotated[str, typer.Option(help="Whose files these are: auto, or a task's name.")]
+Task = Annotated[str, typer.Option(help="Task of the run: auto or a task name.")]
 Support = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Measure whether quotes support their sentences (ALCE) by this scorer: lexical, support, or an NLI model "
-        "by folder or name.",
+        help="Measure whether quotes support their sentences (ALCE): lexical, support, or an NLI model (folder or "
+        "Hugging Face name).",
     ),
 ]
-AllowSame = Annotated[bool, typer.Option("--allow-same", help="Let --support be a scorer that the run was built with.")]
+AllowSame = Annotated[bool, typer.Option("--allow-same", help="Allow a --support scorer that the run itself used.")]
 Breakdown = Annotated[
     list[str] | None,
     typer.Option(
         "--breakdown",
         metavar="FIELD",
-        help="Means by group: history, depth, answerable, source (QReCC), or a field of the truth; repeat.",
+        help="Group turns by history, depth, answerable, source (QReCC) or a field of the truth. Repeatable.",
     ),
 ]
 
@@ -56,75 +56,61 @@ class _OfTasks(typer.core.TyperCommand):
 
 @app.command(cls=_OfTasks)
 def evaluate() -> None:
-    """Score a run: the official measures of its task, with 95 % intervals and related figures."""
+    """Score a run with the official measures of its task.
+
+    Means have 95 % bootstrap intervals.
+    """
 
 
 def _with_tasks() -> Callable[..., int]:
-    """Return ``_evaluate`` with the tasks' file names in its help and with the tasks' options."""
+    """Return ``_evaluate`` with the options of all tasks."""
     from convqa.tasks import tasks
 
-    known = tasks().values()
-    truths = ", ".join(f"{task.truth_file} ({task.name})" for task in known)
-    runs, officials = (
-        ", ".join(sorted({getattr(task, name) for task in known})) for name in ("run_file", "official_file")
-    )
-    helps = {
-        "truth": typer.Argument(metavar="TRUTH_DIR", help=f"The truth, or its folder: {truths}."),
-        "run": typer.Argument(metavar="RUN_DIR", help=f"The run ({runs}), or its folder."),
-        "output": typer.Option(help=f"Write the official file ({officials}) and turns.jsonl here."),
-    }
-    signature = inspect.signature(_evaluate, eval_str=True).parameters
-    parameters = {
-        name: parameter.replace(annotation=Annotated[Path | None, helps[name]]) if name in helps else parameter
-        for name, parameter in signature.items()
-        if parameter.kind is not parameter.VAR_KEYWORD
-    }
-    for task in known:
+    taken = inspect.signature(_evaluate).parameters
+    options: dict[str, tuple[str, Any, Any]] = {}
+    for task in tasks().values():
         hints = get_type_hints(task.options)
         for field in fields(task.options):
-            if field.metadata:
+            if field.metadata and field.name not in taken:
                 flag = typer.Option(f"--{field.name.replace('_', '-')}", **field.metadata)
-                kind = inspect.Parameter.KEYWORD_ONLY
-                made = inspect.Parameter(
-                    field.name, kind, default=field.default, annotation=Annotated[hints[field.name], flag]
-                )
-                parameters.setdefault(field.name, made)
-
-    own = {name: parameter.default for name, parameter in parameters.items() if name not in signature}
-
-    def evaluate(**arguments: Any) -> int:
-        # Drops options left at their defaults, which a task may lack.
-        return _evaluate(**{name: value for name, value in arguments.items() if name not in own or value != own[name]})
-
-    evaluate.__signature__ = inspect.Signature([*parameters.values()])  # type: ignore[attr-defined]
-    return evaluate
+                options.setdefault(field.name, (field.name, Annotated[hints[field.name], flag], field.default))
+    _evaluate.__annotations__["options"] = make_dataclass("TaskOptions", options.values())
+    return _evaluate
 
 
 def _evaluate(
-    truth: Path | None = None,
-    run: Path | None = None,
-    input_dataset: Annotated[Path | None, typer.Option(help="TRUTH_DIR, as the official script calls it.")] = None,
-    input_run: Annotated[Path | None, typer.Option(help="RUN_DIR, as the official script calls it.")] = None,
-    output: Path | None = None,
+    truth: Annotated[
+        Path | None,
+        typer.Argument(metavar="TRUTH_DIR", help="Truth file of the task, such as ground-truth.json, or its folder."),
+    ] = None,
+    run: Annotated[
+        Path | None, typer.Argument(metavar="RUN_DIR", help="Run file, such as run.json, or its folder.")
+    ] = None,
+    input_dataset: Annotated[Path | None, typer.Option(help="Same as TRUTH_DIR, as in the official script.")] = None,
+    input_run: Annotated[Path | None, typer.Option(help="Same as RUN_DIR, as in the official script.")] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="Write the official file of the task and turns.jsonl to this folder.")
+    ] = None,
     task: Task = "auto",
     breakdown: Breakdown = None,
-    trec: Annotated[bool, typer.Option("--trec", help="Write run.trec and truth.qrels to --output, too.")] = False,
+    trec: Annotated[bool, typer.Option("--trec", help="Also write run.trec and truth.qrels to --output.")] = False,
     support: Support = None,
     allow_same: AllowSame = False,
     partial: Annotated[
-        bool, typer.Option("--partial", help="Score only turns that the run has, as after run --limit.")
+        bool, typer.Option("--partial", help="Score only turns that are in the run, as after run --limit.")
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap intervals.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of the intervals.")] = 1,
     check: Annotated[
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Compare with expected scores: the --json of another run, a file of configs/benchmarks, or its name; "
-            "exit code 1 if a mean is not in its interval there.",
+            help="Compare with expected scores: --json output of evaluate, or a file or name in configs/benchmarks. "
+            "Exit code 1 if a mean is outside its expected interval.",
         ),
     ] = None,
     json: Json = False,
-    **options: Any,
+    *,
+    options: Any,
 ) -> int:
     from convqa.errors import InputError
     from convqa.evaluation import evaluate, render, write_official, write_trec, write_turns
@@ -133,8 +119,11 @@ def _evaluate(
     truth_dir = needed(truth, input_dataset, "TRUTH_DIR", "--input-dataset")
     run_dir = needed(run, input_run, "RUN_DIR", "--input-run")
     if trec and output is None:
-        raise InputError("--trec writes files: say where with --output DIR.")
+        raise InputError("--trec requires --output DIR.")
     expected = None if check is None else read_expected(check)
+    # A task may lack options of other tasks, which are left at their defaults.
+    values = ((field, getattr(options, field.name)) for field in fields(options))
+    given_options = {field.name: value for field, value in values if value != field.default}
     evaluation = evaluate(
         truth_dir,
         run_dir,
@@ -144,7 +133,7 @@ def _evaluate(
         partial=partial,
         support=support,
         allow_same=allow_same,
-        **options,
+        **given_options,
     )
     if json:
         print_json(evaluation.to_json())
@@ -177,11 +166,14 @@ def _compared(evaluation: Evaluation, expected: Expected, quiet: bool) -> int:
 
 @command
 def validate(
-    input: Annotated[Path, typer.Argument(metavar="INPUT_DIR", help="The input that the run answers.")],
-    run: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="Holds the run file.")],
+    input: Annotated[Path, typer.Argument(metavar="INPUT_DIR", help="Input of the run.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="Run folder.")],
     task: Task = "auto",
 ) -> int:
-    """List every format error of a run at once, before it is uploaded. Exit code 2 if there is one."""
+    """Check the format of a run before uploading it.
+
+    Lists all errors. Exit code 2 if there are any.
+    """
     from convqa.tasks import find_task
 
     problems = find_task(task, input).check(input, run)

@@ -13,30 +13,29 @@ from convqa.errors import InputError
 
 @command
 def export(
-    run: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="The folder that convqa run wrote.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="Folder written by convqa run.")],
     as_: Annotated[
         str,
         typer.Option(
             "--as",
             metavar="FORMAT",
-            help="trec (a run of rankings), trec-rag, trec-rag-2025, ikat, jwhr (JSON lines), evidence (a JSON array) "
-            "or text.",
+            help="Output format: trec (rankings), trec-rag, trec-rag-2025, ikat, jwhr (JSON lines), evidence (a JSON "
+            "array) or text.",
         ),
     ],
-    output: Annotated[
-        Path | None, typer.Option(help="Write to this file, which must not exist; else to standard output.")
-    ] = None,
+    output: Annotated[Path | None, typer.Option(help="File to create.", show_default="standard output")] = None,
     run_id: Annotated[
-        str | None, typer.Option(help="What trec, trec-rag and ikat call the run; RUN_DIR's name if not given.")
+        str | None, typer.Option(help="Run name in trec, trec-rag and ikat.", show_default="name of RUN_DIR")
     ] = None,
     run_type: Annotated[
         str,
-        typer.Option(help="How the run was made: automatic, manual, and for ikat generation-only."),
+        typer.Option(help="Run type in trec-rag and ikat: automatic, manual, or for ikat generation-only."),
     ] = "automatic",
-    team_id: Annotated[str, typer.Option(help="What trec-rag and ikat call the team.")] = "convqa",
+    team_id: Annotated[str, typer.Option(help="Team name in trec-rag and ikat.")] = "convqa",
 ) -> None:
-    """Write a run's answers, with every citation, as TREC RAG, iKAT, JWHR, QReCC evidence or plain text; or its
-    rankings as a TREC run.
+    """Export answers or rankings of a run.
+
+    Answers keep every citation.
     """
     from convqa.driver.responses import read_responses, task_of
     from convqa.exports import Submission, find_format
@@ -46,13 +45,13 @@ def export(
     format = find_format(as_)
     submission = Submission(run_id or run.resolve().name, team_id, run_type, task_of(run))
     if run_type not in format.run_types:
-        raise InputError(f"--run-type {run_type}: {as_} knows {', '.join(format.run_types)}.")
+        raise InputError(f"--run-type {run_type}: expected {', '.join(format.run_types)} for {as_}.")
     responses = read_responses(run)
     if output is None:
         write(responses, format, submission, lambda data: typer.echo(data, nl=False))
         return
     if output.exists():
-        raise InputError(f"--output {output}: exists already. Give another file, or remove it.")
+        raise InputError(f"--output {output}: already exists. Name another file, or remove it.")
     with whole_file(output) as stream:
         tally = write(responses, format, submission, stream.write)
     counts = f"{tally['answered']} answers, {tally['unanswered']} no-answers" if format.needs_answers else "rankings"

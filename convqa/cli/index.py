@@ -11,18 +11,15 @@ import typer
 from convqa.cli.app import command
 from convqa.cli.options import (
     K1,
-    AllowDownload,
     B,
-    Device,
     ExecutorName,
-    Precision,
+    ModelSettings,
     Replicas,
     TakeOver,
     VectorIndex,
     VectorPrecision,
     WorkerCount,
     given,
-    options_of,
 )
 from convqa.cli.progress import Progress
 from convqa.errors import InputError
@@ -40,22 +37,22 @@ Target = Annotated[
     str,
     typer.Option(
         "--collection",
-        help="The collection to make: a folder, elasticsearch://HOST:PORT/INDEX, a YAML file of configs/collections, "
-        "or the name of a shipped one.",
+        help="Collection to create or update: a folder, elasticsearch://HOST:PORT/INDEX, or a file or name in "
+        "configs/collections.",
     ),
 ]
 Sources = Annotated[
     list[Path] | None,
     typer.Argument(
         metavar="SOURCES",
-        help="Documents (.txt, .md, .html, .docx, .pdf) and folders of them at any depth; or passages: JSONL files, "
-        "plain or gzip, and folders of these. None: only --vectors, to a collection that is there.",
+        help="Documents (.txt, .md, .html, .docx, .pdf), or JSONL files of passages (plain or gzip), or folders of "
+        "either. Omit to only add --vectors to an existing collection.",
     ),
 ]
 Language = Annotated[
     str | None,
     typer.Option(
-        help="Language of the passages: en, de, ja or pl. Else that of the task, or of the collection added to, or en."
+        help="Language of the passages: en, de, ja or pl. Default: that of the task or existing collection, or en."
     ),
 ]
 Brought = Annotated[
@@ -63,7 +60,7 @@ Brought = Annotated[
     typer.Option(
         "--task",
         metavar="TASK",
-        help="SOURCES are inputs of this task (jwhr, poleval): index the passages that they bring, in its language.",
+        help="Index the passages in inputs of this task (jwhr, poleval).",
     ),
 ]
 BaseUrl = Annotated[
@@ -71,38 +68,38 @@ BaseUrl = Annotated[
     typer.Option(
         "--base-url",
         metavar="URL",
-        help="Where the folder of documents is served: citations then link to the document, and a PDF's page.",
+        help="Base URL of the documents, so that citations link to a document, and to the page of a PDF.",
     ),
 ]
-Shards = Annotated[int | None, typer.Option(min=1, help="Parts of a new index on a server.")]
-Threads = Annotated[int | None, typer.Option(min=1, help="Requests at once while a new index is filled.")]
+Shards = Annotated[int | None, typer.Option(min=1, help="Shards of a new Elasticsearch index.")]
+Threads = Annotated[int | None, typer.Option(min=1, help="Concurrent requests while loading into Elasticsearch.")]
 Vectors = Annotated[
     str | None,
     typer.Option(
         metavar="ENCODER",
-        help="Give every passage a vector too: encoder (ships with convqa), a folder or a Hugging Face name.",
+        help="Also store vectors of this encoder: encoder (shipped), a folder or a Hugging Face name.",
     ),
 ]
 
 SparseModel = Annotated[
     str | None,
-    typer.Option("--sparse", metavar="MODEL", help="Instead token weights of a model such as SPLADE."),
+    typer.Option(
+        "--sparse", metavar="MODEL", help="Store token weights of this model, such as SPLADE, instead of vectors."
+    ),
 ]
 ShardOf = Annotated[
     str | None,
-    typer.Option(
-        metavar="I/N", help="Encode only part I of N of the passages, into --part; see convqa collections merge."
-    ),
+    typer.Option(metavar="I/N", help="Encode only shard I of N, into --part (see convqa collections merge)."),
 ]
-Part = Annotated[str | None, typer.Option("--part", metavar="FOLDER", help="Where the vectors of --shard go.")]
+Part = Annotated[str | None, typer.Option("--part", metavar="FOLDER", help="Output folder of --shard.")]
 
 
 @command
 def index(
     collection: Target,
     sources: Sources = None,
-    add: Annotated[bool, typer.Option("--add", help="Add to the collection, or create it.")] = False,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing collection.")] = False,
+    add: Annotated[bool, typer.Option("--add", help="Keep existing passages that are not in SOURCES.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Index everything again.")] = False,
     language: Language = None,
     task: Brought = None,
     base_url: BaseUrl = "",
@@ -119,35 +116,35 @@ def index(
     part: Part = None,
     executor: ExecutorName = "local",
     workers: WorkerCount = None,
-    device: Device = "auto",
-    precision: Precision = "auto",
+    *,
+    encoding: ModelSettings,
     take_over: TakeOver = False,
-    allow_download: AllowDownload = False,  # noqa: ARG001 - the option itself permits
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no summary.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Hide progress and summary.")] = False,
 ) -> int | None:
-    """Index documents, or passages: JSON lines with id, text (or contents) and optionally title, url, meta.
+    """Index documents or passages.
 
-    Documents are cut into passages. Run again, the command reads new and changed documents and removes deleted ones,
-    except with --add. It names unreadable documents, indexes the others, and exits with code 1.
+    Documents are split into passages. A passage in a JSONL file has id, text (or contents) and optionally title, url
+    and meta. Run the command again to index only new and changed documents and to remove deleted ones. Unreadable
+    documents are named and skipped, with exit code 1.
 
-    After an interrupted or killed load into Elasticsearch, the same command resumes at most 20,000 passages back; in a
-    folder it starts again. Nothing is visible before everything is indexed. Vectors are made after the passages and
-    kept: without SOURCES, --vectors resumes.
+    A new version becomes visible only once it is complete. After an interruption, run the same command again: loading
+    into Elasticsearch resumes, a folder is indexed from the start. Vectors are made last; --vectors without SOURCES
+    resumes them.
     """
     from convqa.indexing import index_sources, refuse_vectors
     from convqa.stores import take_over as free
     from convqa.tasks import find_task
 
     if task is not None and not sources:
-        raise InputError("--task says what SOURCES are: give them too.")
+        raise InputError("--task requires SOURCES.")
     brings = find_task(task, sources[0]) if task and sources else None
     if vectors and sparse:
-        raise InputError("--vectors, --sparse: a collection has vectors of one model: give one of these.")
+        raise InputError("--vectors, --sparse: use only one; a collection has vectors of one model.")
     settings = given(k1=k1, b=b, shards=shards, replicas=replicas, threads=threads)
     kept_as = given(precision=vector_precision, index=vector_index)
-    model, options = _encoder(vectors or sparse, kept_as, options_of(device, precision), bool(sparse))
+    model, options = _encoder(vectors or sparse, kept_as, encoding.models, bool(sparse))
     if not sources and (model is None or replace or language or settings):
-        raise InputError("SOURCES is missing: only --vectors or --sparse, to a collection that is there, goes without.")
+        raise InputError("SOURCES is missing. Only --vectors and --sparse, for an existing collection, work without.")
     if model is not None and not replace:
         refuse_vectors(collection, model)
     if take_over:
@@ -179,7 +176,7 @@ def _encode(
     from convqa.workers.shard import Shard
 
     if (shard is None) != (part is None) or (shard and options):
-        raise InputError("--shard I/N and --part FOLDER go together; give --vector-... options to collections merge.")
+        raise InputError("--shard and --part require each other. Pass --vector-... options to collections merge.")
     with crew as workers, Progress("encoding", "passages", quiet) as shown:
         if shard is None or part is None:
             return add_vectors(collection, model, options, shown, workers)
@@ -195,12 +192,8 @@ def _encoder(
     :raises InputError: for an unknown encoder, or for options without one.
     """
     if name is None:
-        if options:
-            flags = {"precision": "--vector-precision", "index": "--vector-index"}
-            named = " and ".join(flags[name] for name in options)
-            raise InputError(f"{named}: these say how vectors are kept: give --vectors ENCODER too.")
-        if runs:
-            raise InputError("--device, --precision: these say how an encoder runs: give --vectors ENCODER too.")
+        if options or runs:
+            raise InputError("--vector-precision, --vector-index, --device and --precision require --vectors ENCODER.")
         return None, None
     from convqa.models import Options, load_encoder
     from convqa.stores.base import VectorOptions
@@ -214,10 +207,12 @@ def _print(indexed: Indexed | None, info: Info, collection: str) -> None:
 
     if indexed is not None and (files := indexed.read + indexed.same + len(indexed.unread)):
         unread = f"{len(indexed.unread)} could not be read"
-        typer.echo(f"{files} documents: {indexed.read} read, {indexed.same} as before, {unread}; {indexed.gone} gone")
+        typer.echo(
+            f"{files} documents: {indexed.read} read, {indexed.same} unchanged, {indexed.gone} removed, {unread}"
+        )
     where = f"{redact(collection)} ({info.engine}, {info.language})"
     typer.echo(f"{info.count} passages in {where}, checksum {info.checksum}")
     if info.encoder is not None:
         option, lacking = "sparse" if info.encoder.sparse else "vectors", info.count - info.vectors
-        rest = f"; {lacking} passages have none: give --{option} {info.encoder.name}" if lacking else ""
+        rest = f"; {lacking} passages have none. Add them with --{option} {info.encoder.name}" if lacking else ""
         typer.echo(f"{info.vectors} vectors of {info.encoder.name} ({info.encoder.dimension} dimensions){rest}")

@@ -20,14 +20,14 @@ def mcp(
     pipeline: PipelineName = "talk",
     *,
     options: PipelineOptions,
-    http: Annotated[bool, typer.Option("--http", help="Listen for streamable HTTP at /mcp instead of stdio.")] = False,
-    host: Annotated[str, typer.Option(help="With --http: the address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="With --http; 0: any free port.")] = 8000,
+    http: Annotated[bool, typer.Option("--http", help="Serve streamable HTTP at /mcp instead of stdio.")] = False,
+    host: Annotated[str, typer.Option(help="Address to bind to, with --http.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to bind to, with --http. 0: any free port.")] = 8000,
 ) -> None:
-    """Offer a collection to agents by the Model Context Protocol: the tools ask, search and passage.
+    """Serve the tools ask, search and passage to agents (MCP).
 
-    An agent's program starts it, and speaks with it over standard input and output. With --http it listens; whoever may
-    reach it from elsewhere needs the key that the environment has as CONVQA_MCP_KEY.
+    Speaks the Model Context Protocol on standard input and output, so an agent starts it as a subprocess. With --http
+    and a host beyond this machine, clients need the key in the environment variable CONVQA_MCP_KEY.
     """
     if importlib.util.find_spec("mcp") is None:
         raise InputError("convqa mcp needs the package mcp: pip install 'convqa[mcp]'.")
@@ -43,7 +43,7 @@ def mcp(
         server.run("stdio")
         return
     if not key and not ServerConfig(host=host).is_local:
-        raise InputError(f"host {host}: other machines could reach the server, but it has no key. Set {KEY}.")
+        raise InputError(f"host {host}: other machines can reach the server, but it has no key. Set {KEY}.")
     with bound(host, port) as listener:
         server = create_server(options.load(pipeline), pipeline)
         app = server.streamable_http_app(host=host)

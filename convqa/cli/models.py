@@ -9,12 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from convqa.cli.app import group
-from convqa.cli.options import AllowDownload, Device, Json, Precision, options_of, print_json
+from convqa.cli.options import AllowDownload, Json, ModelSettings, print_json
 
-Name = Annotated[
-    str, typer.Argument(metavar="NAME", help="A shipped model, a folder, or a Hugging Face model (OWNER/NAME).")
-]
-Target = Annotated[Path, typer.Argument(metavar="TARGET", help="The folder to make; it must not be there yet.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Shipped model, folder, or Hugging Face model (OWNER/NAME).")]
+Target = Annotated[Path, typer.Argument(metavar="TARGET", help="Folder to create.")]
 
 models = group("models", "List, check, export and quantize models.")
 
@@ -47,21 +45,20 @@ def list_models(json: Json = False) -> None:
 def check_model(
     name: Name,
     speed: Annotated[
-        bool, typer.Option("--speed", help="Measure every device and precision that the model can run in here.")
+        bool, typer.Option("--speed", help="Also measure the speed of every device and precision.")
     ] = False,
-    device: Device = "auto",
-    precision: Precision = "auto",
+    *,
+    settings: ModelSettings,
     json: Json = False,
-    allow_download: AllowDownload = False,  # noqa: ARG001 - the option itself permits
 ) -> None:
-    """Load a model, verify its checksums, run it on a small sample, and say what it is; exit code 2 if it is bad.
+    """Verify a model and run it on a small sample.
 
-    --speed gives advice alone: no command chooses by a timing.
+    Exit code 2 if the model is damaged or unusable.
     """
     from convqa.models import Options
     from convqa.models.check import check, speeds
 
-    options = Options(**options_of(device, precision))
+    options = Options(**settings.models)
     found: Any = check(name, options)
     if speed:
         found["speeds"] = speeds(name, options)
@@ -75,32 +72,38 @@ def check_model(
         typer.echo(f"{row['runs']:<28}{row['rate']:>10,.1f} {row['unit']}/s")
     if rows and rows[0]["runs"] != found["runs"]:
         best = f"--device {rows[0]['device']} --precision {rows[0]['precision']}"
-        typer.echo(f"Fastest on this sample: {best}. Measure on your own texts before a long run.")
+        typer.echo(f"Fastest on this sample: {best}. Measure with your own texts before a long run.")
 
 
 @models("export")
 def export_model(name: Name, target: Target, allow_download: AllowDownload = False) -> None:  # noqa: ARG001
-    """Export an encoder, a scorer of pairs or a reader from torch to ONNX Runtime, in float32."""
+    """Export a torch model to ONNX Runtime.
+
+    Works for encoders, pair scorers and readers. The result is in float32.
+    """
     from convqa.models.export import export
 
     start = time.perf_counter()
     export(name, target)
     typer.echo(f"{target}: {_megabytes(target)} in {time.perf_counter() - start:.0f} s")
-    typer.echo(f"Make it smaller and faster: convqa models quantize {target} TARGET")
+    typer.echo(f"To make it smaller and faster: convqa models quantize {target} TARGET")
 
 
 @models("quantize")
 def quantize_model(
-    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="A float32 model made by convqa models export.")],
+    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="float32 model made by convqa models export.")],
     target: Target,
 ) -> None:
-    """Make a float32 model int8, and say how far the results of both agree on a small sample."""
+    """Quantize a float32 model to int8.
+
+    Reports how closely the results of both agree on a small sample.
+    """
     from convqa.models.check import compare
     from convqa.models.export import quantize
 
     quantize(folder, target)
     typer.echo(f"{target}: {_megabytes(target)}")
-    typer.echo(f"Against {folder}: {compare(folder, str(target))}")
+    typer.echo(f"Compared with {folder}: {compare(folder, str(target))}")
 
 
 def _megabytes(folder: Path) -> str:

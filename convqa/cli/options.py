@@ -18,35 +18,35 @@ if TYPE_CHECKING:
     from convqa.pipeline.llm import Llm
     from convqa.qa import QA
 
-PipelineName = Annotated[str, typer.Option("--pipeline", help="A shipped pipeline, or a YAML file's path.")]
+PipelineName = Annotated[str, typer.Option("--pipeline", help="Name of a shipped pipeline, or a YAML file.")]
 Collection = Annotated[
     str | None,
     typer.Option(
         "--collection",
-        help="Where the passages are: a folder made by convqa index, elasticsearch://HOST:PORT/INDEX, anserini:FOLDER, "
-        "a YAML file of configs/collections or its name, or a file of passages (JSONL, plain or gzip).",
+        help="Collection to search: a folder made by convqa index, elasticsearch://HOST:PORT/INDEX, anserini:FOLDER, "
+        "a file or name in configs/collections, or a JSONL file of passages (plain or gzip).",
     ),
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NODE.PARAM=VALUE", help="Change one parameter of the pipeline; may be repeated."),
+    typer.Option("--set", metavar="NODE.PARAM=VALUE", help="Set a parameter of the pipeline. Repeatable."),
 ]
 LlmName = Annotated[
     str | None,
     typer.Option(
         "--llm",
         metavar="URL_OR_NAME",
-        help="Let a language model rewrite questions and write answers: a server of OpenAI's API (its key in "
-        "CONVQA_LLM_KEY, if it wants one), a name or a file of configs/llms.",
+        help="Rewrite questions and write answers with a language model: the URL of an OpenAI-compatible server, or "
+        "a file or name in configs/llms. The API key is read from CONVQA_LLM_KEY.",
     ),
 ]
-LlmModel = Annotated[str | None, typer.Option("--llm-model", metavar="NAME", help="The model, as its server calls it.")]
+LlmModel = Annotated[str | None, typer.Option("--llm-model", metavar="NAME", help="Name of the model on that server.")]
 LlmRole = Annotated[
     str | None,
     typer.Option(
         "--llm-role",
         metavar="ROLES",
-        help="What the model does: rewrite, answer, or both.",
+        help="Tasks of the language model: rewrite, answer or both.",
         show_default="rewrite,answer",
     ),
 ]
@@ -55,61 +55,59 @@ Filters = Annotated[
     typer.Option(
         "--filter",
         metavar="FIELD=VALUE",
-        help="Answer only from passages whose meta has this value; may be repeated: the same field accepts either "
-        "value, all fields must match.",
+        help="Search only passages whose meta field has this value. Repeatable: any value of a repeated field "
+        "matches, and all fields must match.",
     ),
 ]
 Device = Annotated[
     Literal["auto", "cpu", "cuda", "mps"],
-    typer.Option(
-        "--device", help="What the models run on; auto: the CPU for those that ship, else a GPU where there is one."
-    ),
+    typer.Option("--device", help="Device of the models. auto: CPU for shipped models, otherwise a GPU if available."),
 ]
 Precision = Annotated[
     Literal["auto", "float32", "bfloat16", "int8"],
-    typer.Option("--precision", help="What the models compute in; auto: as docs/reference/models.md has it."),
+    typer.Option("--precision", help="Numeric precision of the models (see docs/reference/models.md)."),
 ]
 K1 = Annotated[
     float | None,
     typer.Option(
         "--k1",
         min=0,
-        help="BM25's k1 of an index that fixes it (Elasticsearch; 0.82 if not named)."
+        help="BM25 k1 of the Elasticsearch index (default 0.82)."
     ),
 ]  # fmt: skip
 B = Annotated[
     float | None,
     typer.Option(
-        "--b", min=0, max=1, help="BM25's b of an index that fixes it (Elasticsearch; 0.68 if not named)."
+        "--b", min=0, max=1, help="BM25 b of the Elasticsearch index (default 0.68)."
     ),
 ]  # fmt: skip
-Replicas = Annotated[int | None, typer.Option("--replicas", min=0, help="Copies of an index on a server.")]
+Replicas = Annotated[int | None, typer.Option("--replicas", min=0, help="Replicas of the Elasticsearch index.")]
 
 ExecutorName = Annotated[
     Literal["local", "processes", "ray"],
     typer.Option(
         "--executor",
-        help="What does the work: this process, processes of this machine, or Ray: a cluster on it, or at RAY_ADDRESS.",
+        help="Where the work runs: in this process, in several processes, or on Ray (local, or at RAY_ADDRESS).",
     ),
 ]
 WorkerCount = Annotated[
     int | None,
-    typer.Option("--workers", min=1, help="Processes, or actors of Ray.", show_default="one for each processor"),
+    typer.Option("--workers", min=1, help="Number of processes or Ray actors.", show_default="one per CPU"),
 ]
 VectorPrecision = Annotated[
     Literal["float32", "float16", "int8", "bit"] | None,
-    typer.Option("--vector-precision", help="How vectors are kept; float32 if not named."),
+    typer.Option("--vector-precision", help="Stored precision of vectors (default float32)."),
 ]
 VectorIndex = Annotated[
     Literal["auto", "exact", "hnsw"] | None,
-    typer.Option("--vector-index", help="Of vectors; auto is the engine's choice."),
+    typer.Option("--vector-index", help="Type of vector index. auto: chosen by the search engine."),
 ]
 
 TakeOver = Annotated[
     bool,
     typer.Option(
         "--take-over",
-        help="On Elasticsearch: write though a process of another machine, which is gone, still holds the collection.",
+        help="Elasticsearch: remove the write lock left by a dead process on another machine.",
     ),
 ]
 
@@ -126,7 +124,7 @@ AllowDownload = Annotated[
     typer.Option(
         "--allow-download",
         callback=_permit,
-        help="Download a Hugging Face model that is not on this machine (or set CONVQA_ALLOW_DOWNLOAD=1).",
+        help="Allow downloading Hugging Face models (or set CONVQA_ALLOW_DOWNLOAD=1).",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
@@ -135,12 +133,6 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a tabl
 def given(**options: object) -> dict[str, object]:
     """Return the options that are not None."""
     return {name: value for name, value in options.items() if value is not None}
-
-
-def options_of(device: str, precision: str) -> ModelOptions:
-    """Return how models run where the pipeline file does not say."""
-    options = {"device": device, "precision": precision}
-    return {name: value for name, value in options.items() if value != "auto"}  # type: ignore[return-value]
 
 
 def needed(position: Path | None, option: Path | None, name: str, flag: str) -> Path:
@@ -187,41 +179,39 @@ def _pairs(given: list[str] | None, option: str, form: str) -> Iterator[tuple[st
 
 
 @dataclass(frozen=True)
-class PipelineOptions:
-    """Options of commands that load a pipeline."""
+class ModelSettings:
+    """Options of commands that load models."""
 
-    collection: Collection = None
-    settings: Settings = None
     device: Device = "auto"
     precision: Precision = "auto"
     allow_download: AllowDownload = False
 
     @property
-    def overrides(self) -> dict[str, Any]:
-        return parsed(self.settings)
+    def models(self) -> ModelOptions:
+        """How models run where the pipeline file does not say."""
+        options = {"device": self.device, "precision": self.precision}
+        return {name: value for name, value in options.items() if value != "auto"}  # type: ignore[return-value]
+
+
+@dataclass(frozen=True)
+class PipelineOptions(ModelSettings):
+    """Options of commands that load a pipeline."""
+
+    collection: Collection = None
+    settings: Settings = None
+    llm: LlmName = None
+    llm_model: LlmModel = None
+    llm_role: LlmRole = None
 
     @property
-    def models(self) -> ModelOptions:
-        return options_of(self.device, self.precision)
-
-    def language_model(self, fallback: bool | None = None) -> Llm | None:  # noqa: ARG002 - a subclass has one
-        """Return the language model of ``--llm``, None without one."""
-        return None
+    def overrides(self) -> dict[str, Any]:
+        return parsed(self.settings)
 
     def load(self, pipeline: str) -> QA:
         """Load a pipeline bound to the collection."""
         from convqa.qa import load
 
         return load(pipeline, self.collection, self.overrides, self.language_model(), options=self.models)
-
-
-@dataclass(frozen=True)
-class LlmPipelineOptions(PipelineOptions):
-    """Options of commands that load a pipeline, perhaps with a language model."""
-
-    llm: LlmName = None
-    llm_model: LlmModel = None
-    llm_role: LlmRole = None
 
     def language_model(self, fallback: bool | None = None) -> Llm | None:
         """Return the language model of ``--llm``, None without one.

@@ -13,13 +13,15 @@ from convqa.errors import InputError
 
 @command
 def check(
-    pipelines: Annotated[list[str], typer.Argument(metavar="PIPELINE...", help="Shipped names or paths.")],
+    pipelines: Annotated[
+        list[str], typer.Argument(metavar="PIPELINE...", help="Names of shipped pipelines, or YAML files.")
+    ],
     settings: Settings = None,
 ) -> int:
-    """Check pipelines without running them: every mistake in each, with its node and parameter.
+    """Check pipelines for mistakes without running them.
 
-    Models and collections are not looked at: whether they are there, and fit, is found when a run begins. Environment
-    variables and addresses that a pipeline names are listed: it can send any variable to any address.
+    Reports every mistake with its node and parameter. Does not open models or collections. Also lists the environment
+    variables and addresses in a pipeline, because a pipeline can send any variable to any address.
     """
     from convqa.pipeline.compose import compose
     from convqa.pipeline.load import assemble
@@ -42,25 +44,25 @@ def check(
 
 @command
 def show(
-    pipeline: Annotated[str, typer.Argument(metavar="PIPELINE", help="A shipped name or a path.")],
+    pipeline: Annotated[str, typer.Argument(metavar="PIPELINE", help="Name of a shipped pipeline, or a YAML file.")],
     settings: Settings = None,
     form: Annotated[
         Literal["text", "mermaid", "yaml", "haystack"],
         typer.Option(
             "--as",
-            help="As text, in mermaid's language, as resolved YAML, or as YAML for Haystack itself (--collection).",
+            help="Output format. haystack is YAML that Haystack itself can load.",
         ),
     ] = "text",
     collection: Collection = None,
 ) -> None:
-    """Show a pipeline as it is after extends, override, drop and --set."""
+    """Show a pipeline with extends, override and --set applied."""
     from convqa.indexing import collection_of
     from convqa.pipeline.compose import compose
     from convqa.pipeline.load import wire
     from convqa.pipeline.show import as_mermaid, as_text
 
     if collection is not None and form != "haystack":
-        raise InputError("--collection is for --as haystack: no other form names a collection.")
+        raise InputError("--collection requires --as haystack; other formats contain no collection.")
     document = compose(pipeline, parsed(settings))
     made = wire(document, pipeline)
     if form == "haystack":

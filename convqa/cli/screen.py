@@ -16,15 +16,15 @@ from convqa.domain import TOLD, UNSURE, Answer, Citation, Failure, Passage, Resp
 from convqa.exports import CitedAnswer
 from convqa.exports.text import escape, heading, laid_out, marked, numbered
 
-AROUND = 80
+_AROUND = 80
 """Characters of context on either side of a citation."""
 
 _NEAREST = 66
 """Columns for a nearest passage, in a line of 80."""
 
 _WIDEST = 100
-_HEAD = re.compile(r" *(?:\d{1,2}\. |- |/[a-z]+ \S* +)?")
-"""The indent of a wrapped line: leading blanks, a list marker, or a command name."""
+_HEAD = re.compile(r" *(?:\d{1,2}\. |- |/[a-z]+ \S* +|id: |url: |(?:\[\d+\])+ )?")
+"""The indent of a wrapped line: leading blanks, a marker, a label or a command name."""
 _NUMBER = re.compile(r"(?<!\\)\[\d+\]")
 _ADDRESS = re.compile(r".*://(?:www\.)?", re.S)
 """The part of a URL to omit. The URL of an archived page contains the original one."""
@@ -63,11 +63,7 @@ class Screen:
 
     def status(self, doing: str) -> Status:
         """Return a temporary line that shows the current stage."""
-        return self._console.status(self.doing(doing), spinner="line", spinner_style="none")
-
-    def doing(self, doing: str) -> Text:
-        """Return the text beside the spinner, truncated to the width of the terminal."""
-        return _cut(f"{doing} ...", max(self.width - 4, 1))
+        return self._console.status(_cut(f"{doing} ...", max(self.width - 4, 1)), spinner="line", spinner_style="none")
 
 
 def _cut(text: str, width: int) -> Text:
@@ -86,7 +82,7 @@ def lines(response: Response, screen: Screen, brief: bool = False) -> list[Text]
 
     Without an answer, the nearest passages follow the reason.
 
-    :param brief: show the titles of the sources only, on one line.
+    :param brief: show only the titles of the sources.
     """
     if response.rewrite is not None and not response.rewrite.queries:
         return [Text("Nothing to look up. Ask whenever you like.")]
@@ -96,10 +92,8 @@ def lines(response: Response, screen: Screen, brief: bool = False) -> list[Text]
     answer = response.answer
     if answer is None or answer.kind == "none":
         return [*shown, *_nearest(response, screen)]
-    sources = list(places(response, screen))
-    if sources:
-        sources = [Text(), *([titles(response, screen)] if brief else sources)]
-    return [*shown, *_sentences(response, answer, screen), *sources]
+    sources = list((titles if brief else places)(response, screen))
+    return [*shown, *_sentences(response, answer, screen), *([Text()] if sources else []), *sources]
 
 
 def understood(response: Response, screen: Screen) -> Text:
@@ -124,7 +118,7 @@ def _nearest(response: Response, screen: Screen) -> Iterator[Text]:
         if passage and passage.title and not words.startswith(passage.title):
             words = f"{passage.title}: {words}"
         room = max(min(_NEAREST, (screen.width or 80) - 14), 10)
-        yield screen.mark("    nearest: ", "dim") + _cut(" ".join(words[:1000].split()), room)
+        yield screen.mark("    nearest: ", "dim") + _cut(" ".join(words[:1000].replace("|", " ").split()), room)
 
 
 def _sentences(response: Response, answer: Answer, screen: Screen) -> list[Text]:
@@ -141,20 +135,14 @@ def _sentences(response: Response, answer: Answer, screen: Screen) -> list[Text]
     return shown
 
 
-def titles(response: Response, screen: Screen) -> Text:
-    """Return the cited passages on one line, ``[1] Title · [2][3] Title``, or their count if it is too narrow."""
+def titles(response: Response, screen: Screen) -> Iterator[Text]:
+    """Yield a line for each cited passage: ``[1][3] Title``."""
     marks: dict[str, str] = {}
     for citation, number in numbered(response.answer or Answer("none", "")).items():
         marks[citation.passage_id] = f"{marks.get(citation.passage_id, '')}[{number}]"
     passages = _passages(response)
-    names = [_name(id, passages.get(id)) for id in marks]
-    room = (screen.width + 3) // len(marks) - 4 - max(map(len, marks.values())) if screen.width else sys.maxsize
-    if room < 16:
-        return screen.mark(f"{len(marks)} sources: /sources shows them", "dim")
-    pairs = zip(marks.values(), names, strict=True)
-    return Text(" · ").join(
-        screen.mark(mark, "cyan") + screen.mark(f" {_cut(name, room)}", "dim") for mark, name in pairs
-    )
+    for id, mark in marks.items():
+        yield screen.mark(mark, "cyan") + screen.mark(f" {escape(_name(id, passages.get(id)))}", "dim")
 
 
 def _name(id: str, passage: Passage | None) -> str:
@@ -163,25 +151,21 @@ def _name(id: str, passage: Passage | None) -> str:
     return title or _ADDRESS.sub("", url or id)
 
 
-def places(response: Response, screen: Screen, only: str = "", around: int = AROUND) -> Iterator[Text]:
-    """Yield the sources: title, URL, id, and the cited characters in context.
-
-    :param only: the number of the source to show; "" = all.
-    """
+def places(response: Response, screen: Screen) -> Iterator[Text]:
+    """Yield the sources: title, URL, id, and the cited characters in context."""
     passages = _passages(response)
     for citation, number in numbered(response.answer or Answer("none", "")).items():
-        if only in ("", str(number)):
-            first, *more = heading(number, citation, CitedAnswer.of(response))
-            yield from (screen.mark(first, "bold"), *(screen.mark(line, "dim") for line in more))
-            if citation.passage_id in passages:
-                yield Text("    ") + _excerpt(passages[citation.passage_id].text, citation, screen, around)
+        first, *more = heading(number, citation, CitedAnswer.of(response))
+        yield from (screen.mark(first, "bold"), *(screen.mark(line, "dim") for line in more))
+        if citation.passage_id in passages:
+            yield Text("    ") + _excerpt(passages[citation.passage_id].text, citation, screen)
 
 
-def _excerpt(text: str, citation: Citation, screen: Screen, around: int) -> Text:
+def _excerpt(text: str, citation: Citation, screen: Screen) -> Text:
     """Return the cited characters, marked, with context, on one line."""
     if citation.start is None or citation.end is None:
-        return Text(escape(" ".join(text[: 2 * around].split())))
-    start, end = max(0, citation.start - around), citation.end + around
+        return Text(escape(" ".join(text[: 2 * _AROUND].split())))
+    start, end = max(0, citation.start - _AROUND), citation.end + _AROUND
     pieces = (
         text[start : citation.start].lstrip(),
         text[citation.start : citation.end],

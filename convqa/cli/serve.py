@@ -9,42 +9,48 @@ from typing import Annotated
 import typer
 
 from convqa.cli.app import command
-from convqa.cli.options import LlmPipelineOptions, given
+from convqa.cli.options import PipelineOptions, given
 from convqa.errors import InputError
 
 
 @command
 def serve(
     pipeline: Annotated[
-        list[str] | None, typer.Option("--pipeline", help="A shipped pipeline, or a YAML file's path; may be repeated.")
+        list[str] | None,
+        typer.Option("--pipeline", help="Name of a shipped pipeline, or a YAML file. Repeatable.", show_default="talk"),
     ] = None,
     *,
-    options: LlmPipelineOptions,
-    host: Annotated[str | None, typer.Option(help="The address to listen on; 127.0.0.1 if not named.")] = None,
-    port: Annotated[int | None, typer.Option(min=0, max=65535, help="8000 if not named; 0: any free port.")] = None,
+    options: PipelineOptions,
+    host: Annotated[str | None, typer.Option(help="Address to bind to.", show_default="127.0.0.1")] = None,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Port to bind to. 0: any free port.", show_default="8000")
+    ] = None,
     config: Annotated[
         str | None,
-        typer.Option("--config", help="A YAML file (docs/reference/server.md), or the name of one in configs/server."),
+        typer.Option("--config", help="Settings: a file or name in configs/server (see docs/reference/server.md)."),
     ] = None,
     without_keys: Annotated[
-        bool, typer.Option("--without-keys", help="Let anybody ask who reaches a host beyond this machine.")
+        bool, typer.Option("--without-keys", help="Allow other machines to connect without a key.")
     ] = False,
 ) -> None:
-    """Answer in the browser, and over HTTP: an API of its own, and OpenAI's for chat clients.
+    """Serve a web page and an HTTP API.
 
-    The port opens when everything is loaded. Ctrl-C or SIGTERM lets what was asked be answered, and ends.
+    The API includes an OpenAI-compatible endpoint for chat clients. The port opens once everything is loaded. Ctrl-C or
+    SIGTERM stops the server after it has answered open requests.
     """
     if missing := [name for name in ("fastapi", "uvicorn", "limits") if importlib.util.find_spec(name) is None]:
         raise InputError(f"convqa serve needs {', '.join(missing)}: pip install 'convqa[server]'.")
+    from convqa.server.app import run
     from convqa.server.config import Served, ServerConfig, read_config
-    from convqa.server.run import run
 
     base = read_config(config) if config else ServerConfig()
     changes = given(collection=options.collection, host=host, port=port, without_keys=without_keys or None)
     if pipeline:
         served = {Path(name).stem: Served(pipeline=name) for name in pipeline}
         if len(served) < len(set(pipeline)):
-            raise InputError("--pipeline: two files have the same name, which clients choose by. Rename one.")
+            raise InputError(
+                "--pipeline: two files have the same name. Clients choose a pipeline by its name; rename one."
+            )
         changes["pipelines"] = served
     settings = base.model_copy(update=changes).checked()
     run(settings, options.overrides, options.language_model(), options.models)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from convqa.cli.app import command
-from convqa.cli.options import given, parsed
+from convqa.cli.options import parsed
 from convqa.cli.progress import Progress
 
 Device = Literal["auto", "cpu", "cuda", "mps"]
@@ -22,38 +21,25 @@ def train(
     data: Annotated[Path, typer.Option(help="Folder of the examples (see docs/reference/training.md).")],
     config: Annotated[
         Path | None,
-        typer.Argument(metavar="CONFIG", help="YAML file of settings; configs/training/RECIPE.yaml if not named."),
+        typer.Argument(metavar="CONFIG", help="YAML file of settings.", show_default="configs/training/RECIPE.yaml"),
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option(help="Folder of the training; out/training/RECIPE if not named.")
-    ] = None,
-    base: Annotated[str | None, typer.Option(help="The model to start from: a folder or a Hugging Face name.")] = None,
+    output: Annotated[Path | None, typer.Option(help="Output folder.", show_default="out/training/RECIPE")] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="FIELD=VALUE", help="Change one setting of the file; may be repeated."),
+        typer.Option("--set", metavar="FIELD=VALUE", help="Set one of the settings. Repeatable."),
     ] = None,
-    device: Annotated[Device, typer.Option(help="What to train on.")] = "auto",
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads on the CPU; all cores if not named.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no summary.")] = False,
+    device: Annotated[Device, typer.Option(help="Device to train on.")] = "auto",
+    quiet: Annotated[bool, typer.Option("--quiet", help="Hide progress and summary.")] = False,
 ) -> None:
     """Train, validate and export a model.
 
-    Interrupted or killed, it goes on from its last checkpoint when the same command is given again. A training that is
-    done is only validated and exported.
+    Run the same command again to continue from the last checkpoint. A finished training is only validated and exported.
     """
-    if threads:
-        os.environ["OMP_NUM_THREADS"] = str(threads)  # read when torch is loaded
-    _train(recipe, config, {**parsed(settings, "FIELD"), **given(base=base)}, data, output, device, quiet)
-
-
-def _train(
-    recipe: str, config: Path | None, changes: Mapping[str, Any], data: Path, output: Path | None,
-    device: Device, quiet: bool,
-) -> None:  # fmt: skip
     from convqa.training.config import load
-    from convqa.training.train import Bench, need_extra, summary, train
+    from convqa.training.train import Bench, need_extra, summary
+    from convqa.training.train import train as train_model
 
-    chosen = load(recipe, config, changes)
+    chosen = load(recipe, config, parsed(settings, "FIELD"))
     need_extra()
     from convqa.models.engines.torch import runtime as torch_runtime
 
@@ -67,7 +53,7 @@ def _train(
             torch_runtime.fast_precision(place) if precision == "auto" else precision,
             lambda done, steps, loss: shown(done, steps, f"loss {loss:.3f}"),
         )
-        model, scores = train(chosen, bench)
+        model, scores = train_model(chosen, bench)
     if not quiet:
         typer.echo("\n".join(summary(scores)))
         typer.echo(f"Model: {model}")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 import sys
-from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
-from itertools import islice, pairwise
+from dataclasses import replace
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -30,17 +29,16 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 @command
 def view(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="MRQA's JSON lines, plain or gzip, or SQuAD-format JSON.")
+        Path, typer.Argument(metavar="FILE", help="MRQA JSON lines (plain or gzip), or JSON in SQuAD format.")
     ],
-    start: Annotated[int, typer.Option(min=1, help="The first context to show, counted from 1.")] = 1,
-    limit: Annotated[int | None, typer.Option(min=1, help="How many contexts to show.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Number of contexts to show.")] = None,
     qid: Annotated[
-        list[str] | None, typer.Option("--qid", metavar="ID", help="Only this question; may be repeated.")
+        list[str] | None, typer.Option("--qid", metavar="ID", help="Show only this question. Repeatable.")
     ] = None,
 ) -> None:
-    """Show contexts with their questions; where answers stand is marked »so«[1], with the question's number.
+    """Show MRQA contexts with their answers marked.
 
-    On a terminal through $PAGER and in colour (unless NO_COLOR is set), else as plain text.
+    An answer is marked »like this«[1], with the number of its question. On a terminal, the output is paged.
     """
     import click
 
@@ -48,35 +46,25 @@ def view(
 
     if isinstance(sys.stdout, io.TextIOWrapper):  # other encodings than UTF-8 print question marks
         sys.stdout.reconfigure(errors="replace")
-    colour = not os.environ.get("NO_COLOR")
-    numbered = islice(enumerate(read_contexts(file), 1), start - 1, None)
-    chosen = islice(_asking(numbered, qid), limit)
+    chosen = islice(_asking(read_contexts(file), qid), limit)
     first = next(chosen, None)
     if first is None:
-        missing = f"question {' or '.join(qid)} after it" if qid else "such context"
-        raise InputError(f"{file}: --start {start}: there is no {missing}.")
-
-    def pages() -> Iterator[str]:
-        yield _header(file)
-        yield page(*first, colour)
-        for numbered_context in chosen:
-            yield "\n\n" + page(*numbered_context, colour)
-
-    click.echo_via_pager(pages(), color=None if colour else False)
+        raise InputError(f"{file}: no context has question {' or '.join(qid or ())}.")
+    click.echo_via_pager(chain([page(*first)], (f"\n\n{page(*numbered)}" for numbered in chosen)))
 
 
-def page(number: int, context: Context, colour: bool = False) -> str:
+def page(number: int, context: Context) -> str:
     """Format a context: a heading, the text with its answers marked, and the questions with their answers."""
     title = f": {_plain(context.title)}" if context.title else ""
     heading = f"===== Context {number}{title} ====="
-    text = "".join(_segment(text, asked, colour) for text, asked in segments(context)).strip("\n")
+    text = "".join(_segment(text, asked) for text, asked in segments(context)).strip("\n")
     questions = [_question(place, question) for place, question in enumerate(context.questions, 1)]
     return "\n\n".join([heading, text, *questions])
 
 
 def segments(context: Context) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Split the text where answers begin or end. Yield each piece with the numbers of the questions that it answers."""
-    places = [_united(question.spans) for question in context.questions]
+    places = [question.spans for question in context.questions]
     borders = sorted({0, len(context.text), *(border for spans in places for span in spans for border in span)})
     for start, end in pairwise(borders):
         yield (
@@ -85,26 +73,9 @@ def segments(context: Context) -> Iterator[tuple[str, tuple[int, ...]]]:
         )
 
 
-def _united(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Merge overlapping spans of a question."""
-    united: list[tuple[int, int]] = []
-    for start, end in sorted(spans):
-        if united and start < united[-1][1]:
-            united[-1] = united[-1][0], max(end, united[-1][1])
-        else:
-            united.append((start, end))
-    return united
-
-
-def _segment(text: str, asked: tuple[int, ...], colour: bool) -> str:
+def _segment(text: str, asked: tuple[int, ...]) -> str:
     shown = _STRUCTURE.sub(lambda mark: _AS[mark[1]], _plain(text))
-    if not asked:
-        return shown
-    numbers = ",".join(map(str, asked))
-    if colour:  # line by line because pagers reset colours at the end of a line
-        styled = (typer.style(line, fg="red", bold=True, underline=True) if line else "" for line in shown.split("\n"))
-        shown = "\n".join(styled)
-    return f"»{shown}«[{numbers}]"
+    return f"»{shown}«[{','.join(map(str, asked))}]" if asked else shown
 
 
 def _question(number: int, question: Question) -> str:
@@ -117,25 +88,9 @@ def _plain(text: str) -> str:
     return _CONTROL.sub("\ufffd", text.replace("\r\n", "\n"))
 
 
-def _asking(contexts: Iterable[tuple[int, Context]], qids: list[str] | None) -> Iterator[tuple[int, Context]]:
-    """Yield the contexts that have questions with these ids, with these questions only."""
-    from dataclasses import replace
-
-    for number, context in contexts:
+def _asking(contexts: Iterable[Context], qids: list[str] | None) -> Iterator[tuple[int, Context]]:
+    """Yield the numbers of contexts that have questions with these ids, and the contexts with these questions only."""
+    for number, context in enumerate(contexts, 1):
         kept = tuple(question for question in context.questions if qids is None or question.id in qids)
         if kept or qids is None:
             yield number, replace(context, questions=kept)
-
-
-def _header(path: Path) -> str:
-    """Return the header of an MRQA file as text, "" without one."""
-    import orjson
-
-    from convqa.tasks.files import read_start
-
-    line = read_start(path, "contexts", 10_000)[0].removeprefix(BOM_UTF8).partition(b"\n")[0]
-    try:
-        header = orjson.loads(line)["header"].items()
-    except (orjson.JSONDecodeError, TypeError, KeyError, AttributeError):
-        return ""
-    return f"{path}: {', '.join(_plain(f'{key} {value}') for key, value in header)}\n\n"

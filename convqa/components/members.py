@@ -222,7 +222,7 @@ def _import(name: str, place: str) -> ModuleType:
             raise InputError(f"{place}.type: {name} cannot be imported ({reason}). -v shows where.") from error
         if error.name and not name.startswith(error.name):
             raise InputError(
-                f"{place}.type: {name} needs the package {error.name!r}, which is not installed."
+                f"{place}.type: {name} needs the package {error.name!r}, which is not installed ({error})."
             ) from error
         known = [f"{components.__name__}.{station}s.{member}" for station in STATIONS for member in members(station)]
         package = module.partition(".")[0]

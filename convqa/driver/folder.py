@@ -61,7 +61,8 @@ class RunFolder:
         """
         old = self._read_meta()
         if restart:
-            self._remove(JOURNAL, run_file, IR_METADATA)
+            for name in (JOURNAL, run_file, IR_METADATA):
+                (self._folder / name).unlink(missing_ok=True)
             old = None
         elif old is None:
             for name in (JOURNAL, run_file):
@@ -73,25 +74,22 @@ class RunFolder:
         elif changed := differences(old["fingerprint"], mark):
             limits = f" ({old['fingerprint'].get('limit') or 'none'}, now {mark['limit'] or 'none'})"
             details = {"pipeline": self._changed_parameters(document), "limit": limits}
-            parts = (f"{'other' if 'code of' in name else 'another'} {name}{details.get(name, '')}" for name in changed)
+            parts = ", ".join(f"{name}{details.get(name, '')}" for name in changed)
             raise OtherRun(
-                f"output {self._folder}: holds a run with {', '.join(parts)}. Give another folder, or --restart to "
-                "discard that run."
+                f"output {self._folder}: holds a run that differs from this one in: {parts}. Give another folder, or "
+                "--restart to delete that run."
             )
         elif unknown := ", ".join(name for name, code in mark["code"].items() if code is None):
             raise OtherRun(
                 f"output {self._folder}: holds a run, and {unknown} may have changed since, because no file holds its "
-                "source. Give another folder, or --restart to discard that run."
+                "source. Give another folder, or --restart to delete that run."
             )
-        now = datetime.now(UTC).isoformat(timespec="seconds")
         self._meta = {
             "status": "running",
             "fingerprint": dict(mark),
             "input": replace_surrogates(str(source.resolve())),
             "language": language,
-            "started": old["started"] if old else now,
-            "continued": [*old["continued"], now] if old else [],
-            "retried_errors": bool(old and old["retried_errors"]),
+            "started": old["started"] if old else _now(),
             "command": replace_surrogates([Path(sys.argv[0]).name, *sys.argv[1:]]),  # names may not be UTF-8
             "versions": versions(),
             "git_commit": git_commit(),
@@ -100,15 +98,10 @@ class RunFolder:
         _write(self._folder / RESOLVED, document.to_yaml().encode())
         self._write_meta()
 
-    def note_retry(self) -> None:
-        """Note that failed turns are answered again, after which results equal only to 1e-4."""
-        self._meta["retried_errors"] = True
-        self._write_meta()
-
     def finish(self, data: Mapping[str, Any], is_shard: bool = False) -> None:
         """Record the end of a run or of a shard."""
         status = SHARD if is_shard else "done"
-        self._meta.update(data, status=status, finished=datetime.now(UTC).isoformat(timespec="seconds"))
+        self._meta.update(data, status=status, finished=_now())
         self._write_meta()
         if is_shard:
             return
@@ -128,25 +121,15 @@ class RunFolder:
         )
         parts = [f"{name} {shorten(old.get(name))}, now {shorten(new.get(name))}" for name in names[:_MOST_CHANGES]]
         if len(names) > _MOST_CHANGES:
-            parts.append(f"{len(names) - _MOST_CHANGES} more")
+            parts.append(f"and {len(names) - _MOST_CHANGES} more parameters")
         return f" ({'; '.join(parts)})" if parts else ""
-
-    def _remove(self, *names: str) -> None:
-        for name in names:
-            try:
-                (self._folder / name).unlink(missing_ok=True)
-            except OSError as error:
-                raise InputError(
-                    f"output {self._folder}: {name} cannot be removed ({error.strerror or error}). Give another folder."
-                ) from error
 
     def _read_meta(self) -> dict[str, Any] | None:
         try:
             data = orjson.loads((self._folder / META).read_bytes())
         except (OSError, orjson.JSONDecodeError):
             return None
-        wanted = {"fingerprint", "started", "continued", "retried_errors"}
-        return data if isinstance(data, dict) and wanted <= data.keys() else None
+        return data if isinstance(data, dict) and {"fingerprint", "started"} <= data.keys() else None
 
     def _write_meta(self) -> None:
         _write(self._folder / META, orjson.dumps(self._meta, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
@@ -158,6 +141,10 @@ def _leaves(value: Any, path: str = "") -> dict[str, Any]:
         return {path.replace(".init_parameters", "", 1).removeprefix("components."): value}
     inner = (_leaves(part, f"{path}.{name}".removeprefix(".")) for name, part in value.items())
     return {name: leaf for leaves in inner for name, leaf in leaves.items()}
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _write(path: Path, data: bytes) -> None:

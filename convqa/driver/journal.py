@@ -77,10 +77,6 @@ class Journal:
         self.given += sum(given for given, _ in wave.histories)
         self.own += sum(own for _, own in wave.histories)
 
-    def has_failures(self) -> bool:
-        """Return whether any turn failed."""
-        return any(response.error is not None for response in self.responses(list(self._offsets)))
-
     def without_failures(self, conversations: Iterable[Conversation]) -> None:
         """Remove failed turns and all later turns of their conversations."""
         kept: set[TurnId] = set()
@@ -131,7 +127,7 @@ class Journal:
         if not same:
             raise RunError(
                 f"the journal {self._path} was removed, or another file took its place, while the run was writing it. "
-                "Give the same command again to answer all turns."
+                "Run the same command again to answer all turns."
             )
 
     def _open(self) -> FileIO:
@@ -169,12 +165,9 @@ def whole_waves(path: Path) -> Iterator[tuple[int, list[tuple[int, dict[str, Any
             if len(lines) == data["batch"][2]:
                 yield offset, lines
                 lines = []
-        lost = sum(_parse(line) is not None for line in file)
-    if lost:
-        logger.warning(
-            "%s is damaged at byte %d: %d responses after it are ignored, and convqa run answers their turns again.",
-            path, offset, lost,
-        )  # fmt: skip
+    whole = lines[0][0] if lines else offset
+    if whole < path.stat().st_size:
+        logger.warning("%s: incomplete or damaged after byte %d; convqa run answers these turns again.", path, whole)
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,8 +55,6 @@ def merge(output: Path, folders: Sequence[Path], input_path: Path | None = None,
             raise InputError(f"input {source}: differs from the input of the shards. Name that with --input.")
         folder = RunFolder(output)
         folder.begin(mark, document, task.run_file, restart, source, first.meta["language"])
-        if any(part.meta["retried_errors"] for part in parts):
-            folder.note_retry()
         _join(parts, folder.journal)
         journal = Journal(folder.journal)
         try:
@@ -89,12 +86,11 @@ def _check(parts: Sequence[_Part]) -> None:
     first = parts[0]
     for part in parts[1:]:
         if changed := differences(first.mark, part.mark):
-            raise InputError(f"shard {part.folder}: has another {', another '.join(changed)} than {first.folder}.")
-    given = Counter(part.shard for part in parts)
-    expected = Counter(Shard(number, first.shard.count) for number in range(1, first.shard.count + 1))
-    for fault, shards in (("duplicate or of another number", given - expected), ("missing", expected - given)):
-        if shards:
-            raise InputError(f"of {first.shard.count} shards, these are {fault}: {', '.join(map(str, shards))}.")
+            raise InputError(f"shard {part.folder}: differs from {first.folder} in: {', '.join(changed)}.")
+    count = first.shard.count
+    if [part.shard for part in parts] != [Shard(number, count) for number in range(1, count + 1)]:
+        given = ", ".join(str(part.shard) for part in parts)
+        raise InputError(f"expected each of the {count} shards once, got {given}.")
 
 
 def _join(parts: Iterable[_Part], target: Path) -> None:

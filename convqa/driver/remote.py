@@ -64,7 +64,7 @@ class _Setup:
         here = fingerprint(self.mark["task"], self.mark["input"], pipeline, *settings)
         if changed := differences(self.mark, here):
             raise InputError(
-                f"the worker on {socket.gethostname()} has another {', another '.join(changed)} than this process. "
+                f"the worker on {socket.gethostname()} differs from this process in: {', '.join(changed)}. "
                 "Every machine needs the same versions, models and collection."
             )
         return pipeline

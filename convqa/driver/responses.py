@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any
 
 import orjson
 
@@ -22,42 +22,29 @@ logger = logging.getLogger(__name__)
 def read_responses(folder: Path) -> Iterator[Response]:
     """Yield the responses of a run, conversation by conversation, in the order in which they were first answered.
 
-    Memory holds one group of conversations and a few bytes per wave.
-
     :raises InputError: if the folder holds no run, or an empty or damaged one.
     """
     path = folder / JOURNAL
     if not path.is_file():
         problem = f"it has no {JOURNAL}" if folder.is_dir() else "there is no such folder"
         raise InputError(f"{folder}: no run: {problem}. Expected a folder written by convqa run.")
-    turns = _turns_of_whole_run(folder)
-    waves: dict[int, list[tuple[int, int, int]]] = {}
+    meta = _meta(folder)
+    _warn_of_part(folder, meta)
+    groups: dict[int, dict[int | str, list[int]]] = {}
     for _, lines in whole_waves(path):
-        offset, first = lines[0]
-        group, number, size = first["batch"]
-        waves.setdefault(group, []).append((number, offset, size))
-    if not waves:
+        for offset, data in lines:
+            conversation = TurnId.from_json(data["id"]).conversation
+            groups.setdefault(data["batch"][0], {}).setdefault(conversation, []).append(offset)
+    if not groups:
         raise InputError(f"{path}: holds no response yet. Run again to continue it.")
-    count = sum(size for waves_of_group in waves.values() for _, _, size in waves_of_group)
-    if turns is not None and count < turns:
-        raise InputError(
-            f"{path}: holds {count} of the {turns} turns that the run answered. Run again: it answers the rest."
-        )
+    count = sum(len(offsets) for conversations in groups.values() for offsets in conversations.values())
+    if meta.get("status") == "done" and count < (turns := meta.get("counts", {}).get("turns", 0)):
+        raise InputError(f"{path}: holds {count} of the {turns} turns that the run answered. Run again for the rest.")
     with path.open("rb") as file:
-        for group in sorted(waves):
-            yield from _conversations(path, file, sorted(waves[group]))
-
-
-def _conversations(path: Path, file: BinaryIO, waves: list[tuple[int, int, int]]) -> Iterator[Response]:
-    """Yield the responses of one group by conversation. ``waves``: (number, offset, size), by number."""
-    conversations: dict[int | str, list[Response]] = {}
-    for _, offset, size in waves:
-        file.seek(offset)
-        for line in islice(file, size):
-            response = _response(path, line)
-            conversations.setdefault(response.id.conversation, []).append(response)
-    for responses in conversations.values():
-        yield from responses
+        for _, conversations in sorted(groups.items()):
+            for offset in itertools.chain.from_iterable(conversations.values()):
+                file.seek(offset)
+                yield _response(path, file.readline())
 
 
 def _response(path: Path, line: bytes) -> Response:
@@ -71,29 +58,24 @@ def _response(path: Path, line: bytes) -> Response:
         ) from None
 
 
-def _turns_of_whole_run(folder: Path) -> int | None:
-    """Return how many turns a run answered; None if unknown or, with a warning, if the run has not ended."""
-    meta = folder / META
-    if not meta.is_file():
-        return None
-    record = read_json(meta, "the metadata of a run")
-    if not isinstance(record, dict):
-        raise InputError(f"{meta}: expected the metadata of a run, an object. Run again.")
-    if record.get("status") != "done":
-        is_shard = record.get("status") == SHARD
+def _warn_of_part(folder: Path, meta: Mapping[str, Any]) -> None:
+    """Warn about a run that has not ended."""
+    if (status := meta.get("status", "done")) != "done":
         logger.warning(
             "%s: this run %s; its answers so far are read. trec-rag and jwhr name a turn by its "
             "conversation where that has one turn, which further turns change",
-            folder, "is a shard of a run (convqa merge makes the run)" if is_shard else "is not finished",
+            folder, "is a shard of a run (convqa merge makes the run)" if status == SHARD else "is not finished",
         )  # fmt: skip
-        return None
-    counts = record.get("counts")
-    turns = counts.get("turns") if isinstance(counts, dict) else None
-    return turns if isinstance(turns, int) else None
 
 
 def task_of(folder: Path) -> str:
     """Return the name of the task that a run answers, "" if unknown."""
+    return str(_meta(folder).get("fingerprint", {}).get("task", ""))
+
+
+def _meta(folder: Path) -> dict[str, Any]:
+    """Return a run's metadata, {} without any."""
     meta = read_json(folder / META, "the metadata of a run") if (folder / META).is_file() else {}
-    mark = meta.get("fingerprint") if isinstance(meta, dict) else None
-    return str(mark.get("task", "")) if isinstance(mark, dict) else ""
+    if not isinstance(meta, dict):
+        raise InputError(f"{folder / META}: expected the metadata of a run, an object. Run again.")
+    return meta

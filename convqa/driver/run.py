@@ -8,7 +8,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -34,76 +33,70 @@ Progress = Callable[[int, int], None]
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """Options of a run. Those that shape its results are part of its fingerprint."""
-
-    history: HistoryMode = "own"
-    batch_size: int = BATCH_SIZE
-    limit: int | None = None
-    restart: bool = False
-    retry_errors: bool = False
-    wait: float = WAIT_SECONDS
-    shard: Shard | None = None
-
-
 def run(
     task: Task,
     input_path: Path,
     output: Path,
     pipeline: Pipeline,
-    options: Options | None = None,
+    *,
+    history: HistoryMode = "own",
+    batch_size: int = BATCH_SIZE,
+    limit: int | None = None,
+    restart: bool = False,
+    retry_errors: bool = False,
+    wait: float = WAIT_SECONDS,
+    shard: Shard | None = None,
     progress: Progress = lambda *_: None,
     workers: Workers | None = None,
 ) -> Summary:
     """Answer every turn of a task's input, or of a shard of it, and write the run folder. A shard has no run file.
+
+    The fingerprint of the run has ``history``, ``batch_size``, ``limit`` and ``shard``.
 
     :param pipeline: a warm pipeline bound to its collection.
     :param workers: the workers that answer; None = this process.
     :raises InputError: for bad input, or a folder that holds another run.
     :raises RunError: if the work cannot continue; the journal keeps the answered turns.
     """
-    options = options or Options()
     start = time.perf_counter()
-    read = checked(itertools.islice(task.read(input_path), options.limit), options.history)
+    read = checked(itertools.islice(task.read(input_path), limit), history)
     language = pipeline.language
-    shard = options.shard or ALL
+    part = shard or ALL
 
     def in_shard(index: int) -> bool:
-        return shard.has(index // options.batch_size)
+        return part.has(index // batch_size)
 
     with locked(output), Intake(in_language(read, language), output, in_shard) as intake:
-        mark = fingerprint(task.name, intake.digest, pipeline, options.history, options.batch_size, options.limit)
-        own = mark if options.shard is None else {**mark, "shard": str(shard)}
+        mark = fingerprint(task.name, intake.digest, pipeline, history, batch_size, limit)
+        own = mark if shard is None else {**mark, "shard": str(shard)}
         folder = RunFolder(output)
-        folder.begin(own, pipeline.document, task.run_file, options.restart, input_path, language)
+        folder.begin(own, pipeline.document, task.run_file, restart, input_path, language)
         journal = Journal(folder.journal)
         try:
-            if options.retry_errors and journal.has_failures():
-                folder.note_retry()
+            if retry_errors:
                 journal.without_failures(intake)
             resumed = len(journal)
             for message in pipeline.forecast(intake.turns - resumed):
                 logger.warning("%s", message)
             at_once = workers.count if workers else 1
-            groups = -(-intake.conversations // options.batch_size)
-            if (workers or options.shard) and groups < at_once:
+            groups = -(-intake.conversations // batch_size)
+            if (workers or shard) and groups < at_once:
                 logger.warning(
                     "--batch-size %d makes too few groups of conversations (%d, for %d workers). A smaller one makes "
-                    "more.", options.batch_size, groups, at_once,
+                    "more.", batch_size, groups, at_once,
                 )  # fmt: skip
             progress(resumed, intake.turns)
             waves = drive(
-                pipeline, intake, options.history, options.batch_size, options.wait, journal.get, at_once=at_once,
-                submit=in_workers(workers, pipeline, mark, options.wait) if workers else None, shard=shard,
+                pipeline, intake, history, batch_size, wait, journal.get, at_once=at_once,
+                submit=in_workers(workers, pipeline, mark, wait) if workers else None, shard=part,
             )  # fmt: skip
             for wave in waves:
                 journal.append(wave)
                 progress(len(journal), intake.turns)
             summary = Summary(intake.conversations, resumed=resumed, given=journal.given, own=journal.own)
-            write_run(summary, None if options.shard else task, output, pipeline.stages, intake, journal)
+            write_run(summary, None if shard else task, output, pipeline.stages, intake, journal)
             summary.seconds = time.perf_counter() - start
-            folder.finish(summary.to_json(), options.shard is not None)
+            folder.finish(summary.to_json(), shard is not None)
         finally:
             journal.close()
     return summary

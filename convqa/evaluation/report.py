@@ -57,7 +57,10 @@ def render(evaluation: Evaluation, width: int = 80) -> Group:
         table.add_column(head, overflow="fold", justify="left" if head in {"measure", "also"} else "right")
     for measure in evaluation.measures:
         table.add_row(*map(Text, _row(evaluation, measure.name)))
-    return Group(table, *(part for name in evaluation.breakdowns for part in _breakdown(evaluation, name, width)))
+    legend = [Text(evaluation.task.legend, "dim")] if evaluation.task.legend else []
+    return Group(
+        table, *legend, *(part for name in evaluation.breakdowns for part in _breakdown(evaluation, name, width))
+    )
 
 
 def _row(evaluation: Evaluation, name: str) -> tuple[str, ...]:

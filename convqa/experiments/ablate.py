@@ -11,11 +11,9 @@ import multiprocessing
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +21,7 @@ import orjson
 
 from convqa.driver.fingerprint import SHAPING_TORCH, versions
 from convqa.driver.run import check_place, locked
-from convqa.errors import InputError, nearest
+from convqa.errors import InputError
 from convqa.experiments.cell import Cell, part_of, work
 from convqa.experiments.grid import Ablation, InputChoice, Row, baseline_of, read_ablation, rows_of
 from convqa.files import replace_surrogates, whole_file
@@ -35,7 +33,8 @@ from convqa.workers.processes import Process
 RECORD = "ablation.json"
 """The file in the output folder with the settings and the result of each cell."""
 
-Progress = Callable[[int, int], None]
+Progress = Callable[[int, int, str], None]
+"""Called with (cells done, total cells, label of the next cell)."""
 
 logger = logging.getLogger(__name__)
 
@@ -66,7 +65,7 @@ def ablate(
     minutes: float | None = None,
     sharing: bool = True,
     restart: bool = False,
-    progress: Callable[[str], Progress] = lambda _: lambda *_: None,
+    progress: Progress = lambda *_: None,
 ) -> dict[str, Any]:
     """Run every row of an ablation over every input. Return the record, which is also in ``OUTPUT/ablation.json``.
 
@@ -78,7 +77,6 @@ def ablate(
     :param minutes: time limit of this call.
     :param sharing: reuse the results of other cells.
     :param restart: discard the runs in the output folder.
-    :param progress: returns, given the label of a cell, a callback for (turns done, total turns).
     :raises InputError: for a mistake in the file, a row or an input, before any cell runs.
     """
     ablation, file = read_ablation(name)
@@ -87,7 +85,9 @@ def ablate(
     if name_of_task := next((kind.name for kind in tasks().values() if kind.has_input(output)), None):
         raise InputError(f"output {output}: is an input of {name_of_task}; add an output folder as the last argument.")
     sources = [_read_input(path.resolve(), task, ablation, turns, output) for path in inputs]
-    _check_names(ablation, rows, sources, file)
+    names = [source.name for source in sources]
+    if duplicate := next((name for name in names if names.count(name) > 1), None):
+        raise InputError(f"two inputs are called {duplicate}, but cells are named after them. Rename one folder.")
     deadline = None if minutes is None else time.monotonic() + 60 * minutes
     salt = repr(versions() | {library: _version(library) for library in SHAPING_TORCH})
     with locked(output):
@@ -103,24 +103,19 @@ def ablate(
             "versions": versions(),
         }
         pipelines = {row.name: _write_pipeline(row, ablation, file, output) for row in rows}
-        for source in sources:
-            for row in rows:
-                if row.inputs is not None and source.name not in row.inputs:
-                    continue
-                cell = Cell(
-                    source.task.name, source.path, pipelines[row.name], row.settings(source.path),
-                    Path("cells", row.name, source.name), output, source.choice.history or "none",
-                    source.choice.conversations, turns, source.choice.collection, ablation.vectors,
-                    salt if sharing else None, restart,
-                )  # fmt: skip
-                record["cells"].append(_result(cell, row.name, source.name, deadline, progress))
-                with whole_file(output / RECORD) as stream:
-                    options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-                    stream.write(orjson.dumps(replace_surrogates(record), option=options))
-    known = {measure for cell in record["cells"] for measure in cell["measures"]}
-    for measure in ablation.measures:
-        if known and measure not in known:
-            logger.warning("%s: measures: no cell has %s.%s", file, measure, nearest(measure, known))
+        grid = [(row, source) for source in sources for row in rows if row.inputs is None or source.name in row.inputs]
+        for number, (row, source) in enumerate(grid):
+            progress(number, len(grid), f"{row.name} over {source.name}")
+            cell = Cell(
+                source.task.name, source.path, pipelines[row.name], row.settings(source.path),
+                Path("cells", row.name, source.name), output, source.choice.history or "none",
+                source.choice.conversations, turns, source.choice.collection, ablation.vectors,
+                salt if sharing else None, restart,
+            )  # fmt: skip
+            record["cells"].append(_result(cell, row.name, source.name, deadline))
+            with whole_file(output / RECORD) as stream:
+                options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+                stream.write(orjson.dumps(replace_surrogates(record), option=options))
     return record
 
 
@@ -154,19 +149,17 @@ def _write_pipeline(row: Row, ablation: Ablation, file: Path, output: Path) -> P
     return path
 
 
-def _result(
-    cell: Cell, row: str, source: str, deadline: float | None, progress: Callable[[str], Progress]
-) -> dict[str, Any]:
+def _result(cell: Cell, row: str, source: str, deadline: float | None) -> dict[str, Any]:
     """Run a cell and return its part of the record."""
     result: dict[str, Any] = {
         "row": row, "input": source, "folder": str(cell.folder), "status": "skipped", "message": "",
         "milliseconds": {}, "measures": {},
     }  # fmt: skip
     if missing := next((value for value in cell.settings.values() if not Path(value).exists()), None):
-        return result | {"message": f"there is no {missing}"}
+        return result | {"message": f"{missing} does not exist"}
     if deadline is not None and time.monotonic() >= deadline:
-        return result | {"status": "stopped", "message": "no time was left"}
-    return result | _run(cell, progress(f"{row} over {source}"), deadline)
+        return result | {"status": "stopped", "message": "the time is up. Run the same command again to continue"}
+    return result | _run(cell, deadline)
 
 
 def _version(library: str) -> str | None:
@@ -176,40 +169,29 @@ def _version(library: str) -> str | None:
 _warned: set[str] = set()
 
 
-def _run(cell: Cell, progress: Progress, deadline: float | None) -> dict[str, Any]:
+def _run(cell: Cell, deadline: float | None) -> dict[str, Any]:
     """Run a cell in a process and return its status and result."""
     # The server imports the modules once, and each cell is forked from it.
     multiprocessing.get_context("forkserver").set_forkserver_preload(["convqa.experiments.cell"])
-    receiver, sender = multiprocessing.Pipe(duplex=False)
     process = Process({})
-    listener = threading.Thread(target=_listen, args=(receiver, progress), daemon=True)
-    listener.start()
     left = math.inf if deadline is None else max(0.0, deadline - time.monotonic())
     timer = threading.Timer(min(left, threading.TIMEOUT_MAX), process.close)
     timer.daemon = True
     timer.start()
     try:
-        result, error, logged = process.perform(work, (cell, sender))
+        result, error, logged = process.perform(work, (cell,))
     except WorkerDied as died:
         if deadline is not None and time.monotonic() >= deadline:
-            return {"status": "stopped", "message": "the time was up; the same command goes on from there"}
+            return {"status": "stopped", "message": "the time is up. Run the same command again to continue"}
         return {"status": "failed", "message": str(died)}
     finally:
         timer.cancel()
         process.close()
-        sender.close()
-        listener.join(1.0)
     for record in logged:
         if record.levelno >= logging.WARNING and record.getMessage() not in _warned:
             _warned.add(record.getMessage())
             logger.warning("%s", record.getMessage())
     return {"status": "failed", "message": str(error)} if error else {"status": "done", **result}
-
-
-def _listen(receiver: Connection, progress: Progress) -> None:
-    with suppress(EOFError):
-        while True:
-            progress(*receiver.recv())
 
 
 def _read_input(path: Path, task: str, ablation: Ablation, turns: int | None, output: Path) -> _Input:
@@ -231,16 +213,3 @@ def _read_input(path: Path, task: str, ablation: Ablation, turns: int | None, ou
             "Set history: own in the ablation to use each row's own answers.", name,
         )  # fmt: skip
     return _Input(name, path, kind, choice.model_copy(update={"history": history}), count)
-
-
-def _check_names(ablation: Ablation, rows: Sequence[Row], inputs: Sequence[_Input], file: Path) -> None:
-    """:raises InputError: for duplicate names of inputs, and unknown names in the file."""
-    names = [source.name for source in inputs]
-    if duplicate := next((name for name in names if names.count(name) > 1), None):
-        raise InputError(f"two inputs are called {duplicate}, but cells are named after them. Rename one folder.")
-    known = {*names, *ablation.inputs}
-    for row in rows:
-        if unknown := next((name for name in row.inputs or () if name not in known), None):
-            raise InputError(
-                f"ablation {file}: row {row.name}: inputs: unknown input {unknown!r}.{nearest(unknown, known)}"
-            )

@@ -10,13 +10,12 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 from convqa.domain import Conversation
 from convqa.driver.history import HistoryMode
-from convqa.driver.run import Options, run
+from convqa.driver.run import run
 from convqa.driver.summary import Summary
 from convqa.errors import InputError, OtherRun, WorkError
 from convqa.evaluation import evaluate, write_official, write_turns
@@ -76,11 +75,8 @@ def part_of(conversations: Iterable[Conversation], part: Part, turns: int | None
         yield conversation
 
 
-def work(cell: Cell, progress: Connection) -> dict[str, Any]:
-    """Run and evaluate a cell, and return its part of the record.
-
-    :param progress: receives (turns done, total turns).
-    """
+def work(cell: Cell) -> dict[str, Any]:
+    """Run and evaluate a cell, and return its part of the record."""
     if cell.salt is not None:
         share(cell.output / "shared.sqlite", cell.salt)
     task = find_task(cell.task, cell.input)
@@ -91,8 +87,7 @@ def work(cell: Cell, progress: Connection) -> dict[str, Any]:
     bound, folder = ready(pipeline, collection), cell.output / cell.folder
 
     def drive(restart: bool) -> Summary:
-        options = Options(history=cell.history, restart=restart)
-        return run(task, cell.input, folder, bound, options, lambda *counts: progress.send(counts))
+        return run(task, cell.input, folder, bound, history=cell.history, restart=restart)
 
     try:
         summary = drive(cell.restart)

@@ -89,33 +89,27 @@ def compare(
     truth: Path | None = None,
     *,
     task: str = "auto",
-    against: str | None = None,
     breakdown: Sequence[str] | None = None,
     measures: Sequence[str] = (),
     partial: bool = False,
-    seed: int = 1,
 ) -> Comparison:
-    """Evaluate runs and compare them with one of them.
+    """Evaluate runs and compare them with the first one.
 
     :param truth: None: the input of the runs, if it has a truth.
-    :param against: the name of the baseline (the distinguishing part of its path); None: the first run.
     :param breakdown: as in ``evaluate``; None: :data:`BREAKDOWNS`. :param measures: the measures to compare; () = all.
     :raises InputError: for fewer than two runs, unscorable runs, unknown names, and without scipy.
     """
     if len(runs) < 2:
         raise InputError("expected two or more runs to compare.")
     truth, names = truth or truth_of(runs), names_of(runs)
-    base = against or names[0]
-    if base not in names:
-        raise InputError(f"--against {base}: unknown run.{nearest(base, names)} Runs: {', '.join(names)}.")
     permutation_test()  # before minutes of work
     evaluations: dict[str, Evaluation] = {}
     kind: str | Task = task
     for name, run in zip(names, runs, strict=True):
-        evaluation = evaluate(truth, run, task=kind, partial=partial, seed=seed)
+        evaluation = evaluate(truth, run, task=kind, partial=partial)
         kind, evaluations[name] = evaluation.task, without_rankings(evaluation)
-    groups = _groups(evaluations[base], truth, breakdown)
-    return compare_evaluations(evaluations, base, measures, groups, seed)
+    groups = _groups(evaluations[names[0]], truth, breakdown)
+    return compare_evaluations(evaluations, names[0], measures, groups)
 
 
 def compare_evaluations(

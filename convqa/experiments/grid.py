@@ -40,8 +40,8 @@ class Ablation(Record, extra="forbid"):
     """The contents of an ablation file.
 
     ``axes``: name -> values. A name is a node (``rewriter``: its type) or a dotted parameter. Values are a list, or a
-    mapping from names to settings, which may have ``drop`` and ``inputs`` (the only inputs on which it runs). ``rows``
-    lists rows by name instead. ``baseline``: the name of the row to compare with, or its values by axis.
+    mapping from names to settings, which may have ``drop`` and ``inputs`` (the only inputs on which it runs).
+    ``baseline``: the name of the row to compare with, or its values by axis.
     """
 
     question: Text = ""
@@ -49,7 +49,6 @@ class Ablation(Record, extra="forbid"):
     drop: list[Text] = []
     override: dict[str, Any] = {}
     axes: dict[str, list[Any] | dict[str, Any]] = {}
-    rows: dict[str, dict[str, Any]] = {}
     baseline: dict[str, Any] | Text | None = None
     history: HistoryMode | None = None
     vectors: Text | None = None
@@ -95,20 +94,20 @@ def read_ablation(name: str) -> tuple[Ablation, Path]:
     where = f"ablation {file}"
     ablation = read_as(Ablation, data, where, f"Fields: {', '.join(Ablation.model_fields)}.")
     refuse_secrets(data, where)
-    if bool(ablation.axes) == bool(ablation.rows):
-        raise InputError(f"{where}: expected either axes or rows.")
+    if not ablation.axes:
+        raise InputError(f"{where}: expected axes with their values.")
     return ablation, file
 
 
 def rows_of(ablation: Ablation, file: Path) -> list[Row]:
-    """Return the listed rows or those of the grid, with unique names.
+    """Return the rows of the grid, with unique names.
 
     :raises InputError: for an axis without values, and malformed values or rows.
     """
     where = f"ablation {file}"
-    rows = [_row(_file_name(name), {}, [settings], f"{where}: rows.{name}") for name, settings in ablation.rows.items()]
+    rows = []
     axes = [[(axis, *value) for value in _values(axis, values, where)] for axis, values in ablation.axes.items()]
-    for combination in itertools.product(*axes) if axes else ():
+    for combination in itertools.product(*axes):
         values = {axis: name for axis, name, _ in combination}
         rows.append(_row("+".join(map(_file_name, values.values())), values, [part for *_, part in combination], where))
     names = [row.name for row in rows]

@@ -37,7 +37,7 @@ Cell = TypedDict("Cell", {"row": str, "input": str, "folder": str, "status": str
 
 
 class Made(Record):
-    """The contents of ``ablation.json`` that a report uses. Listed rows become the values of one axis."""
+    """The contents of ``ablation.json`` that a report uses."""
 
     name: str
     question: str
@@ -47,10 +47,6 @@ class Made(Record):
     rows: list[Row]
     cells: list[Cell]
     versions: dict[str, str]
-
-    def model_post_init(self, _: object) -> None:
-        for row in self.rows:
-            row["values"] = row["values"] or {"row": row["name"]}
 
     def styles(self) -> tuple[dict[str, plots.Style], list[tuple[plots.Style, str]]]:
         """Return the style of each row, by its values on axes with several values, and the legend."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from convqa.errors import InputError, nearest
 from convqa.exports import evidence, ikat, jwhr, text, trec, trec_rag
 from convqa.exports.base import Format, Submission, export
-from convqa.exports.cited import CitedAnswer, Source
+from convqa.exports.cited import CitedAnswer
 
-_OTHERS = (ikat.FORMAT, jwhr.FORMAT, evidence.FORMAT, text.FORMAT, trec.FORMAT)
-FORMATS = {format.name: format for format in (*trec_rag.FORMATS, *_OTHERS)}
-OF_ANSWERS = [name for name, format in FORMATS.items() if format.needs_answers]
+_ALL = (*trec_rag.FORMATS, ikat.FORMAT, jwhr.FORMAT, evidence.FORMAT, text.FORMAT, trec.FORMAT)
+FORMATS = {format.name: format for format in _ALL}
+OF_ANSWERS = [format.name for format in _ALL if format.needs_answers]
 
-__all__ = ["FORMATS", "OF_ANSWERS", "CitedAnswer", "Format", "Source", "Submission", "export", "find_format"]
+__all__ = ["FORMATS", "OF_ANSWERS", "CitedAnswer", "Format", "Submission", "export", "find_format"]
 
 
 def find_format(name: str) -> Format:

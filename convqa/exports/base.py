@@ -36,7 +36,6 @@ class Format:
     """
 
     name: str
-    what: str
     write: Callable[[CitedAnswer, Submission], bytes]
     opening: bytes = b""
     between: bytes = b""

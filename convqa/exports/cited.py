@@ -10,20 +10,12 @@ from convqa.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """A cited passage's title and URL."""
-
-    title: str = ""
-    url: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class CitedAnswer:
     """An answer with everything that its citations need to be read without the collection.
 
     :param question: the self-contained question, "" if the run has none.
     :param scores: the ranking, best first: passage ids with their scores.
-    :param sources: the source of each cited passage whose text is available.
+    :param sources: the cited passages whose text is available, without it.
     :param quotes: the quote of each citation, the whole passage if it has no offsets; "" if the text is not available.
     :param alone: whether it is the only turn of its conversation.
     """
@@ -32,7 +24,7 @@ class CitedAnswer:
     answer: Answer
     question: str = ""
     scores: Mapping[str, float] = field(default_factory=dict, hash=False)
-    sources: Mapping[str, Source] = field(default_factory=dict, hash=False)
+    sources: Mapping[str, Passage] = field(default_factory=dict, hash=False)
     quotes: Mapping[Citation, str] = field(default_factory=dict, hash=False)
     alone: bool = field(default=False, compare=False)
     response: Response = field(compare=False, kw_only=True)
@@ -55,7 +47,7 @@ class CitedAnswer:
         for citation in quoted:
             _check(response, citation, scores, passages.get(citation.passage_id))
         cited = [id for id in dict.fromkeys(citation.passage_id for citation in quoted) if id in passages]
-        sources = {id: Source(passages[id].title, passages[id].url) for id in cited}
+        sources = {id: Passage(id, "", passages[id].title, passages[id].url) for id in cited}
         question = response.rewrite.text if response.rewrite else ""
         return cls(response.id, answer, question, scores, sources, quoted, alone, response=response)
 

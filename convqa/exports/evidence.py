@@ -14,4 +14,4 @@ def write(cited: CitedAnswer, submission: Submission) -> bytes:  # noqa: ARG001 
     return to_json_bytes(turn | evidence_fields(cited.answer, cited.quotes))
 
 
-FORMAT = Format("evidence", "QReCC's Model_evidence and Model_citations, a JSON array", write, b"[\n", b",\n", b"\n]\n")
+FORMAT = Format("evidence", write, b"[\n", b",\n", b"\n]\n")

@@ -54,4 +54,4 @@ def _references(cited: CitedAnswer, sentences: tuple[Sentence, ...]) -> dict[str
 
 
 _TYPES = ("automatic", "manual", "generation-only")
-FORMAT = Format("ikat", "TREC iKAT 2025's answers, a JSON line each", write, run_types=_TYPES)
+FORMAT = Format("ikat", write, run_types=_TYPES)

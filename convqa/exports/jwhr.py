@@ -23,4 +23,4 @@ def write(cited: CitedAnswer, submission: Submission) -> bytes:  # noqa: ARG001 
     return to_json_bytes(entry) + b"\n"
 
 
-FORMAT = Format("jwhr", "JWHR's entries, a JSON line each", write)
+FORMAT = Format("jwhr", write)

@@ -21,9 +21,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from convqa.domain import Answer, Citation, Sentence
+from convqa.domain import Answer, Citation, Passage, Sentence
 from convqa.exports.base import Format, Submission
-from convqa.exports.cited import CitedAnswer, Source
+from convqa.exports.cited import CitedAnswer
 
 _UNSAFE = re.compile("[\\\\\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """Line ends, terminal control characters, lone surrogates and the backslash, but not tabs."""
@@ -116,7 +116,7 @@ def laid_out(sentences: Iterable[str]) -> list[str]:
 
 def heading(number: int, citation: Citation, cited: CitedAnswer) -> Iterator[str]:
     """Yield the first lines of a numbered source: title, URL and id of the passage."""
-    source = cited.sources.get(citation.passage_id, Source())
+    source = cited.sources.get(citation.passage_id, Passage("", ""))
     yield f"[{number}] {escape(source.title)}" if source.title else f"[{number}]"
     if source.url:
         yield f"    url: {escape(source.url)}"
@@ -132,4 +132,4 @@ def escape(text: str) -> str:
     return _UNSAFE.sub(lambda match: _SHORT.get(match[0]) or f"\\u{ord(match[0]):04x}", text)
 
 
-FORMAT = Format("text", "plain text with [n] and a numbered list of sources", write)
+FORMAT = Format("text", write)

@@ -13,4 +13,4 @@ def write(cited: CitedAnswer, submission: Submission) -> bytes:
     return "".join(run_lines(turn, cited.scores, submission.run_id)).encode()
 
 
-FORMAT = Format("trec", "a TREC run: the rankings, a line for each passage", write, needs_answers=False)
+FORMAT = Format("trec", write, needs_answers=False)

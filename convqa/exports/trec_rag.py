@@ -84,9 +84,6 @@ def words(text: str) -> int:
 
 
 FORMATS = [
-    Format(name, what, partial(write, most=most), warnings=warnings, run_types=("automatic", "manual"))
-    for name, what, most in (
-        ("trec-rag", "TREC RAG's answers, a JSON line each", 20),
-        ("trec-rag-2025", "the same, with up to 100 references", 100),
-    )
+    Format(name, partial(write, most=most), warnings=warnings, run_types=("automatic", "manual"))
+    for name, most in (("trec-rag", 20), ("trec-rag-2025", 100))
 ]

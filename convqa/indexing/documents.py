@@ -54,7 +54,7 @@ def find_documents(sources: Sequence[Path]) -> dict[str, Path]:
 
     :raises InputError: for missing sources, documents mixed with passages, duplicate names, or a folder without either.
     """
-    kinds = ", ".join(f"*{suffix}" for suffix in _SUFFIXES)
+    kinds = ", ".join(f"*{suffix}" for suffix in sorted(_SUFFIXES))
     expected = f"Expected documents ({kinds}), passages (*.jsonl, *.jsonl.gz), or folders of them."
     documents = [source for source in sources if _is_of_documents(source, expected)]
     if documents and (rest := [str(source) for source in sources if source not in documents]):

@@ -1,4 +1,4 @@
-"""The application: routes, middleware, and a service per pipeline."""
+"""The server: settings to loaded pipelines, and the application with its routes, middleware and services."""
 
 from __future__ import annotations
 
@@ -7,25 +7,31 @@ import logging
 import os
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
+from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware.cors import CORSMiddleware
 
 import convqa
+from convqa.components.encoding import ModelOptions
 from convqa.domain import DEFAULT_LANGUAGE, Turn, TurnId
 from convqa.domain import Response as TurnResponse
 from convqa.driver.waves import answer
-from convqa.errors import RunError
-from convqa.pipeline.load import Pipeline
+from convqa.errors import InputError, RunError
+from convqa.indexing import collection_of
+from convqa.pipeline.llm import Llm, read_llm
+from convqa.pipeline.load import Pipeline, load
 from convqa.places import data_folder
+from convqa.qa import ready
 from convqa.server import guard, mrqa, openai, page, turns
 from convqa.server.access import Access
-from convqa.server.config import LOOPBACK, ServerConfig
+from convqa.server.config import LOOPBACK, Served, ServerConfig
 from convqa.server.conversations import Conversations
 from convqa.server.examples import examples
+from convqa.server.listening import bound, serve
 from convqa.server.metrics import Measured, Metrics
-from convqa.server.service import Service
+from convqa.server.service import AGAIN, Service
 
 _EXAMPLES = 4
 
@@ -79,6 +85,36 @@ def create_app(config: ServerConfig, pipelines: Mapping[str, Pipeline]) -> FastA
     return app
 
 
+def run(
+    config: ServerConfig, settings: Mapping[str, Any], llm: Llm | None = None, options: ModelOptions | None = None
+) -> None:
+    """Serve until a signal ends it.
+
+    :param settings: defaults of every pipeline's own settings. :param llm: the default language model.
+    :param options: how models run, where a pipeline does not say.
+    :raises InputError: if the address is taken, or a pipeline or collection does not exist.
+    """
+    with bound(config.host, config.port) as listener:
+        pipelines = {
+            name: _loaded(name, served, config, settings, llm, options) for name, served in config.pipelines.items()
+        }
+        serve(create_app(config, pipelines), listener)
+
+
+def _loaded(
+    name: str, served: Served, config: ServerConfig, settings: Mapping[str, Any], llm: Llm | None,
+    options: ModelOptions | None,
+) -> Pipeline:  # fmt: skip
+    llm = read_llm(served.llm) if served.llm else llm
+    pipeline = load(served.pipeline or name, {**settings, **served.set}, llm, options)
+    collection = served.collection or config.collection
+    if collection is None and pipeline.needs_collection:
+        raise InputError(f"pipeline {name}: searches a collection; name one with --collection.")
+    if "answers" not in pipeline.stages:
+        raise InputError(f"pipeline {name}: expected a pipeline that writes answers, such as talk.")
+    return ready(pipeline, None if collection is None else collection_of(collection))
+
+
 @open_routes.head("/healthz", include_in_schema=False)
 @open_routes.get("/healthz")
 async def healthz() -> dict[str, str]:
@@ -95,7 +131,7 @@ async def readyz(request: Request) -> Response:
         await run_in_threadpool(lambda: [service.pipeline.language for service in services.values()])
     except (RunError, Exception) as error:
         log.warning("not ready: %s", error)
-        return Response('{"status":"unavailable"}', 503, {"Retry-After": "5"}, "application/json")
+        return Response('{"status":"unavailable"}', 503, {"Retry-After": AGAIN}, "application/json")
     return Response('{"status":"ok"}', media_type="application/json")
 
 

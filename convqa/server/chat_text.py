@@ -55,10 +55,10 @@ def pieces(response: Response, language: str) -> Iterator[str]:
 
 
 def _source(citation: replies.CitationReply) -> str:
-    title = escape(citation["title"] or citation["passage"]).replace("[", "(").replace("]", ")")
-    link = f"[{title}]({citation['url']})" if is_address(citation["url"]) else title
-    quote = shorten(escape(citation["quote"]), _QUOTE, placeholder=" ...")
-    return f'- [{citation["number"]}] {link}: "{quote}"'
+    title = escape(citation.title or citation.passage).replace("[", "(").replace("]", ")")
+    link = f"[{title}]({citation.url})" if is_address(citation.url) else title
+    quote = shorten(escape(citation.quote), _QUOTE, placeholder=" ...")
+    return f'- [{citation.number}] {link}: "{quote}"'
 
 
 def is_address(url: str) -> bool:

@@ -79,13 +79,13 @@ class Conversations:
     def close(self) -> None:
         self._database.close()
 
-    def summaries(self, owner: str, limit: int = 100, offset: int = 0, id: str | None = None) -> list[Summary]:
+    def summaries(self, owner: str, limit: int = 100, id: str | None = None) -> list[Summary]:
         """Return an owner's conversations, or only the one with an id, latest first."""
         rows = self._database.execute(
             "SELECT id, title, c.pipeline, count(number), created, updated FROM conversations c LEFT JOIN turns"
             " ON conversation = id WHERE owner = ? AND id = coalesce(?, id) GROUP BY id ORDER BY updated DESC, id"
-            " LIMIT ? OFFSET ?",
-            [owner, id, limit, offset],
+            " LIMIT ?",
+            [owner, id, limit],
         )
         return [Summary(*row) for row in rows]
 

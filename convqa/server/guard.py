@@ -23,7 +23,7 @@ from typing_extensions import TypedDict
 
 from convqa.errors import ConvqaError, InputError, RunError
 from convqa.server.listening import GRACE
-from convqa.server.service import PendingTurn, Saturated
+from convqa.server.service import AGAIN, PendingTurn
 from convqa.validation import explain
 
 log = logging.getLogger("convqa")
@@ -41,14 +41,8 @@ _HEADERS = [
 _HEARTBEAT = 5
 """Seconds between heartbeats of a silent stream."""
 
-_PAUSE = 0.5
-"""Seconds before a saturated server refuses a question."""
-
 _MISTAKES = 5
 """Maximum mistakes of a body that a reply names."""
-
-_AGAIN = "5"
-"""Seconds to wait before trying an unavailable server again."""
 
 
 class _Error(TypedDict):
@@ -142,10 +136,6 @@ class Guarded(APIRoute):
                     raise HTTPException(415, "Expected a JSON body with the header Content-Type: application/json.")
                 async with asyncio.timeout(state.config.limits.seconds):
                     return await handle(_Json(request.scope, request.receive))
-            except Saturated as error:
-                # Slows down clients that retry at once, which would take the processor from waiting questions.
-                await asyncio.sleep(_PAUSE)
-                return failure(error)
             except (RunError, Exception) as error:
                 return failure(error, state.config.limits.seconds)
 
@@ -192,7 +182,7 @@ def failure(error: BaseException, seconds: float = 0) -> JSONResponse:
             status, message = 400, str(error)
         case OperationalError() | RunError(transient=True):
             log.warning("%s", error)
-            status, message, headers = 503, "The collection is unavailable. Try again.", {"Retry-After": _AGAIN}
+            status, message, headers = 503, "The collection is unavailable. Try again.", {"Retry-After": AGAIN}
         case ConvqaError():
             log.error("%s", error)
         case _:

@@ -6,8 +6,6 @@ import logging
 import os
 import socket
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import uvicorn
@@ -32,27 +30,23 @@ class _Server(uvicorn.Server):
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """Return a socket bound to an address, which does not listen yet."""
-    with _mistakes(host, port):
+    """Return a socket bound to an address, which does not listen yet.
+
+    :raises InputError: if the address is taken or does not exist.
+    """
+    listener = None
+    try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind, protocol)
-        try:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind(address)
-        except OSError:
-            listener.close()
-            raise
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
         return listener
-
-
-@contextmanager
-def _mistakes(host: str, port: int) -> Iterator[None]:
-    try:
-        yield
     except (OSError, UnicodeError) as error:  # UnicodeError: a malformed host name
+        if listener is not None:
+            listener.close()
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise InputError(
-            f"cannot listen on {host}, port {port} ({reason}); choose another --host or port, 0 for a free port."
+            f"cannot listen on {host}, port {port} ({reason}). Choose another --port (0: any free port) or --host."
         ) from error
 
 
@@ -66,10 +60,9 @@ def serve(app: Any, listener: socket.socket, path: str = "/") -> None:
     )  # fmt: skip
     server = _Server(options)
     server.path = path
-    with _mistakes(*listener.getsockname()[:2]):
-        try:
-            server.run([listener])
-        finally:
-            if threading.active_count() > 1 and server.should_exit:
-                # Work that exceeds the grace period, such as a language model's, must not keep the process alive.
-                threading.Timer(1, os._exit, [143]).start()
+    try:
+        server.run([listener])
+    finally:
+        if threading.active_count() > 1 and server.should_exit:
+            # Work that exceeds the grace period, such as a language model's, must not keep the process alive.
+            threading.Timer(1, os._exit, [143]).start()

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections import OrderedDict
+from dataclasses import asdict
 from threading import Lock
 from typing import Annotated, Any
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
-from pydantic import Field, ValidationError
+from pydantic import Field
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -24,7 +25,7 @@ from convqa.qa import QA, Talk
 from convqa.server import replies
 from convqa.server.config import Limits
 from convqa.stores import open_store
-from convqa.validation import QuestionText, explain
+from convqa.validation import QuestionText
 
 KEY = "CONVQA_MCP_KEY"
 """The environment variable of the key that a server open to other machines requires."""
@@ -36,26 +37,14 @@ _INSTRUCTIONS = (
 _KEPT = 1000
 """Maximum conversations in memory; older ones are forgotten."""
 
+_FIELDS = ("conversation", "question", "rewrite", "answer", "citations", "caveat")
 _READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 Text = Annotated[QuestionText, Field(max_length=Limits().question)]
 
 
-class _Server(MCPServer):
-    """Words mistakes as the HTTP server does."""
-
-    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
-        try:
-            return await super().call_tool(name, arguments, context)
-        except ToolError as error:
-            if isinstance(error.__cause__, ValidationError):
-                mistakes = "; ".join(f"{field}: {message}" for field, message in explain(error.__cause__))
-                raise ToolError(f"{mistakes}.") from None
-            raise (error.__cause__ if isinstance(error.__cause__, ToolError) else error) from None
-
-
 def create_server(qa: QA, name: str) -> MCPServer:
     """Create the server of a loaded pipeline with this name. It keeps conversations in memory."""
-    server = _Server("convqa", version=convqa.__version__, instructions=_INSTRUCTIONS, log_level="WARNING")
+    server = MCPServer("convqa", version=convqa.__version__, instructions=_INSTRUCTIONS, log_level="WARNING")
     collection, lock = qa.pipeline.collection, Lock()
     retriever = next((station for _, station in qa.pipeline.graph.walk() if isinstance(station, Retriever)), None)
     talks: OrderedDict[str, Talk] = OrderedDict()
@@ -79,10 +68,8 @@ def create_server(qa: QA, name: str) -> MCPServer:
                 talks.popitem(last=False)
         if response.error is not None:
             raise ToolError(f"The {response.error.stage} failed to process this question.")
-        reply = replies.turn(response, question, name, id)
-        return {
-            field: reply[field] for field in ("conversation", "question", "rewrite", "answer", "citations", "caveat")
-        }
+        reply = asdict(replies.turn(response, question, name, id))
+        return {field: reply[field] for field in _FIELDS}
 
     @server.tool(annotations=_READ_ONLY)
     def search(query: Text, k: Annotated[int, Field(ge=1, le=20)] = 5) -> dict[str, Any]:

@@ -80,13 +80,9 @@ class Completion(Record, extra="allow"):
 @router.get("/models")
 async def models(request: Request) -> dict[str, Any]:
     """List the served pipelines as models."""
-    return {"object": "list", "data": [_model(name) for name in request.app.state.services]}
-
-
-@router.get("/models/{id}")
-async def model(request: Request, id: str) -> dict[str, Any]:
-    """Return a pipeline as a model."""
-    return _model(service_of(request, id).name)
+    names = request.app.state.services
+    data = [{"id": name, "object": "model", "created": 0, "owned_by": "convqa"} for name in names]
+    return {"object": "list", "data": data}
 
 
 @router.post("/chat/completions")
@@ -168,7 +164,7 @@ def _successful(response: TurnResponse) -> TurnResponse:
 
 def _cited(response: TurnResponse, content: str, address: str, service: Service) -> dict[str, Any]:
     """Return the annotations and citations of a message."""
-    citations = {citation["number"]: citation for citation in replies.citations(response)}
+    citations = {citation.number: citation for citation in replies.citations(response)}
     annotations = [
         {"type": "url_citation", "url_citation": {**_link(citations[number], address, service.name),
                                                   "start_index": start, "end_index": end}}
@@ -178,11 +174,11 @@ def _cited(response: TurnResponse, content: str, address: str, service: Service)
     return {"annotations": annotations, "citations": list(citations.values())} if citations else {}
 
 
-def _link(citation: Mapping[str, Any], address: str, pipeline: str) -> dict[str, str]:
+def _link(citation: replies.CitationReply, address: str, pipeline: str) -> dict[str, str]:
     """Return title and URL of a passage, on this server if the passage has no URL."""
-    passage, url = citation["passage"], citation["url"]
-    own = f"{address}api/passages/{quote(passage, safe='')}?pipeline={quote(pipeline)}"
-    return {"url": url if chat_text.is_address(url) else own, "title": citation["title"] or passage}
+    own = f"{address}api/passages/{quote(citation.passage, safe='')}?pipeline={quote(pipeline)}"
+    url = citation.url if chat_text.is_address(citation.url) else own
+    return {"url": url, "title": citation.title or citation.passage}
 
 
 def _reply(body: Completion, content: str, cited: Mapping[str, Any]) -> dict[str, Any]:
@@ -204,10 +200,6 @@ def _chunks(body: Completion, pieces: Sequence[str], cited: Mapping[str, Any]) -
 
 def _head(body: Completion, kind: str) -> dict[str, Any]:
     return {"id": f"chatcmpl-{secrets.token_hex(12)}", "object": kind, "created": int(time.time()), "model": body.model}
-
-
-def _model(name: str) -> dict[str, Any]:
-    return {"id": name, "object": "model", "created": 0, "owned_by": "convqa"}
 
 
 def _json(data: Any) -> Response:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from textwrap import shorten
-
-from typing_extensions import TypedDict
 
 from convqa.domain import Answer, AnswerKind, Failure, Passage, Ranking, Response, Rewrite, quotes
 from convqa.exports.text import begins_item, numbered
@@ -19,14 +18,16 @@ NEAREST = 160
 NO_LONGER = Failure("access", "NotAllowed", "You may no longer see the passages of this answer.")
 
 
-class RewriteReply(TypedDict):
+@dataclass(frozen=True, slots=True)
+class RewriteReply:
     """The self-contained question. ``added``: characters [start, end) of ``text`` that come from the conversation."""
 
     text: str
     added: list[list[int]]
 
 
-class HitReply(TypedDict):
+@dataclass(frozen=True, slots=True)
+class HitReply:
     """A passage of the ranking. Title and url may be empty."""
 
     id: str
@@ -35,7 +36,8 @@ class HitReply(TypedDict):
     url: str
 
 
-class SentenceReply(TypedDict):
+@dataclass(frozen=True, slots=True)
+class SentenceReply:
     """Characters [start, end) of the answer's text. ``item``: whether a list item begins there."""
 
     text: str
@@ -45,7 +47,8 @@ class SentenceReply(TypedDict):
     citations: list[int]
 
 
-class NearestReply(TypedDict):
+@dataclass(frozen=True, slots=True)
+class NearestReply:
     """A nearest passage, with its first words."""
 
     id: str
@@ -53,7 +56,8 @@ class NearestReply(TypedDict):
     text: str
 
 
-class AnswerReply(TypedDict):
+@dataclass(frozen=True, slots=True)
+class AnswerReply:
     """An answer; of kind ``question``, a question to the user; of kind ``none``, a reason and the nearest passages.
 
     ``score``: how well the passages answer, 0 to 1; null if undecided.
@@ -69,7 +73,8 @@ class AnswerReply(TypedDict):
     notes: list[str]
 
 
-class CitationReply(TypedDict):
+@dataclass(frozen=True, slots=True)
+class CitationReply:
     """Characters [start, end) of a passage's text, and the quote there; null = the whole passage."""
 
     number: int
@@ -81,14 +86,16 @@ class CitationReply(TypedDict):
     quote: str
 
 
-class ErrorReply(TypedDict):
+@dataclass(frozen=True, slots=True)
+class ErrorReply:
     """The station that failed."""
 
     stage: str
     message: str
 
 
-class TurnReply(TypedDict):
+@dataclass(frozen=True, slots=True)
+class TurnReply:
     """A turn. Offsets are code points; timings are seconds by station, a turn's share of its batch.
 
     ``caveat``: a sentence of warning for the user, such as that the language model was unavailable.
@@ -112,34 +119,25 @@ def turn(response: Response, question: str, pipeline: str, conversation: str | N
     failure, rewrite, error = response.error, response.rewrite, None
     if failure is not None:
         message = failure.message if failure is NO_LONGER else f"The {failure.stage} failed to process this question."
-        error = ErrorReply(stage=failure.stage, message=message)
-    return {
-        "conversation": conversation,
-        "number": response.id.number,
-        "pipeline": pipeline,
-        "question": question,
-        "rewrite": None if rewrite is None else rewritten(rewrite, response.added),
-        "ranking": ranking(response.ranking),
-        "answer": None if response.answer is None else _answer(response.answer, _passages(response.ranking)),
-        "citations": citations(response),
-        "caveat": response.caveat,
-        "timings": dict(response.timings),
-        "error": error,
-    }
+        error = ErrorReply(failure.stage, message)
+    return TurnReply(
+        conversation, response.id.number, pipeline, question,
+        None if rewrite is None else rewritten(rewrite, response.added), ranking(response.ranking),
+        None if response.answer is None else _answer(response.answer, _passages(response.ranking)),
+        citations(response), response.caveat, dict(response.timings), error,
+    )  # fmt: skip
 
 
 def rewritten(rewrite: Rewrite, added: Sequence[tuple[int, int]]) -> RewriteReply:
     """Return the reply for a rewrite, with the characters that come from the conversation."""
-    return {"text": rewrite.text, "added": [list(span) for span in added]}
+    return RewriteReply(rewrite.text, [list(span) for span in added])
 
 
 def ranking(ranking: Ranking | None) -> list[HitReply]:
     """Return the best hits."""
-    return [
-        {"id": hit.id, "score": hit.score, "title": passage.title, "url": passage.url}
-        for hit in (ranking.hits[:RANKED] if ranking else ())
-        for passage in [hit.passage or _NAMELESS]
-    ]
+    hits = ranking.hits[:RANKED] if ranking else ()
+    named = [(hit, hit.passage or _NAMELESS) for hit in hits]
+    return [HitReply(hit.id, hit.score, passage.title, passage.url) for hit, passage in named]
 
 
 def citations(response: Response) -> list[CitationReply]:
@@ -147,37 +145,21 @@ def citations(response: Response) -> list[CitationReply]:
     if response.answer is None:
         return []
     passages, quoted = _passages(response.ranking), quotes(response.answer, response.ranking or Ranking())
-    return [
-        {
-            "number": number,
-            "passage": citation.passage_id,
-            "title": passage.title,
-            "url": passage.url,
-            "start": citation.start,
-            "end": citation.end,
-            "quote": quoted[citation],
-        }
-        for citation, number in numbered(response.answer).items()
-        for passage in [passages.get(citation.passage_id, _NAMELESS)]
-    ]
+    result = []
+    for citation, number in numbered(response.answer).items():
+        id, passage = citation.passage_id, passages.get(citation.passage_id, _NAMELESS)
+        place = (citation.start, citation.end, quoted[citation])
+        result.append(CitationReply(number, id, passage.title, passage.url, *place))
+    return result
 
 
 def _answer(answer: Answer, passages: Mapping[str, Passage]) -> AnswerReply:
-    nearest: list[NearestReply] = [
-        {"id": id, "title": passage.title, "text": shorten(passage.text, NEAREST, placeholder=" ...")}
-        for id in answer.nearest
-        for passage in [passages.get(id, _NAMELESS)]
-    ]
-    return {
-        "kind": answer.kind,
-        "text": answer.text,
-        "label": answer.label,
-        "reason": answer.reason,
-        "score": answer.score,
-        "sentences": _sentences(answer),
-        "nearest": nearest,
-        "notes": list(answer.notes),
-    }
+    known = [(id, passages.get(id, _NAMELESS)) for id in answer.nearest]
+    nearest = [NearestReply(id, one.title, shorten(one.text, NEAREST, placeholder=" ...")) for id, one in known]
+    return AnswerReply(
+        answer.kind, answer.text, answer.label, answer.reason, answer.score, _sentences(answer), nearest,
+        list(answer.notes),
+    )  # fmt: skip
 
 
 def _sentences(answer: Answer) -> list[SentenceReply]:
@@ -187,8 +169,7 @@ def _sentences(answer: Answer) -> list[SentenceReply]:
         start = max(answer.text.find(sentence.text, end), end)
         end = start + len(sentence.text)
         cited = [numbers[citation] for citation in sentence.citations]
-        item = begins_item(sentence.text)
-        result.append({"text": sentence.text, "start": start, "end": end, "item": item, "citations": cited})
+        result.append(SentenceReply(sentence.text, start, end, begins_item(sentence.text), cited))
     return result
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import os
-import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -28,12 +26,11 @@ T = TypeVar("T")
 
 log = logging.getLogger("convqa")
 
+AGAIN = "5"
+"""Seconds after which clients may try again."""
+
 _AT_ONCE = 4
 """Concurrent batches of a pipeline that waits for a language model's server. Other pipelines are bound by the CPU."""
-
-
-class Saturated(HTTPException):
-    """Too many questions are waiting."""
 
 
 @dataclass(slots=True, eq=False)
@@ -76,7 +73,6 @@ class Service:
         self._on_batch = on_batch
         self._queue: asyncio.Queue[PendingTurn] = asyncio.Queue()
         self._busy = 0
-        self._pace = 0.05
         self._workers = _AT_ONCE if pipeline.asks_a_server else 1
         self._pool = ThreadPoolExecutor(self._workers, f"pipeline-{name}")
         self._tasks: list[asyncio.Task[None]] = []
@@ -114,7 +110,7 @@ class Service:
     def ask(self, turn: Turn) -> PendingTurn:
         """Queue a turn.
 
-        :raises Saturated: if too many questions are waiting.
+        :raises HTTPException: 503 if too many questions are waiting.
         """
         self._enter()
         pending = PendingTurn(turn, asyncio.get_running_loop().create_future())
@@ -123,7 +119,10 @@ class Service:
         return pending
 
     async def do(self, work: Callable[[], T]) -> T:
-        """Run other work with the pipeline once it is free. :raises Saturated: if too many questions are waiting."""
+        """Run other work with the pipeline once it is free.
+
+        :raises HTTPException: 503 if too many questions are waiting.
+        """
         self._enter()
         done = asyncio.get_running_loop().run_in_executor(self._pool, work)
         done.add_done_callback(self._done)
@@ -135,9 +134,8 @@ class Service:
 
     def _enter(self) -> None:
         if self._busy >= self._waiting:
-            seconds = f"{max(1, math.ceil(self._busy * self._pace))}"
-            message = f"The server has too many waiting questions. Try again in {seconds} s."
-            raise Saturated(503, message, {"Retry-After": seconds})
+            message = f"The server has too many waiting questions. Try again in {AGAIN} s."
+            raise HTTPException(503, message, {"Retry-After": AGAIN})
         self._busy += 1
 
     def _done(self, response: asyncio.Future[Any]) -> None:  # noqa: ARG002 - the callback's signature
@@ -156,9 +154,7 @@ class Service:
             # Drops the turns of clients that disconnected.
             batch = [pending for pending in batch if not pending.response.done()]
             if batch:
-                start = time.perf_counter()
                 await loop.run_in_executor(self._pool, self._answer, loop, batch)
-                self._pace = 0.8 * self._pace + 0.2 * (time.perf_counter() - start) / len(batch)
 
     def _answer(self, loop: asyncio.AbstractEventLoop, batch: list[PendingTurn]) -> None:
         """Answer a batch in a thread of the pool. If a turn stops the run, answers each turn alone."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any, TypeVar
 
 import orjson
@@ -12,10 +12,9 @@ from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from pydantic import Field
 from sse_starlette import ServerSentEvent
 from starlette.exceptions import HTTPException
-from typing_extensions import TypedDict
 
 from convqa.components.filtering import both, filter_of
-from convqa.domain import Exchange, ExchangeStatus, MetaValue, Turn, TurnId
+from convqa.domain import Exchange, ExchangeStatus, MetaValue, Passage, Turn, TurnId
 from convqa.domain import Response as TurnResponse
 from convqa.driver.history import exchange
 from convqa.server import replies
@@ -49,7 +48,7 @@ class HistoryItem(Record, extra="forbid"):
 class Question(Record, extra="forbid"):
     """A question, with either the id of a kept ``conversation`` or its ``history``.
 
-    Without either, a new conversation begins, which is kept unless ``keep`` is false.
+    Without either, a new conversation begins.
     """
 
     question: QuestionText
@@ -58,20 +57,10 @@ class Question(Record, extra="forbid"):
     history: BoundedList[HistoryItem] | None = None
     filter: Filters = {}
     scenario: Text = ""
-    keep: bool = True
 
 
-class PassageReply(TypedDict):
-    """A passage. Offsets of citations are code points of its ``text``."""
-
-    id: str
-    text: str
-    title: str
-    url: str
-    meta: dict[str, MetaValue]
-
-
-class ConversationReply(TypedDict):
+@dataclass(frozen=True, slots=True)
+class ConversationReply:
     """A kept conversation. Times are ISO 8601 in UTC."""
 
     id: str
@@ -131,7 +120,7 @@ async def turn(
     state = request.app.state
     if body.conversation is not None and body.history is not None:
         raise HTTPException(422, "Expected either conversation or history, got both.")
-    kept: Conversations | None = state.conversations if body.keep and body.history is None else None
+    kept: Conversations | None = state.conversations if body.history is None else None
     history = [Exchange(**item.model_dump()) for item in body.history or ()]
     number, name = len(history) + 1, body.pipeline
     if body.conversation is not None:
@@ -222,23 +211,20 @@ def _event(name: str, data: Any) -> ServerSentEvent:
 
 
 @router.get("/passages/{id:path}")
-def passage(request: Request, id: str, caller: Asker, pipeline: str | None = None) -> PassageReply:
+def passage(request: Request, id: str, caller: Asker, pipeline: str | None = None) -> Passage:
     """Return a passage of a pipeline's collection, if the caller may see it."""
     item = service_of(request, pipeline).passage(id)
     if item is None or not passes(item, caller.filter):
         raise HTTPException(404, "There is no such passage.")
-    return {"id": item.id, "text": item.text, "title": item.title, "url": item.url, "meta": dict(item.meta)}
+    return item
 
 
 @router.get("/conversations")
 def conversations(
-    kept: Kept,
-    caller: Asker,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-    offset: Annotated[int, Query(ge=0, le=2**62)] = 0,
+    kept: Kept, caller: Asker, limit: Annotated[int, Query(ge=1, le=1000)] = 100
 ) -> dict[str, list[Summary]]:
-    """List the caller's kept conversations, latest first: ``limit`` of them, after the first ``offset``."""
-    return {"conversations": kept.summaries(caller.owner, limit, offset)}
+    """List the caller's kept conversations, at most ``limit``, latest first."""
+    return {"conversations": kept.summaries(caller.owner, limit)}
 
 
 @router.get("/conversations/{id}")
@@ -254,7 +240,7 @@ def conversation(kept: Kept, id: str, caller: Asker) -> ConversationReply:
         )
         for number, turn in enumerate(kept.turns(caller, id), 1)
     ]  # fmt: skip
-    return {**asdict(summary), "turns": turns}  # type: ignore[typeddict-item]
+    return ConversationReply(**asdict(summary) | {"turns": turns})
 
 
 @router.delete("/conversations/{id}", status_code=204)

@@ -65,6 +65,8 @@ def find_scored_task(name: str, truth: Path, run: Path) -> Task:
     by_run = [task for task in known if task.has_run(run)]
     if matches := [task for task in by_truth if task in by_run] or by_truth or by_run:
         return _only(matches, f"{truth} and {run}: look like the truth and a run of")
+    if any(task.has_truth(run) and task.has_run(truth) for task in known):
+        raise InputError(f"{truth} is a run, and {run} its truth: expected the truth first, then the run.")
     expected = ", ".join(f"{task.truth_file} and {task.run_file} ({task.name})" for task in known)
     raise InputError(
         f"{truth} and {run}: these do not look like the truth and a run of any task; expected {expected}. "

@@ -49,6 +49,7 @@ class Task(ABC):
     passages_file: ClassVar[str] = ""  # describes the task's own passages file for error messages; "" if it has none
     id_field: ClassVar[str] = "id"  # the name of a conversation's id in the task's files
     options: ClassVar[type[ScoreOptions]] = ScoreOptions
+    legend: ClassVar[str] = ""  # explains the measures, below the table of scores
 
     def has_input(self, path: Path) -> bool:
         """Whether the directory or file looks like this task's input."""

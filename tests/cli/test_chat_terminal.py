@@ -91,10 +91,10 @@ def test_a_conversation_is_typed(terminal):
     assert "[1]" in answer and sources.startswith("[1]") and "\n" not in sources
     assert "web.archive.org" not in sources and max(map(len, first.split("\n"))) <= 80
     assert "Did you mean '/sources'?" in chat.reply("/sorces")
-    assert "    id: " in chat.reply("/sources 1")
+    assert "    id: " in chat.reply("/sources")
     # The arrow calls lines back; Ctrl-C clears a line, which is then not sent.
     chat.type(UP, enter=False)
-    chat.until(r"/sources 1")
+    chat.until(r"/sources")
     time.sleep(0.3)  # Python hears a signal at its prompt only once readline waits for the next key again
     chat.type(CTRL_C, enter=False)
     chat.until(PROMPT)
@@ -119,13 +119,13 @@ def test_an_answer_can_be_abandoned_and_is_no_part_of_the_conversation(terminal,
     server = openai_server(lambda prompt, number: 20.0)
     chat = terminal("--llm", server.url, "--llm-model", "m", "--llm-role", "answer")
     chat.type("What is a physician's assistant?")
-    chat.until(r"Writing the answer|Reading the passages|Searching: What is a phy")
+    chat.until(r"Answering")
     while not server.requests:
         time.sleep(0.02)
     start = time.monotonic()
     chat.type(CTRL_C, enter=False)
     assert "Stopped." in chat.until(PROMPT)
-    assert "no question in this conversation yet" in chat.reply("/sources")
+    assert "this conversation has no question yet" in chat.reply("/sources")
     chat.type("/quit")
     assert chat.end() == 0 and time.monotonic() - start < 10
 
@@ -146,5 +146,5 @@ BM25.search = away
 def test_a_store_that_is_away_is_said_and_the_question_can_be_asked_again(terminal):
     chat = terminal(before=AWAY)
     said = " ".join(chat.reply("What is a physician's assistant?").split())
-    assert "nothing answers at http://localhost:9200. The arrow up brings the question back." in said
+    assert "nothing answers at http://localhost:9200. Press the up arrow to edit the question." in said
     assert "[1]" in chat.reply(UP)

@@ -118,7 +118,7 @@ def test_show(call, folder, server):
     assert code == 0
     for line in (
         "collection  a", "engine      embedded", "passages    2", "language    en", f"checksum    {checksum}",
-        "vectors     none", "k1          any, at search time",
+        "vectors     none", "k1          set when searching",
     ):  # fmt: skip
         assert line in out.splitlines()
     out = call("collections", "show", "rec://u:p@host/one")[1].splitlines()
@@ -139,24 +139,22 @@ def test_show_what_is_not_there(call, tmp_path):
     assert code == 2 and "does not exist" in err
 
 
-def test_set_only_with_yes(call, server):
-    code, _, err = call("collections", "set", "rec://u:p@host/one", "--k1", "0.9", "--b", "0.4")
-    assert code == 2 and "would set k1=0.9, b=0.4 of rec://***@host/one (7 passages, de, server)" in err
-    assert "--yes" in err and server.changed == []
-    assert call("collections", "set", "rec://u:p@host/one", "--k1", "0.9", "--replicas", "1", "--yes")[0] == 0
+def test_set(call, server):
+    code, out, _ = call("collections", "set", "rec://u:p@host/one", "--k1", "0.9", "--replicas", "1")
+    assert (code, out) == (0, "rec://***@host/one: k1=0.9, replicas=1\n")
     assert server.changed == [("rec://u:p@host/one", {"k1": 0.9, "replicas": 1})]
 
 
 def test_set_nothing_or_what_a_folder_has_not(call, folder):
-    code, _, err = call("collections", "set", "a", "--yes")
+    code, _, err = call("collections", "set", "a")
     assert code == 2 and "--k1" in err
-    code, _, err = call("collections", "set", "a", "--k1", "1", "--yes")
+    code, _, err = call("collections", "set", "a", "--k1", "1")
     assert code == 2 and "k1 and b are given at search time" in err
 
 
 def test_delete_only_with_yes(call, folder):
     code, _, err = call("collections", "delete", "a")
-    assert code == 2 and "would delete a (2 passages, en, embedded) for good" in err and "--yes" in err
+    assert code == 2 and "would delete a (2 passages, en, embedded) permanently" in err and "--yes" in err
     assert (folder / "a").exists()
     assert call("collections", "delete", "a", "--yes")[:2] == (0, "a: deleted\n")
     assert not (folder / "a").exists()
@@ -173,7 +171,7 @@ def test_a_damaged_collection_can_be_deleted(call, folder):
 
 
 def test_a_server_that_is_away_is_no_mistake_of_the_users(call, server):
-    for command in (["show"], ["delete"], ["set", "--k1", "1"]):
+    for command in (["show"], ["delete"]):
         code, _, err = call("collections", command[0], "rec://host/away", *command[1:])
         assert code == 1 and "does not answer" in err
 
@@ -189,7 +187,7 @@ def test_a_collection_on_a_real_server_from_its_making_to_its_end(call, index_ur
     asked = ["--collection", index_url, "--pipeline", "copy-bm25", "--set", "retriever.k1=0.82", "--quiet"]
     code, _, err = call("run", small, tmp_path / "out", *asked)
     assert code == 2 and "k1=0.9" in err
-    assert call("collections", "set", index_url, "--k1", "0.82", "--yes")[0] == 0
+    assert call("collections", "set", index_url, "--k1", "0.82")[0] == 0
     assert json.loads(call("collections", "show", file, "--json")[1])["k1"] == 0.82
     assert call("run", small, tmp_path / "out", *asked)[0] == 0
     assert call("run", small, tmp_path / "own", "--collection", file, "--pipeline", "copy-bm25", "--quiet")[0] == 0
@@ -200,12 +198,12 @@ def test_a_collection_on_a_real_server_from_its_making_to_its_end(call, index_ur
 
 
 def test_a_lock_is_taken_over_where_the_work_is_asked_for_and_nowhere_else(call, folder, server):
-    for command in (["delete", "rec://h/one"], ["set", "rec://h/one", "--k1", "1"]):
-        assert call("collections", *command, "--take-over")[0] == 2
+    assert call("collections", "delete", "rec://h/one", "--take-over")[0] == 2
+    assert server.taken == []
+    for command in (["delete", "rec://h/one", "--yes"], ["set", "rec://h/one", "--k1", "1"]):
+        assert call("collections", *command)[0] == 0
         assert server.taken == []
-        assert call("collections", *command, "--yes")[0] == 0
-        assert server.taken == []
-        assert call("collections", *command, "--yes", "--take-over")[0] == 0
+        assert call("collections", *command, "--take-over")[0] == 0
         assert server.taken == ["rec://h/one"]
         server.taken.clear()
     (folder / "p.jsonl").write_text('{"id": "x", "text": "The text of x."}')
@@ -215,14 +213,13 @@ def test_a_lock_is_taken_over_where_the_work_is_asked_for_and_nowhere_else(call,
 
 def test_check_says_what_differs_with_exit_code_1(call, folder, server):
     code, out, err = call("collections", "check", "a")
-    assert (code, err) == (0, "") and out.startswith("a: as it was written (") and "and 2 passages)" in out
+    assert (code, err) == (0, "") and out.startswith("a: ok (") and "and 2 passages)" in out
     text = next((folder / "a").glob("data-*/passages.data"))
     text.write_bytes(text.read_bytes().replace(b"The text", b"Thy text", 1))
     code, out, err = call("collections", "check", "a")
     assert code == 1 and out.splitlines()[0].startswith("a: damaged (")
     assert err == (
-        "convqa: error: collection a is not as it was written. Index its passages again with --replace, or copy it "
-        "anew.\n"
+        "convqa: error: collection a is damaged. Index its passages again with --replace, or restore a copy.\n"
     )
     assert out.splitlines()[1:] == ["  passages.data: its checksum does not match"]
     code, out, _ = call("collections", "check", "b", "--json")

@@ -55,8 +55,9 @@ def test_what_was_asked_for_leads(runs):
 
 
 def test_json_has_all(runs):
-    made = json.loads(compare(*runs, "--json", "--turns", "3", "--against", "copied"))
-    assert made["against"] == "copied" and list(made["runs"]) == ["base", "better", "copied"]
+    base, better, copied = runs
+    made = json.loads(compare(copied, base, better, "--json", "--turns", "3"))
+    assert made["against"] == "copied" and list(made["runs"]) == ["copied", "base", "better"]
     by_run = {(one["run"], one["measure"]): one for one in made["differences"]}
     base, better = by_run["base", "MRR"], by_run["better", "MRR"]
     assert [base[key] for key in ("difference", "low", "high", "p", "adjusted")] == [0, 0, 0, 1, 1]

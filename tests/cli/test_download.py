@@ -49,7 +49,7 @@ def test_an_interrupted_download_goes_on(process, call, mirror, tmp_path, file_s
         time.sleep(0.05)
     started.send_signal(signal.SIGINT)
     _, err = started.communicate(timeout=60)
-    assert started.returncode == 130 and "What has come is kept" in err
+    assert started.returncode == 130 and "Finished work is kept" in err
     assert sorted(os.listdir(target)) == ["One.gz", "Two.gz.part"]
     size = part.stat().st_size
     assert call("download", mirror, "train", target)[0] == 0
@@ -69,7 +69,7 @@ def test_one_that_fails_does_not_stop_the_others(call, mirror, tmp_path, file_se
     assert code == 1 and "Two.gz: 0.3 MB" in out and os.listdir(tmp_path / "new") == ["Two.gz"]
     assert f"convqa: One: {file_server.url}/One: the server answers 404 Not Found." in err
     assert err.endswith(
-        "convqa: error: 1 of 2 sets could not be downloaded. The same command fetches what is missing.\n"
+        "convqa: error: 1 of 2 data sets could not be downloaded. Run the same command again to retry.\n"
     )
 
 
@@ -121,7 +121,7 @@ def test_sets_are_converted_and_their_licences_told(call, sets, tmp_path):
         "plain: licence: MIT",
         f"{target}/published/plain.txt: 0.0 MB; not pinned: its checksum is unknown",
     ]
-    assert err == "convqa: secret: not all of it can be downloaded: its passages may not be passed on.\n"
+    assert err == "convqa: secret: cannot be downloaded completely: its passages may not be passed on.\n"
     assert json.loads((target / "dialogues" / "questions.json").read_bytes())[0]["Question"] == "Who wrote Faust?"
     assert call("run", target / "dialogues", tmp_path / "run", "--pipeline", "copy-bm25")[0] == 0
     code, out, _ = call("download", sets, "all", target, "--only", "dialogues")
@@ -138,7 +138,7 @@ def test_a_set_that_was_published_otherwise_does_not_stop_the_others(call, sets,
     code, out, err = call("download", sets, tmp_path / "new")
     assert code == 1 and "plain.txt" in out
     assert "convqa: dialogues: " in err and "dev.json: record d1: " in err and "Expected the file as published" in err
-    assert err.endswith("1 of 3 sets could not be downloaded. The same command fetches what is missing.\n")
+    assert err.endswith("1 of 3 data sets could not be downloaded. Run the same command again to retry.\n")
     assert not (tmp_path / "new" / "dialogues").exists()
 
 

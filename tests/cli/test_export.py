@@ -98,7 +98,7 @@ def test_mistakes(call, run_folder, tmp_path):
             (run_folder, "--as", "icat"),
             "unknown format 'icat'; expected trec-rag, trec-rag-2025, ikat, jwhr, ",
         ),
-        ((run_folder, "--as", "ikat", "--output", file), f"--output {file}: exists already"),
+        ((run_folder, "--as", "ikat", "--output", file), f"--output {file}: already exists"),
         ((run_folder, "--as", "ikat", "--output", file / "under"), "cannot be written"),
         ((run_folder,), "Missing option '--as'"),
     ]:

@@ -119,7 +119,7 @@ def test_vectors_come_with_the_passages_and_later(call, tmp_path):
     )
     assert (code, err) == (0, "") and "2 vectors of encoder (384 dimensions)\n" in out
     out = call("index", more, "--collection", tmp_path / "c", "--add")[1]
-    assert "2 vectors of encoder (384 dimensions); 1 passages have none: give --vectors encoder" in out
+    assert "2 vectors of encoder (384 dimensions); 1 passages have none. Add them with --vectors encoder" in out
     code, out, err = call("index", "--collection", tmp_path / "c", "--vectors", "encoder")
     assert (code, err) == (0, "") and "3 vectors of encoder (384 dimensions)\n" in out
     store = open_store(str(tmp_path / "c"))
@@ -133,7 +133,7 @@ def test_token_weights_of_a_sparse_model(call, tmp_path, sparse_encoder):
     code, out, err = call("index", source, "--collection", tmp_path / "c", "--sparse", sparse_encoder)
     assert (code, err) == (0, "") and f"2 vectors of {sparse_encoder} (12 dimensions)\n" in out
     out = call("index", passages(tmp_path / "b.jsonl", "c"), "--collection", tmp_path / "c", "--add")[1]
-    assert f"1 passages have none: give --sparse {sparse_encoder}" in out
+    assert f"1 passages have none. Add them with --sparse {sparse_encoder}" in out
     assert "12 dimensions" in call("collections", "show", tmp_path / "c")[1]
     code, _, err = call("index", "--collection", tmp_path / "c", "--vectors", "encoder")
     assert code == 2 and "expected its encoder" in err
@@ -152,11 +152,11 @@ def test_token_weights_of_a_sparse_model(call, tmp_path, sparse_encoder):
     ("arguments", "message"),
     [
         (["--collection", "{folder}/c"], "SOURCES is missing"),
-        (["{source}", "--collection", "{folder}/d", "--vectors", "encoder", "--sparse", "x"], "give one of these"),
+        (["{source}", "--collection", "{folder}/d", "--vectors", "encoder", "--sparse", "x"], "use only one"),
         (["{source}", "--collection", "{folder}/d", "--sparse", "./nowhere"], "nowhere"),
         (["--collection", "{folder}/c", "--vectors", "encoder", "--replace"], "SOURCES is missing"),
         (["--collection", "{folder}/none", "--vectors", "encoder"], "none"),
-        (["{source}", "--collection", "{folder}/d", "--vector-precision", "int8"], "give --vectors"),
+        (["{source}", "--collection", "{folder}/d", "--vector-precision", "int8"], "require --vectors"),
         (["{source}", "--collection", "{folder}/d", "--vectors", "encoder", "--vector-precision", "int4"], "'int4'"),
         (["{source}", "--collection", "{folder}/d", "--vectors", "encoder", "--vector-index", "ivf"], "'ivf'"),
         (["{source}", "--collection", "{folder}/d", "--vectors", "./nowhere"], "nowhere"),
@@ -195,13 +195,13 @@ def test_documents_are_indexed_and_brought_up_to_date(call, tmp_path):
     (folder / "deep" / "b.md").write_text("# B\n\nThe text of b.")
     code, out, err = call("index", folder, "--collection", place, "--base-url", "http://x")
     assert (code, err) == (0, "")
-    assert out.splitlines()[0] == "2 documents: 2 read, 0 as before, 0 could not be read; 0 gone"
+    assert out.splitlines()[0] == "2 documents: 2 read, 0 unchanged, 0 removed, 0 could not be read"
     assert out.splitlines()[1].startswith(f"2 passages in {place} (embedded, en)")
     assert open_store(str(place)).fetch(["deep/b.md_p1"])[0].url == "http://x/deep/b.md"
     (folder / "a.txt").write_text("")
     code, out, err = call("index", folder, "--collection", place, "--base-url", "http://x")
     assert (code, err) == (1, "convqa: warning: not indexed: a.txt: it is empty\n")
-    assert out.startswith("2 documents: 0 read, 1 as before, 1 could not be read; 0 gone\n1 passages")
+    assert out.startswith("2 documents: 0 read, 1 unchanged, 0 removed, 1 could not be read\n1 passages")
     (folder / "deep" / "b.md").unlink()
     code, _, err = call("index", folder, "--collection", tmp_path / "other")
     assert code == 2 and "none of 1 documents can be read: a.txt: it is empty" in err
@@ -212,7 +212,7 @@ def test_documents_are_indexed_and_brought_up_to_date(call, tmp_path):
 def test_how_an_encoder_runs_needs_an_encoder(call, tmp_path):
     source = passages(tmp_path / "a.jsonl", "a")
     code, _, error = call("index", source, "--collection", tmp_path / "c", "--device", "cpu")
-    assert code == 2 and "--device, --precision" in error and "give --vectors ENCODER too" in error
+    assert code == 2 and "--device and --precision require --vectors ENCODER" in error
     code, out, error = call(
         "index", source, "--collection", tmp_path / "c", "--vectors", "encoder", "--precision", "int8"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from convqa.cli.options import LlmPipelineOptions, accepted, parsed
+from convqa.cli.options import PipelineOptions, accepted, parsed
 from convqa.errors import InputError
 
 
@@ -41,6 +41,6 @@ def test_a_file_may_say_that_nothing_stands_in_for_the_model_and_a_run_says_so_a
         ("{url: 'http://x', model: m, fallback: false}", False),
     ):
         file.write_text(text)
-        assert LlmPipelineOptions(llm=str(file)).language_model().fallback is talking
-        assert LlmPipelineOptions(llm=str(file), llm_role="answer").language_model(fallback=False).fallback is False
-    assert LlmPipelineOptions().language_model() is None
+        assert PipelineOptions(llm=str(file)).language_model().fallback is talking
+        assert PipelineOptions(llm=str(file), llm_role="answer").language_model(fallback=False).fallback is False
+    assert PipelineOptions().language_model() is None

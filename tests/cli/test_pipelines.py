@@ -19,7 +19,7 @@ def test_check_of_good_pipelines(call):
 
 def test_check_says_that_it_looks_at_no_models(call):
     assert call("check", "default", "--set", "rewriter.model=nosuch")[:2] == (0, "default: ok\n")
-    assert "Models and collections are not looked at" in " ".join(call("check", "--help")[1].split())
+    assert "Does not open models or collections" in " ".join(call("check", "--help")[1].split())
 
 
 def test_check_looks_at_decisions(call, tmp_path):

@@ -13,7 +13,7 @@ from tests.cli.conftest import EXAMPLE
 
 pytestmark = pytest.mark.services
 
-AWAY = "nothing answers at http://127.0.0.1:.*What was done is kept: the same command goes on from there"
+AWAY = "nothing answers at http://127.0.0.1:.*Finished work is kept. Run the same command again"
 FAULTS = {
     "break": (1, AWAY),
     "half": (1, AWAY),
@@ -120,7 +120,7 @@ def test_an_index_that_is_replaced_under_a_run_stops_it(call, command, proxy, wh
     assert code == 1 and "was changed, indexed anew or deleted since it was opened" in err
     done = (tmp_path / "out" / "responses.jsonl").read_bytes()
     code, _, err = call(*command(tmp_path / "out"))
-    assert code == 2 and "holds a run with another collection" in err and "--restart" in err
+    assert code == 2 and "differs from this one in: collection" in err and "--restart" in err
     assert (tmp_path / "out" / "responses.jsonl").read_bytes() == done != b""
     # The passages that it was begun with make it go on, in whatever index they are.
     index_sources([EXAMPLE / "passages.jsonl.gz"], proxy.real, replace=True)

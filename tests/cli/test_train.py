@@ -85,7 +85,7 @@ def test_ctrl_c_leaves_a_checkpoint_and_the_same_command_goes_on(process, tmp_pa
             file.write(json.dumps(record) + "\n")
     output = tmp_path / "made"
     asked = [
-        "train", "resolver", "--data", data, "--base", tiny_encoder, "--output", output, "--threads", "1",
+        "train", "resolver", "--data", data, "--set", f"base={tiny_encoder}", "--output", output,
         "--set", "batch=1", "--set", "pattern=1", "--device", "cpu", "-v",
     ]  # fmt: skip
     # So many steps that it is interrupted before it is done; the checkpoint is the first one's.

@@ -14,7 +14,7 @@ import pytest
 
 from convqa.driver.fingerprint import fingerprint
 from convqa.driver.merge import merge
-from convqa.driver.run import Options, run
+from convqa.driver.run import run
 from convqa.errors import InputError, RunError
 from convqa.indexing import index_sources
 from convqa.pipeline.load import load
@@ -64,7 +64,7 @@ def local(pipeline, source, tmp_path_factory):
     """The folder of a local run for each batch size."""
     folders = {size: tmp_path_factory.mktemp("local") / "run" for size in SIZES}
     for size, folder in folders.items():
-        run(TASK, source, folder, pipeline, Options(batch_size=size))
+        run(TASK, source, folder, pipeline, batch_size=size)
     return folders
 
 
@@ -84,7 +84,7 @@ def result(folder):
 def test_workers_end_in_the_bytes_of_a_local_run(workers, pipeline, source, local, tmp_path, size):
     seen = []
     summary = run(
-        TASK, source, tmp_path / "out", pipeline, Options(batch_size=size), lambda *n: seen.append(n), workers
+        TASK, source, tmp_path / "out", pipeline, batch_size=size, progress=lambda *n: seen.append(n), workers=workers
     )  # fmt: skip
     assert result(tmp_path / "out") == result(local[size])
     assert seen[0] == (0, summary.turns) and seen[-1] == (summary.turns, summary.turns) and seen == sorted(seen)
@@ -100,7 +100,7 @@ def test_a_run_loses_nothing_when_workers_are_killed(workers, pipeline, source, 
             killed.append(worker := sorted(workers._started, key=id)[0])
             worker.close()
 
-    run(TASK, source, tmp_path / "out", pipeline, Options(batch_size=1), kill, workers)
+    run(TASK, source, tmp_path / "out", pipeline, batch_size=1, progress=kill, workers=workers)
     assert len(killed) == 2 and "a worker died" in caplog.text
     assert result(tmp_path / "out") == result(local[1])
 
@@ -114,30 +114,30 @@ def test_a_wave_that_kills_every_worker_ends_the_run_and_what_was_done_is_kept(
     dying = ready(load("copy-bm25", {"rewriter.type": "dying_for_test.Dying"}), pipeline.collection)
     said = r"turns 3_2 to 3_2 \(1 of one wave\): 3 workers died, .* ended with code 9.* fewer --workers"
     with start_workers("processes", 2) as workers, pytest.raises(RunError, match=said):
-        run(TASK, source, tmp_path / "out", dying, Options(batch_size=1), workers=workers)
+        run(TASK, source, tmp_path / "out", dying, batch_size=1, workers=workers)
     assert (tmp_path / "out" / "responses.jsonl").stat().st_size > 0
     monkeypatch.setenv("SURVIVES", "worker")
-    assert run(TASK, source, tmp_path / "out", dying, Options(batch_size=1)).resumed > 0
+    assert run(TASK, source, tmp_path / "out", dying, batch_size=1).resumed > 0
     assert result(tmp_path / "out") == result(local[1])
 
 
 def test_a_worker_with_another_collection_is_refused(pipeline, source, tmp_path, monkeypatch):
     with start_workers("processes", 1) as workers:
         monkeypatch.setattr("convqa.driver.run.fingerprint", lambda *args: {**fingerprint(*args), "collection": None})
-        with pytest.raises(InputError, match=r"the worker on .* has another collection than this process"):
-            run(TASK, source, tmp_path / "out", pipeline, Options(), workers=workers)
+        with pytest.raises(InputError, match=r"the worker on .* differs from this process in: collection"):
+            run(TASK, source, tmp_path / "out", pipeline, workers=workers)
 
 
 def test_fewer_groups_than_workers_are_told(pipeline, source, tmp_path, caplog):
     with start_workers("processes", 2) as workers:
-        run(TASK, source, tmp_path / "out", pipeline, Options(limit=2), workers=workers)
+        run(TASK, source, tmp_path / "out", pipeline, limit=2, workers=workers)
     assert "--batch-size 256 makes too few groups of conversations (1, for 2 workers)" in caplog.text
 
 
 def sharded(pipeline, source, folder, count, size):
     folders = [folder / f"s{number}" for number in range(1, count + 1)]
     for number, made in enumerate(folders, 1):
-        run(TASK, source, made, pipeline, Options(batch_size=size, shard=Shard(number, count)))
+        run(TASK, source, made, pipeline, batch_size=size, shard=Shard(number, count))
     return folders
 
 
@@ -173,10 +173,10 @@ def test_a_shard_is_no_run(shards, call, pipeline, source):
     assert {path.name for path in shards[1].iterdir()} == {"run.meta.json", "responses.jsonl", "pipeline.resolved.yaml"}
     meta = json.loads((shards[1] / "run.meta.json").read_text())
     assert (meta["status"], meta["fingerprint"]["shard"]) == ("shard", "2/3")
-    with pytest.raises(InputError, match="holds a run with another shard"):
-        run(TASK, source, shards[1], pipeline, Options(batch_size=1, shard=Shard(1, 3)))
-    with pytest.raises(InputError, match="holds a run with another shard"):
-        run(TASK, source, shards[1], pipeline, Options(batch_size=1))
+    with pytest.raises(InputError, match="differs from this one in: shard"):
+        run(TASK, source, shards[1], pipeline, batch_size=1, shard=Shard(1, 3))
+    with pytest.raises(InputError, match="differs from this one in: shard"):
+        run(TASK, source, shards[1], pipeline, batch_size=1)
 
 
 def test_a_shard_without_conversations_is_told(pipeline, source, tmp_path, caplog):
@@ -202,17 +202,17 @@ def test_what_is_not_all_of_one_run_is_refused(shards, tmp_path, source):
             merge(tmp_path / "out", folders, **how)
 
     first, second, third = shards
-    refused("of 3 shards, these are missing: 2/3, 3/3", first)
-    refused("these are duplicate or of another number: 1/3", first, second, third, changed(first, tmp_path))
+    refused("expected each of the 3 shards once, got 1/3", first)
+    refused("expected each of the 3 shards once", first, second, third, changed(first, tmp_path))
     shutil.rmtree(tmp_path / "changed-s1")
     refused(
-        "has another models, another history than",
+        "in: models, history.",
         changed(first, tmp_path, models={"a": {}}, history="none"),
         second,
         third,
     )
     shutil.rmtree(tmp_path / "changed-s1")
-    refused("these are duplicate or of another number", changed(first, tmp_path, shard="1/4"), second, third)
+    refused("expected each of the", changed(first, tmp_path, shard="1/4"), second, third)
     refused("is not finished", changed(third, tmp_path, status="running"), first, second)
     refused("expected a folder written by convqa run --shard", tmp_path, first)
     with pytest.raises(InputError, match="is one of the shards"):

@@ -119,7 +119,7 @@ def test_given_again_it_ends_in_the_same_record_and_without_sharing_the_bytes_ar
 
 
 def test_a_cell_that_fails_is_told_and_the_others_go_on(grid, source, tmp_path, caplog):
-    grid.write_text("{pipeline: copy-bm25, rows: {a: {retriever.type: dense}, b: {}}}")
+    grid.write_text("{pipeline: copy-bm25, axes: {row: {a: {retriever.type: dense}, b: {}}}}")
     first, second = ablate(str(grid), [source], tmp_path / "out")["cells"]
     assert (first["status"], second["status"]) == ("failed", "done")
     assert "has no vectors" in first["message"]
@@ -128,8 +128,8 @@ def test_a_cell_that_fails_is_told_and_the_others_go_on(grid, source, tmp_path, 
 def test_turns_that_fail_are_told_and_a_cell_of_nothing_else_has_failed(grid, source, tmp_path):
     (tmp_path / "failing.py").write_text(FAILING)
     grid.write_text(
-        "{pipeline: copy-bm25, rows: {some: {rewriter.type: failing.Fails},"
-        " all: {rewriter.type: failing.Fails, rewriter.every: true}}}"
+        "{pipeline: copy-bm25, axes: {row: {some: {rewriter.type: failing.Fails},"
+        " all: {rewriter.type: failing.Fails, rewriter.every: true}}}}"
     )
     command = [sys.executable, "-m", "convqa", "ablate", str(grid), str(source), str(tmp_path / "out"), "--json"]
     variables = {"PYTHONPATH": f"{tmp_path}:{ROOT}", "HAYSTACK_DESERIALIZATION_ALLOWLIST": "failing"}
@@ -145,7 +145,9 @@ def test_a_cell_whose_file_or_input_changed_is_run_anew(grid, source, tmp_path):
     shutil.copytree(source, folder)
     records = json.loads((source / "questions.json").read_bytes())
     rewrites = tmp_path / "rewrites.json"
-    grid.write_text(f"{{pipeline: copy-bm25, rows: {{a: {{rewriter.type: recorded, rewriter.path: {rewrites}}}}}}}")
+    grid.write_text(
+        f"{{pipeline: copy-bm25, axes: {{row: {{a: {{rewriter.type: recorded, rewriter.path: {rewrites}}}}}}}}}"
+    )
 
     def rewritten(record):
         return json.loads((tmp_path / "out" / record["cells"][0]["folder"] / "run.json").read_bytes())[0][
@@ -166,13 +168,13 @@ def test_a_cell_whose_file_or_input_changed_is_run_anew(grid, source, tmp_path):
 
 
 def test_a_cell_without_its_file_is_skipped(grid, source, tmp_path):
-    grid.write_text("{pipeline: hybrid, rows: {a: {retriever.encoder: '{input}/gone'}}}")
+    grid.write_text("{pipeline: hybrid, axes: {row: {a: {retriever.encoder: '{input}/gone'}}}}")
     (cell,) = ablate(str(grid), [source], tmp_path / "out")["cells"]
-    assert (cell["status"], cell["message"]) == ("skipped", f"there is no {source}/gone")
+    assert (cell["status"], cell["message"]) == ("skipped", f"{source}/gone does not exist")
 
 
 def test_mistakes_are_told_before_anything_is_run(grid, source, tmp_path):
-    grid.write_text("{pipeline: copy-bm25, rows: {a: {}, b: {retriever.topk: 3}}}")
+    grid.write_text("{pipeline: copy-bm25, axes: {row: {a: {}, b: {retriever.topk: 3}}}}")
     with pytest.raises(InputError, match=r"row b: .*retriever"):
         ablate(str(grid), [source], tmp_path / "out")
     with pytest.raises(InputError, match="two inputs are called sample"):

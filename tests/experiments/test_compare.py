@@ -111,7 +111,6 @@ def test_the_truth_is_that_of_the_input_unless_it_is_named(truth, tmp_path):
 def test_mistakes_are_named(truth, tmp_path):
     runs = [write(tmp_path / "a", 0.2, 1), write(tmp_path / "b", 0.6, 2)]
     for arguments, says in (
-        ({"against": "c"}, "--against c: unknown run"),
         ({"measures": ["MMR"]}, "--measure MMR: unknown measure"),
         ({"breakdown": ["topic"]}, "topic"),
     ):

@@ -66,8 +66,8 @@ def test_values_may_be_several_settings_drop_nodes_and_belong_to_some_inputs(tmp
     assert document["override"] == dict(rows["words+human"].overrides)
 
 
-def test_rows_may_be_listed(tmp_path):
-    rows = rows_of(*ablation(tmp_path, "{pipeline: default, rows: {a b: {}, c: {retriever.k1: 2}}}"))
+def test_rows_may_be_the_values_of_one_axis(tmp_path):
+    rows = rows_of(*ablation(tmp_path, "{pipeline: default, axes: {row: {a b: {}, c: {retriever.k1: 2}}}}"))
     assert [(row.name, dict(row.overrides)) for row in rows] == [("a_b", {}), ("c", {"retriever.k1": 2})]
 
 
@@ -84,11 +84,11 @@ def test_the_baseline_is_the_first_row_with_its_values(tmp_path):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("{pipeline: default}", "either axes or rows"),
+        ("{pipeline: default}", "expected axes"),
         ("{pipeline: default, axes: {rewriter: []}}", "axes.rewriter: expected one or more values"),
         ("{pipeline: default, axes: {rewriter: {copy: edit}}}", "axes.rewriter.copy: expected settings"),
         ("{pipeline: default, axes: {rewriter: [a/b, a b]}}", "two rows are called a_b"),
-        ("{pipeline: default, rows: {a: {drop: reader}}}", "rows.a: drop: expected a list of names, got 'reader'"),
+        ("{pipeline: default, axes: {row: {a: {drop: reader}}}}", "drop: expected a list of names, got 'reader'"),
         ("{pipeline: default, axes: {rewriter: [copy]}, baseline: {rewriter: edit}}", "unknown row"),
         ("{pipelines: default}", "Fields: question, pipeline"),
         ("{pipeline: default, axes: {rewriter: [copy]}, inputs: {a: {history: all}}}", "inputs.a.history"),
@@ -114,6 +114,6 @@ def test_what_ships_can_be_read(file):
 
 
 def test_listed_rows_whose_folders_would_be_the_same_are_refused(tmp_path):
-    text = '{pipeline: default, rows: {"bm25 (a)": {}, "bm25 [a]": {}}}'
+    text = '{pipeline: default, axes: {row: {"bm25 (a)": {}, "bm25 [a]": {}}}}'
     with pytest.raises(InputError, match="two rows are called bm25_a_"):
         rows_of(*ablation(tmp_path, text))

@@ -21,7 +21,7 @@ MEGABYTES = 1200
 CHARACTERS = 10_000
 """The most that a call may print."""
 
-NEVER = re.compile(r"Traceback \(most|fault in convqa|MemoryError|recursion depth|instance of|object at 0x|\x1b|\x00")
+NEVER = re.compile(r"Traceback \(most|bug in convqa|MemoryError|recursion depth|instance of|object at 0x|\x1b|\x00")
 """What no output contains."""
 
 

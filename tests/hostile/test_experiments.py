@@ -6,7 +6,7 @@ import json
 
 from hostile import RUN, case
 
-GRID = "pipeline: copy-bm25\nrows: {a: {}, b: {retriever.k1: 2.0}}\n"
+GRID = "pipeline: copy-bm25\naxes: {row: {a: {}, b: {retriever.k1: 2.0}}}\n"
 ABLATE = "ablate grid.yaml qrecc out --quiet"
 RECORDED = "run qrecc out --pipeline copy-bm25 --set retriever.type=recorded --set retriever.path=a.trec --quiet"
 REWRITTEN = "run qrecc out --pipeline copy-bm25 --set rewriter.type=recorded --set rewriter.path=a.json --quiet"
@@ -25,7 +25,7 @@ RECORD = {
 CASES = [
     case("a grid", ABLATE, {"grid.yaml": GRID}, exits=0),
     case("a grid that is a list", ABLATE, {"grid.yaml": "[1]"}, says="ablation grid.yaml"),
-    case("a grid without a base", ABLATE, {"grid.yaml": "rows: {a: {}}"}, says="pipeline"),
+    case("a grid without a base", ABLATE, {"grid.yaml": "axes: {row: {a: {}}}"}, says="pipeline"),
     case("a secret in a grid", ABLATE, {"grid.yaml": GRID + "override: {llm.api_key: sk-1234567}"}, hides="sk-1234"),
     case("a grid that names no node", ABLATE, {"grid.yaml": GRID.replace("retriever", "retreiver")}, says="row b"),
     case("a row that leaves its folder", ABLATE, {"grid.yaml": GRID.replace("a:", "'../../a':")}, exits=0),

@@ -135,7 +135,7 @@ def test_a_collection_is_asked_for_where_one_is_searched(call):
     assert code == 2 and "add --collection" in err
     assert call("show", "mrqa", "--as", "haystack")[0] == 0
     code, _, err = call("show", "default", "--collection", "somewhere")
-    assert code == 2 and "--collection is for --as haystack" in err
+    assert code == 2 and "--collection requires --as haystack" in err
 
 
 @pytest.fixture

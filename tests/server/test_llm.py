@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import socket
 
+from convqa.server.app import _loaded
 from convqa.server.config import Served, ServerConfig
-from convqa.server.run import _loaded
 
 QUESTION = "Who wrote Faust?"
 

@@ -7,13 +7,14 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from starlette.exceptions import HTTPException
 
 from convqa.domain import Failure, Response, Turn, TurnId
 from convqa.driver.waves import answer
 from convqa.errors import InputError, RunError, StoreUnavailable
 from convqa.server.config import Batch
 from convqa.server.metrics import Metrics
-from convqa.server.service import Saturated, Service
+from convqa.server.service import Service
 
 QUESTIONS = ["Who was Marie Curie?", "What is Faust?", "Who was Johann Wolfgang von Goethe?", "thanks"]
 
@@ -93,7 +94,7 @@ def test_a_store_that_is_away_is_no_mistake_of_the_callers(talk, monkeypatch, ma
 def test_more_than_may_wait_is_refused_with_a_time(talk):
     async def work(service):
         asked = [service.ask(turn("thanks")) for _ in range(3)]
-        with pytest.raises(Saturated) as caught:
+        with pytest.raises(HTTPException) as caught:
             service.ask(turn("thanks"))
         await asyncio.gather(*(one.response for one in asked))
         await service.ask(turn("thanks")).response

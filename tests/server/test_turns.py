@@ -64,7 +64,6 @@ def test_a_history_that_the_client_brings(client):
     found = ask(client, "Where was he born?", history=said)
     assert "Frankfurt" in found["answer"]["text"] and found["conversation"] is None
     assert client.get("/api/conversations").json() == {"conversations": []}
-    assert ask(client, "Who was Marie Curie?", keep=False)["conversation"] is None
 
 
 def test_conversations_are_listed_read_exported_and_deleted(client):
@@ -73,8 +72,7 @@ def test_conversations_are_listed_read_exported_and_deleted(client):
     other = ask(client, "Who was Marie Curie?")["conversation"]
     listed = client.get("/api/conversations").json()["conversations"]
     assert [(one["id"], one["turns"]) for one in listed] == [(other, 1), (id, 2)]
-    older = client.get("/api/conversations", params={"limit": 1, "offset": 1}).json()["conversations"]
-    assert older == listed[1:]
+    assert client.get("/api/conversations", params={"limit": 1}).json()["conversations"] == listed[:1]
     assert client.get("/api/conversations", params={"limit": 0}).status_code == 422
     read = client.get(f"/api/conversations/{id}").json()
     assert read["title"] == "Who was Johann Wolfgang von Goethe?" and read["turns"][1] == second

@@ -10,7 +10,7 @@ class JWHR(Task):
 
     name = "jwhr"
     input_file = "JWHR's entries, as JSON lines or an array"
-    truth_file = "entries in JWHR's format"
+    truth_file = "JWHR entries"
     run_file = run.FILE
     default_pipeline = "jwhr"
     language = LANGUAGE

@@ -27,7 +27,7 @@ _NO_ANSWERS = "no question has an answer that the official script could compare"
 class MRQAOptions(scores.ScoreOptions):
     """The official script's options."""
 
-    skip_no_answer: bool = option(False, "MRQA: leave out questions without a prediction instead of counting 0.")
+    skip_no_answer: bool = option(False, "MRQA: skip questions without a prediction instead of scoring them 0.")
 
     def to_json(self) -> dict[str, Any]:
         return {"skip_no_answer": self.skip_no_answer}

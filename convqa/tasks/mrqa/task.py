@@ -9,7 +9,7 @@ class MRQA(Task):
 
     name = "mrqa"
     input_file = "MRQA's JSON lines or SQuAD-format JSON"
-    truth_file = "data in MRQA's or SQuAD's format"
+    truth_file = "MRQA or SQuAD data"
     run_file = run.FILE
     default_pipeline = "mrqa"
     id_field = "qid"

@@ -31,7 +31,7 @@ REWRITING = (
     Measure("QR-P", beside="QR", label="precision"),
     Measure("QR-F1", beside="QR", label="F1"),
     Measure("QR-words", beside="QR", label="words", counts=True),
-    Measure("QR-truth-words", beside="QR", label="words in truth", counts=True),
+    Measure("QR-truth-words", beside="QR", label="words in the true rewrite", counts=True),
 )
 RETRIEVAL = (
     Measure("MRR", official=True),
@@ -44,7 +44,7 @@ ANSWERING = (
     Measure("ROUGE1-P", beside="ROUGE1-R", label="precision"),
     Measure("ROUGE1-F1", beside="ROUGE1-R", label="F1"),
     Measure("answer-words", beside="ROUGE1-R", label="words", counts=True),
-    Measure("truth-words", beside="ROUGE1-R", label="words in truth", counts=True),
+    Measure("truth-words", beside="ROUGE1-R", label="words in the true answer", counts=True),
 )
 _OFF = "not asked for"
 
@@ -56,13 +56,13 @@ class QReCCOptions(scores.ScoreOptions):
     :param scorers: additional measures. :param support: scores how well quotes support sentences, for ALCE's measures.
     """
 
-    eval_missing_truth: bool = option(False, "Count turns whose truth is missing, too.")
-    eval_turn_one_rewrites: bool = option(False, "Count the rewrites of first turns, too.")
-    no_rewriting: bool = option(False, "Leave out QR.")
-    no_retrieval: bool = option(False, "Leave out MRR.")
-    no_answering: bool = option(False, "Leave out EM, F1, ROUGE1-R, citations and refusals.")
-    sas: str | None = option(None, "Score SAS with this cross-encoder.", "MODEL")
-    posscore: str | None = option(None, "Score POSSCORE with these vectors.", "VECTORS")
+    eval_missing_truth: bool = option(False, "Also score turns without a truth.")
+    eval_turn_one_rewrites: bool = option(False, "Also score rewrites of first turns.")
+    no_rewriting: bool = option(False, "Skip QR.")
+    no_retrieval: bool = option(False, "Skip MRR.")
+    no_answering: bool = option(False, "Skip EM, F1, ROUGE1-R, citations and refusals.")
+    sas: str | None = option(None, "Also score SAS with this cross-encoder.", "MODEL")
+    posscore: str | None = option(None, "Also score POSSCORE with these vectors.", "VECTORS")
     scorers: Sequence[AnswerScorer] = ()
     support: scores.SupportScorer | None = None
 

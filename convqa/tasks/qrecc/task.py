@@ -14,6 +14,10 @@ class QReCC(Task):
     official_file = "evaluation.prototext"
     default_pipeline = "qrecc"
     options = score.QReCCOptions
+    legend = (
+        "QR, ROUGE1-R: recall of the true rewrite, of the true answer. MRR: 1 / rank of the first true passage. EM, "
+        "F1: match with the true answer. turns: those that have the truth for a measure. See docs/tasks/qrecc.md."
+    )
 
     has_input = staticmethod(input.recognise)
     read = staticmethod(input.read)

@@ -9,7 +9,7 @@ class ShARC(Task):
 
     name = "sharc"
     input_file = "ShARC's utterances, as a JSON array, or as JSON lines beside id2snippet.json"
-    truth_file = "utterances in ShARC's format"
+    truth_file = "ShARC utterances"
     run_file = run.FILE
     default_pipeline = "sharc"
     id_field = "utterance_id"

@@ -17,7 +17,7 @@ class Trec(Task):
 
     name = "trec"
     input_file = input.EXPECTED
-    truth_file = "nothing: the tracks' qrels are for trec_eval"
+    truth_file = "no truth file"
     run_file = run.FILE
     default_pipeline = "default"
     id_field = "number"

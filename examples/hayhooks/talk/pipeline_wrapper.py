@@ -6,6 +6,7 @@ CONVQA_COLLECTION=my-collection hayhooks run --pipelines-dir examples/hayhooks
 
 import os
 from collections.abc import Iterator
+from dataclasses import asdict
 from itertools import pairwise
 
 from hayhooks import BasePipelineWrapper
@@ -23,7 +24,7 @@ class PipelineWrapper(BasePipelineWrapper):
     def run_api(self, question: str, history: list[dict[str, str]] | None = None) -> dict:
         """Answer a question from the collection. Earlier exchanges are {"question": ..., "answer": ...}."""
         said = [chat_text.exchange(one["question"], one.get("answer", "")) for one in history or []]
-        return replies.turn(self._answer(question, said), question, "talk")
+        return asdict(replies.turn(self._answer(question, said), question, "talk"))
 
     def run_chat_completion(
         self,
@@ -46,11 +47,11 @@ class PipelineWrapper(BasePipelineWrapper):
         return next(iter(self.qa.drive([Conversation("hayhooks", (turn,))], history="gold" if said else "own")))
 
 
-def _source(citation: dict) -> dict:
+def _source(citation: replies.CitationReply) -> dict:
     """A citation as Open WebUI takes it."""
-    name = f"[{citation['number']}] {citation['title'] or citation['passage']}"
+    name = f"[{citation.number}] {citation.title or citation.passage}"
     return {
-        "source": {"name": name, "id": citation["passage"]},
-        "document": [citation["quote"]],
-        "metadata": [{"source": citation["url"] or citation["passage"], "name": name}],
+        "source": {"name": name, "id": citation.passage},
+        "document": [citation.quote],
+        "metadata": [{"source": citation.url or citation.passage, "name": name}],
     }

@@ -153,7 +153,7 @@ def test_a_run_whose_own_node_is_killed_goes_on_by_way_of_another(elasticsearch_
 
     run.script = script
     code, said, made = run("out", victim, "--wait", 0)
-    assert code == 1 and "nothing answers at" in said and "the same command goes on from there" in said and not made
+    assert code == 1 and "nothing answers at" in said and "Run the same command again to continue" in said and not made
     run.script = lambda path, number: None
     code, said, made = run("out", first)
     elasticsearch_cluster.revive(victim)
