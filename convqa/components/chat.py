@@ -6,7 +6,6 @@ import hashlib
 import json
 import logging
 import os
-import threading
 import weakref
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -21,7 +20,7 @@ from convqa.components.haystack import Wrapper
 from convqa.components.members import describe, make, with_parameters
 from convqa.domain import CAVEAT
 from convqa.errors import InputError, RunError, StoreUnavailable
-from convqa.models.memory import CacheFile
+from convqa.models.cache import Cache, CacheFile
 from convqa.places import cache_folder
 
 log = logging.getLogger("convqa")
@@ -103,8 +102,8 @@ class Asking(Wrapper, Station):
         self._server = "" if url else os.environ.get("OPENAI_BASE_URL", "")
         model = json.dumps(self.component, sort_keys=True, default=str)
         path = cache_folder() / "replies.sqlite"
-        file = CacheFile(path, _IN_FILE, "replies are kept in memory") if self.keep else None
-        self._replies = _Replies(model + self._server, file)
+        self._file = CacheFile(path, _IN_FILE, "replies are kept in memory") if self.keep else None
+        self._replies = Cache(_encoded(model + self._server), _MOST_REPLIES)
 
     def warm_up(self) -> None:
         Wrapper.warm_up(self)
@@ -144,7 +143,8 @@ class Asking(Wrapper, Station):
 
     def _one(self, prompt: str, messages: Sequence[ChatMessage]) -> Reply:
         """Return the reply to one prompt. A missing reply counts as an empty one; empty replies are not cached."""
-        written = self._replies.get(prompt)
+        key = self._replies.key(_encoded(prompt))
+        written = self._replies.read([key], self._file).get(key, b"").decode("utf-8", "surrogatepass")
         if not written:
             try:
                 replies = self._ask(messages=list(messages))
@@ -161,7 +161,7 @@ class Asking(Wrapper, Station):
             except Exception as error:
                 return Reply(doubt=self._doubt(error))
             if written:
-                self._replies.put(prompt, written)
+                self._replies.write({key: _encoded(written)}, self._file)
         return Reply(written)
 
     def _written(self, reply: ChatMessage) -> str:
@@ -189,37 +189,5 @@ class Asking(Wrapper, Station):
         return f"server error {status}" if status else UNREADABLE
 
 
-class _Replies:
-    """A cache of replies in memory and, optionally, in a file that several processes share.
-
-    :param model: everything but the prompt that influences a reply; part of every key. :param file: None = memory only.
-    """
-
-    def __init__(self, model: str, file: CacheFile | None) -> None:
-        self._model, self._file = model, file
-        self._kept: dict[bytes, str] = {}
-        self._lock = threading.Lock()
-
-    def get(self, prompt: str) -> str | None:
-        """Return the cached reply to a prompt, if there is one."""
-        key = self._key(prompt)
-        with self._lock:
-            if key not in self._kept and self._file is not None:
-                for data in self._file.read([key]).values():
-                    self._keep(key, data.decode("utf-8", "surrogatepass"))
-            return self._kept.get(key)
-
-    def put(self, prompt: str, reply: str) -> None:
-        key = self._key(prompt)
-        with self._lock:
-            self._keep(key, reply)
-            if self._file is not None:
-                self._file.write({key: reply.encode("utf-8", "surrogatepass")})
-
-    def _keep(self, key: bytes, reply: str) -> None:
-        self._kept[key] = reply
-        if len(self._kept) > _MOST_REPLIES:
-            del self._kept[next(iter(self._kept))]
-
-    def _key(self, prompt: str) -> bytes:
-        return hashlib.sha256(f"{self._model}\0{prompt}".encode("utf-8", "surrogatepass")).digest()
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

@@ -142,7 +142,7 @@ def passage_vectors(model: TextEncoder, store: Store, rankings: Sequence[Ranking
         stored = {id: vector for id, vector in vectors if vector is not None}
     rest = [id for id in ids if id not in stored]
     texts = {id: passage.whole_text for id, passage in zip(rest, store.fetch(rest), strict=True) if passage is not None}
-    return stored | dict(zip(texts, model.remembered(list(texts.values()), "passage", keep=True), strict=True))
+    return stored | dict(zip(texts, model.remembered(list(texts.values())), strict=True))
 
 
 def encoder_of(store: Store, options: Options) -> TextEncoder:

@@ -120,7 +120,7 @@ def cosine(
     titles = {hit.id: hit.passage.title for hit in ranking.hits if hit.passage is not None}
     titled = [(titles.get(span.passage_id), span.text) for span in spans]
     texts = [f"{title}. {text}" if title else text for title, text in titled]
-    return max(float(vector @ question) for vector in queries.model.remembered(texts, "passage", keep=True))
+    return max(float(vector @ question) for vector in queries.model.remembered(texts))
 
 
 def signals(turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> dict[str, float | None]:

@@ -92,7 +92,7 @@ class Sentences(Reader):
             return read
         questions = self._near.of_rewrites(rewrites)
         texts = list(dict.fromkeys(one.titled() for sentences, _ in read for one in sentences))
-        vectors = dict(zip(texts, self._near.model.remembered(texts, "passage", keep=True), strict=True))
+        vectors = dict(zip(texts, self._near.model.remembered(texts), strict=True))
         return [
             ([one if question is None else one.near(vectors[one.titled()], question) for one in sentences], null)
             for (sentences, null), question in zip(read, questions, strict=True)

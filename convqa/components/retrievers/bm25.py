@@ -13,8 +13,8 @@ from convqa.components.base import Retriever
 from convqa.components.filtering import both, by_filter
 from convqa.components.members import member
 from convqa.components.retrievers._feedback import expand
-from convqa.components.sharing import opened
 from convqa.domain import MetaValue, Passage, Query, Ranking, Turn
+from convqa.stores import open_store
 from convqa.stores.base import Filter, Prf, SearchParams, Stopwords, Store
 
 
@@ -57,7 +57,7 @@ class BM25(Retriever):
     @cached_property
     def _store(self) -> Store:
         """The collection, opened once: a new version is not searched until the next process."""
-        store = opened(self.collection)
+        store = open_store(self.collection)
         store.check(self._params({}, feedback=_feeds_back(store)))
         return store
 

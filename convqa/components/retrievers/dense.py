@@ -14,9 +14,9 @@ from convqa.components.base import Retriever
 from convqa.components.encoding import DEFAULT_TEXTS, Matrix, ModelOptions, QueryEncoder, Texts
 from convqa.components.filtering import by_filter
 from convqa.components.members import member
-from convqa.components.sharing import opened
 from convqa.domain import Hit, Passage, Query, Ranking, Rewrite, Turn
 from convqa.models import TextEncoder
+from convqa.stores import open_store
 from convqa.stores.address import redact
 from convqa.stores.base import Filter, Store, refuse_encoder
 
@@ -55,7 +55,7 @@ class Dense(Retriever):
 
     @cached_property
     def _opened(self) -> Store:
-        return opened(self.collection)
+        return open_store(self.collection)
 
     @cached_property
     def _store(self) -> Store:

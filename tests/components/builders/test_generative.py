@@ -404,14 +404,6 @@ def test_no_reply_at_all_is_an_empty_one_and_is_not_kept():
     assert built(Generative(silent, keep=True), turn())[0].kind == "answer" and silent.asked == 2
 
 
-def test_an_empty_reply_that_an_earlier_version_kept_is_asked_again():
-    station, talking = Generative(Scripted(), keep=True), Scripted(GOOD)
-    prompt = station._prompt(turn(), Rewrite("Who wrote Faust?", ()), RANKING, None)
-    for key in ("", json.dumps([prompt.system, prompt.user])):
-        station._replies.put(key, "")
-    assert built(Generative(talking, keep=True), turn())[0].kind == "answer"
-
-
 @pytest.mark.parametrize("support", ["lexical", "support"])
 def test_it_says_who_checks_and_who_finds_the_quotes(support, tmp_path):
     identity = builder("http://127.0.0.1:9/v1", support=support).identity()
