@@ -45,10 +45,10 @@ def show(
     pipeline: Annotated[str, typer.Argument(metavar="PIPELINE", help="A shipped name or a path.")],
     settings: Settings = None,
     form: Annotated[
-        Literal["text", "mermaid", "yaml", "haystack"],
+        Literal["text", "yaml", "haystack"],
         typer.Option(
             "--as",
-            help="As text, in mermaid's language, as resolved YAML, or as YAML for Haystack itself (--collection).",
+            help="As text, as resolved YAML, or as YAML for Haystack itself (--collection).",
         ),
     ] = "text",
     collection: Collection = None,
@@ -57,7 +57,7 @@ def show(
     from convqa.indexing import collection_of
     from convqa.pipeline.compose import compose
     from convqa.pipeline.load import wire
-    from convqa.pipeline.show import as_mermaid, as_text
+    from convqa.pipeline.show import as_text
 
     if collection is not None and form != "haystack":
         raise InputError("--collection is for --as haystack: no other form names a collection.")
@@ -69,4 +69,4 @@ def show(
     elif form == "yaml":
         typer.echo(document.to_yaml().rstrip())
     else:
-        typer.echo(as_text(document) if form == "text" else as_mermaid(document))
+        typer.echo(as_text(document))
