@@ -6,11 +6,11 @@ import time
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain
-from typing import Annotated, Any, Literal, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import AfterValidator, ConfigDict, Field, with_config
+from pydantic import ConfigDict, with_config
 from typing_extensions import TypedDict
 
 from convqa.domain import Query, Ranking, Rewrite
@@ -39,17 +39,8 @@ class ModelOptions(TypedDict, total=False):
     engine: Engine
 
 
-def _distinct(texts: list[Text]) -> list[Text]:
-    if len(set(texts)) < len(texts):
-        raise ValueError("expected distinct texts")
-    return texts
-
-
-Texts = Annotated[list[Text], Field(min_length=1), AfterValidator(_distinct)]
-"""The texts of a query whose mean is its vector."""
-
 DEFAULT_TEXTS: tuple[Text, ...] = ("question", "expanded", "rewrite")
-"""The texts that work well with every rewriter (docs/benchmarks/vectors.md)."""
+"""The texts of a query whose mean is its vector. They work well with every rewriter (docs/benchmarks/vectors.md)."""
 
 
 _SAMPLE = 8

@@ -12,7 +12,6 @@ from typing_extensions import TypedDict
 from convqa.components.base import Retriever
 from convqa.components.filtering import both, by_filter
 from convqa.components.members import member
-from convqa.components.retrievers._feedback import expand
 from convqa.domain import MetaValue, Passage, Query, Ranking, Turn
 from convqa.stores import open_store
 from convqa.stores.base import Filter, Prf, SearchParams, Stopwords, Store
@@ -37,9 +36,8 @@ class BM25(Retriever):
         comparable with published BM25 runs.
     :param texts: how many of the first hits have their passages.
     :param filter: meta field -> accepted values, in addition to the filter of a turn.
-    :param prf: RM3 feedback: mix the query, with ``weight`` (.5), with the ``terms`` (10) best words of the first
-        ``passages`` (10); ``{}`` is feedback with these defaults. An Anserini index does this itself; other stores use
-        :mod:`convqa.components.retrievers._feedback`.
+    :param prf: RM3 feedback of an Anserini index, which other stores refuse: mix the query, with ``weight`` (.5), with
+        the ``terms`` (10) best words of the first ``passages`` (10); ``{}`` is feedback with these defaults.
     """
 
     needs_collection = True
@@ -58,7 +56,7 @@ class BM25(Retriever):
     def _store(self) -> Store:
         """The collection, opened once: a new version is not searched until the next process."""
         store = open_store(self.collection)
-        store.check(self._params({}, feedback=_feeds_back(store)))
+        store.check(self._params({}))
         return store
 
     def warm_up(self) -> None:
@@ -71,20 +69,9 @@ class BM25(Retriever):
         return self._store.fetch(ids)
 
     def _search(self, queries: Sequence[Query], accepted: Filter) -> Sequence[Ranking]:
-        own = self.prf is None or _feeds_back(self._store)
-        params = self._params(accepted, feedback=own)
-        if self.prf is not None and not own:
-            prf, language = Prf(**self.prf), self._store.info().language
-            first = self._store.search(queries, prf.passages, params, prf.passages)
-            rows = zip(queries, first, strict=True)
-            queries = [expand(query, ranking, prf, language, self.stopwords) for query, ranking in rows]
-        return self._store.search(queries, self.top_k, params, self.texts)
+        return self._store.search(queries, self.top_k, self._params(accepted), self.texts)
 
-    def _params(self, accepted: Filter, feedback: bool = True) -> SearchParams:
+    def _params(self, accepted: Filter) -> SearchParams:
         own = {name: tuple(values) for name, values in (self.filter or {}).items()}
-        prf = Prf(**self.prf) if feedback and self.prf is not None else None
+        prf = None if self.prf is None else Prf(**self.prf)
         return SearchParams(self.k1, self.b, self.title_weight, self.stopwords, prf, both(own, accepted) or None)
-
-
-def _feeds_back(store: Store) -> bool:
-    return "prf" in store.info().capabilities
