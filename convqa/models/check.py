@@ -57,7 +57,7 @@ KINDS: Mapping[str, _Kind] = {
         ("max_tokens",), "passages",
     ),
     "generator": _Kind(
-        load_generator, lambda model, texts: model.generate([text[:200] for text in texts], _WRITTEN),
+        load_generator, lambda model, texts: model.write([text[:200] for text in texts], _WRITTEN),
         unit=f"texts of {_WRITTEN} tokens", most=2,
     ),
     "resolver": _Kind(load_resolver, lambda model, texts: _resolved(model, texts), ("max_tokens",), "turns"),
@@ -95,7 +95,7 @@ def speeds(name: str, options: Options = Options()) -> list[dict[str, Any]]:  # 
         if {options.device, device} - {"auto"} != {device} or {options.precision, precision} - {"auto"} != {precision}:
             continue
         try:
-            model = tried.load(name, Options(device, precision, options.engine))
+            model = tried.load(name, Options(device, precision))
         except InputError:
             continue  # unavailable here, or for this model
         if str(model.runs) not in rows:
@@ -164,7 +164,7 @@ def _resolved(resolver: Resolver, texts: Sequence[str]) -> list[str]:
 def _outputs(folder: ModelFolder, texts: Sequence[str]) -> dict[str, list[NDArray[Any]]]:
     assert folder.manifest is not None
     kind = folder.manifest.kind
-    network = onnx.load(folder, choose(folder, Options(engine="onnx")), kind)
+    network = onnx.load(folder, choose(folder, Options("cpu")), kind)
     rows = network.run(network.tokenizer.texts(texts))
     return {name: [row[index].ravel().astype(np.float64) for row in rows] for index, name in enumerate(OUTPUTS[kind])}
 
