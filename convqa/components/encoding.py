@@ -17,7 +17,7 @@ from convqa.domain import Query, Ranking, Rewrite
 from convqa.errors import InputError
 from convqa.models import Options, TextEncoder, load_encoder
 from convqa.models.source import find_model
-from convqa.models.types import Device, Engine, Precision
+from convqa.models.types import Device, Precision
 from convqa.stores import open_store
 from convqa.stores.address import redact
 from convqa.stores.base import Encoder, Info, Store, WritableStore
@@ -36,7 +36,6 @@ class ModelOptions(TypedDict, total=False):
 
     device: Device
     precision: Precision
-    engine: Engine
 
 
 DEFAULT_TEXTS: tuple[Text, ...] = ("question", "expanded", "rewrite")

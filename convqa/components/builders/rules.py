@@ -57,7 +57,7 @@ class Rules(Builder):
     :param relevant: minimum share of common words between the question and a passage (with ``builder``: a rule).
     :param builder: answers questions that no rule decides: its name, or ``{type: ..., init_parameters: {...}}``.
         Decisions then quote the rule. None: every answer is a label, Yes, No or Irrelevant, as in ShARC.
-    :param options: ``device``, ``precision`` and ``engine`` of the model.
+    :param options: ``device`` and ``precision`` of the model.
     """
 
     conditions: str = "conditions"

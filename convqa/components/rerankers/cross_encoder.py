@@ -31,7 +31,7 @@ class CrossEncoder(Reranker):
     :param weight: weight of the model's score; below 1, (1 - weight) x the old score is added, both normalized to 0 to
         1.
     :param texts: how many of the first hits have their passages.
-    :param options: ``device``, ``precision`` and ``engine`` of the model.
+    :param options: ``device`` and ``precision`` of the model.
     """
 
     model: Annotated[str, Field(min_length=1)]

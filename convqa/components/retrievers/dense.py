@@ -35,7 +35,7 @@ class Dense(Retriever):
     :param encoder: a shipped one, a folder, a Hugging Face name or a server's URL; None = the one in the collection's
         file, or the shipped one.
     :param texts: how many of the first hits have their passages.
-    :param options: ``device``, ``precision`` and ``engine`` of the encoder.
+    :param options: ``device`` and ``precision`` of the encoder.
     """
 
     needs_collection = True

@@ -51,7 +51,7 @@ class Hybrid(Retriever):
     :param candidates: in a collection without all vectors, how many passages of the BM25 ranking are also ranked by
         vector; 0 = words alone.
     :param texts: how many of the first hits have their passages.
-    :param options: ``device``, ``precision`` and ``engine`` of the encoder.
+    :param options: ``device`` and ``precision`` of the encoder.
     """
 
     needs_collection = True

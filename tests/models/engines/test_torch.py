@@ -116,7 +116,6 @@ def test_a_device_that_is_not_there_is_refused(plain):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (Options(engine="onnx"), r"has no model\.onnx, which the engine onnx runs\. .*convqa models export"),
         (Options(precision="int8"), "precision int8 is for folders made int8, .*; torch runs float32 and bfloat16"),
     ],
 )
