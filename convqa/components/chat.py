@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import os
@@ -10,7 +9,6 @@ import weakref
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Annotated, Any, NamedTuple
-from urllib.parse import urlsplit
 
 from haystack.dataclasses import ChatMessage
 from pydantic import Field
@@ -22,6 +20,7 @@ from convqa.domain import CAVEAT
 from convqa.errors import InputError, RunError, StoreUnavailable
 from convqa.models.cache import Cache, CacheFile
 from convqa.places import cache_folder
+from convqa.validation import refuse_secrets
 
 log = logging.getLogger("convqa")
 
@@ -97,26 +96,19 @@ class Asking(Wrapper, Station):
         if hasattr(self.wrapped, "close"):
             # Close the client's connections with the station rather than at garbage collection.
             weakref.finalize(self, self.wrapped.close).atexit = False
-        # OpenAI's client reads this variable if the component has no URL.
-        url = self.component["init_parameters"].get("api_base_url")
-        self._server = "" if url else os.environ.get("OPENAI_BASE_URL", "")
+        parameters = self.component["init_parameters"]
+        if "api_base_url" in parameters and not parameters["api_base_url"]:
+            # OpenAI's client reads this variable. Named here, it is part of the pipeline, as any other address.
+            parameters["api_base_url"] = os.environ.get("OPENAI_BASE_URL")
+            refuse_secrets(parameters, "OPENAI_BASE_URL: component")
         model = json.dumps(self.component, sort_keys=True, default=str)
         path = cache_folder() / "replies.sqlite"
         self._file = CacheFile(path, _IN_FILE, "replies are kept in memory") if self.keep else None
-        self._replies = Cache(_encoded(model + self._server), _MOST_REPLIES)
+        self._replies = Cache(_encoded(model), _MOST_REPLIES)
 
     def warm_up(self) -> None:
         Wrapper.warm_up(self)
         Station.warm_up(self)
-
-    def identity(self) -> Mapping[str, str]:
-        """Include a digest of the server's address if it comes from the environment."""
-        if not self._server:
-            return Station.identity(self)
-        parts = urlsplit(self._server)
-        # Login and query are excluded, because a digest could help to guess a key.
-        address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
-        return {**Station.identity(self), "server": f"sha256:{hashlib.sha256(address.encode()).hexdigest()}"}
 
     def _asked(self, prompts: Mapping[str, Sequence[ChatMessage]]) -> dict[str, Reply]:
         """Return the replies to prompts, with ``concurrency`` concurrent requests.
