@@ -109,8 +109,3 @@ def _scores(value: Any) -> dict[str, float] | None:
     except (TypeError, OverflowError):  # not a number, or an integer beyond the range of floats
         return None
     return value if is_scores else None
-
-
-def text(value: Any) -> str | None:
-    """Return the value if it is a text."""
-    return value if isinstance(value, str) else None

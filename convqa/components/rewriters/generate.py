@@ -15,6 +15,7 @@ from convqa.components.members import member
 from convqa.components.rewriters._prompts import of_format
 from convqa.components.rewriters._rewrites import first_line, from_json, settled
 from convqa.domain import Rewrite, Turn
+from convqa.errors import InputError
 from convqa.models import Generator, Options, load_generator
 from convqa.text.dialogue import open_question
 
@@ -59,8 +60,8 @@ class Generate(Rewriter):
     def _format(self) -> str:
         """:raises InputError: for a format that the model does not support."""
         generator = self._generator
-        if self.format == "chat":
-            generator.check_chat()
+        if self.format == "chat" and not generator.has_chat_template:
+            raise InputError(f"the model {self.model!r} has no chat template; choose another format than chat.")
         if self.format != "auto":
             return self.format
         if generator.has_chat_template:

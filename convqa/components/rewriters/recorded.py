@@ -10,7 +10,7 @@ from pydantic import Field
 
 from convqa.components.base import Rewriter
 from convqa.components.members import member
-from convqa.components.recordings import Recording, of_turn, text
+from convqa.components.recordings import Recording, of_turn
 from convqa.domain import Query, Rewrite, Turn
 from convqa.text.dialogue import open_question
 
@@ -32,7 +32,9 @@ class Recorded(Rewriter):
 
     @cached_property
     def _rewrites(self) -> dict[str, str]:
-        return self._recording.values(text, "Model_rewrite", "Question")
+        return self._recording.values(
+            lambda value: value if isinstance(value, str) else None, "Model_rewrite", "Question"
+        )
 
     def warm_up(self) -> None:
         _ = self._rewrites
