@@ -68,11 +68,6 @@ class Generator(Model):
             )
         return int(positions) - most_tokens if self.kind == "causal" else min(int(positions), LONGEST)
 
-    def check_chat(self) -> None:
-        """Raise an ``InputError`` if the model has no chat template."""
-        if not self.has_chat_template:
-            raise InputError(f"the model {self.name!r} has no chat template; choose another format than chat.")
-
     def write(
         self,
         prompts: Sequence[str],
@@ -85,7 +80,7 @@ class Generator(Model):
 
         :param most_tokens: maximum tokens of a text. :param beams: 1 = greedy.
         :param longest_input: maximum tokens of a prompt; a longer one loses its middle.
-        :param chat: treat each prompt as a user's message for the chat template, which must exist (:meth:`check_chat`).
+        :param chat: treat each prompt as a user's message for the chat template, which must exist.
         :raises InputError: if there is too little room (:meth:`room`).
         """
         import torch

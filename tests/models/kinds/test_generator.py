@@ -73,11 +73,6 @@ def test_more_tokens_than_the_model_has_places_for_are_refused(tiny_generator, k
         generator.write(["Who?"], most + 1)
 
 
-def test_a_model_without_a_chat_template_does_not_chat(tiny_generator):
-    with pytest.raises(InputError, match="has no chat template; choose another format than chat"):
-        load_generator(tiny_generator("gpt2")).check_chat()
-
-
 def test_the_middle_is_left_out(tiny_generator):
     generator = load_generator(tiny_generator("gpt2"))
     start, end = "Who wrote Faust? " * 9, " When was he born?" * 9
