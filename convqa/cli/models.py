@@ -94,13 +94,12 @@ def quantize_model(
     folder: Annotated[str, typer.Argument(metavar="FOLDER", help="A float32 model made by convqa models export.")],
     target: Target,
 ) -> None:
-    """Make a float32 model int8, and say how far the results of both agree on a small sample."""
-    from convqa.models.check import compare
+    """Make a float32 model int8."""
     from convqa.models.export import quantize
 
     quantize(folder, target)
     typer.echo(f"{target}: {_megabytes(target)}")
-    typer.echo(f"Against {folder}: {compare(folder, str(target))}")
+    typer.echo("Measure what it costs on your own texts: convqa evaluate, or convqa compare two runs.")
 
 
 def _megabytes(folder: Path) -> str:
