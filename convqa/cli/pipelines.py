@@ -22,21 +22,19 @@ def check(
     variables and addresses that a pipeline names are listed: it can send any variable to any address.
     """
     from convqa.pipeline.compose import compose
-    from convqa.pipeline.load import assemble
+    from convqa.pipeline.load import wire
     from convqa.pipeline.show import reached
 
     chosen = parsed(settings)
     wrong = 0
     for name in pipelines:
         try:
-            made, mistakes = assemble(compose(name, chosen))
+            made = wire(compose(name, chosen), name)
         except InputError as error:
-            made, mistakes = None, [str(error)]
-        for mistake in mistakes:
-            typer.echo(mistake if mistake.startswith("pipeline ") else f"{name}: {mistake}", err=True)
-        if made is not None:
+            typer.echo(str(error), err=True)
+            wrong += 1
+        else:
             typer.echo("\n  ".join([f"{name}: ok", *reached(made.document)]))
-        wrong += bool(mistakes)
     return 2 if wrong else 0
 
 
