@@ -11,6 +11,7 @@ import struct
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -87,13 +88,9 @@ def clock() -> float:
 
 def sharing(network: Network, identity: str) -> Network:
     """Return the network, wrapped to look sequences up first in a process that shares."""
-    if (store := _shared) is None:
+    if _shared is None:
         return network
-
-    def run(sequences: Sequence[Tokens]) -> list[list[Array]]:
-        return store.outputs(identity, sequences, network.run)
-
-    return replace(network, run=run)
+    return replace(network, run=partial(_shared.outputs, identity, run=network.run))
 
 
 def _dump(arrays: list[Array]) -> bytes:

@@ -171,7 +171,5 @@ def load_generator(name: str, options: Options = Options()) -> Generator:  # noq
     folder = find_model(name)
     if folder.manifest is not None:
         raise InputError(f"{folder.path}: expected a generator, got a model of kind {folder.manifest.kind!r}.")
-    if options.precision == "int8":
-        raise InputError(f"{folder.path}: a generator runs in float32 or bfloat16, not with precision int8.")
     choice = choose(folder, replace(options, precision="float32") if options.precision == "auto" else options)
     return once(("generator", folder.path, folder.checksum(), choice), lambda: Generator(folder, choice))
