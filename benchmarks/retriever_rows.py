@@ -116,7 +116,7 @@ class Remembered:
         # Loading this encoder again returns the same object.
         model.remembered = self.encode  # type: ignore[method-assign]
 
-    def encode(self, texts: Sequence[str], role: Role = "passage", keep: bool = False) -> Any:
+    def encode(self, texts: Sequence[str], role: Role = "passage") -> Any:
         """Encode as :meth:`convqa.models.TextEncoder.remembered`; the collection is the cache of passages."""
         if role == "passage":
             return self._encode(texts, role)
