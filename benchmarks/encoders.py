@@ -96,7 +96,7 @@ def folder_of_transformers(target: Path) -> Path:
     from convqa.models.engines.torch.networks import load_exported
 
     folder = find_model("encoder")
-    network, _, _ = load_exported(folder, choose(folder, Options(precision="float32", engine="torch")), "encoder")
+    network, _, _ = load_exported(folder, choose(folder, Options(precision="float32")), "encoder")
     network.trunk.save_pretrained(target)
     names = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
     tokenizer = PreTrainedTokenizerFast(
@@ -146,8 +146,8 @@ def engines(scratch: Path) -> dict[str, Encode]:
     found = {
         "convqa, ONNX int8 (shipped)": ours("encoder"),
         "convqa, ONNX float32": ours(str(scratch / "float32")),
-        "convqa, torch float32": ours("encoder", device="cpu", precision="float32", engine="torch"),
-        "convqa, torch bfloat16": ours("encoder", device="cpu", precision="bfloat16", engine="torch"),
+        "convqa, torch float32": ours("encoder", device="cpu", precision="float32"),
+        "convqa, torch bfloat16": ours("encoder", device="cpu", precision="bfloat16"),
     }
     if find_spec("sentence_transformers"):
         found["sentence-transformers, torch float32"] = sentence_transformers(files, "float32")

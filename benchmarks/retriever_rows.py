@@ -91,7 +91,7 @@ def forget(encoder: str) -> None:
     """Make the process's encoder encode all texts again."""
     model = load_encoder(encoder)
 
-    def encode(texts: Sequence[str], role: Role = "passage", keep: bool = False) -> Any:  # noqa: ARG001 - as remembered
+    def encode(texts: Sequence[str], role: Role = "passage") -> Any:
         return model.encode(texts, role)
 
     # Loading this encoder again returns the same object.
@@ -116,10 +116,10 @@ class Remembered:
         # Loading this encoder again returns the same object.
         model.remembered = self.encode  # type: ignore[method-assign]
 
-    def encode(self, texts: Sequence[str], role: Role = "passage", keep: bool = False) -> Any:
+    def encode(self, texts: Sequence[str], role: Role = "passage") -> Any:
         """Encode as :meth:`convqa.models.TextEncoder.remembered`; the collection is the cache of passages."""
         if role == "passage":
-            return self._encode(texts, role, keep)
+            return self._encode(texts, role)
         fresh = [text for text in dict.fromkeys(texts) if text not in self._places]
         if fresh:
             self._matrix = np.concatenate((self._matrix, self._encode(fresh, role)))

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, ClassVar
 
-from haystack import Document, GeneratedAnswer, SuperComponent, component, default_from_dict, default_to_dict
+from haystack import Document, GeneratedAnswer, component
 from haystack.dataclasses import ChatMessage
 from pydantic import Field
 
@@ -21,7 +21,7 @@ from convqa.components.filtering import filter_of
 from convqa.components.haystack import ranked, to_document, to_passage
 from convqa.components.members import import_type, with_parameters
 from convqa.domain import DEFAULT_LANGUAGE, Exchange, Failure, Hit, Ranking, Rewrite, Turn, TurnId
-from convqa.domain.batches import Answers, Batch, Rankings, Readings, Rewrites, Turns
+from convqa.domain.batches import Batch, Rankings, Rewrites, Turns
 from convqa.driver.history import exchange, response_of
 from convqa.errors import InputError, WorkError, ordinary_errors
 from convqa.indexing import collection_of
@@ -135,7 +135,8 @@ class CitedAnswerBuilder(_Part):
 
 
 @component
-class ConversationalQA(SuperComponent):
+@with_parameters
+class ConversationalQA:
     """A whole pipeline, from a chat's messages to a cited answer.
 
     :param pipeline: a shipped name or the path of a YAML file. :param collection: the passages, as in
@@ -143,102 +144,50 @@ class ConversationalQA(SuperComponent):
     :raises InputError: for a malformed pipeline, or one without answers.
     """
 
-    def __init__(
-        self, pipeline: str = "talk", collection: str | None = None, overrides: dict[str, Any] | None = None
-    ) -> None:
-        self._parameters = {"pipeline": pipeline, "collection": collection, "overrides": overrides}
-        self._loaded = load_pipeline(pipeline, overrides)
+    pipeline: str = "talk"
+    collection: str | None = None
+    overrides: dict[str, Any] = Field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._loaded = load_pipeline(self.pipeline, self.overrides)
         if "answers" not in self._loaded.stages:
-            raise InputError(f"pipeline {pipeline}: expected a pipeline with a builder, which makes answers.")
-        self._question = _Question()
-        graph = self._loaded.graph
-        graph.add_component("haystack_in", self._question)
-        graph.add_component("haystack_out", _Result())
-        for receiver in [*self._loaded.document.inputs["turns"], "haystack_out.turns"]:
-            graph.connect("haystack_in.turns", receiver)
-        for label, sender in self._loaded.document.outputs.items():
-            graph.connect(sender, f"haystack_out.{label}")
-        inputs = {name: [f"haystack_in.{name}"] for name in ("messages", "query", "filter")}
-        outputs = {f"haystack_out.{name}": name for name in ("answers", "replies", "documents", "query")}
-        SuperComponent.__init__(self, graph, inputs, outputs)
+            raise InputError(f"pipeline {self.pipeline}: expected a pipeline with a builder, which makes answers.")
 
     def warm_up(self) -> None:
         """Open the collection (passages in a file are indexed once) and load the models."""
         with ordinary_errors():
-            if self._loaded.collection is None and self._parameters["collection"] is not None:
-                self._loaded.bind(collection_of(str(self._parameters["collection"])))
-                self._question.language = self._loaded.language
+            if self._loaded.collection is None and self.collection is not None:
+                self._loaded.bind(collection_of(self.collection))
             self._loaded.warm_up()
-
-    async def warm_up_async(self) -> None:
-        self.warm_up()
-
-    def run(self, **inputs: Any) -> Made:
-        """Answer ``query``, by default the user's last message.
-
-        :param inputs: ``messages``: the conversation; ``query``: the question, if it is not the last message;
-            ``filter``: meta field -> the accepted values.
-        :returns: ``answers`` and ``replies`` as in :class:`CitedAnswerBuilder`; ``documents``: the best passages;
-            ``query``: the self-contained question.
-        """
-        with ordinary_errors():
-            return SuperComponent.run(self, **inputs)
-
-    async def run_async(self, **inputs: Any) -> Made:
-        """Run concurrently with other components."""
-        with ordinary_errors():
-            return await SuperComponent.run_async(self, **inputs)
-
-    def to_dict(self) -> Made:
-        return default_to_dict(self, **self._parameters)
-
-    @classmethod
-    def from_dict(cls, data: Made) -> ConversationalQA:
-        return default_from_dict(cls, data)
-
-
-@component
-class _Question:
-    """Converts messages into a turn."""
-
-    language = DEFAULT_LANGUAGE
-
-    @component.output_types(turns=Turns)
-    def run(
-        self,
-        messages: list[ChatMessage] | None = None,
-        query: str | None = None,
-        filter: dict[str, Any] | None = None,
-    ) -> Made:
-        history, last = conversation_of(messages or [])
-        if query is None:
-            query = _question(last)
-        elif last not in {None, query}:
-            history = [*history, Exchange(str(last), status="unanswered")]
-        expect_type("query", query, str, "a string")
-        return {"turns": Turns((_turn(query, history, self.language, filter=filter_of(filter)),))}
-
-
-@component
-class _Result:
-    """Converts the results for a turn into Haystack's types."""
 
     @component.output_types(
         answers=list[GeneratedAnswer], replies=list[ChatMessage], documents=list[Document], query=str
     )
     def run(
         self,
-        turns: Turns,
-        answers: Answers,
-        rewrites: Rewrites | None = None,
-        rankings: Rankings | None = None,
-        readings: Readings | None = None,
+        messages: list[ChatMessage] | None = None,
+        query: str | None = None,
+        filter: dict[str, Any] | None = None,
     ) -> Made:
-        batches = {"rewrites": rewrites, "rankings": rankings, "readings": readings, "answers": answers}
-        items = _only({label: batch for label, batch in batches.items() if batch is not None})
+        """Answer ``query``, by default the user's last message.
+
+        :param messages: the conversation. :param query: the question, if it is not the last message.
+        :param filter: meta field -> the accepted values.
+        :returns: ``answers`` and ``replies`` as in :class:`CitedAnswerBuilder`; ``documents``: the best passages;
+            ``query``: the self-contained question.
+        """
+        history, last = conversation_of(messages or [])
+        if query is None:
+            query = _question(last)
+        elif last not in {None, query}:
+            history = [*history, Exchange(str(last), status="unanswered")]
+        expect_type("query", query, str, "a string")
+        turn = _turn(query, history, self._loaded.language, filter=filter_of(filter))
+        with ordinary_errors():
+            outputs = self._loaded.run(Turns((turn,)))
+        items = _only({label: batch for label in OUTPUTS if (batch := getattr(outputs, label)) is not None})
         hits = items.get("rankings", Ranking()).hits
         documents = [to_document(hit) for hit in hits if hit.passage is not None]
-        (turn,) = turns
         result = _answer(turn, items, documents)
         return {**result, "documents": documents, "query": result["answers"][0].query}
 

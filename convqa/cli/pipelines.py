@@ -24,21 +24,19 @@ def check(
     variables and addresses in a pipeline, because a pipeline can send any variable to any address.
     """
     from convqa.pipeline.compose import compose
-    from convqa.pipeline.load import assemble
+    from convqa.pipeline.load import wire
     from convqa.pipeline.show import reached
 
     chosen = parsed(settings)
     wrong = 0
     for name in pipelines:
         try:
-            made, mistakes = assemble(compose(name, chosen))
+            made = wire(compose(name, chosen), name)
         except InputError as error:
-            made, mistakes = None, [str(error)]
-        for mistake in mistakes:
-            typer.echo(mistake if mistake.startswith("pipeline ") else f"{name}: {mistake}", err=True)
-        if made is not None:
+            typer.echo(str(error), err=True)
+            wrong += 1
+        else:
             typer.echo("\n  ".join([f"{name}: ok", *reached(made.document)]))
-        wrong += bool(mistakes)
     return 2 if wrong else 0
 
 
@@ -47,7 +45,7 @@ def show(
     pipeline: Annotated[str, typer.Argument(metavar="PIPELINE", help="Name of a shipped pipeline, or a YAML file.")],
     settings: Settings = None,
     form: Annotated[
-        Literal["text", "mermaid", "yaml", "haystack"],
+        Literal["text", "yaml", "haystack"],
         typer.Option(
             "--as",
             help="Output format. haystack is YAML that Haystack itself can load.",
@@ -59,7 +57,7 @@ def show(
     from convqa.indexing import collection_of
     from convqa.pipeline.compose import compose
     from convqa.pipeline.load import wire
-    from convqa.pipeline.show import as_mermaid, as_text
+    from convqa.pipeline.show import as_text
 
     if collection is not None and form != "haystack":
         raise InputError("--collection requires --as haystack; other formats contain no collection.")
@@ -71,4 +69,4 @@ def show(
     elif form == "yaml":
         typer.echo(document.to_yaml().rstrip())
     else:
-        typer.echo(as_text(document) if form == "text" else as_mermaid(document))
+        typer.echo(as_text(document))

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import os
-import threading
 import weakref
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Annotated, Any, NamedTuple
-from urllib.parse import urlsplit
 
 from haystack.dataclasses import ChatMessage
 from pydantic import Field
@@ -21,8 +18,9 @@ from convqa.components.haystack import Wrapper
 from convqa.components.members import describe, make, with_parameters
 from convqa.domain import CAVEAT
 from convqa.errors import InputError, RunError, StoreUnavailable
-from convqa.models.memory import CacheFile
+from convqa.models.cache import Cache, CacheFile
 from convqa.places import cache_folder
+from convqa.validation import refuse_secrets
 
 log = logging.getLogger("convqa")
 
@@ -98,26 +96,19 @@ class Asking(Wrapper, Station):
         if hasattr(self.wrapped, "close"):
             # Close the client's connections with the station rather than at garbage collection.
             weakref.finalize(self, self.wrapped.close).atexit = False
-        # OpenAI's client reads this variable if the component has no URL.
-        url = self.component["init_parameters"].get("api_base_url")
-        self._server = "" if url else os.environ.get("OPENAI_BASE_URL", "")
+        parameters = self.component["init_parameters"]
+        if "api_base_url" in parameters and not parameters["api_base_url"]:
+            # OpenAI's client reads this variable. Named here, it is part of the pipeline, as any other address.
+            parameters["api_base_url"] = os.environ.get("OPENAI_BASE_URL")
+            refuse_secrets(parameters, "OPENAI_BASE_URL: component")
         model = json.dumps(self.component, sort_keys=True, default=str)
         path = cache_folder() / "replies.sqlite"
-        file = CacheFile(path, _IN_FILE, "replies are kept in memory") if self.keep else None
-        self._replies = _Replies(model + self._server, file)
+        self._file = CacheFile(path, _IN_FILE, "replies are kept in memory") if self.keep else None
+        self._replies = Cache(_encoded(model), _MOST_REPLIES)
 
     def warm_up(self) -> None:
         Wrapper.warm_up(self)
         Station.warm_up(self)
-
-    def identity(self) -> Mapping[str, str]:
-        """Include a digest of the server's address if it comes from the environment."""
-        if not self._server:
-            return Station.identity(self)
-        parts = urlsplit(self._server)
-        # Login and query are excluded, because a digest could help to guess a key.
-        address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
-        return {**Station.identity(self), "server": f"sha256:{hashlib.sha256(address.encode()).hexdigest()}"}
 
     def _asked(self, prompts: Mapping[str, Sequence[ChatMessage]]) -> dict[str, Reply]:
         """Return the replies to prompts, with ``concurrency`` concurrent requests.
@@ -144,7 +135,8 @@ class Asking(Wrapper, Station):
 
     def _one(self, prompt: str, messages: Sequence[ChatMessage]) -> Reply:
         """Return the reply to one prompt. A missing reply counts as an empty one; empty replies are not cached."""
-        written = self._replies.get(prompt)
+        key = self._replies.key(_encoded(prompt))
+        written = self._replies.read([key], self._file).get(key, b"").decode("utf-8", "surrogatepass")
         if not written:
             try:
                 replies = self._ask(messages=list(messages))
@@ -161,7 +153,7 @@ class Asking(Wrapper, Station):
             except Exception as error:
                 return Reply(doubt=self._doubt(error))
             if written:
-                self._replies.put(prompt, written)
+                self._replies.write({key: _encoded(written)}, self._file)
         return Reply(written)
 
     def _written(self, reply: ChatMessage) -> str:
@@ -189,37 +181,5 @@ class Asking(Wrapper, Station):
         return f"server error {status}" if status else UNREADABLE
 
 
-class _Replies:
-    """A cache of replies in memory and, optionally, in a file that several processes share.
-
-    :param model: everything but the prompt that influences a reply; part of every key. :param file: None = memory only.
-    """
-
-    def __init__(self, model: str, file: CacheFile | None) -> None:
-        self._model, self._file = model, file
-        self._kept: dict[bytes, str] = {}
-        self._lock = threading.Lock()
-
-    def get(self, prompt: str) -> str | None:
-        """Return the cached reply to a prompt, if there is one."""
-        key = self._key(prompt)
-        with self._lock:
-            if key not in self._kept and self._file is not None:
-                for data in self._file.read([key]).values():
-                    self._keep(key, data.decode("utf-8", "surrogatepass"))
-            return self._kept.get(key)
-
-    def put(self, prompt: str, reply: str) -> None:
-        key = self._key(prompt)
-        with self._lock:
-            self._keep(key, reply)
-            if self._file is not None:
-                self._file.write({key: reply.encode("utf-8", "surrogatepass")})
-
-    def _keep(self, key: bytes, reply: str) -> None:
-        self._kept[key] = reply
-        if len(self._kept) > _MOST_REPLIES:
-            del self._kept[next(iter(self._kept))]
-
-    def _key(self, prompt: str) -> bytes:
-        return hashlib.sha256(f"{self._model}\0{prompt}".encode("utf-8", "surrogatepass")).digest()
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

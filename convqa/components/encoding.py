@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain
-from typing import Annotated, Any, Literal, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import AfterValidator, ConfigDict, Field, with_config
+from pydantic import ConfigDict, with_config
 from typing_extensions import TypedDict
 
 from convqa.domain import Query, Ranking, Rewrite
 from convqa.errors import InputError
 from convqa.models import Options, TextEncoder, load_encoder
 from convqa.models.source import find_model
-from convqa.models.types import Device, Engine, Precision
+from convqa.models.types import Device, Precision
 from convqa.stores import open_store
 from convqa.stores.address import redact
 from convqa.stores.base import Encoder, Info, Store, WritableStore
@@ -36,29 +35,18 @@ class ModelOptions(TypedDict, total=False):
 
     device: Device
     precision: Precision
-    engine: Engine
 
-
-def _distinct(texts: list[Text]) -> list[Text]:
-    if len(set(texts)) < len(texts):
-        raise ValueError("expected distinct texts")
-    return texts
-
-
-Texts = Annotated[list[Text], Field(min_length=1), AfterValidator(_distinct)]
-"""The texts of a query whose mean is its vector."""
 
 DEFAULT_TEXTS: tuple[Text, ...] = ("question", "expanded", "rewrite")
-"""The texts that work well with every rewriter (docs/benchmarks/vectors.md)."""
+"""The texts of a query whose mean is its vector. They work well with every rewriter (docs/benchmarks/vectors.md)."""
 
 
 _SAMPLE = 8
 _NEAR = 0.95
 """Minimum cosine of the vectors of a text by one encoder in two precisions."""
 
-_FEW = 200
-"""Up to this many passages are encoded without a warning."""
-_TYPICAL = "Goethe wrote the first part of Faust in Weimar, where it was printed in 1808. " * 10
+_FEW = 3000
+"""Up to this many passages are encoded without a warning: a minute on two cores."""
 
 
 class QueryEncoder:
@@ -142,7 +130,7 @@ def passage_vectors(model: TextEncoder, store: Store, rankings: Sequence[Ranking
         stored = {id: vector for id, vector in vectors if vector is not None}
     rest = [id for id in ids if id not in stored]
     texts = {id: passage.whole_text for id, passage in zip(rest, store.fetch(rest), strict=True) if passage is not None}
-    return stored | dict(zip(texts, model.remembered(list(texts.values()), "passage", keep=True), strict=True))
+    return stored | dict(zip(texts, model.remembered(list(texts.values())), strict=True))
 
 
 def encoder_of(store: Store, options: Options) -> TextEncoder:
@@ -181,29 +169,20 @@ def _compare(model: TextEncoder, store: Any) -> None:
 
 
 def forecast(model: TextEncoder, most: int, url: str) -> str:
-    """Return the warning before up to ``most`` passages are encoded; "" if it takes less than a minute."""
+    """Return the warning before up to ``most`` passages are encoded, "" for few."""
     info = open_store(url).info()
     missing = info.count - (info.vectors if has_vectors_of(model, open_store(url)) else 0)
     if min(most, missing) < _FEW:
         return ""
-    start = time.perf_counter()
-    model.encode([_TYPICAL] * 8)
-    seconds = (time.perf_counter() - start) / 8
-    if seconds * min(most, missing) < 60:
-        return ""
     warning = (
         f"{missing:,} of {info.count:,} passages have no vector of the encoder {model.name!r}, and up to "
-        f"{min(most, missing):,} are encoded for this run: {_spoken(seconds * min(most, missing))} at "
-        f"{1 / seconds:.0f} a second, less where they were encoded before."
+        f"{min(most, missing):,} are encoded for this run, some 50 a second on two cores, less where they were encoded "
+        "before."
     )
     if not {"vectors", "write"} <= info.capabilities or info.encoder not in {None, named(model)}:
         return warning
     command = f"convqa index --collection {redact(url)} --vectors {model.name}"
-    return f"{warning} All once, in {_spoken(seconds * missing)}: {command}"
-
-
-def _spoken(seconds: float) -> str:
-    return f"{seconds / 3600:,.1f} hours" if seconds >= 5400 else f"{seconds / 60:.0f} minutes"
+    return f"{warning} All once: {command}"
 
 
 def named(model: TextEncoder) -> Encoder:

@@ -18,14 +18,12 @@ _AROUND = 8
 """Maximum tokens that a format adds to an exchange."""
 
 
-def said_before(turn: Turn, rewrites: bool = False) -> list[Past]:
+def said_before(turn: Turn) -> list[Past]:
     """Return the first and the latest 50 nonempty exchanges before a turn's open question, oldest first.
 
     If the system asked back, its questions and the user's replies come last, without the open question, which is the
     one to rewrite. If the user asked a new question instead of replying, that one is open
     (:func:`convqa.text.dialogue.open_question`), and earlier exchanges are unchanged.
-
-    :param rewrites: use the rewrites of earlier questions.
 
     >>> from convqa.domain import TurnId
     >>> asked = Exchange("Can I apply?", "Are you over 60?", status="asked")
@@ -36,7 +34,7 @@ def said_before(turn: Turn, rewrites: bool = False) -> list[Past]:
     """
     history = first_and_latest(turn.history, REACH)
     closed = max(0, len(history) - len(replied(turn)))
-    pairs = [Past((rewrites and one.rewrite) or one.question, one.answer) for one in history[:closed]]
+    pairs = [Past(one.question, one.answer) for one in history[:closed]]
     if asked := history[closed:]:
         replies = ["", *(exchange.question for exchange in asked[1:]), turn.question]
         pairs += [Past(*pair) for pair in zip(replies, [*(exchange.answer for exchange in asked), ""], strict=True)]

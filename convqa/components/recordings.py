@@ -7,6 +7,7 @@ import hashlib
 import math
 import zlib
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,6 +20,19 @@ from convqa.validation import shorten
 T = TypeVar("T")
 
 _EXPECTED = "a TREC run, run.json, or a JSON array of {Conversation_no, Turn_no, ...}"
+
+
+class FromFile:
+    """Mixin of stations with a recording as their parameter ``path``."""
+
+    path: str
+
+    @cached_property
+    def _recording(self) -> Recording:
+        return Recording(self.path)
+
+    def identity(self) -> Mapping[str, str]:
+        return {"recording": self._recording.identity}
 
 
 class Recording:
@@ -109,8 +123,3 @@ def _scores(value: Any) -> dict[str, float] | None:
     except (TypeError, OverflowError):  # not a number, or an integer beyond the range of floats
         return None
     return value if is_scores else None
-
-
-def text(value: Any) -> str | None:
-    """Return the value if it is a text."""
-    return value if isinstance(value, str) else None

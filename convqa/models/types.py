@@ -15,7 +15,6 @@ from convqa.models.tokens import Tokenizer, Tokens
 
 Device = Literal["auto", "cpu", "cuda", "mps"]
 Precision = Literal["auto", "float32", "bfloat16", "int8"]
-Engine = Literal["auto", "onnx", "torch"]
 
 Role = Literal["query", "passage"]
 """The kinds of texts that an encoder distinguishes."""
@@ -47,7 +46,6 @@ class Options:
 
     device: Device = "auto"
     precision: Precision = "auto"
-    engine: Engine = "auto"
 
 
 @dataclass(frozen=True, slots=True)

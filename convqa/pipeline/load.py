@@ -173,26 +173,20 @@ def wire(document: Document, name: str) -> Pipeline:
 
     :raises InputError: naming all mistakes.
     """
-    pipeline, mistakes = assemble(document)
-    if pipeline is None:
-        raise InputError(f"pipeline {name}: " + " ".join(mistakes))
-    return pipeline
-
-
-def assemble(document: Document) -> tuple[Pipeline | None, list[str]]:
-    """Return the pipeline, or all mistakes in its document."""
     mistakes: list[str] = []
     graph = Graph(metadata=document.metadata)
-    for name, node in document.components.items():
+    for key, node in document.components.items():
         try:
-            graph.add_component(name, nodes.make(name, node))
+            graph.add_component(key, nodes.make(key, node))
         except (InputError, ValueError) as error:
             mistakes.append(str(error))
     if not mistakes:
         mistakes = [*_connect(graph, document), *_cycle(document)]
     if not mistakes:
         mistakes = [*_input_mistakes(graph, document), *_output_mistakes(graph, document)]
-    return (None, mistakes) if mistakes else (Pipeline(_with_defaults(document, graph), graph), [])
+    if mistakes:
+        raise InputError(f"pipeline {name}: " + " ".join(mistakes))
+    return Pipeline(_with_defaults(document, graph), graph)
 
 
 def _with_defaults(document: Document, graph: Graph) -> Document:

@@ -6,14 +6,13 @@ import threading
 import time
 
 import pytest
-from haystack import Document, ExtractedAnswer, component
+from haystack import Document, component
 from haystack.components.rankers import LostInTheMiddleRanker
 from haystack.components.retrievers.in_memory import InMemoryBM25Retriever, InMemoryEmbeddingRetriever
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 
 from convqa.components.haystack import ranked, to_document, to_passage
 from convqa.components.rankings import behind
-from convqa.components.readers.haystack import Haystack as Reader
 from convqa.components.rerankers.haystack import Haystack as Reranker
 from convqa.components.retrievers.haystack import Haystack as Retriever
 from convqa.domain import Hit, NotFinite, Passage, Ranking, Rankings, Rewrite, Rewrites, Turn, TurnId, Turns
@@ -89,7 +88,6 @@ class Greedy:
         (Retriever, InMemoryEmbeddingRetriever(InMemoryDocumentStore()), "takes query_embedding.*expected"),
         (Reranker, InMemoryBM25Retriever(InMemoryDocumentStore()), "expected one that takes documents"),
         (Reranker, Greedy(), "takes query, documents, mood .*requires nothing but documents and query,"),
-        (Reader, LostInTheMiddleRanker(), "expected one that takes query and documents.*returns answers"),
     ],
 )
 def test_a_component_that_does_not_fit_is_refused_with_its_sockets(station, wrapped, message):
@@ -155,13 +153,13 @@ class Waiting:
 
 @component
 class Marking:
-    """A ranker and a reader that say in which thread they were asked."""
+    """A ranker that says in which thread it was asked."""
 
-    @component.output_types(documents=list[Document], answers=list[ExtractedAnswer])
+    @component.output_types(documents=list[Document])
     def run(self, query: str, documents: list[Document]):
         time.sleep(0.05)
         threads.add(threading.get_ident())
-        return {"documents": documents[::-1], "answers": []}
+        return {"documents": documents[::-1]}
 
 
 threads = set()
@@ -185,12 +183,11 @@ def test_a_turn_that_fails_beside_others_fails_alone():
 
 
 @pytest.mark.parametrize(("concurrency", "most"), [(1, 1), (3, 3)])
-def test_rankers_and_readers_too(concurrency, most):
+def test_rankers_too(concurrency, most):
     turns, rewrites = rewrites_of("a", "b", "c")
     ranking = Ranking.of([Hit("p", 2.0, Passage("p", "One.")), Hit("q", 1.0, Passage("q", "Two."))])
     rankings = Rankings((ranking,) * 3)
-    for station, kind in ((Reranker, "rankings"), (Reader, "readings")):
-        threads.clear()
-        made = station(Marking(), concurrency=concurrency).run(turns=turns, rewrites=rewrites, rankings=rankings)
-        assert len(made[kind].items) == 3 and 1 <= len(threads) <= most
-        assert concurrency == 1 or len(threads) > 1
+    threads.clear()
+    made = Reranker(Marking(), concurrency=concurrency).run(turns=turns, rewrites=rewrites, rankings=rankings)
+    assert len(made["rankings"].items) == 3 and 1 <= len(threads) <= most
+    assert concurrency == 1 or len(threads) > 1

@@ -9,7 +9,7 @@ import pkgutil
 from functools import cache
 
 import pytest
-from haystack import Document, ExtractedAnswer, component
+from haystack import Document, component
 from haystack import Pipeline as Graph
 from haystack.dataclasses import ChatMessage
 from haystack.document_stores.in_memory import InMemoryDocumentStore
@@ -76,15 +76,6 @@ QUESTIONS = ("Who wrote Faust?", "When was he born?", "Where did they meet?", "Z
 
 
 @component
-class Opening:
-    """A reader of Haystack's kind: each document's first words."""
-
-    @component.output_types(answers=list[ExtractedAnswer])
-    def run(self, query: str, documents: list[Document]) -> dict:
-        return {"answers": [ExtractedAnswer(query, 0.5, document.content[:20], document) for document in documents]}
-
-
-@component
 class Chat:
     """A chat generator of Haystack's kind: adds a name to whatever it is asked last."""
 
@@ -113,7 +104,6 @@ WRAPPED = {
         "init_parameters": {"document_store": _STORE},
     },
     "reranker": {"type": "haystack.components.rankers.LostInTheMiddleRanker"},
-    "reader": {"type": f"{__name__}.Opening"},
     "builder": {"type": f"{__name__}.Writer"},
 }
 """What members that wrap a component of Haystack are given, as it stands in YAML."""

@@ -20,41 +20,40 @@ def results(tmp_path, monkeypatch):
     return made
 
 
-def texts(results, inputs, calls, owner="upper"):
-    def make(places):
-        calls.append(places)
-        return [inputs[place].upper() for place in places]
+def outputs(results, ids, calls, owner="model", seconds=0.0):
+    """Return an output for each sequence of one token."""
 
-    return results.each(owner, inputs, make, bytes, bytes)
+    def run(sequences):
+        time.sleep(seconds)
+        calls.append([tokens.ids[0] for tokens in sequences])
+        return [[np.full(2, tokens.ids[0], np.float32)] for tokens in sequences]
+
+    found = results.outputs(owner, [Tokens([id], [0]) for id in ids], run)
+    assert [array.tolist() for (array,) in found] == [[id, id] for id in ids]
 
 
 def test_what_was_made_is_looked_up(results, tmp_path):
     calls = []
-    assert texts(results, [b"a", b"b", b"a"], calls) == [b"A", b"B", b"A"]
-    assert texts(results, [b"b", b"c"], calls) == [b"B", b"C"]
-    assert calls == [[0, 1], [1]]
-    assert texts(Shared(tmp_path / "shared.sqlite", "1"), [b"c", b"d"], calls) == [b"C", b"D"]
-    assert calls[2:] == [[1]]
+    outputs(results, [1, 2, 1], calls)
+    outputs(results, [2, 3], calls)
+    outputs(Shared(tmp_path / "shared.sqlite", "1"), [3, 4], calls)
+    assert calls == [[1, 2], [3], [4]]
 
 
 def test_another_owner_and_another_salt_have_results_of_their_own(results, tmp_path):
     calls = []
-    for made, owner in ((results, "upper"), (results, "other"), (Shared(tmp_path / "shared.sqlite", "2"), "upper")):
-        texts(made, [b"a"], calls, owner)
-    assert calls == [[0]] * 3
+    for made, owner in ((results, "model"), (results, "other"), (Shared(tmp_path / "shared.sqlite", "2"), "model")):
+        outputs(made, [1], calls, owner)
+    assert calls == [[1]] * 3
 
 
 def test_a_result_counts_with_the_seconds_that_it_took_once(results, tmp_path, monkeypatch):
-    def slow(places):
-        time.sleep(0.05)
-        return [b"made"] * len(places)
-
-    results.each("slow", [b"a", b"b"], slow, bytes, bytes)
+    outputs(results, [1, 2], [], seconds=0.05)
     again = Shared(tmp_path / "shared.sqlite", "1")
     monkeypatch.setattr(shared, "_shared", again)
     start = clock()
     for _ in range(2):
-        again.each("slow", [b"a", b"b"], slow, bytes, bytes)
+        outputs(again, [1, 2], [], seconds=0.05)
     assert again.seconds == pytest.approx(0.05, abs=0.03)
     assert clock() - start > 0.04
 

@@ -9,7 +9,7 @@ import pytest
 from convqa.errors import InputError
 from convqa.pipeline.compose import compose
 from convqa.pipeline.document import shipped_pipelines
-from convqa.pipeline.load import assemble, wire
+from convqa.pipeline.load import wire
 
 SMALL = """
 components:
@@ -30,10 +30,10 @@ def write(folder: Path, name: str, text: str) -> str:
 
 def mistakes(pipeline: str) -> str:
     try:
-        _, found = assemble(compose(pipeline))
+        wire(compose(pipeline), pipeline)
     except InputError as error:
         return str(error)
-    return "\n".join(found)
+    return ""
 
 
 @pytest.mark.parametrize("name", shipped_pipelines())

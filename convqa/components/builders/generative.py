@@ -49,7 +49,7 @@ class Generative(Asking, Builder):
         for lists.
     :param support: the support check: "lexical", "support", or the name of a model.
     :param unsupported: "drop" = omit unsupported sentences; "mark" = keep them without a citation.
-    :param options: ``device``, ``precision`` and ``engine`` of the model in ``support``.
+    :param options: ``device`` and ``precision`` of the model in ``support``.
     :param otherwise: a fallback builder. It answers, with a note, if the model fails or none of its sentences is
         supported, but not if the model finds no answer in the passages.
     """

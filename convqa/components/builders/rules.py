@@ -50,14 +50,14 @@ class Rules(Builder):
     Questions and replies are part of the turn's history, so that the builder has no state.
 
     :param conditions: how to decide whether the user's statements settle a condition: ``conditions``, the model that
-        ships; ``lexical``; or a model's folder. See :func:`convqa.models.load_conditions`.
+        ships, or a model's folder. See :func:`convqa.models.load_conditions`.
     :param known: minimum score of a settled condition; None = the model's own.
     :param passages: how many top passages to consider. A passage whose conditions were asked about comes first, then
         the first one with rules about the question.
     :param relevant: minimum share of common words between the question and a passage (with ``builder``: a rule).
     :param builder: answers questions that no rule decides: its name, or ``{type: ..., init_parameters: {...}}``.
         Decisions then quote the rule. None: every answer is a label, Yes, No or Irrelevant, as in ShARC.
-    :param options: ``device``, ``precision`` and ``engine`` of the model.
+    :param options: ``device`` and ``precision`` of the model.
     """
 
     conditions: str = "conditions"

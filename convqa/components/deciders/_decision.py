@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, FiniteFloat
 
 from convqa.components.encoding import QueryEncoder
 from convqa.domain import Answer, Ranking, Reading, Rewrite, Turn, quotes
@@ -36,15 +36,13 @@ _TOP = 3
 Threshold = Annotated[float, Field(ge=0, le=1)]
 """The minimum score of an answer. 0 always answers."""
 
-Number = Annotated[float, Field(allow_inf_nan=False)]
-
 
 class Weight(BaseModel, extra="forbid", frozen=True, strict=True):
     """The weight of a signal, standardized with ``mean`` and ``deviation``."""
 
-    mean: Number
+    mean: FiniteFloat
     deviation: Annotated[float, Field(gt=0, allow_inf_nan=False)]
-    weight: Number
+    weight: FiniteFloat
 
 
 class Decision(BaseModel, extra="forbid", frozen=True, strict=True):
@@ -54,7 +52,7 @@ class Decision(BaseModel, extra="forbid", frozen=True, strict=True):
     encoder whose cosines it was fitted to; "" = the shipped one.
     """
 
-    intercept: Number
+    intercept: FiniteFloat
     signals: dict[Signal, Weight]
     threshold: Threshold
     sure: Threshold = 0.0
@@ -120,7 +118,7 @@ def cosine(
     titles = {hit.id: hit.passage.title for hit in ranking.hits if hit.passage is not None}
     titled = [(titles.get(span.passage_id), span.text) for span in spans]
     texts = [f"{title}. {text}" if title else text for title, text in titled]
-    return max(float(vector @ question) for vector in queries.model.remembered(texts, "passage", keep=True))
+    return max(float(vector @ question) for vector in queries.model.remembered(texts))
 
 
 def signals(turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> dict[str, float | None]:

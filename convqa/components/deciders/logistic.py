@@ -38,7 +38,7 @@ class Logistic(Decider):
     :param encoder: the encoder for the signal ``cosine``: the reader's, so that nothing is encoded twice. None = the
         signal counts as its mean. With an encoder, turns without a cosine, as in a language that it does not know, are
         returned unchanged. If the decision was fitted to another encoder, ``sentences`` decides, by words alone, with a
-        warning. :param options: its ``device``, ``precision`` and ``engine``.
+        warning. :param options: its ``device`` and ``precision``.
     :param generated: whether to decide on generated answers too. If not, they are returned unchanged, but not the
         answers of a fallback.
     """

@@ -38,7 +38,7 @@ class Extractive(Reader):
         read, + mu x its calibrated score. None = the calibrated score. (RALI: mu = .7.)
     :param enough: stop reading once the best span of a turn has this score. Passages are read by rank: the first, then
         two, four ... None = all are read together.
-    :param options: ``device``, ``precision`` and ``engine`` of the model.
+    :param options: ``device`` and ``precision`` of the model.
     """
 
     model: Annotated[str, Field(min_length=1)] = "reader"

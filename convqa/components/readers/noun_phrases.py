@@ -79,7 +79,9 @@ def stem(phrase: str) -> str:
     >>> stem("average starting salaries")  # doctest: +SKIP
     'average starting salari'
     """
-    return str(_stemmer().stem(phrase))
+    from nltk.stem import PorterStemmer
+
+    return str(PorterStemmer().stem(phrase))
 
 
 @remembered(4096)
@@ -94,13 +96,6 @@ def _sentences(text: str) -> tuple[Phrased, ...]:
         result.append(Phrased(start, start + len(raw), raw, phrases))
         start += len(raw)
     return tuple(result)
-
-
-@cache
-def _stemmer() -> Any:
-    from nltk.stem import PorterStemmer
-
-    return PorterStemmer()
 
 
 @cache

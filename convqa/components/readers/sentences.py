@@ -43,7 +43,7 @@ class Sentences(Reader):
     :param passages: how many of the top passages are read, except those without text.
     :param encoder: the shipped encoder, in any precision. None = words alone, without a model, in any language. The
         same is used, with a warning, for other encoders, because the weight of cosines was fitted to the shipped one.
-    :param options: ``device``, ``precision`` and ``engine`` of the encoder.
+    :param options: ``device`` and ``precision`` of the encoder.
     """
 
     passages: Annotated[int, Field(ge=1)] = 10
@@ -92,7 +92,7 @@ class Sentences(Reader):
             return read
         questions = self._near.of_rewrites(rewrites)
         texts = list(dict.fromkeys(one.titled() for sentences, _ in read for one in sentences))
-        vectors = dict(zip(texts, self._near.model.remembered(texts, "passage", keep=True), strict=True))
+        vectors = dict(zip(texts, self._near.model.remembered(texts), strict=True))
         return [
             ([one if question is None else one.near(vectors[one.titled()], question) for one in sentences], null)
             for (sentences, null), question in zip(read, questions, strict=True)

@@ -28,17 +28,14 @@ class CrossEncoder(Reranker):
     :param model: a folder or a Hugging Face name, such as ``cross-encoder/ms-marco-MiniLM-L6-v2``.
     :param depth: how many of the first hits are reranked; the others follow.
     :param top_k: passages in a ranking; None = all.
-    :param weight: weight of the model's score; below 1, (1 - weight) x the old score is added, both normalized to 0 to
-        1.
     :param texts: how many of the first hits have their passages.
-    :param options: ``device``, ``precision`` and ``engine`` of the model.
+    :param options: ``device`` and ``precision`` of the model.
     """
 
     model: Annotated[str, Field(min_length=1)]
     collection: str | None = None
     depth: Annotated[int, Field(ge=1)] = 100
     top_k: Annotated[int, Field(ge=1)] | None = None
-    weight: Annotated[float, Field(gt=0, le=1)] = 1.0
     texts: Annotated[int, Field(ge=0)] = 20
     options: ModelOptions | None = None
 
@@ -65,7 +62,7 @@ class CrossEncoder(Reranker):
         distinct = list(dict.fromkeys(pair for some in pairs for pair in some.values()))
         score_by_pair = dict(zip(distinct, map(float, self._scorer.score(distinct)), strict=True))
         scores = [{id: score_by_pair[pair] for id, pair in some.items()} for some in pairs]
-        ordered = [reordered(*row, self.weight, self.top_k) for row in zip(rankings, scores, strict=True)]
+        ordered = [reordered(*row, top_k=self.top_k) for row in zip(rankings, scores, strict=True)]
         return self._with_texts(ordered, self.texts)
 
     def _with_texts(self, rankings: list[Ranking], count: int) -> list[Ranking]:

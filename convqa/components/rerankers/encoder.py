@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import Field
 
 from convqa.components.base import Reranker
-from convqa.components.encoding import DEFAULT_TEXTS, ModelOptions, QueryEncoder, Texts, encoder_of, passage_vectors
+from convqa.components.encoding import DEFAULT_TEXTS, ModelOptions, QueryEncoder, encoder_of, passage_vectors
 from convqa.components.members import member
 from convqa.components.rankings import attach, reordered
 from convqa.domain import Ranking, Rewrite, Turn
@@ -28,7 +28,7 @@ class Encoder(Reranker):
     :param top_k: passages in a ranking; None = all.
     :param weight: weight of the cosine; below 1, (1 - weight) x the old score is added, both normalized to 0 to 1. The
         default is the share of vectors in the retriever ``hybrid``.
-    :param encoder, vectors, options: as in the retriever ``dense``.
+    :param encoder, options: as in the retriever ``dense``.
     :param texts: how many of the first hits have their passages.
     """
 
@@ -39,13 +39,12 @@ class Encoder(Reranker):
     top_k: Annotated[int, Field(ge=1)] | None = None
     weight: Annotated[float, Field(gt=0, le=1)] = 0.6
     encoder: Annotated[str, Field(min_length=1)] | None = None
-    vectors: Texts = Field(default_factory=lambda: [*DEFAULT_TEXTS])
     texts: Annotated[int, Field(ge=0)] = 20
     options: ModelOptions | None = None
 
     def __post_init__(self) -> None:
         encoder = self.encoder or (lambda options: encoder_of(self._store, options))
-        self._queries = QueryEncoder(encoder, self.vectors, self.options)
+        self._queries = QueryEncoder(encoder, DEFAULT_TEXTS, self.options)
 
     @cached_property
     def _store(self) -> Store:

@@ -6,25 +6,14 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Annotated
 
-from pydantic import ConfigDict, Field, with_config
-from typing_extensions import TypedDict
+from pydantic import Field
 
 from convqa.components.base import Retriever
 from convqa.components.filtering import both, by_filter
 from convqa.components.members import member
-from convqa.components.retrievers._feedback import expand
-from convqa.components.sharing import opened
 from convqa.domain import MetaValue, Passage, Query, Ranking, Turn
-from convqa.stores.base import Filter, Prf, SearchParams, Stopwords, Store
-
-
-@with_config(ConfigDict(strict=True, extra="forbid"))
-class Feedback(TypedDict, total=False):
-    """Pseudo-relevance feedback (RM3), with the defaults of :class:`convqa.stores.base.Prf`."""
-
-    passages: Annotated[int, Field(ge=1)]
-    terms: Annotated[int, Field(ge=1)]
-    weight: Annotated[float, Field(ge=0, le=1)]
+from convqa.stores import open_store
+from convqa.stores.base import Filter, SearchParams, Stopwords, Store
 
 
 @member
@@ -37,9 +26,6 @@ class BM25(Retriever):
         comparable with published BM25 runs.
     :param texts: how many of the first hits have their passages.
     :param filter: meta field -> accepted values, in addition to the filter of a turn.
-    :param prf: RM3 feedback: mix the query, with ``weight`` (.5), with the ``terms`` (10) best words of the first
-        ``passages`` (10); ``{}`` is feedback with these defaults. An Anserini index does this itself; other stores use
-        :mod:`convqa.components.retrievers._feedback`.
     """
 
     needs_collection = True
@@ -52,13 +38,12 @@ class BM25(Retriever):
     stopwords: Stopwords = "default"
     texts: Annotated[int, Field(ge=0)] = 20
     filter: dict[str, list[MetaValue]] | None = None
-    prf: Feedback | None = None
 
     @cached_property
     def _store(self) -> Store:
         """The collection, opened once: a new version is not searched until the next process."""
-        store = opened(self.collection)
-        store.check(self._params({}, feedback=_feeds_back(store)))
+        store = open_store(self.collection)
+        store.check(self._params({}))
         return store
 
     def warm_up(self) -> None:
@@ -71,20 +56,9 @@ class BM25(Retriever):
         return self._store.fetch(ids)
 
     def _search(self, queries: Sequence[Query], accepted: Filter) -> Sequence[Ranking]:
-        own = self.prf is None or _feeds_back(self._store)
-        params = self._params(accepted, feedback=own)
-        if self.prf is not None and not own:
-            prf, language = Prf(**self.prf), self._store.info().language
-            first = self._store.search(queries, prf.passages, params, prf.passages)
-            rows = zip(queries, first, strict=True)
-            queries = [expand(query, ranking, prf, language, self.stopwords) for query, ranking in rows]
-        return self._store.search(queries, self.top_k, params, self.texts)
+        return self._store.search(queries, self.top_k, self._params(accepted), self.texts)
 
-    def _params(self, accepted: Filter, feedback: bool = True) -> SearchParams:
+    def _params(self, accepted: Filter) -> SearchParams:
         own = {name: tuple(values) for name, values in (self.filter or {}).items()}
-        prf = Prf(**self.prf) if feedback and self.prf is not None else None
-        return SearchParams(self.k1, self.b, self.title_weight, self.stopwords, prf, both(own, accepted) or None)
-
-
-def _feeds_back(store: Store) -> bool:
-    return "prf" in store.info().capabilities
+        filter = both(own, accepted) or None
+        return SearchParams(self.k1, self.b, self.title_weight, self.stopwords, filter=filter)

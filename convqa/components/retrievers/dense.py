@@ -11,12 +11,12 @@ from pydantic import Field
 
 from convqa.components import encoding
 from convqa.components.base import Retriever
-from convqa.components.encoding import DEFAULT_TEXTS, Matrix, ModelOptions, QueryEncoder, Texts
+from convqa.components.encoding import DEFAULT_TEXTS, Matrix, ModelOptions, QueryEncoder
 from convqa.components.filtering import by_filter
 from convqa.components.members import member
-from convqa.components.sharing import opened
 from convqa.domain import Hit, Passage, Query, Ranking, Rewrite, Turn
 from convqa.models import TextEncoder
+from convqa.stores import open_store
 from convqa.stores.address import redact
 from convqa.stores.base import Filter, Store, refuse_encoder
 
@@ -27,17 +27,15 @@ logger = logging.getLogger(__name__)
 class Dense(Retriever):
     """Rank passages by the cosine of their vectors and the query's.
 
-    A query's vector is the normalized mean of the vectors of the texts in ``vectors``: ``question`` (the query's
-    words), ``expanded`` (these with its history terms), ``rewrite`` (the rewritten question; the query's words if there
-    are several queries). A query without words finds nothing. A turn's filter is applied. The collection must have
-    vectors of the encoder: ``convqa index --vectors ENCODER``.
+    A query's vector is the normalized mean of the vectors of its words, of these with its history terms, and of the
+    rewritten question (of the query's words if there are several queries). A query without words finds nothing. A
+    turn's filter is applied. The collection must have vectors of the encoder: ``convqa index --vectors ENCODER``.
 
     :param top_k: passages in a ranking.
     :param encoder: a shipped one, a folder, a Hugging Face name or a server's URL; None = the one in the collection's
         file, or the shipped one.
-    :param vectors: the texts of a query to encode.
     :param texts: how many of the first hits have their passages.
-    :param options: ``device``, ``precision`` and ``engine`` of the encoder.
+    :param options: ``device`` and ``precision`` of the encoder.
     """
 
     needs_collection = True
@@ -45,17 +43,16 @@ class Dense(Retriever):
     collection: str | None = None
     top_k: Annotated[int, Field(ge=1)] = 100
     encoder: Annotated[str, Field(min_length=1)] | None = None
-    vectors: Texts = Field(default_factory=lambda: [*DEFAULT_TEXTS])
     texts: Annotated[int, Field(ge=0)] = 20
     options: ModelOptions | None = None
 
     def __post_init__(self) -> None:
         encoder = self.encoder or (lambda options: encoding.encoder_of(self._opened, options))
-        self._queries = QueryEncoder(encoder, self.vectors, self.options)
+        self._queries = QueryEncoder(encoder, DEFAULT_TEXTS, self.options)
 
     @cached_property
     def _opened(self) -> Store:
-        return opened(self.collection)
+        return open_store(self.collection)
 
     @cached_property
     def _store(self) -> Store:

@@ -24,12 +24,10 @@ class Given(Retriever):
     Passages without words of the query follow the others in their given order, with scores 0, -1, -2 ... Every hit has
     its passage. The formula is that of the stores (:mod:`convqa.text.bm25`).
 
-    :param top_k: passages in a ranking. :param k1, b: parameters of BM25.
+    :param top_k: passages in a ranking.
     """
 
     top_k: Annotated[int, Field(ge=1)] = 100
-    k1: Annotated[float, Field(ge=0, allow_inf_nan=False)] = K1
-    b: Annotated[float, Field(ge=0, le=1)] = B
 
     def search(self, turns: Sequence[Turn], queries: Sequence[Query]) -> Sequence[Ranking]:
         return [self._rank(turn, query) for turn, query in zip(turns, queries, strict=True)]
@@ -56,7 +54,7 @@ class Given(Retriever):
         values = np.array([weights[token] for token in tokens])
         df = np.count_nonzero(frequencies, axis=1)
         average = float(lengths.sum()) / filled
-        return list(map(float, bm25(frequencies, values, df, lengths, filled, average, self.k1, self.b)))
+        return list(map(float, bm25(frequencies, values, df, lengths, filled, average, K1, B)))
 
 
 @remembered(4096)

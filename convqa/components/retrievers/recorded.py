@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Annotated
 
@@ -12,7 +12,7 @@ from pydantic import Field
 from convqa.components.base import Retriever
 from convqa.components.members import member
 from convqa.components.rankings import attach
-from convqa.components.recordings import Recording, of_turn
+from convqa.components.recordings import FromFile, of_turn
 from convqa.domain import Hit, Passage, Ranking, Rewrite, Turn
 from convqa.stores import open_store
 
@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 
 @member
-class Recorded(Retriever):
+class Recorded(FromFile, Retriever):
     """Use the rankings of another system, such as SPLADE, ColBERT or pyserini, by turn (``CONVERSATION_TURN``).
 
     Rewrites are ignored. A turn that is missing in the file gets an empty ranking. Passages come from the collection;
@@ -43,10 +43,6 @@ class Recorded(Retriever):
         self._warned: set[str] = set()
 
     @cached_property
-    def _recording(self) -> Recording:
-        return Recording(self.path)
-
-    @cached_property
     def _rankings(self) -> dict[str, Ranking]:
         recorded = self._recording.rankings()
         # convqa encodes spaces, which TREC files cannot contain, but an id may also contain "%20" itself.
@@ -61,9 +57,6 @@ class Recorded(Retriever):
 
     def warm_up(self) -> None:
         _ = self._rankings
-
-    def identity(self) -> Mapping[str, str]:
-        return {"recording": self._recording.identity}
 
     def retrieve_batch(self, turns: Sequence[Turn], rewrites: Sequence[Rewrite]) -> Sequence[Ranking]:
         recorded = [

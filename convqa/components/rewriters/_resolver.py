@@ -26,6 +26,9 @@ FOREIGN = "resolver: not in its language; expanded instead"
 QUOTED = "resolver: a history of replies; expanded instead"
 Probability = Annotated[float, Field(ge=0, le=1)]
 
+_LEAST = 0.2
+"""Minimum probability of a term."""
+
 _REPLY = re.compile(r"(?:yes|no)[.!]?", re.I)
 
 
@@ -37,12 +40,11 @@ class Resolving(Rewriter):
     history is a bare yes or no. A run's summary counts both.
 
     :param model: a resolver: the one that ships, or a folder. :param weight: weight of a term with probability 1,
-        relative to a word of the question. :param least: minimum probability of a term.
+        relative to a word of the question.
     """
 
     model: str = "resolver"
     weight: Annotated[float, Field(gt=0, le=10)] = 0.4
-    least: Probability = 0.2
     options: ModelOptions | None = None
 
     @cached_property
@@ -71,7 +73,7 @@ class Resolving(Rewriter):
         return rewrites
 
     def _rewrite(self, question: str, resolution: Resolution, language: str) -> Rewrite:
-        terms = needed(question, resolution, self.least, analyzer(language))
+        terms = needed(question, resolution, _LEAST, analyzer(language))
         weighted = tuple((term, self.weight * probability) for term, probability in terms)
         return Rewrite(self._text(question, resolution, terms), (Query(question, weighted),))
 

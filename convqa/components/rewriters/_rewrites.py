@@ -5,16 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from typing import Literal
 
 from convqa.components.history import Past
 from convqa.domain import Query, Rewrite
 from convqa.files import replace_surrogates
 from convqa.text.analysis import analyzer, placed
 from convqa.text.dialogue import asks
-
-Search = Literal["terms", "text"]
-"""How to search a rewritten text: its new words as weighted terms of the question, or the text as a second query."""
 
 FALLBACKS = ("empty", "unfinished", "loop", "too long", "no question", "strays", "unreadable")
 """Reasons to reject a model's text, as in a run's summary; docs/reference/rewriting.md says when each applies."""
@@ -26,18 +22,14 @@ _FENCE = re.compile(r"^```\w*\s*(.*?)\s*```$", re.S)
 _THOUGHTS = re.compile(r"^.*?</think>", re.S)
 
 
-def rewritten(question: str, text: str, search: Search, weight: float, language: str) -> Rewrite:
-    """Return the rewrite with a text. The question is always searched; additions of the text get ``weight``.
+def rewritten(question: str, text: str, weight: float, language: str) -> Rewrite:
+    """Return the rewrite with a text. The question is searched, with the text's new words as terms with ``weight``.
 
-    >>> rewritten("When was he born?", "When was Goethe born?", "terms", 0.5, "en").queries
+    >>> rewritten("When was he born?", "When was Goethe born?", 0.5, "en").queries
     (Query(text='When was he born?', terms=(('Goethe', 0.5),), weight=1.0),)
-    >>> [query.text for query in rewritten("When?", "When was Goethe born?", "text", 1.0, "en").queries]
-    ['When?', 'When was Goethe born?']
     """
     if text == question:
         return Rewrite.unchanged(question)
-    if search == "text":
-        return Rewrite(text, (Query(question), Query(text, weight=weight)))
     return Rewrite(text, (Query(question, tuple((term, weight) for term in new_words(question, text, language))),))
 
 
@@ -54,7 +46,7 @@ def new_words(question: str, text: str, language: str) -> list[str]:
 
 
 def settled(
-    text: str, doubt: str, question: str, said: Sequence[Past], language: str, search: Search, weight: float, who: str
+    text: str, doubt: str, question: str, said: Sequence[Past], language: str, weight: float, who: str
 ) -> Rewrite:
     """Return the rewrite with a model's text, or the unchanged question with a note.
 
@@ -63,7 +55,7 @@ def settled(
     reason = doubt or ("" if text == question else why_not(text, question, said, language))
     if reason:
         return Rewrite.unchanged(question, f"{who}: {reason}")
-    return rewritten(question, text, search, weight, language)
+    return rewritten(question, text, weight, language)
 
 
 def first_line(text: str) -> str:

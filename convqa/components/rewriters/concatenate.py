@@ -15,23 +15,20 @@ from convqa.text.dialogue import open_question
 
 @member
 class Concatenate(Rewriter):
-    """Concatenate the first and last questions of the history and the question into one query.
+    """Concatenate the first questions of the history and the question into one query.
 
     This raises recall but lowers precision at the top, because earlier questions have the same weight. Blank exchanges
     are skipped.
 
-    :param first: how many of the oldest questions. :param last: how many of the latest questions.
+    :param first: how many of the oldest questions.
     """
 
     first: Annotated[int, Field(ge=0)] = 1
-    last: Annotated[int, Field(ge=0)] = 0
 
     def rewrite(self, turn: Turn) -> Rewrite:
         question = open_question(turn)
         history = [exchange for exchange in turn.history if not blank(exchange)]
-        latest = max(self.first, len(history) - self.last)
-        chosen = (*history[: self.first], *history[latest:])
-        texts = [text for exchange in chosen if (text := exchange.question.strip())]
+        texts = [text for exchange in history[: self.first] if (text := exchange.question.strip())]
         # If the system asked back, the open question is also in the history: use it once.
         text = " ".join([*(text for text in texts if text != question.strip()), question])
         return Rewrite(text, (Query(text),))

@@ -13,8 +13,9 @@ from convqa.components.encoding import ModelOptions
 from convqa.components.history import Past, fitted, said_before
 from convqa.components.members import member
 from convqa.components.rewriters._prompts import of_format
-from convqa.components.rewriters._rewrites import Search, first_line, from_json, settled
+from convqa.components.rewriters._rewrites import first_line, from_json, settled
 from convqa.domain import Rewrite, Turn
+from convqa.errors import InputError
 from convqa.models import Generator, Options, load_generator
 from convqa.text.dialogue import open_question
 
@@ -29,31 +30,19 @@ class Generate(Rewriter):
 
     :param model: a folder, or a Hugging Face name such as ``castorini/t5-base-canard``.
     :param format: the prompt: "canard-t5", "chat", "plain", a template with ``{history}`` and ``{question}``, or
-        "auto": the format in the mapping ``convqa`` of the model's config.json, otherwise "chat" for models with a chat
-        template, "canard-t5" for other encoder-decoders, and "plain" for the rest.
-    :param answers: how many of the latest answers the prompt has; None = all, but none with "canard-t5".
-    :param rewrites: use the rewrites of earlier questions.
-    :param search: "terms" = new words of the text are weighted terms of the question; "text" = the text is a second
-        query.
-    :param weight: weight of a term or of the second query, relative to the question.
+        "auto": "chat" for models with a chat template, "canard-t5" for other encoder-decoders, and "plain" for the
+        rest.
+    :param weight: weight of the text's new words, which are terms of the question, relative to a word of the question.
     :param longest_input: maximum tokens of the prompt. :param most_tokens: maximum tokens of the text.
-    :param beams: number of beams; 1 = greedy.
-    :param seconds: timeout of a batch, after which texts count as unfinished; None = no limit. With a limit, results
-        depend on the machine's speed.
-    :param batch_size: questions per batch. :param options: ``device`` and ``precision`` of the model.
+    :param beams: number of beams; 1 = greedy. :param options: ``device`` and ``precision`` of the model.
     """
 
     model: str
     format: str = "auto"
-    answers: Annotated[int, Field(ge=0)] | None = None
-    rewrites: bool = False
-    search: Search = "terms"
     weight: Annotated[float, Field(gt=0, le=10)] = 0.5
     longest_input: Annotated[int, Field(ge=32)] = 512
     most_tokens: Annotated[int, Field(ge=1)] = 64
     beams: Annotated[int, Field(ge=1)] = 1
-    seconds: Annotated[float, Field(gt=0)] | None = None
-    batch_size: Annotated[int, Field(ge=1)] = 16
     options: ModelOptions | None = None
 
     def __post_init__(self) -> None:
@@ -69,16 +58,15 @@ class Generate(Rewriter):
 
     @cached_property
     def _format(self) -> str:
-        """:raises InputError: for an unknown format, or one that the model does not support."""
+        """:raises InputError: for a format that the model does not support."""
         generator = self._generator
-        name = generator.settings.get("format") if self.format == "auto" else self.format
-        if not isinstance(name, str):
-            name = "canard-t5" if generator.kind == "seq2seq" else "plain"
-            name = "chat" if generator.has_chat_template else name
-        of_format(name)
-        if name == "chat":
-            generator.check_chat()
-        return name
+        if self.format == "chat" and not generator.has_chat_template:
+            raise InputError(f"the model {self.model!r} has no chat template; choose another format than chat.")
+        if self.format != "auto":
+            return self.format
+        if generator.has_chat_template:
+            return "chat"
+        return "canard-t5" if generator.kind == "seq2seq" else "plain"
 
     def warm_up(self) -> None:
         _ = self._format
@@ -91,34 +79,26 @@ class Generate(Rewriter):
         pending = [
             (index, history)
             for index, turn in enumerate(turns)
-            if rewrites[index].text.strip() and (history := said_before(turn, self.rewrites))
+            if rewrites[index].text.strip() and (history := said_before(turn))
         ]
         if not pending:
             return rewrites
         generator, shape = self._generator, of_format(self._format)
-        most = 0 if self.answers is None and self._format == "canard-t5" else self.answers
         room = self.longest_input - generator.lengths([shape([], "")])[0]
         prompts = []
         for index, history in pending:
             question = rewrites[index].text
-            prompts.append(shape(fitted(_with_answers(history, most), question, room, generator.lengths), question))
-        texts = generator.write(
-            prompts, self.most_tokens, self.beams, self.longest_input, self.batch_size, self.seconds,
-            self._format == "chat",
-        )  # fmt: skip
+            if self._format == "canard-t5":
+                history = [Past(exchange.question, "") for exchange in history if exchange.question]
+            prompts.append(shape(fitted(history, question, room, generator.lengths), question))
+        chat = self._format == "chat"
+        texts = generator.write(prompts, self.most_tokens, self.beams, self.longest_input, chat)
         for (index, history), generated in zip(pending, texts, strict=True):
             parsed = from_json(generated.text)
             text = first_line(generated.text) if parsed is None else parsed
             # A causal model that continues with another line has finished the first one.
             doubt = "" if generated.finished or "\n" in generated.text.strip() else "unfinished"
             rewrites[index] = settled(
-                text, doubt, rewrites[index].text, history, turns[index].language, self.search, self.weight, "generate"
+                text, doubt, rewrites[index].text, history, turns[index].language, self.weight, "generate"
             )
         return rewrites
-
-
-def _with_answers(history: Sequence[Past], most: int | None) -> list[Past]:
-    """Return the exchanges, with only the latest ``most`` answers."""
-    first = 0 if most is None else len(history) - most
-    kept = [exchange if index >= first else Past(exchange.question, "") for index, exchange in enumerate(history)]
-    return [exchange for exchange in kept if any(exchange)]

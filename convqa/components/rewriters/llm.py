@@ -14,7 +14,7 @@ from convqa.components.chat import UNREADABLE, Asking, Reply, fallback_note, pla
 from convqa.components.history import said_before
 from convqa.components.members import member
 from convqa.components.rewriters._prompts import chat
-from convqa.components.rewriters._rewrites import Search, from_json, settled
+from convqa.components.rewriters._rewrites import from_json, settled
 from convqa.domain import Rewrite, Turn
 from convqa.files import replace_surrogates
 from convqa.text.dialogue import open_question
@@ -30,19 +30,14 @@ class Llm(Asking, Rewriter):
     unavailable server (also 429, 502, 503, 504) is retried as a store is. Timeouts, retries and sampling are parameters
     of the component (``timeout``, ``max_retries``, ``generation_kwargs``).
 
-    :param search: "terms" = new words of the text are weighted terms of the question; "text" = the text is a second
-        query.
-    :param weight: weight of a term or of the second query, relative to the question.
-    :param rewrites: use the rewrites of earlier questions.
+    :param weight: weight of the text's new words, which are terms of the question, relative to a word of the question.
     :param otherwise: a fallback rewriter, used if the model's text is rejected.
     """
 
-    search: Search = "terms"
     weight: Annotated[float, Field(gt=0, le=10)] = 0.5
-    rewrites: bool = False
 
     def rewrite_batch(self, turns: Sequence[Turn]) -> Sequence[Rewrite]:
-        histories = [said_before(turn, self.rewrites) for turn in turns]
+        histories = [said_before(turn) for turn in turns]
         questions = [open_question(turn) for turn in turns]
         prompts = [
             chat(history, question) if history and question.strip() else ""
@@ -53,7 +48,7 @@ class Llm(Asking, Rewriter):
             {prompt: [ChatMessage.from_user(replace_surrogates(prompt))] for prompt in prompts if prompt}
         )
         rewritten = [
-            settled(*_question(replies[prompt]), question, history, turn.language, self.search, self.weight, "llm")
+            settled(*_question(replies[prompt]), question, history, turn.language, self.weight, "llm")
             if prompt
             else Rewrite.unchanged(question)
             for turn, history, question, prompt in zip(turns, histories, questions, prompts, strict=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated
 
@@ -10,13 +9,13 @@ from pydantic import Field
 
 from convqa.components.base import Rewriter
 from convqa.components.members import member
-from convqa.components.recordings import Recording, of_turn, text
+from convqa.components.recordings import FromFile, of_turn
 from convqa.domain import Query, Rewrite, Turn
 from convqa.text.dialogue import open_question
 
 
 @member
-class Recorded(Rewriter):
+class Recorded(FromFile, Rewriter):
     """Use the rewrites of another system or of people, by turn (``CONVERSATION_TURN``).
 
     A turn that is missing in the file keeps its question; a run's summary counts those with a history.
@@ -27,18 +26,13 @@ class Recorded(Rewriter):
     path: Annotated[str, Field(min_length=1)]
 
     @cached_property
-    def _recording(self) -> Recording:
-        return Recording(self.path)
-
-    @cached_property
     def _rewrites(self) -> dict[str, str]:
-        return self._recording.values(text, "Model_rewrite", "Question")
+        return self._recording.values(
+            lambda value: value if isinstance(value, str) else None, "Model_rewrite", "Question"
+        )
 
     def warm_up(self) -> None:
         _ = self._rewrites
-
-    def identity(self) -> Mapping[str, str]:
-        return {"recording": self._recording.identity}
 
     def rewrite(self, turn: Turn) -> Rewrite:
         written = of_turn(self._rewrites, turn.id)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from convqa.components.members import member
-from convqa.components.rewriters._resolver import Probability, Resolving
+from convqa.components.rewriters._resolver import Resolving
 from convqa.models import Resolution
+
+_LIKELY = 0.5
+"""Minimum probability of a term in the text."""
 
 
 @member
@@ -15,11 +18,7 @@ class Terms(Resolving):
 
     After QuReTeC (Voskarides et al., "Query Resolution for Conversational Search with Limited Supervision", SIGIR
     2020), whose terms are added unweighted. The text is the question followed by the likely terms.
-
-    :param likely: minimum probability of a term in the text.
     """
 
-    likely: Probability = 0.5
-
     def _text(self, question: str, resolution: Resolution, terms: Sequence[tuple[str, float]]) -> str:
-        return " ".join([question.rstrip(), *(term for term, probability in terms if probability >= self.likely)])
+        return " ".join([question.rstrip(), *(term for term, probability in terms if probability >= _LIKELY)])

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TypeVar
 
 from convqa.errors import InputError
-from convqa.models.folder import ONNX, ModelFolder
+from convqa.models.folder import ModelFolder
 from convqa.models.once import once
 from convqa.models.shared import sharing
 from convqa.models.types import Choice, Network, Options
@@ -42,18 +42,8 @@ def choose(folder: ModelFolder, options: Options) -> Choice:
     """
     if folder.manifest is not None and folder.has_onnx:
         precision = folder.manifest.precision
-        if options.engine != "torch" and options.device in {"auto", "cpu"} and options.precision in {"auto", precision}:
+        if options.device in {"auto", "cpu"} and options.precision in {"auto", precision}:
             return Choice("onnx", "cpu", precision)
-        if options.engine == "onnx":
-            raise InputError(
-                f"{folder.path}: the engine onnx runs it on the CPU in {precision}, not on device {options.device} in "
-                f"precision {options.precision}. Leave out the engine, so that torch runs it."
-            )
-    elif options.engine == "onnx":
-        raise InputError(
-            f"{folder.path} has no {ONNX}, which the engine onnx runs. Make one with: convqa models export "
-            f"{folder.path} TARGET"
-        )
     if options.precision == "int8":
         raise InputError(
             f"{folder.path}: precision int8 is for folders made int8, on the CPU; torch runs float32 and bfloat16. "

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import get_args
 from urllib.parse import parse_qs, urlsplit
@@ -14,18 +15,27 @@ import numpy as np
 from pydantic import BaseModel
 
 from convqa.errors import InputError, StoreUnavailable, WorkError
+from convqa.models.cache import Cache, CacheFile
 from convqa.models.engines import load_once
 from convqa.models.folder import QUERY_WEIGHTS, ModelFolder
-from convqa.models.memory import Memory
 from convqa.models.once import once
 from convqa.models.shared import shared
 from convqa.models.source import find_model
 from convqa.models.types import Array, Choice, Model, Network, NetworkModel, Options, Role
+from convqa.places import cache_folder
 from convqa.validation import shorten
 
 _FORM = "https://HOST/v1?model=MODEL, with &key=VARIABLE if the environment variable VARIABLE holds a key"
 _AT_ONCE = 32
 """Texts per request to a server; some refuse more."""
+
+_IN_PROCESS = 20_000
+"""Maximum vectors in a process: 31 MB with 384 dimensions."""
+
+_IN_FILE = 1_000_000
+"""Maximum vectors in the file: 2.1 GB with 384 dimensions."""
+
+_PROBES = ("What did he write?", "In 1808 \u201cFaust\u201d was printed in T\u00fcbingen, 309 pages long.")
 
 
 class Settings(BaseModel):
@@ -50,7 +60,7 @@ class TextEncoder(NetworkModel):
         self.languages = folder.languages
         self._prefixes = folder.settings(Settings, network.settings).prefixes
         # On torch, texts share batches, which may change the last digits of a vector.
-        self._memory = Memory(self._run, self.identity) if choice.engine == "onnx" else None
+        self._caches = choice.engine == "onnx"
 
     def knows(self, language: str) -> bool:
         """Return whether the model supports a language. True if its languages are unknown."""
@@ -75,14 +85,25 @@ class TextEncoder(NetworkModel):
             return np.zeros((0, self.dimension), dtype=np.float32)
         return self._run(self._prefixed(texts, role))
 
-    def remembered(self, texts: Sequence[str], role: Role = "passage", keep: bool = False) -> Array:
-        """Encode like :meth:`encode`, but with a cache on ONNX Runtime.
-
-        :param keep: also cache in the file for other processes (:mod:`convqa.models.memory`).
-        """
-        if self._memory is None or not texts:
+    def remembered(self, texts: Sequence[str], role: Role = "passage") -> Array:
+        """Encode like :meth:`encode`, but on ONNX Runtime with a cache: for passages also a file of all processes."""
+        if not self._caches or not texts:
             return self.encode(texts, role)
-        return self._memory.vectors(self._prefixed(texts, role), keep and shared() is None)
+        prefixed, path = self._prefixed(texts, role), cache_folder() / "vectors" / "vectors.sqlite"
+        file = None
+        if role == "passage" and shared() is None:
+            file = once(path, lambda: CacheFile(path, _IN_FILE, "vectors are computed again each time"))
+
+        def make(indexes: Sequence[int]) -> list[bytes]:
+            return [row.tobytes() for row in self._run([prefixed[index] for index in indexes])]
+
+        rows = self._cache.each([text.encode("utf-8", "surrogatepass") for text in prefixed], make, file)
+        return np.stack([np.frombuffer(row, np.float32) for row in rows])
+
+    @cached_property
+    def _cache(self) -> Cache:
+        # Vectors of two probes cover what else affects results, such as library versions and processor instructions.
+        return Cache(self.identity.encode() + self._run(_PROBES).tobytes(), _IN_PROCESS)
 
     def _run(self, texts: Sequence[str]) -> Array:
         vectors = np.stack([vector for (vector,) in self._network.run(self._network.tokenizer.texts(texts))])
@@ -161,7 +182,7 @@ class RemoteEncoder(TextEncoder):
         self.family = self.checksum
         self._server, self._model = f"{parts.scheme}://{parts.netloc}{parts.path.removesuffix('/embeddings')}", model
         self._client = OpenAI(base_url=self._server, api_key=os.environ.get(variable) or "none", timeout=60)
-        self._prefixes, self._memory, self.languages, self.max_tokens = {}, None, [], 0
+        self._prefixes, self._caches, self.languages, self.max_tokens = {}, False, [], 0
         self.dimension = len(self._request(["vector"])[0])
 
     def _run(self, texts: Sequence[str]) -> Array:

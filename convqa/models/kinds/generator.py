@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
@@ -18,6 +18,9 @@ from convqa.models.types import Choice, Model, Options
 LONGEST = 1024
 """Default maximum tokens of a prompt."""
 
+_BATCH = 16
+"""Prompts per batch."""
+
 LEAST = 32
 """Minimum room in tokens for a prompt."""
 
@@ -30,10 +33,7 @@ class GeneratedText(NamedTuple):
 
 
 class Generator(Model):
-    """A model and its tokenizer. Decoding is deterministic: it takes the likeliest token or beam. Thread-safe.
-
-    ``settings``: the mapping ``convqa`` in the model's config.json, if there is one.
-    """
+    """A model and its tokenizer. Decoding is deterministic: it takes the likeliest token or beam. Thread-safe."""
 
     def __init__(self, folder: ModelFolder, choice: Choice) -> None:
         from convqa.models.engines.torch.transformers import load_writer
@@ -41,8 +41,6 @@ class Generator(Model):
         super().__init__(folder.name, folder.checksum(), choice)
         self._model, self._tokenizer = load_writer(folder, choice.device, choice.precision)
         self.kind: Literal["seq2seq", "causal"] = "seq2seq" if self._model.config.is_encoder_decoder else "causal"
-        settings = getattr(self._model.config, "convqa", None)
-        self.settings: Mapping[str, Any] = settings if isinstance(settings, Mapping) else {}
 
     @property
     def has_chat_template(self) -> bool:
@@ -70,31 +68,19 @@ class Generator(Model):
             )
         return int(positions) - most_tokens if self.kind == "causal" else min(int(positions), LONGEST)
 
-    def check_chat(self) -> None:
-        """Raise an ``InputError`` if the model has no chat template."""
-        if not self.has_chat_template:
-            raise InputError(f"the model {self.name!r} has no chat template; choose another format than chat.")
-
-    def generate(self, prompts: Sequence[str], most_tokens: int) -> list[str]:
-        """Return the texts alone."""
-        return [written.text for written in self.write(prompts, most_tokens)]
-
     def write(
         self,
         prompts: Sequence[str],
         most_tokens: int,
         beams: int = 1,
         longest_input: int = LONGEST,
-        batch_size: int = 16,
-        seconds: float | None = None,
         chat: bool = False,
     ) -> list[GeneratedText]:
         """Generate one text per prompt, in order.
 
         :param most_tokens: maximum tokens of a text. :param beams: 1 = greedy.
         :param longest_input: maximum tokens of a prompt; a longer one loses its middle.
-        :param seconds: time limit of a batch, None = unlimited. With a limit, texts depend on the machine.
-        :param chat: treat each prompt as a user's message for the chat template, which must exist (:meth:`check_chat`).
+        :param chat: treat each prompt as a user's message for the chat template, which must exist.
         :raises InputError: if there is too little room (:meth:`room`).
         """
         import torch
@@ -106,10 +92,10 @@ class Generator(Model):
         # Prompts of similar length share a batch, to save padding. The sort is stable, hence reproducible.
         order = sorted(range(len(ids)), key=lambda index: len(ids[index]))
         written = [GeneratedText("", True)] * len(ids)
-        config = self._config(most_tokens, beams, seconds)
+        config = self._config(most_tokens, beams)
         with torch.inference_mode():
-            for start in range(0, len(order), batch_size):
-                batch = order[start : start + batch_size]
+            for start in range(0, len(order), _BATCH):
+                batch = order[start : start + _BATCH]
                 for index, text in zip(batch, self._batch([ids[index] for index in batch], config), strict=True):
                     written[index] = text
         return written
@@ -149,12 +135,12 @@ class Generator(Model):
         rows = self._tokenizer(replace_surrogates(list(texts)), add_special_tokens=special, verbose=False)["input_ids"]
         return [list(ids) for ids in rows]
 
-    def _config(self, most_tokens: int, beams: int, seconds: float | None) -> Any:
+    def _config(self, most_tokens: int, beams: int) -> Any:
         """Return the model's own generation settings, made deterministic and with an end token."""
         config = copy.deepcopy(self._model.generation_config)
         config.update(
             max_new_tokens=most_tokens, max_length=None, min_length=0, min_new_tokens=None, num_beams=beams,
-            do_sample=False, temperature=None, top_p=None, top_k=None, typical_p=None, max_time=seconds,
+            do_sample=False, temperature=None, top_p=None, top_k=None, typical_p=None, max_time=None,
             num_return_sequences=1, return_dict_in_generate=False,
         )  # fmt: skip
         if config.eos_token_id is None:
@@ -185,8 +171,5 @@ def load_generator(name: str, options: Options = Options()) -> Generator:  # noq
     folder = find_model(name)
     if folder.manifest is not None:
         raise InputError(f"{folder.path}: expected a generator, got a model of kind {folder.manifest.kind!r}.")
-    if options.engine == "onnx" or options.precision == "int8":
-        option = "engine onnx" if options.engine == "onnx" else "precision int8"
-        raise InputError(f"{folder.path}: a generator runs on torch in float32 or bfloat16, not with {option}.")
     choice = choose(folder, replace(options, precision="float32") if options.precision == "auto" else options)
     return once(("generator", folder.path, folder.checksum(), choice), lambda: Generator(folder, choice))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Annotated, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, FiniteFloat
 
 from convqa.errors import InputError
 from convqa.models.folder import MANIFEST, ModelFolder
@@ -15,7 +15,6 @@ from convqa.models.kinds.encoder import TextEncoder, load_encoder
 from convqa.models.types import Array, Options, Pair
 from convqa.text.sentences import sentences
 
-Number = Annotated[float, Field(allow_inf_nan=False)]
 Rows = NDArray[np.float64]
 """Features, shape (pairs, features)."""
 
@@ -32,8 +31,8 @@ class HeadSettings(BaseModel, frozen=True):
 class Line(BaseModel, frozen=True, extra="forbid"):
     """A logistic regression. ``weights``: feature -> weight."""
 
-    weights: dict[str, Number]
-    offset: Number
+    weights: dict[str, FiniteFloat]
+    offset: FiniteFloat
 
     def probabilities(self, rows: Rows, features: Sequence[str]) -> Rows:
         """Return one probability per row of features."""

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Annotated, NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, FiniteFloat
 
 from convqa.errors import InputError, reason_of
 from convqa.models.engines import load_once
@@ -22,8 +22,6 @@ from convqa.models.types import Array, Choice, Network, NetworkModel, Options, P
 CHUNK = 131_072
 """Maximum tokens of the windows in memory at a time."""
 
-Number = Annotated[float, Field(allow_inf_nan=False)]
-
 
 class Calibration(BaseModel, frozen=True):
     """Maps margins to scores, 0 to 1: sigmoid(slope x margin + offset), each given as (slope, offset).
@@ -32,8 +30,8 @@ class Calibration(BaseModel, frozen=True):
     falls as the best margin grows.
     """
 
-    answer: tuple[Annotated[Number, Field(gt=0)], Number] = (1.0, 0.0)
-    null: tuple[Annotated[Number, Field(lt=0)], Number] = (-1.0, 0.0)
+    answer: tuple[Annotated[FiniteFloat, Field(gt=0)], FiniteFloat] = (1.0, 0.0)
+    null: tuple[Annotated[FiniteFloat, Field(lt=0)], FiniteFloat] = (-1.0, 0.0)
 
 
 class Settings(BaseModel):

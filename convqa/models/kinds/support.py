@@ -13,7 +13,7 @@ from convqa.models.folder import SUPPORT, ModelFolder
 from convqa.models.kinds.encoder import TextEncoder
 from convqa.models.kinds.heads import (
     HeadSettings,
-    Number,
+    Line,
     Rows,
     load_head,
     parts_of,
@@ -42,11 +42,8 @@ Scores = Callable[[Sequence[Pair], str], Sequence[float]]
 """Nonblank pairs of evidence and sentence, and their language -> scores, in order."""
 
 
-class Settings(HeadSettings, frozen=True):
-    """A logistic regression over an encoder's vectors and words. ``weights``: feature -> weight."""
-
-    weights: dict[str, Number]
-    offset: Number
+class Settings(HeadSettings, Line, frozen=True):
+    """A logistic regression over an encoder's vectors and words."""
 
 
 class Support(Model):

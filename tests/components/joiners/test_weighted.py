@@ -79,7 +79,7 @@ def test_in_a_pipeline_and_through_its_yaml():
     pipeline = Pipeline()
     pipeline.add_component("rewriter", Copy())
     pipeline.add_component("one", Given())
-    pipeline.add_component("two", Given(b=0.0))
+    pipeline.add_component("two", Given(top_k=5))
     pipeline.add_component("joiner", Weighted(inputs=["sparse", "dense"], weights={"dense": 2.0}))
     for name, socket in (("one", "sparse"), ("two", "dense")):
         pipeline.connect("rewriter.rewrites", f"{name}.rewrites")

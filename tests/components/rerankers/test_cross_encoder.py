@@ -90,12 +90,3 @@ def test_depth_and_top_k(collection):
     found = rerank("m", backwards, "Who?", collection=collection, depth=2)
     assert ids(found) == ["b", "c", "a"] and found.hits[1].score > found.hits[2].score
     assert ids(rerank("m", backwards, "Who?", collection=collection, top_k=1)) == ["a"]
-
-
-@pytest.mark.usefixtures("by_letters")
-def test_the_old_score_may_count_too():
-    backwards = Ranking.of([Hit(id, float(place), PASSAGES[id]) for place, id in enumerate(PASSAGES)])
-    found = rerank("m", backwards, "Who?", weight=0.25)
-    # New scores 18, 12, 9 and old ones 0, 1, 2, each brought to 0 to 1.
-    expected = {"a": 0.25, "b": 0.25 / 3 + 0.75 / 2, "c": 0.75}
-    assert {hit.id: hit.score for hit in found.hits} == pytest.approx(expected)

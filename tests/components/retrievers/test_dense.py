@@ -53,13 +53,6 @@ def test_scores_are_cosines_with_title_and_text(collection):
     assert scores(ranking) == pytest.approx(expected, abs=1e-4)
 
 
-def test_the_texts_that_are_named_are_encoded(collection):
-    query = Query("Who wrote it?", (("zebras", 0.3), ("Africa", 0.3)))
-    assert rank(collection, query, vectors=["question"]).hits[0].id in {"g", "s"}
-    assert rank(collection, query, vectors=["expanded"]).hits[0].id == "z"
-    assert rank(collection, query, rewrite="Which town is in Thuringia?", vectors=["rewrite"]).hits[0].id == "w"
-
-
 def test_parameters(collection):
     ranking = rank(collection, Query("zebras"), top_k=2, texts=1)
     assert [hit.passage is None for hit in ranking.hits] == [False, True]
@@ -119,9 +112,6 @@ def test_a_collection_with_some_vectors_only_is_told(tmp_path, caplog):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"vectors": []}, "at least 1 item"),
-        ({"vectors": ["answer"]}, "vectors"),
-        ({"vectors": ["question", "question"]}, "expected distinct texts"),
         ({"options": {"device": "tpu"}}, "options.device"),
         ({"encoder": ""}, "encoder"),
     ],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -83,24 +82,19 @@ def test_defaults_interpolate_and_drop_the_long_list_of_stop_words(collection):
     first, second = rank(Hybrid(collection))
     assert first.hits[0].id == "g" and first.hits[0].score == pytest.approx(1.0 + 1.5)
     assert second.hits[0].id == "z"
-    assert rank(Hybrid(collection, vectors=["question"]))[1].hits[0].passage == PASSAGES[3]
+    assert second.hits[0].passage == PASSAGES[3]
 
 
 def scores(rankings):
     return [[(hit.id, hit.score) for hit in ranking.hits] for ranking in rankings]
 
 
-def test_feedback_reaches_the_ranking_by_words(collection):
-    # By words it finds three passages: of two, the scores brought to 0 to 1 are 0 and 1, whatever the feedback.
+def test_it_is_the_joiner_of_both_rankings(collection):
     asked = Rewrites((Rewrite("", (Query("Who wrote a play or drama of Africa?"),)), REWRITES.items[1]))
     joiner = Weighted(inputs=["sparse", "dense"], fusion="interpolation", weights={"sparse": 1.0, "dense": 1.5})
-    made = []
-    for prf in ({"passages": 1, "terms": 5}, None):
-        made.append(scores(rank(Hybrid(collection, stopwords="default", prf=prf), asked)))
-        sparse, dense = rank(BM25(collection, prf=prf), asked), rank(Dense(collection), asked)
-        assert made[-1] == scores(joiner.run(sparse=Rankings(sparse), dense=Rankings(dense))["rankings"])
-    # Each is another ranking, or this would say nothing.
-    assert made[0] != made[1]
+    sparse, dense = rank(BM25(collection), asked), rank(Dense(collection), asked)
+    joined = joiner.run(sparse=Rankings(sparse), dense=Rankings(dense))["rankings"]
+    assert scores(rank(Hybrid(collection, stopwords="default"), asked)) == scores(joined)
 
 
 def test_a_weight_that_is_not_named_keeps_its_default(collection):
@@ -128,7 +122,6 @@ def test_a_shorter_ranking_is_the_beginning_of_a_longer_one(collection, monkeypa
         ({"weights": {"lexical": 1.0}}, "weights.lexical"),
         ({"weights": {"dense": 0.0}}, "weights.dense"),
         ({"fusion": "sum"}, "fusion"),
-        ({"prf": {"passages": 0}}, "prf.passages"),
     ],
 )
 def test_wrong_parameters_are_refused(options, message):
@@ -217,7 +210,7 @@ def test_a_long_run_says_what_it_costs(without_vectors, collection, monkeypatch)
     monkeypatch.setattr(encoding, "open_store", lambda url: SimpleNamespace(info=lambda: many))
     said = Hybrid(without_vectors).forecast(16_451)
     assert "1,000,000 of 1,000,000 passages have no vector of the encoder 'encoder', and up to 493,530 are" in said
-    assert re.search(r"run: [\d.]+ (hours|minutes) at \d+ a second", said)
+    assert "for this run, some 50 a second on two cores" in said
     assert f"convqa index --collection {without_vectors} --vectors encoder" in said
     assert Hybrid(without_vectors).forecast(5) == Hybrid(collection).forecast(16_451) == ""
     monkeypatch.setattr(encoding, "open_store", open_store)

@@ -56,7 +56,7 @@ def test_scores_are_inner_products_of_token_weights(make, sparse_encoder):
 def test_several_texts_of_a_query_are_averaged(make, sparse_encoder):
     model = load_encoder(str(sparse_encoder), sparse=True)
     url = make(model)
-    ranking = rank(url, Query("wrote"), rewrite="faust", vectors=["question", "rewrite"])
+    ranking = rank(url, Query("wrote"), rewrite="faust")
     asked = np.mean(model.encode(["wrote", "faust"], "query"), axis=0)
     scores = model.encode([passage.whole_text for passage in PASSAGES]) @ asked
     assert {hit.id: hit.score for hit in ranking.hits} == pytest.approx(dict(zip("gfo", scores, strict=True)), rel=1e-2)

@@ -11,24 +11,17 @@ HISTORY = tuple(Exchange(f"q{number}?", f"a{number}") for number in range(1, 5))
 
 
 @pytest.mark.parametrize(
-    ("first", "last", "wanted"),
-    [
-        (1, 0, "q1? why?"),
-        (0, 1, "q4? why?"),
-        (1, 1, "q1? q4? why?"),
-        (0, 0, "why?"),
-        (3, 3, "q1? q2? q3? q4? why?"),
-        (99, 99, "q1? q2? q3? q4? why?"),
-    ],
+    ("first", "wanted"),
+    [(1, "q1? why?"), (2, "q1? q2? why?"), (0, "why?"), (99, "q1? q2? q3? q4? why?")],
 )
-def test_first_and_last_questions(first, last, wanted):
-    rewrite = Concatenate(first=first, last=last).rewrite(Turn(TurnId(1, 5), "why?", HISTORY))
+def test_first_questions(first, wanted):
+    rewrite = Concatenate(first=first).rewrite(Turn(TurnId(1, 5), "why?", HISTORY))
     assert rewrite.text == wanted
     assert rewrite.queries == (Query(wanted),)
 
 
 def test_a_first_turn_is_the_question():
-    assert Concatenate(first=2, last=2).rewrite(Turn(TurnId(1, 1), "why?")).text == "why?"
+    assert Concatenate(first=2).rewrite(Turn(TurnId(1, 1), "why?")).text == "why?"
 
 
 def test_an_open_question_is_said_once():
@@ -38,8 +31,8 @@ def test_an_open_question_is_said_once():
 
 def test_blank_exchanges_do_not_take_the_place_of_the_topic():
     blank = (Exchange("", ""), Exchange("  ", "\n", status="failed"))
-    for first, last in ((1, 0), (0, 1), (1, 1), (2, 1)):
-        rewriter = Concatenate(first=first, last=last)
+    for first in (1, 2):
+        rewriter = Concatenate(first=first)
         plain = rewriter.rewrite(Turn(TurnId(1, 5), "why?", HISTORY))
         assert rewriter.rewrite(Turn(TurnId(1, 9), "why?", (*blank, *HISTORY, *blank))) == plain
     # Where the system spoke first, there is an exchange, and its question is empty.

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import json
 import random
-import shutil
 import time
 
 import pytest
@@ -48,12 +46,6 @@ def test_the_text_and_its_terms(written):
     assert rewrite == Rewrite("When was Goethe born?", (Query("When was he born?", (("Goethe", 0.5),)),))
 
 
-def test_the_text_may_be_a_query_of_its_own(written):
-    station, _ = written("When was Goethe born?", search="text", weight=2.0)
-    (rewrite,) = station.rewrite_batch([turn()])
-    assert rewrite.queries == (Query("When was he born?"), Query("When was Goethe born?", weight=2.0))
-
-
 @pytest.mark.parametrize(
     ("text", "finished", "note"),
     [
@@ -92,19 +84,6 @@ def test_what_is_shown_by_format(written):
     station, shown = written("", kind="gpt2")
     station.rewrite_batch([turn()])
     assert shown.pop() == wanted["plain"]
-    station, shown = written("", answers=2)
-    station.rewrite_batch([turn()])
-    assert "||| Goethe wrote Faust in Weimar . ||| When ? |||" in shown.pop()
-
-
-def test_a_model_says_its_own_format(tiny_generator, written, tmp_path):
-    folder = tmp_path / "named"
-    shutil.copytree(tiny_generator("gpt2"), folder)
-    told = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps({**told, "convqa": {"format": "canard-t5"}}))
-    _, shown = written("")
-    Generate(str(folder)).rewrite_batch([turn()])
-    assert shown == ["Who wrote Faust ? ||| When ? ||| When was he born ?"]
 
 
 def test_what_needs_no_model_asks_none(written):
@@ -156,20 +135,14 @@ def test_it_survives_haystacks_yaml_and_names_its_model(tiny_generator):
 
 @pytest.mark.models
 @pytest.mark.parametrize(
-    ("parameters", "told", "message"),
+    ("parameters", "message"),
     [
-        ({"format": "chat"}, {}, "has no chat template"),
-        ({}, {"convqa": {"format": "chat"}}, "has no chat template"),
-        ({}, {"convqa": {"format": "canard"}}, "format: expected canard-t5"),
-        ({"most_tokens": 300}, {}, "most_tokens: expected 224 or less, got 300"),
+        ({"format": "chat"}, "has no chat template"),
+        ({"most_tokens": 300}, "most_tokens: expected 224 or less, got 300"),
     ],
 )
-def test_what_the_model_cannot_do_is_refused_before_the_first_turn(tiny_generator, tmp_path, parameters, told, message):
-    folder = tmp_path / "named"
-    shutil.copytree(tiny_generator("gpt2"), folder)
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps({**config, **told}))
-    station = Generate(str(folder), **parameters)
+def test_what_the_model_cannot_do_is_refused_before_the_first_turn(tiny_generator, parameters, message):
+    station = Generate(tiny_generator("gpt2"), **parameters)
     for _ in range(2):
         with pytest.raises(InputError, match=message):
             station.warm_up()
@@ -181,7 +154,7 @@ def test_no_clock_decides_what_is_written(tiny_generator, monkeypatch):
     monkeypatch.setattr(Generator, "write", lambda self, prompts, *limits: seen.append(limits) or [])
     with pytest.raises(ValueError):
         Generate(tiny_generator("t5")).rewrite_batch([turn()])
-    assert seen == [(64, 1, 512, 16, None, False)]
+    assert seen == [(64, 1, 512, False)]
 
 
 @pytest.mark.parametrize(
@@ -189,7 +162,6 @@ def test_no_clock_decides_what_is_written(tiny_generator, monkeypatch):
     [
         ({"format": "canard"}, "format: expected canard-t5"),
         ({"weight": 0.0}, "weight"),
-        ({"search": "both"}, "search"),
         ({"options": {"gpu": 1}}, "options"),
     ],
 )

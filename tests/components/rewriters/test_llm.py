@@ -80,11 +80,6 @@ def test_its_connections_end_with_the_station(openai_server):
     assert client.is_closed()
 
 
-def test_the_text_may_be_a_query_of_its_own(openai_server):
-    (rewrite,) = llm(openai_server(always(REWRITTEN)).url, search="text", weight=0.75).rewrite_batch([turn()])
-    assert rewrite.queries == (Query("When was she born?"), Query("When was Ada Lovelace born?", weight=0.75))
-
-
 def test_what_needs_no_model_asks_none(openai_server):
     server = openai_server(always(REWRITTEN))
     turns = [turn("Who?", ()), turn("", ADA), turn("Who?", (Exchange("", ""),))]
@@ -210,7 +205,7 @@ def test_equal_prompts_are_asked_once_and_failures_again(openai_server):
 def test_kept_replies_serve_later_runs_of_the_same_model_only(openai_server, tmp_path):
     server = openai_server(always(REWRITTEN))
     llm(server.url, keep=True).rewrite_batch([turn()])
-    (again,) = llm(server.url, keep=True, search="text").rewrite_batch([turn()])
+    (again,) = llm(server.url, keep=True, weight=0.75).rewrite_batch([turn()])
     assert again.text == "When was Ada Lovelace born?" and len(server.requests) == 1
     llm(server.url, keep=True, timeout=4.0).rewrite_batch([turn()])
     llm(server.url).rewrite_batch([turn()])
@@ -274,10 +269,10 @@ def test_any_chat_generator_will_do_and_what_it_raises_is_noted():
 
 def test_it_survives_haystacks_yaml():
     graph = Pipeline()
-    graph.add_component("rewriter", llm("http://127.0.0.1:9/v1", search="text", concurrency=2))
+    graph.add_component("rewriter", llm("http://127.0.0.1:9/v1", weight=0.75, concurrency=2))
     again = Pipeline.loads(graph.dumps(), allowed_modules=["convqa.components"]).get_component("rewriter")
     assert describe(again) == describe(graph.get_component("rewriter"))
-    assert (again.search, again.concurrency, again.wrapped.model) == ("text", 2, "m")
+    assert (again.weight, again.concurrency, again.wrapped.model) == (0.75, 2, "m")
 
 
 def unaided(reason):

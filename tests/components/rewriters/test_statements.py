@@ -14,7 +14,5 @@ def test_the_question_stays_and_the_rest_adds_to_it():
     assert found.queries == (Query("Can I apply?", (("I live in Rome.", 0.3), ("Are you over 60?", 1.0))),)
 
 
-def test_what_weighs_nothing_and_what_was_not_said_is_left_out():
-    turn = Turn(TurnId(1, 2), "Yes", (ASKED,), scenario="I live in Rome.")
-    assert Statements(scenario=0.0, asked=0.0).rewrite(turn).queries == (Query("Can I apply?"),)
+def test_what_was_not_said_is_left_out():
     assert Statements().rewrite(Turn(TurnId(1, 1), "Can I apply?")).queries == (Query("Can I apply?"),)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 
 import numpy as np
 import pytest
 
 from convqa.errors import InputError
 from convqa.models import Options, load_encoder, load_pair_scorer
-from convqa.models.check import check, compare
+from convqa.models.check import check
 
 pytestmark = pytest.mark.models
 
@@ -116,7 +115,6 @@ def test_a_device_that_is_not_there_is_refused(plain):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (Options(engine="onnx"), r"has no model\.onnx, which the engine onnx runs\. .*convqa models export"),
         (Options(precision="int8"), "precision int8 is for folders made int8, .*; torch runs float32 and bfloat16"),
     ],
 )
@@ -305,7 +303,7 @@ def test_an_exported_scorer_gives_the_same_scores(make_bert, exported):
     assert np.allclose(one.score(pairs), two.score(pairs), atol=1e-4)
 
 
-def test_a_quantized_model_is_near_and_says_so(exported, tmp_path):
+def test_a_quantized_model_is_near(exported, tmp_path):
     from convqa.models.export import quantize
 
     quantize(str(exported / "encoder"), tmp_path / "int8")
@@ -313,8 +311,6 @@ def test_a_quantized_model_is_near_and_says_so(exported, tmp_path):
     cosines = (one.encode(TEXTS) * two.encode(TEXTS)).sum(axis=1)
     assert 0.98 < cosines.min() < cosines.max() <= 1.00001
     assert str(two.runs) == "onnx int8 on cpu" and two.checksum != one.checksum
-    said = compare(str(exported / "encoder"), str(tmp_path / "int8"))
-    assert re.match(r"cosine of vectors: mean (0\.9|1\.0)", said)
     with pytest.raises(InputError, match="expected a float32 model, got int8"):
         quantize(str(tmp_path / "int8"), tmp_path / "again")
 

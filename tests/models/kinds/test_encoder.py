@@ -65,7 +65,7 @@ def test_a_text_is_cut_where_the_model_ends(encoder):
 def test_it_is_loaded_once_whoever_asks(encoder):
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda _: load_encoder("encoder"), range(16)))
-    assert {id(one) for one in [*found, load_encoder("encoder", Options(engine="onnx", device="cpu"))]} == {id(encoder)}
+    assert {id(one) for one in [*found, load_encoder("encoder", Options(device="cpu"))]} == {id(encoder)}
 
 
 def test_threads_share_it(encoder):
@@ -122,9 +122,7 @@ def test_a_forked_child_loads_it_anew():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (Options(engine="onnx", device="cuda"), "runs it on the CPU in int8, not on device cuda"),
-        (Options(engine="onnx", precision="float32"), "precision float32. Leave out the engine"),
-        (Options(engine="torch", precision="int8"), "torch runs float32 and bfloat16"),
+        (Options(device="cuda", precision="int8"), "torch runs float32 and bfloat16"),
     ],
 )
 def test_what_cannot_be_done_is_refused(options, message):

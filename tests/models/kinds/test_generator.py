@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-import time
 from pathlib import Path
 
 import pytest
 
 from convqa.errors import InputError
 from convqa.models import Options, load_generator
+from convqa.models.kinds import generator as kinds
 
 pytestmark = pytest.mark.models
 
@@ -26,13 +26,13 @@ PROMPTS = [
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_texts_come_in_the_order_of_their_prompts_alone_or_in_batches(tiny_generator, kind):
+def test_texts_come_in_the_order_of_their_prompts_alone_or_in_batches(tiny_generator, kind, monkeypatch):
     generator = load_generator(tiny_generator(kind))
     assert generator.kind == ("seq2seq" if kind in {"t5", "bart"} else "causal")
     alone = [generator.write([prompt], 12)[0] for prompt in PROMPTS]
     for size in (1, 2, 16):
-        assert generator.write(PROMPTS, 12, batch_size=size) == alone
-    assert generator.generate(PROMPTS, 12) == [written.text for written in alone]
+        monkeypatch.setattr(kinds, "_BATCH", size)
+        assert generator.write(PROMPTS, 12) == alone
     # (A decoder of random weights that looks at its encoder as little as BART's writes the same for all.)
     assert len({written.text for written in alone}) > 1 or kind == "bart"
     assert generator.write([], 12) == []
@@ -57,10 +57,6 @@ def test_a_generator_that_never_stops_is_stopped(tiny_generator, kind, tmp_path)
     model.save_pretrained(folder)
     generator = load_generator(str(folder))
     assert [written.finished for written in generator.write(["Who?", "When?"], 7)] == [False, False]
-    start = time.perf_counter()
-    (written,) = generator.write(["Who?"], 100_000 if kind == "t5" else 200, seconds=0.1)
-    assert time.perf_counter() - start < 5
-    assert not written.finished
 
 
 def test_a_prompt_of_any_length_fits(tiny_generator):
@@ -75,11 +71,6 @@ def test_more_tokens_than_the_model_has_places_for_are_refused(tiny_generator, k
     assert len(generator.write(["Faust " * 2000], most)) == 1
     with pytest.raises(InputError, match=f"most_tokens: expected {most} or less, got {most + 1}: .* positions"):
         generator.write(["Who?"], most + 1)
-
-
-def test_a_model_without_a_chat_template_does_not_chat(tiny_generator):
-    with pytest.raises(InputError, match="has no chat template; choose another format than chat"):
-        load_generator(tiny_generator("gpt2")).check_chat()
 
 
 def test_the_middle_is_left_out(tiny_generator):
@@ -114,20 +105,14 @@ def test_settings_of_generation_leave_no_chance(tiny_generator, tmp_path):
     assert written == load_generator(tiny_generator("gpt2")).write(PROMPTS, 12)
 
 
-def test_a_model_is_loaded_once_and_says_what_it_is(tiny_generator, tmp_path):
+def test_a_model_is_loaded_once_and_says_what_it_is(tiny_generator):
     folder = tiny_generator("t5")
     generator = load_generator(folder)
     assert load_generator(folder) is generator and load_generator(folder, Options(precision="float32")) is generator
     assert generator.checksum != load_generator(tiny_generator("gpt2")).checksum
-    assert generator.settings == {}
     whole = load_generator(folder, Options("cpu"))
     assert (str(whole.runs), whole.identity) == ("torch float32 on cpu", f"{whole.checksum} (torch float32 on cpu)")
     assert load_generator(folder, Options("cpu", "bfloat16")).identity == f"{whole.checksum} (torch bfloat16 on cpu)"
-    other = tmp_path / "other"
-    shutil.copytree(folder, other)
-    told = json.loads((other / "config.json").read_text())
-    (other / "config.json").write_text(json.dumps({**told, "convqa": {"format": "plain"}}))
-    assert load_generator(str(other)).settings == {"format": "plain"}
 
 
 def broken(folder: Path, how: str) -> None:
@@ -176,10 +161,7 @@ def test_damaged_and_foreign_folders_are_refused(tiny_generator, tmp_path, how, 
 
 
 def test_what_cannot_run_a_generator_is_refused(tiny_generator):
-    for options, message in (
-        (Options(engine="onnx"), "not with engine onnx"),
-        (Options(precision="int8"), "not with precision int8"),
-    ):
+    for options, message in ((Options(precision="int8"), "torch runs float32 and bfloat16"),):
         with pytest.raises(InputError, match=message):
             load_generator(tiny_generator("gpt2"), options)
     with pytest.raises(InputError, match="no such folder"):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from convqa.errors import InputError, WorkError
 from convqa.models import Options, load_encoder, load_pair_scorer, load_reader
-from convqa.models.check import check, compare
+from convqa.models.check import check
 from convqa.models.export import export
 from convqa.models.kinds.reader import Calibration, PairReading
 
@@ -264,13 +264,12 @@ def test_the_exported_graph_reads_as_the_model_does(tiny_reader, family):
 
 
 @pytest.mark.models
-def test_int8_is_checked_and_compared(tiny_reader):
+def test_int8_is_checked(tiny_reader):
     pytest.importorskip("onnx")
-    small, whole = str(tiny_reader("Bert int8")), str(tiny_reader("Bert onnx"))
+    small = str(tiny_reader("Bert int8"))
     found = check(small)
     assert (found["kind"], found["max_tokens"], found["runs"]) == ("reader", 64, "onnx int8 on cpu")
     assert found["speed"].endswith("texts/s (32 texts)")
-    assert "cosine of starts: 0.9" in compare(small, whole) and "cosine of ends: 0.9" in compare(small, whole)
     reader = load_reader(small)
     alone = [reader.read([pair], 3)[0] for pair in PAIRS]
     assert reader.read(PAIRS, 3) == alone

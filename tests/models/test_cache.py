@@ -12,39 +12,39 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from convqa.models import load_encoder, memory
-from convqa.models.memory import CacheFile, Memory
+from convqa.models import cache as cache_module
+from convqa.models import load_encoder
+from convqa.models.cache import CacheFile
+from convqa.models.kinds import encoder as kinds
+from convqa.models.kinds.encoder import TextEncoder
+from convqa.models.types import Model
 
 TEXTS = ["Who wrote Faust?", "Goethe.", "Who wrote Faust?", "", "half \ud800 a character"]
 
 
-class Encoder:
+class Encoder(TextEncoder):
     """Makes of a text a vector of three numbers, and keeps what it was asked for."""
 
-    def __init__(self, add=0.0):
+    def __init__(self, identity="a", add=0.0):
+        Model.__init__(self, "encoder", identity, "here")
+        self.dimension, self._prefixes, self._caches = 3, {}, True
         self.asked = []
         self.add = add
 
-    def __call__(self, texts):
+    def _run(self, texts):
         self.asked += texts
         return np.array([[len(text), sum(map(ord, text)), self.add] for text in texts], np.float32)
 
     @property
     def made(self):
         """How often a text was encoded, those that are always asked for left out."""
-        return [text for text in self.asked if text not in memory._PROBES]
+        return [text for text in self.asked if text not in kinds._PROBES]
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     return tmp_path / "convqa" / "vectors"
-
-
-def remembering(identity="a", **options):
-    """A memory as in a new process, and its encoder."""
-    encoder = Encoder(**options)
-    return Memory(encoder, identity), encoder
 
 
 def key(number):
@@ -64,51 +64,50 @@ def warnings(caplog):
 
 
 def test_a_text_is_encoded_once_in_a_process():
-    one, encoder = remembering()
-    plain = Encoder()(TEXTS)
-    assert (one.vectors(TEXTS, False) == plain).all()
-    assert (one.vectors(TEXTS[::-1], False) == plain[::-1]).all()
-    assert sorted(encoder.made) == sorted(set(TEXTS))
+    one = Encoder()
+    plain = Encoder().encode(TEXTS)
+    assert (one.remembered(TEXTS, "query") == plain).all()
+    assert (one.remembered(TEXTS[::-1], "query") == plain[::-1]).all()
+    assert sorted(one.made) == sorted(set(TEXTS))
 
 
 def test_a_process_keeps_the_latest(monkeypatch):
-    monkeypatch.setattr(memory, "_IN_PROCESS", 2)
-    one, encoder = remembering()
-    one.vectors(["a", "b", "c"], False)
-    encoder.asked.clear()
-    one.vectors(["b", "c"], False)
-    assert encoder.made == []
-    one.vectors(["a"], False)
-    assert encoder.made == ["a"]
+    monkeypatch.setattr(kinds, "_IN_PROCESS", 2)
+    one = Encoder()
+    one.remembered(["a", "b", "c"], "query")
+    one.asked.clear()
+    one.remembered(["b", "c"], "query")
+    assert one.made == []
+    one.remembered(["a"], "query")
+    assert one.made == ["a"]
 
 
 def test_another_process_reads_what_was_kept_and_nothing_else(folder, monkeypatch):
-    monkeypatch.setattr(memory, "_AT_ONCE", 2)
-    one, _ = remembering()
-    one.vectors(["not kept"], False)
+    monkeypatch.setattr(cache_module, "_AT_ONCE", 2)
+    one = Encoder()
+    one.remembered(["not kept"], "query")
     assert not folder.exists()
-    made = one.vectors(TEXTS, True)
-    two, encoder = remembering()
-    again = two.vectors([*TEXTS, "not kept"], True)
+    made = one.remembered(TEXTS)
+    two = Encoder()
+    again = two.remembered([*TEXTS, "not kept"])
     assert again[: len(TEXTS)].tobytes() == made.tobytes()
-    assert encoder.made == ["not kept"]
+    assert two.made == ["not kept"]
 
 
 @pytest.mark.parametrize("other", [{"identity": "b"}, {"add": 1.0}])
 def test_another_encoder_or_one_that_computes_otherwise_has_vectors_of_its_own(other):
-    remembering()[0].vectors(TEXTS, True)
-    two, encoder = remembering(**other)
-    assert two.vectors(TEXTS, True).tobytes() == Encoder(other.get("add", 0.0))(TEXTS).tobytes()
-    assert sorted(encoder.made) == sorted(set(TEXTS))
+    Encoder().remembered(TEXTS)
+    two = Encoder(**other)
+    assert two.remembered(TEXTS).tobytes() == Encoder(**other).encode(TEXTS).tobytes()
+    assert sorted(two.made) == sorted(set(TEXTS))
 
 
 def test_the_encoder_that_ships_gives_the_same_bytes_cold_and_warm():
     model = load_encoder("encoder")
     texts = ["Goethe wrote Faust.", "Weimar is a town in Thuringia, and was his home for long.", "Faust"]
     plain = model.encode(texts)
-    cold = Memory(model._run, model.identity).vectors(texts[::-1], True)[::-1]
-    warm = Memory(model._run, model.identity).vectors(texts, True)
-    assert plain.tobytes() == cold.tobytes() == warm.tobytes() == model.remembered(texts).tobytes()
+    cold = model.remembered(texts[::-1])[::-1]
+    assert plain.tobytes() == cold.tobytes() == model.remembered(texts).tobytes()
     assert model.remembered([]).shape == (0, 384)
 
 
@@ -160,70 +159,70 @@ SPOILT = ("no database", "overwritten", "cut", "another table", "a folder", "a f
 @pytest.mark.parametrize("how", SPOILT)
 def test_a_file_that_is_damaged_is_passed_over_with_one_warning(folder, caplog, how):
     file = spoil(folder, how)
-    one, _ = remembering()
+    one = Encoder()
     texts = [str(number) for number in range(600)]
-    assert one.vectors(texts, True).tobytes() == Encoder()(texts).tobytes()
-    one.vectors(["more"], True)
+    assert one.remembered(texts).tobytes() == Encoder().encode(texts).tobytes()
+    one.remembered(["more"])
     (said,) = warnings(caplog)
     assert said.startswith(f"the cache {file} cannot be ") and said.endswith("It may be deleted.")
 
 
 def test_a_file_that_may_be_deleted_at_any_time_is_made_again(folder, caplog):
-    one, _ = remembering()
-    one.vectors(["a"], True)
+    one = Encoder()
+    one.remembered(["a"])
     (folder / "vectors.sqlite").unlink()
     folder.rmdir()
-    one.vectors(["b"], True)
-    two, encoder = remembering()
-    two.vectors(["a", "b"], True)
-    assert encoder.made == ["a"] and warnings(caplog) == []
+    one.remembered(["b"])
+    two = Encoder()
+    two.remembered(["a", "b"])
+    assert two.made == ["a"] and warnings(caplog) == []
 
 
 def test_what_another_process_left_empty_is_filled(folder, caplog):
     folder.mkdir(parents=True)
     (folder / "vectors.sqlite").write_bytes(b"")
-    one, _ = remembering()
-    one.vectors(["a"], True)
-    assert warnings(caplog) == [] and remembering()[0].vectors(["a"], True).shape == (1, 3)
+    one = Encoder()
+    one.remembered(["a"])
+    assert warnings(caplog) == [] and Encoder().remembered(["a"]).shape == (1, 3)
 
 
 def test_a_file_that_cannot_be_written_is_read(folder, caplog, monkeypatch):
-    remembering()[0].vectors(["a"], True)
+    Encoder().remembered(["a"])
     connect = sqlite3.connect
 
     def read_only(path, **options):
         return connect(f"file:{path}?mode=ro", uri=True, **options)
 
     monkeypatch.setattr(sqlite3, "connect", read_only)
-    one, encoder = remembering()
+    one = Encoder()
     for texts in (["a", "b"], ["c"]):
-        assert one.vectors(texts, True).tobytes() == Encoder()(texts).tobytes()
-    assert encoder.made == ["b", "c"]
+        assert one.remembered(texts).tobytes() == Encoder().encode(texts).tobytes()
+    assert one.made == ["b", "c"]
     (said,) = warnings(caplog)
     assert "cannot be written (attempt to write a readonly database)" in said
 
 
 def test_a_file_that_another_process_holds_is_not_waited_for_again(folder, caplog, monkeypatch):
-    monkeypatch.setattr(memory, "_PATIENCE", 0.01)
-    remembering()[0].vectors(["a"], True)
+    monkeypatch.setattr(cache_module, "_PATIENCE", 0.01)
+    Encoder().remembered(["a"])
     with closing(sqlite3.connect(folder / "vectors.sqlite", isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
-        one, _ = remembering()
-        assert one.vectors(["a", "b"], True).tobytes() == Encoder()(["a", "b"]).tobytes()
-        one.vectors(["c"], True)
+        one = Encoder()
+        assert one.remembered(["a", "b"]).tobytes() == Encoder().encode(["a", "b"]).tobytes()
+        one.remembered(["c"])
     (said,) = warnings(caplog)
     assert "cannot be read (database is locked)" in said
 
 
 def test_threads_share_a_memory():
-    one, _ = remembering()
+    one = Encoder()
     plain = Encoder()
     wrong = []
 
     def work(first):
         for number in range(first, first + 50):
             texts = [str(number), str(number + 1)]
-            if one.vectors(texts, True).tobytes() != plain(texts).tobytes():
+            if one.remembered(texts).tobytes() != plain.encode(texts).tobytes():
                 wrong.append(number)
 
     threads = [threading.Thread(target=work, args=(first,)) for first in (0, 25)]
@@ -238,7 +237,7 @@ WRITER = """
 import sys
 from pathlib import Path
 import numpy as np
-from convqa.models.memory import CacheFile
+from convqa.models.cache import CacheFile
 first, file = int(sys.argv[1]), CacheFile(Path(sys.argv[2]) / "vectors.sqlite", 1000, "")
 for number in range(first, first + 100):
     file.write({number.to_bytes(16): np.full(3, number, np.float32).tobytes()})
