@@ -50,7 +50,8 @@ def main() -> None:
     seen = [one for one in utterances(args.data / OPEN) if getattr(one.record, "snippet_seen", False)]
     rows = {
         "always Yes": constant(conversations),
-        "no scenario read": answers(conversations, "conditions", known=1.0),
+        "no scenario read": answers(conversations, "lexical", known=1.0),
+        "words alone": answers(conversations, "lexical"),
         "shipped check (500 utterances of the training part)": answers(conversations, "conditions"),
         "cross-validated, the other 23 addresses": held_out(conversations, args.data, []),
         "cross-validated, the other 23 addresses and the 500": held_out(conversations, args.data, seen),
@@ -64,6 +65,7 @@ def main() -> None:
     print(f"\n| OR-ShARC dev, {len(conversations)} | {' | '.join(OPENED)} |\n|{'---|' * (len(OPENED) + 1)}")
     for name, made in {
         "always Yes": constant(conversations),
+        "words alone": answers(conversations, "lexical", url=url),
         "shipped check": answers(conversations, "conditions", url=url),
     }.items():
         print_row(task, gold, name, made, OPENED)

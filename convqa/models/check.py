@@ -1,4 +1,4 @@
-"""Check a model and measure its speed, on texts of the bundled example."""
+"""Check a model, measure its speed and compare two models, on texts of the bundled example."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, get_args
 
+import numpy as np
+from numpy.typing import NDArray
+
 from convqa.errors import InputError
+from convqa.models.engines import choose, onnx
 from convqa.models.folder import ModelFolder
 from convqa.models.kinds.conditions import load_conditions
 from convqa.models.kinds.encoder import load_encoder
@@ -22,7 +26,7 @@ from convqa.models.kinds.resolver import Resolver, load_resolver
 from convqa.models.kinds.resolver_input import Past
 from convqa.models.kinds.support import load_support
 from convqa.models.source import find_model
-from convqa.models.types import Device, Model, Options, Precision
+from convqa.models.types import OUTPUTS, Device, Model, Options, Precision
 from convqa.places import shipped
 
 _PASSAGES = 32
@@ -120,6 +124,23 @@ def _speed(tried: _Kind, model: Model, texts: Sequence[str], rounds: int) -> flo
     return len(texts) / min(seconds)
 
 
+def compare(name: str, other: str) -> str:
+    """Describe how far two graphs of one model agree on the example's passages.
+
+    For an encoder: the cosines of its vectors. For others: per output, the cosine over the whole sample.
+    """
+    texts = sample_passages()
+    first, second = (_outputs(find_model(model), texts) for model in (name, other))
+    parts = []
+    for output, rows in first.items():
+        if output == "vectors":
+            cosines = [_cosine(*pair) for pair in zip(rows, second[output], strict=True)]
+            parts.append(f"cosine of vectors: mean {np.mean(cosines):.4f}, least {min(cosines):.4f}")
+        else:
+            parts.append(f"cosine of {output}: {_cosine(np.concatenate(rows), np.concatenate(second[output])):.4f}")
+    return f"{'; '.join(parts)} ({len(texts)} passages)"
+
+
 def kind_of(folder: ModelFolder) -> str:
     """Return the kind of the model in a folder, from its manifest or from transformers' configuration."""
     if folder.manifest is not None:
@@ -138,3 +159,15 @@ def sample_passages() -> list[str]:
 def _resolved(resolver: Resolver, texts: Sequence[str]) -> list[str]:
     turns = [("What else is said of it?", [Past(text[:60], text)]) for text in texts]
     return [resolution.text() for resolution in resolver.resolve(turns)]
+
+
+def _outputs(folder: ModelFolder, texts: Sequence[str]) -> dict[str, list[NDArray[Any]]]:
+    assert folder.manifest is not None
+    kind = folder.manifest.kind
+    network = onnx.load(folder, choose(folder, Options("cpu")), kind)
+    rows = network.run(network.tokenizer.texts(texts))
+    return {name: [row[index].ravel().astype(np.float64) for row in rows] for index, name in enumerate(OUTPUTS[kind])}
+
+
+def _cosine(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+    return float(np.dot(first, second)) / max(float(np.linalg.norm(first)) * float(np.linalg.norm(second)), 1e-12)

@@ -50,7 +50,7 @@ class Rules(Builder):
     Questions and replies are part of the turn's history, so that the builder has no state.
 
     :param conditions: how to decide whether the user's statements settle a condition: ``conditions``, the model that
-        ships, or a model's folder. See :func:`convqa.models.load_conditions`.
+        ships; ``lexical``; or a model's folder. See :func:`convqa.models.load_conditions`.
     :param known: minimum score of a settled condition; None = the model's own.
     :param passages: how many top passages to consider. A passage whose conditions were asked about comes first, then
         the first one with rules about the question.

@@ -20,6 +20,10 @@ from convqa.models.types import Array, Model, Options, Pair
 from convqa.text.english.lexicon import NEGATED_ANYWHERE
 from convqa.text.support import CAP, overlap
 
+LEXICAL = "lexical"
+LEXICAL_IDENTITY = "lexical-conditions-1"
+_LEAST_SHARE = 0.5
+
 FEATURES = (
     "nearest", "chosen", "share", "pairs", "numbers", "names", "whole share", "opposed", "negated", "negated share",
     "opposed share", "said", "compared", "comparable", "words", "sentences",
@@ -83,16 +87,35 @@ class Conditions(Model):
 def load_conditions(name: str = CONDITIONS, options: Options = Options()) -> Conditions:  # noqa: B008 - frozen
     """Load a condition check, once per process.
 
-    :param name: ``conditions``, which ships, or the folder of another such head.
+    :param name: ``lexical``, which uses no model; ``conditions``, which ships; or the folder of another such head.
     :raises InputError: if the model is unknown, damaged, of another kind, or cannot run with these options.
     """
+    if name == LEXICAL:
+        return Conditions(LEXICAL, LEXICAL_IDENTITY, "no model", _LEAST_SHARE, lexical)
     folder = find_model(name)
     if folder.manifest is None or folder.manifest.kind != CONDITIONS:
         kind = folder.manifest.kind if folder.manifest else "transformers"
         raise InputError(
-            f"{folder.path}: expected a model of kind {CONDITIONS!r} (convqa train conditions), got kind {kind!r}."
+            f"{folder.path}: expected a model of kind {CONDITIONS!r} (convqa train conditions), or {LEXICAL}, got kind "
+            f"{kind!r}."
         )
     return once((CONDITIONS, folder.path, folder.checksum(), options), lambda: _head(folder, options))
+
+
+def lexical(pairs: Sequence[Pair]) -> list[Judgement]:
+    """Judge by words: known is the largest share of the question's words in a sentence; a negation means no.
+
+    >>> lexical([("I am 30. I don't live in Cyprus.", "Do you live in Cyprus?")])
+    [Judgement(known=1.0, yes=0.0)]
+    """
+    judgements = []
+    for text, asked in pairs:
+        parts = parts_of(text) or [text]
+        # The share ignores negations.
+        shares = [overlap(plain(part), plain(asked)).share for part in parts]
+        best = max(range(len(parts)), key=shares.__getitem__)
+        judgements.append(Judgement(shares[best], 0.0 if opposed(parts[best], asked) else 1.0))
+    return judgements
 
 
 def _head(folder: ModelFolder, options: Options) -> Conditions:
@@ -123,6 +146,15 @@ def opposed(statement: str, question: str) -> bool:
     (True, False)
     """
     return bool(NEGATED_ANYWHERE.search(statement)) != bool(NEGATED_ANYWHERE.search(question))
+
+
+def plain(text: str) -> str:
+    """Return a text without its negations.
+
+    >>> plain("I don't live here.")
+    'I do live here.'
+    """
+    return " ".join(NEGATED_ANYWHERE.sub(" ", text).split())
 
 
 def compared(statement: str, question: str) -> int:

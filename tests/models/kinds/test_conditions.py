@@ -24,12 +24,15 @@ CLEAR = [
 ]
 
 
-def test_clear_cases():
-    judge = load_conditions()
+@pytest.mark.parametrize("name", ["conditions", "lexical"])
+def test_clear_cases(name):
+    judge = load_conditions(name)
     made = judge.judge([(told, asked) for told, asked, _ in CLEAR])
     for one, (told, asked, yes) in zip(made, CLEAR, strict=True):
-        assert (one.known >= judge.threshold) == (yes is not None), (told, asked, one)
-        assert yes is None or (one.yes >= 0.5) == yes, (told, asked, one)
+        # The words alone do not know that a number settles it.
+        if name == "conditions" or not any(letter.isdigit() for letter in asked):
+            assert (one.known >= judge.threshold) == (yes is not None), (told, asked, one)
+            assert yes is None or (one.yes >= 0.5) == yes, (told, asked, one)
 
 
 def test_nothing_is_known_of_nothing_and_neighbours_change_nothing():
