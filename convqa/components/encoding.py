@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain
@@ -45,8 +46,9 @@ _SAMPLE = 8
 _NEAR = 0.95
 """Minimum cosine of the vectors of a text by one encoder in two precisions."""
 
-_FEW = 3000
-"""Up to this many passages are encoded without a warning: a minute on two cores."""
+_FEW = 200
+"""Up to this many passages are encoded without a warning."""
+_TYPICAL = "Goethe wrote the first part of Faust in Weimar, where it was printed in 1808. " * 10
 
 
 class QueryEncoder:
@@ -169,20 +171,29 @@ def _compare(model: TextEncoder, store: Any) -> None:
 
 
 def forecast(model: TextEncoder, most: int, url: str) -> str:
-    """Return the warning before up to ``most`` passages are encoded, "" for few."""
+    """Return the warning before up to ``most`` passages are encoded; "" if it takes less than a minute."""
     info = open_store(url).info()
     missing = info.count - (info.vectors if has_vectors_of(model, open_store(url)) else 0)
     if min(most, missing) < _FEW:
         return ""
+    start = time.perf_counter()
+    model.encode([_TYPICAL] * 8)
+    seconds = (time.perf_counter() - start) / 8
+    if seconds * min(most, missing) < 60:
+        return ""
     warning = (
         f"{missing:,} of {info.count:,} passages have no vector of the encoder {model.name!r}, and up to "
-        f"{min(most, missing):,} are encoded for this run, some 50 a second on two cores, less where they were encoded "
-        "before."
+        f"{min(most, missing):,} are encoded for this run: {_spoken(seconds * min(most, missing))} at "
+        f"{1 / seconds:.0f} a second, less where they were encoded before."
     )
     if not {"vectors", "write"} <= info.capabilities or info.encoder not in {None, named(model)}:
         return warning
     command = f"convqa index --collection {redact(url)} --vectors {model.name}"
-    return f"{warning} All once: {command}"
+    return f"{warning} All once, in {_spoken(seconds * missing)}: {command}"
+
+
+def _spoken(seconds: float) -> str:
+    return f"{seconds / 3600:,.1f} hours" if seconds >= 5400 else f"{seconds / 60:.0f} minutes"
 
 
 def named(model: TextEncoder) -> Encoder:
