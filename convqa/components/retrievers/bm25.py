@@ -6,14 +6,24 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import ConfigDict, Field, with_config
+from typing_extensions import TypedDict
 
 from convqa.components.base import Retriever
 from convqa.components.filtering import both, by_filter
 from convqa.components.members import member
 from convqa.domain import MetaValue, Passage, Query, Ranking, Turn
 from convqa.stores import open_store
-from convqa.stores.base import Filter, SearchParams, Stopwords, Store
+from convqa.stores.base import Filter, Prf, SearchParams, Stopwords, Store
+
+
+@with_config(ConfigDict(strict=True, extra="forbid"))
+class Feedback(TypedDict, total=False):
+    """Pseudo-relevance feedback (RM3), with the defaults of :class:`convqa.stores.base.Prf`."""
+
+    passages: Annotated[int, Field(ge=1)]
+    terms: Annotated[int, Field(ge=1)]
+    weight: Annotated[float, Field(ge=0, le=1)]
 
 
 @member
@@ -26,6 +36,8 @@ class BM25(Retriever):
         comparable with published BM25 runs.
     :param texts: how many of the first hits have their passages.
     :param filter: meta field -> accepted values, in addition to the filter of a turn.
+    :param prf: RM3 feedback of an Anserini index, which other stores refuse: mix the query, with ``weight`` (.5), with
+        the ``terms`` (10) best words of the first ``passages`` (10); ``{}`` is feedback with these defaults.
     """
 
     needs_collection = True
@@ -38,6 +50,7 @@ class BM25(Retriever):
     stopwords: Stopwords = "default"
     texts: Annotated[int, Field(ge=0)] = 20
     filter: dict[str, list[MetaValue]] | None = None
+    prf: Feedback | None = None
 
     @cached_property
     def _store(self) -> Store:
@@ -60,5 +73,5 @@ class BM25(Retriever):
 
     def _params(self, accepted: Filter) -> SearchParams:
         own = {name: tuple(values) for name, values in (self.filter or {}).items()}
-        filter = both(own, accepted) or None
-        return SearchParams(self.k1, self.b, self.title_weight, self.stopwords, filter=filter)
+        prf = None if self.prf is None else Prf(**self.prf)
+        return SearchParams(self.k1, self.b, self.title_weight, self.stopwords, prf, both(own, accepted) or None)

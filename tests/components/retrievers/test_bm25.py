@@ -9,6 +9,7 @@ from convqa.components.retrievers.bm25 import BM25
 from convqa.domain import Passage, Query, Rewrite, Rewrites, Turn, TurnId, Turns
 from convqa.errors import InputError
 from convqa.stores import create_store
+from convqa.stores.base import Prf
 
 
 @pytest.fixture
@@ -49,6 +50,19 @@ def test_wrong_parameters_are_refused():
         BM25(b=2.0)
     with pytest.raises(ValidationError, match="top_k"):
         BM25(top_k="many")
+
+
+def test_feedback_is_validated():
+    assert BM25(prf={})._params({}).prf == Prf(10, 10, 0.5)
+    assert BM25(prf={"passages": 3, "weight": 0.8})._params({}).prf == Prf(3, 10, 0.8)
+    for wrong in ({"passages": 0}, {"terms": "9"}, {"weight": 1.5}, {"documents": 3}):
+        with pytest.raises(ValidationError, match=rf"prf\.{next(iter(wrong))}"):
+            BM25(prf=wrong)
+
+
+def test_feedback_is_for_stores_that_have_it(collection):
+    with pytest.raises(InputError, match="prf"):
+        BM25(collection, prf={}).warm_up()
 
 
 def test_without_a_collection_warming_up_says_so():
