@@ -1,4 +1,4 @@
-"""A pipeline's graph as text, and the addresses it contacts."""
+"""A pipeline's graph as text and Mermaid (Haystack's own drawing needs a server), and the addresses it contacts."""
 
 from __future__ import annotations
 
@@ -28,6 +28,25 @@ def as_text(document: Document) -> str:
             f"    <- {', '.join(sorted(feeds[name])) or 'nothing'}",
         ]
     lines += [f"{label} = {sender}" for label, sender in sorted(document.outputs.items())]
+    return "\n".join(lines)
+
+
+def as_mermaid(document: Document) -> str:
+    """Return the graph as Mermaid code."""
+    lines = ["flowchart LR"]
+    lines += [
+        f'    {name}["{name}<br/><i>{document.components[name].type.rpartition(".")[2]}</i>"]'
+        for name in document.in_order()
+    ]
+    for label, receivers in sorted(document.inputs.items()):
+        lines += [f"    {label}([{label}]) --> {receiver.partition('.')[0]}" for receiver in sorted(receivers)]
+    for arrow in sorted(document.connections, key=lambda arrow: (arrow.sender, arrow.receiver)):
+        sender, _, socket = arrow.sender.partition(".")
+        lines.append(f"    {sender} -- {socket} --> {arrow.receiver.partition('.')[0]}")
+    lines += [
+        f"    {sender.partition('.')[0]} --> out_{label}([{label}])"
+        for label, sender in sorted(document.outputs.items())
+    ]
     return "\n".join(lines)
 
 
