@@ -32,15 +32,6 @@ Filter = Mapping[str, tuple[MetaValue, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Prf:
-    """Pseudo-relevance feedback (RM3): expand with ``terms`` of the top ``passages``, interpolated by ``weight``."""
-
-    passages: int = 10
-    terms: int = 10
-    weight: float = 0.5
-
-
-@dataclass(frozen=True, slots=True)
 class SearchParams:
     """Scoring parameters. ``k1`` and ``b`` default to the store's. An unsupported one raises ``InputError``.
 
@@ -52,7 +43,6 @@ class SearchParams:
     b: float | None = None
     title_weight: float | None = None
     stopwords: Stopwords = "default"
-    prf: Prf | None = None
     filter: Filter | None = field(default=None, hash=False)
 
 

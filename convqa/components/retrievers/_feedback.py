@@ -13,15 +13,25 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from convqa.domain import Query, Ranking
-from convqa.stores.base import Prf, Stopwords
+from convqa.stores.base import Stopwords
 from convqa.text.analysis import analyzer, weigh
 from convqa.text.cache import remembered
 from convqa.text.idf import idf
 
 _TOO_COMMON = math.log(10)
 _TERM = re.compile(r"\w{2,20}")
+
+
+@dataclass(frozen=True, slots=True)
+class Prf:
+    """Expand with ``terms`` of the first ``passages``; ``weight`` is that of the query's own words."""
+
+    passages: int = 10
+    terms: int = 10
+    weight: float = 0.5
 
 
 def expand(query: Query, ranking: Ranking, prf: Prf, language: str, stopwords: Stopwords = "default") -> Query:

@@ -12,15 +12,15 @@ from typing_extensions import TypedDict
 from convqa.components.base import Retriever
 from convqa.components.filtering import both, by_filter
 from convqa.components.members import member
-from convqa.components.retrievers._feedback import expand
+from convqa.components.retrievers._feedback import Prf, expand
 from convqa.components.sharing import opened
 from convqa.domain import MetaValue, Passage, Query, Ranking, Turn
-from convqa.stores.base import Filter, Prf, SearchParams, Stopwords, Store
+from convqa.stores.base import Filter, SearchParams, Stopwords, Store
 
 
 @with_config(ConfigDict(strict=True, extra="forbid"))
 class Feedback(TypedDict, total=False):
-    """Pseudo-relevance feedback (RM3), with the defaults of :class:`convqa.stores.base.Prf`."""
+    """Pseudo-relevance feedback (RM3), with the defaults of :class:`Prf`."""
 
     passages: Annotated[int, Field(ge=1)]
     terms: Annotated[int, Field(ge=1)]
@@ -38,8 +38,8 @@ class BM25(Retriever):
     :param texts: how many of the first hits have their passages.
     :param filter: meta field -> accepted values, in addition to the filter of a turn.
     :param prf: RM3 feedback: mix the query, with ``weight`` (.5), with the ``terms`` (10) best words of the first
-        ``passages`` (10); ``{}`` is feedback with these defaults. An Anserini index does this itself; other stores use
-        :mod:`convqa.components.retrievers._feedback`.
+        ``passages`` (10); ``{}`` is feedback with these defaults
+        (:mod:`convqa.components.retrievers._feedback`).
     """
 
     needs_collection = True
@@ -58,7 +58,7 @@ class BM25(Retriever):
     def _store(self) -> Store:
         """The collection, opened once: a new version is not searched until the next process."""
         store = opened(self.collection)
-        store.check(self._params({}, feedback=_feeds_back(store)))
+        store.check(self._params({}))
         return store
 
     def warm_up(self) -> None:
@@ -71,20 +71,14 @@ class BM25(Retriever):
         return self._store.fetch(ids)
 
     def _search(self, queries: Sequence[Query], accepted: Filter) -> Sequence[Ranking]:
-        own = self.prf is None or _feeds_back(self._store)
-        params = self._params(accepted, feedback=own)
-        if self.prf is not None and not own:
+        params = self._params(accepted)
+        if self.prf is not None:
             prf, language = Prf(**self.prf), self._store.info().language
             first = self._store.search(queries, prf.passages, params, prf.passages)
             rows = zip(queries, first, strict=True)
             queries = [expand(query, ranking, prf, language, self.stopwords) for query, ranking in rows]
         return self._store.search(queries, self.top_k, params, self.texts)
 
-    def _params(self, accepted: Filter, feedback: bool = True) -> SearchParams:
+    def _params(self, accepted: Filter) -> SearchParams:
         own = {name: tuple(values) for name, values in (self.filter or {}).items()}
-        prf = Prf(**self.prf) if feedback and self.prf is not None else None
-        return SearchParams(self.k1, self.b, self.title_weight, self.stopwords, prf, both(own, accepted) or None)
-
-
-def _feeds_back(store: Store) -> bool:
-    return "prf" in store.info().capabilities
+        return SearchParams(self.k1, self.b, self.title_weight, self.stopwords, both(own, accepted) or None)

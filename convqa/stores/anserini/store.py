@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import NoReturn
 
 from convqa.domain import Hit, Passage, Query, Ranking
-from convqa.errors import InputError, WorkError
+from convqa.errors import WorkError
 from convqa.stores.anserini.index import Index, fingerprint
 from convqa.stores.anserini.search import Search
 from convqa.stores.base import Encoder, Ids, Info, SearchParams, refuse_encoder, refuse_unknown
 from convqa.text.bm25 import K1, B
 from convqa.workers.threads import threads
 
-CAPABILITIES = frozenset({"k1", "b", "stopwords", "prf"})
+CAPABILITIES = frozenset({"k1", "b", "stopwords"})
 LANGUAGE = "en"
 ANALYZER = "anserini-en"
 
@@ -56,22 +56,16 @@ class Anserini:
 
     def check(self, params: SearchParams) -> None:
         refuse_unknown(params, self._info, self._name)
-        index = self._state()
-        if params.prf is not None and not (index.has_vectors or index.has_json):
-            raise InputError(
-                f"{self._name} cannot search with prf: it stores neither term vectors nor JSON. Index the passages "
-                "again with Anserini's option -storeDocvectors, or leave prf out."
-            )
 
     def search(self, queries: Sequence[Query], k: int, params: SearchParams, texts: int = 20) -> list[Ranking]:
-        """See :class:`convqa.stores.base.Store`. k1 and b default to .82 and .68; ``prf`` is RM3."""
+        """See :class:`convqa.stores.base.Store`. k1 and b default to .82 and .68."""
         self.check(params)
         index = self._state()
         search = self._search(params)
 
         def rank(query: Query) -> Ranking:
             with index.in_use():
-                matches = search.rank(query, k, params.stopwords, params.prf) if k else []
+                matches = search.rank(query, k, params.stopwords) if k else []
                 documents = index.documents()
                 passages = [index.passage(match.number, documents) for match in matches[:texts]]
                 pairs = zip_longest(matches, passages)

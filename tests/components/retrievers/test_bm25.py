@@ -9,7 +9,7 @@ from convqa.components.retrievers.bm25 import BM25
 from convqa.domain import Passage, Query, Rewrite, Rewrites, Turn, TurnId, Turns
 from convqa.errors import InputError
 from convqa.stores import create_store, open_store
-from convqa.stores.base import Prf, SearchParams
+from convqa.stores.base import SearchParams
 
 
 @pytest.fixture
@@ -53,8 +53,6 @@ def test_wrong_parameters_are_refused():
 
 
 def test_feedback_is_validated():
-    assert BM25(prf={})._params({}).prf == Prf(10, 10, 0.5)
-    assert BM25(prf={"passages": 3, "weight": 0.8})._params({}).prf == Prf(3, 10, 0.8)
     for wrong in ({"passages": 0}, {"terms": "9"}, {"weight": 1.5}, {"documents": 3}):
         with pytest.raises(ValidationError, match=rf"prf\.{next(iter(wrong))}"):
             BM25(prf=wrong)

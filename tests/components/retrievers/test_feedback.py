@@ -1,12 +1,11 @@
-"""Feedback by hand, and against Anserini's own RM3 where an index of it can be had."""
+"""Feedback by hand."""
 
 from __future__ import annotations
 
 import pytest
 
-from convqa.components.retrievers._feedback import expand, relevance_model
+from convqa.components.retrievers._feedback import Prf, expand, relevance_model
 from convqa.domain import Hit, Passage, Query, Ranking
-from convqa.stores.base import Prf
 
 FOUND = Ranking(
     (
