@@ -25,6 +25,10 @@ OFFSET = np.dtype("<i8")
 Sizes = Mapping[str, Extent]
 
 
+class Damage(ValueError):
+    """A file is cut or corrupt. The message names it."""
+
+
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
     """Name the collection in errors of writing, such as a full disk."""
@@ -57,7 +61,7 @@ def _mapped(folder: Path, name: str, sizes: Sizes) -> mmap.mmap | bytes:
         try:
             return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
         except ValueError as error:
-            raise ValueError(f"{name} has fewer than {size} bytes") from error
+            raise Damage(f"{name} has fewer than {size} bytes") from error
 
 
 class Blob:
