@@ -1,4 +1,4 @@
-"""``convqa collections``: list, show, check, change and delete collections."""
+"""``convqa collections``: list, show, check and delete collections."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from convqa.cli.app import group
-from convqa.cli.options import K1, B, Json, Replicas, TakeOver, VectorIndex, VectorPrecision, given, print_json
+from convqa.cli.options import Json, VectorIndex, VectorPrecision, given, print_json
 from convqa.errors import InputError, StoreDamaged, StoreUnavailable
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ Yes = Annotated[
     bool, typer.Option("--yes", help="Do it. Without this it is refused (exit code 2), saying what would be done.")
 ]
 
-collections = group("collections", "List, show, check, change and delete collections.")
+collections = group("collections", "List, show, check and delete collections.")
 
 
 @collections("list")
@@ -68,7 +68,7 @@ def show_collection(collection: Collection, json: Json = False) -> None:
 def check_collection(collection: Collection, json: Json = False) -> None:
     """Compare a collection's bytes with the checksums that were written with them; exit code 1 where they differ.
 
-    Of a folder every file is read, on Elasticsearch every passage, of a Lucene index every file.
+    Of a folder every file is read, on Elasticsearch every passage. A Lucene index has no checksums to compare.
     """
     from convqa.stores import check_store
 
@@ -86,36 +86,6 @@ def check_collection(collection: Collection, json: Json = False) -> None:
             f"collection {_shown(collection)} is not as it was written. Index its passages again with --replace, or "
             "copy it anew."
         )
-
-
-@collections("set")
-def set_collection(
-    collection: Collection,
-    k1: K1 = None,
-    b: B = None,
-    replicas: Replicas = None,
-    take_over: TakeOver = False,
-    yes: Yes = False,
-    json: Json = False,
-) -> None:
-    """Change settings of a collection on a server."""
-    from convqa.stores import change_store, open_store
-    from convqa.stores import take_over as free
-
-    settings = given(k1=k1, b=b, replicas=replicas)
-    if not settings:
-        raise InputError("nothing to set: give --k1, --b or --replicas.")
-    named = ", ".join(f"{name}={value}" for name, value in settings.items())
-    if not yes:
-        about = _short(**_json(open_store(collection).info()))
-        raise InputError(f"this would set {named} of {_shown(collection)} ({about}). Give --yes to do it.")
-    if take_over:
-        free(collection)
-    change_store(collection, settings)
-    if json:
-        print_json({"url": _shown(collection), "set": settings})
-    else:
-        typer.echo(f"{_shown(collection)}: {named}")
 
 
 @collections("merge")
@@ -142,19 +112,14 @@ def merge_collection(
 
 
 @collections("delete")
-def delete_collection(
-    collection: Collection, take_over: TakeOver = False, yes: Yes = False, json: Json = False
-) -> None:
+def delete_collection(collection: Collection, yes: Yes = False, json: Json = False) -> None:
     """Delete a collection for good, with all its passages."""
     from convqa.stores import delete_store
-    from convqa.stores import take_over as free
 
     if not yes:
         raise InputError(
             f"this would delete {_shown(collection)} ({_about(collection)}) for good. Give --yes to do it."
         )
-    if take_over:
-        free(collection)
     link = Path(_shown(collection))
     target = f", and {link.resolve()}, to which it links" if link.is_symlink() else ""
     delete_store(collection)

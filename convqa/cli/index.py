@@ -17,7 +17,6 @@ from convqa.cli.options import (
     ExecutorName,
     Precision,
     Replicas,
-    TakeOver,
     VectorIndex,
     VectorPrecision,
     WorkerCount,
@@ -121,7 +120,6 @@ def index(
     workers: WorkerCount = None,
     device: Device = "auto",
     precision: Precision = "auto",
-    take_over: TakeOver = False,
     allow_download: AllowDownload = False,  # noqa: ARG001 - the option itself permits
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no summary.")] = False,
 ) -> int | None:
@@ -135,7 +133,6 @@ def index(
     kept: without SOURCES, --vectors resumes.
     """
     from convqa.indexing import index_sources, refuse_vectors
-    from convqa.stores import take_over as free
     from convqa.tasks import find_task
 
     if task is not None and not sources:
@@ -150,8 +147,6 @@ def index(
         raise InputError("SOURCES is missing: only --vectors or --sparse, to a collection that is there, goes without.")
     if model is not None and not replace:
         refuse_vectors(collection, model)
-    if take_over:
-        free(collection)
     indexed = info = None
     if sources:
         with Progress("indexing", "passages", quiet) as shown:

@@ -105,14 +105,6 @@ VectorIndex = Annotated[
     typer.Option("--vector-index", help="Of vectors; auto is the engine's choice."),
 ]
 
-TakeOver = Annotated[
-    bool,
-    typer.Option(
-        "--take-over",
-        help="On Elasticsearch: write though a process of another machine, which is gone, still holds the collection.",
-    ),
-]
-
 
 def _permit(asked: bool) -> bool:
     if asked:

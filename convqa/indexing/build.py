@@ -45,8 +45,7 @@ def index_passages(
             if settings:
                 raise InputError(
                     f"collection {redact(url)} exists, and adding cannot change its settings; got "
-                    f"{', '.join(settings)}. Leave them out; convqa collections set changes k1, b and replicas, and "
-                    "--replace makes a new collection."
+                    f"{', '.join(settings)}. Leave them out, or make a new collection with --replace."
                 )
             store = writable(url, language)
             store.add(passages)

@@ -13,8 +13,7 @@ from convqa.domain import DEFAULT_LANGUAGE
 from convqa.errors import InputError, StoreUnavailable, nearest
 from convqa.plugins import load, plugins
 from convqa.stores.address import SCHEME, Address, address, redact
-from convqa.stores.base import Engine, Store, WritableStore
-from convqa.stores.integrity import Check
+from convqa.stores.base import Check, Engine, Store, WritableStore
 from convqa.validation import expect_type
 
 _ENGINES = {
@@ -28,9 +27,7 @@ _ENGINES = {
 _UNSUPPORTED = {
     "create": "its engine is read-only. Choose another URL for a convqa collection",
     "delete": "its engine is read-only: nothing is deleted",
-    "change": "it has no settings: k1 and b are given at search time",
     "check": "its engine keeps no checksums to compare",
-    "take_over": "it has no lock to take over: its locks end with their process. Leave --take-over out",
 }
 """Optional functions of an engine, and the error where one is missing."""
 
@@ -110,15 +107,6 @@ def delete_store(url: str) -> None:
         opened[1].close()
 
 
-def change_store(url: str, settings: Mapping[str, object]) -> None:
-    """Change settings of an existing collection.
-
-    :raises InputError: if it does not exist, or for a setting that its engine cannot change.
-    """
-    change, location = _optional("change", url)
-    change(location, settings)
-
-
 def check_store(url: str) -> Check:
     """Compare a collection with the checksums that were written with it.
 
@@ -126,15 +114,6 @@ def check_store(url: str) -> Check:
     """
     check, location = _optional("check", url)
     return cast(Check, check(location))
-
-
-def take_over(url: str) -> None:
-    """Release a collection's lock that a dead process on another machine left.
-
-    :raises InputError: for an engine whose locks end with their process.
-    """
-    release, location = _optional("take_over", url)
-    release(location)
 
 
 def find_stores(place: str) -> list[str]:

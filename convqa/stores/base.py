@@ -145,7 +145,7 @@ def refuse_unknown(params: SearchParams, info: Info, store: str) -> None:
         indexed = fixed[name]
         if indexed is None or not math.isclose(value, indexed, rel_tol=1e-6):
             reason = "is not scored by BM25" if indexed is None else f"was made with k1={info.k1!r} and b={info.b!r}"
-            other = ", or change the index: convqa collections set URL --k1 K1 --b B --yes"
+            other = ", or index its passages again with --replace --k1 K1 --b B"
             raise InputError(
                 f"{store} {reason} and cannot search with {name}={value!r}. Search with its own scoring: --set "
                 f"retriever.k1=null --set retriever.b=null{other if 'write' in info.capabilities else ''}."
@@ -230,8 +230,17 @@ class WritableStore(Store, Transaction, Protocol):
         """Iterate over the committed passages without a vector, so that an interrupted load can continue."""
 
 
+@dataclass(frozen=True, slots=True)
+class Check:
+    """The result of a check: the parts compared, the differences, and the parts without a checksum, in words."""
+
+    compared: str
+    problems: tuple[str, ...] = ()
+    unchecked: str = ""
+
+
 class Engine(Protocol):
-    """Functions of an engine's module. A read-only engine lacks create, delete and change."""
+    """Functions of an engine's module. A read-only engine lacks create and delete."""
 
     def key(self, address: Address) -> str:
         """Return a string that is equal for all addresses of a collection, as far as the addresses tell."""
@@ -247,12 +256,6 @@ class Engine(Protocol):
 
     def delete(self, address: Address) -> None:
         """Delete a collection permanently."""
-
-    def change(self, address: Address, settings: Mapping[str, object]) -> None:
-        """Change settings of an existing collection.
-
-        :raises InputError: for a setting that the engine cannot change.
-        """
 
     def find(self, address: Address) -> list[str]:
         """Return the URLs of the collections in a folder or on a server."""

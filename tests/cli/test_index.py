@@ -107,7 +107,7 @@ def test_adding_changes_no_setting(call, tmp_path, server):
     # What is not there yet is made, so it takes settings.
     assert call("index", source, "--collection", place, "--add", "--shards", "2")[0] == 0
     code, _, err = call("index", more, "--collection", place, "--add", "--shards", "2", "--k1", "1")
-    assert code == 2 and "got k1, shards" in err and "collections set" in err
+    assert code == 2 and "got k1, shards" in err and "--replace" in err
     assert open_store(place).info().count == 1
     assert call("index", more, "--collection", place, "--add")[1].startswith("2 passages")
 

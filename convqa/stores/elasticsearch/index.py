@@ -37,17 +37,17 @@ class Index:
     def create(self, settings: Mapping[str, Any], mappings: Mapping[str, Any]) -> None:
         self._ask(lambda es: es.indices.create(index=self.name, settings=settings, mappings=mappings))
 
-    def clone(self, has_vectors: bool, settings: Mapping[str, Any] | None = None) -> Index:
+    def clone(self, has_vectors: bool) -> Index:
         """Return a copy without an alias, with its vectors. It takes about a second, as files are hard-linked."""
         copy = Index(self.target)
         self.configure({"blocks.write": True})
-        plain = {"index.blocks.write": None, "index.number_of_replicas": 0}
-        self._clone(self.name, copy.name, {**plain, **(settings or {})})
+        self._clone(self.name, copy.name)
         if has_vectors:
-            self._clone(vectors_of(self.name), vectors_of(copy.name), plain)
+            self._clone(vectors_of(self.name), vectors_of(copy.name))
         return copy
 
-    def _clone(self, source: str, name: str, settings: Mapping[str, Any]) -> None:
+    def _clone(self, source: str, name: str) -> None:
+        settings = {"index.blocks.write": None, "index.number_of_replicas": 0}
         how: dict[str, Any] = {"settings": settings, "timeout": "10m"}
         self._ask(lambda es: es.indices.clone(index=source, target=name, **how), is_long=True)
 

@@ -10,20 +10,22 @@ in the order of sending: it shows what a killed load left, and whether a request
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import orjson
+from pydantic import TypeAdapter, ValidationError
 
 from convqa.domain import Passage
 from convqa.errors import InputError, StoreDamaged
 from convqa.stores.base import Encoder, VectorOptions
 from convqa.stores.content import CHECKSUMS, meta_term
 from convqa.text.analysis import Analyzer
+from convqa.validation import explain
 
 FORMAT = "convqa-index"
-VERSION = 2
+VERSION = 3
 PARTS = tuple(f"d{number}" for number in range(8))
 """Fields of the 16-bit parts of a digest, lowest first."""
 
@@ -65,8 +67,8 @@ class VectorMeta:
 class Meta:
     """The metadata of an index, ``_meta`` of its mapping.
 
-    ``places`` is the place of the last document. While an index is loaded, ``ready`` is False, ``prefix`` has for each
-    complete batch the digest of all passages up to its end, and ``count`` and ``checksum`` are those of these batches.
+    ``places`` is the place of the last document. While an index is loaded, ``ready`` is False, and ``places``,
+    ``count``, ``checksum`` and ``digest`` (of the stream of passages) are those of the complete batches.
     """
 
     language: str
@@ -75,7 +77,7 @@ class Meta:
     checksum: str = "0" * 32
     places: int = 0
     ready: bool = False
-    prefix: tuple[str, ...] = ()
+    digest: str = ""
     vectors: VectorMeta | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -86,7 +88,7 @@ class Meta:
         """Read the metadata of an index.
 
         :raises InputError: if convqa, or this version of it, did not make the index.
-        :raises StoreDamaged: if a field is missing.
+        :raises StoreDamaged: if a field is malformed.
         """
         if meta.get("format") != FORMAT:
             raise InputError(f"index {name} was not made by convqa.")
@@ -96,14 +98,13 @@ class Meta:
                 "passages again with --replace, or use the convqa that made it."
             )
         try:
-            kept = {field.name: meta[field.name] for field in fields(cls)}
-            vectors = kept["vectors"]
-            if vectors is not None:
-                options = VectorOptions(**vectors["options"])
-                vectors = VectorMeta(Encoder(**vectors["encoder"]), options, vectors["count"], vectors["commits"])
-            return cls(**{**kept, "prefix": tuple(kept["prefix"]), "vectors": vectors})
-        except (KeyError, TypeError) as error:
-            raise StoreDamaged(f"index {name}: its _meta lacks {error}. Index its passages again.") from error
+            return _META.validate_python(meta)
+        except ValidationError as error:
+            field, problem = explain(error)[0]
+            raise StoreDamaged(f"index {name}: _meta: {field}: {problem}. Index its passages again.") from error
+
+
+_META = TypeAdapter(Meta)
 
 
 @dataclass(frozen=True, slots=True)

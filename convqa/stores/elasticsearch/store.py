@@ -10,6 +10,7 @@ from typing import Any
 from convqa.domain import Passage, Query, Ranking
 from convqa.errors import RunError, WorkError
 from convqa.stores.base import (
+    Check,
     Encoder,
     Filter,
     Floats,
@@ -30,7 +31,6 @@ from convqa.stores.elasticsearch.search import fetch, passage, search, search_ve
 from convqa.stores.elasticsearch.target import Target
 from convqa.stores.elasticsearch.vectors import without_vectors
 from convqa.stores.elasticsearch.writer import Build, Change
-from convqa.stores.integrity import Check
 from convqa.stores.writing import Writing
 
 ENGINE = "elasticsearch"
