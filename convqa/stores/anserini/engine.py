@@ -10,12 +10,8 @@ from convqa.stores.address import Address
 from convqa.stores.anserini.index import SEGMENTS, fingerprint, is_index
 from convqa.stores.anserini.store import LANGUAGE, Anserini
 from convqa.stores.checks import check_folder, refuse_fields
-from convqa.stores.integrity import Check, Extent, damage
 
 SCHEME = "anserini:"
-
-_CHECKSUM = 8
-"""Bytes of the checksum at the end of each Lucene file."""
 
 
 def folder_of(address: Address) -> Path:
@@ -40,25 +36,6 @@ def open_collection(address: Address) -> Anserini:
     if address.url == SCHEME:
         raise InputError(f"collection {address.url}: expected {SCHEME}FOLDER.")
     return Anserini(_index_folder(address))
-
-
-def check(address: Address) -> Check:
-    """Compare every file with the CRC-32 in its last 8 bytes, without Java.
-
-    :raises InputError: if there is no index, or a file may not be read.
-    """
-    problems = {}
-    try:
-        for path in sorted(_index_folder(address).iterdir()):
-            if path.name.startswith(("_", SEGMENTS)):
-                with path.open("rb") as file:
-                    # An empty file lacks bytes, too.
-                    start = file.seek(-min(_CHECKSUM, path.stat().st_size), os.SEEK_END) or 1
-                    problems[path.name] = damage(path, Extent(start, int.from_bytes(file.read(), "big")))
-    except PermissionError as error:
-        raise InputError(f"collection {address.url}: {error.filename} cannot be read ({error.strerror}).") from error
-    listed = tuple(f"{name}: {problem}" for name, problem in problems.items() if problem)
-    return Check(f"{len(problems)} files", listed, "Lucene keeps no checksum of passages")
 
 
 def find(address: Address) -> list[str]:

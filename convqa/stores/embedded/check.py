@@ -10,10 +10,11 @@ from pathlib import Path
 
 from convqa.errors import StoreDamaged
 from convqa.stores.address import Address
+from convqa.stores.base import Check
 from convqa.stores.content import checksum, content, digest
 from convqa.stores.embedded import index, manifest
+from convqa.stores.embedded.files import Extent, damage
 from convqa.stores.embedded.store import Embedded
-from convqa.stores.integrity import Check, Extent, damage
 
 _SEGMENT = re.compile(r"[0-9a-f]{32}\..+")
 _FOOTER = struct.Struct("<II")

@@ -13,8 +13,7 @@ from convqa.errors import InputError, StoreDamaged
 from convqa.files import whole_file
 from convqa.stores.base import Encoder, VectorOptions
 from convqa.stores.checks import check_folder
-from convqa.stores.embedded.files import Damage
-from convqa.stores.integrity import Extent
+from convqa.stores.embedded.files import Damage, Extent
 from convqa.validation import explain
 
 NAME = "manifest.json"

@@ -24,7 +24,7 @@ from convqa.domain import Passage
 from convqa.errors import InputError, RunError, WorkError
 from convqa.stores.base import Encoder, Ids, Matrix, VectorOptions
 from convqa.stores.content import checksum, content, digest, duplicate
-from convqa.stores.embedded.files import Appender, BlobAppender, array, write_array, writing
+from convqa.stores.embedded.files import Appender, BlobAppender, Extent, array, write_array, writing
 from convqa.stores.embedded.forward import ForwardAppender
 from convqa.stores.embedded.index import IndexWriter
 from convqa.stores.embedded.lookup import NUMBER, GrowingLookup, VocabularyWriter, hashed, numbers_of
@@ -32,7 +32,6 @@ from convqa.stores.embedded.manifest import NAME, FieldTotals, Manifest
 from convqa.stores.embedded.search import Snapshot
 from convqa.stores.embedded.vectors import VectorWriter
 from convqa.stores.embedded.weights import WeightWriter
-from convqa.stores.integrity import Extent
 from convqa.text.analysis import analyzer
 
 logger = logging.getLogger(__name__)
