@@ -1,4 +1,4 @@
-"""Integrity check of a collection's folder: its files, tantivy's files, and the sum of its passages' digests."""
+"""Integrity check of a collection's folder: its files and tantivy's."""
 
 from __future__ import annotations
 
@@ -8,13 +8,10 @@ import re
 import struct
 from pathlib import Path
 
-from convqa.errors import StoreDamaged
 from convqa.stores.address import Address
 from convqa.stores.base import Check
-from convqa.stores.content import checksum, content, digest
 from convqa.stores.embedded import index, manifest
 from convqa.stores.embedded.files import Extent, damage
-from convqa.stores.embedded.store import Embedded
 
 _SEGMENT = re.compile(r"[0-9a-f]{32}\..+")
 _FOOTER = struct.Struct("<II")
@@ -38,9 +35,7 @@ def check(address: Address) -> Check:
     except PermissionError as error:
         raise manifest.unreadable(folder, error) from error
     listed = tuple(f"{name}: {problem}" for name, problem in problems.items() if problem)
-    if listed:
-        return Check(f"{len(problems)} files", listed)
-    return Check(f"{len(problems)} files and {state.count} passages", _check_passages(folder, state))
+    return Check(f"{len(problems)} files", listed)
 
 
 def _tantivy_extent(path: Path) -> Extent | None:
@@ -55,15 +50,3 @@ def _tantivy_extent(path: Path) -> Extent | None:
         raise
     except (OSError, ValueError, KeyError, TypeError):
         return None
-
-
-def _check_passages(folder: Path, state: manifest.Manifest) -> tuple[str, ...]:
-    count = total = 0
-    try:
-        for passage in Embedded(folder).scan():
-            count, total = count + 1, total + digest(content(passage))
-    except StoreDamaged as error:
-        return (str(error),)
-    if (count, checksum(total)) == (state.count, state.checksum):
-        return ()
-    return (f"expected {state.count} passages with the checksum {state.checksum}, got {count} with {checksum(total)}",)

@@ -112,10 +112,10 @@ class CandidateIndex:
             scores, addresses = zip(*hits, strict=True) if hits else ((), ())
             return np.array(self._searcher.fast_field_values("n", list(addresses)), np.int64), scores
 
-    def accepted(self, filter: Filter) -> Integers:
-        """Return the numbers of all passages that a filter accepts."""
+    def accepted(self, terms: Sequence[Sequence[str]]) -> Integers:
+        """Return the numbers of all passages that a filter of these terms (:func:`meta_terms`) accepts."""
         limit = max(1, self._searcher.num_docs)
-        return self.best(Query.boolean_query(self._accepted(filter)), limit)[0]
+        return self.best(Query.boolean_query(self._accepted(terms)), limit)[0]
 
     def query(self, weights: Mapping[str, float], title_weight: float | None, filter: Filter | None) -> Query:
         """Return a query for any of the weighted tokens, within a filter."""
@@ -127,15 +127,15 @@ class CandidateIndex:
                 for token, weight in weights.items()
             ]
         )
-        return Query.boolean_query([(Occur.Must, query), *self._accepted(filter)]) if filter else query
+        return Query.boolean_query([(Occur.Must, query), *self._accepted(meta_terms(filter))]) if filter else query
 
     def _term(self, field: str, token: str, weight: float) -> Query:
         term = Query.term_query(self._schema, field, token, "freq")
         return term if weight == 1.0 else Query.boost_query(term, weight)
 
-    def _accepted(self, filter: Filter) -> list[tuple[Occur, Query]]:
+    def _accepted(self, groups: Sequence[Sequence[str]]) -> list[tuple[Occur, Query]]:
         clauses = []
-        for terms in meta_terms(filter):
+        for terms in groups:
             any_of = Query.boolean_query([(Occur.Should, self._term("meta", term, 1.0)) for term in terms])
             clauses.append((Occur.Must, Query.const_score_query(any_of, 0.0)))
         return clauses

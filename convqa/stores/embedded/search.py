@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -67,7 +68,9 @@ class Snapshot:
         self.candidates = CandidateIndex(data)
         kept = manifest.vectors
         self.vectors = None if kept is None else (Weights if kept.encoder.sparse else Vectors)(data, kept)
-        self._rows: dict[tuple[tuple[str, ...], ...], Integers] = {}
+        # Turns share filters.
+        rows = partial(_rows_of, self.candidates, self.vectors, manifest.numbers)
+        self._accepted = lru_cache(_FILTERS)(rows)
 
     @classmethod
     def open(cls, folder: Path) -> Snapshot:
@@ -150,23 +153,9 @@ class Snapshot:
         """Rank the best ``k`` passages with vectors for each row."""
         if self.vectors is None or k < 1:
             return [Ranking()] * len(matrix)
-        accepted = self._accepted(self.vectors, filter) if filter else None
+        accepted = self._accepted(meta_terms(filter)) if filter else None
         best = self.vectors.best(matrix, min(k, self.manifest.numbers), accepted)
         return [self._ranking(numbers, scores, k, texts) for numbers, scores in best]
-
-    def _accepted(self, vectors: Vectors, filter: Filter) -> Integers:
-        """Return the vector rows of the passages that a filter accepts. Cached, because turns share filters."""
-        key = meta_terms(filter)
-        rows = self._rows.get(key)
-        if rows is None:
-            numbers = self.candidates.accepted(filter)
-            chosen = np.zeros(self.manifest.numbers, bool)
-            chosen[numbers[numbers < self.manifest.numbers]] = True
-            rows = vectors.rows_of(chosen)
-            if len(self._rows) >= _FILTERS:
-                self._rows.clear()
-            self._rows[key] = rows
-        return rows
 
     def _scored(
         self, weights: Mapping[str, float], k: int, params: SearchParams, slots: NDArray[Any]
@@ -243,6 +232,17 @@ class Snapshot:
         except (ValueError, IndexError, KeyError, TypeError) as error:
             raise manifests.damaged(self.folder, error) from error
         return Hit.of_rounded((row[1] for row in rows[:count]), (row[0] for row in rows), passages)
+
+
+def _rows_of(
+    candidates: CandidateIndex, vectors: Vectors | None, count: int, terms: tuple[tuple[str, ...], ...]
+) -> Integers:
+    """Return the vector rows of those of ``count`` passages that a filter of these terms accepts."""
+    assert vectors is not None
+    numbers = candidates.accepted(terms)
+    chosen = np.zeros(count, bool)
+    chosen[numbers[numbers < count]] = True
+    return vectors.rows_of(chosen)
 
 
 @dataclass(frozen=True, slots=True)

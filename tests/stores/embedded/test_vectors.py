@@ -410,7 +410,7 @@ def test_damage_is_named(folder, name):
     with pytest.raises(StoreDamaged, match=name):
         opened(folder)
     path.unlink()
-    with pytest.raises(StoreDamaged, match=rf"{name}.*index its passages again with --replace"):
+    with pytest.raises(StoreDamaged, match=rf"{name}.*Index its passages again with --replace"):
         opened(folder)
 
 
@@ -421,7 +421,7 @@ def test_a_garbled_manifest_is_damage(folder, change):
     path = folder / "manifest.json"
     manifest = json.loads(path.read_text())
     path.write_text(json.dumps({**manifest, "vectors": {**manifest["vectors"], **change}}))
-    with pytest.raises(StoreDamaged, match="index its passages again"):
+    with pytest.raises(StoreDamaged, match="Index its passages again"):
         opened(folder)
     path.write_text(json.dumps({**manifest, "vectors": 3}))
     with pytest.raises(StoreDamaged, match=r"manifest\.json"):
