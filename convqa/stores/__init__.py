@@ -12,7 +12,7 @@ from typing import cast
 from convqa.domain import DEFAULT_LANGUAGE
 from convqa.errors import InputError, StoreUnavailable, nearest
 from convqa.plugins import load, plugins
-from convqa.stores.address import SCHEME, Address, address, redact
+from convqa.stores.address import SCHEME, Address, address, redact, resolved
 from convqa.stores.base import Check, Engine, Store, WritableStore
 from convqa.validation import expect_type
 
@@ -39,9 +39,9 @@ GROUP = "convqa.stores"
 _MOST_OPEN = 16
 """Maximum number of collections kept open; each holds a dozen file descriptors."""
 _opened: dict[str, tuple[Hashable, Store]] = {}
-"""Engine's key -> (identity, store), least recently used first."""
+"""Key -> (identity, store), least recently used first."""
 _locks: dict[str, threading.Lock] = {}
-"""Engine's key -> lock, so that a slow collection does not delay others."""
+"""Key -> lock, so that a slow collection does not delay others."""
 
 
 def open_store(url: str | Path | None) -> Store:
@@ -53,7 +53,7 @@ def open_store(url: str | Path | None) -> Store:
     :raises StoreDamaged: if its content does not match its manifest.
     """
     engine, location = _locate(url)
-    key = engine.key(location)
+    key = _key(location)
     with _locks.setdefault(key, threading.Lock()):
         identity = engine.identity(location)
         opened_as, store = _opened.get(key, (None, None))
@@ -74,9 +74,14 @@ def open_store(url: str | Path | None) -> Store:
 
 
 def key_of(url: str) -> str:
-    """Return a string that is equal for all URLs of a collection, as far as the URLs tell."""
-    engine, location = _locate(url)
-    return engine.key(location)
+    """Return the collection's URL with an absolute path, and what its file adds to it."""
+    return _key(address(url))
+
+
+def _key(location: Address) -> str:
+    foreign = location.fields, location.vector, location.encoder
+    added = f" {foreign!r} {location.language}" if any(foreign) else ""
+    return resolved(Path.cwd(), location.url) + added
 
 
 def create_store(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -230,6 +230,56 @@ class WritableStore(Store, Transaction, Protocol):
         """Iterate over the committed passages without a vector, so that an interrupted load can continue."""
 
 
+class Writing:
+    """Writing methods of a store. The first change begins a transaction, which ``commit`` ends.
+
+    An add, delete or commit that raises drops all changes since the last commit.
+    """
+
+    _writer: Transaction | None = None
+
+    def _begin(self) -> Transaction:
+        raise NotImplementedError
+
+    def add(self, passages: Iterable[Passage]) -> None:
+        """Add passages; skip exact copies of stored ones.
+
+        Memory grows only with the numbers of ids and distinct tokens.
+
+        :raises InputError: for an id whose stored content differs.
+        """
+        with self._transaction() as writer:
+            writer.add(passages)
+
+    def delete(self, ids: Ids) -> None:
+        with self._transaction() as writer:
+            writer.delete(ids)
+
+    def add_vectors(self, ids: Ids, matrix: Matrix, encoder: Encoder, options: VectorOptions | None = None) -> None:
+        """See :class:`convqa.stores.base.WritableStore`.
+
+        :raises InputError: also for vectors of the wrong shape, or options that the engine lacks.
+        """
+        with self._transaction() as writer:
+            writer.add_vectors(ids, matrix, encoder, options)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Transaction]:
+        writer = self._writer = self._writer or self._begin()
+        try:
+            yield writer
+        except BaseException:
+            self._writer = None
+            writer.close()
+            raise
+
+    def _drop(self) -> None:
+        """Drop uncommitted changes."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """The result of a check: the parts compared, the differences, and the parts without a checksum, in words."""
@@ -241,9 +291,6 @@ class Check:
 
 class Engine(Protocol):
     """Functions of an engine's module. A read-only engine lacks create and delete."""
-
-    def key(self, address: Address) -> str:
-        """Return a string that is equal for all addresses of a collection, as far as the addresses tell."""
 
     def identity(self, address: Address) -> Hashable | None:
         """Return a cheap stamp that changes with the collection; None if there is no collection."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from convqa.errors import InputError
@@ -16,10 +15,6 @@ SCHEME = "anserini:"
 
 def folder_of(address: Address) -> Path:
     return Path(address.url.removeprefix(SCHEME))
-
-
-def key(address: Address) -> str:
-    return SCHEME + os.path.join(os.getcwd(), folder_of(address))
 
 
 def identity(address: Address) -> str | None:

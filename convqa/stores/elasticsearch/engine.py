@@ -20,19 +20,17 @@ from convqa.errors import InputError
 from convqa.stores.address import Address, redact
 from convqa.stores.base import Check, Encoder, WritableStore
 from convqa.stores.checks import refuse_fields
-from convqa.stores.content import checksum
 from convqa.stores.elasticsearch.client import ask
 from convqa.stores.elasticsearch.errors import missing
 from convqa.stores.elasticsearch.foreign import Foreign
 from convqa.stores.elasticsearch.index import Index, indices_like, is_own, is_version, look_up, put, unfinished
 from convqa.stores.elasticsearch.layout import Layout
-from convqa.stores.elasticsearch.loading import THREADS
 from convqa.stores.elasticsearch.lock import Lock
 from convqa.stores.elasticsearch.reading import Reader
 from convqa.stores.elasticsearch.schema import VERSION, Meta, Version, mappings, meta_of, settings
 from convqa.stores.elasticsearch.store import Building, Elasticsearch
 from convqa.stores.elasticsearch.target import Target
-from convqa.stores.elasticsearch.writer import Build
+from convqa.stores.elasticsearch.writer import THREADS, Build
 from convqa.text.analysis import analyzer
 from convqa.validation import read_as
 
@@ -52,12 +50,6 @@ class IndexSettings(BaseModel, strict=True, extra="forbid", frozen=True):
     b: float = Field(0.68, ge=0, le=1)
     shards: int = Field(1, ge=1, le=1024)
     threads: int = Field(THREADS, ge=1, le=16)
-
-
-def key(address: Address) -> str:
-    """Return the server and the index; for a foreign index also its fields, encoder and language."""
-    foreign = address.fields, address.vector, address.encoder
-    return Target.parse(address.url).url + (f" {foreign!r} {address.language}" if any(foreign) else "")
 
 
 def identity(address: Address) -> Hashable | None:
@@ -133,15 +125,17 @@ def create(
 def delete(address: Address) -> None:
     """Delete a collection with its vectors and unfinished versions."""
     target = Target.parse(address.url)
-    if not _versions(target):
-        raise InputError(f"there is no collection {target}. See convqa collections list.")
     with Lock(target):
-        for name in _versions(target):
+        index = _own(target)
+        names = [*([] if index is None else [index[0]]), *unfinished(target)]
+        if not names:
+            raise InputError(f"there is no collection {target}. See convqa collections list.")
+        for name in names:
             Index(target, name).delete()
 
 
 def check(address: Address) -> Check:
-    """Verify the digest of every passage and the collection's checksum."""
+    """Compare the digests of all passages with the collection's checksum."""
     store = open_collection(address)
     if isinstance(store, Foreign):
         raise InputError(f"collection {redact(address.url)} was not made by convqa: it has no checksums.")
@@ -177,11 +171,6 @@ def _replaced(target: Target, replace: bool) -> Index | None:
     return index and Index(target, index[0])
 
 
-def _versions(target: Target) -> list[str]:
-    index = _own(target)
-    return [*([] if index is None else [index[0]]), *unfinished(target)]
-
-
 def _begin(target: Target, wanted: Meta, options: IndexSettings) -> tuple[Index, Meta]:
     """Return the unfinished index to resume, or a new one; remove other unfinished ones."""
     chosen: tuple[Index, Meta] | None = None
@@ -215,8 +204,7 @@ def _resumable(index: Index, record: Mapping[str, Any], wanted: Meta, options: I
     if have != want or not meta.places:
         return None
     index.remove_after(meta.places)
-    count, sum = index.totals()
-    return meta if (count, checksum(sum)) == (meta.count, meta.checksum) else None
+    return meta if index.count() == meta.count else None
 
 
 def _checksum(target: Target, name: str) -> str:

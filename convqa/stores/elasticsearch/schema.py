@@ -1,10 +1,9 @@
 """A version of a collection: its index, documents and metadata.
 
 Documents: ``_id`` is a digest of the passage's id (an ``_id`` has at most 512 bytes, QReCC's ids up to 1,401); the id
-is the doc value ``pid``. ``tokens`` are those of title and text by convqa's analysis, joined by blanks. ``d0`` ...
-``d7`` are the 16-bit parts of the passage's digest, which the server sums exactly. ``place`` is the index of a document
-in the order of sending: it shows what a killed load left, and whether a request was sent twice. The passage is in
-``_source`` only. Vectors are in an index of their own (``INDEX-vectors``), under the same ``_id``.
+is the doc value ``pid``. ``tokens`` are those of title and text by convqa's analysis, joined by blanks. ``place`` is
+the index of a document in the order of sending: it shows what a killed load left, and whether a request was sent twice.
+The passage is in ``_source`` only. Vectors are in an index of their own (``INDEX-vectors``), under the same ``_id``.
 """
 
 from __future__ import annotations
@@ -20,18 +19,14 @@ from pydantic import TypeAdapter, ValidationError
 from convqa.domain import Passage
 from convqa.errors import InputError, StoreDamaged
 from convqa.stores.base import Encoder, VectorOptions
-from convqa.stores.content import CHECKSUMS, meta_term
+from convqa.stores.content import meta_term
 from convqa.text.analysis import Analyzer
 from convqa.validation import explain
 
 FORMAT = "convqa-index"
 VERSION = 3
-PARTS = tuple(f"d{number}" for number in range(8))
-"""Fields of the 16-bit parts of a digest, lowest first."""
 
 LONGEST_ID = 32_766
-
-_PART = 16
 
 
 class Entry(NamedTuple):
@@ -158,23 +153,8 @@ def document(analyzer: Analyzer, entry: Entry) -> Item:
         "meta": [meta_term(name, value) for name, value in passage.meta.items()],
         "passage": orjson.Fragment(entry.content.rstrip()),
         "place": entry.place,
-        **parts(entry.digest),
     }
     return Item(document_id(passage.id), passage.id, orjson.dumps(body), entry)
-
-
-def parts(digest: int) -> dict[str, int]:
-    """Split a digest into 16-bit fields, whose sums in the server's doubles are exact up to 2**37 documents."""
-    return {name: digest >> (_PART * place) & (2**_PART - 1) for place, name in enumerate(PARTS)}
-
-
-def total(sums: Mapping[str, float]) -> int:
-    """Return the sum of digests, modulo 2**128, from the sums of their parts.
-
-    >>> total(parts(12345678901234567890)) == 12345678901234567890
-    True
-    """
-    return sum(int(sums[name]) << (_PART * place) for place, name in enumerate(PARTS)) % CHECKSUMS
 
 
 def settings(shards: int, k1: float, b: float) -> dict[str, Any]:
@@ -194,17 +174,15 @@ def settings(shards: int, k1: float, b: float) -> dict[str, Any]:
 
 
 def mappings(meta: Meta) -> dict[str, Any]:
-    number = {"type": "integer", "index": False}
     return {
         "dynamic": False,
         "_meta": meta.to_json(),
-        "_source": {"excludes": ["tokens", "meta", *PARTS]},
+        "_source": {"excludes": ["tokens", "meta"]},
         "properties": {
             "pid": {"type": "keyword", "index": False, "doc_values": True},
             "tokens": {"type": "text", "analyzer": "convqa", "index_options": "freqs"},
             "meta": {"type": "keyword", "doc_values": False},
             "passage": {"type": "object", "enabled": False},
             "place": {"type": "integer"},
-            **dict.fromkeys(PARTS, number),
         },
     }

@@ -12,26 +12,33 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from hashlib import blake2b
 
 from convqa.domain import Passage
-from convqa.errors import ConvqaError, RunError, WorkError
+from convqa.errors import ConvqaError, InputError, RunError, WorkError
 from convqa.stores.base import Encoder, Ids, Matrix, VectorOptions
-from convqa.stores.content import checksum, content, digest
-from convqa.stores.elasticsearch import loading
-from convqa.stores.elasticsearch.bulk import Sender, slices
+from convqa.stores.content import checksum, content, digest, duplicate
+from convqa.stores.elasticsearch.bulk import Sender, chunks, slices
 from convqa.stores.elasticsearch.index import Index, look_up, put, sweep
-from convqa.stores.elasticsearch.loading import THREADS, Loading, numbered
 from convqa.stores.elasticsearch.lock import Lock
 from convqa.stores.elasticsearch.reading import Reader
-from convqa.stores.elasticsearch.schema import Entry, Item, Meta, Version, document_id
+from convqa.stores.elasticsearch.schema import LONGEST_ID, Entry, Item, Meta, Version, document, document_id
 from convqa.stores.elasticsearch.target import Target
 from convqa.stores.elasticsearch.vectors import VectorWriter
+from convqa.text.analysis import analyzer
 
 logger = logging.getLogger(__name__)
+
+THREADS = 4
+"""Sending threads; one more analyses."""
+
+BATCH = 20_000
+"""Passages per batch: the most that are sent again after a kill."""
 
 _DELETED = 500
 
@@ -42,28 +49,68 @@ class Writer:
     def __init__(self, index: Index, meta: Meta, threads: int = THREADS) -> None:
         self.index, self._meta = index, meta
         self.vectors = VectorWriter(index, meta.vectors)
-        self._loading = Loading(index, meta.language, threads)
+        self._analyzer = analyzer(meta.language)
+        self._reader = Reader(index.target, index.name)
+        self._sender = Sender(index.target, index.name)
+        self._executor = ThreadPoolExecutor(threads, thread_name_prefix="bulk")
+        self._window = threads + 2
         self._count, self._sum, self._places = meta.count, int(meta.checksum, 16), meta.places
+        self._repeated = 0
         self._has_deleted = self._merges = False
 
     def add(self, passages: Iterable[Passage]) -> None:
-        for count, sum, place in self._loading.send(self._to_send(numbered(passages, self._places))):
-            self._count += count
-            self._sum += sum
-            self._answered(place)
+        """Send passages in requests that cross no batch; memory holds a few requests.
+
+        :raises InputError: for an existing id with other content.
+        """
+        sent: deque[tuple[int, Future[tuple[int, int, int]]]] = deque()
+        entries = self._to_send(numbered(passages, self._places))
+        try:
+            for chunk in chunks((document(self._analyzer, entry) for entry in entries), BATCH):
+                if len(sent) == self._window:
+                    self._await(*sent.popleft())
+                sent.append((len(chunk), self._executor.submit(self._create, chunk)))
+            while sent:
+                self._await(*sent.popleft())
+        except BaseException:
+            self._sender.stop()
+            raise
+
+    def _await(self, size: int, request: Future[tuple[int, int, int]]) -> None:
+        count, sum, place = request.result()
+        self._repeated += size - count
+        self._count += count
+        self._sum += sum
+        self._answered(place)
+
+    def _create(self, items: Sequence[Item]) -> tuple[int, int, int]:
+        """Return the number of added passages, the sum of their digests, and the place of the last item."""
+        added = {_entry(item).place: _entry(item).digest for item in items}
+        waiting = items
+        while waiting:
+            refused = self._sender.send("create", waiting)
+            existing = self._reader.documents([item.key for item in refused], ("place", "passage"), realtime=True)
+            for item in refused:
+                # At the same place it is this passage, of a request that succeeded and was sent again.
+                entry, stored = _entry(item), existing.get(item.key)
+                if stored is not None and stored["place"] != entry.place:
+                    if content(Passage.from_json(stored["passage"])) != entry.content:
+                        raise duplicate(stored["passage"]["text"], entry.passage)
+                    del added[entry.place]
+            # Those that were deleted meanwhile are sent again.
+            waiting = [item for item in refused if item.key not in existing]
+        return len(added), sum(added.values()), _entry(items[-1]).place
 
     def delete(self, ids: Ids) -> None:
         """Delete passages with their vectors; log how many ids are unknown."""
         deleted = 0
-        sender = Sender(self.index.target, self.index.name)
-        reader = Reader(self.index.target, self.index.name)
         for piece in slices(ids, _DELETED):
             id_of = {key: id for id in piece if (key := document_id(id))}
-            sources = reader.documents(list(id_of), ("passage",), realtime=True)
+            sources = self._reader.documents(list(id_of), ("passage",), realtime=True)
             for source in sources.values():
                 self._count -= 1
                 self._sum -= digest(content(Passage.from_json(source["passage"])))
-            sender.send("delete", [Item(key, id_of[key]) for key in sources])
+            self._sender.send("delete", [Item(key, id_of[key]) for key in sources])
             self.vectors.delete([id_of[key] for key in sources])
             deleted += len(sources)
         self._has_deleted = self._has_deleted or deleted > 0
@@ -77,10 +124,10 @@ class Writer:
         self.vectors.flush()
 
     def commit(self) -> Meta:
-        """Refresh the index; raise a ``WorkError`` unless it has everything that was sent."""
+        """Refresh the index; raise a ``WorkError`` unless it has as many passages as were sent."""
         self.index.refresh()
-        sum = self.index.check_totals(self._count, self._sum)
-        vectors = self.vectors.commit()
+        self.index.check_count(self._count)
+        vectors, sum = self.vectors.commit(), checksum(self._sum)
         return replace(self._meta, count=self._count, checksum=sum, places=self._places, vectors=vectors)
 
     def finish(self) -> Meta:
@@ -92,12 +139,14 @@ class Writer:
             deleted_from.delete()
         if self._has_deleted or self._merges:
             self.index.merge()
-        self._loading.report()
+        if self._repeated:
+            logger.warning("%d passages came again with the same id and content: kept once", self._repeated)
         self.index.write(meta)
         return meta
 
     def close(self) -> None:
-        self._loading.close()
+        self._sender.stop()
+        self._executor.shutdown(wait=True, cancel_futures=True)
 
     def _to_send(self, entries: Iterator[Entry]) -> Iterator[Entry]:
         for entry in entries:
@@ -135,7 +184,7 @@ class Build(Writer):
         """Yield the entries after those that the index holds."""
         for entry in super()._to_send(entries):
             self._hash.update(entry.digest.to_bytes(16, "little"))
-            if entry.place % loading.BATCH == 0:
+            if entry.place % BATCH == 0:
                 self._digests[entry.place] = self._hash.hexdigest()
             if entry.place == self._resumed.places and self._hash.hexdigest() != self._resumed.digest:
                 raise self._other_passages()
@@ -150,7 +199,7 @@ class Build(Writer):
 
     def _answered(self, place: int) -> None:
         """Record the complete batches. Requests do not cross batches, so the count is theirs."""
-        batches = place - place % loading.BATCH
+        batches = place - place % BATCH
         if batches > self._noted:
             self._noted, count, sum = batches, self._count, checksum(self._sum)
             digest = self._digests[batches]
@@ -229,3 +278,20 @@ class Change:
             self._clone = Writer(self._index.clone(meta.vectors is not None), meta)
             self._vectors.move(self._clone.vectors)
         return self._clone
+
+
+def numbered(passages: Iterable[Passage], place: int) -> Iterator[Entry]:
+    """Number passages after a place, with their contents and digests; refuse those that cannot be stored."""
+    for number, passage in enumerate(passages, place + 1):
+        data = content(passage)
+        if len(passage.id) > LONGEST_ID // 4 and len(passage.id.encode()) > LONGEST_ID:
+            raise InputError(
+                f"passage {passage.id[:60]!r}... has an id of {len(passage.id.encode()):,} bytes; Elasticsearch takes "
+                f"{LONGEST_ID:,}. Shorten it."
+            )
+        yield Entry(passage, data, digest(data), number)
+
+
+def _entry(item: Item) -> Entry:
+    assert item.entry is not None
+    return item.entry

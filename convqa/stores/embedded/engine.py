@@ -38,10 +38,6 @@ _COMMON = {NAME, part_of(Path(NAME)).name, LOCK}
 """File names that convqa uses in both folders. Other programs use them too, so they prove nothing."""
 
 
-def key(address: Address) -> str:
-    return os.path.join(os.getcwd(), address.url)
-
-
 def identity(address: Address) -> tuple[int, ...] | None:
     return manifests.identity(address.url)
 

@@ -10,7 +10,7 @@ import pytest
 from convqa.errors import InputError
 from convqa.stores import check_store, create_store, delete_store, exists, find_stores, open_store
 from convqa.stores.address import Address, Fields
-from convqa.stores.anserini.engine import identity, is_index, key, open_collection
+from convqa.stores.anserini.engine import identity, is_index, open_collection
 
 LUCENE8 = Path(__file__).resolve().parents[2] / "fixtures" / "lucene8"
 
@@ -18,11 +18,6 @@ LUCENE8 = Path(__file__).resolve().parents[2] / "fixtures" / "lucene8"
 @pytest.fixture
 def folder(tmp_path):
     return shutil.copytree(LUCENE8, tmp_path / "place" / "index")
-
-
-def test_the_same_folder_has_one_key_with_and_without_scheme(folder, monkeypatch):
-    monkeypatch.chdir(folder.parent)
-    assert key(Address(url="anserini:index")) == key(Address(url=str(folder))) == f"anserini:{folder}"
 
 
 def test_identity_changes_with_the_files_but_not_with_a_lock(folder):

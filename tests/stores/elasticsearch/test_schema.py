@@ -5,36 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from convqa.errors import InputError, StoreDamaged
 from convqa.stores.base import Encoder, VectorOptions
-from convqa.stores.content import CHECKSUMS
 from convqa.stores.elasticsearch.schema import (
-    PARTS,
     Meta,
     VectorMeta,
     document_id,
     mappings,
-    parts,
     settings,
-    total,
 )
 
 VECTORS = VectorMeta(Encoder("e", "c", 3), VectorOptions("int8", "hnsw"), 7, 2)
 META = Meta("de", "convqa-de-1", 3, "ab" * 16, 3, digest="0" * 16, vectors=VECTORS)
-
-
-@given(st.lists(st.integers(0, CHECKSUMS - 1), max_size=20))
-def test_sums_of_parts_are_the_sum_of_digests(digests):
-    sums = {name: float(sum(parts(digest)[name] for digest in digests)) for name in PARTS}
-    assert total(sums) == sum(digests) % CHECKSUMS
-
-
-def test_each_part_has_16_bits():
-    assert set(parts(CHECKSUMS - 1).values()) == {2**16 - 1}
-    assert len(parts(0)) == 8
 
 
 def test_what_an_index_says_comes_back_as_it_was():

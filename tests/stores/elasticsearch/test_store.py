@@ -13,23 +13,13 @@ from convqa.stores import create_store, delete_store, exists, open_store
 from convqa.stores.address import Address, Fields
 from convqa.stores.base import Encoder, SearchParams
 from convqa.stores.elasticsearch.client import client
-from convqa.stores.elasticsearch.engine import identity, key, open_collection
+from convqa.stores.elasticsearch.engine import identity, open_collection
 from convqa.stores.elasticsearch.index import look_up
 from convqa.stores.elasticsearch.target import Target
 
 DEFAULT = SearchParams()
 PASSAGES = [Passage(f"p{number:04}", f"passage about w{number % 7}") for number in range(1300)]
 ENCODER = Encoder("e", "c", 2)
-
-
-def test_equal_addresses_have_equal_keys():
-    for url, other in (
-        ("elasticsearch://host/docs", "elasticsearch://host:9200/docs/"),
-        ("elasticsearch://[::1]/docs", "elasticsearch://[::1]:9200/docs"),
-    ):
-        assert key(Address(url=url)) == key(Address(url=other))
-        assert key(Address(url=url)) != key(Address(url=url, fields=Fields(text="body")))
-        assert key(Address(url=url)) != key(Address(url=url.replace("docs", "more")))
 
 
 def test_nothing_there_is_unavailable():
