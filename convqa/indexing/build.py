@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Protocol
 
 from convqa.domain import Passage
 from convqa.errors import InputError
-from convqa.stores import create_store, open_store
+from convqa.stores import open_store
 from convqa.stores.address import redact
 from convqa.stores.base import WritableStore
 
@@ -18,18 +18,6 @@ class Progress(Protocol):
     """Called with the number of passages done; ``total`` 0 means unknown."""
 
     def __call__(self, done: int, total: int = 0) -> None: ...
-
-
-def build(
-    passages: Iterable[Passage],
-    url: str,
-    language: str | None = None,
-    replace: bool = False,
-    settings: Mapping[str, object] | None = None,
-) -> None:
-    """Build a new collection, which appears when it is complete."""
-    with create_store(url, language, replace, settings) as store:
-        store.add(passages)
 
 
 def writable(url: str, language: str | None) -> WritableStore:

@@ -28,8 +28,6 @@ def open_collection(address: Address) -> Anserini:
             f"collection {address.url}: expected language en, which Anserini indexes are searched in, got "
             f"{address.language!r}. Index the passages with convqa index --language {address.language}."
         )
-    if address.url == SCHEME:
-        raise InputError(f"collection {address.url}: expected {SCHEME}FOLDER.")
     return Anserini(_index_folder(address))
 
 
@@ -37,19 +35,13 @@ def find(address: Address) -> list[str]:
     """Return the indexes among a folder and its direct subfolders."""
     folder = folder_of(address)
     check_folder(folder, "folder")
-    return [SCHEME + str(path) for path in ([folder] if is_index(folder) else _inside(folder))]
+    inside = sorted(path for path in folder.iterdir() if path.is_dir())
+    return [SCHEME + str(path) for path in (folder, *inside) if is_index(path)]
 
 
 def _index_folder(address: Address) -> Path:
     folder = folder_of(address)
     check_folder(folder, f"collection {address.url}: folder")
     if not is_index(folder):
-        raise InputError(
-            f"collection {address.url}: no Lucene index in {folder} (no file {SEGMENTS}N)."
-            + "".join(f" Did you mean {inside}?" for inside in _inside(folder)[:1])
-        )
+        raise InputError(f"collection {address.url}: expected {SCHEME}FOLDER with a Lucene index (a file {SEGMENTS}N).")
     return folder
-
-
-def _inside(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.iterdir() if path.is_dir() and is_index(path))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -38,8 +37,6 @@ class Anserini:
         # The checksum first: if the index changes meanwhile, the next opening notices.
         checksum = fingerprint(folder) or ""
         self._index: Index | None = Index(folder)
-        self._searches: dict[tuple[float, float], Search] = {}
-        self._lock = threading.Lock()
         self._info = Info(
             engine="anserini",
             count=self._index.count,
@@ -61,7 +58,7 @@ class Anserini:
         """See :class:`convqa.stores.base.Store`. k1 and b default to .82 and .68."""
         self.check(params)
         index = self._state()
-        search = self._search(params)
+        search = Search(index, K1 if params.k1 is None else params.k1, B if params.b is None else params.b)
 
         def rank(query: Query) -> Ranking:
             with index.in_use():
@@ -107,13 +104,6 @@ class Anserini:
         if index is None:
             raise WorkError(f"{self._name} is closed")
         return index
-
-    def _search(self, params: SearchParams) -> Search:
-        key = K1 if params.k1 is None else params.k1, B if params.b is None else params.b
-        with self._lock:
-            if key not in self._searches:
-                self._searches[key] = Search(self._state(), *key)
-            return self._searches[key]
 
 
 @cache

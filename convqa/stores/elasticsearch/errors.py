@@ -13,6 +13,8 @@ from convqa.stores.elasticsearch.target import CA, VARIABLES, Credentials, Targe
 
 # These logs repeat our errors, with tracebacks.
 logging.getLogger("elastic_transport").setLevel(logging.ERROR)
+# It decodes every body where it has a handler.
+logging.getLogger("elastic_transport.node").propagate = False
 logging.getLogger("urllib3.connection").addFilter(
     lambda record: "did not match expected hostname" not in str(record.msg)
 )

@@ -6,10 +6,12 @@ what a killed one left. A folder has one writer at a time. Other files and folde
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import re
 import shutil
+import struct
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -21,11 +23,11 @@ import orjson
 from convqa.errors import InputError, StoreDamaged, WorkError
 from convqa.files import part_of
 from convqa.stores.address import Address
+from convqa.stores.base import Check
 from convqa.stores.checks import check_folder, refuse_fields
 from convqa.stores.embedded import index
 from convqa.stores.embedded import manifest as manifests
-from convqa.stores.embedded.check import check as check  # a function of the engine
-from convqa.stores.embedded.files import writing
+from convqa.stores.embedded.files import Extent, damage, writing
 from convqa.stores.embedded.manifest import FORMAT, NAME, Manifest
 from convqa.stores.embedded.store import Embedded
 from convqa.stores.embedded.writer import LOCK, writer_lock
@@ -34,6 +36,9 @@ from convqa.text.analysis import analyzer
 logger = logging.getLogger(__name__)
 
 _DATA = re.compile("data-[0-9a-f]{12}")
+_SEGMENT = re.compile(r"[0-9a-f]{32}\..+")
+_FOOTER = struct.Struct("<II")
+_MAGIC = 1337
 _COMMON = {NAME, part_of(Path(NAME)).name, LOCK}
 """File names that convqa uses in both folders. Other programs use them too, so they prove nothing."""
 
@@ -92,8 +97,21 @@ def create(
     try:
         _check_target(folder, replace)
         _remove_builds(folder)
-        with _build(folder, language, source) as store:
+        data = folder / f"data-{uuid.uuid4().hex[:12]}"
+        with writing(folder):
+            data.mkdir()
+            index.create(data)
+            Manifest(language, analyzer(language).name, source).write(data)
+        store = Embedded(data)
+        try:
             yield store
+            store.commit()
+        finally:
+            store.close()
+        with writing(folder):
+            changed(Manifest.read(data), data=data.name).write(folder)
+            for name in (NAME, LOCK):
+                (data / name).unlink(missing_ok=True)
     finally:
         _remove_builds(folder)
         if is_new and not (folder / NAME).exists():
@@ -101,25 +119,6 @@ def create(
                 (folder / LOCK).unlink()
                 folder.rmdir()
         lock.release()
-
-
-@contextmanager
-def _build(folder: Path, language: str, source: str) -> Iterator[Embedded]:
-    data = folder / f"data-{uuid.uuid4().hex[:12]}"
-    with writing(folder):
-        data.mkdir()
-        index.create(data)
-        Manifest(language, analyzer(language).name, source).write(data)
-    store = Embedded(data)
-    try:
-        yield store
-        store.commit()
-    finally:
-        store.close()
-    with writing(folder):
-        changed(Manifest.read(data), data=data.name).write(folder)
-        for name in (NAME, LOCK):
-            (data / name).unlink(missing_ok=True)
 
 
 def delete(address: Address) -> None:
@@ -163,6 +162,40 @@ def find(address: Address) -> list[str]:
     check_folder(folder, "folder")
     inside = sorted(path for path in folder.iterdir() if path.is_dir())
     return [str(path) for path in (folder, *inside) if is_collection(path)]
+
+
+def check(address: Address) -> Check:
+    """Read every file of a collection.
+
+    :raises InputError: if there is no collection, or a file may not be read.
+    """
+    folder = Path(address.url)
+    state = Manifest.read(folder)
+    data = folder / state.data
+    files = state.files | ({} if state.vectors is None else state.vectors.files)
+    try:
+        problems = {name: damage(data / name, extent) for name, extent in files.items()}
+        for path in sorted(path for path in (data / index.FOLDER).glob("*") if _SEGMENT.fullmatch(path.name)):
+            extent = _tantivy_extent(path)
+            problems[f"{index.FOLDER}/{path.name}"] = damage(path, extent) if extent else "its footer is malformed"
+    except PermissionError as error:
+        raise manifests.unreadable(folder, error) from error
+    listed = tuple(f"{name}: {problem}" for name, problem in problems.items() if problem)
+    return Check(f"{len(problems)} files", listed)
+
+
+def _tantivy_extent(path: Path) -> Extent | None:
+    """Read the footer of a segment file: a line of JSON, its length and a magic number. None if malformed."""
+    try:
+        with path.open("rb") as file:
+            file.seek(-_FOOTER.size, os.SEEK_END)
+            length, magic = _FOOTER.unpack(file.read())
+            start = file.seek(-_FOOTER.size - length, os.SEEK_END)
+            return Extent(start, json.loads(file.read(length))["crc"]) if magic == _MAGIC else None
+    except PermissionError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def _check_target(folder: Path, replace: bool) -> None:

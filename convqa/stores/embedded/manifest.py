@@ -22,18 +22,6 @@ VERSION = 4
 
 
 @dataclass(frozen=True, slots=True)
-class FieldTotals:
-    """The number of passages with a token in a field, and of their tokens in it."""
-
-    passages: int = 0
-    tokens: int = 0
-
-    @property
-    def average(self) -> float:
-        return self.tokens / self.passages if self.passages else 1.0
-
-
-@dataclass(frozen=True, slots=True)
 class VectorState:
     """The vectors of ``count`` passages, of the commit ``generation``."""
 
@@ -59,9 +47,6 @@ class Manifest:
     numbers: int = 0
     count: int = 0
     checksum: str = "0" * 32
-    totals: dict[str, FieldTotals] = field(
-        default_factory=lambda: {"all": FieldTotals(), "text": FieldTotals(), "title": FieldTotals()}
-    )
     files: dict[str, Extent] = field(default_factory=dict)
     vectors: VectorState | None = None
     vector_commits: int = 0  # never reset, so that file names stay unique

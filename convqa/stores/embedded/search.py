@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -198,14 +198,22 @@ class Snapshot:
         lengths = self._lengths[numbers]
 
         def score(field: str, frequencies: NDArray[Any], lengths: NDArray[Any]) -> NDArray[np.float64]:
-            totals = self.manifest.totals[field]
+            passages, average = self._totals[field]
             df = self.vocabulary.frequencies[FIELDS.index(field)][terms]
-            return bm25(frequencies, weights, df, lengths, totals.passages, totals.average, k1, b)
+            return bm25(frequencies, weights, df, lengths, passages, average, k1, b)
 
         text, title = self._forward.frequencies(numbers, slots, len(terms))
         if params.title_weight is None:
             return score("all", text + title, lengths.sum(axis=1))
         return score("text", text, lengths[:, 0]) + params.title_weight * score("title", title, lengths[:, 1])
+
+    @cached_property
+    def _totals(self) -> dict[str, tuple[int, float]]:
+        """The number of passages with a token in a field, and the average number of its tokens there."""
+        lengths = np.delete(self._lengths, self.deleted, axis=0)
+        columns = {"text": lengths[:, 0], "title": lengths[:, 1], "all": lengths.sum(axis=1)}
+        counts = {field: int(np.count_nonzero(column)) for field, column in columns.items()}
+        return {field: (count, int(columns[field].sum()) / count if count else 1.0) for field, count in counts.items()}
 
     def _ranking(self, numbers: Integers, scores: Floats, k: int, texts: int) -> Ranking:
         order = np.argsort(-scores, kind="stable")

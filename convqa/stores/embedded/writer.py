@@ -24,11 +24,11 @@ from convqa.domain import Passage
 from convqa.errors import InputError, RunError, WorkError
 from convqa.stores.base import Encoder, Ids, Matrix, VectorOptions
 from convqa.stores.content import checksum, content, digest, duplicate
-from convqa.stores.embedded.files import Appender, BlobAppender, Extent, array, write_array, writing
+from convqa.stores.embedded.files import Appender, BlobAppender, Extent, write_array, writing
 from convqa.stores.embedded.forward import ForwardAppender
 from convqa.stores.embedded.index import IndexWriter
 from convqa.stores.embedded.lookup import NUMBER, GrowingLookup, VocabularyWriter, hashed, numbers_of
-from convqa.stores.embedded.manifest import NAME, FieldTotals, Manifest
+from convqa.stores.embedded.manifest import NAME, Manifest
 from convqa.stores.embedded.search import Snapshot
 from convqa.stores.embedded.vectors import VectorWriter
 from convqa.stores.embedded.weights import WeightWriter
@@ -240,7 +240,6 @@ class TextWriter:
             numbers=self._numbers,
             count=self._numbers - len(deleted),
             checksum=checksum(self._checksum),
-            totals=_totals(np.delete(array(data, "lengths", NUMBER, files).reshape(-1, 2), deleted, axis=0)),
             files=files,
         )
 
@@ -262,12 +261,6 @@ class TextWriter:
         for file in self._files:
             file.close()
         self._index.close()
-
-
-def _totals(lengths: NDArray[Any]) -> dict[str, FieldTotals]:
-    """:param lengths: shape (passages, 2): the numbers of tokens in text and title."""
-    columns = {"text": lengths[:, 0], "title": lengths[:, 1], "all": lengths.sum(axis=1)}
-    return {name: FieldTotals(int(np.count_nonzero(column)), int(column.sum())) for name, column in columns.items()}
 
 
 class _Entry(NamedTuple):

@@ -62,20 +62,19 @@ def test_missing_packages_are_named_with_the_extras(bare):
     with pytest.raises(InputError, match=r"jpype1, which is not installed.*convqa\[anserini\].*anserini-light"):
         java._load()
     with pytest.raises(InputError, match=r"neither pyserini nor ANSERINI_CLASSPATH.*convqa\[anserini\]"):
-        java._jars()
+        java._jar()
 
 
 def test_the_latest_jar_of_a_folder_is_taken(bare, monkeypatch):
     for name in ("anserini-1.10.0-fatjar.jar", "anserini-1.9.1-fatjar.jar", "other.jar"):
         (bare / name).touch()
-    latest = str(bare / "anserini-1.10.0-fatjar.jar")
     monkeypatch.setenv(java.CLASSPATH, str(bare))
-    assert java._jars() == [latest]
-    monkeypatch.setenv(java.CLASSPATH, os.pathsep.join([str(bare / "other.jar"), str(bare)]))
-    assert java._jars() == [str(bare / "other.jar"), latest]
+    assert java._jar() == str(bare / "anserini-1.10.0-fatjar.jar")
+    monkeypatch.setenv(java.CLASSPATH, str(bare / "other.jar"))
+    assert java._jar() == str(bare / "other.jar")
     monkeypatch.setenv(java.CLASSPATH, str(bare / "nothing"))
-    with pytest.raises(InputError, match=r"ANSERINI_CLASSPATH: no anserini-\*-fatjar\.jar in .*nothing"):
-        java._jars()
+    with pytest.raises(InputError, match=r"no anserini-\*-fatjar\.jar in .*nothing\. Name the jar"):
+        java._jar()
 
 
 def test_options_end_with_the_users(monkeypatch):

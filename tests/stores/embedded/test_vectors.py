@@ -377,7 +377,7 @@ def test_a_collection_without_vectors_says_so(bare):
 
 def test_precisions_that_are_not_there_and_numbers_that_do_not_fit_are_refused(bare):
     store = opened(bare)
-    with pytest.raises(InputError, match="precision 'bit'; expected one of float32, float16, int8"):
+    with pytest.raises(InputError, match="keeps no vectors as bit; expected float32, float16, int8"):
         store.add_vectors(IDS, MATRIX, ENCODER, VectorOptions("bit"))
     with pytest.raises(InputError, match="too large for float16"):
         store.add_vectors(IDS, MATRIX * 1e6, ENCODER, VectorOptions("float16"))
