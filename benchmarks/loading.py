@@ -25,9 +25,9 @@ from synthetic import english
 from convqa.domain import Passage
 from convqa.stores import create_store, delete_store
 from convqa.stores.elasticsearch.client import client
-from convqa.stores.elasticsearch.loading import numbered
 from convqa.stores.elasticsearch.schema import Meta, document, mappings, settings
 from convqa.stores.elasticsearch.target import Target
+from convqa.stores.elasticsearch.writer import numbered
 from convqa.text.analysis import analyzer
 
 THREADS = (1, 2, 4)

@@ -24,14 +24,6 @@ class InputError(ConvqaError):
     exit_code = 2
 
 
-class DuplicatePassage(InputError):
-    """Two passages have the same id and different contents."""
-
-    def __init__(self, message: str, id: str) -> None:
-        super().__init__(message)
-        self.id = id
-
-
 class OtherRun(InputError):
     """The output folder holds a run of another input, pipeline, collection or code."""
 

@@ -117,24 +117,26 @@ def names_secret(field: str) -> bool:
     return _SECRET.fullmatch(field) is not None
 
 
-def refuse_secrets(value: object, field: str, named: bool = False) -> None:
+def refuse_secrets(value: object, field: str, named: bool = False, advice: str = "") -> None:
     """Reject secrets in settings that are printed and saved with every run.
 
     :param field: the path to the value, for the message, which does not repeat the value.
     :param named: whether the name of the value suggests a secret.
+    :param advice: where not, and what to do instead; by default for pipelines.
     :raises InputError: for a text with such a name, or a password in a URL.
     """
     if isinstance(value, Mapping):
         for name, inner in value.items():
-            refuse_secrets(inner, f"{field}.{name}", names_secret(str(name).rpartition(".")[2]))
+            refuse_secrets(inner, f"{field}.{name}", names_secret(str(name).rpartition(".")[2]), advice)
     elif isinstance(value, list | tuple):
         for inner in value:
-            refuse_secrets(inner, field, named)
+            refuse_secrets(inner, field, named, advice)
     elif isinstance(value, str) and (_LOGIN.search(value) or (named and value)):
-        raise InputError(
-            f"{field}: secrets are not allowed in a pipeline. Set an environment variable and name it here, as "
-            "{type: env_var, env_vars: [MY_SECRET], strict: true}."
+        advice = advice or (
+            "in a pipeline. Set an environment variable and name it here, as {type: env_var, env_vars: [MY_SECRET], "
+            "strict: true}."
         )
+        raise InputError(f"{field}: secrets are not allowed {advice}")
 
 
 def _message(item: ErrorDetails) -> str:

@@ -14,9 +14,8 @@ import pytest
 from convqa.domain import Passage, Query
 from convqa.errors import InputError, WorkError
 from convqa.indexing import add_vectors, collection_for, collection_of, index_sources, read_passages
-from convqa.indexing.build import build
 from convqa.models import load_encoder
-from convqa.stores import delete_store, open_store
+from convqa.stores import create_store, delete_store, open_store
 from convqa.stores.base import SearchParams
 
 LINES = ['{"id": "p1", "text": "Rome was not built in a day."}', '{"id": "p2", "contents": "London has bridges."}']
@@ -135,8 +134,11 @@ def test_a_passage_of_more_than_a_megabyte_is_refused_by_name(file, tmp_path):
     path = file([LINES[0], json.dumps(long)])
     with pytest.raises(InputError, match=r":2: passage 'long': expected at most 1,048,576 bytes .1 MB., got 1,050,"):
         list(read_passages([path]))
-    with pytest.raises(InputError, match="passage 'long': expected at most 1,048,576"):
-        build([Passage("long", long["text"])], str(tmp_path / "c"), "en")
+    with (
+        pytest.raises(InputError, match="passage 'long': expected at most 1,048,576"),
+        create_store(str(tmp_path / "c")) as store,
+    ):
+        store.add([Passage("long", long["text"])])
     escaped = file(['{"id": "a", "text": "' + "\\u00e4" * 200_000 + '"}'])
     assert len(list(read_passages([escaped]))) == 1
 
@@ -290,7 +292,7 @@ def test_an_anserini_index_in_the_input_comes_first(file, anserini_index):
 def test_an_anserini_folder_without_an_index_is_no_reason_to_search_elsewhere(file):
     folder = file(LINES, "input/passages.jsonl").parent
     (folder / "passages-index-anserini").mkdir()
-    with pytest.raises(InputError, match=r"no Lucene index in .*passages-index-anserini"):
+    with pytest.raises(InputError, match=r"passages-index-anserini: expected anserini:FOLDER with a Lucene index"):
         collection_for(NoPassages(), folder, None)
 
 

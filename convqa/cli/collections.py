@@ -1,4 +1,4 @@
-"""``convqa collections``: list, show, check, change and delete collections."""
+"""``convqa collections``: list, show, check and delete collections."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from convqa.cli.app import group
-from convqa.cli.options import K1, B, Json, Replicas, TakeOver, VectorIndex, VectorPrecision, given, print_json
+from convqa.cli.options import Json, VectorIndex, VectorPrecision, given, print_json
 from convqa.errors import InputError, StoreDamaged, StoreUnavailable
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ Collection = Annotated[
 ]
 Yes = Annotated[bool, typer.Option("--yes", help="Confirm. Without it, only print what would be done.")]
 
-collections = group("collections", "List, show, check, change and delete collections.")
+collections = group("collections", "List, show, check and delete collections.")
 
 
 @collections("list")
@@ -72,7 +72,7 @@ def show_collection(collection: Collection, json: Json = False) -> None:
 def check_collection(collection: Collection, json: Json = False) -> None:
     """Verify the checksums of a collection.
 
-    Reads every file of a folder or Lucene index, and every passage on Elasticsearch. Exit code 1 if it is damaged.
+    Reads every file of a folder, or every passage on Elasticsearch. Exit code 1 if the collection is damaged.
     """
     from convqa.stores import check_store
 
@@ -89,28 +89,6 @@ def check_collection(collection: Collection, json: Json = False) -> None:
         raise StoreDamaged(
             f"collection {_shown(collection)} is damaged. Index its passages again with --replace, or restore a copy."
         )
-
-
-@collections("set")
-def set_collection(
-    collection: Collection,
-    k1: K1 = None,
-    b: B = None,
-    replicas: Replicas = None,
-    take_over: TakeOver = False,
-    json: Json = False,
-) -> None:
-    """Change settings of an Elasticsearch collection."""
-    from convqa.stores import change_store
-    from convqa.stores import take_over as free
-
-    settings = given(k1=k1, b=b, replicas=replicas)
-    if not settings:
-        raise InputError("nothing to set: give --k1, --b or --replicas.")
-    if take_over:
-        free(collection)
-    change_store(collection, settings)
-    _print(json, collection, {"set": settings}, ", ".join(f"{name}={value}" for name, value in settings.items()))
 
 
 @collections("merge")
@@ -134,19 +112,14 @@ def merge_collection(
 
 
 @collections("delete")
-def delete_collection(
-    collection: Collection, take_over: TakeOver = False, yes: Yes = False, json: Json = False
-) -> None:
+def delete_collection(collection: Collection, yes: Yes = False, json: Json = False) -> None:
     """Permanently delete a collection."""
     from convqa.stores import delete_store
-    from convqa.stores import take_over as free
 
     if not yes:
         raise InputError(
             f"this would delete {_shown(collection)} ({_about(collection)}) permanently. Add --yes to confirm."
         )
-    if take_over:
-        free(collection)
     link = Path(_shown(collection))
     target = f", and {link.resolve()}, to which it links" if link.is_symlink() else ""
     delete_store(collection)

@@ -15,7 +15,6 @@ from convqa.cli.options import (
     ExecutorName,
     ModelSettings,
     Replicas,
-    TakeOver,
     VectorIndex,
     VectorPrecision,
     WorkerCount,
@@ -118,7 +117,6 @@ def index(
     workers: WorkerCount = None,
     *,
     encoding: ModelSettings,
-    take_over: TakeOver = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Hide progress and summary.")] = False,
 ) -> int | None:
     """Index documents or passages.
@@ -132,7 +130,6 @@ def index(
     resumes them.
     """
     from convqa.indexing import index_sources, refuse_vectors
-    from convqa.stores import take_over as free
     from convqa.tasks import find_task
 
     if task is not None and not sources:
@@ -147,8 +144,6 @@ def index(
         raise InputError("SOURCES is missing. Only --vectors and --sparse, for an existing collection, work without.")
     if model is not None and not replace:
         refuse_vectors(collection, model)
-    if take_over:
-        free(collection)
     indexed = info = None
     if sources:
         with Progress("indexing", "passages", quiet) as shown:

@@ -103,14 +103,6 @@ VectorIndex = Annotated[
     typer.Option("--vector-index", help="Type of vector index. auto: chosen by the search engine."),
 ]
 
-TakeOver = Annotated[
-    bool,
-    typer.Option(
-        "--take-over",
-        help="Elasticsearch: remove the write lock left by a dead process on another machine.",
-    ),
-]
-
 
 def _permit(asked: bool) -> bool:
     if asked:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Protocol
 
 from convqa.domain import Passage
-from convqa.errors import DuplicatePassage, InputError
-from convqa.indexing.passages import places_of, read_passages
-from convqa.stores import create_store, exists, open_store
+from convqa.errors import InputError
+from convqa.stores import open_store
 from convqa.stores.address import redact
 from convqa.stores.base import WritableStore
-from convqa.tasks.base import Task
 
 _REPORT = 1000
 
@@ -21,67 +18,6 @@ class Progress(Protocol):
     """Called with the number of passages done; ``total`` 0 means unknown."""
 
     def __call__(self, done: int, total: int = 0) -> None: ...
-
-
-def index_passages(
-    sources: Sequence[Path],
-    url: str,
-    *,
-    add: bool,
-    replace: bool,
-    language: str | None,
-    settings: Mapping[str, object] | None,
-    progress: Progress | None,
-    task: Task | None,
-) -> None:
-    """Index files of passages (:func:`read_passages`), or the passages of a task's inputs: all or none."""
-    if add and replace:
-        raise InputError("expected add or replace, got both.")
-    if task is not None:
-        language = language or task.language
-    passages = reporting(read_passages(sources) if task is None else _passages_of(task, sources), progress)
-    try:
-        if add and exists(url):
-            if settings:
-                raise InputError(
-                    f"collection {redact(url)} exists, and adding cannot change its settings; got "
-                    f"{', '.join(settings)}. Leave them out; convqa collections set changes k1, b and replicas, and "
-                    "--replace makes a new collection."
-                )
-            store = writable(url, language)
-            store.add(passages)
-            store.commit()
-        else:
-            build(passages, url, language, replace, settings)
-    except DuplicatePassage as error:
-        if task is not None:
-            raise
-        raise InputError(f"{' and '.join(places_of(sources, error.id))}: {error}") from error
-
-
-def _passages_of(task: Task, sources: Sequence[Path]) -> Iterator[Passage]:
-    """Yield the passages of a task's inputs without duplicates."""
-    seen: set[str] = set()
-    for source in sources:
-        passages = task.passages(source)
-        if passages is None:
-            raise InputError(f"{source}: an input of the task {task.name} has no passages; give files of passages.")
-        for passage in passages:
-            if passage.id not in seen:
-                seen.add(passage.id)
-                yield passage
-
-
-def build(
-    passages: Iterable[Passage],
-    url: str,
-    language: str | None = None,
-    replace: bool = False,
-    settings: Mapping[str, object] | None = None,
-) -> None:
-    """Build a new collection, which appears when it is complete."""
-    with create_store(url, language, replace, settings) as store:
-        store.add(passages)
 
 
 def writable(url: str, language: str | None) -> WritableStore:

@@ -14,10 +14,10 @@ from filelock import FileLock
 from convqa.domain import Passage
 from convqa.errors import InputError, StoreDamaged, StoreUnavailable, WorkError
 from convqa.files import replace_surrogates
-from convqa.indexing.build import Progress, build, reporting
+from convqa.indexing.build import Progress, reporting
 from convqa.indexing.passages import SUFFIXES, read_passages
 from convqa.places import cache_folder
-from convqa.stores import exists, is_collection, open_store
+from convqa.stores import create_store, is_collection, open_store
 from convqa.stores.address import redact
 from convqa.tasks.base import Task
 from convqa.text.analysis import analyzer
@@ -133,7 +133,8 @@ def _cached(
             if not _usable(place):
                 # The path may not be UTF-8.
                 settings = {} if source is None else {"source": replace_surrogates(str(source.resolve()))}
-                build(reporting(iter(passages()), progress), str(place), language, settings=settings)
+                with create_store(str(place), language, settings=settings) as store:
+                    store.add(reporting(iter(passages()), progress))
     except OSError as error:
         raise WorkError(
             f"the cache {folder} cannot be written ({error.strerror or error}). Set XDG_CACHE_HOME to a "
@@ -143,7 +144,7 @@ def _cached(
 
 
 def _usable(place: Path) -> bool:
-    if not exists(str(place)) and not place.exists():
+    if not place.exists():
         return False
     try:
         open_store(str(place))

@@ -44,38 +44,22 @@ def read_passages(sources: Sequence[Path]) -> Iterator[Passage]:
 
     :raises InputError: naming file, line and field, for missing or damaged files and malformed passages.
     """
-    notes = _Notes()
+    given: set[str] = set()
     for path in _files(sources):
         empty = True
         for number, line in read_lines(path, _LINES):
             if line.strip():
                 empty = False
-                yield _passage(line, f"{path}:{number}", notes)
+                yield _passage(line, f"{path}:{number}", given)
         if empty:
             raise InputError(f"{path} is empty. {_EXPECTED}")
 
 
-def places_of(sources: Sequence[Path], id: str) -> list[str]:
-    """Return ``file:line`` of each passage with this id."""
-    notes = _Notes()
-    return [
-        f"{path}:{number}"
-        for path in _files(sources)
-        for number, line in read_lines(path, _LINES)
-        if line.strip() and _passage(line, f"{path}:{number}", notes).id == id
-    ]
-
-
-class _Notes:
-    """Warnings to give once for all files."""
-
-    def __init__(self) -> None:
-        self._given: set[str] = set()
-
-    def once(self, kind: str, message: str, *values: object) -> None:
-        if kind not in self._given:
-            self._given.add(kind)
-            logger.warning(message, *values)
+def _warn_once(given: set[str], kind: str, message: str, *values: object) -> None:
+    """Log a warning unless one of its kind was given for these files."""
+    if kind not in given:
+        given.add(kind)
+        logger.warning(message, *values)
 
 
 def _files(sources: Sequence[Path]) -> Iterator[Path]:
@@ -91,10 +75,10 @@ def _files(sources: Sequence[Path]) -> Iterator[Path]:
             raise InputError(f"passages {source} do not exist; expected a JSONL file, plain or gzip, or a folder.")
 
 
-def _passage(line: bytes, place: str, notes: _Notes) -> Passage:
+def _passage(line: bytes, place: str, given: set[str]) -> Passage:
     data, replaced = parse_line(line, place, _EXPECTED)
     if replaced:
-        notes.once("surrogate", "%s: lone surrogates are replaced by U+FFFD here and below", place)
+        _warn_once(given, "surrogate", "%s: lone surrogates are replaced by U+FFFD here and below", place)
     record = _record(data, place)
     if replaced and "\ufffd" in str(record.id):
         # The replaced id could be that of another passage.
@@ -102,7 +86,8 @@ def _passage(line: bytes, place: str, notes: _Notes) -> Passage:
             f"{place}: id: expected valid Unicode, got a lone surrogate (here U+FFFD) in {shorten(record.id)}."
         )
     if record.model_extra:
-        notes.once(
+        _warn_once(
+            given,
             "unknown",
             "%s: unknown fields are ignored here and below: %s (known: id, text, contents, title, url, meta)",
             place,

@@ -14,9 +14,11 @@ from pathlib import Path
 
 from convqa.domain import Passage
 from convqa.errors import InputError
-from convqa.indexing.build import Progress, index_passages, reporting, writable
+from convqa.indexing.build import Progress, reporting, writable
 from convqa.indexing.documents import Unreadable, digest, find_documents, read_document
+from convqa.indexing.passages import read_passages
 from convqa.stores import create_store, exists, open_store
+from convqa.stores.address import redact
 from convqa.stores.base import Info, WritableStore
 from convqa.tasks.base import Task
 
@@ -65,25 +67,49 @@ def index_sources(
     :raises InputError: for malformed files, unreadable documents only, a missing package, an existing collection
         without ``add`` or ``replace``, or an unknown setting.
     """
+    if add and replace:
+        raise InputError("expected add or replace, got both.")
     files = {} if task else find_documents(sources)
-    if not files or (add and replace):
-        if base_url:
-            raise InputError("base_url applies to documents only; passages have their own url.")
-        how = {"add": add, "replace": replace, "language": language, "settings": settings, "task": task}
-        index_passages(sources, url, progress=progress, **how)  # type: ignore[arg-type]
-        return Indexed(open_store(url).info())
-    if settings and exists(url) and not replace:
-        logger.warning("%s: applies to new collections only; this one keeps its settings", ", ".join(settings))
+    if base_url and not files:
+        raise InputError("base_url applies to documents only; passages have their own url.")
+    is_new = replace or not exists(url) or not (files or add)
+    if settings and not is_new:
+        names = ", ".join(settings)
+        if not files:
+            raise InputError(
+                f"collection {redact(url)} exists, and adding cannot change its settings; got {names}. Leave them out, "
+                "or make a new collection with --replace."
+            )
+        logger.warning("%s: applies to new collections only; this one keeps its settings", names)
+    if task is not None:
+        language = language or task.language
     unread: dict[str, str] = {}
-    is_new = replace or not exists(url)
+    counts = 0, 0, 0
     with create_store(url, language, replace, settings) if is_new else nullcontext(writable(url, language)) as store:
-        counts = _update(store, files, unread, add, base_url, progress)
-        if is_new and len(unread) == len(files):
+        if files:
+            counts = _update(store, files, unread, add, base_url, progress)
+        else:
+            store.add(reporting(read_passages(sources) if task is None else _passages_of(task, sources), progress))
+            store.commit()
+        if files and is_new and len(unread) == len(files):
             reasons = "; ".join(f"{name}: {why}" for name, why in unread.items())
             raise InputError(f"none of {len(files)} documents can be read: {reasons}.")
     for name, why in unread.items():
         logger.warning("not indexed: %s: %s", name, why)
     return Indexed(open_store(url).info(), *counts, unread)
+
+
+def _passages_of(task: Task, sources: Sequence[Path]) -> Iterator[Passage]:
+    """Yield the passages of a task's inputs without duplicates."""
+    seen: set[str] = set()
+    for source in sources:
+        passages = task.passages(source)
+        if passages is None:
+            raise InputError(f"{source}: an input of the task {task.name} has no passages; give files of passages.")
+        for passage in passages:
+            if passage.id not in seen:
+                seen.add(passage.id)
+                yield passage
 
 
 def _update(
@@ -106,13 +132,13 @@ def _update(
     if old:
         store.delete(old)
     if old or fresh:
-        passages = _passages({name: files[name] for name in fresh}, unread, info.language, base_url)
+        passages = _read({name: files[name] for name in fresh}, unread, info.language, base_url)
         store.add(reporting(passages, progress))
         store.commit()
     return len(set(fresh) - set(unread)), len(digests) - len(fresh), len(set(gone.values()))
 
 
-def _passages(files: Files, unread: dict[str, str], language: str, base_url: str) -> Iterator[Passage]:
+def _read(files: Files, unread: dict[str, str], language: str, base_url: str) -> Iterator[Passage]:
     """Yield the passages of documents. Unreadable documents are added to ``unread``."""
     for name, path in files.items():
         try:

@@ -12,9 +12,8 @@ from typing import cast
 from convqa.domain import DEFAULT_LANGUAGE
 from convqa.errors import InputError, StoreUnavailable, nearest
 from convqa.plugins import load, plugins
-from convqa.stores.address import SCHEME, Address, address, redact
-from convqa.stores.base import Engine, Store, WritableStore
-from convqa.stores.integrity import Check
+from convqa.stores.address import SCHEME, Address, address, redact, resolved
+from convqa.stores.base import Check, Engine, Store, WritableStore
 from convqa.validation import expect_type
 
 _ENGINES = {
@@ -28,9 +27,7 @@ _ENGINES = {
 _UNSUPPORTED = {
     "create": "its engine is read-only. Choose another URL for a convqa collection",
     "delete": "its engine is read-only: nothing is deleted",
-    "change": "it has no settings: k1 and b are given at search time",
     "check": "its engine keeps no checksums to compare",
-    "take_over": "it has no lock to take over: its locks end with their process. Leave --take-over out",
 }
 """Optional functions of an engine, and the error where one is missing."""
 
@@ -42,9 +39,9 @@ GROUP = "convqa.stores"
 _MOST_OPEN = 16
 """Maximum number of collections kept open; each holds a dozen file descriptors."""
 _opened: dict[str, tuple[Hashable, Store]] = {}
-"""Engine's key -> (identity, store), least recently used first."""
+"""Key -> (identity, store), least recently used first."""
 _locks: dict[str, threading.Lock] = {}
-"""Engine's key -> lock, so that a slow collection does not delay others."""
+"""Key -> lock, so that a slow collection does not delay others."""
 
 
 def open_store(url: str | Path | None) -> Store:
@@ -56,7 +53,7 @@ def open_store(url: str | Path | None) -> Store:
     :raises StoreDamaged: if its content does not match its manifest.
     """
     engine, location = _locate(url)
-    key = engine.key(location)
+    key = _key(location)
     with _locks.setdefault(key, threading.Lock()):
         identity = engine.identity(location)
         opened_as, store = _opened.get(key, (None, None))
@@ -77,9 +74,14 @@ def open_store(url: str | Path | None) -> Store:
 
 
 def key_of(url: str) -> str:
-    """Return a string that is equal for all URLs of a collection, as far as the URLs tell."""
-    engine, location = _locate(url)
-    return engine.key(location)
+    """Return the collection's URL with an absolute path, and what its file adds to it."""
+    return _key(address(url))
+
+
+def _key(location: Address) -> str:
+    foreign = location.fields, location.vector, location.encoder
+    added = f" {foreign!r} {location.language}" if any(foreign) else ""
+    return resolved(Path.cwd(), location.url) + added
 
 
 def create_store(
@@ -110,15 +112,6 @@ def delete_store(url: str) -> None:
         opened[1].close()
 
 
-def change_store(url: str, settings: Mapping[str, object]) -> None:
-    """Change settings of an existing collection.
-
-    :raises InputError: if it does not exist, or for a setting that its engine cannot change.
-    """
-    change, location = _optional("change", url)
-    change(location, settings)
-
-
 def check_store(url: str) -> Check:
     """Compare a collection with the checksums that were written with it.
 
@@ -126,15 +119,6 @@ def check_store(url: str) -> Check:
     """
     check, location = _optional("check", url)
     return cast(Check, check(location))
-
-
-def take_over(url: str) -> None:
-    """Release a collection's lock that a dead process on another machine left.
-
-    :raises InputError: for an engine whose locks end with their process.
-    """
-    release, location = _optional("take_over", url)
-    release(location)
 
 
 def find_stores(place: str) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import Field
@@ -13,13 +12,17 @@ from convqa.errors import InputError
 from convqa.places import is_yaml, shipped_yaml, yaml_file
 from convqa.safe_yaml import read_yaml
 from convqa.text.analysis import analyzer
-from convqa.validation import Record, names_secret, read_as
+from convqa.validation import Record, read_as, refuse_secrets
 
 SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):")
 """Start of an engine's URL. A folder has none; a Windows drive is a single letter."""
 
 _USER = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+://).*@", re.DOTALL)
 _VALUE = re.compile(r"([?&;][^=&;]*=)[^&;]*")
+_SECRETS = (
+    "in this file. Set CONVQA_ELASTICSEARCH_API_KEY or CONVQA_ELASTICSEARCH_PASSWORD to the secret, or "
+    "CONVQA_ELASTICSEARCH_API_KEY_FILE or CONVQA_ELASTICSEARCH_PASSWORD_FILE to the path of a file with it."
+)
 _ADVICE = "Expected url, and optionally fields, vector, encoder, language and settings."
 
 
@@ -71,12 +74,7 @@ def shipped_names() -> list[str]:
 
 def _read(path: Path) -> Address:
     data, where = read_yaml(path, "collection file"), f"collection file {path}"
-    for field in _secrets(data):
-        raise InputError(
-            f"{where}: {field}: secrets are not allowed in this file. Move it to the environment: set "
-            "CONVQA_ELASTICSEARCH_API_KEY or CONVQA_ELASTICSEARCH_PASSWORD, or CONVQA_ELASTICSEARCH_API_KEY_FILE or "
-            "CONVQA_ELASTICSEARCH_PASSWORD_FILE to the path of a file with the secret."
-        )
+    refuse_secrets(data, where, advice=_SECRETS)
     record = read_as(Address, data, where, _ADVICE)
     try:
         analyzer(record.language or DEFAULT_LANGUAGE)
@@ -85,26 +83,16 @@ def _read(path: Path) -> Address:
     if bool(record.vector) != bool(record.encoder):
         raise InputError(f"{where}: expected both or neither of vector (a field of vectors) and encoder (their model).")
     encoder = str(path.parent / record.encoder) if record.encoder.startswith("./") else record.encoder
-    return record.model_copy(update={"url": _resolved(path.parent, record.url), "encoder": encoder})
+    return record.model_copy(update={"url": resolved(path.parent, record.url), "encoder": encoder})
 
 
-def _resolved(folder: Path, url: str) -> str:
-    """Return a URL in which a path (``FOLDER`` or ``anserini:FOLDER``) is resolved against the file's folder."""
+def resolved(folder: Path, url: str) -> str:
+    """Return a URL in which a path (``FOLDER`` or ``anserini:FOLDER``) is resolved against a folder."""
     scheme = SCHEME.match(url)
     if scheme is None:
         return str(folder / url)
     rest = url[scheme.end() :]
     return url if rest.startswith("//") else f"{scheme[0]}{folder / rest}"
-
-
-def _secrets(data: object, parent: str = "") -> Iterator[str]:
-    """Yield the paths of fields whose names suggest secrets."""
-    if isinstance(data, dict):
-        for name, value in data.items():
-            field = f"{parent}.{name}".removeprefix(".")
-            if names_secret(str(name)):
-                yield field
-            yield from _secrets(value, field)
 
 
 def redact(url: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -32,15 +32,6 @@ Filter = Mapping[str, tuple[MetaValue, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Prf:
-    """Pseudo-relevance feedback (RM3): expand with ``terms`` of the top ``passages``, interpolated by ``weight``."""
-
-    passages: int = 10
-    terms: int = 10
-    weight: float = 0.5
-
-
-@dataclass(frozen=True, slots=True)
 class SearchParams:
     """Scoring parameters. ``k1`` and ``b`` default to the store's. An unsupported one raises ``InputError``.
 
@@ -52,7 +43,6 @@ class SearchParams:
     b: float | None = None
     title_weight: float | None = None
     stopwords: Stopwords = "default"
-    prf: Prf | None = None
     filter: Filter | None = field(default=None, hash=False)
 
 
@@ -155,7 +145,7 @@ def refuse_unknown(params: SearchParams, info: Info, store: str) -> None:
         indexed = fixed[name]
         if indexed is None or not math.isclose(value, indexed, rel_tol=1e-6):
             reason = "is not scored by BM25" if indexed is None else f"was made with k1={info.k1!r} and b={info.b!r}"
-            other = ", or change the index: convqa collections set URL --k1 K1 --b B --yes"
+            other = ", or index its passages again with --replace --k1 K1 --b B"
             raise InputError(
                 f"{store} {reason} and cannot search with {name}={value!r}. Search with its own scoring: --set "
                 f"retriever.k1=null --set retriever.b=null{other if 'write' in info.capabilities else ''}."
@@ -240,11 +230,67 @@ class WritableStore(Store, Transaction, Protocol):
         """Iterate over the committed passages without a vector, so that an interrupted load can continue."""
 
 
-class Engine(Protocol):
-    """Functions of an engine's module. A read-only engine lacks create, delete and change."""
+class Writing:
+    """Writing methods of a store. The first change begins a transaction, which ``commit`` ends.
 
-    def key(self, address: Address) -> str:
-        """Return a string that is equal for all addresses of a collection, as far as the addresses tell."""
+    An add, delete or commit that raises drops all changes since the last commit.
+    """
+
+    _writer: Transaction | None = None
+
+    def _begin(self) -> Transaction:
+        raise NotImplementedError
+
+    def add(self, passages: Iterable[Passage]) -> None:
+        """Add passages; skip exact copies of stored ones.
+
+        Memory grows only with the numbers of ids and distinct tokens.
+
+        :raises InputError: for an id whose stored content differs.
+        """
+        with self._transaction() as writer:
+            writer.add(passages)
+
+    def delete(self, ids: Ids) -> None:
+        with self._transaction() as writer:
+            writer.delete(ids)
+
+    def add_vectors(self, ids: Ids, matrix: Matrix, encoder: Encoder, options: VectorOptions | None = None) -> None:
+        """See :class:`convqa.stores.base.WritableStore`.
+
+        :raises InputError: also for vectors of the wrong shape, or options that the engine lacks.
+        """
+        with self._transaction() as writer:
+            writer.add_vectors(ids, matrix, encoder, options)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Transaction]:
+        writer = self._writer = self._writer or self._begin()
+        try:
+            yield writer
+        except BaseException:
+            self._writer = None
+            writer.close()
+            raise
+
+    def _drop(self) -> None:
+        """Drop uncommitted changes."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """The result of a check: the parts compared, the differences, and the parts without a checksum, in words."""
+
+    compared: str
+    problems: tuple[str, ...] = ()
+    unchecked: str = ""
+
+
+class Engine(Protocol):
+    """Functions of an engine's module. A read-only engine lacks create and delete."""
 
     def identity(self, address: Address) -> Hashable | None:
         """Return a cheap stamp that changes with the collection; None if there is no collection."""
@@ -257,12 +303,6 @@ class Engine(Protocol):
 
     def delete(self, address: Address) -> None:
         """Delete a collection permanently."""
-
-    def change(self, address: Address, settings: Mapping[str, object]) -> None:
-        """Change settings of an existing collection.
-
-        :raises InputError: for a setting that the engine cannot change.
-        """
 
     def find(self, address: Address) -> list[str]:
         """Return the URLs of the collections in a folder or on a server."""

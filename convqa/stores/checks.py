@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -71,16 +72,29 @@ def checked_vectors(matrix: object, rows: int | None, encoder: Encoder, place: s
     return values
 
 
-def refuse_other_vectors(
-    kept: Encoder, kept_as: VectorOptions, encoder: Encoder, options: VectorOptions | None, place: str
-) -> None:
-    """:raises InputError: if added vectors have another encoder, or explicit options that differ."""
-    if encoder != kept:
-        expected, got = label(kept), label(encoder)
+def vectors_kept(
+    kept: tuple[Encoder, VectorOptions] | None,
+    encoder: Encoder,
+    options: VectorOptions | None,
+    precisions: Collection[str],
+    place: str,
+) -> tuple[Encoder, VectorOptions]:
+    """Return the encoder of a collection's vectors, and how they are kept.
+
+    :param kept: those of the vectors that it has, if any.
+    :raises InputError: for vectors of another encoder, explicit options that differ, or options that are not supported.
+    """
+    known, kept_as = kept or (encoder, options or VectorOptions())
+    if known.sparse and kept_as != VectorOptions():
+        raise InputError(f"{place}: token weights have no vector options: leave them out.")
+    if kept_as.precision not in precisions:
+        raise InputError(f"{place} keeps no vectors as {kept_as.precision}; expected {', '.join(precisions)}.")
+    if encoder != known:
+        expected, got = label(known), label(encoder)
     elif options not in {None, kept_as}:
         expected, got = str(kept_as), str(options)
     else:
-        return
+        return known, kept_as
     raise InputError(
         f"{place} has vectors of {expected}, got vectors of {got}. Add vectors of the same kind, or index the passages "
         "again with --replace."

@@ -8,7 +8,7 @@ from hashlib import blake2b
 import orjson
 
 from convqa.domain import MetaValue, Passage
-from convqa.errors import DuplicatePassage, InputError
+from convqa.errors import InputError
 from convqa.validation import shorten
 
 CHECKSUMS = 2**128
@@ -65,10 +65,9 @@ def checksum(total: int) -> str:
     return f"{total % CHECKSUMS:032x}"
 
 
-def duplicate(stored: str, passage: Passage) -> DuplicatePassage:
+def duplicate(stored: str, passage: Passage) -> InputError:
     """Return the error for an id whose stored text differs."""
-    return DuplicatePassage(
-        f"two passages have the id {passage.id!r}: {shorten(stored)} and {shorten(passage.text)}. "
-        "Expected unique ids: rename or delete one.",
-        passage.id,
+    return InputError(
+        f"two passages have the id {passage.id!r}: {shorten(stored)} and {shorten(passage.text)}. Expected unique ids: "
+        "rename or delete one."
     )

@@ -38,13 +38,10 @@ class Server:
     closed = False
 
     def __init__(self):
-        self.changed, self.deleted, self.taken = [], [], []
-
-    def key(self, address):
-        return address.url
+        self.deleted = []
 
     def identity(self, address):
-        return len(self.changed)
+        return 0
 
     def open_collection(self, address):
         if address.url.endswith("away"):
@@ -54,14 +51,8 @@ class Server:
     def find(self, address):
         return [f"{address.url}/one", f"{address.url}/away"]
 
-    def change(self, address, settings):
-        self.changed.append((address.url, settings))
-
     def delete(self, address):
         self.deleted.append(address.url)
-
-    def take_over(self, address):
-        self.taken.append(address.url)
 
 
 @pytest.fixture
@@ -139,19 +130,6 @@ def test_show_what_is_not_there(call, tmp_path):
     assert code == 2 and "does not exist" in err
 
 
-def test_set(call, server):
-    code, out, _ = call("collections", "set", "rec://u:p@host/one", "--k1", "0.9", "--replicas", "1")
-    assert (code, out) == (0, "rec://***@host/one: k1=0.9, replicas=1\n")
-    assert server.changed == [("rec://u:p@host/one", {"k1": 0.9, "replicas": 1})]
-
-
-def test_set_nothing_or_what_a_folder_has_not(call, folder):
-    code, _, err = call("collections", "set", "a")
-    assert code == 2 and "--k1" in err
-    code, _, err = call("collections", "set", "a", "--k1", "1")
-    assert code == 2 and "k1 and b are given at search time" in err
-
-
 def test_delete_only_with_yes(call, folder):
     code, _, err = call("collections", "delete", "a")
     assert code == 2 and "would delete a (2 passages, en, embedded) permanently" in err and "--yes" in err
@@ -187,7 +165,7 @@ def test_a_collection_on_a_real_server_from_its_making_to_its_end(call, index_ur
     asked = ["--collection", index_url, "--pipeline", "copy-bm25", "--set", "retriever.k1=0.82", "--quiet"]
     code, _, err = call("run", small, tmp_path / "out", *asked)
     assert code == 2 and "k1=0.9" in err
-    assert call("collections", "set", index_url, "--k1", "0.82")[0] == 0
+    assert call("index", source, "--collection", file, "--replace", "--k1", "0.82")[0] == 0
     assert json.loads(call("collections", "show", file, "--json")[1])["k1"] == 0.82
     assert call("run", small, tmp_path / "out", *asked)[0] == 0
     assert call("run", small, tmp_path / "own", "--collection", file, "--pipeline", "copy-bm25", "--quiet")[0] == 0
@@ -197,23 +175,9 @@ def test_a_collection_on_a_real_server_from_its_making_to_its_end(call, index_ur
     assert call("collections", "show", file)[0] == 2
 
 
-def test_a_lock_is_taken_over_where_the_work_is_asked_for_and_nowhere_else(call, folder, server):
-    assert call("collections", "delete", "rec://h/one", "--take-over")[0] == 2
-    assert server.taken == []
-    for command in (["delete", "rec://h/one", "--yes"], ["set", "rec://h/one", "--k1", "1"]):
-        assert call("collections", *command)[0] == 0
-        assert server.taken == []
-        assert call("collections", *command, "--take-over")[0] == 0
-        assert server.taken == ["rec://h/one"]
-        server.taken.clear()
-    (folder / "p.jsonl").write_text('{"id": "x", "text": "The text of x."}')
-    code, _, err = call("index", "p.jsonl", "--collection", "a", "--add", "--take-over")
-    assert code == 2 and "no lock to take over" in err
-
-
 def test_check_says_what_differs_with_exit_code_1(call, folder, server):
     code, out, err = call("collections", "check", "a")
-    assert (code, err) == (0, "") and out.startswith("a: ok (") and "and 2 passages)" in out
+    assert (code, err) == (0, "") and out.startswith("a: ok (") and " files)" in out
     text = next((folder / "a").glob("data-*/passages.data"))
     text.write_bytes(text.read_bytes().replace(b"The text", b"Thy text", 1))
     code, out, err = call("collections", "check", "a")

@@ -49,11 +49,11 @@ def test_mistakes(call, tmp_path, arguments, message):
     assert code == 2 and message in err and "Traceback" not in err
 
 
-def test_a_duplicate_id_is_named_with_its_places(call, tmp_path):
+def test_a_duplicate_id_is_named_with_both_texts(call, tmp_path):
     first, second = passages(tmp_path / "a.jsonl", "a", "b"), tmp_path / "b.jsonl"
     second.write_text('{"id": "c", "text": "c"}\n\n{"id": "b", "text": "another"}\n')
     code, _, err = call("index", first, second, "--collection", tmp_path / "c")
-    assert code == 2 and f"{first}:2 and {second}:3: two passages have the id 'b'" in err
+    assert code == 2 and "two passages have the id 'b': 'The text of b.' and 'another'" in err
     assert not (tmp_path / "c").exists()
 
 
@@ -107,7 +107,7 @@ def test_adding_changes_no_setting(call, tmp_path, server):
     # What is not there yet is made, so it takes settings.
     assert call("index", source, "--collection", place, "--add", "--shards", "2")[0] == 0
     code, _, err = call("index", more, "--collection", place, "--add", "--shards", "2", "--k1", "1")
-    assert code == 2 and "got k1, shards" in err and "collections set" in err
+    assert code == 2 and "got k1, shards" in err and "--replace" in err
     assert open_store(place).info().count == 1
     assert call("index", more, "--collection", place, "--add")[1].startswith("2 passages")
 

@@ -56,6 +56,7 @@ def test_no_parameter_is_infinite():
     [
         (Hybrid, "weights.sparse", lambda value: {"sparse": value}),
         (Hybrid, "weights.dense", lambda value: {"dense": value}),
+        (Hybrid, "prf.weight", lambda value: {"weight": value}),
         (BM25, "prf.weight", lambda value: {"weight": value}),
         (Weighted, "weights.dense", lambda value: {"dense": value}),
     ],

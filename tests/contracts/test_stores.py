@@ -13,7 +13,7 @@ import pytest
 from convqa.domain import Passage, Query
 from convqa.errors import InputError
 from convqa.stores import create_store, delete_store, exists, open_store
-from convqa.stores.base import Encoder, Prf, SearchParams, Store, VectorOptions, WritableStore
+from convqa.stores.base import Encoder, SearchParams, Store, VectorOptions, WritableStore
 from convqa.text.analysis import analyzer
 
 WEIRD_ID = "http://a.b/c?d=%20,é:/" + "x" * 1378
@@ -240,7 +240,11 @@ def test_title_weight_scores_titles_by_themselves(store, url):
 
 
 def test_what_an_engine_cannot_do_is_refused_by_name(store):
-    for name, params in {"prf": SearchParams(prf=Prf()), "k1": SearchParams(k1=2.0), "b": SearchParams(b=0.1)}.items():
+    for name, params in {
+        "title_weight": SearchParams(title_weight=1.0),
+        "k1": SearchParams(k1=2.0),
+        "b": SearchParams(b=0.1),
+    }.items():
         if name not in store.info().capabilities:
             for refused in (
                 lambda params=params: store.check(params),

@@ -210,7 +210,6 @@ CASES = [
     case("collections delete: without --yes", "collections delete collection", says="--yes"),
     case("collections delete: a folder of something else", "collections delete qrecc --yes", says="qrecc"),
     case("collections list: none", "collections list nowhere", says="nowhere"),
-    case("collections set: of a folder", "collections set collection --k1 1", says="k1"),
     case("show: none", "show nosuch", says="nosuch"),
     case("export: none", "export qrecc-run --as nosuch", says="nosuch"),
     case("export: a run without answers", "export sharc --as trec-rag", says="sharc"),

@@ -12,9 +12,9 @@ import pytest
 
 from convqa.domain import Passage, Query
 from convqa.errors import InputError
-from convqa.indexing import add_vectors, build, documents, index_sources, update
+from convqa.indexing import add_vectors, documents, index_sources, update
 from convqa.models import load_encoder
-from convqa.stores import delete_store, open_store
+from convqa.stores import create_store, delete_store, open_store
 from convqa.stores.base import SearchParams
 
 
@@ -111,7 +111,8 @@ def test_add_removes_nothing_and_replace_makes_anew(folder, local, tmp_path):
 
 def test_passages_that_are_of_no_document_stay(folder, local):
     mine = Passage("notes", "A passage of mine.", meta={"file": "elsewhere"})
-    build.build([mine], local)
+    with create_store(local) as store:
+        store.add([mine])
     assert counts(run(folder, local, add=True)) == (5, 0, 0)
     (folder / "notes.txt").unlink()
     assert counts(run(folder, local)) == (0, 4, 1)

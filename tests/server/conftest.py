@@ -21,10 +21,11 @@ PASSAGES = [
 @pytest.fixture(scope="session")
 def collection(tmp_path_factory):
     from convqa.domain import Passage
-    from convqa.indexing.build import build
+    from convqa.stores import create_store
 
     folder = tmp_path_factory.mktemp("served") / "library"
-    build((Passage(id, text, title=id.title(), meta=meta) for id, text, meta in PASSAGES), str(folder))
+    with create_store(str(folder)) as store:
+        store.add(Passage(id, text, title=id.title(), meta=meta) for id, text, meta in PASSAGES)
     return str(folder)
 
 

@@ -130,11 +130,10 @@ def test_files_that_cannot_be_read(tmp_path):
         ("url: c\npassword: s3cret", "password"),
         ("url: c\nsettings: {api_key: s3cret}", "settings.api_key"),
         ("url: c\nsettings: {basic_auth: [elastic, s3cret]}", "settings.basic_auth"),
-        ("fields: {API-Key: {value: s3cret}}", "fields.API-Key"),
     ],
 )
 def test_secrets_belong_into_the_environment(file, text, place):
-    with pytest.raises(InputError, match=rf": {place}: secrets are not allowed.*CONVQA_ELASTICSEARCH") as caught:
+    with pytest.raises(InputError, match=rf"\.{place}: secrets are not allowed.*CONVQA_ELASTICSEARCH") as caught:
         address(file(text))
     assert "s3cret" not in str(caught.value)
 

@@ -55,9 +55,6 @@ class Recorder:
     def __init__(self):
         self.urls = []
 
-    def key(self, address):
-        return address.url
-
     def identity(self, address):
         self.urls.append(address.url)
         return

@@ -12,14 +12,15 @@ from typing_extensions import TypedDict
 from convqa.components.base import Retriever
 from convqa.components.filtering import both, by_filter
 from convqa.components.members import member
+from convqa.components.retrievers._feedback import Prf, expand
 from convqa.domain import MetaValue, Passage, Query, Ranking, Turn
 from convqa.stores import open_store
-from convqa.stores.base import Filter, Prf, SearchParams, Stopwords, Store
+from convqa.stores.base import Filter, SearchParams, Stopwords, Store
 
 
 @with_config(ConfigDict(strict=True, extra="forbid"))
 class Feedback(TypedDict, total=False):
-    """Pseudo-relevance feedback (RM3), with the defaults of :class:`convqa.stores.base.Prf`."""
+    """Pseudo-relevance feedback (RM3), with the defaults of :class:`Prf`."""
 
     passages: Annotated[int, Field(ge=1)]
     terms: Annotated[int, Field(ge=1)]
@@ -36,8 +37,9 @@ class BM25(Retriever):
         comparable with published BM25 runs.
     :param texts: how many of the first hits have their passages.
     :param filter: meta field -> accepted values, in addition to the filter of a turn.
-    :param prf: RM3 feedback of an Anserini index, which other stores refuse: mix the query, with ``weight`` (.5), with
-        the ``terms`` (10) best words of the first ``passages`` (10); ``{}`` is feedback with these defaults.
+    :param prf: RM3 feedback: mix the query, with ``weight`` (.5), with the ``terms`` (10) best words of the first
+        ``passages`` (10); ``{}`` is feedback with these defaults
+        (:mod:`convqa.components.retrievers._feedback`).
     """
 
     needs_collection = True
@@ -69,9 +71,14 @@ class BM25(Retriever):
         return self._store.fetch(ids)
 
     def _search(self, queries: Sequence[Query], accepted: Filter) -> Sequence[Ranking]:
-        return self._store.search(queries, self.top_k, self._params(accepted), self.texts)
+        params = self._params(accepted)
+        if self.prf is not None:
+            prf, language = Prf(**self.prf), self._store.info().language
+            first = self._store.search(queries, prf.passages, params, prf.passages)
+            rows = zip(queries, first, strict=True)
+            queries = [expand(query, ranking, prf, language, self.stopwords) for query, ranking in rows]
+        return self._store.search(queries, self.top_k, params, self.texts)
 
     def _params(self, accepted: Filter) -> SearchParams:
         own = {name: tuple(values) for name, values in (self.filter or {}).items()}
-        prf = None if self.prf is None else Prf(**self.prf)
-        return SearchParams(self.k1, self.b, self.title_weight, self.stopwords, prf, both(own, accepted) or None)
+        return SearchParams(self.k1, self.b, self.title_weight, self.stopwords, both(own, accepted) or None)

@@ -14,7 +14,7 @@ from convqa.components.base import Retriever
 from convqa.components.encoding import ModelOptions
 from convqa.components.members import member
 from convqa.components.rankings import FUSIONS, attach, behind
-from convqa.components.retrievers.bm25 import BM25
+from convqa.components.retrievers.bm25 import BM25, Feedback
 from convqa.components.retrievers.dense import Dense
 from convqa.domain import Passage, Query, Ranking, Rewrite, Turn
 from convqa.stores import open_store
@@ -46,7 +46,7 @@ class Hybrid(Retriever):
     :param fusion: ``interpolation``: sum of weight x score, with each ranking's scores normalized to 0 to 1; ``rrf``:
         sum of weight / (60 + rank).
     :param weights: weights of the rankings; defaults: 1 for ``sparse``, 1.5 for ``dense``.
-    :param encoder: as in ``dense``. :param k1, b, title_weight: as in ``bm25``.
+    :param encoder: as in ``dense``. :param k1, b, title_weight, prf: as in ``bm25``.
     :param stopwords: as in ``bm25``, but with the long list as default.
     :param candidates: in a collection without all vectors, how many passages of the BM25 ranking are also ranked by
         vector; 0 = words alone.
@@ -65,6 +65,7 @@ class Hybrid(Retriever):
     b: Annotated[float, Field(ge=0, le=1)] | None = None
     title_weight: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     stopwords: Stopwords = "long"
+    prf: Feedback | None = None
     candidates: Annotated[int, Field(ge=0)] = 30
     texts: Annotated[int, Field(ge=0)] = 20
     options: ModelOptions | None = None
@@ -72,7 +73,9 @@ class Hybrid(Retriever):
     def __post_init__(self) -> None:
         self.weights = {**_WEIGHTS, **self.weights}
         most = max(self.top_k, _DEPTH, self.candidates)
-        self._sparse = BM25(self.collection, most, self.k1, self.b, self.title_weight, self.stopwords, texts=0)
+        self._sparse = BM25(
+            self.collection, most, self.k1, self.b, self.title_weight, self.stopwords, texts=0, prf=self.prf
+        )
         self._dense = Dense(self.collection, most, self.encoder, texts=0, options=self.options)
 
     def bind(self, collection: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from convqa.errors import InputError
@@ -10,20 +9,12 @@ from convqa.stores.address import Address
 from convqa.stores.anserini.index import SEGMENTS, fingerprint, is_index
 from convqa.stores.anserini.store import LANGUAGE, Anserini
 from convqa.stores.checks import check_folder, refuse_fields
-from convqa.stores.integrity import Check, Extent, damage
 
 SCHEME = "anserini:"
-
-_CHECKSUM = 8
-"""Bytes of the checksum at the end of each Lucene file."""
 
 
 def folder_of(address: Address) -> Path:
     return Path(address.url.removeprefix(SCHEME))
-
-
-def key(address: Address) -> str:
-    return SCHEME + os.path.join(os.getcwd(), folder_of(address))
 
 
 def identity(address: Address) -> str | None:
@@ -37,47 +28,20 @@ def open_collection(address: Address) -> Anserini:
             f"collection {address.url}: expected language en, which Anserini indexes are searched in, got "
             f"{address.language!r}. Index the passages with convqa index --language {address.language}."
         )
-    if address.url == SCHEME:
-        raise InputError(f"collection {address.url}: expected {SCHEME}FOLDER.")
     return Anserini(_index_folder(address))
-
-
-def check(address: Address) -> Check:
-    """Compare every file with the CRC-32 in its last 8 bytes, without Java.
-
-    :raises InputError: if there is no index, or a file may not be read.
-    """
-    problems = {}
-    try:
-        for path in sorted(_index_folder(address).iterdir()):
-            if path.name.startswith(("_", SEGMENTS)):
-                with path.open("rb") as file:
-                    # An empty file lacks bytes, too.
-                    start = file.seek(-min(_CHECKSUM, path.stat().st_size), os.SEEK_END) or 1
-                    problems[path.name] = damage(path, Extent(start, int.from_bytes(file.read(), "big")))
-    except PermissionError as error:
-        raise InputError(f"collection {address.url}: {error.filename} cannot be read ({error.strerror}).") from error
-    listed = tuple(f"{name}: {problem}" for name, problem in problems.items() if problem)
-    return Check(f"{len(problems)} files", listed, "Lucene keeps no checksum of passages")
 
 
 def find(address: Address) -> list[str]:
     """Return the indexes among a folder and its direct subfolders."""
     folder = folder_of(address)
     check_folder(folder, "folder")
-    return [SCHEME + str(path) for path in ([folder] if is_index(folder) else _inside(folder))]
+    inside = sorted(path for path in folder.iterdir() if path.is_dir())
+    return [SCHEME + str(path) for path in (folder, *inside) if is_index(path)]
 
 
 def _index_folder(address: Address) -> Path:
     folder = folder_of(address)
     check_folder(folder, f"collection {address.url}: folder")
     if not is_index(folder):
-        raise InputError(
-            f"collection {address.url}: no Lucene index in {folder} (no file {SEGMENTS}N)."
-            + "".join(f" Did you mean {inside}?" for inside in _inside(folder)[:1])
-        )
+        raise InputError(f"collection {address.url}: expected {SCHEME}FOLDER with a Lucene index (a file {SEGMENTS}N).")
     return folder
-
-
-def _inside(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.iterdir() if path.is_dir() and is_index(path))

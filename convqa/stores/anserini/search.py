@@ -1,4 +1,4 @@
-"""BM25 and RM3 with the ids, order, scores and ties of Anserini's SimpleSearcher.
+"""BM25 with the ids, order, scores and ties of Anserini's SimpleSearcher.
 
 SimpleSearcher reads the stored text of every hit, which takes longer than the search. Here ids come from Lucene's sort
 fields, and a ranking leaves Java as one JSON string.
@@ -19,11 +19,8 @@ from convqa.domain import Query
 from convqa.stores.anserini.errors import CLAUSES, name_of
 from convqa.stores.anserini.index import CONTENTS, ID, Index
 from convqa.stores.anserini.java import java_class
-from convqa.stores.base import Prf, Stopwords, check_weights
+from convqa.stores.base import Stopwords, check_weights
 from convqa.text.analysis import Analyzer, analyzer, weigh
-
-FEEDBACK_DEPTH = 50
-"""Anserini's maximum depth of a search for feedback."""
 
 _STEP = np.float32(1e-4)
 _NUDGE = np.float32(1e-6)
@@ -61,7 +58,7 @@ class Search:
         ids = field(ID, java_class(kind).STRING_VAL)
         self._by_score_and_id = java_class("org.apache.lucene.search.Sort")(field.FIELD_SCORE, ids)
 
-    def rank(self, query: Query, k: int, stopwords: Stopwords, prf: Prf | None) -> list[Match]:
+    def rank(self, query: Query, k: int, stopwords: Stopwords) -> list[Match]:
         """Return the best ``k`` passages for a query in SimpleSearcher's order.
 
         A query without history terms is SimpleSearcher's for its text; one with them has a weighted clause for each
@@ -72,14 +69,10 @@ class Search:
         query = Query(_java_text(query.text), tuple((_java_text(term), weight) for term, weight in query.terms))
         plain = None if query.terms or stopwords != "default" else self._plain(query.text)
         if plain is not None:
-            return self._top(plain, k) if prf is None else self._rm3_top(plain, query.text, k, prf)
+            return self._top(plain, k)
         weights = weigh(query, _tokens(), stopwords)
         check_weights(weights.values(), query)
-        if not weights:
-            return []
-        if prf is not None:
-            weights = self._mixed(weights, query.text, prf)
-        return self._top(self._weighted(weights), k)
+        return self._top(self._weighted(weights), k) if weights else []
 
     def _plain(self, text: str) -> Any | None:
         """Return SimpleSearcher's query for a text; None if it has too many words for Lucene."""
@@ -111,47 +104,6 @@ class Search:
         if self._index.lucene8:
             return self._searcher.search(query, k)
         return self._searcher.search(query, k, self._by_score_and_id, True)
-
-    def _rm3_top(self, query: Any, text: str, k: int, prf: Prf) -> list[Match]:
-        context = self._context(query, text, k)
-        if not context.getQueryTokens().size():
-            return []
-        documents = self._scored(query)
-        for reranker in (self._rm3(prf, prf.weight), java_class("io.anserini.rerank.lib.ScoreTiesAdjusterReranker")()):
-            documents = reranker.rerank(documents, context)
-        hits = zip(documents.docids, documents.scores, documents.lucene_docids, strict=True)
-        return [Match(str(id), float(score), int(number)) for id, score, number in hits]
-
-    def _mixed(self, weights: Mapping[str, float], text: str, prf: Prf) -> dict[str, float]:
-        """Return a query's weights, normalized to a sum of 1, mixed with Anserini's relevance model of its results."""
-        query = self._weighted(weights)
-        context = self._context(query, text, 1)
-        self._rm3(prf, 0.0).rerank(self._scored(query), context)
-        model: dict[str, float] = orjson.loads(str(self._json.writeValueAsString(context.feedbackTerms)))
-        total = sum(weights.values())
-        mixed = {token: prf.weight * weight / total for token, weight in weights.items()}
-        for token, probability in model.items():
-            mixed[token] = mixed.get(token, 0.0) + (1 - prf.weight) * probability
-        return {token: weight for token, weight in mixed.items() if weight}
-
-    def _scored(self, query: Any) -> Any:
-        return java_class("io.anserini.search.ScoredDocs").fromTopDocs(
-            self._search(query, FEEDBACK_DEPTH), self._searcher
-        )
-
-    def _context(self, query: Any, text: str, k: int) -> Any:
-        arguments = java_class("io.anserini.search.SearchCollection$Args")()
-        arguments.hits = k
-        arguments.arbitraryScoreTieBreak = self._index.lucene8
-        return java_class("io.anserini.rerank.RerankerContext")(
-            self._searcher, None, query, None, text, _analyzed(text), None, arguments
-        )
-
-    def _rm3(self, prf: Prf, weight: float) -> Any:
-        parser = None if self._index.has_vectors else java_class("io.anserini.collection.JsonCollection").class_
-        return java_class("io.anserini.rerank.lib.Rm3Reranker")(
-            _java_analyzer(), parser, CONTENTS, prf.terms, prf.passages, weight, False, True
-        )
 
 
 def adjusted(scores: list[float]) -> list[float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -11,14 +10,14 @@ from pathlib import Path
 from typing import NoReturn
 
 from convqa.domain import Hit, Passage, Query, Ranking
-from convqa.errors import InputError, WorkError
+from convqa.errors import WorkError
 from convqa.stores.anserini.index import Index, fingerprint
 from convqa.stores.anserini.search import Search
 from convqa.stores.base import Encoder, Ids, Info, SearchParams, refuse_encoder, refuse_unknown
 from convqa.text.bm25 import K1, B
 from convqa.workers.threads import threads
 
-CAPABILITIES = frozenset({"k1", "b", "stopwords", "prf"})
+CAPABILITIES = frozenset({"k1", "b", "stopwords"})
 LANGUAGE = "en"
 ANALYZER = "anserini-en"
 
@@ -38,8 +37,6 @@ class Anserini:
         # The checksum first: if the index changes meanwhile, the next opening notices.
         checksum = fingerprint(folder) or ""
         self._index: Index | None = Index(folder)
-        self._searches: dict[tuple[float, float], Search] = {}
-        self._lock = threading.Lock()
         self._info = Info(
             engine="anserini",
             count=self._index.count,
@@ -56,22 +53,16 @@ class Anserini:
 
     def check(self, params: SearchParams) -> None:
         refuse_unknown(params, self._info, self._name)
-        index = self._state()
-        if params.prf is not None and not (index.has_vectors or index.has_json):
-            raise InputError(
-                f"{self._name} cannot search with prf: it stores neither term vectors nor JSON. Index the passages "
-                "again with Anserini's option -storeDocvectors, or leave prf out."
-            )
 
     def search(self, queries: Sequence[Query], k: int, params: SearchParams, texts: int = 20) -> list[Ranking]:
-        """See :class:`convqa.stores.base.Store`. k1 and b default to .82 and .68; ``prf`` is RM3."""
+        """See :class:`convqa.stores.base.Store`. k1 and b default to .82 and .68."""
         self.check(params)
         index = self._state()
-        search = self._search(params)
+        search = Search(index, K1 if params.k1 is None else params.k1, B if params.b is None else params.b)
 
         def rank(query: Query) -> Ranking:
             with index.in_use():
-                matches = search.rank(query, k, params.stopwords, params.prf) if k else []
+                matches = search.rank(query, k, params.stopwords) if k else []
                 documents = index.documents()
                 passages = [index.passage(match.number, documents) for match in matches[:texts]]
                 pairs = zip_longest(matches, passages)
@@ -113,13 +104,6 @@ class Anserini:
         if index is None:
             raise WorkError(f"{self._name} is closed")
         return index
-
-    def _search(self, params: SearchParams) -> Search:
-        key = K1 if params.k1 is None else params.k1, B if params.b is None else params.b
-        with self._lock:
-            if key not in self._searches:
-                self._searches[key] = Search(self._state(), *key)
-            return self._searches[key]
 
 
 @cache

@@ -30,10 +30,6 @@ T = TypeVar("T")
 Action = Literal["create", "index", "delete"]
 
 
-class Stopped(Exception):
-    """The sender was stopped."""
-
-
 class Sender:
     """Sends documents to one index; safe for threads."""
 
@@ -43,7 +39,7 @@ class Sender:
         self._stopped = threading.Event()
 
     def stop(self) -> None:
-        """End pauses before retries; any later request raises ``Stopped``."""
+        """End pauses before retries; any later request raises a ``WorkError``."""
         self._stopped.set()
 
     def send(self, action: Action, items: Sequence[Item]) -> list[Item]:
@@ -58,7 +54,7 @@ class Sender:
         def attempt(_: object) -> list[Item]:
             nonlocal waiting
             if self._stopped.is_set():
-                raise Stopped
+                raise WorkError(f"collection {self._target}: an earlier request failed, so it cannot be completed.")
             try:
                 answers = self._request(action, waiting)
             except ApiError as error:

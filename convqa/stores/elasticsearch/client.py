@@ -94,16 +94,9 @@ def _connected(server: Target, credentials: Credentials, process: int) -> Elasti
 
 
 class _Node(Urllib3HttpNode):
-    """A connection that logs nothing and drops the server's warnings.
-
-    (elastic-transport decodes every body for its log wherever a logger has a handler, and the client turns the
-    server's warnings, which are for its operators, into Python warnings.)
-    """
+    """A connection that drops the server's warnings, which are for its operators, and become Python's here."""
 
     def perform_request(self, *args: Any, **kwargs: Any) -> Any:
         answer = super().perform_request(*args, **kwargs)
         kept = {name: value for name, value in answer.meta.headers.items() if name.lower() != "warning"}
         return answer._replace(meta=replace(answer.meta, headers=HttpHeaders(kept)))
-
-    def _log_request(self, *args: Any, **kwargs: Any) -> None:
-        pass

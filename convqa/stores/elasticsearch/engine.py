@@ -13,26 +13,26 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from typing import Any
 
+from pydantic import BaseModel, Field
+
 from convqa.domain import DEFAULT_LANGUAGE
 from convqa.errors import InputError
 from convqa.stores.address import Address, redact
-from convqa.stores.base import Encoder, WritableStore
+from convqa.stores.base import Check, Encoder, WritableStore
 from convqa.stores.checks import refuse_fields
-from convqa.stores.elasticsearch import lock
 from convqa.stores.elasticsearch.client import ask
 from convqa.stores.elasticsearch.errors import missing
 from convqa.stores.elasticsearch.foreign import Foreign
-from convqa.stores.elasticsearch.index import Index, indices_like, is_own, is_version, look_up, put, sweep, unfinished
+from convqa.stores.elasticsearch.index import Index, indices_like, is_own, is_version, look_up, put, unfinished
 from convqa.stores.elasticsearch.layout import Layout
-from convqa.stores.elasticsearch.lock import Lock, lock_of
-from convqa.stores.elasticsearch.options import IndexSettings, changes
+from convqa.stores.elasticsearch.lock import Lock
 from convqa.stores.elasticsearch.reading import Reader
 from convqa.stores.elasticsearch.schema import VERSION, Meta, Version, mappings, meta_of, settings
 from convqa.stores.elasticsearch.store import Building, Elasticsearch
 from convqa.stores.elasticsearch.target import Target
-from convqa.stores.elasticsearch.writer import Build
-from convqa.stores.integrity import Check
+from convqa.stores.elasticsearch.writer import THREADS, Build
 from convqa.text.analysis import analyzer
+from convqa.validation import read_as
 
 logger = logging.getLogger(__name__)
 
@@ -42,10 +42,14 @@ _LONGEST_NAME = 220
 _ALL = "*.mappings,*.settings.index"
 
 
-def key(address: Address) -> str:
-    """Return the server and the index; for a foreign index also its fields, encoder and language."""
-    foreign = address.fields, address.vector, address.encoder
-    return Target.parse(address.url).url + (f" {foreign!r} {address.language}" if any(foreign) else "")
+class IndexSettings(BaseModel, strict=True, extra="forbid", frozen=True):
+    """Settings of a new index. Replicas are added when it is complete; ``threads`` send passages."""
+
+    replicas: int = Field(0, ge=0, le=100)
+    k1: float = Field(0.82, ge=0, allow_inf_nan=False)
+    b: float = Field(0.68, ge=0, le=1)
+    shards: int = Field(1, ge=1, le=1024)
+    threads: int = Field(THREADS, ge=1, le=16)
 
 
 def identity(address: Address) -> Hashable | None:
@@ -95,64 +99,43 @@ def create(
     :raises InputError: for an existing collection without ``replace``, a foreign index, or an unknown setting.
     :raises WorkError: if another process is writing to it, or the server lacks passages that were sent.
     """
-    target, options = Target.parse(address.url), IndexSettings.of(address.url, settings)
+    target, place = Target.parse(address.url), f"collection {redact(address.url)}: settings"
+    known = f"The settings of an Elasticsearch index are {', '.join(IndexSettings.model_fields)}."
+    options = read_as(IndexSettings, dict(settings or {}), place, known)
     refuse_fields(address)
-    if target.index.endswith(lock_of("")):
-        raise InputError(f"collection {target}: names that end with {lock_of('')} are reserved; choose another.")
     if len(target.index.encode()) > _LONGEST_NAME:
         raise InputError(f"collection {target}: the name is too long; expected at most {_LONGEST_NAME} bytes.")
     wanted = Meta(language, analyzer(language).name)
     _replaced(target, replace)
-    with Lock(target) as writing:
+    with Lock(target) as lock:
         old = _replaced(target, replace)
+        index, meta = _begin(target, wanted, options)
+        build = Build(index, meta, options.threads)
         try:
-            index, meta = _begin(target, wanted, options)
-            build = Build(index, meta, options.threads)
-            try:
-                yield Building(target, build, Version(index.name, meta, options.shards, 0, options.k1, options.b))
-                build.finish()
-            except Exception:
-                build.index.delete()
-                raise
-            finally:
-                build.close()
+            yield Building(target, build, Version(index.name, meta, options.shards, 0, options.k1, options.b))
+            build.finish()
         except Exception:
-            if old is None:
-                writing.remove()
+            build.index.delete()
             raise
-        put(build.index, old, options.replicas, writing)
+        finally:
+            build.close()
+        put(build.index, old, options.replicas, lock)
 
 
 def delete(address: Address) -> None:
     """Delete a collection with its vectors and unfinished versions."""
     target = Target.parse(address.url)
-    if not (_versions(target) or indices_like(target, lock_of(target.index))):
-        raise InputError(f"there is no collection {target}. See convqa collections list.")
-    with Lock(target) as writing:
-        for name in _versions(target):
+    with Lock(target):
+        index = _own(target)
+        names = [*([] if index is None else [index[0]]), *unfinished(target)]
+        if not names:
+            raise InputError(f"there is no collection {target}. See convqa collections list.")
+        for name in names:
             Index(target, name).delete()
-        writing.remove()
-
-
-def change(address: Address, settings: Mapping[str, object]) -> None:
-    """Change the number of replicas, or k1 and b, which makes a new version."""
-    target, wanted = Target.parse(address.url), changes(address.url, settings)
-    _existing(target)
-    with Lock(target) as writing:
-        version = Version.of(*_existing(target))
-        sweep(target)
-        index, replicas = Index(target, version.name), wanted.pop("replicas", version.replicas)
-        if wanted:
-            similarity = {f"index.similarity.default.{name}": value for name, value in wanted.items()}
-            copy = index.clone(version.meta.vectors is not None, similarity)
-            copy.check_totals(version.meta.count, int(version.meta.checksum, 16))
-            put(copy, index, replicas, writing)
-        else:
-            index.configure({"number_of_replicas": replicas})
 
 
 def check(address: Address) -> Check:
-    """Verify the digest of every passage and the collection's checksum."""
+    """Compare the digests of all passages with the collection's checksum."""
     store = open_collection(address)
     if isinstance(store, Foreign):
         raise InputError(f"collection {redact(address.url)} was not made by convqa: it has no checksums.")
@@ -170,11 +153,6 @@ def find(address: Address) -> list[str]:
     return [Target(target.host, target.port, target.https, target.user, alias).url for alias in sorted(aliases)]
 
 
-def take_over(address: Address) -> None:
-    """Remove the lock of a dead process of another machine."""
-    lock.take_over(Target.parse(address.url))
-
-
 def _own(target: Target) -> tuple[str, Mapping[str, Any]] | None:
     """Return the name and record of a collection's index, None for a missing one; refuse foreign indexes."""
     index = look_up(target)
@@ -182,13 +160,6 @@ def _own(target: Target) -> tuple[str, Mapping[str, Any]] | None:
         raise InputError(f"index {index[0]} at {target.http} was not made by convqa: it is left alone.")
     if index is not None and not is_version(index[0], target.index):
         raise InputError(f"{target.index!r} at {target.http} is an index, not the alias of a collection: left alone.")
-    return index
-
-
-def _existing(target: Target) -> tuple[str, Mapping[str, Any]]:
-    index = _own(target)
-    if index is None:
-        raise InputError(f"there is no collection {target}. See convqa collections list.")
     return index
 
 
@@ -200,18 +171,13 @@ def _replaced(target: Target, replace: bool) -> Index | None:
     return index and Index(target, index[0])
 
 
-def _versions(target: Target) -> list[str]:
-    index = _own(target)
-    return [*([] if index is None else [index[0]]), *unfinished(target)]
-
-
 def _begin(target: Target, wanted: Meta, options: IndexSettings) -> tuple[Index, Meta]:
     """Return the unfinished index to resume, or a new one; remove other unfinished ones."""
     chosen: tuple[Index, Meta] | None = None
     for name, record in unfinished(target).items():
         index = Index(target, name)
-        meta = _resumable(name, record, wanted, options)
-        if meta is not None and chosen is None:
+        meta = None if chosen else _resumable(index, record, wanted, options)
+        if meta is not None:
             logger.info("%s: resuming an unfinished load with %d passages", target, meta.count)
             chosen = index, meta
         else:
@@ -224,15 +190,21 @@ def _begin(target: Target, wanted: Meta, options: IndexSettings) -> tuple[Index,
     return index, wanted
 
 
-def _resumable(name: str, index: Mapping[str, Any], wanted: Meta, options: IndexSettings) -> Meta | None:
-    """Return the metadata of an unfinished index; None if a load with these settings cannot resume it."""
-    if meta_of(index).get("version") != VERSION:
+def _resumable(index: Index, record: Mapping[str, Any], wanted: Meta, options: IndexSettings) -> Meta | None:
+    """Return the metadata of an unfinished index, cut to its complete batches.
+
+    None if a load with these settings cannot resume it.
+    """
+    if meta_of(record).get("version") != VERSION:
         return None
-    version = Version.of(name, index)
+    version = Version.of(index.name, record)
     meta = version.meta
     have = (version.shards, version.k1, version.b, meta.language, meta.analyzer, meta.ready)
     want = (options.shards, options.k1, options.b, wanted.language, wanted.analyzer, False)
-    return meta if have == want and meta.prefix else None
+    if have != want or not meta.places:
+        return None
+    index.remove_after(meta.places)
+    return meta if index.count() == meta.count else None
 
 
 def _checksum(target: Target, name: str) -> str:

@@ -13,6 +13,8 @@ from convqa.stores.elasticsearch.target import CA, VARIABLES, Credentials, Targe
 
 # These logs repeat our errors, with tracebacks.
 logging.getLogger("elastic_transport").setLevel(logging.ERROR)
+# It decodes every body where it has a handler.
+logging.getLogger("elastic_transport.node").propagate = False
 logging.getLogger("urllib3.connection").addFilter(
     lambda record: "did not match expected hostname" not in str(record.msg)
 )
@@ -40,7 +42,7 @@ _TLS_ADVICE = {
 _STATUS_ADVICE = {
     401: f"Set {VARIABLES}; the user is the URL's (elasticsearch+https://USER@HOST/INDEX), else elastic.",
     403: "The user or API key lacks a right. Reading needs read, view_index_metadata and monitor; indexing needs all "
-    "on the index, its versions (NAME-*) and their aliases.",
+    "on the index, its versions (NAME-*), their aliases and convqa-locks.",
 }
 _KIND_ADVICE = {
     "media_type_header_exception": 'Install another client: pip install "elasticsearch>=8.19,<9"',

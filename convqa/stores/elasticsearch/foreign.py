@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -45,7 +45,6 @@ _SCORED = ("hits.hits._id", "hits.hits._score", "hits.hits._source")
 _LOOKED_UP = 1000
 _VECTORS = 200
 _SAME_LENGTH = 0.01
-_LONGEST_KEY = 512
 
 
 class Foreign:
@@ -133,7 +132,7 @@ class Foreign:
         """Return the vectors of passages, normalized, None for missing ones."""
         distinct = sorted({id for id in ids if id and is_text(id)})
         chunks = slices(distinct, _VECTORS)
-        queries = [self._layout.with_ids(chunk) if self._layout.id else {"ids": {"values": chunk}} for chunk in chunks]
+        queries = [self._layout.with_ids(chunk) for chunk in chunks]
         vectors = {passage.id: vector for query in queries for passage, vector in self._with_vectors(query, _VECTORS)}
         return [vectors.get(id) for id in ids]
 
@@ -167,20 +166,14 @@ class Foreign:
     def fetch(self, ids: Ids) -> list[Passage | None]:
         self.info()
         distinct = list(dict.fromkeys(id for id in ids if id and is_text(id)))
+        queries = [self._layout.with_ids(chunk) for chunk in slices(distinct, _LOOKED_UP)]
+        bodies = [orjson.dumps({"size": _LOOKED_UP, "query": query}) for query in queries]
         with self._reader.reading():
-            if self._layout.id:
-                documents = self._by_field(distinct)
-            else:
-                documents = self._reader.documents([id for id in distinct if len(id.encode()) <= _LONGEST_KEY]).items()
-        passages = [self._layout.passage(key, source) for key, source in documents]
+            answers = self._reader.search(bodies, ("hits.hits._id", "hits.hits._source"))
+        hits = [hit for answer in answers for hit in answer.get("hits", {}).get("hits", [])]
+        passages = [self._layout.passage(hit["_id"], hit["_source"]) for hit in hits]
         passage_of = {passage.id: passage for passage in passages}
         return [passage_of.get(id) for id in ids]
-
-    def _by_field(self, ids: Ids) -> Iterable[tuple[str, Answer]]:
-        queries = [self._layout.with_ids(chunk) for chunk in slices(ids, _LOOKED_UP)]
-        bodies = [orjson.dumps({"size": _LOOKED_UP, "query": query}) for query in queries]
-        answers = self._reader.search(bodies, ("hits.hits._id", "hits.hits._source"))
-        return ((hit["_id"], hit["_source"]) for answer in answers for hit in answer.get("hits", {}).get("hits", []))
 
     def scan(self) -> Iterator[Passage]:
         self.info()

@@ -12,12 +12,11 @@ from typing import Any
 from elasticsearch import Elasticsearch
 
 from convqa.errors import ConvqaError, InputError, RunError, WorkError
-from convqa.stores.content import checksum
 from convqa.stores.elasticsearch.bulk import PATIENCE
 from convqa.stores.elasticsearch.client import ask
 from convqa.stores.elasticsearch.errors import IndexMissing, refused
 from convqa.stores.elasticsearch.lock import Lock
-from convqa.stores.elasticsearch.schema import FORMAT, PARTS, Meta, meta_of, total, vectors_of
+from convqa.stores.elasticsearch.schema import FORMAT, Meta, meta_of, vectors_of
 from convqa.stores.elasticsearch.target import Target
 
 _GRACE = 1.0
@@ -37,17 +36,17 @@ class Index:
     def create(self, settings: Mapping[str, Any], mappings: Mapping[str, Any]) -> None:
         self._ask(lambda es: es.indices.create(index=self.name, settings=settings, mappings=mappings))
 
-    def clone(self, has_vectors: bool, settings: Mapping[str, Any] | None = None) -> Index:
+    def clone(self, has_vectors: bool) -> Index:
         """Return a copy without an alias, with its vectors. It takes about a second, as files are hard-linked."""
         copy = Index(self.target)
         self.configure({"blocks.write": True})
-        plain = {"index.blocks.write": None, "index.number_of_replicas": 0}
-        self._clone(self.name, copy.name, {**plain, **(settings or {})})
+        self._clone(self.name, copy.name)
         if has_vectors:
-            self._clone(vectors_of(self.name), vectors_of(copy.name), plain)
+            self._clone(vectors_of(self.name), vectors_of(copy.name))
         return copy
 
-    def _clone(self, source: str, name: str, settings: Mapping[str, Any]) -> None:
+    def _clone(self, source: str, name: str) -> None:
+        settings = {"index.blocks.write": None, "index.number_of_replicas": 0}
         how: dict[str, Any] = {"settings": settings, "timeout": "10m"}
         self._ask(lambda es: es.indices.clone(index=source, target=name, **how), is_long=True)
 
@@ -69,24 +68,14 @@ class Index:
     def count(self, query: Mapping[str, Any] | None = None) -> int:
         return int(self._ask(lambda es: es.count(index=self.name, query=query))["count"])
 
-    def totals(self) -> tuple[int, int]:
-        """Return the number of visible passages and the sum of their digests."""
-        sums = {part: {"sum": {"field": part}} for part in PARTS}
-        how: dict[str, Any] = {"size": 0, "track_total_hits": True, "allow_partial_search_results": False}
-        answer = self._ask(lambda es: es.search(index=self.name, aggs=sums, **how), True)
-        values = {part: answer["aggregations"][part]["value"] for part in PARTS}
-        return int(answer["hits"]["total"]["value"]), total(values)
-
-    def check_totals(self, count: int, sum: int) -> str:
-        """Return the checksum; raise a ``WorkError`` unless the refreshed index has just what was sent."""
-        visible, digests = self.totals()
-        if (visible, checksum(digests)) != (count, checksum(sum)):
+    def check_count(self, count: int) -> None:
+        """Raise a ``WorkError`` unless the refreshed index has as many passages as were sent."""
+        visible = self.count()
+        if visible != count:
             raise WorkError(
-                f"collection {self.target}: {count} passages with checksum {checksum(sum)} were sent, and "
-                f"Elasticsearch has {visible} with {checksum(digests)}. Did something else write to {self.name}? Run "
-                "the command again."
+                f"collection {self.target}: {count} passages were sent, and Elasticsearch has {visible}. Did something "
+                f"else write to {self.name}? Run the command again."
             )
-        return checksum(sum)
 
     def remove_after(self, place: int) -> None:
         self.refresh()

@@ -100,6 +100,9 @@ class Layout:
         return {"terms": {field: [value for value in accepted if _fits(value, kind)]}}
 
     def with_ids(self, ids: Sequence[str]) -> dict[str, Any]:
+        """Return the query for documents with these passage ids."""
+        if not self.id:
+            return {"ids": {"values": ids}}
         field, kind = self._exact(self.id)
         return {"terms": {field: [id for id in ids if kind in _KEYWORDS or _NUMBER.fullmatch(id)]}}
 

@@ -1,12 +1,11 @@
-"""The write lock of a collection: a document in an index of its own (``NAME-lock``) that names the process.
+"""The write lock of a collection: a document in the hidden index ``convqa-locks`` that names the process.
 
 The lock of a dead process of this machine is removed silently; that of another machine stays until its process
-releases it, or :func:`take_over` is called. The index stays, empty and hidden, until the collection is deleted.
+releases it, or the user deletes it.
 """
 
 from __future__ import annotations
 
-import logging
 import os
 import socket
 import uuid
@@ -14,6 +13,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from elastic_transport import ObjectApiResponse, TransportError
 from elasticsearch import ApiError, Elasticsearch
@@ -22,33 +22,30 @@ from convqa.errors import WorkError
 from convqa.stores.elasticsearch.client import ask, client
 from convqa.stores.elasticsearch.target import Target
 
-logger = logging.getLogger(__name__)
-
 _SHORT = 5.0
 """Timeout of a release; a lock that stays is removed after the process has ended."""
-_ID = "writer"
 _CONFLICT = 409
 
 
-def lock_of(name: str) -> str:
-    return f"{name}-lock"
+LOCKS = "convqa-locks"
+"""The index of all locks of a server, by collection."""
 
 
 class Lock(AbstractContextManager["Lock"]):
-    """The right to write to a collection, until ``release``, ``remove`` or the end of a ``with`` block.
+    """The right to write to a collection, until ``release`` or the end of a ``with`` block.
 
     :raises WorkError: if another process has it.
     """
 
     def __init__(self, target: Target) -> None:
-        self._target, self._index = target, lock_of(target.index)
+        self._target = target
         self._owner = uuid.uuid4().hex
         # Creating an existing index fails with status 400.
         settings = {"number_of_shards": 1, "auto_expand_replicas": "0-1", "hidden": True}
-        index: dict[str, Any] = {"index": self._index, "settings": settings, "mappings": {"enabled": False}}
+        index: dict[str, Any] = {"index": LOCKS, "settings": settings, "mappings": {"enabled": False}}
         ask(target, lambda es: es.options(ignore_status=400).indices.create(**index))
         while ask(target, self._create).meta.status == _CONFLICT:
-            holder = _holder(target)
+            holder = self._holder()
             # A request that seemed to fail may have created ours.
             if holder is not None and self._is_mine(holder):
                 return
@@ -58,25 +55,27 @@ class Lock(AbstractContextManager["Lock"]):
     def _create(self, es: Elasticsearch) -> ObjectApiResponse[Any]:
         process = {"host": socket.gethostname(), "boot": _boot(), "pid": os.getpid(), "started": _started(os.getpid())}
         document = {"owner": self._owner, **process}
-        return es.options(ignore_status=_CONFLICT).create(index=self._index, id=_ID, document=document)
+        return es.options(ignore_status=_CONFLICT).create(index=LOCKS, id=self._target.index, document=document)
 
     def _take(self, holder: Mapping[str, Any]) -> None:
         """Remove the lock of a dead process; raise a ``WorkError`` if it may be alive."""
         process = holder["_source"]
         if not (_is_here(process) and _started(process["pid"]) != process["started"]):
-            advice = "" if _is_here(process) else ", or give --take-over if that process is gone"
+            place = f"{self._target.http}/{LOCKS}/_doc/{quote(self._target.index, safe='')}"
+            advice = "" if _is_here(process) else f". If it is gone, delete its lock: curl -X DELETE {place}"
             raise WorkError(
                 f"collection {self._target} is being written by another process (pid {process.get('pid')} on "
-                f"{process.get('host')}); try again later{advice}."
+                f"{process.get('host')}); try again later{advice}"
             )
-        _remove(self._target, holder)
+        quiet = client(self._target).options(ignore_status=(404, _CONFLICT))
+        ask(self._target, lambda _: quiet.delete(index=LOCKS, id=self._target.index, **_version(holder)))
 
     def __exit__(self, *_: object) -> None:
         self.release()
 
     def check(self) -> None:
         """Raise a ``WorkError`` if the lock was taken over. Called before a version is put in place."""
-        holder = _holder(self._target)
+        holder = self._holder()
         if holder is None or not self._is_mine(holder):
             raise WorkError(f"collection {self._target} was taken over by another process: nothing was changed.")
 
@@ -84,36 +83,17 @@ class Lock(AbstractContextManager["Lock"]):
         """Let others write, without waiting for a server that does not answer."""
         quick = client(self._target).options(request_timeout=_SHORT)
         with suppress(ApiError, TransportError):
-            holder = quick.get(index=self._index, id=_ID).body
+            holder = quick.get(index=LOCKS, id=self._target.index).body
             if self._is_mine(holder):
-                quick.delete(index=self._index, id=_ID, **_version(holder))
+                quick.delete(index=LOCKS, id=self._target.index, **_version(holder))
 
-    def remove(self) -> None:
-        """Release the lock and remove its index, as the collection is gone."""
-        self.check()
-        ask(self._target, lambda es: es.indices.delete(index=self._index, ignore_unavailable=True))
+    def _holder(self) -> Mapping[str, Any] | None:
+        name = self._target.index
+        answer: Any = ask(self._target, lambda es: es.options(ignore_status=404).get(index=LOCKS, id=name)).body
+        return answer if answer.get("found") else None
 
     def _is_mine(self, holder: Mapping[str, Any]) -> bool:
         return bool(holder["_source"]["owner"] == self._owner)
-
-
-def take_over(target: Target) -> None:
-    """Remove the lock of a dead process of another machine; processes of this machine keep theirs."""
-    holder = _holder(target)
-    if holder is not None and not _is_here(process := holder["_source"]):
-        logger.warning("%s: the lock of pid %s on %s is taken over", target, process.get("pid"), process.get("host"))
-        _remove(target, holder)
-
-
-def _holder(target: Target) -> Mapping[str, Any] | None:
-    name = lock_of(target.index)
-    answer: Any = ask(target, lambda es: es.options(ignore_status=404).get(index=name, id=_ID)).body
-    return answer if answer.get("found") else None
-
-
-def _remove(target: Target, holder: Mapping[str, Any]) -> None:
-    quiet = client(target).options(ignore_status=(404, _CONFLICT))
-    ask(target, lambda _: quiet.delete(index=lock_of(target.index), id=_ID, **_version(holder)))
 
 
 def _version(holder: Mapping[str, Any]) -> dict[str, Any]:

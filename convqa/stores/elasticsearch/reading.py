@@ -101,8 +101,8 @@ class Reader:
             sources |= {each["_id"]: each.get("_source", {}) for each in ask(self.target, attempt)}
         return sources
 
-    def scan(self, fields: Sequence[str] = ()) -> Iterator[Mapping[str, Any]]:
-        """Yield all documents as hits at one point in time; ``fields``: doc values to add."""
+    def scan(self) -> Iterator[Mapping[str, Any]]:
+        """Yield all documents as hits at one point in time."""
         pit = ask(self.target, lambda es: es.open_point_in_time(index=self.name, keep_alive=_KEEP_ALIVE))["id"]
         page: dict[str, Any] = {
             "size": _PAGE,
@@ -110,7 +110,6 @@ class Reader:
             "track_total_hits": False,
             "query": {"match_all": {}},
             "allow_partial_search_results": False,
-            "docvalue_fields": list(fields),
         }
         try:
             while True:

@@ -1,35 +1,32 @@
 """A version of a collection: its index, documents and metadata.
 
 Documents: ``_id`` is a digest of the passage's id (an ``_id`` has at most 512 bytes, QReCC's ids up to 1,401); the id
-is the doc value ``pid``. ``tokens`` are those of title and text by convqa's analysis, joined by blanks. ``d0`` ...
-``d7`` are the 16-bit parts of the passage's digest, which the server sums exactly. ``place`` is the index of a document
-in the order of sending: it shows what a killed load left, and whether a request was sent twice. The passage is in
-``_source`` only. Vectors are in an index of their own (``INDEX-vectors``), under the same ``_id``.
+is the doc value ``pid``. ``tokens`` are those of title and text by convqa's analysis, joined by blanks. ``place`` is
+the index of a document in the order of sending: it shows what a killed load left, and whether a request was sent twice.
+The passage is in ``_source`` only. Vectors are in an index of their own (``INDEX-vectors``), under the same ``_id``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import orjson
+from pydantic import TypeAdapter, ValidationError
 
 from convqa.domain import Passage
 from convqa.errors import InputError, StoreDamaged
 from convqa.stores.base import Encoder, VectorOptions
-from convqa.stores.content import CHECKSUMS, meta_term
+from convqa.stores.content import meta_term
 from convqa.text.analysis import Analyzer
+from convqa.validation import explain
 
 FORMAT = "convqa-index"
-VERSION = 2
-PARTS = tuple(f"d{number}" for number in range(8))
-"""Fields of the 16-bit parts of a digest, lowest first."""
+VERSION = 3
 
 LONGEST_ID = 32_766
-
-_PART = 16
 
 
 class Entry(NamedTuple):
@@ -65,8 +62,8 @@ class VectorMeta:
 class Meta:
     """The metadata of an index, ``_meta`` of its mapping.
 
-    ``places`` is the place of the last document. While an index is loaded, ``ready`` is False, ``prefix`` has for each
-    complete batch the digest of all passages up to its end, and ``count`` and ``checksum`` are those of these batches.
+    ``places`` is the place of the last document. While an index is loaded, ``ready`` is False, and ``places``,
+    ``count``, ``checksum`` and ``digest`` (of the stream of passages) are those of the complete batches.
     """
 
     language: str
@@ -75,7 +72,7 @@ class Meta:
     checksum: str = "0" * 32
     places: int = 0
     ready: bool = False
-    prefix: tuple[str, ...] = ()
+    digest: str = ""
     vectors: VectorMeta | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -86,7 +83,7 @@ class Meta:
         """Read the metadata of an index.
 
         :raises InputError: if convqa, or this version of it, did not make the index.
-        :raises StoreDamaged: if a field is missing.
+        :raises StoreDamaged: if a field is malformed.
         """
         if meta.get("format") != FORMAT:
             raise InputError(f"index {name} was not made by convqa.")
@@ -96,14 +93,13 @@ class Meta:
                 "passages again with --replace, or use the convqa that made it."
             )
         try:
-            kept = {field.name: meta[field.name] for field in fields(cls)}
-            vectors = kept["vectors"]
-            if vectors is not None:
-                options = VectorOptions(**vectors["options"])
-                vectors = VectorMeta(Encoder(**vectors["encoder"]), options, vectors["count"], vectors["commits"])
-            return cls(**{**kept, "prefix": tuple(kept["prefix"]), "vectors": vectors})
-        except (KeyError, TypeError) as error:
-            raise StoreDamaged(f"index {name}: its _meta lacks {error}. Index its passages again.") from error
+            return _META.validate_python(meta)
+        except ValidationError as error:
+            field, problem = explain(error)[0]
+            raise StoreDamaged(f"index {name}: _meta: {field}: {problem}. Index its passages again.") from error
+
+
+_META = TypeAdapter(Meta)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,23 +153,8 @@ def document(analyzer: Analyzer, entry: Entry) -> Item:
         "meta": [meta_term(name, value) for name, value in passage.meta.items()],
         "passage": orjson.Fragment(entry.content.rstrip()),
         "place": entry.place,
-        **parts(entry.digest),
     }
     return Item(document_id(passage.id), passage.id, orjson.dumps(body), entry)
-
-
-def parts(digest: int) -> dict[str, int]:
-    """Split a digest into 16-bit fields, whose sums in the server's doubles are exact up to 2**37 documents."""
-    return {name: digest >> (_PART * place) & (2**_PART - 1) for place, name in enumerate(PARTS)}
-
-
-def total(sums: Mapping[str, float]) -> int:
-    """Return the sum of digests, modulo 2**128, from the sums of their parts.
-
-    >>> total(parts(12345678901234567890)) == 12345678901234567890
-    True
-    """
-    return sum(int(sums[name]) << (_PART * place) for place, name in enumerate(PARTS)) % CHECKSUMS
 
 
 def settings(shards: int, k1: float, b: float) -> dict[str, Any]:
@@ -193,17 +174,15 @@ def settings(shards: int, k1: float, b: float) -> dict[str, Any]:
 
 
 def mappings(meta: Meta) -> dict[str, Any]:
-    number = {"type": "integer", "index": False}
     return {
         "dynamic": False,
         "_meta": meta.to_json(),
-        "_source": {"excludes": ["tokens", "meta", *PARTS]},
+        "_source": {"excludes": ["tokens", "meta"]},
         "properties": {
             "pid": {"type": "keyword", "index": False, "doc_values": True},
             "tokens": {"type": "text", "analyzer": "convqa", "index_options": "freqs"},
             "meta": {"type": "keyword", "doc_values": False},
             "passage": {"type": "object", "enabled": False},
             "place": {"type": "integer"},
-            **dict.fromkeys(PARTS, number),
         },
     }

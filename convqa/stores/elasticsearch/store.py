@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import orjson
+
 from convqa.domain import Passage, Query, Ranking
-from convqa.errors import RunError, WorkError
+from convqa.errors import RunError, StoreDamaged, WorkError
 from convqa.stores.base import (
+    Check,
     Encoder,
     Filter,
     Floats,
@@ -18,22 +22,38 @@ from convqa.stores.base import (
     Matrix,
     SearchParams,
     Transaction,
+    Writing,
+    check_weights,
     refuse_encoder,
     refuse_unknown,
 )
 from convqa.stores.checks import checked_vectors, stored_analyzer
 from convqa.stores.content import checksum, content, digest
+from convqa.stores.elasticsearch import weights
+from convqa.stores.elasticsearch.bulk import slices
 from convqa.stores.elasticsearch.index import look_up
 from convqa.stores.elasticsearch.reading import Reader
-from convqa.stores.elasticsearch.schema import PARTS, Version, total, vectors_of
-from convqa.stores.elasticsearch.search import fetch, passage, search, search_vectors, search_weights, vectors
+from convqa.stores.elasticsearch.schema import Version, document_id, is_text, vectors_of
+from convqa.stores.elasticsearch.search import (
+    BARE,
+    SCORED,
+    asked,
+    best,
+    filtered,
+    inner_product,
+    nearest,
+    rankings,
+    scored,
+)
 from convqa.stores.elasticsearch.target import Target
 from convqa.stores.elasticsearch.vectors import without_vectors
 from convqa.stores.elasticsearch.writer import Build, Change
-from convqa.stores.integrity import Check
-from convqa.stores.writing import Writing
+from convqa.text.analysis import weigh
 
 ENGINE = "elasticsearch"
+_NUMPY = orjson.OPT_SERIALIZE_NUMPY
+_VECTORS = 200
+"""Vectors read by one search: 1 MB at 384 dimensions."""
 CAPABILITIES = frozenset({"stopwords", "filter", "write", "vectors", "sparse"})
 
 
@@ -80,8 +100,9 @@ class Elasticsearch(Writing):
     def search(self, queries: Sequence[Query], k: int, params: SearchParams, texts: int = 20) -> list[Ranking]:
         """See :class:`convqa.stores.base.Store`. k1 and b are the index's; passages with score 0 are left out."""
         self.check(params)
+        wanted = [self._query(query, params) for query in queries]
         with self._passages.reading():
-            return search(self._passages, self._words, self._version().k1, queries, k, params, texts)
+            return rankings(best(self._passages, wanted, k), k, texts, self._fetch)
 
     def search_vectors(
         self, matrix: Matrix, k: int, encoder: Encoder, texts: int = 20, filter: Filter | None = None
@@ -94,42 +115,49 @@ class Elasticsearch(Writing):
         assert meta is not None
         with self._reading_vectors():
             if encoder.sparse:
-                return search_weights(self._passages, self._neighbours, rows, k, texts, filter)
-            return search_vectors(self._passages, self._neighbours, meta.options.precision, rows, k, texts, filter)
+                queries = [{"bool": {"must": weights.query(row), **filtered(filter)}} for row in rows]
+                matches = best(self._neighbours, queries, k)
+            else:
+                near = [nearest("vector", row, k, meta.options.precision) | filtered(filter) for row in rows if k > 0]
+                bodies = [{"size": asked(k), **BARE, "docvalue_fields": ["pid"], "knn": knn} for knn in near]
+                found = self._neighbours.search([orjson.dumps(body, option=_NUMPY) for body in bodies], SCORED)
+                matches = [[(inner_product(score), id) for score, id in scored(answer)] for answer in found]
+            return rankings(matches or [[]] * len(rows), k, texts, self._fetch)
 
     def vectors(self, ids: Ids) -> list[Floats | None]:
         encoder = self.info().encoder
         if encoder is None:
             return [None] * len(ids)
+        keys = [document_id(id) for id in ids]
+        distinct = sorted({key for key in keys if key})
+        # They are not in _source: a script reads them exactly, as 32-bit floats. Token weights are a stored field.
+        script = {"script_fields": {"vector": {"script": "doc['vector'].vectorValue"}}}
+        wanted = {"size": _VECTORS, "_source": False, **({"fields": ["vector"]} if encoder.sparse else script)}
+        bodies = [orjson.dumps({**wanted, "query": {"ids": {"values": chunk}}}) for chunk in slices(distinct, _VECTORS)]
         with self._reading_vectors():
-            return vectors(self._neighbours, ids, encoder)
+            answers = self._neighbours.search(bodies, ("hits.hits._id", "hits.hits.fields"))
+        hits = [hit for answer in answers for hit in answer.get("hits", {}).get("hits", ())]
+        row_of = {hit["_id"]: _vector(hit, encoder) for hit in hits}
+        return [row_of.get(key) for key in keys]
 
     def fetch(self, ids: Ids) -> list[Passage | None]:
         self._version()
         with self._passages.reading():
-            return fetch(self._passages, ids)
+            return self._fetch(ids)
 
     def scan(self) -> Iterator[Passage]:
         self._version()
         return self._pages(self._passages.scan())
 
     def compare(self) -> Check:
-        """Compare every passage with its digest, and all with the collection's checksum."""
+        """Compare all passages with the collection's checksum."""
         meta, count, sum = self._version().meta, 0, 0
-        problems = []
-        with self._passages.reading():
-            for hit in self._passages.scan(PARTS):
-                actual = digest(content(passage(hit["_source"], self._passages)))
-                written = {name: value for name, (value,) in hit.get("fields", {}).items()}
-                if set(written) != set(PARTS) or total(written) != actual:
-                    problems.append(f"passage {hit['_source'].get('pid')!r}: not as it was written")
-                count, sum = count + 1, sum + actual
-        if (count, checksum(sum)) != (meta.count, meta.checksum):
-            problems.append(
-                f"{count} passages with the checksum {checksum(sum)}; written were {meta.count} with {meta.checksum}"
-            )
+        for stored in self.scan():
+            count, sum = count + 1, sum + digest(content(stored))
+        problem = f"{count} passages with the checksum {checksum(sum)}; written were {meta.count} with {meta.checksum}"
+        is_same = (count, checksum(sum)) == (meta.count, meta.checksum)
         unchecked = "" if meta.vectors is None else "vectors, of which Elasticsearch keeps checksums of its own"
-        return Check(f"{count} passages", tuple(problems), unchecked)
+        return Check(f"{count} passages", () if is_same else (problem,), unchecked)
 
     def without_vectors(self) -> Iterator[Passage]:
         has_vectors = self._version().meta.vectors is not None
@@ -152,6 +180,32 @@ class Elasticsearch(Writing):
     def closed(self) -> bool:
         return self._current is None
 
+    def _query(self, query: Query, params: SearchParams) -> dict[str, Any] | None:
+        weight_of = weigh(query, self._words, params.stopwords)
+        check_weights(weight_of.values(), query)
+        # Elasticsearch multiplies by k1 + 1.
+        factor = self._version().k1 + 1
+        terms = [
+            {"term": {"tokens": {"value": token, "boost": weight / factor}}}
+            for token, weight in weight_of.items()
+            if is_text(token)
+        ]
+        return {"bool": {"should": terms, "minimum_should_match": 1, **filtered(params.filter)}} if terms else None
+
+    def _fetch(self, ids: Ids) -> list[Passage | None]:
+        keys = [document_id(id) for id in ids]
+        sources = self._passages.documents(list(dict.fromkeys(key for key in keys if key)))
+        return [self._passage(sources[key]) if key in sources else None for key in keys]
+
+    def _passage(self, source: Mapping[str, Any]) -> Passage:
+        try:
+            return Passage.from_json(source["passage"])
+        except (KeyError, TypeError, AttributeError) as error:
+            raise StoreDamaged(
+                f"index {self._passages.name} at {self.target.http} has a malformed document ({error!r}). Index its "
+                "passages again with --replace."
+            ) from error
+
     def _open(self, version: Version) -> None:
         self._current = version
         self._passages = Reader(self.target, version.name, dfs=version.shards > 1)
@@ -165,7 +219,7 @@ class Elasticsearch(Writing):
     def _pages(self, hits: Iterator[Any]) -> Iterator[Passage]:
         with self._passages.reading():
             for hit in hits:
-                yield passage(hit["_source"], self._passages)
+                yield self._passage(hit["_source"])
 
     @contextmanager
     def _reading_vectors(self) -> Iterator[None]:
@@ -183,6 +237,13 @@ class Elasticsearch(Writing):
 
     def _begin(self) -> Transaction:
         return Change(self.target, self._version())
+
+
+def _vector(hit: Mapping[str, Any], encoder: Encoder) -> Floats:
+    if encoder.sparse:
+        # A passage without weights has no field.
+        return weights.row_of(hit.get("fields", {"vector": [{}]})["vector"][0], encoder.dimension)
+    return np.array(hit["fields"]["vector"][0], np.float32)
 
 
 class Building(Elasticsearch):

@@ -15,7 +15,7 @@ import orjson
 
 from convqa.errors import InputError
 from convqa.stores.base import Encoder, Floats, Ids, Matrix, VectorOptions
-from convqa.stores.checks import checked_vectors, refuse_other_vectors
+from convqa.stores.checks import checked_vectors, vectors_kept
 from convqa.stores.content import meta_term
 from convqa.stores.elasticsearch.bulk import Sender, slices
 from convqa.stores.elasticsearch.client import ask
@@ -44,13 +44,9 @@ class VectorWriter:
     def add(self, ids: Ids, matrix: Matrix, encoder: Encoder, options: VectorOptions | None) -> None:
         place = f"collection {self._passages.target}"
         rows = checked_vectors(matrix, len(ids), encoder, f"{place}, passages {shorten(list(ids))}")
-        meta = self._meta or VectorMeta(encoder, options or VectorOptions())
-        if meta.encoder.sparse and meta.options != VectorOptions():
-            raise InputError(f"{place}: token weights have no vector options: leave them out.")
-        if meta.options.precision not in _KINDS:
-            kinds = ", ".join(_KINDS)
-            raise InputError(f"Elasticsearch keeps no vectors as {meta.options.precision}; expected {kinds}.")
-        refuse_other_vectors(meta.encoder, meta.options, encoder, options, place)
+        known = None if self._meta is None else (self._meta.encoder, self._meta.options)
+        made_by = vectors_kept(known, encoder, options, _KINDS, place)
+        meta = self._meta or VectorMeta(*made_by)
         terms = self._terms(ids)
         # A row of weights has the length of the vocabulary, and few entries.
         kept = (orjson.Fragment(orjson.dumps(by_token(row))) for row in rows) if encoder.sparse else rows

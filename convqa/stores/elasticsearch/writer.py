@@ -4,33 +4,41 @@ Passages are added to and deleted from a clone of the current version, which rep
 alone are written to the current version: searches see them after the refresh of ``commit``.
 
 The stream of passages that fills a new index is cut into batches. When the first n batches are indexed, the index's
-metadata records a digest of the stream up to there. A resumed load skips the batches whose digests agree, deletes
-later documents, and sends the rest.
+metadata records their number of passages and a digest of them. A resumed load skips these, compares the digest, and
+sends the rest.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+import sys
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from hashlib import blake2b
 
 from convqa.domain import Passage
-from convqa.errors import ConvqaError, RunError, WorkError
+from convqa.errors import ConvqaError, InputError, RunError, WorkError
 from convqa.stores.base import Encoder, Ids, Matrix, VectorOptions
-from convqa.stores.content import checksum, content, digest
-from convqa.stores.elasticsearch import loading
-from convqa.stores.elasticsearch.bulk import Sender, slices
+from convqa.stores.content import checksum, content, digest, duplicate
+from convqa.stores.elasticsearch.bulk import Sender, chunks, slices
 from convqa.stores.elasticsearch.index import Index, look_up, put, sweep
-from convqa.stores.elasticsearch.loading import THREADS, Loading, numbered
 from convqa.stores.elasticsearch.lock import Lock
 from convqa.stores.elasticsearch.reading import Reader
-from convqa.stores.elasticsearch.schema import Entry, Item, Meta, Version, document_id, vectors_of
+from convqa.stores.elasticsearch.schema import LONGEST_ID, Entry, Item, Meta, Version, document, document_id
 from convqa.stores.elasticsearch.target import Target
 from convqa.stores.elasticsearch.vectors import VectorWriter
+from convqa.text.analysis import analyzer
 
 logger = logging.getLogger(__name__)
+
+THREADS = 4
+"""Sending threads; one more analyses."""
+
+BATCH = 20_000
+"""Passages per batch: the most that are sent again after a kill."""
 
 _DELETED = 500
 
@@ -41,30 +49,68 @@ class Writer:
     def __init__(self, index: Index, meta: Meta, threads: int = THREADS) -> None:
         self.index, self._meta = index, meta
         self.vectors = VectorWriter(index, meta.vectors)
-        self._loading = Loading(index, meta.language, threads)
+        self._analyzer = analyzer(meta.language)
+        self._reader = Reader(index.target, index.name)
+        self._sender = Sender(index.target, index.name)
+        self._executor = ThreadPoolExecutor(threads, thread_name_prefix="bulk")
+        self._window = threads + 2
         self._count, self._sum, self._places = meta.count, int(meta.checksum, 16), meta.places
-        self._has_deleted = self._has_failed = self._merges = False
+        self._repeated = 0
+        self._has_deleted = self._merges = False
 
     def add(self, passages: Iterable[Passage]) -> None:
-        self._refuse_failed()
+        """Send passages in requests that cross no batch; memory holds a few requests.
+
+        :raises InputError: for an existing id with other content.
+        """
+        sent: deque[tuple[int, Future[tuple[int, int, int]]]] = deque()
+        entries = self._to_send(numbered(passages, self._places))
         try:
-            self._load(self._to_send(numbered(passages, self._places)))
+            for chunk in chunks((document(self._analyzer, entry) for entry in entries), BATCH):
+                if len(sent) == self._window:
+                    self._await(*sent.popleft())
+                sent.append((len(chunk), self._executor.submit(self._create, chunk)))
+            while sent:
+                self._await(*sent.popleft())
         except BaseException:
-            self._has_failed = True
+            self._sender.stop()
             raise
+
+    def _await(self, size: int, request: Future[tuple[int, int, int]]) -> None:
+        count, sum, place = request.result()
+        self._repeated += size - count
+        self._count += count
+        self._sum += sum
+        self._answered(place)
+
+    def _create(self, items: Sequence[Item]) -> tuple[int, int, int]:
+        """Return the number of added passages, the sum of their digests, and the place of the last item."""
+        added = {_entry(item).place: _entry(item).digest for item in items}
+        waiting = items
+        while waiting:
+            refused = self._sender.send("create", waiting)
+            existing = self._reader.documents([item.key for item in refused], ("place", "passage"), realtime=True)
+            for item in refused:
+                # At the same place it is this passage, of a request that succeeded and was sent again.
+                entry, stored = _entry(item), existing.get(item.key)
+                if stored is not None and stored["place"] != entry.place:
+                    if content(Passage.from_json(stored["passage"])) != entry.content:
+                        raise duplicate(stored["passage"]["text"], entry.passage)
+                    del added[entry.place]
+            # Those that were deleted meanwhile are sent again.
+            waiting = [item for item in refused if item.key not in existing]
+        return len(added), sum(added.values()), _entry(items[-1]).place
 
     def delete(self, ids: Ids) -> None:
         """Delete passages with their vectors; log how many ids are unknown."""
         deleted = 0
-        sender = Sender(self.index.target, self.index.name)
-        reader = Reader(self.index.target, self.index.name)
         for piece in slices(ids, _DELETED):
             id_of = {key: id for id in piece if (key := document_id(id))}
-            sources = reader.documents(list(id_of), ("passage",), realtime=True)
+            sources = self._reader.documents(list(id_of), ("passage",), realtime=True)
             for source in sources.values():
                 self._count -= 1
                 self._sum -= digest(content(Passage.from_json(source["passage"])))
-            sender.send("delete", [Item(key, id_of[key]) for key in sources])
+            self._sender.send("delete", [Item(key, id_of[key]) for key in sources])
             self.vectors.delete([id_of[key] for key in sources])
             deleted += len(sources)
         self._has_deleted = self._has_deleted or deleted > 0
@@ -74,129 +120,90 @@ class Writer:
             )
 
     def add_vectors(self, ids: Ids, matrix: Matrix, encoder: Encoder, options: VectorOptions | None = None) -> None:
-        self._end_stream()
         self.vectors.add(ids, matrix, encoder, options)
         self.vectors.flush()
 
     def commit(self) -> Meta:
-        """Refresh the index; raise a ``WorkError`` unless it has everything that was sent."""
-        self._refuse_failed()
-        self._end_stream()
+        """Refresh the index; raise a ``WorkError`` unless it has as many passages as were sent."""
         self.index.refresh()
-        sum = self.index.check_totals(self._count, self._sum)
-        vectors = self.vectors.commit()
+        self.index.check_count(self._count)
+        vectors, sum = self.vectors.commit(), checksum(self._sum)
         return replace(self._meta, count=self._count, checksum=sum, places=self._places, vectors=vectors)
 
     def finish(self) -> Meta:
         """Complete the index and return its metadata."""
-        meta = replace(self.commit(), ready=True, prefix=())
+        meta = replace(self.commit(), ready=True, digest="")
         if self._has_deleted:
             # Deleted documents count in scores. An index retains them for a while; its clone can merge them away.
             deleted_from, self.index = self.index, self.index.clone(meta.vectors is not None)
             deleted_from.delete()
         if self._has_deleted or self._merges:
             self.index.merge()
-        self._loading.report()
+        if self._repeated:
+            logger.warning("%d passages came again with the same id and content: kept once", self._repeated)
         self.index.write(meta)
         return meta
 
     def close(self) -> None:
-        self._loading.close()
+        self._sender.stop()
+        self._executor.shutdown(wait=True, cancel_futures=True)
 
     def _to_send(self, entries: Iterator[Entry]) -> Iterator[Entry]:
         for entry in entries:
             self._places = entry.place
             yield entry
 
-    def _end_stream(self) -> None:
-        """Send passages that are held back."""
-
-    def _load(self, entries: Iterable[Entry]) -> None:
-        for count, sum, place in self._loading.send(entries):
-            self._count += count
-            self._sum += sum
-            self._answered(place)
-
     def _answered(self, place: int) -> None:
         """Called when all passages up to a place are in the index."""
 
-    def _refuse_failed(self) -> None:
-        if self._has_failed:
-            raise WorkError(f"collection {self.index.target}: an add failed, so it cannot be completed.")
-
 
 class Build(Writer):
-    """Fills a new index, or resumes an unfinished one with the same passages in the same order."""
+    """Fills a new index, or resumes an unfinished one, which holds the first ``meta.places`` passages of the stream."""
 
     def __init__(self, index: Index, meta: Meta, threads: int) -> None:
-        super().__init__(index, replace(meta, count=0, checksum=checksum(0), places=0), threads)
-        self._earlier = meta
+        super().__init__(index, meta, threads)
+        self._resumed, self._noted, self._places = meta, meta.places, 0
         self._hash = blake2b(digest_size=8)
-        self._digests: list[str] = []
-        self._held: list[Entry] | None = [] if meta.prefix else None
-        self._noted = 0
-        self._may_resume = self._merges = True
-        # Vectors are sent again, as they may be another encoder's.
-        Index(index.target, vectors_of(index.name)).delete()
+        self._digests: dict[int, str] = {}
+        self._merges = True
 
     def delete(self, ids: Ids) -> None:
-        self._end_stream()
+        if self._places < self._resumed.places:
+            raise self._other_passages()
         # A resumed load would not delete them again.
-        self._may_resume = False
-        self.index.write(replace(self._meta, prefix=()))
+        self.index.write(replace(self._meta, places=0))
+        self._noted = sys.maxsize
         super().delete(ids)
 
+    def commit(self) -> Meta:
+        if self._places < self._resumed.places:
+            raise self._other_passages()
+        return super().commit()
+
     def _to_send(self, entries: Iterator[Entry]) -> Iterator[Entry]:
-        """Yield entries from where the stream differs from that of the earlier load."""
-        prefix = self._earlier.prefix
+        """Yield the entries after those that the index holds."""
         for entry in super()._to_send(entries):
             self._hash.update(entry.digest.to_bytes(16, "little"))
-            is_last = entry.place % loading.BATCH == 0
-            if is_last:
-                self._digests.append(self._hash.hexdigest())
-            if self._held is None:
+            if entry.place % BATCH == 0:
+                self._digests[entry.place] = self._hash.hexdigest()
+            if entry.place == self._resumed.places and self._hash.hexdigest() != self._resumed.digest:
+                raise self._other_passages()
+            if entry.place > self._resumed.places:
                 yield entry
-                continue
-            self._held.append(entry)
-            if is_last and self._digests[-1] == prefix[self._noted]:
-                self._held.clear()
-                self._noted += 1
-                if self._noted == len(prefix):
-                    yield from self._go_on()
-            elif is_last:
-                yield from self._go_on()
 
-    def _go_on(self) -> Iterator[Entry]:
-        """Send everything from here on; raise a ``WorkError`` if passages of the earlier load are missing."""
-        held, self._held = self._held or [], None
-        if self._noted < len(self._earlier.prefix):
-            # Its count includes batches that differ.
-            self.index.write(replace(self._meta, prefix=()))
-        self.index.remove_after(self._noted * loading.BATCH)
-        self._count, self._sum = self.index.totals()
-        totals = self._count, checksum(self._sum)
-        if self._noted == len(self._earlier.prefix) and totals != (self._earlier.count, self._earlier.checksum):
-            raise WorkError(
-                f"collection {self.index.target}: an unfinished load recorded {self._earlier.count} passages, "
-                f"and Elasticsearch has {self._count}. It is removed: run the command again."
-            )
-        self._note()
-        yield from held
-
-    def _end_stream(self) -> None:
-        if self._held is not None:
-            self._load(self._go_on())
+    def _other_passages(self) -> WorkError:
+        return WorkError(
+            f"collection {self.index.target}: an interrupted load of it had other passages. What it left is removed: "
+            "run the command again."
+        )
 
     def _answered(self, place: int) -> None:
-        batches = place // loading.BATCH
-        if batches > self._noted and self._may_resume:
-            self._noted = batches
-            self._note()
-
-    def _note(self) -> None:
         """Record the complete batches. Requests do not cross batches, so the count is theirs."""
-        prefix = tuple(self._digests[: self._noted])
-        self.index.write(replace(self._meta, count=self._count, checksum=checksum(self._sum), prefix=prefix))
+        batches = place - place % BATCH
+        if batches > self._noted:
+            self._noted, count, sum = batches, self._count, checksum(self._sum)
+            digest = self._digests[batches]
+            self.index.write(replace(self._meta, count=count, checksum=sum, places=batches, digest=digest))
 
 
 class Change:
@@ -271,3 +278,20 @@ class Change:
             self._clone = Writer(self._index.clone(meta.vectors is not None), meta)
             self._vectors.move(self._clone.vectors)
         return self._clone
+
+
+def numbered(passages: Iterable[Passage], place: int) -> Iterator[Entry]:
+    """Number passages after a place, with their contents and digests; refuse those that cannot be stored."""
+    for number, passage in enumerate(passages, place + 1):
+        data = content(passage)
+        if len(passage.id) > LONGEST_ID // 4 and len(passage.id.encode()) > LONGEST_ID:
+            raise InputError(
+                f"passage {passage.id[:60]!r}... has an id of {len(passage.id.encode()):,} bytes; Elasticsearch takes "
+                f"{LONGEST_ID:,}. Shorten it."
+            )
+        yield Entry(passage, data, digest(data), number)
+
+
+def _entry(item: Item) -> Entry:
+    assert item.entry is not None
+    return item.entry

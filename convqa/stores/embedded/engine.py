@@ -1,16 +1,19 @@
 """The embedded engine: a collection is a folder with a manifest, which names a data folder inside it.
 
 A build fills a new data folder; then writing the manifest replaces the collection atomically. The next build removes
-what a killed one left. A folder has one writer at a time. Files that convqa did not create are never removed.
+what a killed one left. A folder has one writer at a time. Other files and folders in it are never removed.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import re
+import shutil
+import struct
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace as changed
 from pathlib import Path
@@ -20,25 +23,24 @@ import orjson
 from convqa.errors import InputError, StoreDamaged, WorkError
 from convqa.files import part_of
 from convqa.stores.address import Address
+from convqa.stores.base import Check
 from convqa.stores.checks import check_folder, refuse_fields
 from convqa.stores.embedded import index
 from convqa.stores.embedded import manifest as manifests
-from convqa.stores.embedded.check import check as check  # a function of the engine
-from convqa.stores.embedded.files import writing
+from convqa.stores.embedded.files import Extent, damage, writing
 from convqa.stores.embedded.manifest import FORMAT, NAME, Manifest
 from convqa.stores.embedded.store import Embedded
-from convqa.stores.embedded.writer import LOCK, OWN_PATHS, writer_lock
+from convqa.stores.embedded.writer import LOCK, writer_lock
 from convqa.text.analysis import analyzer
 
 logger = logging.getLogger(__name__)
 
 _DATA = re.compile("data-[0-9a-f]{12}")
+_SEGMENT = re.compile(r"[0-9a-f]{32}\..+")
+_FOOTER = struct.Struct("<II")
+_MAGIC = 1337
 _COMMON = {NAME, part_of(Path(NAME)).name, LOCK}
 """File names that convqa uses in both folders. Other programs use them too, so they prove nothing."""
-
-
-def key(address: Address) -> str:
-    return os.path.join(os.getcwd(), address.url)
 
 
 def identity(address: Address) -> tuple[int, ...] | None:
@@ -59,7 +61,7 @@ def is_collection(folder: Path) -> bool:
                 return True
             orjson.loads(manifest)
         except (PermissionError, orjson.JSONDecodeError):
-            return any(_own_paths(path) for path in folder.iterdir())
+            return bool(_data_folders(folder))
     return False
 
 
@@ -95,8 +97,21 @@ def create(
     try:
         _check_target(folder, replace)
         _remove_builds(folder)
-        with _build(folder, language, source) as store:
+        data = folder / f"data-{uuid.uuid4().hex[:12]}"
+        with writing(folder):
+            data.mkdir()
+            index.create(data)
+            Manifest(language, analyzer(language).name, source).write(data)
+        store = Embedded(data)
+        try:
             yield store
+            store.commit()
+        finally:
+            store.close()
+        with writing(folder):
+            changed(Manifest.read(data), data=data.name).write(folder)
+            for name in (NAME, LOCK):
+                (data / name).unlink(missing_ok=True)
     finally:
         _remove_builds(folder)
         if is_new and not (folder / NAME).exists():
@@ -106,41 +121,26 @@ def create(
         lock.release()
 
 
-@contextmanager
-def _build(folder: Path, language: str, source: str) -> Iterator[Embedded]:
-    data = folder / f"data-{uuid.uuid4().hex[:12]}"
-    with writing(folder):
-        data.mkdir()
-        index.create(data)
-        Manifest(language, analyzer(language).name, source).write(data)
-    store = Embedded(data)
-    try:
-        yield store
-        store.commit()
-    finally:
-        store.close()
-    with writing(folder):
-        changed(Manifest.read(data), data=data.name).write(folder)
-        for name in (NAME, LOCK):
-            (data / name).unlink(missing_ok=True)
-
-
 def delete(address: Address) -> None:
     """Delete a collection, or the remains of a killed build or deletion.
 
-    Other files, and the folders that hold them, are kept. A link to the folder is removed with it.
+    Other files beside them are kept. A link to the folder is removed with it.
 
     :raises InputError: if the folder holds nothing of convqa's.
     :raises WorkError: if a writer holds it, or a file cannot be removed.
     """
     link, folder = Path(address.url), Path(os.path.realpath(address.url))
     check_folder(folder, "collection")
-    if not (is_collection(folder) or any(_own_paths(path) for path in folder.iterdir())):
+    if not (is_collection(folder) or _data_folders(folder)):
         raise InputError(f"{folder} is not a collection: nothing is deleted.")
     lock = writer_lock(folder)
     try:
         # The manifest first, so that no reader opens the rest. The lock last.
-        _remove(sorted(_removable(folder), key=lambda path: (path == folder / LOCK, path != folder / NAME)))
+        for path in sorted(_own_paths(folder), key=lambda path: (path.name == LOCK, path.name != NAME)):
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
     except OSError as error:
         raise WorkError(
             f"collection {folder} was not deleted completely: {error.filename} cannot be removed ({error.strerror}). "
@@ -164,6 +164,40 @@ def find(address: Address) -> list[str]:
     return [str(path) for path in (folder, *inside) if is_collection(path)]
 
 
+def check(address: Address) -> Check:
+    """Read every file of a collection.
+
+    :raises InputError: if there is no collection, or a file may not be read.
+    """
+    folder = Path(address.url)
+    state = Manifest.read(folder)
+    data = folder / state.data
+    files = state.files | ({} if state.vectors is None else state.vectors.files)
+    try:
+        problems = {name: damage(data / name, extent) for name, extent in files.items()}
+        for path in sorted(path for path in (data / index.FOLDER).glob("*") if _SEGMENT.fullmatch(path.name)):
+            extent = _tantivy_extent(path)
+            problems[f"{index.FOLDER}/{path.name}"] = damage(path, extent) if extent else "its footer is malformed"
+    except PermissionError as error:
+        raise manifests.unreadable(folder, error) from error
+    listed = tuple(f"{name}: {problem}" for name, problem in problems.items() if problem)
+    return Check(f"{len(problems)} files", listed)
+
+
+def _tantivy_extent(path: Path) -> Extent | None:
+    """Read the footer of a segment file: a line of JSON, its length and a magic number. None if malformed."""
+    try:
+        with path.open("rb") as file:
+            file.seek(-_FOOTER.size, os.SEEK_END)
+            length, magic = _FOOTER.unpack(file.read())
+            start = file.seek(-_FOOTER.size - length, os.SEEK_END)
+            return Extent(start, json.loads(file.read(length))["crc"]) if magic == _MAGIC else None
+    except PermissionError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
 def _check_target(folder: Path, replace: bool) -> None:
     if is_collection(folder):
         if not replace:
@@ -171,24 +205,20 @@ def _check_target(folder: Path, replace: bool) -> None:
                 f"collection {folder} exists. Give --add to add to it or --replace to rebuild it. "
                 f"If only vectors are missing: convqa index --collection {folder} --vectors ENCODER, without passages."
             )
-    elif folder.exists() and not (folder.is_dir() and set(folder.iterdir()) <= set(_removable(folder))):
+    elif folder.exists() and not (folder.is_dir() and set(folder.iterdir()) <= _own_paths(folder)):
         raise InputError(f"{folder} exists and is not a convqa collection. Choose another folder.")
 
 
-def _removable(folder: Path) -> list[Path]:
-    """Return the paths that convqa created in a folder and its data folders, each folder after its content."""
-    common = _COMMON if is_collection(folder) else _COMMON - {NAME}
-    return [own for path in folder.iterdir() for own in ([path] if path.name in common else _own_paths(path))]
+def _own_paths(folder: Path) -> set[Path]:
+    """Return the paths in a folder that convqa created."""
+    names = _COMMON if is_collection(folder) else _COMMON - {NAME}
+    return {*(folder / name for name in names), *_data_folders(folder)}
 
 
-def _own_paths(data: Path) -> list[Path]:
-    """Return the paths that convqa created in a data folder, the folder last; [] for any other folder."""
-    if not _DATA.fullmatch(data.name) or data.is_symlink() or not data.is_dir():
-        return []
-    inside = sorted(data.rglob("*"), reverse=True)
-    own = [path for path in inside if OWN_PATHS.fullmatch(path.relative_to(data).as_posix())]
-    common = [data / name for name in _COMMON if data / name in inside]
-    return [*own, *common, data] if own or not inside else []
+def _data_folders(folder: Path) -> list[Path]:
+    """Return the data folders in a folder: they have an index of tantivy, or are empty after a kill."""
+    named = [path for path in folder.iterdir() if _DATA.fullmatch(path.name) and not path.is_symlink()]
+    return [path for path in named if path.is_dir() and ((path / index.FOLDER).is_dir() or not any(path.iterdir()))]
 
 
 def _remove_builds(folder: Path) -> None:
@@ -198,17 +228,8 @@ def _remove_builds(folder: Path) -> None:
     except (InputError, StoreDamaged):
         return
     try:
-        for data in list(folder.iterdir()):
+        for data in _data_folders(folder):
             if data.name != current:
-                _remove(_own_paths(data))
+                shutil.rmtree(data)
     except OSError as error:
         logger.warning("%s cannot be removed (%s) from collection %s", error.filename, error.strerror, folder)
-
-
-def _remove(paths: Iterable[Path]) -> None:
-    """Remove files and empty folders."""
-    for path in paths:
-        if not path.is_dir() or path.is_symlink():
-            path.unlink(missing_ok=True)
-        elif not any(path.iterdir()):
-            path.rmdir()

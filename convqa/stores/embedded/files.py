@@ -10,6 +10,7 @@ import os
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,24 @@ from numpy.typing import NDArray
 
 from convqa.files import unwritable
 from convqa.stores.base import Integers
-from convqa.stores.integrity import Extent
 
 OFFSET = np.dtype("<i8")
+_PIECE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """The number of bytes of a file that are in use, and their CRC-32."""
+
+    size: int
+    crc32: int
+
 
 Sizes = Mapping[str, Extent]
+
+
+class Damage(ValueError):
+    """A file is cut or corrupt. The message names it."""
 
 
 @contextmanager
@@ -57,7 +71,7 @@ def _mapped(folder: Path, name: str, sizes: Sizes) -> mmap.mmap | bytes:
         try:
             return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
         except ValueError as error:
-            raise ValueError(f"{name} has fewer than {size} bytes") from error
+            raise Damage(f"{name} has fewer than {size} bytes") from error
 
 
 class Blob:
@@ -134,3 +148,22 @@ class BlobAppender:
     def __getitem__(self, number: int) -> bytes:
         first, last = self._offsets.read(number, 2, OFFSET).tolist()
         return self._data.read(first, last - first, np.dtype("u1")).tobytes()
+
+
+def damage(path: Path, extent: Extent) -> str:
+    """Describe the damage of a file; "" if it is intact.
+
+    :raises PermissionError: if it may not be read, which is not damage.
+    """
+    crc, left = 0, extent.size
+    try:
+        with path.open("rb") as file:
+            while left and (piece := file.read(min(left, _PIECE))):
+                crc, left = zlib.crc32(piece, crc), left - len(piece)
+    except PermissionError:
+        raise
+    except OSError as error:
+        return f"cannot be read ({error.strerror})"
+    if left:
+        return f"has {extent.size - left} of {extent.size} bytes"
+    return "" if extent.crc32 == crc else "its checksum does not match"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,8 +22,10 @@ from convqa.domain import MetaValue
 from convqa.errors import InputError
 from convqa.stores.base import Filter, Integers
 from convqa.stores.content import meta_term, meta_terms
+from convqa.stores.embedded.files import Damage
 
 FOLDER = "tantivy"
+_FILE = re.compile(r"[0-9a-f]{32}\.\w+|(\.managed|meta)\.json")
 _HEAP = 128 * 1024 * 1024
 
 
@@ -49,12 +52,26 @@ def _named(path: Path) -> str:
         ) from None
 
 
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Raise a ``Damage`` for tantivy's errors, which quote the content of files."""
+    try:
+        yield
+    except BaseException as error:
+        # Corrupt files make tantivy panic, too: a BaseException whose class cannot be imported.
+        if not isinstance(error, OSError | ValueError) and type(error).__name__ != "PanicException":
+            raise
+        file = _FILE.search(str(error))
+        raise Damage(f"{FOLDER}/{file[0]} is cut or corrupt" if file else f"{FOLDER} is corrupt") from error
+
+
 def _open(path: Path) -> tantivy.Index:
     # tantivy raises no OSError for unreadable files. A writer may remove files meanwhile.
     for file in path.iterdir():
         if not os.access(file, os.R_OK) and file.exists():
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(file))
-    index = tantivy.Index.open(_named(path))
+    with _reading():
+        index = tantivy.Index.open(_named(path))
     # Tokenizers are not stored with an index.
     index.register_tokenizer("whitespace", tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build())
     return index
@@ -82,27 +99,23 @@ class CandidateIndex:
         with _lockable(path) as readable:
             index = _open(readable)
             self._schema = index.schema
-            self._searcher = index.searcher()
+            with _reading():
+                self._searcher = index.searcher()
 
     def best(self, query: Query, limit: int) -> tuple[Integers, Sequence[float]]:
         """Return the numbers and tantivy's scores of the best ``limit`` passages, best first.
 
-        :raises ValueError: if the index is corrupt.
+        :raises Damage: if the index is corrupt.
         """
-        try:
+        with _reading():
             hits = self._searcher.search(query, limit=limit, count=False).hits
             scores, addresses = zip(*hits, strict=True) if hits else ((), ())
             return np.array(self._searcher.fast_field_values("n", list(addresses)), np.int64), scores
-        except BaseException as error:
-            # Corrupt files make tantivy panic: a BaseException whose class cannot be imported.
-            if type(error).__name__ == "PanicException":
-                raise ValueError(f"tantivy panicked ({error})") from error
-            raise
 
-    def accepted(self, filter: Filter) -> Integers:
-        """Return the numbers of all passages that a filter accepts."""
+    def accepted(self, terms: Sequence[Sequence[str]]) -> Integers:
+        """Return the numbers of all passages that a filter of these terms (:func:`meta_terms`) accepts."""
         limit = max(1, self._searcher.num_docs)
-        return self.best(Query.boolean_query(self._accepted(filter)), limit)[0]
+        return self.best(Query.boolean_query(self._accepted(terms)), limit)[0]
 
     def query(self, weights: Mapping[str, float], title_weight: float | None, filter: Filter | None) -> Query:
         """Return a query for any of the weighted tokens, within a filter."""
@@ -114,15 +127,15 @@ class CandidateIndex:
                 for token, weight in weights.items()
             ]
         )
-        return Query.boolean_query([(Occur.Must, query), *self._accepted(filter)]) if filter else query
+        return Query.boolean_query([(Occur.Must, query), *self._accepted(meta_terms(filter))]) if filter else query
 
     def _term(self, field: str, token: str, weight: float) -> Query:
         term = Query.term_query(self._schema, field, token, "freq")
         return term if weight == 1.0 else Query.boost_query(term, weight)
 
-    def _accepted(self, filter: Filter) -> list[tuple[Occur, Query]]:
+    def _accepted(self, groups: Sequence[Sequence[str]]) -> list[tuple[Occur, Query]]:
         clauses = []
-        for terms in meta_terms(filter):
+        for terms in groups:
             any_of = Query.boolean_query([(Occur.Should, self._term("meta", term, 1.0)) for term in terms])
             clauses.append((Occur.Must, Query.const_score_query(any_of, 0.0)))
         return clauses

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from convqa.stores.embedded.files import Blob, BlobAppender, Sizes, array, write_array
-from convqa.stores.integrity import Extent
+from convqa.stores.embedded.files import Blob, BlobAppender, Extent, Sizes, array, write_array
 
 HASH = np.dtype("<u8")
 NUMBER = np.dtype("<u4")

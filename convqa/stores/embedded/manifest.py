@@ -7,29 +7,18 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import orjson
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from convqa.errors import InputError, StoreDamaged
 from convqa.files import whole_file
 from convqa.stores.base import Encoder, VectorOptions
 from convqa.stores.checks import check_folder
-from convqa.stores.integrity import Extent
+from convqa.stores.embedded.files import Damage, Extent
+from convqa.validation import explain
 
 NAME = "manifest.json"
 FORMAT = "convqa-index"
 VERSION = 4
-
-
-@dataclass(frozen=True, slots=True)
-class FieldTotals:
-    """The number of passages with a token in a field, and of their tokens in it."""
-
-    passages: int = 0
-    tokens: int = 0
-
-    @property
-    def average(self) -> float:
-        return self.tokens / self.passages if self.passages else 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +47,6 @@ class Manifest:
     numbers: int = 0
     count: int = 0
     checksum: str = "0" * 32
-    totals: dict[str, FieldTotals] = field(
-        default_factory=lambda: {"all": FieldTotals(), "text": FieldTotals(), "title": FieldTotals()}
-    )
     files: dict[str, Extent] = field(default_factory=dict)
     vectors: VectorState | None = None
     vector_commits: int = 0  # never reset, so that file names stay unique
@@ -85,7 +71,7 @@ class Manifest:
                 "interrupted, run it again."
             ) from None
         except orjson.JSONDecodeError as error:
-            raise StoreDamaged(f"{path} is not JSON ({error}). {_ADVICE_DAMAGED}") from error
+            raise damaged(folder, Damage(f"{NAME} is not JSON")) from error
         except OSError as error:
             raise unreadable(folder, error) from error
         except ValueError as error:
@@ -99,8 +85,8 @@ class Manifest:
             )
         try:
             return _ADAPTER.validate_python(data)
-        except ValueError as error:
-            raise StoreDamaged(f"{path} is malformed: {error}. {_ADVICE_DAMAGED}") from error
+        except ValidationError as error:
+            raise damaged(folder, Damage(f"{NAME}: {': '.join(explain(error)[0])}")) from error
 
 
 _ADAPTER = TypeAdapter(Manifest)
@@ -116,7 +102,6 @@ def identity(folder: str | Path) -> tuple[int, ...] | None:
 
 
 _ADVICE_FOREIGN = "Expected a folder made by convqa index."
-_ADVICE_DAMAGED = "The collection is damaged: index its passages again with --replace."
 
 
 def unreadable(folder: Path, error: OSError | ValueError) -> InputError | StoreDamaged:
@@ -130,7 +115,10 @@ def unreadable(folder: Path, error: OSError | ValueError) -> InputError | StoreD
 
 def damaged(folder: Path, error: Exception) -> StoreDamaged:
     """Return the error for corrupt files."""
-    problem = (
-        f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error) or type(error).__name__
-    )
-    return StoreDamaged(f"collection {folder}: {problem}. {_ADVICE_DAMAGED}")
+    if isinstance(error, OSError):
+        problem = f"{error.filename}: {error.strerror}"
+    elif isinstance(error, Damage):
+        problem = str(error)
+    else:
+        problem = f"a file is corrupt; convqa collections check {folder} names it"
+    return StoreDamaged(f"collection {folder} is damaged: {problem}. Index its passages again with --replace.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -67,7 +68,9 @@ class Snapshot:
         self.candidates = CandidateIndex(data)
         kept = manifest.vectors
         self.vectors = None if kept is None else (Weights if kept.encoder.sparse else Vectors)(data, kept)
-        self._rows: dict[tuple[tuple[str, ...], ...], Integers] = {}
+        # Turns share filters.
+        rows = partial(_rows_of, self.candidates, self.vectors, manifest.numbers)
+        self._accepted = lru_cache(_FILTERS)(rows)
 
     @classmethod
     def open(cls, folder: Path) -> Snapshot:
@@ -150,23 +153,9 @@ class Snapshot:
         """Rank the best ``k`` passages with vectors for each row."""
         if self.vectors is None or k < 1:
             return [Ranking()] * len(matrix)
-        accepted = self._accepted(self.vectors, filter) if filter else None
+        accepted = self._accepted(meta_terms(filter)) if filter else None
         best = self.vectors.best(matrix, min(k, self.manifest.numbers), accepted)
         return [self._ranking(numbers, scores, k, texts) for numbers, scores in best]
-
-    def _accepted(self, vectors: Vectors, filter: Filter) -> Integers:
-        """Return the vector rows of the passages that a filter accepts. Cached, because turns share filters."""
-        key = meta_terms(filter)
-        rows = self._rows.get(key)
-        if rows is None:
-            numbers = self.candidates.accepted(filter)
-            chosen = np.zeros(self.manifest.numbers, bool)
-            chosen[numbers[numbers < self.manifest.numbers]] = True
-            rows = vectors.rows_of(chosen)
-            if len(self._rows) >= _FILTERS:
-                self._rows.clear()
-            self._rows[key] = rows
-        return rows
 
     def _scored(
         self, weights: Mapping[str, float], k: int, params: SearchParams, slots: NDArray[Any]
@@ -209,14 +198,22 @@ class Snapshot:
         lengths = self._lengths[numbers]
 
         def score(field: str, frequencies: NDArray[Any], lengths: NDArray[Any]) -> NDArray[np.float64]:
-            totals = self.manifest.totals[field]
+            passages, average = self._totals[field]
             df = self.vocabulary.frequencies[FIELDS.index(field)][terms]
-            return bm25(frequencies, weights, df, lengths, totals.passages, totals.average, k1, b)
+            return bm25(frequencies, weights, df, lengths, passages, average, k1, b)
 
         text, title = self._forward.frequencies(numbers, slots, len(terms))
         if params.title_weight is None:
             return score("all", text + title, lengths.sum(axis=1))
         return score("text", text, lengths[:, 0]) + params.title_weight * score("title", title, lengths[:, 1])
+
+    @cached_property
+    def _totals(self) -> dict[str, tuple[int, float]]:
+        """The number of passages with a token in a field, and the average number of its tokens there."""
+        lengths = np.delete(self._lengths, self.deleted, axis=0)
+        columns = {"text": lengths[:, 0], "title": lengths[:, 1], "all": lengths.sum(axis=1)}
+        counts = {field: int(np.count_nonzero(column)) for field, column in columns.items()}
+        return {field: (count, int(columns[field].sum()) / count if count else 1.0) for field, count in counts.items()}
 
     def _ranking(self, numbers: Integers, scores: Floats, k: int, texts: int) -> Ranking:
         order = np.argsort(-scores, kind="stable")
@@ -243,6 +240,17 @@ class Snapshot:
         except (ValueError, IndexError, KeyError, TypeError) as error:
             raise manifests.damaged(self.folder, error) from error
         return Hit.of_rounded((row[1] for row in rows[:count]), (row[0] for row in rows), passages)
+
+
+def _rows_of(
+    candidates: CandidateIndex, vectors: Vectors | None, count: int, terms: tuple[tuple[str, ...], ...]
+) -> Integers:
+    """Return the vector rows of those of ``count`` passages that a filter of these terms accepts."""
+    assert vectors is not None
+    numbers = candidates.accepted(terms)
+    chosen = np.zeros(count, bool)
+    chosen[numbers[numbers < count]] = True
+    return vectors.rows_of(chosen)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,22 @@ from pathlib import Path
 
 from convqa.domain import Passage, Query, Ranking
 from convqa.errors import WorkError
-from convqa.stores.base import Encoder, Filter, Floats, Ids, Info, Matrix, SearchParams, refuse_encoder, refuse_unknown
+from convqa.stores.base import (
+    Encoder,
+    Filter,
+    Floats,
+    Ids,
+    Info,
+    Matrix,
+    SearchParams,
+    Writing,
+    refuse_encoder,
+    refuse_unknown,
+)
 from convqa.stores.checks import checked_vectors
 from convqa.stores.embedded.manifest import damaged
 from convqa.stores.embedded.search import Snapshot
 from convqa.stores.embedded.writer import Writer
-from convqa.stores.writing import Writing
 
 CAPABILITIES = frozenset({"k1", "b", "title_weight", "stopwords", "filter", "write", "vectors", "sparse"})
 

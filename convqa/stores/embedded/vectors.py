@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from convqa.errors import InputError
 from convqa.stores.base import Encoder, Floats, Integers, VectorOptions
-from convqa.stores.checks import checked_vectors, refuse_other_vectors
+from convqa.stores.checks import checked_vectors, vectors_kept
 from convqa.stores.embedded import exact
 from convqa.stores.embedded.files import Appender, array, write_array
 from convqa.stores.embedded.lookup import NUMBER
@@ -153,9 +153,14 @@ class VectorWriter:
 
     def add(self, numbers: NDArray[Any], matrix: NDArray[Any], encoder: Encoder, options: VectorOptions | None) -> None:
         """Append the vectors of passages, by number."""
-        state = self._state or VectorState(encoder, options or VectorOptions())
-        self._check(state.options)
-        refuse_other_vectors(state.encoder, state.options, encoder, options, self._name)
+        kept = None if self._state is None else (self._state.encoder, self._state.options)
+        made_by = vectors_kept(kept, encoder, options, PRECISIONS, self._name)
+        state = self._state or VectorState(*made_by)
+        if state.options.index == "hnsw":
+            raise InputError(
+                f"{self._name}: a folder does not support graphs; expected index auto or exact, or a collection in "
+                "Elasticsearch."
+            )
         values = checked_vectors(matrix, len(numbers), encoder, self._name)
         for start in range(0, len(numbers), _BLOCK):
             some = numbers[start : start + _BLOCK]
@@ -170,19 +175,6 @@ class VectorWriter:
         stored, scales = self._stored(values, precision)
         self._matrix.append(stored.tobytes())
         return np.linalg.norm(stored.astype(np.float64), axis=1) * scales, scales
-
-    def _check(self, options: VectorOptions) -> None:
-        """:raises InputError: for options that this engine does not support."""
-        if options.precision not in PRECISIONS:
-            raise InputError(
-                f"{self._name}: a folder does not support vectors of precision {options.precision!r}; expected one of "
-                f"{', '.join(PRECISIONS)}."
-            )
-        if options.index == "hnsw":
-            raise InputError(
-                f"{self._name}: a folder does not support graphs; expected index auto or exact, or a collection in "
-                "Elasticsearch."
-            )
 
     def _stored(self, values: Floats, precision: str) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return vectors in a stored precision, and the scale of each."""

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from convqa.errors import InputError
-from convqa.stores.base import Floats, Integers, VectorOptions
+from convqa.stores.base import Floats, Integers
 from convqa.stores.embedded.files import OFFSET, Appender, array
 from convqa.stores.embedded.lookup import NUMBER
 from convqa.stores.embedded.manifest import Manifest, VectorState
@@ -77,10 +76,6 @@ class WeightWriter(VectorWriter):
         self._starts = Appender(self._data, STARTS, {} if self._state is None else self._state.files)
         self._files.append(self._starts)
         self._waiting: list[tuple[NDArray[Any], ...]] = []
-
-    def _check(self, options: VectorOptions) -> None:
-        if options != VectorOptions():
-            raise InputError(f"{self._name}: token weights have no vector options: leave them out.")
 
     def _append(self, values: Floats, precision: str) -> tuple[NDArray[Any], NDArray[Any]]:  # noqa: ARG002
         rows, tokens = np.nonzero(values > 0)

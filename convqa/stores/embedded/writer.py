@@ -9,7 +9,6 @@ keeps its files.
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -25,28 +24,20 @@ from convqa.domain import Passage
 from convqa.errors import InputError, RunError, WorkError
 from convqa.stores.base import Encoder, Ids, Matrix, VectorOptions
 from convqa.stores.content import checksum, content, digest, duplicate
-from convqa.stores.embedded.files import Appender, BlobAppender, array, write_array, writing
+from convqa.stores.embedded.files import Appender, BlobAppender, Extent, write_array, writing
 from convqa.stores.embedded.forward import ForwardAppender
 from convqa.stores.embedded.index import IndexWriter
 from convqa.stores.embedded.lookup import NUMBER, GrowingLookup, VocabularyWriter, hashed, numbers_of
-from convqa.stores.embedded.manifest import FieldTotals, Manifest
+from convqa.stores.embedded.manifest import NAME, Manifest
 from convqa.stores.embedded.search import Snapshot
 from convqa.stores.embedded.vectors import VectorWriter
 from convqa.stores.embedded.weights import WeightWriter
-from convqa.stores.integrity import Extent
 from convqa.text.analysis import analyzer
 
 logger = logging.getLogger(__name__)
 
 LOCK = "writer.lock"
 _BATCH = 2000
-
-OWN_PATHS = re.compile(
-    r"(passages|ids|forward)\.(data|offsets)|forward\.counts|lengths|(ids|terms)\.(hashes|numbers)\.\d+"
-    r"|(terms\.frequencies|deleted)\.\d+|vectors\.(matrix|rows|starts|dead\.\d+)|tantivy"
-    r"|tantivy/([0-9a-f]{32}\..+|meta\.json|\.managed\.json|\.tantivy-(meta|writer)\.lock|\.tmp\w+)"
-)
-"""Paths that convqa creates in a data folder."""
 
 
 def writer_lock(folder: Path) -> FileLock:
@@ -131,9 +122,10 @@ class Writer:
 
     def _remove_unused(self, manifest: Manifest) -> None:
         """Remove files of earlier states and of killed writers."""
-        used = {*manifest.files, *(manifest.vectors.files if manifest.vectors else ())}
+        # A folder that is being built has manifest and lock in its data folder.
+        used = {NAME, LOCK, *manifest.files, *(manifest.vectors.files if manifest.vectors else ())}
         for path in self._base.data.iterdir():
-            if path.name not in used and OWN_PATHS.fullmatch(path.name) and path.is_file():
+            if path.name not in used and path.is_file():
                 path.unlink(missing_ok=True)
 
     def close(self) -> None:
@@ -248,7 +240,6 @@ class TextWriter:
             numbers=self._numbers,
             count=self._numbers - len(deleted),
             checksum=checksum(self._checksum),
-            totals=_totals(np.delete(array(data, "lengths", NUMBER, files).reshape(-1, 2), deleted, axis=0)),
             files=files,
         )
 
@@ -270,12 +261,6 @@ class TextWriter:
         for file in self._files:
             file.close()
         self._index.close()
-
-
-def _totals(lengths: NDArray[Any]) -> dict[str, FieldTotals]:
-    """:param lengths: shape (passages, 2): the numbers of tokens in text and title."""
-    columns = {"text": lengths[:, 0], "title": lengths[:, 1], "all": lengths.sum(axis=1)}
-    return {name: FieldTotals(int(np.count_nonzero(column)), int(column.sum())) for name, column in columns.items()}
 
 
 class _Entry(NamedTuple):

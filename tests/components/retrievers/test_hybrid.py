@@ -90,12 +90,17 @@ def scores(rankings):
     return [[(hit.id, hit.score) for hit in ranking.hits] for ranking in rankings]
 
 
-def test_it_is_the_joiner_of_both_rankings(collection):
+def test_feedback_reaches_the_ranking_by_words(collection):
+    # By words it finds three passages: of two, the scores brought to 0 to 1 are 0 and 1, whatever the feedback.
     asked = Rewrites((Rewrite("", (Query("Who wrote a play or drama of Africa?"),)), REWRITES.items[1]))
     joiner = Weighted(inputs=["sparse", "dense"], fusion="interpolation", weights={"sparse": 1.0, "dense": 1.5})
-    sparse, dense = rank(BM25(collection), asked), rank(Dense(collection), asked)
-    joined = joiner.run(sparse=Rankings(sparse), dense=Rankings(dense))["rankings"]
-    assert scores(rank(Hybrid(collection, stopwords="default"), asked)) == scores(joined)
+    made = []
+    for prf in ({"passages": 1, "terms": 5}, None):
+        made.append(scores(rank(Hybrid(collection, stopwords="default", prf=prf), asked)))
+        sparse, dense = rank(BM25(collection, prf=prf), asked), rank(Dense(collection), asked)
+        assert made[-1] == scores(joiner.run(sparse=Rankings(sparse), dense=Rankings(dense))["rankings"])
+    # Each is another ranking, or this would say nothing.
+    assert made[0] != made[1]
 
 
 def test_a_weight_that_is_not_named_keeps_its_default(collection):

@@ -30,7 +30,7 @@ def rewrite(path, old, new):
 
 def test_an_unknown_codec_asks_for_a_later_jar(folder):
     rewrite(folder / "segments_1", b"Lucene80", b"Lucene77")
-    with pytest.raises(InputError, match=r"a Lucene later than .*Lucene77.*pip install --upgrade pyserini"):
+    with pytest.raises(InputError, match=r"a Lucene that .*Lucene77.*pip install --upgrade pyserini"):
         open_store(str(folder))
 
 
@@ -39,7 +39,7 @@ def test_a_format_of_the_future_asks_for_a_later_jar(folder):
     place = data.index(b"segments") + len(b"segments")
     data[place : place + 4] = struct.pack(">i", 99)
     (folder / "segments_1").write_bytes(data)
-    with pytest.raises(InputError, match="a Lucene later than"):
+    with pytest.raises(InputError, match=r"a Lucene that Anserini's jar does not read.*get a later jar"):
         open_store(str(folder))
 
 
@@ -48,7 +48,7 @@ def test_an_index_before_lucene_8_must_be_made_again(folder):
     place = data.index(b"segments") + len(b"segments")
     data[place : place + 4] = struct.pack(">i", 6)
     (folder / "segments_1").write_bytes(data)
-    with pytest.raises(InputError, match=r"Lucene 8 or later.*too old.*Index the passages again"):
+    with pytest.raises(InputError, match=r"too old.*index the passages again"):
         open_store(str(folder))
 
 

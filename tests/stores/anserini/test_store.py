@@ -15,7 +15,7 @@ from convqa.errors import InputError, WorkError
 from convqa.stores import open_store
 from convqa.stores.anserini.java import java_class
 from convqa.stores.anserini.search import adjusted
-from convqa.stores.base import Encoder, Prf, SearchParams, Store, WritableStore
+from convqa.stores.base import Encoder, SearchParams, Store, WritableStore
 
 ROOT = Path(__file__).resolve().parents[3]
 LUCENE8 = ROOT / "tests" / "fixtures" / "lucene8"
@@ -60,12 +60,10 @@ def questions():
     return [turn["Question"] for turn in turns[:40]]
 
 
-def simple_searcher(folder, queries, k, k1=0.82, b=0.68, rm3=None, parser=None):
+def simple_searcher(folder, queries, k, k1=0.82, b=0.68):
     """What Anserini's own class answers."""
     searcher = java_class("io.anserini.search.SimpleSearcher")(str(folder))
     searcher.set_bm25(k1, b)
-    if rm3:
-        searcher.set_rm3(parser, *rm3)
     return [[(str(hit.docid), hit.score) for hit in searcher.search(query, k)] for query in queries]
 
 
@@ -81,7 +79,7 @@ def test_says_what_it_is(store, folder):
     info = store.info()
     assert isinstance(store, Store) and not isinstance(store, WritableStore)
     assert (info.engine, info.count, info.language, info.fields) == ("anserini", 6, "en", ("contents",))
-    assert info.capabilities == {"k1", "b", "stopwords", "prf"} and len(info.checksum) == 32
+    assert info.capabilities == {"k1", "b", "stopwords"} and len(info.checksum) == 32
     assert open_store(str(folder)).info() == info
 
 
@@ -92,42 +90,10 @@ def test_rankings_are_simple_searchers(real, questions, k, k1, b):
     assert sum(map(len, found)) > len(questions) * k * 0.5
 
 
-@pytest.mark.parametrize(
-    "rm3", [(10, 10, 0.5), *(pytest.param(slow, marks=pytest.mark.slow) for slow in [(5, 3, 0.8), (20, 2, 0.0)])]
-)
-def test_feedback_is_simple_searchers_rm3(real, questions, rm3):
-    terms, passages, weight = rm3
-    params = SearchParams(prf=Prf(passages, terms, weight))
-    found = ranked(open_store(f"anserini:{real}"), [Query(text) for text in questions[:15]], 50, params)
-    assert found == simple_searcher(real, questions[:15], 50, rm3=rm3)
-    assert found != simple_searcher(real, questions[:15], 50)
-
-
-def test_feedback_counts_words_itself_where_there_are_no_vectors(anserini_index, example_records, questions):
-    folder = anserini_index(example_records[:100], "-storeRaw")
-    params = SearchParams(prf=Prf())
-    found = ranked(open_store(f"anserini:{folder}"), [Query(text) for text in questions[:20]], 10, params)
-    assert found == simple_searcher(folder, questions[:20], 10, rm3=(10, 10, 0.5), parser="JsonCollection")
-
-
-def test_feedback_keeps_history_terms(real):
-    store = open_store(f"anserini:{real}")
-    params = SearchParams(prf=Prf(weight=1.0))
-    plain = ranked(store, [Query("What about it?", (("nurse", 2.0), ("doctor", 1.0)))], 5)[0]
-    mixed = ranked(store, [Query("What about it?", (("nurse", 2.0), ("doctor", 1.0)))], 5, params)[0]
-    assert [id for id, _ in mixed] == [id for id, _ in plain]
-    assert [score for _, score in mixed] == pytest.approx([score / 5 for _, score in plain], abs=2e-4)
-    few = [Query("", (("nurse", 2.0),))]
-    assert len(ranked(store, few, 300, SearchParams(prf=Prf()))[0]) > len(ranked(store, few, 300)[0]) > 0
-    assert ids(store, "", params=SearchParams(prf=Prf())) == []
-
-
 def test_an_index_of_lucene_8_opens(anserini_index):
     store = open_store(str(LUCENE8))
     texts = ["river bridges", "Rome", "käse", "who?"]
     assert ranked(store, [Query(text) for text in texts], 10) == simple_searcher(LUCENE8, texts, 10)
-    feedback = ranked(store, [Query(text) for text in texts[:3]], 10, SearchParams(prf=Prf()))
-    assert feedback == simple_searcher(LUCENE8, texts[:3], 10, rm3=(10, 10, 0.5))
     assert store.fetch(["http://example.org/thames_p0"]) == [
         Passage(
             "http://example.org/thames_p0",
@@ -217,10 +183,9 @@ def test_threads_see_what_one_thread_sees(store):
 
 
 @pytest.mark.parametrize("weight", [float("nan"), float("inf"), -0.5, 1e39])
-@pytest.mark.parametrize("prf", [None, Prf()])
-def test_weights_that_lucene_does_not_take_are_refused(store, weight, prf):
+def test_weights_that_lucene_does_not_take_are_refused(store, weight):
     with pytest.raises(ValueError, match="weights of"):
-        store.search([Query("Rome", (("London", weight),))], 1, SearchParams(prf=prf))
+        store.search([Query("Rome", (("London", weight),))], 1, DEFAULT)
 
 
 def test_a_closed_store_says_so_and_the_url_opens_anew(store, folder):
@@ -247,7 +212,7 @@ def test_nothing_is_written_into_the_folder(folder, tmp_path):
     before = {path.name: (path.stat().st_mtime_ns, path.stat().st_size) for path in [place, *place.iterdir()]}
     place.chmod(0o555)
     store = open_store(f"anserini:{place}")
-    store.search([Query("Rome")], 5, SearchParams(prf=Prf()))
+    store.search([Query("Rome")], 5, DEFAULT)
     list(store.scan())
     store.close()
     assert {path.name: (path.stat().st_mtime_ns, path.stat().st_size) for path in [place, *place.iterdir()]} == before
@@ -255,10 +220,7 @@ def test_nothing_is_written_into_the_folder(folder, tmp_path):
 
 
 def test_plain_stored_text_is_a_passage(anserini_index):
-    folder = anserini_index(RECORDS[:2], "-storeContents", "-storeDocvectors")
+    folder = anserini_index(RECORDS[:2], "-storeContents")
     store = open_store(f"anserini:{folder}")
     assert store.fetch(["p2"]) == [Passage("p2", "Rome was not built in a day.")]
-    assert ids(store, "Rome", params=SearchParams(prf=Prf())) == ["p2"]
-    bare = open_store(f"anserini:{anserini_index(RECORDS[:2], '-storeContents')}")
-    with pytest.raises(InputError, match=r"prf: it stores neither term vectors nor JSON.*-storeDocvectors"):
-        bare.check(SearchParams(prf=Prf()))
+    assert ids(store, "Rome") == ["p2"]

@@ -11,7 +11,7 @@ from elasticsearch import ApiError
 
 from convqa.errors import InputError, StoreUnavailable, WorkError
 from convqa.stores.elasticsearch import bulk, client
-from convqa.stores.elasticsearch.bulk import Sender, Stopped, chunks, slices
+from convqa.stores.elasticsearch.bulk import Sender, chunks, slices
 from convqa.stores.elasticsearch.schema import Entry, Item
 from convqa.stores.elasticsearch.target import Target
 
@@ -123,7 +123,7 @@ def test_a_sender_that_is_stopped_does_not_wait_on(sending, monkeypatch):
     sender, _ = sending({"key0": 429})
     timer = threading.Timer(0.05, sender.stop)
     timer.start()
-    with pytest.raises(Stopped):
+    with pytest.raises(WorkError, match="cannot be completed"):
         sender.send("create", ITEMS)
     timer.join()
 

@@ -15,7 +15,7 @@ from convqa.errors import StoreUnavailable
 from convqa.indexing import index_sources
 from convqa.stores import create_store, open_store
 from convqa.stores.base import SearchParams
-from convqa.stores.elasticsearch import bulk, loading
+from convqa.stores.elasticsearch import bulk, writer
 
 pytestmark = [pytest.mark.services, pytest.mark.slow]
 
@@ -73,7 +73,7 @@ def holds_all(url):
 @pytest.fixture
 def small_requests(monkeypatch):
     monkeypatch.setattr(bulk, "ITEMS", 250)
-    monkeypatch.setattr(loading, "BATCH", 500)
+    monkeypatch.setattr(writer, "BATCH", 500)
 
 
 @pytest.mark.usefixtures("small_requests")

@@ -9,27 +9,17 @@ import pytest
 
 from convqa.domain import Passage, Query
 from convqa.errors import InputError, RunError, StoreDamaged, StoreUnavailable, WorkError
-from convqa.stores import change_store, create_store, delete_store, exists, open_store
+from convqa.stores import create_store, delete_store, exists, open_store
 from convqa.stores.address import Address, Fields
-from convqa.stores.base import Encoder, Prf, SearchParams
+from convqa.stores.base import Encoder, SearchParams
 from convqa.stores.elasticsearch.client import client
-from convqa.stores.elasticsearch.engine import identity, key, open_collection
+from convqa.stores.elasticsearch.engine import identity, open_collection
 from convqa.stores.elasticsearch.index import look_up
 from convqa.stores.elasticsearch.target import Target
 
 DEFAULT = SearchParams()
 PASSAGES = [Passage(f"p{number:04}", f"passage about w{number % 7}") for number in range(1300)]
 ENCODER = Encoder("e", "c", 2)
-
-
-def test_equal_addresses_have_equal_keys():
-    for url, other in (
-        ("elasticsearch://host/docs", "elasticsearch://host:9200/docs/"),
-        ("elasticsearch://[::1]/docs", "elasticsearch://[::1]:9200/docs"),
-    ):
-        assert key(Address(url=url)) == key(Address(url=other))
-        assert key(Address(url=url)) != key(Address(url=url, fields=Fields(text="body")))
-        assert key(Address(url=url)) != key(Address(url=url.replace("docs", "more")))
 
 
 def test_nothing_there_is_unavailable():
@@ -67,12 +57,11 @@ def test_it_says_what_it_is_and_refuses_what_it_cannot(url):
     info = store.info()
     assert (info.engine, info.count, info.k1, info.b, info.vectors) == ("elasticsearch", 1300, 0.9, 0.4, 0)
     assert info.capabilities == {"stopwords", "filter", "write", "vectors", "sparse"}
-    told = r"made with k1=0\.9 and b=0\.4 and cannot search with k1=0\.82.*retriever\.k1=null.*collections set URL"
+    told = r"made with k1=0\.9 and b=0\.4 and cannot search with k1=0\.82.*retriever\.k1=null.*--replace --k1"
     with pytest.raises(InputError, match=told):
         store.check(SearchParams(k1=0.82, b=0.68))
-    for params in (SearchParams(title_weight=1.0), SearchParams(prf=Prf())):
-        with pytest.raises(InputError, match="cannot search with"):
-            store.check(params)
+    with pytest.raises(InputError, match="cannot search with title_weight"):
+        store.check(SearchParams(title_weight=1.0))
     store.check(SearchParams(k1=0.9, b=0.4))
 
 
@@ -107,7 +96,7 @@ def added(url):
 
 
 @services
-@pytest.mark.parametrize("change", [anew, added, lambda url: change_store(url, {"k1": 0.5})], ids=["new", "add", "k1"])
+@pytest.mark.parametrize("change", [anew, added], ids=["new", "add"])
 def test_another_version_ends_those_who_read_the_old_one(url, change):
     store = open_collection(Address(url=url))
     before, pages = identity(Address(url=url)), store.scan()
@@ -162,8 +151,8 @@ def test_the_same_store_is_kept_until_something_is_committed(url):
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [
-        ({"version": 1}, InputError, "has format 1; this version of convqa reads 2. Index the passages again"),
-        ({"places": "out"}, StoreDamaged, "_meta lacks 'places'"),
+        ({"version": 1}, InputError, "has format 1; this version of convqa reads 3. Index the passages again"),
+        ({"language": "out"}, StoreDamaged, "_meta: language: "),
         ({"ready": False}, InputError, "is incomplete.*Run the same convqa index again"),
         ({"analyzer": "convqa-en-0"}, InputError, "was analysed by convqa-en-0.*--replace"),
     ],

@@ -35,7 +35,7 @@ def folder(tmp_path):
 
 def test_a_collection_is_whole_after_commits_and_deletions(folder):
     found = check_store(str(folder))
-    assert (found.problems, found.unchecked) == ((), "") and found.compared.endswith(" files and 9 passages")
+    assert (found.problems, found.unchecked) == ((), "") and found.compared.endswith(" files")
 
 
 def test_one_bit_in_any_file_is_named(folder):
@@ -65,14 +65,6 @@ def test_a_file_that_is_missing_or_garbled_at_its_end(folder):
         "ids.data: cannot be read (No such file or directory)",
         f"tantivy/{term.name}: its footer is malformed",
     )
-
-
-def test_a_manifest_that_tells_another_number_or_sum(folder):
-    path = folder / "manifest.json"
-    manifest = json.loads(path.read_bytes())
-    path.write_text(json.dumps({**manifest, "checksum": "0" * 32}))
-    (problem,) = check_store(str(folder)).problems
-    assert problem == f"expected 9 passages with the checksum {'0' * 32}, got 9 with {manifest['checksum']}"
 
 
 def test_what_may_not_be_read_is_no_damage(folder, monkeypatch):

@@ -377,7 +377,7 @@ def test_a_collection_without_vectors_says_so(bare):
 
 def test_precisions_that_are_not_there_and_numbers_that_do_not_fit_are_refused(bare):
     store = opened(bare)
-    with pytest.raises(InputError, match="precision 'bit'; expected one of float32, float16, int8"):
+    with pytest.raises(InputError, match="keeps no vectors as bit; expected float32, float16, int8"):
         store.add_vectors(IDS, MATRIX, ENCODER, VectorOptions("bit"))
     with pytest.raises(InputError, match="too large for float16"):
         store.add_vectors(IDS, MATRIX * 1e6, ENCODER, VectorOptions("float16"))
@@ -410,7 +410,7 @@ def test_damage_is_named(folder, name):
     with pytest.raises(StoreDamaged, match=name):
         opened(folder)
     path.unlink()
-    with pytest.raises(StoreDamaged, match=rf"{name}.*index its passages again with --replace"):
+    with pytest.raises(StoreDamaged, match=rf"{name}.*Index its passages again with --replace"):
         opened(folder)
 
 
@@ -421,7 +421,7 @@ def test_a_garbled_manifest_is_damage(folder, change):
     path = folder / "manifest.json"
     manifest = json.loads(path.read_text())
     path.write_text(json.dumps({**manifest, "vectors": {**manifest["vectors"], **change}}))
-    with pytest.raises(StoreDamaged, match="index its passages again"):
+    with pytest.raises(StoreDamaged, match="Index its passages again"):
         opened(folder)
     path.write_text(json.dumps({**manifest, "vectors": 3}))
     with pytest.raises(StoreDamaged, match=r"manifest\.json"):
