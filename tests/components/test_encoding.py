@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from convqa.components.encoding import QueryEncoder, expanded
-from convqa.components.rewriters._rewrites import rewritten
 from convqa.domain import Query, Rewrite
 from convqa.models import load_encoder
 
@@ -44,7 +43,7 @@ def test_a_vector_is_the_mean_of_those_of_its_texts(texts, encoded):
 
 def test_of_several_queries_each_stands_for_itself():
     """Whatever a rewriter makes of it, the bare question among them has the plain question's vector."""
-    rewrite = rewritten(QUESTION, "Who wrote Faust?", "text", 0.5, "en")
+    rewrite = Rewrite("Who wrote Faust?", (Query(QUESTION), Query("Who wrote Faust?", weight=0.5)))
     queries = rewrite.queries
     assert len(queries) > 1 and queries[0] == Query(QUESTION)
     places, matrix = encode(["question", "expanded", "rewrite"], *((rewrite, query) for query in queries))

@@ -51,11 +51,11 @@ def test_what_answers_the_topics_of_trec_rag_passes_the_tracks_checks(readers, f
     assert len(json.loads(records[1])["references"]) == most
     # Whoever goes beyond that is told.
     assert list(readers.TrecRagCheck(*years, topics={"13": ""})(records[0])) == [
-        f"TREC RAG {year}'s check refuses a topic that is none of the track's" for year in years
+        f"TREC RAG {year}'s check refuses a topic that is not in the track" for year in years
     ]
 
 
-PLACES = "refuses citations that are no places in the references"
+PLACES = "refuses citations that are not indexes into the references"
 GOOD = {
     "run_id": "r", "topic_id": "1", "topic": "why", "references": SEGMENTS[:2], "response_length": 2,
     "answer": [{"text": "a b", "citations": [0, 1]}],
@@ -68,8 +68,8 @@ GOOD = {
     [
         ({}, None, None),
         ({"topic": "why not"}, "refuses a topic whose text", None),
-        ({"references": ["p1", "p2"]}, "refuses references that are no segments", None),
-        ({"references": SEGMENTS[:1] * 2}, "takes a reference once", "takes a reference once"),
+        ({"references": ["p1", "p2"]}, "refuses references that are not segments", None),
+        ({"references": SEGMENTS[:1] * 2}, "keeps a reference once", "keeps a reference once"),
         ({"references": SEGMENTS[:21]}, "takes at most 20", None),
         ({"references": SEGMENTS[:101]}, "takes at most 20", "takes at most 100"),
         (
@@ -94,11 +94,11 @@ GOOD = {
             "cuts sentences",
             "cuts sentences",
         ),
-        ({"response_length": 3}, "mends a response_length", None),
+        ({"response_length": 3}, "corrects a response_length", None),
         ({"metadata": {"team_id": "t", "run_id": "r"}}, None, "refuses records without references, answer and, in"),
         ({"metadata": {**GOOD["metadata"], "type": "auto"}}, None, "refuses a type"),
         ({"metadata": None}, None, "refuses records without references, answer and, in"),
-        ({"topic_id": "2"}, "refuses a topic that is none", None),
+        ({"topic_id": "2"}, "refuses a topic that is not in", None),
     ],
 )
 def test_the_rules_of_each_year(readers, change, old, new):

@@ -166,9 +166,9 @@ def test_each_different_sentence_of_a_batch_is_encoded_once(monkeypatch):
     model, seen = reader._queries.model, []
     remembered = type(model).remembered
 
-    def counting(self, texts, role, keep=False):
+    def counting(self, texts, role="passage"):
         seen.append((role, list(texts)))
-        return remembered(self, texts, role, keep)
+        return remembered(self, texts, role)
 
     monkeypatch.setattr(type(model), "remembered", counting)
     questions = ("Who wrote Faust?", "When did it appear?")

@@ -71,7 +71,7 @@ def test_the_collection_can_be_made_first(call, made_up, tmp_path):
 
 def test_mistakes_of_index(call, made_up, write, tmp_path):
     code, _, err = call("index", "--task", "jwhr", "--collection", tmp_path / "wiki", "--vectors", "encoder")
-    assert code == 2 and "--task says what SOURCES are" in err
+    assert code == 2 and "--task requires SOURCES" in err
     mrqa = write({"context": "c", "qas": [{"qid": "q", "question": "?"}]}, name="mrqa.jsonl")
     code, _, err = call("index", mrqa, "--task", "mrqa", "--collection", tmp_path / "wiki")
     assert code == 2 and "an input of the task mrqa has no passages" in err
