@@ -9,6 +9,8 @@ import logging
 import os
 import signal
 import sys
+import sysconfig
+import traceback
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -19,6 +21,9 @@ import typer
 
 import convqa
 from convqa.errors import ConvqaError, RunError, StorageFull
+
+_NOT_YOURS = (str(Path(convqa.__file__).parent), *map(sysconfig.get_path, ("stdlib", "purelib", "platlib")), "<")
+"""The beginnings of files that are not the user's own code."""
 
 
 class _Alphabetical(typer.core.TyperGroup):
@@ -149,7 +154,14 @@ def _exit_code(function: Function, arguments: dict[str, Any]) -> int:
         _say_error(f"{error.filename or 'the system'}: {error.strerror or error}.")
         return 1
     except Exception as error:
-        _say_error(f"unexpected: {type(error).__name__}: {error}. This is a bug in convqa or in your own code; see -v.")
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [frame for frame in frames if not frame.filename.startswith(_NOT_YOURS)]
+        whose = (
+            f"It was raised by {own[-1].filename}, line {own[-1].lineno}, in {own[-1].name}"
+            if own
+            else "This is a bug in convqa"
+        )
+        _say_error(f"unexpected: {type(error).__name__}: {error}. {whose}; -v shows the traceback.")
         return 1
     except (KeyboardInterrupt, Terminated) as signalled:
         ended, code = ("terminated", 143) if isinstance(signalled, Terminated) else ("interrupted", 130)

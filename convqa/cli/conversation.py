@@ -31,6 +31,9 @@ COMMANDS = {
     "/quit": ("", "leave (or Ctrl-D)"),
 }
 
+_ECHOED = 2_000
+"""Maximum characters of a question to echo."""
+
 
 class Chat:
     """A typed or piped conversation. :param load: loads the pipeline with a name."""
@@ -157,7 +160,7 @@ def _piped() -> Iterator[str]:
     stdin = typer.get_text_stream("stdin", errors="replace")
     # Files from Windows begin with a byte order mark.
     for line in _questions(line if number else line.removeprefix("\ufeff") for number, line in enumerate(stdin)):
-        typer.echo(f"> {escape(line)}")
+        typer.echo(f"> {escape(line[:_ECHOED])}{' ...' if len(line) > _ECHOED else ''}")
         yield line
 
 
