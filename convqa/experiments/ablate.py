@@ -21,7 +21,7 @@ import orjson
 
 from convqa.driver.fingerprint import SHAPING_TORCH, versions
 from convqa.driver.run import check_place, locked
-from convqa.errors import InputError
+from convqa.errors import InputError, nearest
 from convqa.experiments.cell import Cell, part_of, work
 from convqa.experiments.grid import Ablation, InputChoice, Row, baseline_of, read_ablation, rows_of
 from convqa.files import replace_surrogates, whole_file
@@ -88,6 +88,12 @@ def ablate(
     names = [source.name for source in sources]
     if duplicate := next((name for name in names if names.count(name) > 1), None):
         raise InputError(f"two inputs are called {duplicate}, but cells are named after them. Rename one folder.")
+    known = {*names, *ablation.inputs}
+    for row in rows:
+        if unknown := next((name for name in row.inputs or () if name not in known), None):
+            raise InputError(
+                f"ablation {file}: row {row.name}: inputs: unknown input {unknown!r}.{nearest(unknown, known)}"
+            )
     deadline = None if minutes is None else time.monotonic() + 60 * minutes
     salt = repr(versions() | {library: _version(library) for library in SHAPING_TORCH})
     with locked(output):
@@ -116,6 +122,10 @@ def ablate(
             with whole_file(output / RECORD) as stream:
                 options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
                 stream.write(orjson.dumps(replace_surrogates(record), option=options))
+    measured = {measure for cell in record["cells"] for measure in cell["measures"]}
+    for measure in ablation.measures:
+        if measured and measure not in measured:
+            logger.warning("%s: measures: no cell has %s.%s", file, measure, nearest(measure, measured))
     return record
 
 
