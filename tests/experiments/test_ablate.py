@@ -187,7 +187,7 @@ def test_an_unknown_input_of_a_row_is_refused_and_an_unknown_measure_warned_of(g
     with pytest.raises(InputError, match=r"row copy: inputs: unknown input 'sampel'\. Did you mean 'sample'\?"):
         ablate(str(grid), [source], tmp_path / "out")
     grid.write_text("pipeline: copy-bm25\naxes: {rewriter: [copy]}\nmeasures: [MRRR]\n")
-    ablate(str(grid), [source], tmp_path / "out", turns=3)
+    ablate(str(grid), [source], tmp_path / "out")
     assert "measures: no cell has MRRR. Did you mean 'MRR'?" in caplog.text
 
 
