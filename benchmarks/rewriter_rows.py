@@ -71,7 +71,7 @@ class Rewrites:
         rewriter = made(described)
         rewriter.warm_up()
         who = [component_to_dict(rewriter, "rewriter"), dict(rewriter.identity())]
-        key = json.dumps([who, [turn.to_json() for turn in turns]], sort_keys=True, default=str)
+        key = json.dumps([who, list(map(repr, turns))])
         file = self._folder / f"{hashlib.blake2b(key.encode(), digest_size=16).hexdigest()}.json"
         if not file.exists():
             with whole_file(file) as stream:

@@ -1,7 +1,8 @@
 """The values that flow through convqa: frozen, slotted dataclasses. No I/O, no third-party import.
 
 Offsets are Python code points, half-open ``[start, end)``, into ``Passage.text`` (never title + text).
-Every type but the batches has ``to_json`` (plain lists, dicts, strings and numbers) and ``from_json`` (its inverse).
+Every type but conversations, turns and batches has ``to_json`` (plain lists, dicts, strings and numbers) and
+``from_json`` (its inverse).
 """
 
 from __future__ import annotations

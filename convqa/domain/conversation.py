@@ -109,32 +109,6 @@ class Turn:
     language: str = DEFAULT_LANGUAGE
     filter: Mapping[str, tuple[MetaValue, ...]] = field(default_factory=dict, hash=False)
 
-    def to_json(self) -> dict[str, Any]:
-        data: dict[str, Any] = {
-            "id": self.id.to_json(),
-            "question": self.question,
-            "history": [exchange.to_json() for exchange in self.history],
-            "passages": None if self.passages is None else [passage.to_json() for passage in self.passages],
-            "scenario": self.scenario,
-            "language": self.language,
-        }
-        if self.filter:
-            data["filter"] = {name: list(values) for name, values in self.filter.items()}
-        return data
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Turn:
-        passages = data["passages"]
-        return cls(
-            TurnId.from_json(data["id"]),
-            data["question"],
-            tuple(Exchange.from_json(exchange) for exchange in data["history"]),
-            None if passages is None else tuple(Passage.from_json(passage) for passage in passages),
-            data["scenario"],
-            data["language"],
-            {name: tuple(values) for name, values in data.get("filter", {}).items()},
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
@@ -142,10 +116,3 @@ class Conversation:
 
     id: int | str
     turns: tuple[Turn, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        return {"id": self.id, "turns": [turn.to_json() for turn in self.turns]}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Conversation:
-        return cls(data["id"], tuple(Turn.from_json(turn) for turn in data["turns"]))

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import pickle
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 
-import orjson
-
 from convqa.domain import Conversation, Turn
-from convqa.files import to_json_bytes, unwritable
+from convqa.files import unwritable
 
 
 class Intake:
@@ -32,12 +31,11 @@ class Intake:
             self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - closed by __exit__
         try:
             for index, conversation in enumerate(conversations):
-                line = to_json_bytes(conversation.to_json())
-                digest.update(line)
+                digest.update(repr(conversation).encode())
                 if not keep(index):
                     continue
                 with _errors_in(folder):
-                    self._file.write(line + b"\n")
+                    pickle.dump(conversation, self._file)
                 self.conversations += 1
                 self.turns += len(conversation.turns)
             with _errors_in(folder):
@@ -52,10 +50,12 @@ class Intake:
         offset = 0
         while True:
             self._file.seek(offset)  # another iteration may have moved the position
-            if not (line := self._file.readline()):
+            try:
+                conversation: Conversation = pickle.load(self._file)
+            except EOFError:
                 return
             offset = self._file.tell()
-            yield Conversation.from_json(orjson.loads(line))
+            yield conversation
 
     def turns_in_order(self) -> Iterator[Turn]:
         """Yield all turns, conversation by conversation."""

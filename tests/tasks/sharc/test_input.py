@@ -56,7 +56,7 @@ def test_nothing_of_the_truth_is_in_a_turn(utterance, write):
     told = utterance(answer="SECRET?", evidence=[{"follow_up_question": "SECRET", "follow_up_answer": "Yes"}])
     hidden = {**utterance(open={"gold_snippet_id": "SECRET", "snippet_seen": True}, answer="SECRET")}
     for path in (write(told), write(hidden, lines=True, rules={"SECRET": "x"}, name="open.json")):
-        assert "SECRET" not in json.dumps([talk.to_json() for talk in TASK.read(path)])
+        assert "SECRET" not in repr(list(TASK.read(path)))
 
 
 def test_input_may_lack_the_truth(utterance, write):
