@@ -116,33 +116,45 @@ def read_lines(path: Path, expected: str, longest: int = _LONGEST_LINE) -> Itera
             ) from None
 
 
-def read_values(path: Path, expected: str, advice: str, array: bool) -> Iterator[tuple[str, Any]]:
+def read_document(path: Path, expected: str) -> Any:
+    """Return the only JSON value of a file, plain or gzip.
+
+    :raises InputError: for malformed JSON, naming line and column, and for damaged gzip.
+    """
+    data = b"".join(line for _, line in read_lines(path, expected, -1))
+    if not data.strip():
+        raise InputError(f"{path}: the file is empty; expected {expected}.")
+    return parse_json(path, data, expected)
+
+
+def read_values(path: Path, expected: str, array: bool, strict: bool = False) -> Iterator[tuple[str, Any]]:
     """Yield the values of a JSON array or of JSON lines, each with its position (``record 2`` from 0, or ``line 3``).
 
-    In JSON lines, blank lines are skipped and lone surrogates replaced with a warning.
+    In JSON lines, blank lines are skipped and lone surrogates replaced with a warning, or both refused if ``strict``.
 
     :raises InputError: for malformed JSON, naming line and column, for anything but an array, and for damaged gzip.
     """
     if array:
-        data = b"".join(line for _, line in read_lines(path, expected, -1))
-        if not data.strip():
-            raise InputError(f"{path}: the file is empty; expected {expected}.")
-        records = parse_json(path, data, expected)
+        records = read_document(path, expected)
         if not isinstance(records, list):
             raise InputError(f"{path}: expected {expected}, got {shorten(records)}.")
         yield from ((f"record {index}", record) for index, record in enumerate(records))
         return
     for number, line in read_lines(path, expected):
+        where = f"{path}: line {number}"
         if line.strip():
-            where = f"{path}: line {number}"
-            value, replaced = parse_line(line, where, advice, number == 1)
+            value, replaced = parse_line(line, where, f"Expected: {expected}.", number == 1)
+            if replaced and strict:
+                raise InputError(f"{where}: has {replaced} lone surrogates; expected {expected}.")
             if replaced:
                 log.warning(REPLACED, where, replaced)
             yield f"line {number}", value
+        elif strict:
+            raise InputError(f"{where}: is blank; expected {expected}.")
 
 
-def read_start(path: Path, expected: str, size: int) -> tuple[bytes, bool]:
-    """Return the first ``size`` bytes of a file, unpacked, and whether it is gzip.
+def read_start(path: Path, expected: str, size: int) -> bytes:
+    """Return the first ``size`` bytes of a file, unpacked if it is gzip.
 
     Of damaged gzip, returns the bytes before the damage; whoever reads the whole file reports it.
 
@@ -152,7 +164,7 @@ def read_start(path: Path, expected: str, size: int) -> tuple[bytes, bool]:
         raise InputError(f"{path}: cannot be read twice (is it a pipe?); save it to a file and give the file's path.")
     with _opened(path, expected) as (raw, packed):
         if not packed:
-            return raw.read(size), False
+            return raw.read(size)
         stream, data = gzip.GzipFile(fileobj=raw), bytearray()
         try:
             while len(data) < size and (piece := stream.read1(size - len(data))):
@@ -160,12 +172,12 @@ def read_start(path: Path, expected: str, size: int) -> tuple[bytes, bool]:
         except _DAMAGED as error:
             if not data:
                 raise InputError(f"{path}: the gzip is damaged ({error}). Copy the file again.") from None
-        return bytes(data), True
+        return bytes(data)
 
 
 def start_text(path: Path, expected: str) -> str:
     """Return the start of a file as text, without a byte order mark and leading blanks, to recognise its format."""
-    return read_start(path, expected, 2**20)[0].decode("utf-8-sig", "replace").lstrip()
+    return read_start(path, expected, 2**20).decode("utf-8-sig", "replace").lstrip()
 
 
 @contextmanager

@@ -42,7 +42,7 @@ class _Benchmark:
     def records(self, path: Path, lines: bool = False) -> Iterator[tuple[Any, Any]]:
         """Yield (key or position, value) of a JSON object, a JSON array, or JSON lines."""
         self.where = str(path)
-        data = read_values(path, _EXPECTED, "", False) if lines else read_json(path, _EXPECTED)
+        data = read_values(path, _EXPECTED, array=False) if lines else read_json(path, _EXPECTED)
         for key, value in data.items() if isinstance(data, dict) else data if lines else enumerate(data):
             self.where = f"{path}: {key if lines else f'record {key}'}"
             yield key, value

@@ -114,13 +114,13 @@ def test_a_run_that_was_killed_goes_on_to_the_same_file(call, process, tmp_path)
 
 BAD = [
     (["{"], "line 1, column 2: invalid JSON"),
-    ([LINES[1], LINES[1]], "line 2: qas[0]: qid: 'a' is also the qid of an earlier"),
+    ([LINES[1], LINES[1]], "line 2: qas[0].qid: 'a' is also the qid of an earlier"),
     ([LINES[1], ""], "line 2: is blank"),
     ([LINES[1], LINES[0]], "line 2: a header may only be on the first line"),
     ([LINES[0], {"context": 3, "qas": []}], "line 2: context: expected a string, got 3"),
     (
         [{"context": "c", "qas": [{"qid": "q", "question": None}]}],
-        "line 1: qas[0]: question: expected a string, got None",
+        "line 1: qas[0].question: expected a string, got None",
     ),
     ([{"context": '"\\ud800"', "qas": []}, '{"context": "\\ud800", "qas": []}'], "line 2: has 1 lone surrogates"),
     ([{"context": "c", "qas": [{"qid": "q", "question": "?", "answers": ["c"], "detected_answers": [

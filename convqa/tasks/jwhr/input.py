@@ -74,7 +74,7 @@ def parse_entries(file: Path, kind: type[Kind]) -> list[tuple[str, Kind]]:
 
 def raw_entries(file: Path) -> Iterator[tuple[str, Any]]:
     """Yield (``line 3`` of JSON lines or ``record 2`` of an array, value)."""
-    return read_values(file, EXPECTED, ADVICE, array=start_text(file, EXPECTED).startswith("["))
+    return read_values(file, EXPECTED, array=start_text(file, EXPECTED).startswith("["))
 
 
 def entry_label(position: str, value: Any) -> str:

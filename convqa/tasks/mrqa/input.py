@@ -63,7 +63,7 @@ def data_sets(path: Path) -> list[DataSet]:
     paths: dict[str, Path] = {}
     for data_set in sets:
         file, name = data_set.path, data_set.name
-        if form_of(file)[0] is None:  # its reader explains why
+        if form_of(file) is None:  # its reader explains why
             try:
                 next(read_contexts(file), None)
             except InputError as error:
@@ -91,34 +91,27 @@ def contexts(sets: Iterable[DataSet]) -> Iterator[tuple[DataSet, Context]]:
 
 def read_contexts(path: Path) -> Iterator[Context]:
     """Yield the contexts of a file in either format."""
-    form, packed = form_of(path)
-    if form is None:  # the reader with the better error message
-        form = "squad" if path.name.endswith(".json") else "mrqa"
-    if form == "mrqa":
-        yield from jsonl.read_jsonl(path)
-    elif packed:
-        raise InputError(f"{path}: SQuAD-format JSON must not be compressed; unpack it with gunzip.")
-    else:
-        yield from squad.read_squad(path)
+    form = form_of(path) or ("squad" if path.name.endswith(".json") else "mrqa")  # the better error message
+    yield from squad.read_squad(path) if form == "squad" else jsonl.read_jsonl(path)
 
 
-def form_of(path: Path) -> tuple[Form | None, bool]:
-    """Return the format by a file's start, None if unknown, and whether the file is gzip."""
-    start, packed = read_start(path, EXPECTED, _START)
+def form_of(path: Path) -> Form | None:
+    """Return the format by a file's start, None if unknown."""
+    start = read_start(path, EXPECTED, _START)
     first = _FIRST_KEY.match(start)
     if first is None:
-        return None, packed
+        return None
     if _DATA.search(start) and _PARAGRAPHS.search(start):
-        return "squad", packed
+        return "squad"
     line, end, _ = start[first.start(1) - 1 :].partition(b"\n")
     is_cut = not end and len(start) == _START  # the questions of a long context come later
     is_mrqa = first.group(1) == b"header" or (b'"context"' in line and (b'"qas"' in line or is_cut))
-    return ("mrqa" if is_mrqa else None), packed
+    return "mrqa" if is_mrqa else None
 
 
 def _is_data_set(path: Path) -> bool:
     try:
-        return form_of(path)[0] is not None
+        return form_of(path) is not None
     except InputError:
         return path.is_fifo()
 
@@ -131,7 +124,7 @@ def _data_set(file: Path) -> DataSet:
 
 
 def _name_in_header(file: Path) -> list[str]:
-    start, _ = read_start(file, EXPECTED, _HEADER)
+    start = read_start(file, EXPECTED, _HEADER)
     try:
         header: Any = orjson.loads(start.removeprefix(BOM_UTF8).partition(b"\n")[0])["header"]["dataset"]
     except (orjson.JSONDecodeError, KeyError, TypeError):

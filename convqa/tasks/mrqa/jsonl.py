@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
 from convqa.errors import InputError
-from convqa.files import parse_line
 from convqa.metrics.squad import normalise
-from convqa.tasks.files import read_lines
+from convqa.tasks.files import read_values
 from convqa.tasks.mrqa.contexts import Context, Question
 from convqa.validation import Record, read_as
 
@@ -22,21 +21,21 @@ EXPECTED = "MRQA's JSON lines: {context, qas: [{qid, question, answers, detected
 _ADVICE = f"Expected: {EXPECTED}."
 
 
-class _Line(Record):
-    context: str
-    qas: list[Any]
+class _Detected(Record):
+    text: str
+    char_spans: list[Annotated[list[int], Field(min_length=2, max_length=2)]]
 
 
 class _Question(Record):
     qid: str = Field(min_length=1)
     question: str
     answers: list[str] = []  # may be missing in input
-    detected_answers: list[Any] = []
+    detected_answers: list[_Detected] = []
 
 
-class _Detected(Record):
-    text: str
-    char_spans: list[Annotated[list[int], Field(min_length=2, max_length=2)]]
+class _Line(Record):
+    context: str
+    qas: list[_Question]
 
 
 def read_jsonl(path: Path) -> Iterator[Context]:
@@ -48,54 +47,41 @@ def read_jsonl(path: Path) -> Iterator[Context]:
     """
     seen: set[str] = set()
     empty = True
-    for number, line in read_lines(path, EXPECTED):
-        where = f"{path}: line {number}"
-        value = _json(line, where, number == 1)
+    for position, value in read_values(path, EXPECTED, array=False, strict=True):
+        where = f"{path}: {position}"
         if isinstance(value, dict) and "header" in value:
-            if number > 1:
+            if position != "line 1":
                 raise InputError(f"{where}: a header may only be on the first line. {_ADVICE}")
             continue
         empty = False
-        yield _context(read_as(_Line, value, where, _ADVICE), where, seen)
+        line = read_as(_Line, value, where, _ADVICE)
+        yield Context(line.context, tuple(_questions(line, where, seen)))
     if empty:
         raise InputError(f"{path}: has no contexts; expected {EXPECTED}.")
 
 
-def _json(line: bytes, where: str, first: bool) -> Any:
-    if not line.strip():
-        raise InputError(f"{where}: is blank. {_ADVICE}")
-    value, replaced = parse_line(line, where, _ADVICE, first)
-    if replaced:
-        raise InputError(f"{where}: has {replaced} lone surrogates. {_ADVICE}")
-    return value
-
-
-def _context(line: _Line, where: str, seen: set[str]) -> Context:
-    questions = []
-    for index, item in enumerate(line.qas):
-        position = f"{where}: qas[{index}]"
-        record = read_as(_Question, item, position, _ADVICE)
-        if record.qid in seen:
-            raise InputError(f"{position}: qid: {record.qid!r} is also the qid of an earlier question.")
-        seen.add(record.qid)
-        spans = (
+def _questions(line: _Line, where: str, seen: set[str]) -> Iterator[Question]:
+    for index, question in enumerate(line.qas):
+        field = f"{where}: qas[{index}]"
+        if question.qid in seen:
+            raise InputError(f"{field}.qid: {question.qid!r} is also the qid of an earlier question.")
+        seen.add(question.qid)
+        spans = dict.fromkeys(
             span
-            for number, answer in enumerate(record.detected_answers)
-            for span in _spans(answer, line.context, f"{position}.detected_answers[{number}]")
+            for number, answer in enumerate(question.detected_answers)
+            for span in _spans(answer, line.context, f"{field}.detected_answers[{number}]")
         )
-        questions.append(Question(record.qid, record.question, tuple(record.answers), tuple(dict.fromkeys(spans))))
-    return Context(line.context, tuple(questions))
+        yield Question(question.qid, question.question, tuple(question.answers), tuple(spans))
 
 
-def _spans(answer: Any, context: str, where: str) -> Iterator[tuple[int, int]]:
-    detected = read_as(_Detected, answer, where, _ADVICE)
-    for number, (first, last) in enumerate(detected.char_spans):
+def _spans(answer: _Detected, context: str, field: str) -> Iterator[tuple[int, int]]:
+    for number, (first, last) in enumerate(answer.char_spans):
         if not 0 <= first <= last < len(context):
             raise InputError(
-                f"{where}.char_spans[{number}]: expected first and last character in the context of {len(context)}, "
+                f"{field}.char_spans[{number}]: expected first and last character in the context of {len(context)}, "
                 f"got [{first}, {last}]."
             )
-        if _same(context[first : last + 1], detected.text):
+        if _same(context[first : last + 1], answer.text):
             yield first, last + 1
 
 

@@ -36,10 +36,10 @@ def read(path: Path) -> Gold:
     """
     sets = data_sets(path)
     warn_of_gaps([data_set.name for data_set in sets])
-    squad_sets = {data_set.name for data_set in sets if form_of(data_set.path)[0] == "squad"}
+    squad_sets = {data_set.name for data_set in sets if form_of(data_set.path) == "squad"}
     for data_set in sets:
         if data_set.name in squad_sets:  # SQuAD's script stops at a byte order mark, MRQA's does not
-            refuse_bom(data_set.path, read_start(data_set.path, EXPECTED, 3)[0])
+            refuse_bom(data_set.path, read_start(data_set.path, EXPECTED, 3))
     turns = []
     for data_set, context in contexts(sets):
         name = data_set.name

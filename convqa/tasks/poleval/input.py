@@ -14,8 +14,7 @@ from pydantic_core import PydanticCustomError
 
 from convqa.domain import Conversation, Turn, TurnId
 from convqa.errors import InputError
-from convqa.files import parse_line
-from convqa.tasks.files import any_file, only_file, read_lines
+from convqa.tasks.files import any_file, only_file, read_lines, read_values
 from convqa.validation import Record, read_as, shorten
 
 LANGUAGE = "pl"
@@ -136,18 +135,12 @@ def read_rows(path: Path, expected: str) -> Iterator[tuple[int, str]]:
         yield number, text
 
 
-def read_records(path: Path, kind: type[Kind], expected: str) -> Iterator[tuple[int, Kind]]:
-    """Yield (line, record) of a file, plain or gzip, which must not be empty."""
-    number = 0
-    for number, line in read_lines(path, expected):
-        where = f"{path}: line {number}"
-        if not line.strip():
-            raise InputError(f"{where}: is blank; expected {expected}.")
-        value, surrogates = parse_line(line, where, f"Expected: {expected}.", number == 1)
-        if surrogates:
-            raise InputError(f"{where}: has {surrogates} lone surrogates; expected {expected}.")
-        yield number, read_as(kind, value, where, f"Expected: {expected}.")
-    if not number:
+def read_records(path: Path, kind: type[Kind], expected: str) -> Iterator[tuple[str, Kind]]:
+    """Yield (``line 3``, record) of a file, plain or gzip, which must not be empty."""
+    line = ""
+    for line, value in read_values(path, expected, array=False, strict=True):
+        yield line, read_as(kind, value, f"{path}: {line}", f"Expected: {expected}.")
+    if not line:
         raise InputError(f"{path}: the file is empty; expected {expected}.")
 
 
@@ -168,13 +161,13 @@ def _rows(file: Path) -> Iterator[tuple[str, str]]:
 
 
 def _of_records(file: Path) -> Iterator[Question]:
-    lines: dict[str, int] = {}
+    lines: dict[str, str] = {}
     for line, record in read_records(file, TextRecord, EXPECTED):
-        where, id = f"{file}: line {line}", TurnId(record.id, 1)
+        where, id = f"{file}: {line}", TurnId(record.id, 1)
         if not record.text.strip():
             raise InputError(f"{where}: text: expected a question, got {shorten(record.text)}.")
         if set_of(id):
             raise InputError(f"{where}: id: {record.id!r} is reserved: SET/LINE names lines of in.tsv.")
         if lines.setdefault(record.id, line) != line:
-            raise InputError(f"{where}: id: {record.id!r} is also the id of line {lines[record.id]}.")
+            raise InputError(f"{where}: id: {record.id!r} is also the id of {lines[record.id]}.")
         yield Question(id, record.text, "")

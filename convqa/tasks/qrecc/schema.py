@@ -140,7 +140,7 @@ def refuse(path: Path, faults: Iterable[Fault | None]) -> None:
 
 def read_records(path: Path, adapter: TypeAdapter[Any], expected: str) -> list[dict[str, Any]]:
     """Return the records of a file, all of which ``adapter`` must accept."""
-    records = _checked(path, [record for _, record in read_values(path, expected, "", array=True)], adapter)
+    records = _checked(path, [record for _, record in read_values(path, expected, array=True)], adapter)
     refuse(path, (value for record in records for value in record.values() if isinstance(value, Fault)))
     return records
 

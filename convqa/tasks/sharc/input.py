@@ -77,7 +77,7 @@ def read_records(utterances: Source) -> list[Located]:
     """Return the utterances of a file, in order. Checks that ids are distinct, and that rule texts exist."""
     rules = rule_texts(utterances) if utterances.form == "open" and utterances.rules.is_file() else None
     records, positions = list[Located](), dict[str, str]()
-    for position, value in read_values(utterances.file, EXPECTED, ADVICE, array=utterances.form == "official"):
+    for position, value in read_values(utterances.file, EXPECTED, array=utterances.form == "official"):
         id = value.get("utterance_id") if isinstance(value, dict) else None
         where = f"{utterances.file}: {position}" + (f" (utterance {shorten(id)})" if id else "")
         record = read_as(SHAPES[utterances.form], value, where, ADVICE)

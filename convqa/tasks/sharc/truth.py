@@ -37,7 +37,7 @@ class Gold(scores.Gold[GoldTurn]):
 def read(path: Path) -> Gold:
     """Read the answers in a file, or in the only one of a folder."""
     utterances = source(path)
-    refuse_bom(utterances.file, read_start(utterances.file, EXPECTED, 3)[0])
+    refuse_bom(utterances.file, read_start(utterances.file, EXPECTED, 3))
     turns = tuple(_turn(utterance, utterances.form) for utterance in read_records(utterances))
     return Gold(path, turns, utterances.form)
 

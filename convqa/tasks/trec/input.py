@@ -43,7 +43,7 @@ def read(path: Path) -> Iterator[Conversation]:
         yield from _lines(file)
         return
     seen: set[str] = set()
-    for position, topic in read_values(file, EXPECTED, "", array=kind != "json lines"):
+    for position, topic in read_values(file, EXPECTED, array=kind != "json lines"):
         conversation = _conversation(topic, f"{file}: {position}")
         if str(conversation.id) in seen:
             raise InputError(
@@ -55,7 +55,7 @@ def read(path: Path) -> Iterator[Conversation]:
 
 def _kind(file: Path) -> str:
     """Return array, json lines, or lines (of RAG 2024); "" if the file is not one of topics."""
-    start, _ = read_start(file, EXPECTED, _START)
+    start = read_start(file, EXPECTED, _START)
     text = start.decode("utf-8", "replace").lstrip("\ufeff")
     if _TOPIC.match(start):
         return "array"

@@ -144,7 +144,7 @@ def test_nothing_left_to_score(score):
 
 def test_a_question_twice_is_refused_where_the_official_script_takes_the_last(write, predict):
     path = write("x.jsonl", line(("a", ["x"])), line(("a", ["y"])))
-    with pytest.raises(InputError, match=r"x\.jsonl: line 2: qas\[0\]: qid: 'a' is also the qid of an earlier"):
+    with pytest.raises(InputError, match=r"x\.jsonl: line 2: qas\[0\]\.qid: 'a' is also the qid of an earlier"):
         evaluate(path, predict({"a": "x"}))
 
 
