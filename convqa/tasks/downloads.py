@@ -21,17 +21,16 @@ from convqa.safe_yaml import read_yaml
 from convqa.validation import read_as
 
 FilePath = Annotated[str, Field(pattern=r"^\w[\w.-]*(/\w[\w.-]*)*$")]  # relative, and inside the folder
-Converter = Literal["inscit", "or_sharc", "clapnq", "mtrag_un", "cast2020", "qrecc_trec", "qrecc_dev", "unzip"]
+Converter = Literal["inscit", "or_sharc", "clapnq", "mtrag_un", "cast2020", "qrecc_trec"]
 
 
 class Download(BaseModel, strict=True, extra="forbid", frozen=True):
-    """A file to fetch: its path, URL, hexadecimal checksum (null if unknown) and number of questions."""
+    """A file to fetch: its path, URL and hexadecimal checksum (null if unknown)."""
 
     file: FilePath
     url: str = Field(pattern=r"^https?://")
     md5: str | None = Field(None, pattern=r"^[0-9a-f]{32}$")
     sha256: str | None = Field(None, pattern=r"^[0-9a-f]{64}$")
-    examples: int | None = Field(None, ge=0)
 
     @model_validator(mode="after")
     def _checksum_is_given(self) -> Self:
@@ -47,9 +46,8 @@ class Download(BaseModel, strict=True, extra="forbid", frozen=True):
     def describe(self, folder: Path, outcome: Literal["fetched", "kept"]) -> str:
         """Describe the file once it is in the folder."""
         size = f"{folder / self.file}: {(folder / self.file).stat().st_size / 1e6:.1f} MB"
-        questions = "" if self.examples is None else f", {self.examples} questions"
         checked = f"{self.checksum[0]} matches" if self.checksum else "not pinned: its checksum is unknown"
-        return f"{size}{questions}; {'already there, ' if outcome == 'kept' else ''}{checked}"
+        return f"{size}; {'already there, ' if outcome == 'kept' else ''}{checked}"
 
 
 class DownloadSet(BaseModel, strict=True, extra="forbid", frozen=True):

@@ -20,7 +20,7 @@ def mirror(file_server, tmp_path):
         data = name.encode() * 100_000
         file_server.files[f"/{name}"] = data
         md5 = hashlib.md5(data).hexdigest()
-        sets[name] = {"file": f"{name}.gz", "url": f"{file_server.url}/{name}", "md5": md5, "examples": 5}
+        sets[name] = {"file": f"{name}.gz", "url": f"{file_server.url}/{name}", "md5": md5}
     path = tmp_path / "mirror.yaml"
     path.write_text(yaml.safe_dump({"train": sets}), encoding="utf-8")
     return path
@@ -30,9 +30,7 @@ def test_files_come_and_are_kept(call, mirror, tmp_path, file_server):
     target = tmp_path / "new" / "folder"
     code, out, err = call("download", mirror, "train", target)
     assert (code, err) == (0, "")
-    assert out == (
-        f"{target}/One.gz: 0.3 MB, 5 questions; MD5 matches\n{target}/Two.gz: 0.3 MB, 5 questions; MD5 matches\n"
-    )
+    assert out == (f"{target}/One.gz: 0.3 MB; MD5 matches\n{target}/Two.gz: 0.3 MB; MD5 matches\n")
     assert sorted(os.listdir(target)) == ["One.gz", "Two.gz"]
     code, out, _ = call("download", mirror, "train", target)
     assert code == 0 and out.count("already there, MD5 matches") == 2 and len(file_server.asked) == 2

@@ -19,7 +19,7 @@ MD5 = hashlib.md5(DATA).hexdigest()
 @pytest.fixture
 def wanted(file_server):
     file_server.files["/a"] = DATA
-    return Download(file="A.gz", url=f"{file_server.url}/a", md5=MD5, examples=7)
+    return Download(file="A.gz", url=f"{file_server.url}/a", md5=MD5)
 
 
 @pytest.fixture(scope="module")
