@@ -25,8 +25,7 @@ from retriever_rows import TOP, Remembered, collection, everything, retrievers, 
 from rewriter_rows import Description, Rewrites, add_options, descriptions
 
 from convqa.domain import Query, Ranking, Rewrite
-from convqa.metrics.recall import recall
-from convqa.metrics.reciprocal_rank import reciprocal_rank
+from convqa.metrics.ranking import recall, reciprocal_rank
 
 AGAINST = ("copy", "expansion")
 

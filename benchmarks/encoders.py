@@ -38,7 +38,7 @@ from pathlib import Path
 import numpy as np
 from _common import arguments, own_process, rates, table
 
-from convqa.metrics.reciprocal_rank import reciprocal_rank
+from convqa.metrics.ranking import reciprocal_rank
 from convqa.models import Options, TextEncoder, load_encoder
 from convqa.models.engines import choose
 from convqa.models.export import export

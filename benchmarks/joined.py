@@ -26,7 +26,7 @@ from retriever_rows import Remembered, collection, retrievers, search
 from rewriter_rows import Rewrites, add_options, descriptions
 
 from convqa.domain import Exchange, Query, Rewrite
-from convqa.metrics.reciprocal_rank import reciprocal_rank
+from convqa.metrics.ranking import reciprocal_rank
 from convqa.metrics.rouge1 import rouge1
 from convqa.text.words import words
 

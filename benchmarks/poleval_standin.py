@@ -32,7 +32,7 @@ from _common import arguments, convqa, lines, table
 from comparing import difference, estimate
 
 from convqa.domain import Passage
-from convqa.metrics.geval_ndcg import geval_ndcg
+from convqa.metrics.ranking import geval_ndcg
 from convqa.text.analysis import analyzer
 from convqa.text.bm25 import bm25
 from convqa.text.polish import Morfeusz, plain

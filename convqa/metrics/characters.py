@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
+from collections.abc import Collection
+from difflib import SequenceMatcher
 
 from convqa.metrics.citations import PrecisionRecallF1
 
@@ -47,6 +49,33 @@ def f1(prediction: str, truth: str) -> float:
         return float(predicted == gold)
     shared = (predicted & gold).total()
     return PrecisionRecallF1.of(shared / predicted.total(), shared / gold.total()).f1
+
+
+def overlap(quote: str, gold: str) -> float:
+    """Longest common span of characters as a share of the gold quote, without white space.
+
+    If the gold quote is empty, 1 if the other is, too, else 0.
+
+    >>> overlap("首都は東京である。", "日本の首都は東京。")
+    0.5555555555555556
+    """
+    quote, gold = characters(quote), characters(gold)
+    if not gold:
+        return float(not quote)
+    return SequenceMatcher(None, quote, gold, autojunk=False).find_longest_match().size / len(gold)
+
+
+def quote_recall(quotes: Collection[str], gold: Collection[str]) -> float:
+    """Mean over the gold quotes of their largest overlap with a quote; 0 without quotes.
+
+    >>> quote_recall(["abcd", "xy"], ["abcdefgh", "xy"])
+    0.75
+
+    :raises ValueError: without gold quotes.
+    """
+    if not gold:
+        raise ValueError("quote recall needs at least one gold quote")
+    return sum(max((overlap(quote, text) for quote in quotes), default=0.0) for text in gold) / len(gold)
 
 
 def _common_subsequence(first: str, second: str) -> int:

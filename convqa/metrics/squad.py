@@ -1,10 +1,11 @@
-"""Exact match and F1 of SQuAD 2 (Rajpurkar, Jia and Liang, ACL 2018; evaluate-v2.0.py)."""
+"""Exact match and F1 of SQuAD 2 (Rajpurkar, Jia and Liang, ACL 2018; evaluate-v2.0.py), and MRQA 2019's of them."""
 
 from __future__ import annotations
 
 import re
 import string
 from collections import Counter
+from collections.abc import Sequence
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
@@ -44,3 +45,27 @@ def f1(truth: str, model: str) -> float:
         return 0.0
     precision, recall = shared / model_tokens.total(), shared / truth_tokens.total()
     return 2 * precision * recall / (precision + recall)
+
+
+def best_exact_match(truths: Sequence[str], model: str) -> float:
+    """MRQA's exact match (mrqa_official_eval.py): 1 if the answer equals an accepted one after normalisation, else 0.
+
+    >>> best_exact_match(["The Beatles", "Queen"], "beatles!")
+    1.0
+
+    :raises ValueError: without accepted answers, where the official script crashes.
+    """
+    return max(exact_match(truth, model) for truth in truths)
+
+
+def best_f1(truths: Sequence[str], model: str) -> float:
+    """MRQA's F1, the best over all accepted answers; 0 if no token is shared, even if both texts are empty.
+
+    >>> best_f1(["cat sat", "the cat sat on a mat"], "a cat on the mat")
+    0.8571428571428571
+    >>> best_f1(["the"], "a")
+    0.0
+
+    :raises ValueError: without accepted answers, where the official script crashes.
+    """
+    return max(f1(truth, model) if normalise(model) else 0.0 for truth in truths)

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import numpy
 
-from convqa.metrics.ranked import ranked
+from convqa.metrics.ranking import ranked
 
 NOTHING = "(nothing)"
 """The passage id of an empty ranking."""

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from convqa.metrics.geval_ndcg import geval_ndcg
+from convqa.metrics.ranking import geval_ndcg
 
 HITS = [f"p{number}" for number in range(10)]
 MISSES = [f"x{number}" for number in range(10)]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from convqa.metrics.quotes import overlap, quote_recall
+from convqa.metrics.characters import overlap, quote_recall
 
 
 @pytest.mark.parametrize(

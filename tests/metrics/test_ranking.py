@@ -8,10 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ir_measures import RR, R, nDCG
 
-from convqa.metrics.ndcg import ndcg
-from convqa.metrics.ranked import ranked
-from convqa.metrics.recall import recall
-from convqa.metrics.reciprocal_rank import reciprocal_rank
+from convqa.metrics.ranking import ndcg, ranked, recall, reciprocal_rank
 
 ids = st.text(st.characters(exclude_categories=["Cs", "Z", "C"]), min_size=1, max_size=3)
 scores = st.integers(-3, 3).map(float) | st.floats(-100, 100) | st.sampled_from([15.0000001, 15.0000002])

@@ -13,9 +13,8 @@ from convqa.domain import TurnId
 from convqa.files import log
 from convqa.metrics import alce
 from convqa.metrics.alce import CitedSentence
-from convqa.metrics.characters import f1, rouge_l
+from convqa.metrics.characters import f1, quote_recall, rouge_l
 from convqa.metrics.citations import set_scores
-from convqa.metrics.quotes import quote_recall
 from convqa.metrics.sentence_sources import sentence_sources
 from convqa.tasks import scores
 from convqa.tasks.jwhr.run import Run

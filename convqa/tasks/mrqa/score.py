@@ -7,17 +7,18 @@ averages and SQuAD 2's scores of unanswerable questions are added.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from convqa.errors import InputError
-from convqa.metrics import mrqa, squad
+from convqa.metrics import squad
+from convqa.metrics.squad import best_exact_match, best_f1
 from convqa.tasks import scores
 from convqa.tasks.mrqa.run import Run
 from convqa.tasks.mrqa.sets import averages
 from convqa.tasks.mrqa.truth import Gold, GoldTurn
-from convqa.tasks.scores import Measure, Scores, option, warn_of_unmatched
+from convqa.tasks.scores import Measure, Rows, Scores, columns, option, warn_of_unmatched
 
 _PERCENT = 100.0
 _NO_ANSWERS = "no question has an answer that the official script could compare"
@@ -37,14 +38,6 @@ Pairs = list[tuple[GoldTurn, str | None]]
 """Questions with their predictions; None if missing, which counts 0."""
 
 
-class Row(NamedTuple):
-    """A question with its scores, from 0 to 1."""
-
-    turn: GoldTurn
-    em: float
-    f1: float
-
-
 def score(gold: Gold, run: Run, options: MRQAOptions) -> list[Scores]:
     """Score EM and F1 (0 to 100) of each data set, with macro averages over several."""
     asked = {str(turn.id.conversation) for turn in gold.turns}
@@ -52,17 +45,21 @@ def score(gold: Gold, run: Run, options: MRQAOptions) -> list[Scores]:
     warn_of_unmatched(run.path, asked, run.answers.keys(), "questions", unknown)
     sets = dict.fromkeys(turn.dataset for turn in gold.turns)
     pairs = {name: _pairs(gold, name, run, options) for name in sets}
-    rows = {name: _official(members) for name, members in pairs.items()}
     if len(pairs) == 1:
-        (name,) = pairs
-        measures = [Measure(measure, official=True, scale=_PERCENT) for measure in ("EM", "F1")]
-        return [*_columns(rows[name], *measures), *_squad2(pairs[name], "")]
-    columns: list[Scores] = []
-    for name in pairs:
-        columns += [*_side_by_side(rows[name], f"{name} ", official=True), *_squad2(pairs[name], f"{name} ")]
-    for average, names in averages([name for name in sets if rows[name]]).items():
-        columns += _side_by_side([row for name in names for row in rows[name]], f"{average} ", macro=True)
-    return columns
+        (members,) = pairs.values()
+        measures = [Measure(name, official=True, scale=_PERCENT) for name in ("EM", "F1")]
+        return [*columns(measures, _official(members, "") or _NO_ANSWERS), *_squad2(members, "")]
+    results: list[Scores] = []
+    for name, members in pairs.items():
+        rows = _official(members, f"{name} ")
+        results += [*columns(_side_by_side(f"{name} ", official=True), rows or _NO_ANSWERS)]
+        results += _squad2(members, f"{name} ")
+    for average, names in averages([name for name in sets if any(turn.answers for turn, _ in pairs[name])]).items():
+        members = [pair for name in names for pair in pairs[name]]
+        groups = tuple(turn.dataset for turn, _ in members if turn.answers)
+        averaged = columns(_side_by_side(f"{average} "), _official(members, f"{average} "))
+        results += [replace(column, groups=groups) for column in averaged]
+    return results
 
 
 def _pairs(gold: Gold, name: str, run: Run, options: MRQAOptions) -> Pairs:
@@ -75,11 +72,11 @@ def _pairs(gold: Gold, name: str, run: Run, options: MRQAOptions) -> Pairs:
     return pairs
 
 
-def _official(pairs: Pairs) -> list[Row]:
-    measures = (mrqa.exact_match, mrqa.f1)
+def _official(pairs: Pairs, prefix: str) -> Rows:
+    measures = {f"{prefix}EM": best_exact_match, f"{prefix}F1": best_f1}
     return [
-        Row(turn, *(0.0 if answer is None else measure(turn.answers, answer) for measure in measures))
-        for turn, answer in pairs
+        (turn.id, {name: 0.0 if model is None else measure(turn.answers, model) for name, measure in measures.items()})
+        for turn, model in pairs
         if turn.answers
     ]
 
@@ -92,36 +89,25 @@ def _squad2(pairs: Pairs, prefix: str) -> list[Scores]:
     for turn, answer in pairs:
         # An answer that is empty after normalisation does not count as an answer.
         truths = [truth for truth in turn.answers if squad.normalise(truth)] or [""]
-        best = [0.0, 0.0]
-        if answer is not None:
-            best = [max(measure(truth, answer) for truth in truths) for measure in (squad.exact_match, squad.f1)]
-        rows.append(Row(turn, *best))
-    columns = _side_by_side(rows, prefix, suffix=" (SQuAD 2)")
-    for kind in ("answerable", "unanswerable"):
-        members = [row for row in rows if bool(row.turn.answers) == (kind == "answerable")]
-        measures = [
-            replace(columns[1].measure, name=f"{prefix}{name} (SQuAD 2, {kind})", label=f"{name} {kind}")
-            for name in ("EM", "F1")
-        ]
-        columns += _columns(members, *measures) if members else []
-    return columns
+        kind = "answerable" if turn.answers else "unanswerable"
+        row: dict[str, float] = {}
+        for name, measure in (("EM", squad.exact_match), ("F1", squad.f1)):
+            best = 0.0 if answer is None else max(measure(truth, answer) for truth in truths)
+            row |= {f"{prefix}{name} (SQuAD 2)": best, f"{prefix}{name} (SQuAD 2, {kind})": best}
+        rows.append((turn.id, row))
+    line, em = _side_by_side(prefix, " (SQuAD 2)")
+    parts = [
+        replace(em, name=f"{prefix}{name} (SQuAD 2, {kind})", label=f"{name} {kind}")
+        for kind in ("answerable", "unanswerable")
+        for name in ("EM", "F1")
+    ]
+    return columns([line, em, *parts], rows)
 
 
-def _side_by_side(
-    rows: list[Row], prefix: str, official: bool = False, macro: bool = False, suffix: str = ""
-) -> list[Scores]:
+def _side_by_side(prefix: str, suffix: str = "", official: bool = False) -> tuple[Measure, Measure]:
     """Return F1 with a line of its own, and EM on the same line."""
     line = Measure(f"{prefix}F1{suffix}", official=official, scale=_PERCENT)
-    em, f1 = _columns(rows, replace(line, name=f"{prefix}EM{suffix}", beside=line.name, label="EM"), line)
-    groups = tuple(row.turn.dataset for row in rows) if macro else ()
-    return [replace(f1, groups=groups), replace(em, groups=groups)]
-
-
-def _columns(rows: Sequence[Row], em: Measure, f1: Measure) -> list[Scores]:
-    if not rows:
-        return [Scores(em, skipped=_NO_ANSWERS), Scores(f1, skipped=_NO_ANSWERS)]
-    ids = tuple(row.turn.id for row in rows)
-    return [Scores(em, ids, tuple(row.em for row in rows)), Scores(f1, ids, tuple(row.f1 for row in rows))]
+    return line, replace(line, name=f"{prefix}EM{suffix}", beside=line.name, label="EM")
 
 
 def official_text(means: Mapping[str, float]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from convqa.errors import InputError
-from convqa.metrics.geval_ndcg import geval_ndcg
+from convqa.metrics.ranking import geval_ndcg
 from convqa.tasks.poleval.run import DEPTH, Run
 from convqa.tasks.poleval.truth import Gold
 from convqa.tasks.scores import Judged, Measure, Scores

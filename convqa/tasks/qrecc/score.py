@@ -12,10 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from convqa.files import log
-from convqa.metrics.ndcg import ndcg
-from convqa.metrics.ranked import ranked
-from convqa.metrics.recall import recall
-from convqa.metrics.reciprocal_rank import reciprocal_rank
+from convqa.metrics.ranking import ndcg, ranked, recall, reciprocal_rank
 from convqa.metrics.rouge1 import rouge1, tokens
 from convqa.metrics.squad import exact_match, f1
 from convqa.tasks import scores

@@ -13,8 +13,7 @@ from dataclasses import replace
 from convqa.errors import InputError
 from convqa.files import log
 from convqa.metrics.bleu import ORDER
-from convqa.metrics.recall import recall
-from convqa.metrics.reciprocal_rank import reciprocal_rank
+from convqa.metrics.ranking import recall, reciprocal_rank
 from convqa.tasks.scores import Judged, Measure, Scores, columns, warn_of_unmatched
 from convqa.tasks.sharc.run import DEPTH, Run
 from convqa.tasks.sharc.schema import CLASSES, normalise

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from convqa.domain import Failure, Hit, Ranking, Response, TurnId
 from convqa.errors import InputError
 from convqa.evaluation import evaluate, official_text, write_trec
-from convqa.metrics.geval_ndcg import geval_ndcg
+from convqa.metrics.ranking import geval_ndcg
 from convqa.tasks.poleval.run import rankings
 from convqa.tasks.poleval.task import PolEval
 

@@ -1,0 +1,64 @@
+"""Measures of rankings with binary relevance, as trec_eval and GEval compute them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from ctypes import c_float
+from math import log2
+
+
+def ranked(scores: Mapping[str, float]) -> list[str]:
+    """Sort ids by score (a 32-bit float in C) descending, ties by id (bytes) descending, as trec_eval does.
+
+    >>> ranked({"u_p10": 1.0, "u_p9": 1.0, "a": 15.0000002, "b": 15.0000001})
+    ['b', 'a', 'u_p9', 'u_p10']
+    """
+    # Strings compare like their bytes, since UTF-8 keeps the order of code points.
+    return [id for _, id in sorted(((c_float(score).value, id) for id, score in scores.items()), reverse=True)]
+
+
+def reciprocal_rank(relevant: Collection[str], ranking: Sequence[str], k: int | None = None) -> float:
+    """1 / rank of the first relevant id, 0 if there is none among the first ``k`` (None: no cut-off, the official MRR).
+
+    >>> reciprocal_rank({"b"}, ["a", "b"])
+    0.5
+    >>> reciprocal_rank({"b"}, ["a", "b"], k=1)
+    0.0
+    """
+    for rank, id in enumerate(ranking[:k], 1):
+        if id in relevant:
+            return 1 / rank
+    return 0.0
+
+
+def recall(relevant: Collection[str], ranking: Sequence[str], k: int) -> float:
+    """Share of the relevant ids among the first ``k``, which is not the hit rate; 0 if nothing is relevant.
+
+    >>> recall({"a", "b"}, ["x", "a", "b"], 2)
+    0.5
+    """
+    return len(set(relevant) & set(ranking[:k])) / len(relevant) if relevant else 0.0
+
+
+def ndcg(relevant: Collection[str], ranking: Sequence[str], k: int) -> float:
+    """Sum of 1 / log2(rank + 1) over the relevant ids among the first ``k``, divided by that of the best ranking
+    (trec_eval's ndcg_cut).
+
+    >>> round(ndcg({"a", "b", "c"}, ["x", "a", "y", "z", "b"], 10), 4)
+    0.4776
+    """
+    ideal = sum(1 / log2(rank + 1) for rank in range(1, min(k, len(relevant)) + 1))
+    gain = sum(1 / log2(rank + 1) for rank, id in enumerate(ranking[:k], 1) if id in relevant)
+    return gain / ideal if ideal else 0.0
+
+
+def geval_ndcg(relevant: Collection[str], ranking: Sequence[str], k: int = 10) -> float:
+    """NDCG as in GEval (NDCG.hs, and Core.hs for lines without gold): repetitions in the ranking are removed before the
+    cut-off, and it is 1 if nothing is relevant.
+
+    >>> round(geval_ndcg(["a", "b"], ["a", "a", "x", "b"], 3), 4)
+    0.9197
+    >>> geval_ndcg([], ["x"])
+    1.0
+    """
+    return ndcg(set(relevant), list(dict.fromkeys(ranking)), k) if relevant else 1.0
