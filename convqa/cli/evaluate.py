@@ -178,7 +178,7 @@ def validate(
 
     problems = find_task(task, input).check(input, run)
     for problem in problems:
-        typer.echo(str(problem), err=True)
+        typer.echo(problem, err=True)
     count = f"{len(problems)} problem{'' if len(problems) == 1 else 's'}"
     typer.echo(f"{run}: {count if problems else 'ok'}")
     return 2 if problems else 0

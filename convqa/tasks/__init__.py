@@ -84,22 +84,17 @@ def _own() -> dict[str, Task]:
 
 
 def _outside(name: str) -> Task:
-    """Load a task of another package, or explain what is wrong with its class."""
+    """Load a task of another package."""
     point = plugins(GROUP)[name]
     cls = load(point)
-    texts = ("name", "input_file", "truth_file", "run_file", "default_pipeline")
-    if not (isinstance(cls, type) and issubclass(cls, Task)):
-        problem = "is not a class derived from convqa.tasks.Task"
-    elif missing := [text for text in texts if not isinstance(getattr(cls, text, None), str)]:
-        problem = f"lacks {', '.join(missing)}"
-    elif cls.name != name:
-        problem = f"is called {cls.name!r}"
-    else:
-        try:
-            return cls()
-        except Exception as error:
-            problem = f"cannot be created ({type(error).__name__}: {error})"
-    raise InputError(f"task {name}: {point.value} (an entry point of {GROUP}) {problem}. Fix its package.")
+    try:
+        task = cls()
+        if isinstance(task, Task) and task.name == name:
+            return task
+        problem = f"expected a class derived from convqa.tasks.Task with the name {name!r}"
+    except Exception as error:  # such as a missing method
+        problem = f"{type(error).__name__}: {error}"
+    raise InputError(f"task {name}: {point.value} (an entry point of {GROUP}): {problem}. Fix its package.")
 
 
 def _named(name: str) -> Task:

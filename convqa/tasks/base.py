@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,18 +17,6 @@ from convqa.tasks.scores import Gold, GoldTurn, Judged, Run, ScoreOptions, Score
 _SHOWN = 10
 
 Groups = Mapping[str, frozenset[TurnId]]
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """A format error: the file, the record in it ("" for the whole file) and the message."""
-
-    file: str
-    record: str
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.file}: {self.record}: {self.message}" if self.record else f"{self.file}: {self.message}"
 
 
 class Task(ABC):
@@ -118,18 +106,19 @@ class Task(ABC):
         """
         return ()
 
-    def check(self, input_path: Path, run_path: Path) -> list[Problem]:
-        """List all format errors of a run (directory or file) over this input.
+    def check(self, input_path: Path, run_path: Path) -> list[str]:
+        """List all format errors of a run (directory or file) over this input: file, record and message.
 
         :raises InputError: if the input cannot be read. An unreadable run is a problem.
         """
         file = file_at(run_path, self.run_file)
         try:
-            return [Problem(str(file), record, message) for record, message in self.problems(input_path, file)]
+            problems = list(self.problems(input_path, file))
         except InputError as error:
             if not str(error).startswith(f"{file}: "):
                 raise
-            return [Problem(str(file), "", str(error).removeprefix(f"{file}: "))]
+            return [str(error)]
+        return [": ".join(filter(None, (str(file), record, message))) for record, message in problems]
 
     def part(self, gold: Any, run: Any) -> Any:
         """Restrict the truth to the turns of the run, by default to the conversations in its ``answers``."""

@@ -153,7 +153,7 @@ def test_check_lists_every_problem(write, made_up, golden):
     good[2] |= {"question": "別の問い", "more": 1}
     good[3]["references"] = [{"search": {"keywords": []}, "link": {"referrer": 0}}]
     file = write(*good, {"id": "x"}, good[3] | {"references": []}, {"id": 9, "question": "?", "references": []}, 3)
-    assert [str(problem).removeprefix(f"{file}: ") for problem in JWHR().check(made_up, file)] == [
+    assert [problem.removeprefix(f"{file}: ") for problem in JWHR().check(made_up, file)] == [
         "line 1 (entry 1): answer.sentences[1].citations[0]: expected the index of one of 2 references, got 2",
         "line 2 (entry 2): answer.text: expected its joined sentences '毎年七月には川辺で灯籠祭りが開かれる。', "
         "got '毎年七月には川辺で灯籠祭りが開かれる。。'",
@@ -174,7 +174,7 @@ def test_what_failed_has_no_answer_and_says_so_with_true(write, made_up, golden,
     good = [json.loads(line) for line in (golden / "run.jsonl").read_text(encoding="utf-8").splitlines()]
     good[0]["failed"], good[1]["failed"], good[3]["failed"] = True, False, "yes"
     file = write(*good)
-    assert [problem.message for problem in JWHR().check(made_up, file)] == [
+    assert [problem.removeprefix(f"{file}: ").partition(": ")[2] for problem in JWHR().check(made_up, file)] == [
         "failed: is true, but there is an answer; expected one of them",
         "failed: expected true or false, got 'yes'",
     ]
@@ -186,10 +186,10 @@ def test_what_failed_has_no_answer_and_says_so_with_true(write, made_up, golden,
 
 def test_check_of_no_run_and_of_part_of_one(write, made_up, golden, tmp_path):
     (problem,) = JWHR().check(made_up, tmp_path)
-    assert problem.message.startswith("no such file; expected {id, question")
+    assert "run.jsonl: no such file; expected {id, question" in problem
     first = (golden / "run.jsonl").read_text(encoding="utf-8").splitlines()[0]
     (problem,) = JWHR().check(made_up, write(first))
-    assert problem.message == "4 of 5 entries of the input are missing: 2, 3, 101, 102"
+    assert problem.endswith(": 4 of 5 entries of the input are missing: 2, 3, 101, 102")
 
 
 def test_a_run_that_is_wrong_inside_is_read_and_told(write, entry, caplog):

@@ -43,7 +43,7 @@ def test_check_lists_every_problem(write, predict):
     truth = write("x.jsonl", {"context": "c", "qas": [{"qid": id, "question": "?"} for id in "abc"]})
     assert MRQA().check(truth, predict({"a": "", "b": "x", "c": "y"})) == []
     run = predict({"a": None, "b": ["x"], "d": "y"})
-    assert [str(problem).removeprefix(f"{run / 'predictions.json'}: ") for problem in MRQA().check(truth, run)] == [
+    assert [problem.removeprefix(f"{run / 'predictions.json'}: ") for problem in MRQA().check(truth, run)] == [
         "question 'a': expected a string, got None",
         "question 'b': expected a string, got ['x']",
         "1 of 3 questions of the input are missing: c",
@@ -51,9 +51,10 @@ def test_check_lists_every_problem(write, predict):
     ]
     (run / "predictions.json").write_text("{")
     (problem,) = MRQA().check(truth, run / "predictions.json")
-    assert "invalid JSON" in problem.message
+    assert "invalid JSON" in problem
     (run / "predictions.json").write_text("[]")
-    assert [problem.message for problem in MRQA().check(truth, run)] == ["expected a JSON object {qid: answer}, got []"]
+    expected = f"{run / 'predictions.json'}: expected a JSON object {{qid: answer}}, got []"
+    assert MRQA().check(truth, run) == [expected]
 
 
 def test_a_byte_order_mark_is_refused_as_officially(write, predict):
@@ -62,7 +63,8 @@ def test_a_byte_order_mark_is_refused_as_officially(write, predict):
     run.write_bytes(b"\xef\xbb\xbf" + run.read_bytes())
     with pytest.raises(InputError, match=r"predictions\.json: begins with a byte order mark \(BOM\)"):
         MRQA().read_run(run)
-    assert [problem.message[:30] for problem in MRQA().check(truth, run)] == ["begins with a byte order mark "]
+    (problem,) = MRQA().check(truth, run)
+    assert problem.startswith(f"{run}: begins with a byte order mark ")
 
 
 def test_a_byte_order_mark_stops_squads_script_and_not_that_of_mrqa(write):

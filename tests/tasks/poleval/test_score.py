@@ -218,7 +218,7 @@ def test_an_id_that_a_line_cannot_hold(tmp_path, id):
 
 
 def problems(run, path):
-    return [str(problem).removeprefix(f"{run}: ") for problem in PolEval().check(path, run)]
+    return [problem.removeprefix(f"{run}: ") for problem in PolEval().check(path, run)]
 
 
 def test_all_format_errors_at_once(one_set, tmp_path):

@@ -27,8 +27,8 @@ def problems(tmp_path):
         (tmp_path / "questions.json").write_text(json.dumps(questions))
         (tmp_path / "run.json").write_text(run if isinstance(run, str) else json.dumps(run))
         found = QReCC().check(tmp_path, tmp_path)
-        assert {problem.file for problem in found} <= {str(tmp_path / "run.json")}
-        return [str(problem).removeprefix(f"{tmp_path / 'run.json'}: ") for problem in found]
+        assert all(problem.startswith(f"{tmp_path / 'run.json'}: ") for problem in found)
+        return [problem.removeprefix(f"{tmp_path / 'run.json'}: ") for problem in found]
 
     return checked
 

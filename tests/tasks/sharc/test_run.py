@@ -82,18 +82,17 @@ def test_what_cannot_be_scored_is_refused(predict, records, message):
 def test_all_format_errors_at_once(opened, predict, tmp_path):
     known = [talk.id for talk in TASK.read(opened)]
     records = [{"utterance_id": id, "answer": "Yes"} for id in [known[0], known[0], "foreign"]]
-    problems = [
-        problem.message for problem in TASK.check(opened, predict([*records, {"utterance_id": 3, "answer": 4}]))
-    ]
-    assert problems == [
-        f"utterance_id: {known[0]!r} is also that of record 0",
-        "utterance_id: expected a string, got 3",
-        "answer: expected a string, got 4",
+    folder = predict([*records, {"utterance_id": 3, "answer": 4}])
+    problems = TASK.check(opened, folder)
+    assert [problem.removeprefix(f"{folder / 'predictions.json'}: ") for problem in problems] == [
+        f"record 1: utterance_id: {known[0]!r} is also that of record 0",
+        "record 3: utterance_id: expected a string, got 3",
+        "record 3: answer: expected a string, got 4",
         f"3 of 4 utterances of the input are missing: {', '.join(known[1:])}",
         "2 of 3 utterances are not in the input: foreign, 3",
     ]
     (absent,) = TASK.check(opened, tmp_path / "absent.json")
-    assert "no such file" in absent.message
+    assert "no such file" in absent
 
 
 def test_a_run_is_told_from_mrqas_by_its_content(predict, written_by_mrqa):
@@ -118,4 +117,5 @@ def test_a_byte_order_mark_is_refused_as_officially(opened, predict, tmp_path, w
     with pytest.raises(InputError, match="begins with a byte order mark"):
         TASK.gold(folder) if which == "truth" else TASK.read_run(run)
     assert list(TASK.read(folder))
-    assert [problem.message[:30] for problem in TASK.check(folder, run)] == ["begins with a byte order mark "]
+    (problem,) = TASK.check(folder, run)
+    assert problem.startswith(f"{run}: begins with a byte order mark ")
