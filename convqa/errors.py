@@ -31,8 +31,6 @@ class OtherRun(InputError):
 class WorkError(ConvqaError):
     """The work failed through no mistake of the user."""
 
-    exit_code = 1
-
 
 class RunError(BaseException):
     """An error that stops a whole run. After a ``transient`` one (a server restarts) the run is retried.

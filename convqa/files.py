@@ -12,7 +12,7 @@ import sys
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -195,9 +195,10 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
                 os.fsync(stream.fileno())
         with _errors_of(path):
             aside.replace(path)
-            sync_directory(path.parent)
+            _sync(path.parent)
     finally:
-        _remove(aside)
+        with suppress(OSError):
+            aside.unlink(missing_ok=True)
 
 
 def part_of(path: Path) -> Path:
@@ -233,14 +234,7 @@ def unwritable(what: str, error: OSError) -> InputError | StorageFull:
     return StorageFull(f"{what}: cannot be written ({reason}); free space or choose another place.")
 
 
-def _remove(path: Path) -> None:
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        log.debug("%s: cannot be removed (%s)", path, error)
-
-
-def sync_directory(directory: Path) -> None:
+def _sync(directory: Path) -> None:
     """Make a rename durable."""
     if os.name == "nt":  # Windows cannot open a directory and does not need this
         return

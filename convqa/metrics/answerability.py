@@ -29,12 +29,10 @@ def auc(scores: Sequence[float], answerable: Sequence[bool]) -> float:
     >>> auc([0.9, 0.4, 0.4, 0.1], [True, True, False, False])
     0.875
 
-    :raises ValueError: if the lengths differ, or all turns are of one kind.
+    :raises ValueError: if the lengths differ.
     """
     positive = Counter(score for score, can in zip(scores, answerable, strict=True) if can)
     negative = Counter(score for score, can in zip(scores, answerable, strict=True) if not can)
-    if not positive or not negative:
-        raise ValueError("an AUC needs answerable and unanswerable turns")
     won, below = 0.0, 0
     for score in sorted(positive | negative):
         won += positive[score] * (below + negative[score] / 2)

@@ -31,11 +31,7 @@ def interval(
     ((0.5, 0.5), (0.75, 0.75))
     >>> interval([[0.0, 0.0, 1.0, 1.0]], seed=1, owners=[["a", "b", "a", "b"]])
     (0.5, 0.5)
-
-    :raises ValueError: without groups, or with one that has no scores.
     """
-    if not groups or not all(groups):
-        raise ValueError("an interval needs at least one score")
     generator = numpy.random.default_rng(seed)
     sums, counts = numpy.zeros((resamples, len(groups))), numpy.zeros((resamples, len(groups)))
     for stratum in _strata(groups, owners):
@@ -62,8 +58,6 @@ def interval_of_statistic(
 
     >>> interval_of_statistic({"a": [1.0, 1.0], "b": [0.0]}, lambda groups: max(groups["a"]), seed=1)
     (1.0, 1.0)
-
-    :raises ValueError: if the statistic is None for all samples.
     """
     generator = numpy.random.default_rng(seed)
     columns = [numpy.asarray(scores, dtype=numpy.float64) for scores in groups.values()]
@@ -83,10 +77,7 @@ def interval_of_statistic(
                 parts[group].append(columns[group][indexes[begins + numpy.arange(len(begins))]])
         sample = {name: numpy.concatenate(part).tolist() for name, part in zip(groups, parts, strict=True)}
         values.append(statistic(sample))
-    known = [value for value in values if value is not None]
-    if not known:
-        raise ValueError("an interval needs at least one sample in which the statistic has a value")
-    return percentile_interval(known)
+    return percentile_interval([value for value in values if value is not None])
 
 
 def _joined(parts: Sequence[Sequence[int]]) -> tuple[NDArray[numpy.intp], NDArray[numpy.intp], NDArray[numpy.intp]]:

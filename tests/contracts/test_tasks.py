@@ -50,7 +50,7 @@ def test_its_options_have_defaults_and_are_on_the_command_line(task):
     for field in fields(task.options):
         if field.metadata:
             assert known[field.name].help == field.metadata["help"]
-    assert {field.name for field in fields(task.options)} - {"scorers"} <= known.keys()
+    assert {field.name for field in fields(task.options)} <= known.keys()
 
 
 def test_nothing_looks_like_its_input_where_nothing_is(task, tmp_path):

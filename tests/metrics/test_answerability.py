@@ -38,12 +38,6 @@ def test_auc_counts_pairs(found):
     assert auc([-score for score in scores], answerable) == pytest.approx(1 - expected)
 
 
-@pytest.mark.parametrize("answerable", [[True, True], [False, False]])
-def test_an_auc_needs_both_kinds(answerable):
-    with pytest.raises(ValueError, match="answerable and unanswerable"):
-        auc([0.1, 0.2], answerable)
-
-
 def test_lengths_must_be_the_same():
     with pytest.raises(ValueError, match="shorter"):
         refusals([True], [])

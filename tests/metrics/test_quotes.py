@@ -42,5 +42,3 @@ def test_bounds(quote, gold, more):
 def test_every_gold_quote_has_its_best():
     assert quote_recall([], ["京都"]) == 0
     assert quote_recall(["京都", "大阪に"], ["京都に", "大阪に"]) == pytest.approx((2 / 3 + 1) / 2)
-    with pytest.raises(ValueError, match="at least one gold quote"):
-        quote_recall(["京都"], [])

@@ -50,7 +50,7 @@ _OFF = "not asked for"
 class QReCCOptions(scores.ScoreOptions):
     """The official script's options, and additional measures of the answers.
 
-    :param scorers: additional measures. :param support: scores how well quotes support sentences, for ALCE's measures.
+    :param support: scores how well quotes support sentences, for ALCE's measures.
     """
 
     eval_missing_truth: bool = option(False, "Also score turns without a truth.")
@@ -60,7 +60,6 @@ class QReCCOptions(scores.ScoreOptions):
     no_answering: bool = option(False, "Skip EM, F1, ROUGE1-R, citations and refusals.")
     sas: str | None = option(None, "Also score SAS with this cross-encoder.", "MODEL")
     posscore: str | None = option(None, "Also score POSSCORE with these vectors.", "VECTORS")
-    scorers: Sequence[AnswerScorer] = ()
     support: scores.SupportScorer | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -88,7 +87,7 @@ def score(gold: Gold, run: Run, options: QReCCOptions) -> list[Scores]:
 def _scorers(options: QReCCOptions) -> list[AnswerScorer]:
     from convqa.tasks.qrecc import scorers
 
-    chosen = list(options.scorers)
+    chosen = []
     if options.posscore is not None:
         chosen.append(scorers.posscore(Path(options.posscore)))
     if options.sas is not None:

@@ -223,16 +223,17 @@ def test_parts_can_be_left_out(score, option, off):
     assert [index for index, mean in enumerate(found) if mean == "-"] == off
 
 
-def test_further_scorers_see_truth_and_answer(score):
+def test_further_scorers_see_truth_and_answer(score, monkeypatch):
     def last_word(pairs):
         return [float(truth.split()[-1] == model) for truth, model in pairs]
 
-    scorers = [AnswerScorer("SAS", last_word, official=True), AnswerScorer("SAS(stub)", last_word)]
-    evaluation = score(T, R, scorers=scorers)
+    monkeypatch.setattr(scorers, "posscore", lambda _: AnswerScorer("POSSCORE", last_word, official=True))
+    monkeypatch.setattr(scorers, "sas", lambda _: AnswerScorer("SAS(stub)", last_word))
+    evaluation = score(T, R, sas="stub", posscore="v.vec")
     assert evaluation.scores["SAS(stub)"].values == (0, 0, 1)
     assert evaluation.to_json()["measures"]["SAS(stub)"]["mean"] == pytest.approx(1 / 3)
     # Only the named model's figure is official.
-    assert official_text(evaluation).endswith('measure{\n  key: "SAS"\n  value: "0.333"\n}')
+    assert official_text(evaluation).endswith('measure{\n  key: "POSSCORE"\n  value: "0.333"\n}')
     assert "stub" not in official_text(evaluation)
 
 
