@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import IO, Annotated, Literal, Self
+from typing import IO, Annotated, Literal
 
 import httpx
 from pydantic import BaseModel, Field, RootModel, model_validator
@@ -25,28 +25,16 @@ Converter = Literal["inscit", "or_sharc", "clapnq", "mtrag_un", "cast2020", "qre
 
 
 class Download(BaseModel, strict=True, extra="forbid", frozen=True):
-    """A file to fetch: its path, URL and hexadecimal checksum (null if unknown)."""
+    """A file to fetch: its path, URL and checksum, ``md5:HEX`` or ``sha256:HEX`` (null if unknown)."""
 
     file: FilePath
     url: str = Field(pattern=r"^https?://")
-    md5: str | None = Field(None, pattern=r"^[0-9a-f]{32}$")
-    sha256: str | None = Field(None, pattern=r"^[0-9a-f]{64}$")
-
-    @model_validator(mode="after")
-    def _checksum_is_given(self) -> Self:
-        if not {"md5", "sha256"} & self.model_fields_set:
-            raise ValueError("md5 or sha256 is missing (null if unknown)")
-        return self
-
-    @property
-    def checksum(self) -> tuple[str, str] | None:
-        """The kind of checksum, as messages name it, and its value; None if unknown."""
-        return ("SHA-256", self.sha256) if self.sha256 else ("MD5", self.md5) if self.md5 else None
+    checksum: str | None = Field(pattern=r"^(md5:[0-9a-f]{32}|sha256:[0-9a-f]{64})$")
 
     def describe(self, folder: Path, outcome: Literal["fetched", "kept"]) -> str:
         """Describe the file once it is in the folder."""
         size = f"{folder / self.file}: {(folder / self.file).stat().st_size / 1e6:.1f} MB"
-        checked = f"{self.checksum[0]} matches" if self.checksum else "not pinned: its checksum is unknown"
+        checked = "checksum matches" if self.checksum else "not pinned: its checksum is unknown"
         return f"{size}; {'already there, ' if outcome == 'kept' else ''}{checked}"
 
 
@@ -80,7 +68,7 @@ def downloads(name: str, part: str, only: list[str] | None = None) -> dict[str, 
     :raises InputError: if there is no such file, part or set, or the file is malformed.
     """
     path = yaml_file(name, "download", "configs", "downloads")
-    advice = "Expected: part, set, and file, url, md5 or sha256 of each file."
+    advice = "Expected: part, set, and file, url and checksum of each file."
     parts = read_as(_Parts, read_yaml(path, "list of downloads"), str(path), advice).root
     _require(part, parts, f"{name}: unknown part {part!r}")
     sets = parts[part]
@@ -151,9 +139,9 @@ def _mismatch(path: Path, download: Download) -> str:
     """Describe how the checksum of a file differs; empty if it matches or is unknown."""
     if download.checksum is None:
         return ""
-    kind, expected = download.checksum
+    kind, _, expected = download.checksum.partition(":")
     with path.open("rb") as stream:
-        actual = hashlib.file_digest(stream, kind.replace("-", "").lower()).hexdigest()
+        actual = hashlib.file_digest(stream, kind).hexdigest()
     return "" if actual == expected else f"expected {kind} {expected}, got {actual}"
 
 

@@ -20,7 +20,7 @@ def mirror(file_server, tmp_path):
         data = name.encode() * 100_000
         file_server.files[f"/{name}"] = data
         md5 = hashlib.md5(data).hexdigest()
-        sets[name] = {"file": f"{name}.gz", "url": f"{file_server.url}/{name}", "md5": md5}
+        sets[name] = {"file": f"{name}.gz", "url": f"{file_server.url}/{name}", "checksum": f"md5:{md5}"}
     path = tmp_path / "mirror.yaml"
     path.write_text(yaml.safe_dump({"train": sets}), encoding="utf-8")
     return path
@@ -30,10 +30,10 @@ def test_files_come_and_are_kept(call, mirror, tmp_path, file_server):
     target = tmp_path / "new" / "folder"
     code, out, err = call("download", mirror, "train", target)
     assert (code, err) == (0, "")
-    assert out == (f"{target}/One.gz: 0.3 MB; MD5 matches\n{target}/Two.gz: 0.3 MB; MD5 matches\n")
+    assert out == (f"{target}/One.gz: 0.3 MB; checksum matches\n{target}/Two.gz: 0.3 MB; checksum matches\n")
     assert sorted(os.listdir(target)) == ["One.gz", "Two.gz"]
     code, out, _ = call("download", mirror, "train", target)
-    assert code == 0 and out.count("already there, MD5 matches") == 2 and len(file_server.asked) == 2
+    assert code == 0 and out.count("already there, checksum matches") == 2 and len(file_server.asked) == 2
     assert call("download", mirror, "train", target, "--quiet")[:2] == (0, "")
 
 
@@ -75,7 +75,7 @@ def test_another_sum(call, mirror, tmp_path, file_server):
     file_server.files["/One"] = b"changed"
     code, _, err = call("download", mirror, "train", tmp_path / "new")
     assert code == 1 and os.listdir(tmp_path / "new") == ["Two.gz"]
-    assert f"expected MD5 {hashlib.md5(b'One' * 100_000).hexdigest()}, got {hashlib.md5(b'changed').hexdigest()}" in err
+    assert f"expected md5 {hashlib.md5(b'One' * 100_000).hexdigest()}, got {hashlib.md5(b'changed').hexdigest()}" in err
 
 
 def test_mistakes(call, mirror, tmp_path):
@@ -94,14 +94,18 @@ def sets(file_server, tmp_path):
     contents = {"dev.json": json.dumps({"d1": {"turns": [turn]}}).encode(), "plain.txt": b"as it is"}
     file_server.files |= {f"/{name}": data for name, data in contents.items()}
     one, two = (
-        {"file": f"published/{name}", "url": f"{file_server.url}/{name}", "sha256": hashlib.sha256(data).hexdigest()}
+        {
+            "file": f"published/{name}",
+            "url": f"{file_server.url}/{name}",
+            "checksum": f"sha256:{hashlib.sha256(data).hexdigest()}",
+        }
         for name, data in contents.items()
     )
     path = tmp_path / "sets.yaml"
     path.write_text(yaml.safe_dump({"all": {
         "dialogues": {"licence": "none stated", "convert": "inscit", "folder": "dialogues", "files": [one]},
         "secret": {"licence": "for research only", "missing": "its passages may not be passed on."},
-        "plain": {"licence": "MIT", "files": [{**two, "sha256": None}]},
+        "plain": {"licence": "MIT", "files": [{**two, "checksum": None}]},
     }}, sort_keys=False), encoding="utf-8")  # fmt: skip
     return path
 
@@ -112,7 +116,7 @@ def test_sets_are_converted_and_their_licences_told(call, sets, tmp_path):
     assert code == 0, err
     assert out.splitlines() == [
         "dialogues: licence: none stated",
-        f"{target}/published/dev.json: 0.0 MB; SHA-256 matches",
+        f"{target}/published/dev.json: 0.0 MB; checksum matches",
         f"{target}/dialogues: questions.json (1 records), questions-rewritten.json (1 records), "
         "ground-truth.json (1 records), passages.jsonl (1 records)",
         "secret: licence: for research only",
@@ -123,7 +127,7 @@ def test_sets_are_converted_and_their_licences_told(call, sets, tmp_path):
     assert json.loads((target / "dialogues" / "questions.json").read_bytes())[0]["Question"] == "Who wrote Faust?"
     assert call("run", target / "dialogues", tmp_path / "run", "--pipeline", "copy-bm25")[0] == 0
     code, out, _ = call("download", sets, "all", target, "--only", "dialogues")
-    assert code == 0 and "already there, SHA-256 matches" in out
+    assert code == 0 and "already there, checksum matches" in out
     assert call("download", sets, target, "--quiet")[:2] == (0, "")
 
 

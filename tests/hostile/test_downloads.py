@@ -9,7 +9,7 @@ from hostile import case
 
 def sets(convert: str, count: int, folder: str = "made") -> str:
     """A list of downloads whose files are raw0, raw1 ..."""
-    files = [{"file": f"raw{number}", "url": "http://127.0.0.1:9/x", "sha256": None} for number in range(count)]
+    files = [{"file": f"raw{number}", "url": "http://127.0.0.1:9/x", "checksum": None} for number in range(count)]
     return json.dumps({"all": {"mine": {"licence": "none", "convert": convert, "folder": folder, "files": files}}})
 
 

@@ -19,7 +19,7 @@ def test_mrqa_is_whole():
     parts = {part: downloads("mrqa", part) for part in ("train", "in-domain", "out-of-domain")}
     parts = {part: {name: one.files[0] for name, one in sets.items()} for part, sets in parts.items()}
     every = [one for found in parts.values() for one in found.values()]
-    assert len(every) == len({one.md5 for one in every}) == len({one.url for one in every}) == 18
+    assert len(every) == len({one.checksum for one in every}) == len({one.url for one in every}) == 18
     for found in parts.values():
         assert [one.file for one in found.values()] == [f"{name}.jsonl.gz" for name in found] and len(found) == 6
     root = "https://s3.us-east-2.amazonaws.com/mrqa/release/v2"
@@ -27,7 +27,7 @@ def test_mrqa_is_whole():
     assert parts["in-domain"]["SQuAD"] == Download(
         file="SQuAD.jsonl.gz",
         url=f"{root}/dev/SQuAD.jsonl.gz",
-        md5="05f3f16c5c31ba8e46ff5fa80647ac46",
+        checksum="md5:05f3f16c5c31ba8e46ff5fa80647ac46",
     )
     assert parts["out-of-domain"]["BioASQ"].url == "http://participants-area.bioasq.org/MRQA2019/"
 
@@ -99,19 +99,19 @@ def test_names_that_are_not_there(arguments, said):
         ("[", "is not valid YAML"),
         ("", "the record: expected an object, got None"),
         ("train: {}", "train: is empty"),
-        ("train: {A: {file: a, url: 'http://x'}}", "train.A.files.0.: .*md5 or sha256 is missing"),
+        ("train: {A: {file: a, url: 'http://x'}}", "train.A.files.0..checksum: is missing"),
         (
-            "train: {A: {file: ../a, url: 'http://x', md5: '0'}}",
-            "train.A.files.0..file: expected .*, got '../a'.*md5: expected",
+            "train: {A: {file: ../a, url: 'http://x', checksum: '0'}}",
+            "train.A.files.0..file: expected .*, got '../a'.*checksum: expected",
         ),
         (
-            "train: {A: {file: a, url: 'file:///x', md5: '0'}}",
+            "train: {A: {file: a, url: 'file:///x', checksum: '0'}}",
             "train.A.files.0..url: expected .*, got 'file:///x'",
         ),
         ("train: {A: {files: [], convert: nosuch}}", "train.A.convert: expected .*, got 'nosuch'"),
         ("train: {A: {files: [], folder: ../a}}", "train.A.folder: expected .*, got '../a'"),
-        ("train: {A: {file: a/../b, url: 'http://x', md5: null}}", "file: expected .*, got 'a/../b'"),
-        ("train: {A: {file: /a, url: 'http://x', md5: null}}", "file: expected .*, got '/a'"),
+        ("train: {A: {file: a/../b, url: 'http://x', checksum: null}}", "file: expected .*, got 'a/../b'"),
+        ("train: {A: {file: /a, url: 'http://x', checksum: null}}", "file: expected .*, got '/a'"),
         ("train: {A: {file: a, sha: 1}}", "train.A.files.0..sha: unknown field"),
     ],
 )

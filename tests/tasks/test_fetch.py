@@ -19,7 +19,7 @@ MD5 = hashlib.md5(DATA).hexdigest()
 @pytest.fixture
 def wanted(file_server):
     file_server.files["/a"] = DATA
-    return Download(file="A.gz", url=f"{file_server.url}/a", md5=MD5)
+    return Download(file="A.gz", url=f"{file_server.url}/a", checksum=f"md5:{MD5}")
 
 
 @pytest.fixture(scope="module")
@@ -81,14 +81,14 @@ def test_a_part_that_does_not_fit_is_dropped(fetch, wanted, tmp_path, left):
 def test_another_file_is_never_put_in_place(fetch, wanted, tmp_path, file_server):
     file_server.files["/a"] = b"<html>log in</html>"
     found = hashlib.md5(b"<html>log in</html>").hexdigest()
-    with pytest.raises(WorkError, match=f"the 19 bytes received .*: expected MD5 {MD5}, got {found}"):
+    with pytest.raises(WorkError, match=f"the 19 bytes received .*: expected md5 {MD5}, got {found}"):
         fetch(wanted, tmp_path)
     assert os.listdir(tmp_path) == []
 
 
 def test_another_file_that_is_there_is_left_alone(fetch, wanted, tmp_path, file_server):
     (tmp_path / "A.gz").write_bytes(b"mine")
-    with pytest.raises(WorkError, match=f"this is not the file .*: expected MD5 {MD5}, got "):
+    with pytest.raises(WorkError, match=f"this is not the file .*: expected md5 {MD5}, got "):
         fetch(wanted, tmp_path)
     assert (tmp_path / "A.gz").read_bytes() == b"mine" and file_server.asked == []
 
@@ -101,18 +101,19 @@ def test_a_folder_of_its_name_is_left_alone(fetch, wanted, tmp_path, file_server
 
 
 def test_sha256(fetch, wanted, tmp_path, file_server):
-    sums = {"md5": None, "sha256": hashlib.sha256(DATA).hexdigest()}
+    digest = hashlib.sha256(DATA).hexdigest()
+    sums = {"checksum": f"sha256:{digest}"}
     assert fetch(wanted.model_copy(update=sums), tmp_path) == "fetched"
     file_server.files["/a"] = b"changed"
     other = wanted.model_copy(update={**sums, "file": "B.gz"})
-    with pytest.raises(WorkError, match=f"the 7 bytes received .*: expected SHA-256 {sums['sha256']}, got "):
+    with pytest.raises(WorkError, match=f"the 7 bytes received .*: expected sha256 {digest}, got "):
         fetch(other, tmp_path)
     assert os.listdir(tmp_path) == ["A.gz"]
 
 
 def test_a_file_whose_sum_is_not_known_starts_anew(fetch, wanted, tmp_path, file_server):
     """What was left might be of another file, and nothing would tell."""
-    unpinned = wanted.model_copy(update={"md5": None, "file": "below/A.gz"})
+    unpinned = wanted.model_copy(update={"checksum": None, "file": "below/A.gz"})
     file_server.faults = [("cut", 300_000)]
     with pytest.raises(WorkError, match="cannot be fetched"):
         fetch(unpinned, tmp_path)
