@@ -20,7 +20,7 @@ from pathlib import Path
 
 from pydantic import AliasChoices, Field
 
-from convqa.tasks.sharc.input import read_records, rule_texts, source
+from convqa.tasks.sharc.input import form_of, read_records, rule_texts, source
 from convqa.tasks.sharc.schema import ADVICE, Official, Open, normalise
 from convqa.training.examples import ConditionExample
 from convqa.validation import Record, read_as
@@ -67,13 +67,12 @@ class _Evidence(Record):
 def utterances(path: Path) -> list[Utterance]:
     """Read the utterances of a file in either format, each with its rule text."""
     file = source(path)
-    rules = rule_texts(file) if file.form == "open" else {}
+    rules = rule_texts(file) if form_of(file) == "open" else {}
     result = []
-    for placed in read_records(file):
-        record = placed.record
+    for where, record in read_records(file):
         snippet = record.snippet if isinstance(record, Official) else rules.get(record.gold_snippet_id or "", "")
         entries = [
-            read_as(_Evidence, entry, f"{placed.where}: evidence[{index}]", ADVICE)
+            read_as(_Evidence, entry, f"{where}: evidence[{index}]", ADVICE)
             for index, entry in enumerate(record.evidence)
         ]
         evidence = tuple((entry.question, entry.answer.lower().startswith("y")) for entry in entries)

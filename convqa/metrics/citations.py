@@ -24,12 +24,13 @@ class PrecisionRecallF1(NamedTuple):
 
 
 class Cited(NamedTuple):
-    """A citation. ``text`` is its quote, the whole passage if it has no offsets."""
+    """A citation. ``text`` is its quote, the whole passage if it has no offsets; ``sentence`` is that of the answer."""
 
     passage_id: str
     start: int | None
     end: int | None
     text: str
+    sentence: str | None = None
 
 
 def set_scores(predicted: Collection[str], gold: Collection[str]) -> PrecisionRecallF1:

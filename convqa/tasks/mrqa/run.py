@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from convqa.domain import Response
 from convqa.errors import InputError
-from convqa.files import parse_json, read_bytes, refuse_bom, to_json_bytes
+from convqa.files import read_json, to_json_bytes
 from convqa.tasks.base import id_problems
 from convqa.tasks.files import file_at, write_members
 from convqa.tasks.mrqa.input import contexts, data_sets
@@ -30,17 +29,10 @@ class Run:
 def read(path: Path) -> Run:
     """Read predictions.json, or the one in a directory. Refuses what the official script would crash at."""
     file = file_at(path, FILE)
-    predictions = read_predictions(file)
+    predictions = read_json(file, EXPECTED, official=True)
     for fault in faults(predictions):
         raise InputError(f"{file}: {fault}.")
     return Run(file, predictions)
-
-
-def read_predictions(file: Path) -> Any:
-    """Return the JSON value in a file. Like the official script, refuses a byte order mark but no lone surrogates."""
-    data = read_bytes(file, EXPECTED)
-    refuse_bom(file, data)
-    return parse_json(file, data, EXPECTED)
 
 
 def faults(predictions: object) -> Iterator[str]:
@@ -56,7 +48,7 @@ def faults(predictions: object) -> Iterator[str]:
 def problems(input_path: Path, file: Path) -> Iterator[tuple[str, str]]:
     """Yield ("", message) for each format error of a run over the questions at ``input_path``."""
     asked = {question.id: None for _, context in contexts(data_sets(input_path)) for question in context.questions}
-    predictions = read_predictions(file)
+    predictions = read_json(file, EXPECTED, official=True)
     yield from (("", fault) for fault in faults(predictions))
     if isinstance(predictions, dict):
         yield from id_problems("questions", asked, predictions)

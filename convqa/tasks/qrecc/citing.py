@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from convqa.metrics.alce import CitedSentence
-from convqa.metrics.citations import quote_scores, set_scores, validity
+from convqa.metrics.citations import Cited, quote_scores, set_scores, validity
 from convqa.metrics.squad import f1
-from convqa.tasks.qrecc.run import Quote, Run
+from convqa.tasks.qrecc.run import Run
 from convqa.tasks.qrecc.truth import Gold, GoldTurn, collapsed
 from convqa.tasks.scores import Measure, Scores, SupportScorer, alce_measures, columns, supported
 from convqa.text.sentences import sentences
@@ -39,25 +39,25 @@ def citation_scores(gold: Gold, run: Run, support: SupportScorer | None) -> list
     return [*scores, *columns(alce_measures(support), answered or "the run answers nothing")]
 
 
-def _answer(run: Run, turn: GoldTurn) -> tuple[str, Sequence[Quote]]:
+def _answer(run: Run, turn: GoldTurn) -> tuple[str, Sequence[Cited]]:
     """Return a turn's answer and its quotes; an unanswered turn has none, whatever the run says."""
     answer = run.answers.get(str(turn.id), "")
     return answer, run.citations.get(str(turn.id), ()) if answer.strip() else ()
 
 
-def _row(turn: GoldTurn, quotes: Sequence[Quote], passages: Mapping[str, float] | None) -> dict[str, float]:
+def _row(turn: GoldTurn, quotes: Sequence[Cited], passages: Mapping[str, float] | None) -> dict[str, float]:
     """Score a turn. Validity needs citations and a ranking; the other measures need a true answer."""
     row: dict[str, float] = {}
     if turn.answer and turn.passages:
-        cited = set_scores({quote.cited.passage_id for quote in quotes}, turn.passages)
+        cited = set_scores({quote.passage_id for quote in quotes}, turn.passages)
         row |= {"Cited-P": cited.precision, "Cited-R": cited.recall, "Cited-F1": cited.f1}
     if turn.answer and (gold := gold_sentences(turn)):
-        texts = list(dict.fromkeys(quote.cited.text for quote in quotes))  # each quote counts once
+        texts = list(dict.fromkeys(quote.text for quote in quotes))  # each quote counts once
         scores = quote_scores(texts, gold)
         row |= {"Quote-sentences-P": scores.precision, "Quote-sentences-R": scores.recall}
         row["Quote-F1"] = f1(" ".join(gold), " ".join(texts))
     if quotes and passages is not None:
-        row["Citation-validity"] = validity([quote.cited for quote in quotes], passages)
+        row["Citation-validity"] = validity(quotes, passages)
     return row
 
 
@@ -67,14 +67,13 @@ def gold_sentences(turn: GoldTurn) -> list[str]:
     return [text for text in texts if isinstance(text, str) and text.strip()] if isinstance(texts, list) else []
 
 
-def cited_sentences(answer: str, quotes: Sequence[Quote]) -> list[CitedSentence]:
+def cited_sentences(answer: str, quotes: Sequence[Cited]) -> list[CitedSentence]:
     """Split an answer at its cited sentences, in order, each with the texts that it cites.
 
     The text between them is split by ``convqa.text.sentences`` and cites nothing. A cited sentence that is not in the
     answer is kept.
 
-    >>> from convqa.metrics.citations import Cited
-    >>> cited_sentences("I know. Goethe wrote it.", [Quote(Cited("p", 0, 6, "Goethe"), "Goethe wrote it.")])
+    >>> cited_sentences("I know. Goethe wrote it.", [Cited("p", 0, 6, "Goethe", "Goethe wrote it.")])
     [CitedSentence(claim='I know.', cited=()), CitedSentence(claim='Goethe wrote it.', cited=('Goethe',))]
     """
     if not answer.strip():
@@ -86,7 +85,7 @@ def cited_sentences(answer: str, quotes: Sequence[Quote]) -> list[CitedSentence]
         if start >= 0:
             parts += _uncited(answer[end:start])
             end = start + len(sentence)
-        parts.append(CitedSentence(sentence, tuple(quote.cited.text for quote in group)))
+        parts.append(CitedSentence(sentence, tuple(quote.text for quote in group)))
     return parts + _uncited(answer[end:])
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import operator
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, NotRequired
+from typing import Any, NotRequired
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
@@ -29,19 +28,12 @@ _OURS = ("Model_citations", "Model_answer_score")
 _READ = ("Model_rewrite", "Model_passages", "Model_answer", *_OURS)
 
 
-class Quote(NamedTuple):
-    """A citation with its sentence of the answer; None if unknown (``Model_evidence``)."""
-
-    cited: Cited
-    sentence: str | None
-
-
 @dataclass(frozen=True, slots=True)
 class Run:
     """The fields of a run by turn (``conversation_turn``, the official key); turns without a field are missing.
 
-    ``citations`` come from ``Model_citations`` or, if the run has none, from ``Model_evidence``. ``scores`` are the
-    answer scores, 0 to 1. Malformed values are only in ``faults``, by turn and field.
+    ``citations`` come from ``Model_citations`` or, if the run has none, from ``Model_evidence``, which has no
+    sentences. ``scores`` are the answer scores, 0 to 1. Malformed values are only in ``faults``, by turn and field.
     """
 
     path: Path
@@ -49,7 +41,7 @@ class Run:
     rewrites: Mapping[str, str]
     passages: Mapping[str, Mapping[str, float]]
     answers: Mapping[str, str]
-    citations: Mapping[str, Sequence[Quote]] = field(default_factory=dict)
+    citations: Mapping[str, Sequence[Cited]] = field(default_factory=dict)
     scores: Mapping[str, float] = field(default_factory=dict)
     faults: Mapping[tuple[str, str], Fault] = field(default_factory=dict)
 
@@ -76,25 +68,22 @@ def read(path: Path) -> Run:
     for name in _OURS:
         if ignored := sum(name == field for _, field in faults):
             log.warning("%s: ignored %d %s in another format than convqa's", file, ignored, name)
-    fields = operator.itemgetter("passage_id", "start", "end", "text")
-    quotes_by_turn: dict[str, Sequence[Quote]] = {
-        turn: tuple(Quote(Cited(*fields(record)), record["sentence"]) for record in cited)
-        for turn, cited in citations.items()
+    cited: dict[str, Sequence[Cited]] = {
+        turn: tuple(Cited(**record) for record in records_of_turn) for turn, records_of_turn in citations.items()
     }
-    return Run(file, turns, rewrites, passages, answers, quotes_by_turn or _evidence(file, records), scores, faults)
+    return Run(file, turns, rewrites, passages, answers, cited or _evidence(file, records), scores, faults)
 
 
-def _evidence(file: Path, records: Iterable[Mapping[str, Any]]) -> dict[str, Sequence[Quote]]:
+def _evidence(file: Path, records: Iterable[Mapping[str, Any]]) -> dict[str, Sequence[Cited]]:
     """Read ``Model_evidence`` as citations. Values in another format are ignored with one warning."""
-    citations: dict[str, Sequence[Quote]] = {}
+    citations: dict[str, Sequence[Cited]] = {}
     ignored = 0
     for record in records:
         evidence = record.get("Model_evidence")
         if evidence == {}:
             citations[str(turn_id(record))] = ()
         elif isinstance(evidence, dict) and all(isinstance(evidence.get(name), str) for name in ("passage_id", "text")):
-            cited = Cited(evidence["passage_id"], None, None, evidence["text"])
-            citations[str(turn_id(record))] = (Quote(cited, None),)
+            citations[str(turn_id(record))] = (Cited(evidence["passage_id"], None, None, evidence["text"]),)
         else:
             ignored += evidence is not None
     if ignored:

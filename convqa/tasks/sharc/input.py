@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from convqa.domain import Conversation, Exchange, Passage, Turn, TurnId
@@ -17,26 +16,6 @@ RULES = "id2snippet.json"
 _RULES_EXPECTED = "a JSON object {id: rule text}"
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A file of utterances. ``rules``: the path of the open-retrieval form's rule texts."""
-
-    file: Path
-    form: Form
-
-    @property
-    def rules(self) -> Path:
-        return self.file.parent / RULES
-
-
-@dataclass(frozen=True, slots=True)
-class Located:
-    """An utterance with its location for messages: file, line or record, utterance_id."""
-
-    where: str
-    record: Official | Open
-
-
 def recognise(path: Path) -> bool:
     """Whether a file, or a file of a folder, starts with an utterance."""
     return any_file(path, (".json",), _starts_with_utterance)
@@ -44,43 +23,49 @@ def recognise(path: Path) -> bool:
 
 def read(path: Path) -> Iterator[Conversation]:
     """Yield each utterance as a conversation of one turn, without its answer and evidence."""
-    return (conversation(utterance.record) for utterance in read_records(source(path)))
+    return (conversation(record) for _, record in read_records(source(path)))
 
 
 def passages(path: Path) -> Iterator[Passage] | None:
     """Yield the rule texts with their ids; None in the official form, whose turns contain them."""
-    utterances = source(path)
-    if utterances.form == "official":
-        return None
-    return (Passage(id, text) for id, text in rule_texts(utterances).items())
+    file = source(path)
+    return None if form_of(file) == "official" else (Passage(id, text) for id, text in rule_texts(file).items())
 
 
 def pipeline_for(path: Path) -> str:
     """Return the default pipeline, which retrieves the rule texts in the open-retrieval form."""
-    return "sharc" if source(path).form == "official" else "sharc-open"
+    return "sharc" if form_of(source(path)) == "official" else "sharc-open"
 
 
-def source(path: Path) -> Source:
+def source(path: Path) -> Path:
     """Return the file of utterances at ``path``: the file itself, or the only one in a folder."""
     file = only_file(path, (".json",), _starts_with_utterance, EXPECTED)
     start = start_text(file, EXPECTED)
-    utterances = Source(file, "open" if start.startswith("{") else "official")
-    if utterances.form == "open" and "snippet" in first_object(start) and not utterances.rules.is_file():
+    if start.startswith("{") and "snippet" in first_object(start) and not (file.parent / RULES).is_file():
         raise InputError(
             f"{file}: starts with an utterance with snippet, as in the official form, but not with an array; expected "
             f"a JSON array of utterances, or JSON lines without snippet and {RULES} in the same folder. {ADVICE}"
         )
-    return utterances
+    return file
 
 
-def read_records(utterances: Source) -> list[Located]:
-    """Return the utterances of a file, in order. Checks that ids are distinct, and that rule texts exist."""
-    rules = rule_texts(utterances) if utterances.form == "open" and utterances.rules.is_file() else None
-    records, positions = list[Located](), dict[str, str]()
-    for position, value in read_values(utterances.file, EXPECTED, array=utterances.form == "official"):
+def form_of(file: Path) -> Form:
+    """Return the form of a file of utterances: an array is of the official one."""
+    return "open" if start_text(file, EXPECTED).startswith("{") else "official"
+
+
+def read_records(file: Path) -> list[tuple[str, Official | Open]]:
+    """Return the utterances of a file in order, each with its location for messages: file, line or record, id.
+
+    Ids must be distinct, and rule texts exist.
+    """
+    form = form_of(file)
+    rules = rule_texts(file) if form == "open" and (file.parent / RULES).is_file() else None
+    records, positions = list[tuple[str, Official | Open]](), dict[str, str]()
+    for position, value in read_values(file, EXPECTED, array=form == "official"):
         id = value.get("utterance_id") if isinstance(value, dict) else None
-        where = f"{utterances.file}: {position}" + (f" (utterance {shorten(id)})" if id else "")
-        record = read_as(SHAPES[utterances.form], value, where, ADVICE)
+        where = f"{file}: {position}" + (f" (utterance {shorten(id)})" if id else "")
+        record = read_as(SHAPES[form], value, where, ADVICE)
         first = positions.setdefault(record.utterance_id, position)
         if first != position:
             raise InputError(f"{where}: utterance_id: is also that of {first}; expected another one. {ADVICE}")
@@ -90,20 +75,21 @@ def read_records(utterances: Source) -> list[Located]:
                 f"{where}: gold_snippet_id: expected one of the {len(rules)} ids of {RULES}, got {shorten(gold)}."
                 f"{nearest(gold, rules)} {ADVICE}"
             )
-        records.append(Located(where, record))
+        records.append((where, record))
     if not records:
-        raise InputError(f"{utterances.file}: has no utterances. {ADVICE}")
+        raise InputError(f"{file}: has no utterances. {ADVICE}")
     return records
 
 
-def rule_texts(utterances: Source) -> dict[str, str]:
-    """Read id2snippet.json, the text of each rule by id."""
-    texts = read_json(utterances.rules, _RULES_EXPECTED)
+def rule_texts(file: Path) -> dict[str, str]:
+    """Read id2snippet.json in the folder of a file of utterances: the text of each rule by id."""
+    path = file.parent / RULES
+    texts = read_json(path, _RULES_EXPECTED)
     if not isinstance(texts, dict):
-        raise InputError(f"{utterances.rules}: expected {_RULES_EXPECTED}, got {shorten(texts)}.")
+        raise InputError(f"{path}: expected {_RULES_EXPECTED}, got {shorten(texts)}.")
     for id, text in texts.items():
         if not isinstance(text, str) or not text.strip():
-            raise InputError(f"{utterances.rules}: rule {id!r}: expected text, got {shorten(text)}. {ADVICE}")
+            raise InputError(f"{path}: rule {id!r}: expected text, got {shorten(text)}. {ADVICE}")
     return texts
 
 

@@ -75,7 +75,7 @@ def faults(records: object) -> Iterator[tuple[str, str]]:
 
 def problems(input_path: Path, file: Path) -> Iterator[tuple[str, str]]:
     """Yield (record or "" for the file, message) for a run over the utterances at ``input_path``."""
-    asked = {utterance.record.utterance_id: None for utterance in read_records(source(input_path))}
+    asked = {record.utterance_id: None for _, record in read_records(source(input_path))}
     records = read_json(file, EXPECTED, official=True)
     yield from faults(records)
     if isinstance(records, list):

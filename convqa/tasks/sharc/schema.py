@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from convqa.metrics.spacy_english import spacy_english
@@ -20,19 +20,13 @@ EXPECTED = (
 ADVICE = "Correct the file, or use the published one."
 
 
-def _not_blank(text: str) -> str:
-    if not text.strip():
-        raise PydanticCustomError("blank", "expected text")
-    return text
-
-
 def _yes_or_no(text: str) -> str:
     if text.lower() not in {"yes", "no"}:
         raise PydanticCustomError("yes_or_no", "expected Yes or No")
     return text
 
 
-Text = Annotated[str, AfterValidator(_not_blank)]
+Text = Annotated[str, Field(pattern=r"\S")]
 
 
 class FollowUp(Record):

@@ -11,8 +11,8 @@ from convqa.errors import InputError
 from convqa.files import refuse_bom
 from convqa.tasks import scores
 from convqa.tasks.files import read_start
-from convqa.tasks.sharc.input import Located, read_records, source
-from convqa.tasks.sharc.schema import ADVICE, EXPECTED, Form, Open, normalise
+from convqa.tasks.sharc.input import form_of, read_records, source
+from convqa.tasks.sharc.schema import ADVICE, EXPECTED, Form, Official, Open, normalise
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,20 +36,19 @@ class Gold(scores.Gold[GoldTurn]):
 
 def read(path: Path) -> Gold:
     """Read the answers in a file, or in the only one of a folder."""
-    utterances = source(path)
-    refuse_bom(utterances.file, read_start(utterances.file, EXPECTED, 3))
-    turns = tuple(_turn(utterance, utterances.form) for utterance in read_records(utterances))
-    return Gold(path, turns, utterances.form)
+    file = source(path)
+    refuse_bom(file, read_start(file, EXPECTED, 3))
+    form = form_of(file)
+    return Gold(path, tuple(_turn(where, record, form) for where, record in read_records(file)), form)
 
 
-def _turn(utterance: Located, form: Form) -> GoldTurn:
-    record = utterance.record
+def _turn(where: str, record: Official | Open, form: Form) -> GoldTurn:
     if record.answer is None:
-        raise InputError(f"{utterance.where}: answer: is missing; expected a label or a question.")
+        raise InputError(f"{where}: answer: is missing; expected a label or a question.")
     answer = normalise(record.answer, form)
     if form == "open" and answer.text == "irrelevant":
         raise InputError(
-            f"{utterance.where}: answer: expected Yes, No or a follow-up question, as the open-retrieval form has no "
+            f"{where}: answer: expected Yes, No or a follow-up question, as the open-retrieval form has no "
             f"Irrelevant, got {record.answer!r}. {ADVICE}"
         )
     fields: dict[str, Any] = {"tree_id": record.tree_id, "source_url": record.source_url}

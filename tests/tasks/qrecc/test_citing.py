@@ -11,7 +11,6 @@ from convqa.evaluation import evaluate, official_text, write_turns
 from convqa.metrics.citations import Cited
 from convqa.models import load_support
 from convqa.tasks.qrecc.citing import cited_sentences
-from convqa.tasks.qrecc.run import Quote
 from convqa.tasks.qrecc.task import QReCC
 
 
@@ -219,7 +218,7 @@ def test_alce_over_all_sentences_of_an_answer(scored):
 
 
 def quote(sentence, text="q"):
-    return Quote(Cited("p", None, None, text), sentence)
+    return Cited("p", None, None, text, sentence)
 
 
 @pytest.mark.parametrize(
@@ -243,5 +242,5 @@ def test_every_sentence_of_an_answer(answer, quotes, expected):
 def test_the_run_as_it_is_written_is_read(scored, tmp_path):
     scored(TRUTHS, [said(1, "One.", [cite("a", "x", "One.")], Model_answer_score=0.25)])
     run = QReCC().read_run(tmp_path)
-    assert run.citations == {"1_1": (Quote(Cited("a", 0, 1, "x"), "One."),)}
+    assert run.citations == {"1_1": (Cited("a", 0, 1, "x", "One."),)}
     assert run.scores == {"1_1": 0.25}

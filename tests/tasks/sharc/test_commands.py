@@ -37,7 +37,7 @@ def test_a_fault_is_said_at_once_with_its_place(call, utterance, write, predict,
     for arguments in (("run", path, tmp_path / "out"), ("evaluate", path, run), ("validate", path, run)):
         code, out, err = call(*arguments)
         assert code == 2 and "Traceback" not in out + err
-        assert f"{path}: record 1 (utterance 'u2'): history[0].follow_up_question: expected text, got ''" in err
+        assert f"{path}: record 1 (utterance 'u2'): history[0].follow_up_question: is empty" in err
     assert not (tmp_path / "out" / "predictions.json").exists()
 
 
