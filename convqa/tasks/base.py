@@ -81,7 +81,7 @@ class Task(ABC):
         responses: Iterable[Response],
         directory: Path,
         stages: frozenset[str],
-        questions: Iterable[str] | None = None,
+        questions: Iterable[str],
         /,
     ) -> Path:
         """Write the run file atomically and return its path.

@@ -72,7 +72,7 @@ def test_a_run_has_every_turn_and_is_told_by_its_name(task, tmp_path):
     answered = Response(TurnId(1, 1), Rewrite("q", ()), found, answer=Answer("answer", "said"), timings={}, error=None)
     failed = Response(TurnId(2, 1), error=Failure("reader", "ValueError", "no"))
     silent = Response(TurnId(3, 1), Rewrite("q", ()), Ranking(), answer=Answer("none", "", reason="nothing"))
-    path = task.write(iter([answered, failed, silent]), tmp_path, STAGES)
+    path = task.write(iter([answered, failed, silent]), tmp_path, STAGES, ["q"] * 3)
     assert path == tmp_path / task.run_file and task.has_run(tmp_path) and task.has_run(path)
     run = task.read_run(tmp_path)
     assert task.read_run(path) == run

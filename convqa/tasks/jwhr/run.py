@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -44,16 +43,11 @@ def read(path: Path) -> Run:
     return Run(file, {entry.id: entry for _, entry in entries})
 
 
-def write(
-    responses: Iterable[Response], directory: Path, stages: frozenset[str], questions: Iterable[str] | None = None
-) -> Path:
-    """Write one entry per line, with the rewrites if ``questions`` is None."""
-    asked = repeat(None) if questions is None else questions
+def write(responses: Iterable[Response], directory: Path, stages: frozenset[str], questions: Iterable[str]) -> Path:
+    """Write one entry per line."""
     with whole_file(directory / FILE) as stream:
-        for response, question in zip(responses, asked, strict=questions is not None):
-            rewritten = response.rewrite.text if response.rewrite else ""
-            entry = jwhr_entry(response, rewritten if question is None else question, "answers" in stages)
-            stream.write(to_json_bytes(entry) + b"\n")
+        for response, question in zip(responses, questions, strict=True):
+            stream.write(to_json_bytes(jwhr_entry(response, question, "answers" in stages)) + b"\n")
     return directory / FILE
 
 

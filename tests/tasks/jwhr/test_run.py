@@ -58,12 +58,6 @@ def test_the_question_is_the_inputs_whatever_became_of_it(responses, made_up, tm
     assert entries[101].question == "架空川を最初に泳いで渡ったのは誰ですか。"
 
 
-def test_what_was_not_read_is_written_by_its_rewrite(responses, tmp_path):
-    JWHR().write(responses, tmp_path, ANSWERS)
-    written = [entry.question for _, entry in read_entries(tmp_path / "run.jsonl")]
-    assert written == [one.rewrite.text if one.rewrite else "" for one in responses]
-
-
 def test_a_run_is_in_the_data_sets_form(golden):
     first, _, refused, failed, _ = [entry for _, entry in read_entries(golden / "run.jsonl")]
     page = first.references[0].page
@@ -112,7 +106,7 @@ def test_no_answers_where_the_pipeline_makes_none_or_asks_back(tmp_path):
     assert json.loads(line) == {"id": 5, "question": "問い", "references": found}
     asks = Response(TurnId(5, 1), None, None, None, Answer("question", "どの県ですか?"))
     assert jwhr_entry(asks, "問い") == {"id": 5, "question": "問い", "references": []}
-    assert JWHR().write([], tmp_path, ANSWERS).read_bytes() == b""
+    assert JWHR().write([], tmp_path, ANSWERS, []).read_bytes() == b""
 
 
 def test_a_turn_has_failed_if_that_is_why_it_has_no_answer():
