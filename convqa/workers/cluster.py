@@ -14,11 +14,6 @@ from ray.exceptions import OutOfMemoryError, RayActorError, RayError
 from convqa.errors import InputError, RunError, reason_of
 from convqa.workers.pool import Function, Outcome, WorkerDied, Workers, perform
 
-logger = logging.getLogger(__name__)
-
-_PATIENCE = 60.0
-"""Seconds to wait for free processors before a warning."""
-
 
 def start(count: int | None) -> Workers:
     """Start workers in the cluster at RAY_ADDRESS, or in a temporary one on this machine.
@@ -54,11 +49,6 @@ class Actor:
 
     def __init__(self, processors: int) -> None:
         self._actor: Any = ray.remote(num_cpus=processors)(_Performer).remote()
-        if not ray.wait([self._actor.ready.remote()], timeout=_PATIENCE)[0]:
-            logger.warning(
-                "a worker has waited %.0f s for %d free processors of the Ray cluster, and keeps waiting (ray status "
-                "shows their use).", _PATIENCE, processors,
-            )  # fmt: skip
 
     def perform(self, function: Function, arguments: tuple[Any, ...]) -> Outcome:
         try:
@@ -75,9 +65,6 @@ class Actor:
 
 class _Performer:
     """The class of the actor."""
-
-    def ready(self) -> None:
-        """Return once the actor runs."""
 
     def perform(self, function: Function, arguments: tuple[Any, ...]) -> Outcome:
         return perform(function, arguments)
