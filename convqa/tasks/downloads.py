@@ -7,12 +7,12 @@ checksum is downloaded from the start.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import IO, Annotated, Literal
 
 import httpx
-from pydantic import BaseModel, Field, RootModel, model_validator
+from pydantic import BaseModel, Field, RootModel
 
 from convqa.errors import InputError, WorkError, nearest, reason_of
 from convqa.files import unwritable
@@ -39,7 +39,7 @@ class Download(BaseModel, strict=True, extra="forbid", frozen=True):
 
 
 class DownloadSet(BaseModel, strict=True, extra="forbid", frozen=True):
-    """Files that belong together; in YAML, a single file may be given instead.
+    """Files that belong together.
 
     ``folder``: where ``convert`` writes. ``missing``: what cannot be downloaded, why, and what to do instead.
     """
@@ -49,11 +49,6 @@ class DownloadSet(BaseModel, strict=True, extra="forbid", frozen=True):
     convert: Converter | None = None
     folder: FilePath = "."
     missing: str | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _of_one_file(cls, value: object) -> object:
-        return {"files": [value]} if isinstance(value, Mapping) and "file" in value else value
 
 
 class _Parts(RootModel[dict[str, Annotated[dict[str, DownloadSet], Field(min_length=1)]]]):

@@ -20,7 +20,8 @@ def mirror(file_server, tmp_path):
         data = name.encode() * 100_000
         file_server.files[f"/{name}"] = data
         md5 = hashlib.md5(data).hexdigest()
-        sets[name] = {"file": f"{name}.gz", "url": f"{file_server.url}/{name}", "checksum": f"md5:{md5}"}
+        file = {"file": f"{name}.gz", "url": f"{file_server.url}/{name}", "checksum": f"md5:{md5}"}
+        sets[name] = {"files": [file]}
     path = tmp_path / "mirror.yaml"
     path.write_text(yaml.safe_dump({"train": sets}), encoding="utf-8")
     return path

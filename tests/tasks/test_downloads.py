@@ -99,20 +99,20 @@ def test_names_that_are_not_there(arguments, said):
         ("[", "is not valid YAML"),
         ("", "the record: expected an object, got None"),
         ("train: {}", "train: is empty"),
-        ("train: {A: {file: a, url: 'http://x'}}", "train.A.files.0..checksum: is missing"),
+        ("train: {A: {files: [{file: a, url: 'http://x'}]}}", "train.A.files.0..checksum: is missing"),
         (
-            "train: {A: {file: ../a, url: 'http://x', checksum: '0'}}",
+            "train: {A: {files: [{file: ../a, url: 'http://x', checksum: '0'}]}}",
             "train.A.files.0..file: expected .*, got '../a'.*checksum: expected",
         ),
         (
-            "train: {A: {file: a, url: 'file:///x', checksum: '0'}}",
+            "train: {A: {files: [{file: a, url: 'file:///x', checksum: '0'}]}}",
             "train.A.files.0..url: expected .*, got 'file:///x'",
         ),
         ("train: {A: {files: [], convert: nosuch}}", "train.A.convert: expected .*, got 'nosuch'"),
         ("train: {A: {files: [], folder: ../a}}", "train.A.folder: expected .*, got '../a'"),
-        ("train: {A: {file: a/../b, url: 'http://x', checksum: null}}", "file: expected .*, got 'a/../b'"),
-        ("train: {A: {file: /a, url: 'http://x', checksum: null}}", "file: expected .*, got '/a'"),
-        ("train: {A: {file: a, sha: 1}}", "train.A.files.0..sha: unknown field"),
+        ("train: {A: {files: [{file: a/../b, url: 'http://x', checksum: null}]}}", "file: expected .*, got 'a/../b'"),
+        ("train: {A: {files: [{file: /a, url: 'http://x', checksum: null}]}}", "file: expected .*, got '/a'"),
+        ("train: {A: {files: [{file: a, sha: 1}]}}", "train.A.files.0..sha: unknown field"),
     ],
 )
 def test_a_file_of_ones_own_with_a_mistake(tmp_path, text, said):
