@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
+import pickle
 
 import pytest
 from hypothesis import given
@@ -12,6 +14,7 @@ from convqa import domain
 from convqa.domain import (
     Answer,
     Citation,
+    Conversation,
     Exchange,
     Failure,
     Hit,
@@ -33,6 +36,10 @@ finite = st.floats(allow_nan=False, allow_infinity=False, width=32)
 ids = st.builds(TurnId, st.integers() | texts, st.integers())
 passages = st.builds(Passage, texts, texts, texts, texts, st.dictionaries(texts, texts | st.integers() | st.booleans()))
 exchanges = st.builds(Exchange, texts, texts, st.none() | texts, st.sampled_from(["answered", "asked", "failed"]))
+filters = st.dictionaries(texts, st.tuples(texts | st.integers() | st.booleans()), max_size=2)
+turns = st.builds(
+    Turn, ids, texts, st.tuples(exchanges), st.none() | st.tuples(passages), texts, st.just("en"), filters
+)
 queries = st.builds(Query, texts, st.tuples(st.tuples(texts, finite)), finite)
 rewrites = st.builds(Rewrite, texts, st.tuples(queries), st.just(()) | st.tuples(texts))
 rankings = st.lists(st.builds(Hit, texts, finite, st.none() | passages), max_size=4).map(Ranking.of)
@@ -46,7 +53,10 @@ responses = st.builds(
     Response, ids, st.none() | rewrites, st.none() | rankings, st.none() | readings, st.none() | answers,
     st.dictionaries(texts, finite), st.none() | failures,
 )  # fmt: skip
-values = st.one_of(exchanges, rewrites, rankings, readings, answers, failures, responses)
+values = st.one_of(
+    turns, rewrites, rankings, readings, answers, failures, responses,
+    st.builds(Conversation, texts, st.tuples(turns)),
+)  # fmt: skip
 
 
 @given(values)
@@ -68,9 +78,41 @@ def test_rankings_follow_trec_eval(pairs):
     assert keys == sorted(keys, reverse=True)
 
 
-def test_rounded_hits_are_as_any_other():
-    made = (Hit("a", 1.5, Passage("a", "text")), Hit("b", 1.0))
-    assert Hit.of_rounded(["a", "b"], [1.5, 1.0], [Passage("a", "text")]) == made
+def later(calls=None):
+    def make():
+        if calls is not None:
+            calls.append(1)
+        return Hit.of_rounded(["a", "b"], [1.5, 1.0], [Passage("a", "text")])
+
+    return Ranking.later(make)
+
+
+MADE = Ranking((Hit("a", 1.5, Passage("a", "text")), Hit("b", 1.0)))
+
+
+@pytest.mark.parametrize(
+    "how",
+    [lambda one: one, copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one)), dataclasses.replace],
+    ids=["itself", "copy", "deepcopy", "pickle", "replace"],
+)
+def test_a_ranking_whose_hits_are_made_later_is_as_any_other(how):
+    found = how(later())
+    assert found == MADE
+    assert MADE == found  # noqa: SIM300
+    assert hash(found) == hash(MADE)
+    assert repr(found) == repr(MADE)
+    assert type(found) is Ranking
+    assert not hasattr(found, "__dict__")
+
+
+def test_hits_are_made_once_and_only_when_somebody_looks():
+    calls = []
+    ranking = later(calls)
+    assert calls == []
+    assert ranking.hits is ranking.hits
+    assert calls == [1]
+    with pytest.raises(AttributeError, match="no attribute 'hit'"):
+        ranking.hit  # noqa: B018
 
 
 @pytest.mark.parametrize("score", [float("nan"), float("inf"), float("-inf")])
@@ -88,6 +130,13 @@ def test_citations_have_both_offsets_or_neither():
 
 def test_the_module_imports_nothing_from_outside():
     assert {name for name in vars(domain) if name in {"numpy", "pydantic", "haystack"}} == set()
+
+
+def test_a_turn_without_a_filter_is_written_as_before():
+    assert "filter" not in Turn(TurnId(1, 1), "q").to_json()
+    written = Turn(TurnId(1, 1), "q", filter={"set": ("a", 1)}).to_json()
+    assert written["filter"] == {"set": ["a", 1]}
+    assert hash(Turn.from_json(written)) == hash(Turn(TurnId(1, 1), "q"))
 
 
 @pytest.mark.parametrize(

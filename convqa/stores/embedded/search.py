@@ -225,9 +225,11 @@ class Snapshot:
         best, values = numbers[order[:end]], ranked[:end]
         for index in np.flatnonzero(~np.isfinite(values)):
             Hit(self._ids[best[index]].decode(), values[index])  # raises NotFinite
-        return Ranking(self._hits(best, values, cut, texts))
+        if texts:
+            return Ranking(self._hits(best, values, cut, texts))
+        return Ranking.later(lambda: self._hits(best, values, cut))
 
-    def _hits(self, numbers: Integers, scores: Floats, count: int, texts: int) -> tuple[Hit, ...]:
+    def _hits(self, numbers: Integers, scores: Floats, count: int, texts: int = 0) -> tuple[Hit, ...]:
         """Return the first ``count`` hits of passages by descending score, the first ``texts`` with their passages."""
         try:
             ids = [id.decode() for id in self._ids.rows(numbers)]
