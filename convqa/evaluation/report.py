@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -126,11 +126,13 @@ def write_trec(evaluation: Evaluation, directory: Path, tag: str = "convqa") -> 
     without options: ties are broken by the next lower score, and an empty ranking has a line with the id of no passage,
     since trec_eval would leave the turn out otherwise.
 
-    :raises InputError: if the task has no rankings.
+    :raises InputError: if the task has no rankings, or two ids are equal after encoding.
     """
     judged = evaluation.task.judged(evaluation.gold, evaluation.run)
     if judged is None:
         raise InputError(f"--trec: a run of the task {evaluation.task.name} has no rankings; omit the option.")
+    ids = [id for ranking in judged.rankings.values() for id in ranking]
+    _check_distinct([*ids, *(id for relevant in judged.relevant.values() for id in relevant)])
     run, qrels = directory / RUN, directory / QRELS
     with whole_file(run) as stream:
         for turn, scores in judged.rankings.items():
@@ -141,3 +143,11 @@ def write_trec(evaluation: Evaluation, directory: Path, tag: str = "convqa") -> 
             f"{encoded(turn)} 0 {encoded(id)} 1\n".encode() for turn, ids in judged.relevant.items() for id in ids
         )
     return run, qrels
+
+
+def _check_distinct(ids: Iterable[str]) -> None:
+    """:raises InputError: for two ids that are equal after encoding."""
+    spellings = {NOTHING: ""}
+    for id in ids:
+        if spellings.setdefault(encoded(id), id) != id:
+            raise InputError(f"{id!r} and {spellings[encoded(id)]!r} are the same id in a TREC file; rename one.")

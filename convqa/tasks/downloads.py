@@ -21,7 +21,7 @@ from convqa.safe_yaml import read_yaml
 from convqa.validation import read_as
 
 FilePath = Annotated[str, Field(pattern=r"^\w[\w.-]*(/\w[\w.-]*)*$")]  # relative, and inside the folder
-Converter = Literal["inscit", "or_sharc", "clapnq", "mtrag_un", "cast2020", "qrecc_trec"]
+Converter = Literal["inscit", "or_sharc", "clapnq", "mtrag_un", "cast2020", "qrecc_trec", "qrecc_dev", "unzip"]
 
 
 class Download(BaseModel, strict=True, extra="forbid", frozen=True):

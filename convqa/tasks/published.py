@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import csv
 import json
+import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -145,8 +146,22 @@ def qrecc_trec(
             benchmark.turn(id, question, rewrite or resolutions.get(turn, ""), **truth)
 
 
+def qrecc_dev(benchmark: _Benchmark, sampled: Path) -> None:
+    """The turns that InfoCQR sampled from QReCC's dev part: conversations with odd numbers, as ``dev-turns.json``."""
+    turns = [turn for _, turn in benchmark.records(sampled) if turn["Conversation_no"] % 2]
+    benchmark.files["dev-turns.json"] = turns
+
+
+def unzip(benchmark: _Benchmark, path: Path) -> None:
+    """The JSON files of an archive, without its folders."""
+    with zipfile.ZipFile(path) as archive:
+        names = [name for name in archive.namelist() if name.endswith(".json") and "__MACOSX" not in name]
+        benchmark.files = {Path(name).name: json.loads(archive.read(name)) for name in names}
+
+
 CONVERTERS: Mapping[str, Callable[..., None]] = {
-    converter.__name__: converter for converter in (inscit, or_sharc, clapnq, mtrag_un, cast2020, qrecc_trec)
+    converter.__name__: converter
+    for converter in (inscit, or_sharc, clapnq, mtrag_un, cast2020, qrecc_trec, qrecc_dev, unzip)
 }
 
 

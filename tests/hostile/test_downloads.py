@@ -32,6 +32,8 @@ COUNTS = {
     "or_sharc": 2,
     "clapnq": 2,
     "mtrag_un": 1,
+    "qrecc_dev": 1,
+    "unzip": 1,
     "cast2020": 2,
     "qrecc_trec": 6,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -204,10 +205,22 @@ def test_qrecc_trec(converted):
     assert [one["text"] for one in made["passages.jsonl"]] == ["It's", "two, or three"]
 
 
+def test_qrecc_dev_and_archives(converted, tmp_path):
+    turns = [{"Conversation_no": number, "Question": "Zoë?"} for number in (3, 4, 5)]
+    assert converted("qrecc_dev", json.dumps(turns))["dev-turns.json"] == turns[::2]
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        for name in ("Release/dev.json", "../../train.json", "__MACOSX/Release/._dev.json", "Release/README"):
+            archive.writestr(name, json.dumps([name]))
+    convert("unzip", [tmp_path / "a.zip"], tmp_path / "unzipped")
+    assert sorted(path.name for path in (tmp_path / "unzipped").iterdir()) == ["dev.json", "train.json"]
+    assert json.loads((tmp_path / "unzipped" / "dev.json").read_bytes()) == ["Release/dev.json"]
+
+
 @pytest.mark.parametrize(
     ("name", "contents", "said"),
     [
         ("inscit", ["[]"], "raw0: ValueError: no records"),
+        ("qrecc_dev", ['[{"Conversation_no": 2}]'], "raw0: record 0: ValueError: no records"),
         ("inscit", ["{"], r"raw0: line 1, column 2: invalid JSON"),
         ("inscit", [""], "raw0: the file is empty"),
         ("inscit", ["7"], "raw0: TypeError"),
@@ -224,6 +237,8 @@ def test_qrecc_trec(converted):
         ("cast2020", [json.dumps([{"number": 1}]), QRELS], "raw0: record 0: KeyError: 'turn'"),
         ("qrecc_trec", [SEEN + table([1, 1, "q", "f('x')", "[]"]), "", "", "{}", "[]"], "raw0: row 2: ValueError"),
         ("qrecc_trec", [SEEN + table([1, 1, "q", "['p']", "[]"]), "", "", "{}", "[]"], "raw0: row 2: ValueError"),
+        ("qrecc_dev", ["[3]"], "raw0: record 0: TypeError"),
+        ("unzip", ["no archive"], "raw0: BadZipFile"),
     ],
 )  # fmt: skip
 def test_files_that_are_not_as_they_were_published(converted, name, contents, said):
