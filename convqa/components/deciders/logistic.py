@@ -12,7 +12,7 @@ from pydantic import Field
 from convqa.components.base import Decider
 from convqa.components.citations import nothing
 from convqa.components.deciders._decision import Threshold, cosine, load_decision, signals
-from convqa.components.encoding import DEFAULT_TEXTS, ModelOptions, QueryEncoder, fitted_for
+from convqa.components.encoding import ModelOptions, QueryEncoder, fitted_for
 from convqa.components.members import member
 from convqa.domain import UNAIDED, UNSURE, Answer, Ranking, Reading, Rewrite, Turn
 from convqa.errors import InputError
@@ -56,7 +56,7 @@ class Logistic(Decider):
                 "--set decider.decision=sentences."
             )
         self._decision = None if self.decision is None else load_decision(self.decision)
-        self._queries = None if self.encoder is None else QueryEncoder(self.encoder, DEFAULT_TEXTS, self.options)
+        self._queries = None if self.encoder is None else QueryEncoder(self.encoder, self.options)
 
     def warm_up(self) -> None:
         """Decide by words where the decision was not fitted to the encoder's cosines."""

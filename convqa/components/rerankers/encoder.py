@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import Field
 
 from convqa.components.base import Reranker
-from convqa.components.encoding import DEFAULT_TEXTS, ModelOptions, QueryEncoder, encoder_of, passage_vectors
+from convqa.components.encoding import ModelOptions, QueryEncoder, encoder_of, passage_vectors
 from convqa.components.members import member
 from convqa.components.rankings import attach, reordered
 from convqa.domain import Ranking, Rewrite, Turn
@@ -44,7 +44,7 @@ class Encoder(Reranker):
 
     def __post_init__(self) -> None:
         encoder = self.encoder or (lambda options: encoder_of(self._store, options))
-        self._queries = QueryEncoder(encoder, DEFAULT_TEXTS, self.options)
+        self._queries = QueryEncoder(encoder, self.options)
 
     @cached_property
     def _store(self) -> Store:

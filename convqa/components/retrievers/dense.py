@@ -11,7 +11,7 @@ from pydantic import Field
 
 from convqa.components import encoding
 from convqa.components.base import Retriever
-from convqa.components.encoding import DEFAULT_TEXTS, Matrix, ModelOptions, QueryEncoder
+from convqa.components.encoding import Matrix, ModelOptions, QueryEncoder
 from convqa.components.filtering import by_filter
 from convqa.components.members import member
 from convqa.domain import Hit, Passage, Query, Ranking, Rewrite, Turn
@@ -48,7 +48,7 @@ class Dense(Retriever):
 
     def __post_init__(self) -> None:
         encoder = self.encoder or (lambda options: encoding.encoder_of(self._opened, options))
-        self._queries = QueryEncoder(encoder, DEFAULT_TEXTS, self.options)
+        self._queries = QueryEncoder(encoder, self.options)
 
     @cached_property
     def _opened(self) -> Store:

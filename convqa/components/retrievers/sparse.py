@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from convqa.components.encoding import DEFAULT_TEXTS, QueryEncoder
+from convqa.components.encoding import QueryEncoder
 from convqa.components.members import member
 from convqa.components.retrievers.dense import Dense
 from convqa.errors import InputError
@@ -21,7 +21,7 @@ class Sparse(Dense):
     """
 
     def __post_init__(self) -> None:
-        self._queries = QueryEncoder(self._load, DEFAULT_TEXTS, self.options)
+        self._queries = QueryEncoder(self._load, self.options)
 
     def _load(self, options: Options) -> TextEncoder:
         encoder = self._opened.info().encoder
