@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
+from functools import cached_property
 from inspect import isfunction
 from typing import Any, ClassVar, TypeVar
 
@@ -20,6 +21,8 @@ from convqa.domain import Answer, Failure, NotFinite, Passage, Query, Ranking, R
 from convqa.domain.batches import Answers, Batch, Rankings, Readings, Rewrites, Turns
 from convqa.errors import InputError, RunError
 from convqa.models.shared import clock
+from convqa.stores import open_store
+from convqa.stores.base import Store
 
 TIMINGS: ContextVar[dict[str, float] | None] = ContextVar("timings", default=None)
 """Seconds by node of the pipeline run in progress; None outside one."""
@@ -48,14 +51,21 @@ class Station:
         if hasattr(self, "collection"):
             setattr(self, "collection", collection)  # noqa: B010 - not every station declares it
 
+    @cached_property
+    def store(self) -> Store:
+        """The collection, opened once: a new version is not searched until the next process."""
+        return open_store(getattr(self, "collection", None))
+
     def models(self) -> Mapping[str, Any]:
         """Load and return the models that influence the results, by role, such as ``{"encoder": model}``."""
         return {}
 
     def warm_up(self) -> None:
-        """Load the models. This is called before every run, so that later calls must be fast."""
+        """Open the collection and load the models. Called before every run, so that later calls must be fast."""
         for station in self.inner:
             station.warm_up()
+        if getattr(self, "collection", None) is not None:
+            _ = self.store
         self.models()
 
     def identity(self) -> Mapping[str, str]:
@@ -182,7 +192,7 @@ class Retriever(Station):
 
     def fetch(self, ids: Sequence[str]) -> Sequence[Passage | None]:
         """Return the passages with these ids, None for unknown ones. Fusion may need passages of lower hits."""
-        return [None] * len(ids)
+        return self.store.fetch(ids) if hasattr(self, "collection") else [None] * len(ids)
 
     @component.output_types(rankings=Rankings)
     def run(self, turns: Turns, rewrites: Rewrites) -> dict[str, Rankings]:

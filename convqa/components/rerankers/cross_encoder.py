@@ -14,8 +14,6 @@ from convqa.components.members import member
 from convqa.components.rankings import attach, reordered
 from convqa.domain import Ranking, Rewrite, Turn
 from convqa.models import Options, PairScorer, load_pair_scorer
-from convqa.stores import open_store
-from convqa.stores.base import Store
 
 
 @member
@@ -43,16 +41,8 @@ class CrossEncoder(Reranker):
     def _scorer(self) -> PairScorer:
         return load_pair_scorer(self.model, Options(**(self.options or {})))
 
-    @cached_property
-    def _store(self) -> Store | None:
-        return None if self.collection is None else open_store(self.collection)
-
     def models(self) -> Mapping[str, PairScorer]:
         return {"cross-encoder": self._scorer}
-
-    def warm_up(self) -> None:
-        _ = self._store
-        Reranker.warm_up(self)  # not super(), because the decorator replaces the class
 
     def rerank_batch(
         self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]
@@ -66,7 +56,7 @@ class CrossEncoder(Reranker):
         return self._with_texts(ordered, self.texts)
 
     def _with_texts(self, rankings: list[Ranking], count: int) -> list[Ranking]:
-        return rankings if self._store is None else attach(rankings, count, self._store.fetch)
+        return rankings if self.collection is None else attach(rankings, count, self.store.fetch)
 
 
 def _pairs(rewrite: Rewrite, head: Ranking) -> dict[str, tuple[str, str]]:

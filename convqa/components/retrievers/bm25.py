@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Annotated
 
 from pydantic import ConfigDict, Field, with_config
@@ -13,9 +12,8 @@ from convqa.components.base import Retriever
 from convqa.components.filtering import both, by_filter
 from convqa.components.members import member
 from convqa.components.retrievers._feedback import Prf, expand
-from convqa.domain import MetaValue, Passage, Query, Ranking, Turn
-from convqa.stores import open_store
-from convqa.stores.base import Filter, SearchParams, Stopwords, Store
+from convqa.domain import MetaValue, Query, Ranking, Turn
+from convqa.stores.base import Filter, SearchParams, Stopwords
 
 
 @with_config(ConfigDict(strict=True, extra="forbid"))
@@ -54,30 +52,21 @@ class BM25(Retriever):
     filter: dict[str, list[MetaValue]] | None = None
     prf: Feedback | None = None
 
-    @cached_property
-    def _store(self) -> Store:
-        """The collection, opened once: a new version is not searched until the next process."""
-        store = open_store(self.collection)
-        store.check(self._params({}))
-        return store
-
     def warm_up(self) -> None:
-        _ = self._store
+        """Open the collection. :raises InputError: for a parameter that it does not support."""
+        self.store.check(self._params({}))
 
     def search(self, turns: Sequence[Turn], queries: Sequence[Query]) -> Sequence[Ranking]:
         return by_filter(turns, lambda rows, accepted: self._search([queries[row] for row in rows], accepted))
 
-    def fetch(self, ids: Sequence[str]) -> Sequence[Passage | None]:
-        return self._store.fetch(ids)
-
     def _search(self, queries: Sequence[Query], accepted: Filter) -> Sequence[Ranking]:
         params = self._params(accepted)
         if self.prf is not None:
-            prf, language = Prf(**self.prf), self._store.info().language
-            first = self._store.search(queries, prf.passages, params, prf.passages)
+            prf, language = Prf(**self.prf), self.store.info().language
+            first = self.store.search(queries, prf.passages, params, prf.passages)
             rows = zip(queries, first, strict=True)
             queries = [expand(query, ranking, prf, language, self.stopwords) for query, ranking in rows]
-        return self._store.search(queries, self.top_k, params, self.texts)
+        return self.store.search(queries, self.top_k, params, self.texts)
 
     def _params(self, accepted: Filter) -> SearchParams:
         own = {name: tuple(values) for name, values in (self.filter or {}).items()}

@@ -13,8 +13,7 @@ from convqa.components.base import Retriever
 from convqa.components.members import member
 from convqa.components.rankings import attach
 from convqa.components.recordings import FromFile, of_turn
-from convqa.domain import Hit, Passage, Ranking, Rewrite, Turn
-from convqa.stores import open_store
+from convqa.domain import Hit, Ranking, Rewrite, Turn
 
 logger = logging.getLogger(__name__)
 
@@ -77,6 +76,3 @@ class Recorded(FromFile, Retriever):
         if message not in self._warned:
             self._warned.add(message)
             logger.warning(message, self.path, *counts)
-
-    def fetch(self, ids: Sequence[str]) -> Sequence[Passage | None]:
-        return open_store(self.collection).fetch(ids)

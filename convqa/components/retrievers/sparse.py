@@ -24,7 +24,7 @@ class Sparse(Dense):
         self._queries = QueryEncoder(self._load, self.options)
 
     def _load(self, options: Options) -> TextEncoder:
-        encoder = self._opened.info().encoder
+        encoder = self.store.info().encoder
         if encoder is None or not encoder.sparse:
             raise InputError(
                 f"collection {redact(str(self.collection))} has no token weights; make one with convqa index "
