@@ -15,7 +15,7 @@ from convqa.models.kinds.encoder import TextEncoder, load_encoder
 from convqa.models.kinds.heads import Line, Rows
 from convqa.training.config import ConditionsSettings
 from convqa.training.examples import REPORT, ConditionExample, files, read, sources, training_files
-from convqa.training.heads import folds, logistic, named, write_head
+from convqa.training.heads import fitted, folds, write_head
 from convqa.training.train import Bench, Recipe, Scores
 
 _USE = "Predicts whether a text answers a yes/no question, and how (`convqa.models.load_conditions`). English."
@@ -109,7 +109,7 @@ def _line(rows: Rows, sides: NDArray[np.bool_], penalty: float) -> Line:
     """Fit a line with equal total weight of both sides."""
     positive = float(sides.mean())
     shares = np.where(sides, 0.5 / max(positive, 1e-9), 0.5 / max(1 - positive, 1e-9))
-    return Line(**named(FEATURES, *logistic(rows, sides.astype(float), shares, penalty)))
+    return fitted(FEATURES, rows, sides.astype(float), shares, penalty)
 
 
 def _probabilities(rows: Rows, lines: tuple[Line, Line]) -> Rows:

@@ -22,7 +22,7 @@ from convqa.components.members import member
 from convqa.domain import CAVEAT, UNAIDED, Answer, Failure, Ranking, Reading, Rewrite, Turn
 from convqa.errors import InputError
 from convqa.models import Options, Support, load_support
-from convqa.models.kinds.support import LEXICAL
+from convqa.models.kinds.heads import LEXICAL
 from convqa.text.dialogue import open_question
 from convqa.text.facts import asks_for_fact
 from convqa.text.support import IDENTITY as QUOTES
