@@ -9,10 +9,10 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from convqa.driver.folder import IR_METADATA, RESOLVED
-from convqa.experiments.ablate import RECORD, read_record
+from convqa.experiments.ablate import RECORD
 from convqa.experiments.section import HUMAN, Made, section
 from convqa.experiments.tables import CAPTION, MARK
-from convqa.files import whole_file
+from convqa.files import read_json, whole_file
 from convqa.validation import read_as
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~$&!])")
@@ -24,7 +24,8 @@ def report(output: Path, file: Path | None = None) -> tuple[Path, Path]:
     :param file: the path of the page; None: ``OUTPUT/report.html``.
     :raises InputError: if the folder has no ablation, or a malformed one.
     """
-    made = read_as(Made, read_record(output), str(output / RECORD), "Run convqa ablate again.")
+    record = read_json(output / RECORD, "the record of convqa ablate")
+    made = read_as(Made, record, str(output / RECORD), "Run convqa ablate again.")
     texts = {row["name"]: _text(output, made, row["name"], RESOLVED).splitlines() for row in made.rows}
     base = texts.pop(made.base, [])
     shown = {

@@ -227,7 +227,7 @@ def test_a_record_that_is_none(copied, change, message):
 
 
 def test_a_folder_of_something_else(tmp_path):
-    with pytest.raises(InputError, match=r"ablation\.json is missing or damaged"):
+    with pytest.raises(InputError, match=r"no such file; expected the record of convqa ablate"):
         report(tmp_path)
 
 
