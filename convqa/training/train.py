@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 
 from convqa.errors import InputError
 from convqa.files import whole_file
-from convqa.models.folder import ModelFolder
+from convqa.models.folder import ModelFolder, check_target
 from convqa.models.source import find_model
 from convqa.safe_yaml import read_yaml
 from convqa.training.config import Settings
@@ -47,7 +47,7 @@ class Bench:
 class Recipe:
     """Base of a recipe, the class ``Training`` in ``convqa.training.NAME``.
 
-    It holds the examples, their targets and the model. ``fit()`` trains, unless training is complete; ``validate()``
+    It holds the examples, their targets and the model. ``fit()`` trains; ``validate()``
     returns the scores on held-out examples; ``export(scores, target)`` writes the model to a new folder.
     """
 
@@ -58,8 +58,7 @@ class Recipe:
 def train(settings: Settings, bench: Bench) -> tuple[Path, Scores]:
     """Train, validate and export a model; returns its folder and its scores.
 
-    Resumes an interrupted training of the same settings in the same folder. A complete training is only validated and
-    exported.
+    Resumes an interrupted training of the same settings in the same folder.
     """
     recipe: Any = importlib.import_module(f"convqa.training.{settings.recipe}").Training
     bench.folder.mkdir(parents=True, exist_ok=True)
@@ -67,16 +66,17 @@ def train(settings: Settings, bench: Bench) -> tuple[Path, Scores]:
         with FileLock(bench.folder / ".lock", timeout=0):
             note = settings.model_dump(mode="json") | {"examples": _sizes(bench.data)}
             _same_training(note, bench.folder)
+            target = bench.folder / "model"
+            check_target(target)
             training = recipe(settings, bench)
             # Written last, so that settings that the recipe refuses, such as a mistyped base, do not bind the folder.
             with whole_file(bench.folder / _NOTE) as file:
                 file.write(yaml.safe_dump(note, sort_keys=False).encode())
             training.fit()
             scores = training.validate()
-            target = _free(bench.folder)
-            training.export(scores, target)
             with whole_file(bench.folder / "scores.json") as file:
                 file.write(orjson.dumps(scores, option=orjson.OPT_INDENT_2))
+            training.export(scores, target)
     except Timeout:
         raise InputError(f"{bench.folder}: another process is training in this folder; choose another.") from None
     return target, scores
@@ -129,12 +129,3 @@ def _same_training(now: Mapping[str, Any], folder: Path) -> None:
     changes = "; ".join(f"{name} {before.get(name)!r}, now {now.get(name)!r}" for name in names if name not in _FREE)
     if changes:
         raise InputError(f"{folder} holds another training ({changes}). Choose another --output.")
-
-
-def _free(folder: Path) -> Path:
-    """Return the first of model, model-2, model-3 ... that does not exist, so that no model is overwritten."""
-    number, target = 1, folder / "model"
-    while target.exists():
-        number += 1
-        target = folder / f"model-{number}"
-    return target
