@@ -275,6 +275,11 @@ class Builder(Station):
         """Return an answer for each turn, or a Failure if retrying the turn would not help."""
         return [self.build(*row) for row in zip(turns, rewrites, rankings, readings, strict=True)]
 
+    def build_at(self, indexes: Sequence[int], columns: Sequence[Sequence[Any]]) -> dict[int, Answer | Failure]:
+        """Build answers for the rows at these indexes only. :param columns: the arguments of ``build_batch``."""
+        answers = self.build_batch(*([column[index] for index in indexes] for column in columns)) if indexes else []
+        return dict(zip(indexes, answers, strict=True))
+
     @component.output_types(answers=Answers)
     def run(
         self, turns: Turns, rewrites: Rewrites, rankings: Rankings, readings: Readings | None = None
@@ -284,13 +289,12 @@ class Builder(Station):
 
     def _build_asked(self, *columns: Sequence[Any]) -> Sequence[Answer | Failure]:
         """Build answers for the turns with queries, and empty ones for the others."""
-        rows = list(zip(*columns, strict=True))
-        asked = [index for index, row in enumerate(rows) if row[1].queries]
-        if len(asked) == len(rows):
+        _, rewrites, rankings, _ = columns
+        asked = [index for index, rewrite in enumerate(rewrites) if rewrite.queries]
+        if len(asked) == len(rewrites):
             return self.build_batch(*columns)
-        answers = self.build_batch(*([column[index] for index in asked] for column in columns)) if asked else []
-        by_index = dict(zip(asked, answers, strict=True))
-        return [by_index.get(index) or nothing(row[2], NOTHING_ASKED) for index, row in enumerate(rows)]
+        answers = self.build_at(asked, columns)
+        return [answers.get(index, nothing(ranking, NOTHING_ASKED)) for index, ranking in enumerate(rankings)]
 
 
 class Decider(Station):

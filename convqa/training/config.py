@@ -94,7 +94,7 @@ class DecisionSettings(Settings):
 
     recipe: Literal["decision"]
     conversations: list[str] = Field(min_length=1)
-    signals: list[Literal["null", "best", "found", "near", "cosine"]] = Field(min_length=1)
+    signals: list[Literal["null", "best", "near", "cosine"]] = Field(min_length=1)
 
 
 RECIPES: Mapping[str, type[Settings]] = {

@@ -89,9 +89,9 @@ class Generative(Asking, Builder):
         ]
         if self._other:
             reasons = {index: reason for index, answer in enumerate(answers) if (reason := _fallback_reason(answer))}
-            columns = ([column[index] for index in reasons] for column in (turns, rewrites, rankings, readings))
-            others = self._other.build_batch(*columns) if reasons else []
-            for (index, reason), other in zip(reasons.items(), others, strict=True):
+            others = self._other.build_at(list(reasons), (turns, rewrites, rankings, readings))
+            for index, reason in reasons.items():
+                other = others[index]
                 notes = UNAIDED, fallback_note(reason, "Only the passages were asked.")
                 answers[index] = replace(other, notes=(*other.notes, *notes)) if isinstance(other, Answer) else other
         return answers

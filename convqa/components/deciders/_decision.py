@@ -27,7 +27,7 @@ from convqa.text.sentences import sentences
 from convqa.text.support import SUPPORTED, lexical_support
 from convqa.validation import read_as
 
-Signal = Literal["null", "best", "found", "near", "cosine"]
+Signal = Literal["null", "best", "near", "cosine"]
 """The signals, which :func:`signals` describes."""
 
 _TOP = 3
@@ -126,16 +126,14 @@ def signals(turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | N
 
     ``null``: the reading's null score, clipped to 0 to 1: for the sentence reader, the share of the question that no
     sentence has; for a model, the probability of no answer. ``best``: the score s of the best span as s / (1 + |s|),
-    for scores of any scale. ``found``: the share of the question's content words, weighted by idf, in the first three
-    passages with their titles; ``near``: the maximum share in two consecutive sentences.
+    for scores of any scale. ``near``: the maximum share of the question's content words, weighted by idf, in two
+    consecutive sentences of the first three passages.
     """
-    found, near = _coverage(rewrite.text, ranking, turn.language)
     spans = () if reading is None else reading.spans
     return {
         "null": None if reading is None else min(1.0, max(0.0, reading.null_score)),
         "best": spans[0].score / (1 + abs(spans[0].score)) if spans and math.isfinite(spans[0].score) else None,
-        "found": found,
-        "near": near,
+        "near": _near(rewrite.text, ranking, turn.language),
     }
 
 
@@ -161,21 +159,18 @@ def support(answer: Answer, ranking: Ranking, language: str) -> float:
     return sum(scores) / len(scores) if scores else 0.0
 
 
-def _coverage(question: str, ranking: Ranking, language: str) -> tuple[float | None, float | None]:
-    """Return ``found`` and ``near``, None without content words or passages."""
+def _near(question: str, ranking: Ranking, language: str) -> float | None:
+    """Return ``near``, None without content words or passages."""
     passages = [hit.passage for hit in ranking.hits[:_TOP] if hit.passage is not None]
     try:
         shares = _shares(question, language)
     except InputError:
-        return None, None
+        return None
     if not shares or not passages:
-        return None, None
-    read = [_sentences(passage.text, language) for passage in passages]
-    titles = frozenset(analyzer(language).tokens(" ".join(passage.title for passage in passages)))
-    together = titles.union(*(tokens for text in read for tokens in text))
+        return None
+    read = (_sentences(passage.text, language) for passage in passages)
     pairs = (one | two for text in read for one, two in pairwise((*text, frozenset())))
-    near = max((sum(share for token, share in shares.items() if token in pair) for pair in pairs), default=0.0)
-    return sum(share for token, share in shares.items() if token in together), near
+    return max((sum(share for token, share in shares.items() if token in pair) for pair in pairs), default=0.0)
 
 
 @remembered(4096)
