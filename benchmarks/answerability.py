@@ -37,7 +37,7 @@ from _common import ROOT, arguments, table
 from comparing import SEED
 
 import convqa
-from convqa.components.deciders._decision import Decision, cosine, load_decision, signals
+from convqa.components.deciders.logistic import Decision, cosine, load_decision, signals
 from convqa.components.encoding import QueryEncoder
 from convqa.domain import Conversation, Passage, Response, Turn, TurnId
 from convqa.metrics.answerability import auc, refusals

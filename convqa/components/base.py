@@ -13,10 +13,9 @@ from functools import cached_property
 from inspect import isfunction
 from typing import Any, ClassVar, TypeVar
 
-from convqa.components.citations import NOTHING_ASKED, located, nothing, verified
+from convqa.components.checks import NOTHING_ASKED, failed, located, nothing, path_of, returned, verified
 from convqa.components.framework import component
 from convqa.components.rankings import attach, fuse
-from convqa.components.returned import failed, path_of, returned
 from convqa.domain import Answer, Failure, NotFinite, Passage, Query, Ranking, Reading, Rewrite, Turn
 from convqa.domain.batches import Answers, Batch, Rankings, Readings, Rewrites, Turns
 from convqa.errors import InputError, RunError
@@ -261,7 +260,7 @@ class Builder(Station):
     """Ranking and reading -> answer with citations. Implement ``build`` or ``build_batch``.
 
     A turn whose rewrite has no queries gets no answer. Every answer is verified
-    (:mod:`convqa.components.citations`).
+    (:mod:`convqa.components.checks`).
     """
 
     station = "builder"

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from convqa.components.deciders._decision import Decision, Weight, cosine, signals
+from convqa.components.deciders.logistic import Decision, Weight, cosine, signals
 from convqa.components.encoding import QueryEncoder
 from convqa.driver.waves import BATCH_SIZE, answer
 from convqa.errors import InputError, ordinary_errors

@@ -16,9 +16,8 @@ from convqa.models.folder import CARD, licence_of, write_folder
 from convqa.models.kinds.encoder import TextEncoder
 from convqa.models.kinds.heads import Line, Rows, probabilities
 from convqa.models.source import find_model
-from convqa.training.card import card, name_of
 from convqa.training.config import Settings
-from convqa.training.train import Scores, summary
+from convqa.training.train import Scores, card, name_of, summary
 
 _FOLDS = 5
 

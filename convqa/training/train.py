@@ -1,10 +1,10 @@
-"""The base of all recipes, and the steps of a training in its folder."""
+"""The base of all recipes, the steps of a training in its folder, and model cards."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import orjson
 import yaml
 from filelock import FileLock, Timeout
 
+import convqa
 from convqa.errors import InputError
 from convqa.files import whole_file
 from convqa.models.folder import ModelFolder, check_target
@@ -129,3 +130,32 @@ def _same_training(now: Mapping[str, Any], folder: Path) -> None:
     changes = "; ".join(f"{name} {before.get(name)!r}, now {now.get(name)!r}" for name in names if name not in _FREE)
     if changes:
         raise InputError(f"{folder} holds another training ({changes}). Choose another --output.")
+
+
+def card(title: str, settings: Settings, scores: Sequence[str], use: str, sources: str, licence: str = "") -> str:
+    """Return the card as Markdown.
+
+    :param sources: what the examples were made of, as Markdown. :param licence: the licence of the base model.
+    """
+    dumped = settings.model_dump(mode="json") | {"base": name_of(settings.base)}
+    return "\n".join(
+        [
+            f"# {title}\n\n{use}\n",
+            f"Trained by `convqa train {settings.recipe}` of convqa {convqa.__version__}, from {dumped['base']}.\n",
+            f"Licence: {licence or 'as the base'}; the training data have licences of their own.\n",
+            f"## Data\n\n{sources}\n",
+            "## Scores\n",
+            *(f"- {line}" for line in scores),
+            f"\n## Settings\n\n```yaml\n{yaml.safe_dump(dumped, sort_keys=False)}```\n",
+        ]
+    )
+
+
+def name_of(base: str) -> str:
+    """Return a model's name for publication, without the path of a folder.
+
+    >>> name_of("sentence-transformers/all-MiniLM-L6-v2"), name_of("./models/all-MiniLM-L6-v2")
+    ('sentence-transformers/all-MiniLM-L6-v2', 'all-MiniLM-L6-v2')
+    """
+    path = Path(base).expanduser()
+    return path.name if path.is_dir() or base.startswith((".", "/", "~")) else base

@@ -14,8 +14,7 @@ from convqa.driver.waves import Wave
 from convqa.errors import InputError
 from convqa.evaluation import evaluate
 from convqa.experiments.plots import by_depth, differences, gains, quality_over_time
-from convqa.experiments.report import markdown, report
-from convqa.experiments.section import pieces
+from convqa.experiments.report import markdown, pieces, report
 from convqa.tasks import find_task
 
 CONVERSATIONS, TURNS = 10, 2

@@ -16,7 +16,7 @@ from convqa.components.builders._grounding import ITEM_LEFT_OUT, Scorer, Unsuppo
 from convqa.components.builders._prompt import Most, Prompt, prompt, shown
 from convqa.components.builders._reply import parse, unfinished
 from convqa.components.chat import Asking, Reply, fallback_note, plain
-from convqa.components.citations import nothing
+from convqa.components.checks import nothing
 from convqa.components.encoding import ModelOptions
 from convqa.components.members import member
 from convqa.domain import CAVEAT, UNAIDED, Answer, Failure, Ranking, Reading, Rewrite, Turn

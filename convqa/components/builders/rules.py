@@ -10,7 +10,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field
 
 from convqa.components.base import Builder, MaybeReadings
-from convqa.components.citations import nothing
+from convqa.components.checks import nothing
 from convqa.components.encoding import ModelOptions
 from convqa.components.members import describe, make, member
 from convqa.domain import Answer, Citation, Failure, Passage, Ranking, Rewrite, Sentence, Turn

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from convqa.components.deciders._decision import Signal, signals, support
+from convqa.components.deciders.logistic import Signal, signals, support
 from convqa.domain import Answer, Citation, Hit, Passage, Ranking, Reading, Rewrite, Sentence, Span, Turn, TurnId
 
 ADA = Passage("a", "She wrote notes on the engine. She died in 1852.", title="Ada Lovelace")
