@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from convqa.errors import InputError
 from convqa.models.export import write_model
 from convqa.models.folder import ModelFolder, licence_of
-from convqa.models.tokens import Tokenizer
+from convqa.models.types import Tokenizer
 from convqa.training.config import LoopSettings
 from convqa.training.examples import sources
 from convqa.training.train import Bench, Recipe, Scores, card, name_of, summary

@@ -21,8 +21,7 @@ from convqa.models.engines.torch.networks import ResolverNet, load_source
 from convqa.models.folder import ModelFolder
 from convqa.models.kinds.resolver import LEAST_TOKENS, Resolver, load_resolver
 from convqa.models.kinds.resolver_input import MOST_TOKENS, Layout, lay_out
-from convqa.models.tokens import Tokenizer
-from convqa.models.types import Choice
+from convqa.models.types import Choice, Tokenizer
 from convqa.training.config import ResolverSettings
 from convqa.training.edits import Edits, find_edits, known_pattern
 from convqa.training.examples import REPORT, VALIDATION, RewriteExample, files, held_out, read, training_files

@@ -13,8 +13,7 @@ from convqa.models.kinds.encoder import TextEncoder
 from convqa.models.kinds.heads import LEXICAL, HeadSettings, Line, Rows, load_head, parts_of, score_nonblank, vectors_of
 from convqa.models.once import once
 from convqa.models.source import find_model
-from convqa.models.tokens import Tokenizer
-from convqa.models.types import Array, Choice, Model, Network, Options, Pair
+from convqa.models.types import Array, Choice, Model, Network, Options, Pair, Tokenizer
 from convqa.text.sentences import sentences
 from convqa.text.support import CAP, IDENTITY, lexical_support, overlap
 

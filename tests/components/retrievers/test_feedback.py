@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from convqa.components.retrievers._feedback import Prf, expand, relevance_model
+from convqa.components.retrievers.bm25 import Prf, expand, relevance_model
 from convqa.domain import Hit, Passage, Query, Ranking
 
 FOUND = Ranking(
