@@ -16,7 +16,7 @@ from typing import Any, ClassVar, TypeVar
 from convqa.components.checks import NOTHING_ASKED, failed, located, nothing, path_of, returned, verified
 from convqa.components.framework import component
 from convqa.components.rankings import attach, fuse
-from convqa.domain import Answer, Failure, NotFinite, Passage, Query, Ranking, Reading, Rewrite, Turn
+from convqa.domain import Answer, Failure, NotFinite, Query, Ranking, Reading, Rewrite, Turn
 from convqa.domain.batches import Answers, Batch, Rankings, Readings, Rewrites, Turns
 from convqa.errors import InputError, RunError
 from convqa.models.shared import clock
@@ -54,6 +54,11 @@ class Station:
     def store(self) -> Store:
         """The collection, opened once: a new version is not searched until the next process."""
         return open_store(getattr(self, "collection", None))
+
+    def attached(self, rankings: Sequence[Ranking], count: int) -> list[Ranking]:
+        """Return the rankings with the passages of their first ``count`` hits, if the station has a collection."""
+        has_collection = getattr(self, "collection", None) is not None
+        return attach(rankings, count, self.store.fetch) if has_collection else list(rankings)
 
     def models(self) -> Mapping[str, Any]:
         """Load and return the models that influence the results, by role, such as ``{"encoder": model}``."""
@@ -186,12 +191,8 @@ class Retriever(Station):
         rankings: list[Ranking] = []
         for rewrite in rewrites:
             parts = [(query.weight, next(results)) for query in rewrite.queries]
-            rankings += [parts[0][1]] if len(parts) == 1 else attach([fuse(parts, self.top_k)], self.texts, self.fetch)
+            rankings += [parts[0][1]] if len(parts) == 1 else self.attached([fuse(parts, self.top_k)], self.texts)
         return rankings
-
-    def fetch(self, ids: Sequence[str]) -> Sequence[Passage | None]:
-        """Return the passages with these ids, None for unknown ones. Fusion may need passages of lower hits."""
-        return self.store.fetch(ids) if hasattr(self, "collection") else [None] * len(ids)
 
     @component.output_types(rankings=Rankings)
     def run(self, turns: Turns, rewrites: Rewrites) -> dict[str, Rankings]:

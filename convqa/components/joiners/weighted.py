@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 
 from convqa.components.base import Joiner
 from convqa.components.members import member
-from convqa.components.rankings import FUSIONS, attach
+from convqa.components.rankings import FUSIONS
 from convqa.domain import Ranking
 from convqa.errors import InputError
 
@@ -49,4 +49,4 @@ class Weighted(Joiner):
     def join(self, rankings: Mapping[str, Ranking]) -> Ranking:
         weights = self.weights or {}
         fused = FUSIONS[self.fusion]([(weights.get(name, 1.0), rankings[name]) for name in self.inputs], self.top_k)
-        return fused if self.collection is None else attach([fused], self.texts, self.store.fetch)[0]
+        return self.attached([fused], self.texts)[0]

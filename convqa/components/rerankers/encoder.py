@@ -10,7 +10,7 @@ from pydantic import Field
 from convqa.components.base import Reranker
 from convqa.components.encoding import ModelOptions, QueryEncoder, encoder_of, passage_vectors
 from convqa.components.members import member
-from convqa.components.rankings import attach, reordered
+from convqa.components.rankings import reordered
 from convqa.domain import Ranking, Rewrite, Turn
 from convqa.models import TextEncoder
 
@@ -57,4 +57,4 @@ class Encoder(Reranker):
             near = {} if query is None else {hit.id: vectors[hit.id] @ query for hit in head.hits if hit.id in vectors}
             scores = {id: float(value) for id, value in near.items()}
             ordered.append(reordered(ranking, scores, self.weight, self.top_k))
-        return attach(ordered, self.texts, self.store.fetch)
+        return self.attached(ordered, self.texts)

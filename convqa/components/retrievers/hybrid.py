@@ -13,7 +13,7 @@ from convqa.components import encoding
 from convqa.components.base import Retriever
 from convqa.components.encoding import ModelOptions
 from convqa.components.members import member
-from convqa.components.rankings import FUSIONS, attach, behind
+from convqa.components.rankings import FUSIONS, behind
 from convqa.components.retrievers.bm25 import BM25, Feedback
 from convqa.components.retrievers.dense import Dense
 from convqa.domain import Query, Ranking, Rewrite, Turn
@@ -118,13 +118,13 @@ class Hybrid(Retriever):
     ) -> Sequence[Ranking]:
         sparse = self._sparse.search(turns, queries)
         if self._among == 0:
-            return attach([Ranking(ranking.hits[: self.top_k]) for ranking in sparse], self.texts, self.fetch)
+            return self.attached([Ranking(ranking.hits[: self.top_k]) for ranking in sparse], self.texts)
         if self._among is None:
             dense = self._dense.search_rewritten(turns, rewrites, queries)
         else:
             heads = [Ranking(ranking.hits[: self._among]) for ranking in sparse]
             dense = self._dense.among(rewrites, queries, heads)
-        return attach([self._fused(*both) for both in zip(sparse, dense, strict=True)], self.texts, self.fetch)
+        return self.attached([self._fused(*both) for both in zip(sparse, dense, strict=True)], self.texts)
 
     def _fused(self, sparse: Ranking, dense: Ranking) -> Ranking:
         """Fuse the first passages of both, followed by the lower ones."""
