@@ -151,8 +151,7 @@ def calibrated(reader: SpanReader, sets: Mapping[str, Sequence[Context]], seed: 
 def score(reader: SpanReader, contexts: Sequence[Context], calibration: Calibration) -> dict[str, float]:
     """Return exact match and F1 (SQuAD 2) in per cent, overall and for questions with and without an answer.
 
-    The reader abstains if the probability of no answer exceeds the expected F1 of the best span. ``forced``: always the
-    best span, over answerable questions. ``always empty``: the score of never answering.
+    The reader abstains if the probability of no answer exceeds the expected F1 of the best span.
     """
     asked = [(question, context.text) for context in contexts for question in context.questions]
     readings = reader.read([(question.text, text) for question, text in asked], 1)
@@ -172,11 +171,8 @@ def score(reader: SpanReader, contexts: Sequence[Context], calibration: Calibrat
 
     every = range(len(questions))
     scores = {"questions": len(questions), "EM": mean(exact_match, chosen, every), "F1": mean(f1, chosen, every)}
-    if answered:
-        scores |= {"forced EM": mean(exact_match, forced, answered), "forced F1": mean(f1, forced, answered)}
     if answered and empty:
         scores |= {"answerable F1": mean(f1, chosen, answered), "unanswerable F1": mean(f1, chosen, empty)}
-        scores |= {"always empty": 100 * len(empty) / len(questions)}
     return scores
 
 
