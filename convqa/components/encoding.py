@@ -60,11 +60,6 @@ class QueryEncoder:
     def model(self) -> TextEncoder:
         return load_encoder(self.name, self.options) if isinstance(self.name, str) else self.name(self.options)
 
-    @property
-    def encoder(self) -> Encoder:
-        """The encoder's identity in stores."""
-        return named(self.model)
-
     def encode(self, rewrites: Sequence[Rewrite], queries: Sequence[Query]) -> tuple[NDArray[np.intp], Matrix]:
         """Return the indexes of the queries with a text, and their vectors.
 

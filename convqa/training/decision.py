@@ -58,7 +58,7 @@ class Training(Recipe):
             chosen([row for row in rest if OVER not in row.set], lambda row: decision.weigh(row.signals)), 2
         )
         sure = surely([(decision.weigh(row.signals), row.answerable) for row in rest])
-        about = {"threshold": threshold, "sure": sure, "encoder": self.queries.encoder.checksum}
+        about = {"threshold": threshold, "sure": sure, "encoder": self.queries.model.family}
         self.decision = decision.model_copy(update=about)
 
     def validate(self) -> Scores:

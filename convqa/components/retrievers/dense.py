@@ -54,7 +54,7 @@ class Dense(Retriever):
         """:raises InputError: if the collection has no vectors, or those of another encoder."""
         store = self.store
         info, place = store.info(), f"collection {redact(str(self.collection))}"
-        refuse_encoder(self._queries.encoder, info, place)
+        refuse_encoder(encoding.named(self._queries.model), info, place)
         encoding.has_vectors_of(self._queries.model, store)
         if unknown := encoding.unknown_language(self._queries.model, info, place):
             logger.warning(
@@ -100,4 +100,4 @@ class Dense(Retriever):
         return near
 
     def _search(self, matrix: Matrix, accepted: Filter) -> list[Ranking]:
-        return self._store.search_vectors(matrix, self.top_k, self._queries.encoder, self.texts, accepted)
+        return self._store.search_vectors(matrix, self.top_k, encoding.named(self._queries.model), self.texts, accepted)
