@@ -37,8 +37,8 @@ from _common import ROOT, arguments, table
 from comparing import SEED
 
 import convqa
-from convqa.components.deciders._decision import Decision, cosine, load_decision, signals
-from convqa.components.encoding import DEFAULT_TEXTS, QueryEncoder
+from convqa.components.deciders.logistic import Decision, cosine, load_decision, signals
+from convqa.components.encoding import QueryEncoder
 from convqa.domain import Conversation, Passage, Response, Turn, TurnId
 from convqa.metrics.answerability import auc, refusals
 from convqa.metrics.bootstrap import interval_of_statistic
@@ -111,7 +111,7 @@ def collected(name: str, reader: str, data: Path) -> list[Row]:
     by_id = {turn.id: turn for turn in turns}
     alone = [Conversation(str(place), (turn,)) for place, turn in enumerate(turns)]
     history: Any = "gold" if any(turn.history for turn in turns) else "none"
-    queries = QueryEncoder("encoder", DEFAULT_TEXTS) if reader == "talk" else None
+    queries = QueryEncoder("encoder") if reader == "talk" else None
     return [row(name, by_id[made.id], truths[made.id], made, queries) for made in assistant.drive(alone, history)]
 
 

@@ -51,8 +51,8 @@ from conversation_sets import TUNED
 
 from convqa.components.builders.sentences import Sentences as Builder
 from convqa.components.builders.span import Span as SpanBuilder
-from convqa.components.citations import verified
-from convqa.components.deciders._decision import load_decision, signals
+from convqa.components.checks import verified
+from convqa.components.deciders.logistic import load_decision, signals
 from convqa.components.readers._sentence_scoring import Curve
 from convqa.components.readers.extractive import Extractive
 from convqa.components.readers.sentences import Sentences as Reader

@@ -44,7 +44,7 @@ from convqa.models.engines import choose
 from convqa.models.export import export
 from convqa.models.folder import ONNX, TOKENIZER
 from convqa.models.source import find_model
-from convqa.models.tokens import load_tokenizer
+from convqa.models.types import load_tokenizer
 from convqa.places import shipped
 
 Encode = Callable[[Sequence[str]], np.ndarray]

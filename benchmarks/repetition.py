@@ -19,7 +19,7 @@ from statistics import mean
 from _common import arguments, table
 
 import convqa
-from convqa.components.builders import _repeats
+from convqa.components.builders import sentences as builder
 from convqa.domain import Conversation
 from convqa.metrics.squad import f1
 from convqa.tasks import find_task
@@ -48,7 +48,7 @@ def row(label: str, conversations: list[Conversation], folder: Path, again: bool
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--half", choices=("even", "odd"), default="even")
-    parser.add_argument("--shares", nargs="*", type=float, default=[_repeats.GOOD])
+    parser.add_argument("--shares", nargs="*", type=float, default=[builder.GOOD])
     options = parser.parse_args()
     folder = options.data / "conversations" / "inscit_dev"
     chosen = [one for one in find_task("qrecc", folder).read(folder) if int(one.id) % 2 == (options.half == "odd")]
@@ -57,7 +57,7 @@ def main() -> None:
         os.environ.setdefault("XDG_CACHE_HOME", scratch)
         rows = [row("everything again", alone, folder, again=True)]
         for share in options.shares:
-            _repeats.GOOD = share
+            builder.GOOD = share
             rows.append(row(f"new from {share:.0%}", alone, folder, again=False))
     table(["way", "sentences", "repeated sentences", "turns with a repetition", "F1"], rows, "refusals/repetition")
 

@@ -22,7 +22,7 @@ from convqa.components.builders._prompt import Most, shown
 from convqa.components.builders._reply import parse
 from convqa.domain import Hit, Passage, Ranking
 from convqa.models import load_support
-from convqa.models.kinds.support import LEXICAL
+from convqa.models.kinds.heads import LEXICAL
 from convqa.safe_yaml import read_yaml
 
 FILE = Path(__file__).with_suffix(".yaml")

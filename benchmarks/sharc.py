@@ -105,7 +105,7 @@ def held_out(conversations: Sequence[Conversation], data: Path, further: Sequenc
         known |= {(one.told, one.question): row for one, row in zip(missing, rows_of(encoder, missing), strict=True)}
         rows = np.array([known[one.told, one.question] for one in training])
         with tempfile.TemporaryDirectory() as folder:
-            write(Path(folder) / "model", settings, encoder, lines(rows, training, settings.penalty), {})
+            write(Path(folder) / "model", settings, encoder, lines(rows, training), {})
             found = answers([by_id[one.record.utterance_id] for one in held], str(Path(folder) / "model"))
             made |= {str(response.id.conversation): response for response in found}
     for conversation in conversations:

@@ -32,7 +32,7 @@ def train(
 ) -> None:
     """Train, validate and export a model.
 
-    Run the same command again to continue from the last checkpoint. A finished training is only validated and exported.
+    Run the same command again to continue from the last checkpoint.
     """
     from convqa.training.config import load
     from convqa.training.train import Bench, need_extra, summary

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
+from functools import cached_property
 from inspect import isfunction
 from typing import Any, ClassVar, TypeVar
 
-from convqa.components.citations import NOTHING_ASKED, located, nothing, verified
+from convqa.components.checks import NOTHING_ASKED, failed, located, nothing, path_of, returned, verified
 from convqa.components.framework import component
 from convqa.components.rankings import attach, fuse
-from convqa.components.returned import failed, path_of, returned
-from convqa.domain import Answer, Failure, NotFinite, Passage, Query, Ranking, Reading, Rewrite, Turn
+from convqa.domain import Answer, Failure, NotFinite, Query, Ranking, Reading, Rewrite, Turn
 from convqa.domain.batches import Answers, Batch, Rankings, Readings, Rewrites, Turns
 from convqa.errors import InputError, RunError
 from convqa.models.shared import clock
+from convqa.stores import open_store
+from convqa.stores.base import Store
 
 TIMINGS: ContextVar[dict[str, float] | None] = ContextVar("timings", default=None)
 """Seconds by node of the pipeline run in progress; None outside one."""
@@ -48,14 +50,26 @@ class Station:
         if hasattr(self, "collection"):
             setattr(self, "collection", collection)  # noqa: B010 - not every station declares it
 
+    @cached_property
+    def store(self) -> Store:
+        """The collection, opened once: a new version is not searched until the next process."""
+        return open_store(getattr(self, "collection", None))
+
+    def attached(self, rankings: Sequence[Ranking], count: int) -> list[Ranking]:
+        """Return the rankings with the passages of their first ``count`` hits, if the station has a collection."""
+        has_collection = getattr(self, "collection", None) is not None
+        return attach(rankings, count, self.store.fetch) if has_collection else list(rankings)
+
     def models(self) -> Mapping[str, Any]:
         """Load and return the models that influence the results, by role, such as ``{"encoder": model}``."""
         return {}
 
     def warm_up(self) -> None:
-        """Load the models. This is called before every run, so that later calls must be fast."""
+        """Open the collection and load the models. Called before every run, so that later calls must be fast."""
         for station in self.inner:
             station.warm_up()
+        if getattr(self, "collection", None) is not None:
+            _ = self.store
         self.models()
 
     def identity(self) -> Mapping[str, str]:
@@ -177,12 +191,8 @@ class Retriever(Station):
         rankings: list[Ranking] = []
         for rewrite in rewrites:
             parts = [(query.weight, next(results)) for query in rewrite.queries]
-            rankings += [parts[0][1]] if len(parts) == 1 else attach([fuse(parts, self.top_k)], self.texts, self.fetch)
+            rankings += [parts[0][1]] if len(parts) == 1 else self.attached([fuse(parts, self.top_k)], self.texts)
         return rankings
-
-    def fetch(self, ids: Sequence[str]) -> Sequence[Passage | None]:
-        """Return the passages with these ids, None for unknown ones. Fusion may need passages of lower hits."""
-        return [None] * len(ids)
 
     @component.output_types(rankings=Rankings)
     def run(self, turns: Turns, rewrites: Rewrites) -> dict[str, Rankings]:
@@ -251,7 +261,7 @@ class Builder(Station):
     """Ranking and reading -> answer with citations. Implement ``build`` or ``build_batch``.
 
     A turn whose rewrite has no queries gets no answer. Every answer is verified
-    (:mod:`convqa.components.citations`).
+    (:mod:`convqa.components.checks`).
     """
 
     station = "builder"
@@ -265,6 +275,11 @@ class Builder(Station):
         """Return an answer for each turn, or a Failure if retrying the turn would not help."""
         return [self.build(*row) for row in zip(turns, rewrites, rankings, readings, strict=True)]
 
+    def build_at(self, indexes: Sequence[int], columns: Sequence[Sequence[Any]]) -> dict[int, Answer | Failure]:
+        """Build answers for the rows at these indexes only. :param columns: the arguments of ``build_batch``."""
+        answers = self.build_batch(*([column[index] for index in indexes] for column in columns)) if indexes else []
+        return dict(zip(indexes, answers, strict=True))
+
     @component.output_types(answers=Answers)
     def run(
         self, turns: Turns, rewrites: Rewrites, rankings: Rankings, readings: Readings | None = None
@@ -274,13 +289,12 @@ class Builder(Station):
 
     def _build_asked(self, *columns: Sequence[Any]) -> Sequence[Answer | Failure]:
         """Build answers for the turns with queries, and empty ones for the others."""
-        rows = list(zip(*columns, strict=True))
-        asked = [index for index, row in enumerate(rows) if row[1].queries]
-        if len(asked) == len(rows):
+        _, rewrites, rankings, _ = columns
+        asked = [index for index, rewrite in enumerate(rewrites) if rewrite.queries]
+        if len(asked) == len(rewrites):
             return self.build_batch(*columns)
-        answers = self.build_batch(*([column[index] for index in asked] for column in columns)) if asked else []
-        by_index = dict(zip(asked, answers, strict=True))
-        return [by_index.get(index) or nothing(row[2], NOTHING_ASKED) for index, row in enumerate(rows)]
+        answers = self.build_at(asked, columns)
+        return [answers.get(index, nothing(ranking, NOTHING_ASKED)) for index, ranking in enumerate(rankings)]
 
 
 class Decider(Station):

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +23,6 @@ from convqa.stores.address import redact
 from convqa.stores.base import Encoder, Info, Store, WritableStore
 
 Matrix = NDArray[np.float32]
-Text = Literal["question", "expanded", "rewrite"]
-"""A text of a query: its own words; these with its history terms; the self-contained question of the rewrite.
-
-If a rewrite has several queries, their own words replace the self-contained question.
-"""
 
 
 @with_config(ConfigDict(strict=True, extra="forbid"))
@@ -36,10 +31,6 @@ class ModelOptions(TypedDict, total=False):
 
     device: Device
     precision: Precision
-
-
-DEFAULT_TEXTS: tuple[Text, ...] = ("question", "expanded", "rewrite")
-"""The texts of a query whose mean is its vector. They work well with every rewriter (docs/benchmarks/vectors.md)."""
 
 
 _SAMPLE = 8
@@ -54,35 +45,27 @@ _TYPICAL = "Goethe wrote the first part of Faust in Weimar, where it was printed
 class QueryEncoder:
     """Encodes queries: the mean of the vectors of their distinct texts, normalized unless they are token weights.
 
-    The model is loaded on first use, once per process.
+    The texts of a query are its own words, these with its history terms, and the self-contained question, unless the
+    rewrite has several queries. They work well with every rewriter (docs/benchmarks/vectors.md). The model is loaded on
+    first use, once per process.
 
     :param name: an encoder: a shipped one, a folder or a Hugging Face name; or a function that loads it.
-    :param texts: the texts to encode.
     """
 
-    def __init__(
-        self, name: str | Callable[[Options], TextEncoder], texts: Sequence[Text], options: ModelOptions | None = None
-    ) -> None:
+    def __init__(self, name: str | Callable[[Options], TextEncoder], options: ModelOptions | None = None) -> None:
         self.name = name
-        self.texts = tuple(texts)
         self.options = Options(**(options or {}))
 
     @cached_property
     def model(self) -> TextEncoder:
         return load_encoder(self.name, self.options) if isinstance(self.name, str) else self.name(self.options)
 
-    @property
-    def encoder(self) -> Encoder:
-        """The encoder's identity in stores."""
-        return named(self.model)
-
     def encode(self, rewrites: Sequence[Rewrite], queries: Sequence[Query]) -> tuple[NDArray[np.intp], Matrix]:
         """Return the indexes of the queries with a text, and their vectors.
 
         ``queries[i]`` belongs to ``rewrites[i]``. Each distinct text of a batch is encoded once.
         """
-        candidates = [[_text_of(name, *row) for name in self.texts] for row in zip(rewrites, queries, strict=True)]
-        texts = [list(dict.fromkeys(filter(None, some))) for some in candidates]
+        texts = [list(dict.fromkeys(filter(None, _texts(*row)))) for row in zip(rewrites, queries, strict=True)]
         indexes = np.flatnonzero([bool(some) for some in texts])
         row_of = {text: row for row, text in enumerate(dict.fromkeys(chain.from_iterable(texts)))}
         vectors = _vectors(self.model, tuple(row_of))
@@ -103,12 +86,8 @@ class QueryEncoder:
         return [None if vector is None else unit(vector[None])[0] for vector in summed]
 
 
-def _text_of(name: Text, rewrite: Rewrite, query: Query) -> str:
-    if name == "expanded":
-        return expanded(query)
-    if name == "rewrite" and len(rewrite.queries) <= 1:
-        return rewrite.text.strip()
-    return query.text.strip()
+def _texts(rewrite: Rewrite, query: Query) -> tuple[str, ...]:
+    return query.text.strip(), expanded(query), rewrite.text.strip() if len(rewrite.queries) <= 1 else ""
 
 
 @lru_cache(maxsize=4)

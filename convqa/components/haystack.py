@@ -26,9 +26,9 @@ from typing import Annotated, Any, ClassVar, TypeVar
 from haystack import Document
 from pydantic import Field
 
+from convqa.components.checks import path_of
 from convqa.components.members import describe, make_component, with_parameters
 from convqa.components.rankings import RRF_K
-from convqa.components.returned import path_of
 from convqa.domain import Hit, MetaValue, Passage, Ranking
 from convqa.errors import InputError, RunError, StoreUnavailable
 from convqa.files import replace_surrogates

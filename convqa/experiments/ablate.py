@@ -129,20 +129,6 @@ def ablate(
     return record
 
 
-def read_record(output: Path) -> dict[str, Any]:
-    """Read the record of ``convqa ablate`` in an output folder.
-
-    :raises InputError: if it is missing or damaged.
-    """
-    try:
-        record = orjson.loads((output / RECORD).read_bytes())
-    except (OSError, orjson.JSONDecodeError):
-        record = None
-    if isinstance(record, dict) and record:
-        return record
-    raise InputError(f"{output}: {RECORD} is missing or damaged; expected an output folder of convqa ablate.")
-
-
 def _write_pipeline(row: Row, ablation: Ablation, file: Path, output: Path) -> Path:
     """Write the row's pipeline file and return its path.
 

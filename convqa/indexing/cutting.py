@@ -14,7 +14,7 @@ from functools import cache
 from typing import NamedTuple
 
 from convqa.models.source import find_model
-from convqa.models.tokens import Tokenizer, load_tokenizer
+from convqa.models.types import Tokenizer, load_tokenizer
 from convqa.text.sentences import sentences
 
 TOKENS = 220

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import logging
-import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -12,17 +10,14 @@ import orjson
 from filelock import FileLock
 
 from convqa.domain import Passage
-from convqa.errors import InputError, StoreDamaged, StoreUnavailable, WorkError
+from convqa.errors import InputError, WorkError
 from convqa.files import replace_surrogates
-from convqa.indexing.build import Progress, reporting
-from convqa.indexing.passages import SUFFIXES, read_passages
+from convqa.indexing.passages import SUFFIXES, Progress, read_passages, reporting
 from convqa.places import cache_folder
 from convqa.stores import create_store, is_collection, open_store
 from convqa.stores.address import redact
 from convqa.tasks.base import Task
 from convqa.text.analysis import analyzer
-
-logger = logging.getLogger(__name__)
 
 ANSERINI = "passages-index-anserini"
 """The folder with the index that shared tasks distribute."""
@@ -130,7 +125,7 @@ def _cached(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{place}.lock"):
-            if not _usable(place):
+            if not place.exists():
                 # The path may not be UTF-8.
                 settings = {} if source is None else {"source": replace_surrogates(str(source.resolve()))}
                 with create_store(str(place), language, settings=settings) as store:
@@ -141,18 +136,6 @@ def _cached(
             "writable folder, or index the passages with convqa index and give --collection."
         ) from error
     return str(place)
-
-
-def _usable(place: Path) -> bool:
-    if not place.exists():
-        return False
-    try:
-        open_store(str(place))
-    except (InputError, StoreDamaged, StoreUnavailable) as error:
-        logger.warning("rebuilding a cached collection: %s", error)
-        shutil.rmtree(place)
-        return False
-    return True
 
 
 def _digest_of_file(path: Path) -> str:

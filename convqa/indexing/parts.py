@@ -13,7 +13,7 @@ from itertools import islice
 import numpy as np
 
 from convqa.errors import InputError
-from convqa.indexing.build import Progress
+from convqa.indexing.passages import Progress
 from convqa.indexing.vectors import add_vectors
 from convqa.models import TextEncoder
 from convqa.stores import create_store, exists, open_store

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from pydantic import ValidationError
 
@@ -21,9 +21,16 @@ from convqa.validation import Record, explain, shorten
 logger = logging.getLogger(__name__)
 
 SUFFIXES = (".jsonl", ".jsonl.gz")
+_REPORT = 1000
 _LINES = "JSON lines of passages, plain or gzip"
 _EXPECTED = 'Expected one JSON object a line, such as {"id": "p1", "text": "...", "title": "..."}.'
 _NOT_IN_IDS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+class Progress(Protocol):
+    """Called with the number of passages done; ``total`` 0 means unknown."""
+
+    def __call__(self, done: int, total: int = 0) -> None: ...
 
 
 class _Line(Record, extra="allow"):
@@ -53,6 +60,17 @@ def read_passages(sources: Sequence[Path]) -> Iterator[Passage]:
                 yield _passage(line, f"{path}:{number}", given)
         if empty:
             raise InputError(f"{path} is empty. {_EXPECTED}")
+
+
+def reporting(passages: Iterator[Passage], progress: Progress | None) -> Iterator[Passage]:
+    """Yield the same passages and report their number to ``progress``."""
+    done = 0
+    for done, passage in enumerate(passages, 1):
+        yield passage
+        if progress is not None and done % _REPORT == 0:
+            progress(done)
+    if progress is not None:
+        progress(done)
 
 
 def _warn_once(given: set[str], kind: str, message: str, *values: object) -> None:

@@ -14,9 +14,8 @@ from pathlib import Path
 
 from convqa.domain import Passage
 from convqa.errors import InputError
-from convqa.indexing.build import Progress, reporting, writable
 from convqa.indexing.documents import Unreadable, digest, find_documents, read_document
-from convqa.indexing.passages import read_passages
+from convqa.indexing.passages import Progress, read_passages, reporting
 from convqa.stores import create_store, exists, open_store
 from convqa.stores.address import redact
 from convqa.stores.base import Info, WritableStore
@@ -65,7 +64,7 @@ def index_sources(
     :param task: index the passages of ``sources`` as inputs of this task, in its language.
     :param base_url: where the documents are served, for the ``url`` of each passage.
     :raises InputError: for malformed files, unreadable documents only, a missing package, an existing collection
-        without ``add`` or ``replace``, or an unknown setting.
+        without ``add`` or ``replace``, a read-only one or one in another language, or an unknown setting.
     """
     if add and replace:
         raise InputError("expected add or replace, got both.")
@@ -74,18 +73,12 @@ def index_sources(
         raise InputError("base_url applies to documents only; passages have their own url.")
     is_new = replace or not exists(url) or not (files or add)
     if settings and not is_new:
-        names = ", ".join(settings)
-        if not files:
-            raise InputError(
-                f"collection {redact(url)} exists, and adding cannot change its settings; got {names}. Leave them out, "
-                "or make a new collection with --replace."
-            )
-        logger.warning("%s: applies to new collections only; this one keeps its settings", names)
+        logger.warning("%s: applies to new collections only; this one keeps its settings", ", ".join(settings))
     if task is not None:
         language = language or task.language
     unread: dict[str, str] = {}
     counts = 0, 0, 0
-    with create_store(url, language, replace, settings) if is_new else nullcontext(writable(url, language)) as store:
+    with create_store(url, language, replace, settings) if is_new else nullcontext(_writable(url, language)) as store:
         if files:
             counts = _update(store, files, unread, add, base_url, progress)
         else:
@@ -97,6 +90,20 @@ def index_sources(
     for name, why in unread.items():
         logger.warning("not indexed: %s: %s", name, why)
     return Indexed(open_store(url).info(), *counts, unread)
+
+
+def _writable(url: str, language: str | None) -> WritableStore:
+    """Open a collection for adding."""
+    store = open_store(url)
+    info = store.info()
+    if not isinstance(store, WritableStore) or "write" not in info.capabilities:
+        raise InputError(f"collection {redact(url)} ({info.engine}) cannot be added to.")
+    if language is not None and language != info.language:
+        raise InputError(
+            f"collection {redact(url)} is in language {info.language!r}, not {language!r}: add with --language "
+            f"{info.language}, or make another collection."
+        )
+    return store
 
 
 def _passages_of(task: Task, sources: Sequence[Path]) -> Iterator[Passage]:

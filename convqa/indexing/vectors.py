@@ -12,7 +12,7 @@ from convqa.components.encoding import Matrix, named, unknown_language
 from convqa.domain import Passage
 from convqa.errors import InputError
 from convqa.files import log
-from convqa.indexing.build import Progress
+from convqa.indexing.passages import Progress
 from convqa.models import Options, TextEncoder, load_encoder
 from convqa.models.types import Choice
 from convqa.stores import exists, open_store

@@ -14,8 +14,7 @@ from convqa.errors import InputError, reason_of
 from convqa.models.check import kind_of
 from convqa.models.folder import CARD, ONNX, TOKENIZER, check_target, licence_of, write_folder
 from convqa.models.source import find_model
-from convqa.models.tokens import Tokenizer
-from convqa.models.types import PER_TOKEN, Choice
+from convqa.models.types import PER_TOKEN, Choice, Tokenizer
 
 _EXAMPLE = (2, 16)
 """Shape of the batch that the exporter traces; both axes are dynamic in the graph."""

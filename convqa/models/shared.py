@@ -18,8 +18,7 @@ import numpy as np
 import orjson
 
 from convqa.models.cache import Cache, CacheFile
-from convqa.models.tokens import Tokens
-from convqa.models.types import Array, Network
+from convqa.models.types import Array, Network, Tokens
 
 Run = Callable[[Sequence[Tokens]], list[list[Array]]]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from convqa.components import base
 from convqa.components.base import STATIONS
+from convqa.components.checks import failed, path_of, returned, shown
 from convqa.components.members import create, full_name, import_type
-from convqa.components.returned import failed, path_of, returned, shown
 from convqa.domain import Failure
 from convqa.domain.batches import Batch
 from convqa.errors import InputError, RunError

@@ -30,7 +30,7 @@ from convqa.server.config import LOOPBACK, Served, ServerConfig
 from convqa.server.conversations import Conversations
 from convqa.server.examples import examples
 from convqa.server.listening import bound, serve
-from convqa.server.metrics import Measured, Metrics
+from convqa.server.metrics import Metrics
 from convqa.server.service import AGAIN, Service
 
 _EXAMPLES = 4
@@ -78,10 +78,9 @@ def create_app(config: ServerConfig, pipelines: Mapping[str, Pipeline]) -> FastA
     guard.install(app)
     # Prevents DNS rebinding, by which the page of another site could read everything here.
     hosts = [*LOOPBACK, config.host, *config.hosts] if config.is_local and not config.keys else None
-    app.add_middleware(guard.Guard, most=limits.body_bytes, hosts=hosts)
+    app.add_middleware(guard.Guard, most=limits.body_bytes, hosts=hosts, metrics=metrics)
     if config.cors:
         app.add_middleware(CORSMiddleware, allow_origins=config.cors, allow_methods=["*"], allow_headers=["*"])
-    app.add_middleware(Measured, metrics=metrics)
     return app
 
 

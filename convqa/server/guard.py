@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import time
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Sequence
 from http import HTTPStatus
 from sqlite3 import OperationalError
@@ -23,6 +24,7 @@ from typing_extensions import TypedDict
 
 from convqa.errors import ConvqaError, InputError, RunError
 from convqa.server.listening import GRACE
+from convqa.server.metrics import Metrics
 from convqa.server.service import AGAIN, PendingTurn
 from convqa.validation import explain
 
@@ -70,19 +72,19 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 
 
 class Guard:
-    """Refuses bodies that are too long and adds security headers.
+    """Refuses bodies that are too long, adds security headers, and measures requests.
 
     :param hosts: allowed host names of requests; None = any.
     """
 
-    def __init__(self, app: ASGIApp, most: int, hosts: Sequence[str] | None) -> None:
-        self._app, self._most, self._hosts = app, most, hosts
+    def __init__(self, app: ASGIApp, most: int, hosts: Sequence[str] | None, metrics: Metrics) -> None:
+        self._app, self._most, self._hosts, self._metrics = app, most, hosts, metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        left = self._most
+        left, status, start = self._most, 500, time.perf_counter()
 
         async def counted() -> Message:
             nonlocal left
@@ -93,18 +95,24 @@ class Guard:
             return message
 
         async def secured(message: Message) -> None:
+            nonlocal status
             if message["type"] == "http.response.start":
+                status = message["status"]
                 message = {**message, "headers": [*message.get("headers", ()), *_HEADERS]}
             await send(message)
 
         declared = dict(scope["headers"]).get(b"content-length", b"0")
-        if self._hosts is not None and Request(scope).url.hostname not in self._hosts:
-            message = "Unknown host: a server without keys accepts local names, and those under hosts: in its file."
-            await failure(HTTPException(400, message))(scope, receive, secured)
-        elif declared.isdigit() and int(declared[:20]) > self._most:
-            await failure(self._too_long())(scope, receive, secured)
-        else:
-            await self._app(scope, counted, secured)
+        try:
+            if self._hosts is not None and Request(scope).url.hostname not in self._hosts:
+                message = "Unknown host: a server without keys accepts local names, and those under hosts: in its file."
+                await failure(HTTPException(400, message))(scope, receive, secured)
+            elif declared.isdigit() and int(declared[:20]) > self._most:
+                await failure(self._too_long())(scope, receive, secured)
+            else:
+                await self._app(scope, counted, secured)
+        finally:
+            route = getattr(scope.get("route"), "path", "none")
+            self._metrics.request(route, status, time.perf_counter() - start)
 
     def _too_long(self) -> HTTPException:
         return HTTPException(413, f"The body has more than {self._most} bytes.", {"Connection": "close"})

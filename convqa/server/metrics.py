@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from convqa.domain import Response
 
@@ -18,8 +16,8 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
-        self.requests = Counter("convqa_requests", "Requests", ["route", "status"], registry=self._registry)
-        self.latency = Histogram(
+        self._requests = Counter("convqa_requests", "Requests", ["route", "status"], registry=self._registry)
+        self._latency = Histogram(
             "convqa_request_seconds", "Seconds to the end of a reply", ["route"],
             buckets=_SECONDS, registry=self._registry,
         )  # fmt: skip
@@ -35,6 +33,11 @@ class Metrics:
             "convqa_turn_errors", "Turns that failed", ["pipeline", "stage"], registry=self._registry
         )
 
+    def request(self, route: str, status: int, seconds: float) -> None:
+        """Count a request, by its route's path or ``none``, and the time to the end of its reply."""
+        self._requests.labels(route, status).inc()
+        self._latency.labels(route).observe(seconds)
+
     def batch(self, pipeline: str, responses: Sequence[Response]) -> None:
         """Count an answered batch."""
         self._batches.labels(pipeline).observe(len(responses))
@@ -47,29 +50,3 @@ class Metrics:
     def text(self) -> bytes:
         """Return all metrics in Prometheus's format."""
         return generate_latest(self._registry)
-
-
-class Measured:
-    """Middleware that counts requests by route and status, and measures the time to the end of the reply."""
-
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        self._app, self._metrics = app, metrics
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        status, start = 500, time.perf_counter()
-
-        async def noted(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
-        try:
-            await self._app(scope, receive, noted)
-        finally:
-            route = getattr(scope.get("route"), "path", "none")
-            self._metrics.requests.labels(route, status).inc()
-            self._metrics.latency.labels(route).observe(time.perf_counter() - start)

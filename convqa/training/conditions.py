@@ -15,8 +15,11 @@ from convqa.models.kinds.encoder import TextEncoder, load_encoder
 from convqa.models.kinds.heads import Line, Rows
 from convqa.training.config import ConditionsSettings
 from convqa.training.examples import REPORT, ConditionExample, files, read, sources, training_files
-from convqa.training.heads import folds, logistic, named, write_head
+from convqa.training.heads import fitted, folds, write_head
 from convqa.training.train import Bench, Recipe, Scores
+
+_PENALTY = 10.0
+"""Weight of the L2 penalty, in examples."""
 
 _USE = "Predicts whether a text answers a yes/no question, and how (`convqa.models.load_conditions`). English."
 
@@ -40,14 +43,14 @@ class Training(Recipe):
 
     def fit(self) -> None:
         """Fit the weights."""
-        self.lines = lines(self.rows, self.examples, self.settings.penalty)
+        self.lines = lines(self.rows, self.examples)
 
     def validate(self) -> Scores:
         """Score on held-out sources by cross-validation (``validation``), and on the report sets."""
         held_out = np.zeros((len(self.examples), 2))
         for chosen in folds([example.source for example in self.examples]):
             rest = [example for example, left_out in zip(self.examples, chosen, strict=True) if not left_out]
-            fold_lines = lines(self.rows[~chosen], rest, self.settings.penalty)
+            fold_lines = lines(self.rows[~chosen], rest)
             held_out[chosen] = _probabilities(self.rows[chosen], fold_lines)
         scores = {"validation": score(self.examples, held_out)}
         for label, examples in self.reported.items():
@@ -74,11 +77,11 @@ def rows_of(encoder: TextEncoder, examples: Sequence[ConditionExample]) -> Rows:
     return features(encoder, [(example.told, example.question) for example in examples])
 
 
-def lines(rows: Rows, examples: Sequence[ConditionExample], penalty: float) -> tuple[Line, Line]:
+def lines(rows: Rows, examples: Sequence[ConditionExample]) -> tuple[Line, Line]:
     """Fit whether a question is answered, on all examples, and whether with yes, on the answered ones."""
     known = np.array([example.yes is not None for example in examples])
     yes = np.array([bool(example.yes) for example in examples])
-    return _line(rows, known, penalty), _line(rows[known], yes[known], penalty)
+    return _line(rows, known), _line(rows[known], yes[known])
 
 
 def score(examples: Sequence[ConditionExample], probabilities: Rows) -> dict[str, float]:
@@ -105,11 +108,11 @@ def score(examples: Sequence[ConditionExample], probabilities: Rows) -> dict[str
     return scores
 
 
-def _line(rows: Rows, sides: NDArray[np.bool_], penalty: float) -> Line:
+def _line(rows: Rows, sides: NDArray[np.bool_]) -> Line:
     """Fit a line with equal total weight of both sides."""
     positive = float(sides.mean())
     shares = np.where(sides, 0.5 / max(positive, 1e-9), 0.5 / max(1 - positive, 1e-9))
-    return Line(**named(FEATURES, *logistic(rows, sides.astype(float), shares, penalty)))
+    return fitted(FEATURES, rows, sides.astype(float), shares, _PENALTY)
 
 
 def _probabilities(rows: Rows, lines: tuple[Line, Line]) -> Rows:

@@ -26,17 +26,17 @@ class Settings(Record, extra="forbid"):
 
     recipe: str
     base: str = Field(min_length=1)
-    seed: int = Field(1, ge=0)
 
 
 class LoopSettings(Settings):
     """Settings of the training loop (``convqa.training.loop``).
 
-    ``epochs`` may be fractional. ``rate``: peak learning rate. ``warmup``: share of steps in which the rate rises.
-    ``head``: factor on the rate of heads. ``clip``: maximum gradient norm. ``checkpoint``: seconds between checkpoints.
-    ``precision``: of torch's matrix products.
+    ``seed``: of initial weights and of the order of examples. ``epochs`` may be fractional. ``rate``: peak learning
+    rate. ``warmup``: share of steps in which the rate rises. ``head``: factor on the rate of heads. ``clip``: maximum
+    gradient norm. ``checkpoint``: seconds between checkpoints. ``precision``: of torch's matrix products.
     """
 
+    seed: int = Field(1, ge=0)
     epochs: Positive
     batch: int = Field(32, ge=1)
     rate: Positive
@@ -79,18 +79,13 @@ class ReaderSettings(LoopSettings):
 
 
 class SupportSettings(Settings):
-    """``penalty``: weight of the L2 penalty, in examples."""
-
     recipe: Literal["support"]
-    penalty: Positive = 1.0
 
 
 class ConditionsSettings(Settings):
-    """``penalty``: weight of the L2 penalty, in examples. ``threshold``: minimum probability that a text answers a
-    question for the question not to be asked."""
+    """``threshold``: minimum probability that a text answers a question for the question not to be asked."""
 
     recipe: Literal["conditions"]
-    penalty: Positive = 10.0
     threshold: Share = 0.6
 
 
@@ -99,7 +94,7 @@ class DecisionSettings(Settings):
 
     recipe: Literal["decision"]
     conversations: list[str] = Field(min_length=1)
-    signals: list[Literal["null", "best", "found", "near", "cosine"]] = Field(min_length=1)
+    signals: list[Literal["null", "best", "near", "cosine"]] = Field(min_length=1)
 
 
 RECIPES: Mapping[str, type[Settings]] = {

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import yaml
 
-from convqa.components.deciders._decision import Decision, Weight, cosine, signals
-from convqa.components.encoding import DEFAULT_TEXTS, QueryEncoder
+from convqa.components.deciders.logistic import Decision, Weight, cosine, signals
+from convqa.components.encoding import QueryEncoder
 from convqa.driver.waves import BATCH_SIZE, answer
 from convqa.errors import InputError, ordinary_errors
 from convqa.files import read_json
@@ -46,7 +46,7 @@ class Training(Recipe):
 
     def fit(self) -> None:
         data = self.bench.data
-        self.queries = QueryEncoder(self.settings.base, DEFAULT_TEXTS)
+        self.queries = QueryEncoder(self.settings.base)
         self.rows = [row for name in self.settings.conversations for row in self._collected(name, data)]
         train, rest = ([row for row in self.rows if row.number % 4 == part] for part in (2, 0))
         if min(len({row.answerable for row in part}) for part in (train, rest)) < 2:
@@ -58,7 +58,7 @@ class Training(Recipe):
             chosen([row for row in rest if OVER not in row.set], lambda row: decision.weigh(row.signals)), 2
         )
         sure = surely([(decision.weigh(row.signals), row.answerable) for row in rest])
-        about = {"threshold": threshold, "sure": sure, "encoder": self.queries.encoder.checksum}
+        about = {"threshold": threshold, "sure": sure, "encoder": self.queries.model.family}
         self.decision = decision.model_copy(update=about)
 
     def validate(self) -> Scores:

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from convqa.models.kinds.resolver import LONGEST, SLOT
 from convqa.models.kinds.resolver_input import Layout, Word, word_spans
-from convqa.models.kinds.resolver_output import LONGEST, SLOT
 from convqa.text.analysis import analyzer
 
 

@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 
 from convqa.models.folder import CARD, licence_of, write_folder
 from convqa.models.kinds.encoder import TextEncoder
-from convqa.models.kinds.heads import Rows, probabilities
+from convqa.models.kinds.heads import Line, Rows, probabilities
 from convqa.models.source import find_model
-from convqa.training.card import card, name_of
 from convqa.training.config import Settings
-from convqa.training.train import Scores, summary
+from convqa.training.train import Scores, card, name_of, summary
 
 _FOLDS = 5
 
@@ -52,10 +51,11 @@ def logistic(rows: Rows, sides: Rows, shares: Rows, penalty: float) -> tuple[Row
     return weights, float(line[-1] - weights @ means)
 
 
-def named(features: Sequence[str], weights: Rows, offset: float) -> dict[str, Any]:
-    """Return weights and offset as stored in a manifest."""
+def fitted(features: Sequence[str], rows: Rows, sides: Rows, shares: Rows, penalty: float) -> Line:
+    """Fit a logistic regression of these features, rounded as in a manifest."""
+    weights, offset = logistic(rows, sides, shares, penalty)
     rounded = {name: round(float(weight), 6) for name, weight in zip(features, weights, strict=True)}
-    return {"weights": rounded, "offset": round(offset, 6)}
+    return Line(weights=rounded, offset=round(offset, 6))
 
 
 def folds(groups: Sequence[Any]) -> list[NDArray[np.bool_]]:

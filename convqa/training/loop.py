@@ -8,18 +8,47 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from convqa.errors import InputError
+from convqa.models.export import write_model
+from convqa.models.folder import ModelFolder, licence_of
+from convqa.models.types import Tokenizer
 from convqa.training.config import LoopSettings
-from convqa.training.train import Bench
+from convqa.training.examples import sources
+from convqa.training.train import Bench, Recipe, Scores, card, name_of, summary
 
 log = logging.getLogger("convqa")
 
 _POOL = 50
 """Batches in a pool of shuffled examples that is sorted by length: little padding, but a new order each epoch."""
+
+
+class NetworkRecipe(Recipe):
+    """Base of the recipes with a network. ``base``: the model it starts from. ``most``: maximum tokens of a sequence.
+    ``use``: what it is for, as text of its card.
+    """
+
+    use: ClassVar[str]
+    base: ModelFolder
+    net: Any
+    tokenizer: Tokenizer
+    most: int
+
+    def card(self, scores: Scores) -> str:
+        about, licence = sources(self.bench.data), licence_of(self.base.path)
+        return card(f"A {self.settings.recipe}", self.settings, summary(scores), self.use, about, licence)
+
+    def write(self, folder: Path, settings: dict[str, Any], text: str = "", precision: str = "int8") -> None:
+        """Write the network for ONNX Runtime. :param settings: fields of this kind of model. :param text: its card."""
+        about = {
+            "kind": self.settings.recipe, "name": folder.name, "precision": precision, "max_tokens": self.most,
+            "base": name_of(self.settings.base), "licence": licence_of(self.base.path), "settings": settings,
+        }  # fmt: skip
+        write_model(folder, self.net, self.tokenizer, about, text)
 
 
 def fit(

@@ -24,25 +24,19 @@ from convqa.metrics.squad import exact_match, f1
 from convqa.models import PairReading, SpanReader, load_reader
 from convqa.models.engines.torch.networks import Spanned
 from convqa.models.engines.torch.transformers import load_config, load_module, positions, tokenizer_of
-from convqa.models.export import write_model
-from convqa.models.folder import CARD, TOKENIZER, ModelFolder, licence_of
+from convqa.models.folder import CARD, TOKENIZER, ModelFolder
 from convqa.models.kinds.reader import Calibration, probability
 from convqa.models.kinds.reader_input import PassageTokens, ReaderInput, Window
 from convqa.tasks.mrqa.contexts import Context, Question
-from convqa.training.card import card, name_of
 from convqa.training.config import ReaderSettings
-from convqa.training.examples import sources
 from convqa.training.heads import logistic
-from convqa.training.loop import fit, mask_of, padded
+from convqa.training.loop import NetworkRecipe, fit, mask_of, padded
 from convqa.training.questions import asked_elsewhere, gather
-from convqa.training.train import Bench, Recipe, Scores, summary, trainable
+from convqa.training.train import Bench, Scores, trainable
 
 _MOST_SPANS = 12
 
 Measure = Callable[[str, str], float]
-
-_USE = """Finds the span of a passage that answers a question, if there is one
-(`convqa.components.readers.extractive`). English."""
 
 
 class Row(NamedTuple):
@@ -55,10 +49,12 @@ class Row(NamedTuple):
     spans: Sequence[tuple[int, int]]
 
 
-class Training(Recipe):
+class Training(NetworkRecipe):
     """Token windows with their answers, and the network. ``validation``, ``reported``: label -> contexts."""
 
     settings: ReaderSettings
+    use = """Finds the span of a passage that answers a question, if there is one
+(`convqa.components.readers.extractive`). English."""
 
     def __init__(self, settings: ReaderSettings, bench: Bench) -> None:
         super().__init__(settings, bench)
@@ -97,8 +93,8 @@ class Training(Recipe):
         """
         with tempfile.TemporaryDirectory(dir=self.bench.folder) as folder:
             quantized, whole = Path(folder) / "model", Path(folder) / "whole"
-            self._write(quantized, Calibration(), "")
-            self._write(whole, Calibration(), "", precision="float32")
+            self.write(quantized, {})
+            self.write(whole, {}, precision="float32")
             calibration = calibrated(load_reader(str(quantized)), self.validation, self.settings.seed)
             scores: Scores = {}
             for name, reader in (("", load_reader(str(quantized))), (" float32", load_reader(str(whole)))):
@@ -119,22 +115,13 @@ class Training(Recipe):
         """
         fitted = scores["calibration"]
         answer, null = ((fitted[f"{name} slope"], fitted[f"{name} offset"]) for name in ("answer", "null"))
-        about = sources(self.bench.data)
-        text = card("A reader", self.settings, summary(scores), _USE, about, licence_of(self.base.path))
-        self._write(target, Calibration(answer=answer, null=null), text)
+        calibration, text = Calibration(answer=answer, null=null), self.card(scores)
+        self.write(target, {"calibration": calibration.model_dump(mode="json")}, text)
         whole = target.with_name(f"{target.name}-torch")
         self.net.answering.save_pretrained(whole)
         self.tokenizer.inner.save(str(whole / TOKENIZER))
         with whole_file(whole / CARD) as file:
             file.write(text.encode())
-
-    def _write(self, folder: Path, calibration: Calibration, text: str, precision: str = "int8") -> None:
-        about = {
-            "kind": "reader", "name": folder.name, "precision": precision, "max_tokens": self.most,
-            "base": name_of(self.settings.base), "licence": licence_of(self.base.path),
-            "settings": {"calibration": calibration.model_dump(mode="json")},
-        }  # fmt: skip
-        write_model(folder, self.net, self.tokenizer, about, text)
 
 
 def calibrated(reader: SpanReader, sets: Mapping[str, Sequence[Context]], seed: int) -> Calibration:
@@ -164,8 +151,7 @@ def calibrated(reader: SpanReader, sets: Mapping[str, Sequence[Context]], seed: 
 def score(reader: SpanReader, contexts: Sequence[Context], calibration: Calibration) -> dict[str, float]:
     """Return exact match and F1 (SQuAD 2) in per cent, overall and for questions with and without an answer.
 
-    The reader abstains if the probability of no answer exceeds the expected F1 of the best span. ``forced``: always the
-    best span, over answerable questions. ``always empty``: the score of never answering.
+    The reader abstains if the probability of no answer exceeds the expected F1 of the best span.
     """
     asked = [(question, context.text) for context in contexts for question in context.questions]
     readings = reader.read([(question.text, text) for question, text in asked], 1)
@@ -185,11 +171,8 @@ def score(reader: SpanReader, contexts: Sequence[Context], calibration: Calibrat
 
     every = range(len(questions))
     scores = {"questions": len(questions), "EM": mean(exact_match, chosen, every), "F1": mean(f1, chosen, every)}
-    if answered:
-        scores |= {"forced EM": mean(exact_match, forced, answered), "forced F1": mean(f1, forced, answered)}
     if answered and empty:
         scores |= {"answerable F1": mean(f1, chosen, answered), "unanswerable F1": mean(f1, chosen, empty)}
-        scores |= {"always empty": 100 * len(empty) / len(questions)}
     return scores
 
 

@@ -18,39 +18,26 @@ from torch.nn import functional
 from convqa.errors import InputError
 from convqa.metrics.rouge1 import rouge1
 from convqa.models.engines.torch.networks import ResolverNet, load_source
-from convqa.models.export import write_model
-from convqa.models.folder import ModelFolder, licence_of
+from convqa.models.folder import ModelFolder
 from convqa.models.kinds.resolver import LEAST_TOKENS, Resolver, load_resolver
 from convqa.models.kinds.resolver_input import MOST_TOKENS, Layout, lay_out
-from convqa.models.tokens import Tokenizer
-from convqa.models.types import Choice
-from convqa.training.card import card, name_of
+from convqa.models.types import Choice, Tokenizer
 from convqa.training.config import ResolverSettings
 from convqa.training.edits import Edits, find_edits, known_pattern
-from convqa.training.examples import (
-    REPORT,
-    VALIDATION,
-    RewriteExample,
-    files,
-    held_out,
-    read,
-    sources,
-    training_files,
-)
-from convqa.training.loop import fit, mask_of, padded
-from convqa.training.train import Bench, Recipe, Scores, summary, trainable
-
-_USE = """Predicts which words of the history a question needs, and rewrites the question with them
-(`convqa.components.rewriters.terms` and `edit`). English."""
+from convqa.training.examples import REPORT, VALIDATION, RewriteExample, files, held_out, read, training_files
+from convqa.training.loop import NetworkRecipe, fit, mask_of, padded
+from convqa.training.train import Bench, Scores, trainable
 
 
-class Training(Recipe):
+class Training(NetworkRecipe):
     """Sequences (``layouts``), their labels (``targets``), the insertion patterns, and the network.
 
     ``checks``: the sets to validate and report on.
     """
 
     settings: ResolverSettings
+    use = """Predicts which words of the history a question needs, and rewrites the question with them
+(`convqa.components.rewriters.terms` and `edit`). English."""
 
     def __init__(self, settings: ResolverSettings, bench: Bench) -> None:
         super().__init__(settings, bench)
@@ -83,22 +70,13 @@ class Training(Recipe):
         """Score the int8 model on ONNX Runtime, as it is used, by ROUGE-1 against the human rewrite."""
         with tempfile.TemporaryDirectory(dir=self.bench.folder) as folder:
             model = Path(folder) / "model"
-            self._write(model, "")
+            self.write(model, {"patterns": self.patterns})
             resolver = load_resolver(str(model))
             return {name: score(resolver, examples) for name, examples in self.checks.items()}
 
     def export(self, scores: Scores, target: Path) -> None:
         """Write the folder that ``load_resolver`` reads, int8 for ONNX Runtime, with a model card."""
-        about = sources(self.bench.data)
-        self._write(target, card("A resolver", self.settings, summary(scores), _USE, about, licence_of(self.base.path)))
-
-    def _write(self, folder: Path, text: str) -> None:
-        about = {
-            "kind": "resolver", "name": folder.name, "precision": "int8", "max_tokens": self.most,
-            "base": name_of(self.settings.base), "licence": licence_of(self.base.path),
-            "settings": {"patterns": self.patterns},
-        }  # fmt: skip
-        write_model(folder, self.net, self.tokenizer, about, text)
+        self.write(target, {"patterns": self.patterns}, self.card(scores))
 
 
 def gather(folder: Path) -> tuple[list[RewriteExample], dict[str, list[RewriteExample]]]:

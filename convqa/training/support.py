@@ -12,11 +12,11 @@ import numpy as np
 from convqa.errors import InputError
 from convqa.metrics.answerability import auc
 from convqa.models.kinds.encoder import load_encoder
-from convqa.models.kinds.heads import Rows
+from convqa.models.kinds.heads import Line, Rows
 from convqa.models.kinds.support import FEATURES, features, judged
 from convqa.training.config import SupportSettings
 from convqa.training.examples import REPORT, SupportExample, files, read, sources, training_files
-from convqa.training.heads import folds, logistic, named, write_head
+from convqa.training.heads import fitted, folds, write_head
 from convqa.training.train import Bench, Recipe, Scores
 
 _USE = "Predicts whether a text supports a sentence (`convqa.models.load_support`). English."
@@ -42,7 +42,7 @@ class Claim:
 
 
 class Training(Recipe):
-    """Sentences and evidence as feature vectors; ``fit`` sets ``weights`` and ``offset``."""
+    """Sentences and evidence as feature vectors; ``fit`` sets ``line``."""
 
     settings: SupportSettings
 
@@ -61,32 +61,30 @@ class Training(Recipe):
 
     def fit(self) -> None:
         """Fit the weights."""
-        self.weights, self.offset = self._logistic(self.rows, self.claims)
+        self.line = self._fitted(self.rows, self.claims)
 
     def validate(self) -> Scores:
         """Score on held-out conversations by cross-validation (``validation``), and on the report sets."""
         held_out = np.zeros(len(self.claims))
         for chosen in folds([claim.conversation for claim in self.claims]):
             rest = [claim for claim, left_out in zip(self.claims, chosen, strict=True) if not left_out]
-            held_out[chosen] = judged(self.rows[chosen], *self._logistic(self.rows[~chosen], rest))
+            held_out[chosen] = judged(self.rows[chosen], self._fitted(self.rows[~chosen], rest))
         scores = {"validation": score(self.claims, held_out.tolist())}
         for label, claims in self.reported.items():
-            predicted = judged(self._rows(claims), self.weights, self.offset)
-            scores[label] = score(claims, predicted.tolist())
+            scores[label] = score(claims, judged(self._rows(claims), self.line).tolist())
         return scores
 
     def export(self, scores: Scores, target: Path) -> None:
         """Write the folder that ``load_support`` reads, with the weights in its manifest."""
-        learnt = named(FEATURES, self.weights, self.offset)
-        about = sources(self.bench.data)
+        learnt, about = self.line.model_dump(mode="json"), sources(self.bench.data)
         write_head(target, "A support check", _USE, self.settings, self.encoder, learnt, scores, about)
 
     def _rows(self, claims: Sequence[Claim]) -> Rows:
         return features(self.encoder, [(claim.evidence, claim.sentence) for claim in claims])
 
-    def _logistic(self, rows: Rows, claims: Sequence[Claim]) -> tuple[Rows, float]:
+    def _fitted(self, rows: Rows, claims: Sequence[Claim]) -> Line:
         sides = np.array([float(claim.supported) for claim in claims])
-        return logistic(rows, sides, _shares(claims), self.settings.penalty)
+        return fitted(FEATURES, rows, sides, _shares(claims), 1.0)
 
 
 def claims_of(examples: Iterable[SupportExample]) -> list[Claim]:

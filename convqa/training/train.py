@@ -1,10 +1,10 @@
-"""The base of all recipes, and the steps of a training in its folder."""
+"""The base of all recipes, the steps of a training in its folder, and model cards."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,10 @@ import orjson
 import yaml
 from filelock import FileLock, Timeout
 
+import convqa
 from convqa.errors import InputError
 from convqa.files import whole_file
-from convqa.models.folder import ModelFolder
+from convqa.models.folder import ModelFolder, check_target
 from convqa.models.source import find_model
 from convqa.safe_yaml import read_yaml
 from convqa.training.config import Settings
@@ -47,7 +48,7 @@ class Bench:
 class Recipe:
     """Base of a recipe, the class ``Training`` in ``convqa.training.NAME``.
 
-    It holds the examples, their targets and the model. ``fit()`` trains, unless training is complete; ``validate()``
+    It holds the examples, their targets and the model. ``fit()`` trains; ``validate()``
     returns the scores on held-out examples; ``export(scores, target)`` writes the model to a new folder.
     """
 
@@ -58,8 +59,7 @@ class Recipe:
 def train(settings: Settings, bench: Bench) -> tuple[Path, Scores]:
     """Train, validate and export a model; returns its folder and its scores.
 
-    Resumes an interrupted training of the same settings in the same folder. A complete training is only validated and
-    exported.
+    Resumes an interrupted training of the same settings in the same folder.
     """
     recipe: Any = importlib.import_module(f"convqa.training.{settings.recipe}").Training
     bench.folder.mkdir(parents=True, exist_ok=True)
@@ -67,16 +67,17 @@ def train(settings: Settings, bench: Bench) -> tuple[Path, Scores]:
         with FileLock(bench.folder / ".lock", timeout=0):
             note = settings.model_dump(mode="json") | {"examples": _sizes(bench.data)}
             _same_training(note, bench.folder)
+            target = bench.folder / "model"
+            check_target(target)
             training = recipe(settings, bench)
             # Written last, so that settings that the recipe refuses, such as a mistyped base, do not bind the folder.
             with whole_file(bench.folder / _NOTE) as file:
                 file.write(yaml.safe_dump(note, sort_keys=False).encode())
             training.fit()
             scores = training.validate()
-            target = _free(bench.folder)
-            training.export(scores, target)
             with whole_file(bench.folder / "scores.json") as file:
                 file.write(orjson.dumps(scores, option=orjson.OPT_INDENT_2))
+            training.export(scores, target)
     except Timeout:
         raise InputError(f"{bench.folder}: another process is training in this folder; choose another.") from None
     return target, scores
@@ -131,10 +132,30 @@ def _same_training(now: Mapping[str, Any], folder: Path) -> None:
         raise InputError(f"{folder} holds another training ({changes}). Choose another --output.")
 
 
-def _free(folder: Path) -> Path:
-    """Return the first of model, model-2, model-3 ... that does not exist, so that no model is overwritten."""
-    number, target = 1, folder / "model"
-    while target.exists():
-        number += 1
-        target = folder / f"model-{number}"
-    return target
+def card(title: str, settings: Settings, scores: Sequence[str], use: str, sources: str, licence: str = "") -> str:
+    """Return the card as Markdown.
+
+    :param sources: what the examples were made of, as Markdown. :param licence: the licence of the base model.
+    """
+    dumped = settings.model_dump(mode="json") | {"base": name_of(settings.base)}
+    return "\n".join(
+        [
+            f"# {title}\n\n{use}\n",
+            f"Trained by `convqa train {settings.recipe}` of convqa {convqa.__version__}, from {dumped['base']}.\n",
+            f"Licence: {licence or 'as the base'}; the training data have licences of their own.\n",
+            f"## Data\n\n{sources}\n",
+            "## Scores\n",
+            *(f"- {line}" for line in scores),
+            f"\n## Settings\n\n```yaml\n{yaml.safe_dump(dumped, sort_keys=False)}```\n",
+        ]
+    )
+
+
+def name_of(base: str) -> str:
+    """Return a model's name for publication, without the path of a folder.
+
+    >>> name_of("sentence-transformers/all-MiniLM-L6-v2"), name_of("./models/all-MiniLM-L6-v2")
+    ('sentence-transformers/all-MiniLM-L6-v2', 'all-MiniLM-L6-v2')
+    """
+    path = Path(base).expanduser()
+    return path.name if path.is_dir() or base.startswith((".", "/", "~")) else base

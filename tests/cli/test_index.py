@@ -107,9 +107,8 @@ def test_adding_changes_no_setting(call, tmp_path, server):
     # What is not there yet is made, so it takes settings.
     assert call("index", source, "--collection", place, "--add", "--shards", "2")[0] == 0
     code, _, err = call("index", more, "--collection", place, "--add", "--shards", "2", "--k1", "1")
-    assert code == 2 and "got k1, shards" in err and "--replace" in err
-    assert open_store(place).info().count == 1
-    assert call("index", more, "--collection", place, "--add")[1].startswith("2 passages")
+    assert code == 0 and "k1, shards: applies to new collections only; this one keeps its settings" in err
+    assert len(server.made) == 1 and open_store(place).info().count == 2
 
 
 def test_vectors_come_with_the_passages_and_later(call, tmp_path):

@@ -16,7 +16,7 @@ import pytest
 from convqa.domain import Conversation, Turn, TurnId
 from convqa.driver.responses import read_responses
 from convqa.errors import InputError
-from convqa.experiments.ablate import ablate, read_record
+from convqa.experiments.ablate import ablate
 from convqa.experiments.cell import part_of
 from convqa.places import shipped
 
@@ -100,7 +100,7 @@ def test_each_cell_is_a_run_folder_with_its_evaluation(done):
         assert cell["milliseconds"]["retriever"] > 0
         assert max(len(response.ranking.hits) for response in read_responses(folder)) <= 10
     assert record["base"] == "copy+3"
-    assert read_record(output) == json.loads((output / "ablation.json").read_bytes()) == json.loads(json.dumps(record))
+    assert json.loads((output / "ablation.json").read_bytes()) == json.loads(json.dumps(record))
 
 
 def test_the_history_is_what_the_input_gives_else_none(done):

@@ -14,8 +14,7 @@ from convqa.driver.waves import Wave
 from convqa.errors import InputError
 from convqa.evaluation import evaluate
 from convqa.experiments.plots import by_depth, differences, gains, quality_over_time
-from convqa.experiments.report import markdown, report
-from convqa.experiments.section import pieces
+from convqa.experiments.report import markdown, pieces, report
 from convqa.tasks import find_task
 
 CONVERSATIONS, TURNS = 10, 2
@@ -227,7 +226,7 @@ def test_a_record_that_is_none(copied, change, message):
 
 
 def test_a_folder_of_something_else(tmp_path):
-    with pytest.raises(InputError, match=r"ablation\.json is missing or damaged"):
+    with pytest.raises(InputError, match=r"no such file; expected the record of convqa ablate"):
         report(tmp_path)
 
 

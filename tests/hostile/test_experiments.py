@@ -55,8 +55,13 @@ CASES = [
     case("rewrites without turns", REWRITTEN, {"a.json": '[{"Question": "Who?"}]'}, says="record 0"),
     case("rewrites that are no list", REWRITTEN, {"a.json": "{}"}, says="a.json"),
     case("a report of nothing", "report nowhere", says="ablation.json"),
-    case("a report of a run", "report qrecc-run", says="ablation.json is missing"),
-    case("a report of a record that was cut off", "report out", {"out/ablation.json": '{"cells": [{'}, says="damaged"),
+    case("a report of a run", "report qrecc-run", says="expected the record of convqa ablate"),
+    case(
+        "a report of a record that was cut off",
+        "report out",
+        {"out/ablation.json": '{"cells": [{'},
+        says="invalid JSON",
+    ),
     case("a report of a record of nothing", "report out", {"out/ablation.json": '{"cells": []}'}, says="inputs"),
     case(
         "a report of cells that are elsewhere, or nowhere",

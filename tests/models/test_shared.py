@@ -9,8 +9,7 @@ import pytest
 
 from convqa.models import shared
 from convqa.models.shared import Shared, clock, sharing
-from convqa.models.tokens import Tokens
-from convqa.models.types import Network
+from convqa.models.types import Network, Tokens
 
 
 @pytest.fixture

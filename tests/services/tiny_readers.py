@@ -11,8 +11,7 @@ import numpy as np
 from convqa.models.folder import TOKENIZER, open_folder
 from convqa.models.kinds.reader import Calibration, SpanReader
 from convqa.models.source import SHIPPED
-from convqa.models.tokens import Tokenizer, Tokens
-from convqa.models.types import Choice, Network
+from convqa.models.types import Choice, Network, Tokenizer, Tokens
 
 TEXTS = (
     "Who wrote Faust? Goethe wrote Faust in Weimar. When was he born? He was born in Frankfurt in 1749.",

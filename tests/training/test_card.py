@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from convqa.models.source import find_model, shipped_names
-from convqa.training.card import name_of
 from convqa.training.config import load
+from convqa.training.train import name_of
 from recipes import reader, resolver
 
 CARDS = {name: (find_model(name).path / "README.md").read_text(encoding="utf-8") for name in shipped_names()}

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from convqa.components.deciders._decision import load_decision
+from convqa.components.deciders.logistic import load_decision
 from convqa.errors import InputError
 from convqa.models import load_encoder
 from convqa.training.config import load

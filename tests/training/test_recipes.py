@@ -69,8 +69,8 @@ def test_a_folder_keeps_to_one_training(settings, own, tmp_path):
     from filelock import FileLock
 
     train(settings(), Bench(tmp_path / "made", own))
-    again, _ = train(settings(checkpoint=60), Bench(tmp_path / "made", own))
-    assert again.name == "model-2"  # nothing is written over
+    with pytest.raises(InputError, match="model: already exists"):  # nothing is written over
+        train(settings(checkpoint=60), Bench(tmp_path / "made", own))
     with pytest.raises(InputError, match="seed 1, now 2"):
         train(settings(seed=2), Bench(tmp_path / "made", own))
     with (own / "train-more.jsonl").open("w") as more:

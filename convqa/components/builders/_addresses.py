@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable
 
 # The characters of a host's label: all but white space and punctuation, because hosts exist in every script.
 _LETTER = (
@@ -23,10 +22,6 @@ _FOUND = re.compile(
     rf"|(?<!{_LETTER})(?P<place>(?:{_LOCAL}@)?{_LETTER}+(?:\.{_LETTER}+)+(?::\d{{1,5}})?(?:[/?#]{_REST}*)?)",
     re.I,
 )
-_PLACE = re.compile(
-    rf"(?:(?P<local>{_LOCAL})@)?(?P<host>{_LETTER}+(?:\.{_LETTER}+)*)(?P<rest>(?::\d{{1,5}})?(?:[/?#].*)?)"
-)
-_WORD = re.compile(rf"{_LETTER}+")
 _BEHIND = ".,;:!?/()[]{}*_~|"
 """Trailing punctuation that belongs to the surrounding text."""
 
@@ -43,17 +38,7 @@ _LONGEST_UNSPACED = 6
 """Maximum letters of a top-level domain in such a script; a longer run is the next sentence."""
 
 _IDEOGRAPHIC_STOP = re.compile(r"(?<=[a-z0-9])\u3002(?=[a-z]{2})", re.I)
-
-
-class Address(NamedTuple):
-    """An address for comparison, in lower case and without ``http:`` and ``www.``: the ``whole`` and its ``host``.
-
-    ``joint``: its labels, if it may also be two sentences without a space between them (``Faust.Goethe``).
-    """
-
-    whole: str
-    host: str
-    joint: Sequence[str] = ()
+_WEB = re.compile(r"(?:(?<![a-z0-9+.-])https?:|(?<![:/]))//(?:www\.)?|\bwww\.", re.I)
 
 
 def foreign(text: str, passages: Iterable[str]) -> bool:
@@ -68,22 +53,19 @@ def foreign(text: str, passages: Iterable[str]) -> bool:
     >>> [foreign(text, passages) for text in ("See goethe.example.", "He, e.g. in Node.js 3.5m.", "A play.Goethe.")]
     [False, False, False]
     """
-    addresses = _addresses(_plain(text))
+    addresses = [address for match in _FOUND.finditer(_plain(text)) if (address := _address(match))]
     if not addresses:
         return False
-    plain = [_plain(passage) for passage in passages]
-    known = [address for passage in plain for address in _addresses(passage)]
-    wholes, hosts = {address.whole for address in known}, {address.host for address in known}
-    prose = _FOUND.sub(lambda match: " " if _address(match) else match[0], " ".join(plain)).lower()
-    words = {part for word in _WORD.findall(prose) for part in (word, *word.split("-"))}
+    known = " ".join(_bare(_plain(passage)) for passage in passages)
+    prose = _FOUND.sub(lambda match: " " if _address(match) else match[0], known)
 
     def is_prose(label: str) -> bool:
-        return label.isdecimal() or label in words or bool(_UNSPACED_RUN.fullmatch(label) and label in prose)
+        if label.isdecimal() or (_UNSPACED_RUN.fullmatch(label) and label in prose):
+            return True
+        return re.search(rf"(?<!\w){re.escape(label)}(?!\w)", prose) is not None
 
     return not all(
-        address.whole in wholes
-        or (address.whole == address.host and address.host in hosts)
-        or (address.joint and all(map(is_prose, address.joint)))
+        _occurs(_bare(address), known) or (_is_joint(address) and all(map(is_prose, address.lower().split("."))))
         for address in addresses
     )
 
@@ -99,29 +81,25 @@ def _plain(text: str) -> str:
     return _BEHIND_HOST.sub(r"\1 ", _IDEOGRAPHIC_STOP.sub(".", "".join(visible)))
 
 
-def _addresses(text: str) -> list[Address]:
-    return [address for match in _FOUND.finditer(text) if (address := _address(match))]
+def _bare(text: str) -> str:
+    """Return a text in lower case, with its addresses without ``http:`` and ``www.``."""
+    return _WEB.sub(" ", text).strip().lower()
 
 
-def _address(match: re.Match[str]) -> Address | None:
-    if match["opaque"]:
-        return Address(match["opaque"].rstrip(_BEHIND).lower(), "")
-    written = (match["url"] or match["place"]).rstrip(_BEHIND)
-    parts = _PLACE.fullmatch(written)
-    if parts is None:
-        return Address(written.lower(), "") if written else None
-    name = _host(_BEFORE.sub("", parts["host"]))
-    if not name and match["place"]:
-        return None
-    name = name or parts["host"]
-    host = name.lower().removeprefix("www.")
-    local = _BEFORE.sub("", parts["local"]) + "@" if parts["local"] else ""
-    rest = _UNSPACED_RUN.split(parts["rest"])[0].rstrip(_BEHIND)
-    whole = f"{local}{host}{rest}".lower()
-    if match["url"]:
-        scheme = (match["scheme"] or "").lower()
-        return Address(whole, host) if scheme in {"", "http", "https"} else Address(f"{scheme}://{whole}", "")
-    return Address(whole, host, _joint(name) if whole == name.lower() else ())
+def _occurs(address: str, text: str) -> bool:
+    """Return whether a text contains an address that is no part of a longer dotted name."""
+    letter = rf"(?:(?!{_UNSPACED}){_LETTER})"
+    return re.search(rf"(?<!{letter})(?<!{letter}\.){re.escape(address)}(?!{letter}|\.{letter}|@)", text) is not None
+
+
+def _address(match: re.Match[str]) -> str:
+    """Return the address that a match has, or ""."""
+    written = match[0].rstrip(_BEHIND)
+    if not match["place"]:
+        return written if match["opaque"] or match["url"].rstrip(_BEHIND) else ""
+    local, at, place = _BEFORE.sub("", written).rpartition("@")
+    host = re.split("[:/?#]", place)[0]
+    return local + at + _host(host) + place[len(host) :] if _host(host) else ""
 
 
 def _host(name: str) -> str:
@@ -147,10 +125,10 @@ def _top_level(label: str) -> str:
     return start if letters else ""
 
 
-def _joint(name: str) -> Sequence[str]:
-    """Return the labels of a name that looks like two sentences without a space, or like initials."""
-    *before, last = name.split(".")
+def _is_joint(address: str) -> bool:
+    """Return whether an address looks like two sentences without a space, or like initials."""
+    *before, last = address.split(".")
     capitalised = last[:1].isupper() and not last.isupper()
     initials = all(len(label) == 1 and label.isupper() for label in before)
     without_capitals = last.isalpha() and last.lower() == last.upper()
-    return name.lower().split(".") if capitalised or initials or without_capitals else ()
+    return bool(before) and (capitalised or initials or without_capitals)

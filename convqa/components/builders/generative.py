@@ -16,13 +16,13 @@ from convqa.components.builders._grounding import ITEM_LEFT_OUT, Scorer, Unsuppo
 from convqa.components.builders._prompt import Most, Prompt, prompt, shown
 from convqa.components.builders._reply import parse, unfinished
 from convqa.components.chat import Asking, Reply, fallback_note, plain
-from convqa.components.citations import nothing
+from convqa.components.checks import nothing
 from convqa.components.encoding import ModelOptions
 from convqa.components.members import member
 from convqa.domain import CAVEAT, UNAIDED, Answer, Failure, Ranking, Reading, Rewrite, Turn
 from convqa.errors import InputError
 from convqa.models import Options, Support, load_support
-from convqa.models.kinds.support import LEXICAL
+from convqa.models.kinds.heads import LEXICAL
 from convqa.text.dialogue import open_question
 from convqa.text.facts import asks_for_fact
 from convqa.text.support import IDENTITY as QUOTES
@@ -89,9 +89,9 @@ class Generative(Asking, Builder):
         ]
         if self._other:
             reasons = {index: reason for index, answer in enumerate(answers) if (reason := _fallback_reason(answer))}
-            columns = ([column[index] for index in reasons] for column in (turns, rewrites, rankings, readings))
-            others = self._other.build_batch(*columns) if reasons else []
-            for (index, reason), other in zip(reasons.items(), others, strict=True):
+            others = self._other.build_at(list(reasons), (turns, rewrites, rankings, readings))
+            for index, reason in reasons.items():
+                other = others[index]
                 notes = UNAIDED, fallback_note(reason, "Only the passages were asked.")
                 answers[index] = replace(other, notes=(*other.notes, *notes)) if isinstance(other, Answer) else other
         return answers

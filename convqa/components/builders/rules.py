@@ -10,7 +10,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field
 
 from convqa.components.base import Builder, MaybeReadings
-from convqa.components.citations import nothing
+from convqa.components.checks import nothing
 from convqa.components.encoding import ModelOptions
 from convqa.components.members import describe, make, member
 from convqa.domain import Answer, Citation, Failure, Passage, Ranking, Rewrite, Sentence, Turn
@@ -86,18 +86,15 @@ class Rules(Builder):
         cases = [self._case(*row) for row in zip(turns, rankings, strict=True)]
         pairs = list(dict.fromkeys(pair for case in cases if case for pair in _pairs(case)))
         facts = dict(zip(pairs, self._facts(pairs), strict=True))
-        answers: list[Answer | Failure | None] = [
+        answers = [
             None if case is None else self._answer(case, facts, ranking)
             for case, ranking in zip(cases, rankings, strict=True)
         ]
         open = [index for index, answer in enumerate(answers) if answer is None]
-        if open and self._builder is not None:
-            columns = ([column[index] for index in open] for column in (turns, rewrites, rankings, readings))
-            for index, answer in zip(open, self._builder.build_batch(*columns), strict=True):  # type: ignore[arg-type]
-                answers[index] = answer
+        others = self._builder.build_at(open, (turns, rewrites, rankings, readings)) if self._builder else {}
         return [
-            nothing(ranking, _why(turn)) if answer is None else answer
-            for answer, turn, ranking in zip(answers, turns, rankings, strict=True)
+            answer or others.get(index) or nothing(ranking, _why(turn))
+            for index, (answer, turn, ranking) in enumerate(zip(answers, turns, rankings, strict=True))
         ]
 
     def _case(self, turn: Turn, ranking: Ranking) -> _Case | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from haystack import component
 
 from convqa.components.base import Builder
-from convqa.components.citations import nothing
+from convqa.components.checks import nothing
 from convqa.domain import Answer, Citation, Ranking, Reading, Rewrite, Sentence, Turn
 from convqa.text.sentences import whole_sentences
 

@@ -1,23 +1,197 @@
-"""Decides by a logistic of a few signals, read from a YAML file (docs/reference/answers.md)."""
+"""Decides by a logistic of a few signals: a score from 0 to 1 of how well the passages answer the question.
+
+The signals are comparable between pipelines: they depend neither on a retriever's scores nor on the length of the
+ranking. The weights come from a YAML file; ``configs/decisions`` has one for each kind of reader.
+docs/reference/answers.md says how they were fitted and how accurate they are.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import logging
+import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated
+from itertools import pairwise
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field, FiniteFloat
 
 from convqa.components.base import Decider
-from convqa.components.citations import nothing
-from convqa.components.deciders._decision import Threshold, cosine, load_decision, signals
-from convqa.components.encoding import DEFAULT_TEXTS, ModelOptions, QueryEncoder, fitted_for
+from convqa.components.checks import nothing
+from convqa.components.encoding import ModelOptions, QueryEncoder, fitted_for
 from convqa.components.members import member
-from convqa.domain import UNAIDED, UNSURE, Answer, Ranking, Reading, Rewrite, Turn
+from convqa.domain import UNAIDED, UNSURE, Answer, Ranking, Reading, Rewrite, Turn, quotes
 from convqa.errors import InputError
 from convqa.models import TextEncoder
+from convqa.places import yaml_file
+from convqa.safe_yaml import read_yaml
+from convqa.text.analysis import analyzer
+from convqa.text.cache import remembered
+from convqa.text.idf import idf
+from convqa.text.sentences import sentences
 from convqa.text.support import IDENTITY as LEXICAL_SUPPORT
+from convqa.text.support import SUPPORTED, lexical_support
+from convqa.validation import read_as
+
+Signal = Literal["null", "best", "near", "cosine"]
+"""The signals, which :func:`signals` describes."""
+
+_TOP = 3
+"""How many passages are searched for words of the question."""
+
+Threshold = Annotated[float, Field(ge=0, le=1)]
+"""The minimum score of an answer. 0 always answers."""
+
+
+class Weight(BaseModel, extra="forbid", frozen=True, strict=True):
+    """The weight of a signal, standardized with ``mean`` and ``deviation``."""
+
+    mean: FiniteFloat
+    deviation: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    weight: FiniteFloat
+
+
+class Decision(BaseModel, extra="forbid", frozen=True, strict=True):
+    """A file of ``configs/decisions``. ``fitted`` documents how it was fitted.
+
+    Answers below ``threshold`` are refused, those below ``sure`` marked as unsure. ``encoder``: the family of the
+    encoder whose cosines it was fitted to; "" = the shipped one.
+    """
+
+    intercept: FiniteFloat
+    signals: dict[Signal, Weight]
+    threshold: Threshold
+    sure: Threshold = 0.0
+    encoder: str = ""
+    fitted: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def identity(self) -> str:
+        """A digest of everything that influences the score."""
+        shape = self.model_dump_json(exclude={"fitted", "encoder"} if self.sure else {"fitted", "encoder", "sure"})
+        return f"sha256:{hashlib.sha256(shape.encode()).hexdigest()}"
+
+    def weigh(self, values: Mapping[str, float | None]) -> float:
+        """Return the logistic of the signals. A missing signal counts as its mean.
+
+        >>> decision = Decision(intercept=0.0, signals={"null": Weight(mean=0.5, deviation=0.5, weight=-1.0)},
+        ...                     threshold=0.5)
+        >>> decision.weigh({"null": None}), round(decision.weigh({"null": 1.0}), 3)
+        (0.5, 0.269)
+        """
+        logit = self.intercept
+        for name, signal in self.signals.items():
+            value = values.get(name)
+            if value is not None:
+                logit += signal.weight * (value - signal.mean) / signal.deviation
+        return 1 / (1 + math.exp(-max(-50.0, min(50.0, logit))))
+
+    def score(self, values: Mapping[str, float | None], ranking: Ranking, answer: Answer, language: str) -> float:
+        """Return how well the passages support the answer, from 0 to 1 (not a probability); 0 without passages.
+
+        The logistic of the turn's signals is multiplied by the support of the answer's quotes, 1 for literal quotes.
+
+        :param values: the turn's signals.
+        """
+        if not ranking.hits:
+            return 0.0
+        score = self.weigh(values)
+        return score * support(answer, ranking, language) if answer.kind == "answer" else score
+
+
+def load_decision(name: str) -> Decision:
+    """Load a decision, given a shipped name or the path of a YAML file.
+
+    :raises InputError: if it is unknown or malformed.
+    """
+    path = yaml_file(name, "decision", "configs", "decisions")
+    advice = "See docs/reference/answers.md and the files of configs/decisions."
+    return read_as(Decision, read_yaml(path, "decision"), f"decision {path}", advice)
+
+
+def cosine(
+    queries: QueryEncoder, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None
+) -> float | None:
+    """Return the signal ``cosine``: the maximum cosine of the question and the reading's first three spans.
+
+    A span is encoded with its passage's title, as in the reader ``sentences``. None without spans, and in a language
+    that the encoder does not know.
+    """
+    spans = reading.spans[:_TOP] if reading is not None and queries.model.knows(turn.language) else ()
+    (question,) = queries.of_rewrites([rewrite]) if spans else (None,)
+    if question is None:
+        return None
+    titles = {hit.id: hit.passage.title for hit in ranking.hits if hit.passage is not None}
+    titled = [(titles.get(span.passage_id), span.text) for span in spans]
+    texts = [f"{title}. {text}" if title else text for title, text in titled]
+    return max(float(vector @ question) for vector in queries.model.remembered(texts))
+
+
+def signals(turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> dict[str, float | None]:
+    """Return the signals of a turn by name, except its cosine. All are finite.
+
+    ``null``: the reading's null score, clipped to 0 to 1: for the sentence reader, the share of the question that no
+    sentence has; for a model, the probability of no answer. ``best``: the score s of the best span as s / (1 + |s|),
+    for scores of any scale. ``near``: the maximum share of the question's content words, weighted by idf, in two
+    consecutive sentences of the first three passages.
+    """
+    spans = () if reading is None else reading.spans
+    return {
+        "null": None if reading is None else min(1.0, max(0.0, reading.null_score)),
+        "best": spans[0].score / (1 + abs(spans[0].score)) if spans and math.isfinite(spans[0].score) else None,
+        "near": _near(rewrite.text, ranking, turn.language),
+    }
+
+
+def support(answer: Answer, ranking: Ranking, language: str) -> float:
+    """Return the mean support of the answer's sentences by their quotes, from 0 to 1.
+
+    A sentence has 1 if the words of its quotes support it, or if it is one, 0 if it shares none or has no citation. A
+    citation without offsets quotes the whole passage.
+    """
+    texts = quotes(answer, ranking)
+    scores = []
+    for sentence in answer.sentences:
+        quoted = [texts[citation] for citation in sentence.citations]
+        if not quoted:
+            scores.append(0.0)
+        elif any(" ".join(sentence.text.split()) in " ".join(text.split()) for text in quoted):
+            scores.append(1.0)
+        else:
+            try:
+                scores.append(min(1.0, lexical_support("\n".join(quoted), sentence.text, language) / SUPPORTED))
+            except InputError:
+                scores.append(1.0)  # a language without an analyzer
+    return sum(scores) / len(scores) if scores else 0.0
+
+
+def _near(question: str, ranking: Ranking, language: str) -> float | None:
+    """Return ``near``, None without content words or passages."""
+    passages = [hit.passage for hit in ranking.hits[:_TOP] if hit.passage is not None]
+    try:
+        shares = _shares(question, language)
+    except InputError:
+        return None
+    if not shares or not passages:
+        return None
+    read = (_sentences(passage.text, language) for passage in passages)
+    pairs = (one | two for text in read for one, two in pairwise((*text, frozenset())))
+    return max((sum(share for token, share in shares.items() if token in pair) for pair in pairs), default=0.0)
+
+
+@remembered(4096)
+def _sentences(text: str, language: str) -> tuple[frozenset[str], ...]:
+    tokens = analyzer(language).tokens
+    return tuple(frozenset(tokens(text[start:end])) for start, end in sentences(text, language))
+
+
+def _shares(question: str, language: str) -> Mapping[str, float]:
+    """Return the share of idf of each content word of a question."""
+    words = {stem: idf(word, language) for word, stem in analyzer(language).content_words(question)}
+    total = sum(words.values())
+    return {token: value / total for token, value in words.items()} if total else {}
+
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +230,7 @@ class Logistic(Decider):
                 "--set decider.decision=sentences."
             )
         self._decision = None if self.decision is None else load_decision(self.decision)
-        self._queries = None if self.encoder is None else QueryEncoder(self.encoder, DEFAULT_TEXTS, self.options)
+        self._queries = None if self.encoder is None else QueryEncoder(self.encoder, self.options)
 
     def warm_up(self) -> None:
         """Decide by words where the decision was not fitted to the encoder's cosines."""

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
 from convqa.components.base import Joiner
 from convqa.components.members import member
-from convqa.components.rankings import FUSIONS, attach
+from convqa.components.rankings import FUSIONS
 from convqa.domain import Ranking
 from convqa.errors import InputError
-from convqa.stores import open_store
-from convqa.stores.base import Store
 
 
 def _sockets(names: list[str]) -> list[str]:
@@ -49,14 +46,7 @@ class Weighted(Joiner):
             raise InputError(f"weights: unknown inputs {unknown}; expected some of {self.inputs}.")
         self._declare(self.inputs)
 
-    @cached_property
-    def _store(self) -> Store | None:
-        return None if self.collection is None else open_store(self.collection)
-
-    def warm_up(self) -> None:
-        _ = self._store
-
     def join(self, rankings: Mapping[str, Ranking]) -> Ranking:
         weights = self.weights or {}
         fused = FUSIONS[self.fusion]([(weights.get(name, 1.0), rankings[name]) for name in self.inputs], self.top_k)
-        return fused if self._store is None else attach([fused], self.texts, self._store.fetch)[0]
+        return self.attached([fused], self.texts)[0]

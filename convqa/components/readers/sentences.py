@@ -14,7 +14,7 @@ from typing import Annotated, NamedTuple
 from pydantic import Field
 
 from convqa.components.base import Reader
-from convqa.components.encoding import DEFAULT_TEXTS, Matrix, ModelOptions, QueryEncoder, fitted_for
+from convqa.components.encoding import Matrix, ModelOptions, QueryEncoder, fitted_for
 from convqa.components.members import member
 from convqa.components.readers import _sentence_scoring as scoring
 from convqa.components.readers._sentence_scoring import Evidence
@@ -51,7 +51,7 @@ class Sentences(Reader):
     options: ModelOptions | None = None
 
     def __post_init__(self) -> None:
-        self._queries = None if self.encoder is None else QueryEncoder(self.encoder, DEFAULT_TEXTS, self.options)
+        self._queries = None if self.encoder is None else QueryEncoder(self.encoder, self.options)
 
     def models(self) -> Mapping[str, TextEncoder]:
         return {} if self._near is None else {"encoder": self._near.model}

@@ -11,11 +11,9 @@ from pydantic import Field
 from convqa.components.base import Reranker
 from convqa.components.encoding import ModelOptions
 from convqa.components.members import member
-from convqa.components.rankings import attach, reordered
+from convqa.components.rankings import reordered
 from convqa.domain import Ranking, Rewrite, Turn
 from convqa.models import Options, PairScorer, load_pair_scorer
-from convqa.stores import open_store
-from convqa.stores.base import Store
 
 
 @member
@@ -43,30 +41,19 @@ class CrossEncoder(Reranker):
     def _scorer(self) -> PairScorer:
         return load_pair_scorer(self.model, Options(**(self.options or {})))
 
-    @cached_property
-    def _store(self) -> Store | None:
-        return None if self.collection is None else open_store(self.collection)
-
     def models(self) -> Mapping[str, PairScorer]:
         return {"cross-encoder": self._scorer}
-
-    def warm_up(self) -> None:
-        _ = self._store
-        Reranker.warm_up(self)  # not super(), because the decorator replaces the class
 
     def rerank_batch(
         self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]
     ) -> Sequence[Ranking]:
-        heads = self._with_texts([Ranking(ranking.hits[: self.depth]) for ranking in rankings], self.depth)
+        heads = self.attached([Ranking(ranking.hits[: self.depth]) for ranking in rankings], self.depth)
         pairs = [_pairs(*row) for row in zip(rewrites, heads, strict=True)]
         distinct = list(dict.fromkeys(pair for some in pairs for pair in some.values()))
         score_by_pair = dict(zip(distinct, map(float, self._scorer.score(distinct)), strict=True))
         scores = [{id: score_by_pair[pair] for id, pair in some.items()} for some in pairs]
         ordered = [reordered(*row, top_k=self.top_k) for row in zip(rankings, scores, strict=True)]
-        return self._with_texts(ordered, self.texts)
-
-    def _with_texts(self, rankings: list[Ranking], count: int) -> list[Ranking]:
-        return rankings if self._store is None else attach(rankings, count, self._store.fetch)
+        return self.attached(ordered, self.texts)
 
 
 def _pairs(rewrite: Rewrite, head: Ranking) -> dict[str, tuple[str, str]]:

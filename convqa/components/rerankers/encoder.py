@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Annotated
 
 from pydantic import Field
 
 from convqa.components.base import Reranker
-from convqa.components.encoding import DEFAULT_TEXTS, ModelOptions, QueryEncoder, encoder_of, passage_vectors
+from convqa.components.encoding import ModelOptions, QueryEncoder, encoder_of, passage_vectors
 from convqa.components.members import member
-from convqa.components.rankings import attach, reordered
+from convqa.components.rankings import reordered
 from convqa.domain import Ranking, Rewrite, Turn
 from convqa.models import TextEncoder
-from convqa.stores import open_store
-from convqa.stores.base import Store
 
 
 @member
@@ -43,12 +40,8 @@ class Encoder(Reranker):
     options: ModelOptions | None = None
 
     def __post_init__(self) -> None:
-        encoder = self.encoder or (lambda options: encoder_of(self._store, options))
-        self._queries = QueryEncoder(encoder, DEFAULT_TEXTS, self.options)
-
-    @cached_property
-    def _store(self) -> Store:
-        return open_store(self.collection)
+        encoder = self.encoder or (lambda options: encoder_of(self.store, options))
+        self._queries = QueryEncoder(encoder, self.options)
 
     def models(self) -> Mapping[str, TextEncoder]:
         return {"encoder": self._queries.model}
@@ -58,10 +51,10 @@ class Encoder(Reranker):
     ) -> Sequence[Ranking]:
         queries = self._queries.of_rewrites(rewrites)
         heads = [Ranking(ranking.hits[: self.depth]) for ranking in rankings]
-        vectors = passage_vectors(self._queries.model, self._store, heads)
+        vectors = passage_vectors(self._queries.model, self.store, heads)
         ordered = []
         for query, head, ranking in zip(queries, heads, rankings, strict=True):
             near = {} if query is None else {hit.id: vectors[hit.id] @ query for hit in head.hits if hit.id in vectors}
             scores = {id: float(value) for id, value in near.items()}
             ordered.append(reordered(ranking, scores, self.weight, self.top_k))
-        return attach(ordered, self.texts, self._store.fetch)
+        return self.attached(ordered, self.texts)

@@ -11,12 +11,11 @@ from pydantic import Field
 
 from convqa.components import encoding
 from convqa.components.base import Retriever
-from convqa.components.encoding import DEFAULT_TEXTS, Matrix, ModelOptions, QueryEncoder
+from convqa.components.encoding import Matrix, ModelOptions, QueryEncoder
 from convqa.components.filtering import by_filter
 from convqa.components.members import member
-from convqa.domain import Hit, Passage, Query, Ranking, Rewrite, Turn
+from convqa.domain import Hit, Query, Ranking, Rewrite, Turn
 from convqa.models import TextEncoder
-from convqa.stores import open_store
 from convqa.stores.address import redact
 from convqa.stores.base import Filter, Store, refuse_encoder
 
@@ -47,19 +46,15 @@ class Dense(Retriever):
     options: ModelOptions | None = None
 
     def __post_init__(self) -> None:
-        encoder = self.encoder or (lambda options: encoding.encoder_of(self._opened, options))
-        self._queries = QueryEncoder(encoder, DEFAULT_TEXTS, self.options)
-
-    @cached_property
-    def _opened(self) -> Store:
-        return open_store(self.collection)
+        encoder = self.encoder or (lambda options: encoding.encoder_of(self.store, options))
+        self._queries = QueryEncoder(encoder, self.options)
 
     @cached_property
     def _store(self) -> Store:
         """:raises InputError: if the collection has no vectors, or those of another encoder."""
-        store = self._opened
+        store = self.store
         info, place = store.info(), f"collection {redact(str(self.collection))}"
-        refuse_encoder(self._queries.encoder, info, place)
+        refuse_encoder(encoding.named(self._queries.model), info, place)
         encoding.has_vectors_of(self._queries.model, store)
         if unknown := encoding.unknown_language(self._queries.model, info, place):
             logger.warning(
@@ -97,15 +92,12 @@ class Dense(Retriever):
     ) -> Sequence[Ranking]:
         """Rank the passages of ``rankings[i]`` by their vectors. Missing vectors are made now."""
         indexes, matrix = self._queries.encode(rewrites, queries)
-        vectors = encoding.passage_vectors(self._queries.model, self._opened, rankings)
+        vectors = encoding.passage_vectors(self._queries.model, self.store, rankings)
         near = [Ranking()] * len(queries)
         for index, vector in zip(indexes, matrix, strict=True):
             hits = [hit for hit in rankings[index].hits if hit.id in vectors]
             near[index] = Ranking.of([Hit(hit.id, float(vectors[hit.id] @ vector)) for hit in hits])
         return near
 
-    def fetch(self, ids: Sequence[str]) -> Sequence[Passage | None]:
-        return self._store.fetch(ids)
-
     def _search(self, matrix: Matrix, accepted: Filter) -> list[Ranking]:
-        return self._store.search_vectors(matrix, self.top_k, self._queries.encoder, self.texts, accepted)
+        return self._store.search_vectors(matrix, self.top_k, encoding.named(self._queries.model), self.texts, accepted)

@@ -13,11 +13,10 @@ from convqa.components import encoding
 from convqa.components.base import Retriever
 from convqa.components.encoding import ModelOptions
 from convqa.components.members import member
-from convqa.components.rankings import FUSIONS, attach, behind
+from convqa.components.rankings import FUSIONS, behind
 from convqa.components.retrievers.bm25 import BM25, Feedback
 from convqa.components.retrievers.dense import Dense
-from convqa.domain import Passage, Query, Ranking, Rewrite, Turn
-from convqa.stores import open_store
+from convqa.domain import Query, Ranking, Rewrite, Turn
 from convqa.stores.address import redact
 from convqa.stores.base import Stopwords, label
 
@@ -84,13 +83,13 @@ class Hybrid(Retriever):
     @cached_property
     def _among(self) -> int | None:
         """How many passages of the BM25 ranking are ranked by vector; None: the whole collection."""
-        model, info = self._dense.models()["encoder"], open_store(self.collection).info()
+        model, info = self._dense.models()["encoder"], self.store.info()
         name = f"collection {redact(str(self.collection))}"
         if unknown := encoding.unknown_language(model, info, name):
             if info.encoder is not None:
                 logger.warning("%s: its passages are ranked by words alone, and its vectors are ignored", unknown)
             return 0
-        if info.vectors == info.count and encoding.has_vectors_of(model, open_store(self.collection)):
+        if info.vectors == info.count and encoding.has_vectors_of(model, self.store):
             return None
         if info.encoder is not None:
             logger.warning(
@@ -119,13 +118,13 @@ class Hybrid(Retriever):
     ) -> Sequence[Ranking]:
         sparse = self._sparse.search(turns, queries)
         if self._among == 0:
-            return attach([Ranking(ranking.hits[: self.top_k]) for ranking in sparse], self.texts, self.fetch)
+            return self.attached([Ranking(ranking.hits[: self.top_k]) for ranking in sparse], self.texts)
         if self._among is None:
             dense = self._dense.search_rewritten(turns, rewrites, queries)
         else:
             heads = [Ranking(ranking.hits[: self._among]) for ranking in sparse]
             dense = self._dense.among(rewrites, queries, heads)
-        return attach([self._fused(*both) for both in zip(sparse, dense, strict=True)], self.texts, self.fetch)
+        return self.attached([self._fused(*both) for both in zip(sparse, dense, strict=True)], self.texts)
 
     def _fused(self, sparse: Ranking, dense: Ranking) -> Ranking:
         """Fuse the first passages of both, followed by the lower ones."""
@@ -137,6 +136,3 @@ class Hybrid(Retriever):
         known = {hit.id for hit in fused.hits}
         deeper = fuse(list(zip(weights, (sparse, dense), strict=True)), 2 * self.top_k)
         return behind(fused, [hit for hit in deeper.hits if hit.id not in known][: self.top_k - len(known)])
-
-    def fetch(self, ids: Sequence[str]) -> Sequence[Passage | None]:
-        return self._sparse.fetch(ids)

@@ -11,10 +11,8 @@ from pydantic import Field
 
 from convqa.components.base import Retriever
 from convqa.components.members import member
-from convqa.components.rankings import attach
 from convqa.components.recordings import FromFile, of_turn
-from convqa.domain import Hit, Passage, Ranking, Rewrite, Turn
-from convqa.stores import open_store
+from convqa.domain import Hit, Ranking, Rewrite, Turn
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +46,7 @@ class Recorded(FromFile, Retriever):
         # convqa encodes spaces, which TREC files cannot contain, but an id may also contain "%20" itself.
         ids = {id for scores in recorded.values() for id in scores if "%20" in id}
         ambiguous = [] if self._recording.is_json else sorted(ids)
-        passages = zip(ambiguous, self.fetch(ambiguous), strict=True)
+        passages = zip(ambiguous, self.store.fetch(ambiguous), strict=True)
         decoded = {id: id.replace("%20", " ") for id, passage in passages if passage is None}
         return {
             turn: Ranking.of([Hit(decoded.get(id, id), score) for id, score in scores.items()])
@@ -66,7 +64,7 @@ class Recorded(FromFile, Retriever):
         if missing := sum(ranking is None for ranking in recorded):
             self._warn("%s: %d turns of a batch are missing and have empty rankings", missing)
         cut = [Ranking(ranking.hits[: self.top_k]) if ranking else Ranking() for ranking in recorded]
-        rankings = attach(cut, self.texts, self.fetch)
+        rankings = self.attached(cut, self.texts)
         firsts = [hit for ranking in rankings for hit in ranking.hits[: self.texts]]
         if unknown := sum(hit.passage is None for hit in firsts):
             self._warn("%s: %d of %d passages of a batch are not in the collection", unknown, len(firsts))
@@ -77,6 +75,3 @@ class Recorded(FromFile, Retriever):
         if message not in self._warned:
             self._warned.add(message)
             logger.warning(message, self.path, *counts)
-
-    def fetch(self, ids: Sequence[str]) -> Sequence[Passage | None]:
-        return open_store(self.collection).fetch(ids)

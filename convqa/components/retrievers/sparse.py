@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from convqa.components.encoding import DEFAULT_TEXTS, QueryEncoder
+from convqa.components.encoding import QueryEncoder
 from convqa.components.members import member
 from convqa.components.retrievers.dense import Dense
 from convqa.errors import InputError
@@ -21,10 +21,10 @@ class Sparse(Dense):
     """
 
     def __post_init__(self) -> None:
-        self._queries = QueryEncoder(self._load, DEFAULT_TEXTS, self.options)
+        self._queries = QueryEncoder(self._load, self.options)
 
     def _load(self, options: Options) -> TextEncoder:
-        encoder = self._opened.info().encoder
+        encoder = self.store.info().encoder
         if encoder is None or not encoder.sparse:
             raise InputError(
                 f"collection {redact(str(self.collection))} has no token weights; make one with convqa index "

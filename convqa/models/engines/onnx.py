@@ -15,8 +15,7 @@ import numpy as np
 from convqa.errors import InputError, reason_of
 from convqa.models.folder import ONNX, ModelFolder
 from convqa.models.once import workers
-from convqa.models.tokens import Tokens, load_tokenizer
-from convqa.models.types import OUTPUTS, Array, Choice, Network
+from convqa.models.types import OUTPUTS, Array, Choice, Network, Tokens, load_tokenizer
 from convqa.workers.threads import threads
 
 

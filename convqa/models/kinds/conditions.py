@@ -10,17 +10,15 @@ from typing import NamedTuple
 import numpy as np
 from pydantic import Field
 
-from convqa.errors import InputError
 from convqa.models.folder import CONDITIONS, ModelFolder
 from convqa.models.kinds.encoder import TextEncoder
-from convqa.models.kinds.heads import HeadSettings, Line, Rows, load_head, parts_of, score_nonblank, vectors_of
+from convqa.models.kinds.heads import LEXICAL, HeadSettings, Line, Rows, load_head, parts_of, score_nonblank, vectors_of
 from convqa.models.once import once
 from convqa.models.source import find_model
 from convqa.models.types import Array, Model, Options, Pair
 from convqa.text.english.lexicon import NEGATED_ANYWHERE
 from convqa.text.support import CAP, overlap
 
-LEXICAL = "lexical"
 LEXICAL_IDENTITY = "lexical-conditions-1"
 _LEAST_SHARE = 0.5
 
@@ -93,12 +91,6 @@ def load_conditions(name: str = CONDITIONS, options: Options = Options()) -> Con
     if name == LEXICAL:
         return Conditions(LEXICAL, LEXICAL_IDENTITY, "no model", _LEAST_SHARE, lexical)
     folder = find_model(name)
-    if folder.manifest is None or folder.manifest.kind != CONDITIONS:
-        kind = folder.manifest.kind if folder.manifest else "transformers"
-        raise InputError(
-            f"{folder.path}: expected a model of kind {CONDITIONS!r} (convqa train conditions), or {LEXICAL}, got kind "
-            f"{kind!r}."
-        )
     return once((CONDITIONS, folder.path, folder.checksum(), options), lambda: _head(folder, options))
 
 
@@ -119,9 +111,7 @@ def lexical(pairs: Sequence[Pair]) -> list[Judgement]:
 
 
 def _head(folder: ModelFolder, options: Options) -> Conditions:
-    settings, encoder = load_head(
-        folder, Settings, lambda settings: [settings.known.weights, settings.yes.weights], FEATURES, options
-    )
+    settings, encoder = load_head(CONDITIONS, folder, Settings, FEATURES, options)
 
     def scores(pairs: Sequence[Pair]) -> Sequence[Judgement]:
         rows = features(encoder, pairs)

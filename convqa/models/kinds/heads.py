@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -39,30 +39,33 @@ class Line(BaseModel, frozen=True, extra="forbid"):
         return probabilities(rows, np.array([self.weights[name] for name in features]), self.offset)
 
 
+LEXICAL = "lexical"
+"""The name of the checks by words alone, which use no model."""
+
+
 Head = TypeVar("Head", bound=HeadSettings)
 
 
 def load_head(
-    folder: ModelFolder,
-    shape: type[Head],
-    weights_of: Callable[[Head], Sequence[Mapping[str, float]]],
-    features: Sequence[str],
-    options: Options,
+    kind: str, folder: ModelFolder, shape: type[Head], features: Sequence[str], options: Options
 ) -> tuple[Head, TextEncoder]:
-    """Load a head's settings and its encoder.
+    """Load the settings of a head of this kind, whose lines must have weights for the features, and its encoder.
 
-    :param weights_of: returns the weights of each logistic regression, which must be those of the features.
-    :raises InputError: if the settings are damaged, or the weights or the encoder are of another version.
+    :raises InputError: for a model of another kind, damaged settings, or weights or an encoder of another version.
     """
-    assert folder.manifest is not None
-    advice = f"Make the model again with convqa train {folder.manifest.kind}."
-    settings = folder.settings(shape, folder.manifest.settings, advice)
+    manifest, advice = folder.manifest, f"Make the model again with convqa train {kind}."
+    if manifest is None or manifest.kind != kind:
+        raise InputError(
+            f"{folder.path}: expected a model of kind {kind!r} (convqa train {kind}), or {LEXICAL}, got kind "
+            f"{manifest.kind if manifest else 'transformers'!r}."
+        )
+    settings = folder.settings(shape, manifest.settings, advice)
     where = f"{folder.path / MANIFEST}: settings"
-    for weights in weights_of(settings):
-        if set(weights) != set(features):
+    for line in (settings, *vars(settings).values()):
+        if isinstance(line, Line) and set(line.weights) != set(features):
             raise InputError(
-                f"{where}: weights: expected {', '.join(features)}, got {', '.join(weights)}: the model is of another "
-                f"version of convqa. {advice}"
+                f"{where}: weights: expected {', '.join(features)}, got {', '.join(line.weights)}: the model is of "
+                f"another version of convqa. {advice}"
             )
     encoder = load_encoder(settings.encoder, options)
     if encoder.checksum != settings.checksum:

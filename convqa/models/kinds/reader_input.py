@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from convqa.files import replace_surrogates
-from convqa.models.tokens import Tokens
-from convqa.models.types import READER_TOKENS
+from convqa.models.types import READER_TOKENS, Tokens
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

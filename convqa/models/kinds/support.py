@@ -7,28 +7,16 @@ from itertools import chain, pairwise
 
 import numpy as np
 
-from convqa.errors import InputError
 from convqa.models.engines import load_once
 from convqa.models.folder import SUPPORT, ModelFolder
 from convqa.models.kinds.encoder import TextEncoder
-from convqa.models.kinds.heads import (
-    HeadSettings,
-    Line,
-    Rows,
-    load_head,
-    parts_of,
-    probabilities,
-    score_nonblank,
-    vectors_of,
-)
+from convqa.models.kinds.heads import LEXICAL, HeadSettings, Line, Rows, load_head, parts_of, score_nonblank, vectors_of
 from convqa.models.once import once
 from convqa.models.source import find_model
-from convqa.models.tokens import Tokenizer
-from convqa.models.types import Array, Choice, Model, Network, Options, Pair
+from convqa.models.types import Array, Choice, Model, Network, Options, Pair, Tokenizer
 from convqa.text.sentences import sentences
 from convqa.text.support import CAP, IDENTITY, lexical_support, overlap
 
-LEXICAL = "lexical"
 SHARE = "share"
 FEATURES = (SHARE, "pairs", "numbers", "near numbers", "names", "near names", "opposed", "cosine", "nearest")
 """Fields of :class:`convqa.text.support.Overlap`, with ``near`` of the two adjacent sentences of the evidence that
@@ -77,11 +65,6 @@ def load_support(name: str = SUPPORT, options: Options = Options()) -> Support: 
     folder = find_model(name)
     if folder.manifest is None:
         return load_once(SUPPORT, folder, options, _entailment)
-    if folder.manifest.kind != SUPPORT:
-        raise InputError(
-            f"{folder.path}: expected a model of kind {SUPPORT!r}, a model of entailment for transformers, or "
-            f"{LEXICAL}, got kind {folder.manifest.kind!r}."
-        )
     return once((SUPPORT, folder.path, folder.checksum(), options), lambda: _head(folder, options))
 
 
@@ -90,11 +73,10 @@ def _lexical(pairs: Sequence[Pair], language: str) -> Sequence[float]:
 
 
 def _head(folder: ModelFolder, options: Options) -> Support:
-    settings, encoder = load_head(folder, Settings, lambda settings: [settings.weights], FEATURES, options)
-    weights = np.array([settings.weights[feature] for feature in FEATURES])
+    settings, encoder = load_head(SUPPORT, folder, Settings, FEATURES, options)
 
     def scores(pairs: Sequence[Pair], language: str) -> Sequence[float]:
-        return judged(features(encoder, pairs, language), weights, settings.offset).tolist()  # type: ignore[no-any-return]
+        return judged(features(encoder, pairs, language), settings).tolist()  # type: ignore[no-any-return]
 
     return Support(folder.name, folder.checksum(), str(encoder.runs), scores)
 
@@ -133,9 +115,9 @@ def _windows(pair: Pair, tokenizer: Tokenizer, language: str) -> list[Pair]:
         first = max(last - 1, first + 1)
 
 
-def judged(rows: Rows, weights: Rows, offset: float) -> Rows:
+def judged(rows: Rows, line: Line) -> Rows:
     """Return the probabilities, at most ``CAP`` if the evidence has no word of the sentence."""
-    scores = probabilities(rows, weights, offset)
+    scores = line.probabilities(rows, FEATURES)
     return np.where(rows[:, FEATURES.index(SHARE)] > 0, scores, np.minimum(scores, CAP))
 
 

@@ -8,8 +8,7 @@ from typing import get_args
 
 import pytest
 
-from convqa.components.deciders._decision import Decision, Signal, Weight, load_decision
-from convqa.components.deciders.logistic import Logistic
+from convqa.components.deciders.logistic import Decision, Logistic, Signal, Weight, load_decision
 from convqa.domain import (
     UNSURE,
     Answer,

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from convqa.models.kinds.reader import Band, ScoredSpan
 from convqa.models.kinds.reader_input import PassageTokens
-from convqa.models.kinds.reader_spans import Band, ScoredSpan
 
 
 def words(number, sections=None):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from convqa.models.kinds.resolver import Scores, edited, term_probabilities
 from convqa.models.kinds.resolver_input import Past, lay_out
-from convqa.models.kinds.resolver_output import Scores, edited, term_probabilities
 from tests.models.kinds.test_resolver_input import TOKENIZER
 
 PATTERNS = ["{}", "{} 's", "besides {}", "the"]

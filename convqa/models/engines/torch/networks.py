@@ -9,8 +9,17 @@ from typing import Any, Literal
 from convqa.errors import InputError
 from convqa.models.engines.torch import graph, runtime, transformers
 from convqa.models.folder import ModelFolder
-from convqa.models.tokens import Tokenizer, Tokens, load_tokenizer
-from convqa.models.types import OUTPUTS, PER_TOKEN, READER_TOKENS, Array, Choice, Network
+from convqa.models.types import (
+    OUTPUTS,
+    PER_TOKEN,
+    READER_TOKENS,
+    Array,
+    Choice,
+    Network,
+    Tokenizer,
+    Tokens,
+    load_tokenizer,
+)
 
 torch = runtime.import_torch()
 
@@ -104,7 +113,7 @@ class Spanned(Module):
 
 
 class ResolverNet(torch.nn.Module):  # type: ignore[name-defined,misc]
-    """The network of the resolver; its outputs are the fields of ``convqa.models.kinds.resolver_output.Scores``."""
+    """The network of the resolver; its outputs are the fields of ``convqa.models.kinds.resolver.Scores``."""
 
     inputs = ("input_ids", "attention_mask", "token_type_ids")
     outputs = OUTPUTS["resolver"]

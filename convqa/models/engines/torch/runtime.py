@@ -10,8 +10,7 @@ import numpy as np
 
 from convqa.errors import InputError
 from convqa.models.once import once
-from convqa.models.tokens import Tokens
-from convqa.models.types import Array, Choice
+from convqa.models.types import Array, Choice, Tokens
 from convqa.workers.threads import threads
 
 BUDGET = {"cpu": 2048, "cuda": 65536, "mps": 16384}

@@ -11,8 +11,7 @@ from convqa.errors import InputError, reason_of
 from convqa.files import read_json
 from convqa.models.engines.torch.runtime import import_torch
 from convqa.models.folder import TOKENIZER, ModelFolder
-from convqa.models.tokens import Tokenizer, load_tokenizer
-from convqa.models.types import Role
+from convqa.models.types import Role, Tokenizer, load_tokenizer
 from convqa.validation import Record, read_as
 
 Pooling = Literal["mean", "cls"]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from convqa.components import builders
 from convqa.components.base import Builder
-from convqa.components.citations import nothing, verified
+from convqa.components.checks import nothing, verified
 from convqa.components.members import members, parameters_of
 from convqa.domain import (
     Answer,
