@@ -14,7 +14,6 @@ from convqa import domain
 from convqa.domain import (
     Answer,
     Citation,
-    Conversation,
     Exchange,
     Failure,
     Hit,
@@ -36,10 +35,6 @@ finite = st.floats(allow_nan=False, allow_infinity=False, width=32)
 ids = st.builds(TurnId, st.integers() | texts, st.integers())
 passages = st.builds(Passage, texts, texts, texts, texts, st.dictionaries(texts, texts | st.integers() | st.booleans()))
 exchanges = st.builds(Exchange, texts, texts, st.none() | texts, st.sampled_from(["answered", "asked", "failed"]))
-filters = st.dictionaries(texts, st.tuples(texts | st.integers() | st.booleans()), max_size=2)
-turns = st.builds(
-    Turn, ids, texts, st.tuples(exchanges), st.none() | st.tuples(passages), texts, st.just("en"), filters
-)
 queries = st.builds(Query, texts, st.tuples(st.tuples(texts, finite)), finite)
 rewrites = st.builds(Rewrite, texts, st.tuples(queries), st.just(()) | st.tuples(texts))
 rankings = st.lists(st.builds(Hit, texts, finite, st.none() | passages), max_size=4).map(Ranking.of)
@@ -53,10 +48,7 @@ responses = st.builds(
     Response, ids, st.none() | rewrites, st.none() | rankings, st.none() | readings, st.none() | answers,
     st.dictionaries(texts, finite), st.none() | failures,
 )  # fmt: skip
-values = st.one_of(
-    turns, rewrites, rankings, readings, answers, failures, responses,
-    st.builds(Conversation, texts, st.tuples(turns)),
-)  # fmt: skip
+values = st.one_of(exchanges, rewrites, rankings, readings, answers, failures, responses)
 
 
 @given(values)
@@ -130,13 +122,6 @@ def test_citations_have_both_offsets_or_neither():
 
 def test_the_module_imports_nothing_from_outside():
     assert {name for name in vars(domain) if name in {"numpy", "pydantic", "haystack"}} == set()
-
-
-def test_a_turn_without_a_filter_is_written_as_before():
-    assert "filter" not in Turn(TurnId(1, 1), "q").to_json()
-    written = Turn(TurnId(1, 1), "q", filter={"set": ("a", 1)}).to_json()
-    assert written["filter"] == {"set": ["a", 1]}
-    assert hash(Turn.from_json(written)) == hash(Turn(TurnId(1, 1), "q"))
 
 
 @pytest.mark.parametrize(

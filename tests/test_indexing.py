@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from convqa.domain import Passage, Query
-from convqa.errors import InputError, StoreDamaged, WorkError
+from convqa.errors import InputError, WorkError
 from convqa.indexing import add_vectors, collection_for, collection_of, index_sources, read_passages
 from convqa.models import load_encoder
 from convqa.stores import create_store, delete_store, open_store
@@ -255,12 +255,15 @@ def test_what_is_indexed_unasked_is_not_encoded_and_vectors_that_were_asked_for_
     assert collection_of(path) == url and open_store(url).info().vectors == 2
 
 
-def test_a_cached_collection_that_is_damaged_is_refused(file):
+def test_a_cached_collection_that_is_damaged_is_built_again(file, caplog):
     path = file(LINES, "mine.jsonl")
     url = collection_of(str(path))
     next(Path(url).glob("data-*/passages.data")).unlink()
-    with pytest.raises(StoreDamaged, match="Index its passages again with --replace"):
-        ids(collection_of(str(path)), "Rome")
+    assert collection_of(str(path)) == url
+    assert ids(url, "Rome") == ["p1"]
+    assert "rebuilding a cached" in caplog.text
+    (Path(url) / "manifest.json").unlink()
+    assert ids(collection_of(str(path)), "Rome") == ["p1"]
 
 
 def test_a_collection_in_the_input_comes_before_its_passages(file):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import logging
+import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import orjson
 from filelock import FileLock
 
 from convqa.domain import Passage
-from convqa.errors import InputError, WorkError
+from convqa.errors import InputError, StoreDamaged, StoreUnavailable, WorkError
 from convqa.files import replace_surrogates
 from convqa.indexing.passages import SUFFIXES, Progress, read_passages, reporting
 from convqa.places import cache_folder
@@ -18,6 +20,8 @@ from convqa.stores import create_store, is_collection, open_store
 from convqa.stores.address import redact
 from convqa.tasks.base import Task
 from convqa.text.analysis import analyzer
+
+logger = logging.getLogger(__name__)
 
 ANSERINI = "passages-index-anserini"
 """The folder with the index that shared tasks distribute."""
@@ -125,7 +129,7 @@ def _cached(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{place}.lock"):
-            if not place.exists():
+            if not _usable(place):
                 # The path may not be UTF-8.
                 settings = {} if source is None else {"source": replace_surrogates(str(source.resolve()))}
                 with create_store(str(place), language, settings=settings) as store:
@@ -136,6 +140,19 @@ def _cached(
             "writable folder, or index the passages with convqa index and give --collection."
         ) from error
     return str(place)
+
+
+def _usable(place: Path) -> bool:
+    """Whether a cached collection is whole; deletes what a killed process left of one."""
+    if not place.exists():
+        return False
+    try:
+        open_store(str(place))
+    except (InputError, StoreDamaged, StoreUnavailable) as error:
+        logger.warning("rebuilding a cached collection: %s", error)
+        shutil.rmtree(place)
+        return False
+    return True
 
 
 def _digest_of_file(path: Path) -> str:
