@@ -182,7 +182,7 @@ def test_index_builds_adds_and_replaces(file, tmp_path):
     assert index_sources([more], url, add=True).info.count == 3
     assert ids(url, "bridge") == ["p2", "p3"]
     assert index_sources([more], url, replace=True).info.count == 1
-    with pytest.raises(InputError, match="expected add or replace, got both"):
+    with pytest.raises(InputError, match="--add and --replace exclude each other"):
         index_sources([more], url, add=True, replace=True)
     with pytest.raises(InputError, match="in language 'en', not 'de'"):
         index_sources([file(LINES)], url, add=True, language="de")

@@ -138,7 +138,7 @@ class Chat:
     def _export(self, path: str) -> Iterator[str]:
         target, _ = Path(path).expanduser(), self._last()
         if not path or "\0" in path or target.is_file() or any((target / name).exists() for name in evaluation.FILES):
-            raise InputError(f"/export {escape(path)}: expected a folder without an export.")
+            raise InputError(f"/export: expected a new folder, got {escape(path) or 'nothing'}.")
         evaluation.write(self._turns, target)
         yield f"Written: {' and '.join(evaluation.FILES)} in {escape(str(target))}."
 

@@ -109,8 +109,9 @@ def _print_summary(summary: Summary, target: Path) -> None:
     new = summary.turns - summary.resumed
     rate = f", {per_second(new / summary.seconds, 'turns')}" if new and summary.seconds else ""
     resumed = f" ({summary.resumed} from before)" if summary.resumed else ""
+    conversations = "1 conversation" if summary.conversations == 1 else f"{summary.conversations} conversations"
     typer.echo(
-        f"{summary.turns} turns of {summary.conversations} conversations{resumed} in {summary.seconds:.1f} s"
+        f"{summary.turns} turns of {conversations}{resumed} in {summary.seconds:.1f} s"
         f"{rate}; {summary.unanswered} unanswered, {len(summary.failures)} failed."
     )
     if summary.notes:

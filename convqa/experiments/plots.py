@@ -87,7 +87,7 @@ def differences(values: Sequence[float], row: str, base: str, measure: str) -> s
         axes.axhline(0, color=_INK, linewidth=0.8)
         axes.set(xlabel="turns, sorted", ylabel=f"difference in {measure}")
 
-    return _plot(draw, f"{row} less {base}, by turn", f"Differences in {measure} of {row} to {base}, by turn.")
+    return _plot(draw, f"{row} minus {base}, by turn", f"Differences in {measure} of {row} to {base}, by turn.")
 
 
 def _look(style: Style) -> dict[str, Any]:

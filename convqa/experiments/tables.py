@@ -111,7 +111,9 @@ def render(
     parts: list[Table | Text] = [_means(comparison, measures), Text(_caption(comparison, lead), "dim")]
     for run in comparison.others:
         shown = [one for key in measures if (one := comparison.of(run, key)) is not None]
-        parts.append(_differences(f"{run} less {comparison.against}", "measure", [(one.measure, one) for one in shown]))
+        parts.append(
+            _differences(f"{run} minus {comparison.against}", "measure", [(one.measure, one) for one in shown])
+        )
     for breakdown, groups in comparison.breakdowns.items() if len(comparison.others) <= _RUNS else ():
         for run in comparison.others:
             by_group = [
@@ -121,7 +123,7 @@ def render(
                 if (one.run, one.measure) == (run, lead)
             ]
             if by_group:
-                title = f"{lead} by {breakdown}: {run} less {comparison.against}, p not corrected"
+                title = f"{lead} by {breakdown}: {run} minus {comparison.against}, p not corrected"
                 parts.append(_differences(title, breakdown, by_group[:_GROUPS]))
     for title, some in turns:
         parts.append(Text(f"\n{title}", "bold"))

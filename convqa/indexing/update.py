@@ -67,7 +67,7 @@ def index_sources(
         without ``add`` or ``replace``, a read-only one or one in another language, or an unknown setting.
     """
     if add and replace:
-        raise InputError("expected add or replace, got both.")
+        raise InputError("--add and --replace exclude each other: use one of them.")
     files = {} if task else find_documents(sources)
     if base_url and not files:
         raise InputError("base_url applies to documents only; passages have their own url.")
@@ -86,7 +86,7 @@ def index_sources(
             store.commit()
         if files and is_new and len(unread) == len(files):
             reasons = "; ".join(f"{name}: {why}" for name, why in unread.items())
-            raise InputError(f"none of {len(files)} documents can be read: {reasons}.")
+            raise InputError(f"no document can be read: {reasons}.")
     for name, why in unread.items():
         logger.warning("not indexed: %s: %s", name, why)
     return Indexed(open_store(url).info(), *counts, unread)

@@ -178,7 +178,7 @@ def convert(name: str, files: Sequence[Path], folder: Path) -> str:
     except Exception as error:  # any exception means that the file has another format
         message = str(error) if isinstance(error, InputError) else f"{benchmark.where}: {type(error).__name__}: {error}"
         message = message.partition(" on line ")[0]  # where ast names an object by its address
-        raise WorkError(f"{message}. Expected {_EXPECTED}: remove it, and give the command again.") from error
+        raise WorkError(f"{message}. Expected {_EXPECTED}: remove it, and run the same command again.") from error
     if benchmark.passages:
         benchmark.files["passages.jsonl"] = list(benchmark.passages.values())
     for file, value in benchmark.files.items():

@@ -27,7 +27,9 @@ def text() -> str:
 
 def _parts(command: Any, name: str, level: int) -> Iterator[str]:
     """The help of a command, then, each under a heading of its own, of the commands that it has."""
-    with typer.Context(command, info_name=name, terminal_width=WIDTH, max_content_width=WIDTH) as context:
+    with typer.Context(
+        command, info_name=name, terminal_width=WIDTH, max_content_width=WIDTH, help_option_names=["-h", "--help"]
+    ) as context:
         heading = "" if level == 1 else f"{'#' * level} {name}\n\n"
         yield f"{heading}```text\n{command.get_help(context)}\n```\n"
         for member in sorted(command.list_commands(context)) if isinstance(command, typer.core.TyperGroup) else ():

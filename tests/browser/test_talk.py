@@ -214,7 +214,7 @@ def test_an_address_that_is_a_script_is_no_link(page, ask):
 
 def test_no_answer_doubt_and_small_talk(page, ask):
     turn = ask(page, "What is the capital of Mars?")
-    assert turn.locator(".answer").inner_text().startswith("No answer found. The passages found do not seem to answer")
+    assert turn.locator(".answer").inner_text().startswith("No answer. The passages found do not seem to answer")
     turn.locator(".near").first.click()
     page.wait_for_selector("#panel-meta dd")
     page.keyboard.press("Escape")

@@ -42,8 +42,8 @@ def compare(*arguments):
 def test_the_table_fits_a_terminal_and_turns_are_those_of_the_ranking_measure(runs):
     text = compare(*runs, "--turns", "2")
     assert max(map(len, text.splitlines())) <= 80
-    assert "better less base" in text and "copied less base" in text
-    assert "MRR by depth: better less base" in text
+    assert "better minus base" in text and "copied minus base" in text
+    assert "MRR by depth: better minus base" in text
     assert "better: turns by MRR" in text and "copied: turns by MRR" not in text
     assert text.count("0.000 -> 1.000") == 1  # nothing was lost
     assert "rewrite before: what" in text

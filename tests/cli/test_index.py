@@ -40,7 +40,7 @@ def test_index_add_replace(call, tmp_path):
         (["{source}", "--collection", "{folder}/c", "--k1", "0.9", "--threads", "2"], "no settings"),
         (["{source}", "--collection", "{folder}/c", "--b", "1.5"], "--b"),
         (["{source}", "--collection", "{folder}/nowhere.yaml"], "nowhere.yaml cannot be read"),
-        (["{source}", "--collection", "{folder}/c", "--add", "--replace"], "expected add or replace, got both"),
+        (["{source}", "--collection", "{folder}/c", "--add", "--replace"], "--add and --replace exclude each other"),
     ],
 )
 def test_mistakes(call, tmp_path, arguments, message):
@@ -203,7 +203,7 @@ def test_documents_are_indexed_and_brought_up_to_date(call, tmp_path):
     assert out.startswith("2 documents: 0 read, 1 unchanged, 0 removed, 1 could not be read\n1 passages")
     (folder / "deep" / "b.md").unlink()
     code, _, err = call("index", folder, "--collection", tmp_path / "other")
-    assert code == 2 and "none of 1 documents can be read: a.txt: it is empty" in err
+    assert code == 2 and "no document can be read: a.txt: it is empty" in err
     code, _, err = call("index", passages(tmp_path / "a.jsonl", "a"), "--collection", place, "--base-url", "http://x")
     assert code == 2 and "base_url applies to documents" in err
 

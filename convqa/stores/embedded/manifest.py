@@ -65,7 +65,7 @@ class Manifest:
         try:
             data = orjson.loads(path.read_bytes())
         except (FileNotFoundError, NotADirectoryError):
-            check_folder(folder, "collection", "Create one with: convqa index FILES")
+            check_folder(folder, "collection", f"Create one with: convqa index SOURCES --collection {folder}")
             raise InputError(
                 f"{folder} is not a convqa collection: it has no {NAME}. {_ADVICE_FOREIGN} If indexing was "
                 "interrupted, run it again."

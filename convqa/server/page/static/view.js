@@ -5,7 +5,7 @@ import { blocks, count, named, parts, seconds, tail } from "./text.js";
 
 const NOTES = {
   "not sure": ["Not sure", "The passages answer this only in part, or not clearly."],
-  "said before": ["Said before", "No other answer is as good."],
+  "said before": ["Said before", "The passages have no better answer."],
 };
 
 /** The rewritten question, with the words from the conversation marked. */
@@ -100,7 +100,7 @@ function unanswered(answer, open) {
   if (answer.reason === "nothing was asked") return [quiet("Nothing to look up. Ask whenever you like.")];
   const reason = answer.reason ? `${answer.reason[0].toUpperCase()}${answer.reason.slice(1)}`.replace(/([^.!?])$/, "$1.") : "";
   return [
-    h("div", { class: "answer none" }, h("p", {}, h("strong", {}, "No answer found."), ` ${reason}`)),
+    h("div", { class: "answer none" }, h("p", {}, h("strong", {}, "No answer."), ` ${reason}`)),
     answer.nearest.length > 0 && nearest("Nearest passages", answer.nearest, open),
   ].filter(Boolean);
 }
