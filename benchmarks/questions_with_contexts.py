@@ -12,9 +12,8 @@ from pathlib import Path
 from convqa.components.retrievers.given import Given
 from convqa.domain import Passage, Query, Turn, TurnId
 from convqa.metrics.squad import exact_match, f1
-from convqa.tasks.mrqa.contexts import Context, Question
+from convqa.tasks.mrqa.formats import Context, Question, read_squad
 from convqa.tasks.mrqa.input import read_contexts
-from convqa.tasks.mrqa.squad import read_squad
 from recipes.reader import FILES, split
 
 FOREIGN = {

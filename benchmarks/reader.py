@@ -55,7 +55,7 @@ from convqa.metrics.squad import f1
 from convqa.models import Options, SpanReader, load_reader
 from convqa.models.kinds.reader import PairReading
 from convqa.places import shipped
-from convqa.tasks.mrqa.contexts import Context, Question
+from convqa.tasks.mrqa.formats import Context, Question
 
 BINS = 10
 SHORT = 120

@@ -16,8 +16,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from convqa.tasks.mrqa.contexts import Context, Question
-from convqa.tasks.mrqa.squad import read_squad
+from convqa.tasks.mrqa.formats import Context, Question, read_squad
 from convqa.text.sentences import sentences
 from convqa.text.words import words
 from recipes.files import GUARD, Files, main, need_files

@@ -17,7 +17,7 @@ from convqa.cli.app import command
 from convqa.errors import InputError
 
 if TYPE_CHECKING:
-    from convqa.tasks.mrqa.contexts import Context, Question
+    from convqa.tasks.mrqa.formats import Context, Question
 
 _STRUCTURE = re.compile(r"(?:(?<!\s)\s+)?\[(TLE|DOC|PAR)\]\s*")  # begins at a run's first blank: time is linear
 _AS = {"TLE": "\n# ", "DOC": "\n\n---\n", "PAR": "\n\n"}

@@ -14,7 +14,7 @@ from convqa.components.chat import Asking
 from convqa.components.encoding import ModelOptions
 from convqa.components.framework import Pipeline as Graph
 from convqa.components.framework import PipelineError
-from convqa.components.members import describe
+from convqa.components.members import describe, import_type
 from convqa.domain import DEFAULT_LANGUAGE, Answers, Rankings, Readings, Rewrites, Turns
 from convqa.domain.batches import Batch
 from convqa.errors import InputError, nearest
@@ -23,7 +23,6 @@ from convqa.pipeline import nodes
 from convqa.pipeline.compose import compose
 from convqa.pipeline.document import Document, Node
 from convqa.pipeline.llm import Llm
-from convqa.pipeline.model_options import with_options
 from convqa.stores import open_store
 from convqa.workers.threads import threads
 
@@ -165,7 +164,7 @@ def load(
     :raises InputError: naming file, node and parameter.
     """
     loaded = wire(compose(pipeline, settings, llm), str(pipeline))
-    return wire(with_options(loaded.document, options), str(pipeline)) if options else loaded
+    return wire(_with_options(loaded.document, options), str(pipeline)) if options else loaded
 
 
 def wire(document: Document, name: str) -> Pipeline:
@@ -197,6 +196,28 @@ def _with_defaults(document: Document, graph: Graph) -> Document:
         parameters.pop("collection", None)
         components[name] = Node(type=node.type, init_parameters=parameters)
     return document.model_copy(update={"components": components})
+
+
+def _with_options(document: Document, options: ModelOptions) -> Document:
+    """Return the pipeline with these options in every station with a parameter ``options``, nested stations too.
+
+    Options that the pipeline sets itself take precedence.
+    """
+    components = {
+        name: Node(**_set_options(node.model_dump(), options, name)) for name, node in document.components.items()
+    }
+    return document.model_copy(update={"components": components})
+
+
+def _set_options(node: Mapping[str, Any], options: ModelOptions, name: str) -> dict[str, Any]:
+    parameters = {
+        key: _set_options(value, options, name) if isinstance(value, dict) and {"type", "init_parameters"} == set(value)
+        else value
+        for key, value in node["init_parameters"].items()
+    }  # fmt: skip
+    if "options" in parameters and issubclass(import_type(node["type"], name), Station):
+        parameters["options"] = {**options, **(parameters["options"] or {})}
+    return {"type": node["type"], "init_parameters": parameters}
 
 
 def _connect(graph: Graph, document: Document) -> list[str]:

@@ -19,7 +19,7 @@ from convqa.qa import QA
 from convqa.server.guard import ERRORS, Guarded
 from convqa.server.service import Service
 from convqa.server.turns import Asker
-from convqa.tasks.mrqa.contexts import Context, Question, conversations
+from convqa.tasks.mrqa.formats import Context, Question, conversations
 from convqa.validation import Record, read_as
 
 _EXPECTED = "Expected an object with context and qas."

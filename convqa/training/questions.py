@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 
 from convqa.errors import InputError
-from convqa.tasks.mrqa.contexts import Context, Question
+from convqa.tasks.mrqa.formats import Context, Question
 from convqa.tasks.mrqa.input import read_contexts
 from convqa.text.analysis import analyzer
 from convqa.text.idf import idf

@@ -27,7 +27,7 @@ from convqa.models.engines.torch.transformers import load_config, load_module, p
 from convqa.models.folder import CARD, TOKENIZER, ModelFolder
 from convqa.models.kinds.reader import Calibration, probability
 from convqa.models.kinds.reader_input import PassageTokens, ReaderInput, Window
-from convqa.tasks.mrqa.contexts import Context, Question
+from convqa.tasks.mrqa.formats import Context, Question
 from convqa.training.config import ReaderSettings
 from convqa.training.heads import logistic
 from convqa.training.loop import NetworkRecipe, fit, mask_of, padded

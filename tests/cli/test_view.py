@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from convqa.cli.view import page, segments
-from convqa.tasks.mrqa.contexts import Context, Question
+from convqa.tasks.mrqa.formats import Context, Question
 
 LINES = [
     {"header": {"dataset": "Own", "split": "dev"}},

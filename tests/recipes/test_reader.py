@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from convqa.errors import InputError
-from convqa.tasks.mrqa.squad import read_squad
+from convqa.tasks.mrqa.formats import read_squad
 from recipes import reader
 from recipes.reader import make, split, squad
 

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from convqa.errors import InputError
-from convqa.tasks.mrqa.contexts import Context, Question
+from convqa.tasks.mrqa.formats import Context, Question
 from convqa.training.config import load
 from convqa.training.questions import asked_elsewhere, gather, sampled
 

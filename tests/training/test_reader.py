@@ -94,7 +94,7 @@ def rows(reading, question, text, seed=1):
 
 
 def test_targets_are_the_tokens_of_every_answer(reading):
-    from convqa.tasks.mrqa.contexts import Question
+    from convqa.tasks.mrqa.formats import Question
 
     text = "zappa, kafka"
     [row] = rows(reading, Question("q", "who", ("kafka", "zappa", "zappa, kafka"), ((7, 12), (0, 5), (0, 12))), text)
@@ -104,14 +104,14 @@ def test_targets_are_the_tokens_of_every_answer(reading):
 
 
 def test_a_question_without_an_answer_points_at_the_first_token(reading):
-    from convqa.tasks.mrqa.contexts import Question
+    from convqa.tasks.mrqa.formats import Question
 
     [row] = rows(reading, Question("q", "who"), "zappa")
     assert row.spans == [(0, 0)]
 
 
 def test_of_a_long_text_a_window_with_the_answer_trains_and_sometimes_one_without(reading):
-    from convqa.tasks.mrqa.contexts import Question
+    from convqa.tasks.mrqa.formats import Question
 
     text = "the " * 60 + "kafka " + "the " * 60
     found = [rows(reading, Question("q", "who", ("kafka",), ((240, 245),)), text, seed) for seed in range(20)]
@@ -125,7 +125,7 @@ def test_of_a_long_text_a_window_with_the_answer_trains_and_sometimes_one_withou
 
 
 def test_an_answer_that_no_window_holds_whole_teaches_nothing(reading):
-    from convqa.tasks.mrqa.contexts import Question
+    from convqa.tasks.mrqa.formats import Question
 
     text = "the " * 60
     assert rows(reading, Question("q", "who", (text,), ((0, len(text)),)), text) == []

@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from convqa.components.base import Rewriter
 from convqa.components.members import describe, make, member
 from convqa.domain import Rewrite, Turn
+from convqa.places import shipped
+from convqa.safe_yaml import read_yaml
 from convqa.text.dialogue import replies
-from convqa.text.small_talk import asks_nothing
 
 IDLE = "small_talk: nothing was asked"
+
+_LONGEST = 20
+"""Maximum words of small talk."""
+
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_COURTESY = re.compile(r"\b(?:how (?:are|r) (?:you|u)(?: \w+)*|how's it going|how do you do|what's up|sup)\Z")
+"""The only questions that count as small talk."""
 
 
 @member
 class SmallTalk(Rewriter):
     """Make no query for small talk ("thanks", "ok cool"), and hide it from the other rewriter in later turns.
 
-    ``convqa.text.small_talk`` recognizes it. A reply to a question of the system is never small talk. A run's summary
-    counts these turns.
+    A text is small talk if it consists only of phrases from ``configs/small_talk.yaml``: "ok, thanks!" does, "thanks,
+    and his wife?" does not. A reply to a question of the system is never small talk. A run's
+    summary counts these turns.
 
     :param rewriter: the rewriter of the other turns: its name, or ``{type: ..., init_parameters: {...}}``.
     """
@@ -44,3 +55,47 @@ class SmallTalk(Rewriter):
             Rewrite(turn.question, (), (IDLE,)) if is_idle else next(rewrites)
             for turn, is_idle in zip(turns, idle, strict=True)
         ]
+
+
+def asks_nothing(text: str, language: str = "en") -> bool:
+    """Return whether a text is only small talk, so that there is nothing to search for.
+
+    A text with a question mark is not, except for "how are you?" and the like. Nor is any text in a language without
+    phrases.
+
+    >>> [asks_nothing(text) for text in ("ok cool", "Thanks, that's very helpful!", "lol", "\U0001f44d")]
+    [True, True, True, True]
+    >>> [asks_nothing(text) for text in ("tell me more", "hello kitty", "thanks, and his wife?", "why", "")]
+    [False, False, False, False, False]
+    """
+    phrase = _phrase(language)
+    if phrase is None or not text.strip():
+        return False
+    words = _WORD.findall(text.lower().replace("\u2019", "'"))
+    if any(mark in text for mark in "?\uff1f") and not _COURTESY.search(" ".join(words)):
+        return False
+    return len(words) <= _LONGEST and _made_of(phrase, words)
+
+
+def _made_of(phrase: re.Pattern[str], words: list[str]) -> bool:
+    """Return whether words are a sequence of phrases, matching the longest first to avoid backtracking."""
+    start = 0
+    while start < len(words):
+        ends = range(len(words), start, -1)
+        start = next((end for end in ends if phrase.fullmatch(" ".join(words[start:end]))), 0)
+        if not start:
+            return False
+    return True
+
+
+@cache
+def _phrase(language: str) -> re.Pattern[str] | None:
+    """Return the pattern of one phrase of a language, or None if the language has no phrases."""
+    lists: dict[str, Any] = read_yaml(shipped("configs", "small_talk.yaml"), "small talk")
+    if language not in lists["phrases"]:
+        return None
+    address = "{address}" if language == "en" else ""
+    pattern = f"(?:and |but )?(?:{'|'.join(lists['phrases'][language])}){address}"
+    for name, part in reversed(lists["parts"].items()):
+        pattern = pattern.replace(f"{{{name}}}", part)
+    return re.compile(pattern)

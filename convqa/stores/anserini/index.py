@@ -13,8 +13,7 @@ from typing import Any
 from convqa.domain import Passage
 from convqa.errors import InputError, WorkError
 from convqa.files import parse_line
-from convqa.stores.anserini.errors import reading
-from convqa.stores.anserini.java import java_class
+from convqa.stores.anserini.java import java_class, reading
 
 ID, CONTENTS, RAW = "id", "contents", "raw"
 """Anserini's field names."""

@@ -16,9 +16,8 @@ import numpy as np
 import orjson
 
 from convqa.domain import Query
-from convqa.stores.anserini.errors import CLAUSES, name_of
 from convqa.stores.anserini.index import CONTENTS, ID, Index
-from convqa.stores.anserini.java import java_class
+from convqa.stores.anserini.java import CLAUSES, java_class, name_of
 from convqa.stores.base import Stopwords, check_weights
 from convqa.text.analysis import Analyzer, analyzer, weigh
 

@@ -10,7 +10,7 @@ rows, and their recall equals that of a scale per dimension. Every vector is com
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from convqa.errors import InputError
 from convqa.stores.base import Encoder, Floats, Integers, VectorOptions
 from convqa.stores.checks import checked_vectors, vectors_kept
-from convqa.stores.embedded import exact
 from convqa.stores.embedded.files import Appender, array, write_array
 from convqa.stores.embedded.lookup import NUMBER
 from convqa.stores.embedded.manifest import Manifest, VectorState
@@ -39,6 +38,13 @@ _CACHED = 256
 _MANTISSA = 23 - 10
 _WITHOUT_COPIES_OF_THE_SIGN = np.int32(-0x70000001)
 _BIAS = np.float32(2.0 ** (127 - 15))
+_QUERIES = 64
+"""Queries per pass over the rows."""
+_NUMBERS = 1 << 22
+"""Components per block: 16 MiB, whose memory the next block reuses."""
+_UNIT = 2.0**-24
+_ROUNDINGS = 8
+"""Roundings in addition to the sums: of the query, of scaling and of the score."""
 
 
 def dead_name(generation: int) -> str:
@@ -91,8 +97,8 @@ class Vectors:
         :param among: the rows to consider; None for all.
         """
         among = self.live if among is None else among
-        for start in range(0, len(queries), exact.QUERIES):
-            block = queries[start : start + exact.QUERIES]
+        for start in range(0, len(queries), _QUERIES):
+            block = queries[start : start + _QUERIES]
             for query, rows in zip(block, self._candidates(block, k, among), strict=True):
                 yield self._rows["number"][rows].astype(np.int64), self._scores(query, rows)
 
@@ -105,7 +111,7 @@ class Vectors:
                 products *= self._rows["scale"][rows]
             return products, float(self._rows["norm"][rows].max())
 
-        return [among[indexes] for indexes in exact.candidates(queries, len(among), products_of, k)]
+        return [among[indexes] for indexes in candidates(queries, len(among), products_of, k)]
 
     def _scores(self, query: Floats, rows: Integers) -> Floats:
         wide = query.astype(np.float64)
@@ -137,6 +143,58 @@ def _widened(matrix: NDArray[Any]) -> Floats:
         part &= _WITHOUT_COPIES_OF_THE_SIGN
         wide[start : start + _CACHED] *= _BIAS
     return wide
+
+
+def candidates(
+    queries: Floats, count: int, products_of: Callable[[int, int], tuple[Floats, float]], k: int
+) -> list[Integers]:
+    """Return for each query the indexes of a few rows that include its best ``k`` and all that tie with the k-th.
+
+    Goes over blocks of rows, so that memory stays flat. Matrix products are fast, but their last bits depend on the
+    shapes. Here they only select candidates, by a bound that holds for any order of summation:
+    |computed - exact| <= n u |q| |x|, with n additions and u = 2^-24.
+
+    :param count: the number of rows.
+    :param products_of: returns the products of all queries with the rows ``[start, end)``, of shape (queries, rows),
+        and the length of the longest of these rows.
+    """
+    lengths = np.sqrt(np.einsum("qd,qd->q", queries, queries, dtype=np.float64))
+    errors = (queries.shape[1] + _ROUNDINGS) * _UNIT * lengths
+    pools = [_Pool(k) for _ in queries]
+    size = max(1, _NUMBERS // queries.shape[1])
+    for start in range(0, count, size):
+        products, longest = products_of(start, min(start + size, count))
+        for pool, row, error in zip(pools, products, errors * longest, strict=True):
+            pool.add(start, row, error)
+    return [pool.rows for pool in pools]
+
+
+class _Pool:
+    """Candidates of one query: rows, and the upper and lower bounds of their products."""
+
+    def __init__(self, k: int) -> None:
+        self._k = k
+        self._floor = -np.inf
+        """A lower bound of the k-th best product."""
+        self._upper = self._lower = np.empty(0)
+        self.rows: Integers = np.empty(0, np.int64)
+
+    def add(self, start: int, products: Floats, error: float) -> None:
+        """Add the candidates of a block that begins at the row ``start``."""
+        if self._floor == -np.inf and len(products) > self._k:
+            self._floor = float(np.partition(products, -self._k)[-self._k]) - error
+        # Rounded down, so that a comparison in 32 bits is safe.
+        needed = np.nextafter(np.float32(self._floor - error), np.float32(-np.inf))
+        new = np.flatnonzero(products >= needed)
+        if not len(new):
+            return
+        self._upper = np.append(self._upper, products[new] + error)
+        self._lower = np.append(self._lower, products[new] - error)
+        self.rows = np.append(self.rows, new + start)
+        if len(self.rows) > self._k:
+            self._floor = max(self._floor, float(np.partition(self._lower, -self._k)[-self._k]))
+            kept = self._upper >= self._floor
+            self._upper, self._lower, self.rows = self._upper[kept], self._lower[kept], self.rows[kept]
 
 
 class VectorWriter:

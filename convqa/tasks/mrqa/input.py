@@ -14,14 +14,13 @@ import orjson
 from convqa.domain import DEFAULT_LANGUAGE, Conversation
 from convqa.errors import InputError
 from convqa.tasks.files import files_in, read_start
-from convqa.tasks.mrqa import jsonl, squad
-from convqa.tasks.mrqa.contexts import Context, conversations
+from convqa.tasks.mrqa.formats import MRQA, SQUAD, Context, conversations, read_jsonl, read_squad
 from convqa.tasks.mrqa.sets import ALIASES, AVERAGES, domain_of
 from convqa.text.analysis import analyzer
 
 Form = Literal["mrqa", "squad"]
 
-EXPECTED = f"{jsonl.EXPECTED}, or {squad.EXPECTED}"
+EXPECTED = f"{MRQA}, or {SQUAD}"
 SUFFIXES = (".jsonl", ".jsonl.gz", ".json")
 
 _START = 2**20
@@ -92,7 +91,7 @@ def contexts(sets: Iterable[DataSet]) -> Iterator[tuple[DataSet, Context]]:
 def read_contexts(path: Path) -> Iterator[Context]:
     """Yield the contexts of a file in either format."""
     form = form_of(path) or ("squad" if path.name.endswith(".json") else "mrqa")  # the better error message
-    yield from squad.read_squad(path) if form == "squad" else jsonl.read_jsonl(path)
+    yield from read_squad(path) if form == "squad" else read_jsonl(path)
 
 
 def form_of(path: Path) -> Form | None:

@@ -11,8 +11,8 @@ from convqa.errors import InputError
 from convqa.files import read_json
 from convqa.tasks.base import Groups
 from convqa.tasks.qrecc import input
-from convqa.tasks.qrecc.refusing import answerable
 from convqa.tasks.qrecc.truth import Gold, GoldTurn
+from convqa.tasks.qrecc.unofficial import answerable
 
 TYPES = "test-question-types.json"
 """A file in the folder of the truth: the turns of each source (quac, nq, trec), with and without a topic switch."""

@@ -16,11 +16,10 @@ from convqa.metrics.ranking import ndcg, ranked, recall, reciprocal_rank
 from convqa.metrics.rouge1 import rouge1, tokens
 from convqa.metrics.squad import exact_match, f1
 from convqa.tasks import scores
-from convqa.tasks.qrecc.citing import citation_scores
-from convqa.tasks.qrecc.refusing import refusal_scores
 from convqa.tasks.qrecc.run import Run
 from convqa.tasks.qrecc.schema import refuse
 from convqa.tasks.qrecc.truth import Gold, collapsed
+from convqa.tasks.qrecc.unofficial import citation_scores, refusal_scores
 from convqa.tasks.scores import AnswerScorer, Judged, Measure, Rows, Scores, columns, option, warn_of_unmatched
 
 REWRITING = (

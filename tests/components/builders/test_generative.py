@@ -38,7 +38,7 @@ from convqa.domain import (
 )
 from convqa.driver.summary import Summary
 from convqa.errors import InputError, RunError, StoreUnavailable
-from convqa.evaluation.support import independent_scorer
+from convqa.evaluation.compute import independent_scorer
 from convqa.models import load_support
 from convqa.pipeline.compose import compose
 from convqa.pipeline.load import wire

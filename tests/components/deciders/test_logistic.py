@@ -144,7 +144,7 @@ def test_a_decision_belongs_to_a_runs_fingerprint(file, tmp_path):
     assert Logistic(file, 0).identity() == {"decision": load_decision(file).identity}
     refusing = Logistic(file).identity()
     assert refusing["decision"] == load_decision(file).identity
-    # So that a run that words refused is not measured by them (convqa.evaluation.support).
+    # So that a run that words refused is not measured by them (convqa.evaluation.compute).
     assert load_support("lexical").identity.startswith(refusing["decision's support"] + " (")
     changed = NULL.model_copy(update={"intercept": 0.1})
     assert NULL.identity == load_decision(file).identity != changed.identity

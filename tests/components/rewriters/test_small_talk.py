@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from convqa.components.builders.sentences import Sentences
 from convqa.components.rewriters.expansion import Expansion
-from convqa.components.rewriters.small_talk import IDLE, SmallTalk
+from convqa.components.rewriters.small_talk import IDLE, SmallTalk, asks_nothing
 from convqa.domain import Exchange, Hit, Passage, Query, Ranking, Rankings, Rewrite, Rewrites, Turn, TurnId, Turns
 from convqa.pipeline.compose import compose
 
@@ -62,3 +64,70 @@ def test_the_rewriter_inside_talk_is_that_of_default():
     )
     assert inner.rewriter["type"] == default.type
     assert {**inner.rewriter["init_parameters"], **default.init_parameters} == inner.rewriter["init_parameters"]
+
+
+SMALL_TALK = [
+    "thanks", "Thanks!", "thank you so much", "Thank you very much!!", "thx", "ok thanks", "OK, thank you.",
+    "many thanks", "Thanks a lot for your help", "thanks for the info", "thank you for explaining that", "cheers",
+    "thanks again :)", "ok", "Okay.", "k", "ok cool", "alright then", "sure", "Sure thing", "got it",
+    "Got it, thanks!", "i see", "I see...", "I understand", "makes sense", "That makes sense, thank you",
+    "fair enough", "yes", "no", "yeah", "nope", "true", "exactly", "of course", "right", "all right", "agreed",
+    "I agree", "I didn't know that", "I don't know", "never mind", "forget it", "no worries", "not really", "cool",
+    "Nice.", "great!", "that's great", "That\u2019s great", "awesome", "very interesting",
+    "That is really interesting!", "That's interesting, thanks.", "it is great", "wow", "Wow, that's amazing",
+    "good to know", "good job", "what a pity", "that was very helpful", "You are very helpful", "I love it",
+    "how sad", "how interesting", "lol", "LOL!!", "haha", "hahaha that's funny", "hehe", "hmm", "Oh.", "oh no",
+    "oh my god", "ah ok", "hi", "Hello!", "hey there", "hello again", "good morning", "Good evening everyone",
+    "hi, how are you?", "what's up?", "How are you doing today?", "nice to meet you", "bye", "bye bye", "Goodbye!",
+    "ok bye", "see you later", "take care", "have a nice day", "Thanks, have a great day!", "good night",
+    "that's all", "That will be all, thank you", "that's all i wanted to know", "no more questions", "nothing else",
+    "no thanks", "I'm good, thanks", "sorry", "my bad", "you're welcome", "...", "\U0001f44d", "\U0001f602\U0001f602",
+    "!!", ":)", "ok, so nice", "yes, please",
+]  # fmt: skip
+ASKS = [
+    "ok, who wrote it?", "thanks, and his wife?", "cool, tell me more", "Ok, nice. Let's talk about tamales",
+    "hello kitty", "tell me more", "Tell me more about it", "thanks, tell me about the second one", "go on", "more",
+    "and?", "why", "Why?", "ok?", "really?", "how", "how bad", "How great is it", "interesting facts",
+    "what is interesting about it", "Thank you for the music", "good morning america", "the good wife", "Great Wall",
+    "great expectations", "so what", "Hello Dolly", "ok computer", "nice france", "cool runnings", "bye bye birdie",
+    "hey jude", "yes minister", "the best", "Is that true?", "Is it good", "who cares for the elderly",
+    "what a wonderful world", "and his wife", "no one else", "that's not what I asked", "That is wrong",
+    "I want to know about Faust", "interesting, what about his wife", "how are tamales made?", "How are you made",
+    "what's up doc?", "say that again", "again", "repeat that", "yes I did apply", "I live in Rome", "lol what",
+    "good books", "other questions", "all about Rome", "help", "", "  ", "?", "\u3042",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SMALL_TALK)
+def test_small_talk_asks_nothing(text):
+    assert asks_nothing(text)
+
+
+@pytest.mark.parametrize("text", ASKS)
+def test_what_goes_on_behind_small_talk_and_what_only_looks_like_it_asks(text):
+    assert not asks_nothing(text)
+
+
+@pytest.mark.parametrize(
+    ("language", "nothing", "something"),
+    [
+        (
+            "de",
+            ["Danke!", "vielen Dank", "ok, alles klar", "Das ist sehr interessant.", "Tschüss"],
+            ["Dank wem", "gut so"],
+        ),
+        ("pl", ["Dziękuję bardzo", "ok, rozumiem", "do widzenia"], ["tak wygląda", "a jego żona"]),
+        ("ja", ["ありがとうございます。", "なるほど", "はい、わかりました!"], ["妻は誰ですか", "ありがとうの歌"]),
+        ("fr", [], ["merci", "ok"]),
+    ],
+)
+def test_in_other_languages(language, nothing, something):
+    assert all(asks_nothing(text, language) for text in nothing)
+    assert not any(asks_nothing(text, language) for text in something)
+
+
+def test_long_and_wild_texts_take_no_time():
+    start = time.process_time()
+    for text in ("so " * 100_000, "very very really so " * 5 + "x", "that's a " * 6, "ha" * 200_000, "\x00" * 10_000):
+        asks_nothing(text)
+    assert time.process_time() - start < 1

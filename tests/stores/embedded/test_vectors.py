@@ -21,7 +21,7 @@ from convqa.errors import InputError, StorageFull, StoreDamaged
 from convqa.stores import create_store, open_store
 from convqa.stores.address import Address
 from convqa.stores.base import Encoder, SearchParams, VectorOptions
-from convqa.stores.embedded import exact
+from convqa.stores.embedded import vectors as module
 from convqa.stores.embedded.engine import create, open_collection
 from convqa.stores.embedded.index import IndexWriter
 from convqa.stores.embedded.manifest import Manifest
@@ -89,7 +89,7 @@ def files(folder, name="*"):
 
 
 def test_the_search_is_exact(folder, monkeypatch):
-    monkeypatch.setattr(exact, "_NUMBERS", 37 * 16)
+    monkeypatch.setattr(module, "_NUMBERS", 37 * 16)
     assert found(opened(folder), 10) == expected(10)
     assert found(opened(folder), 300) == found(opened(folder), 1000) == expected(300)
     assert found(opened(folder), 0) == [[]] * 70
@@ -164,7 +164,7 @@ def test_a_collection_whose_vectors_are_all_gone_may_have_another_encoder(folder
 
 @pytest.mark.parametrize("precision", ["float32", "float16", "int8"])
 def test_precisions(bare, precision, monkeypatch):
-    monkeypatch.setattr(exact, "_NUMBERS", 1600)
+    monkeypatch.setattr(module, "_NUMBERS", 1600)
     matrix = MATRIX * np.linspace(0.01, 100, 300, dtype=np.float32)[:, None]
     matrix[7] = 0
     store = opened(bare)
@@ -183,7 +183,7 @@ def test_precisions(bare, precision, monkeypatch):
 
 def test_ties_go_to_the_highest_ids_at_the_cut_too(bare, monkeypatch):
     """Equal vectors whose products differ by their place in a block would be no ties."""
-    monkeypatch.setattr(exact, "_NUMBERS", 37 * 384)
+    monkeypatch.setattr(module, "_NUMBERS", 37 * 384)
     encoder = Encoder("wide", "", 384)
     store = opened(bare)
     store.add_vectors(IDS, np.repeat(vectors(3, seed=4, dimension=384), 100, axis=0), encoder)
@@ -211,11 +211,11 @@ def test_candidates_hold_the_best_of_any_matrix(count, dimension, k, size, seed,
         longest = float(np.linalg.norm(values[start:end].astype(float), axis=1).max())
         return queries @ values[start:end].T, longest
 
-    before, exact._NUMBERS = exact._NUMBERS, size * dimension
+    before, module._NUMBERS = module._NUMBERS, size * dimension
     try:
-        rows = exact.candidates(queries, count, products, k)
+        rows = module.candidates(queries, count, products, k)
     finally:
-        exact._NUMBERS = before
+        module._NUMBERS = before
     for query, got in zip(queries, rows, strict=True):
         scores = (values.astype(np.float64) @ query.astype(np.float64)).astype(np.float32)
         kth = np.sort(scores)[::-1][: min(k, count)][-1]
@@ -456,7 +456,7 @@ def test_a_killed_deletion_takes_the_vectors_with_it(folder, monkeypatch):
 
 
 def test_with_a_filter_every_vector_that_it_lets_through_is_compared(bare, monkeypatch):
-    monkeypatch.setattr(exact, "_NUMBERS", 37 * 16)
+    monkeypatch.setattr(module, "_NUMBERS", 37 * 16)
     chosen = [n for n in range(300) if n % 10 < 3 and n != 31]
     with create(at(bare), "en", replace=True) as store:
         store.add(Passage(IDS[n], "a text", meta={"last": n % 10}) for n in range(300))

@@ -10,8 +10,8 @@ import pytest
 from convqa.evaluation import evaluate, official_text, write_turns
 from convqa.metrics.citations import Cited
 from convqa.models import load_support
-from convqa.tasks.qrecc.citing import cited_sentences
 from convqa.tasks.qrecc.task import QReCC
+from convqa.tasks.qrecc.unofficial import cited_sentences
 
 
 def truth(turn, passages=(), answer="yes", **further):

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from convqa.errors import InputError
-from convqa.tasks.mrqa.jsonl import read_jsonl
+from convqa.tasks.mrqa.formats import read_jsonl
 
 
 def asked(qid="q1", answers=("Goethe",), **more):
