@@ -130,8 +130,8 @@ def print_row(task: ShARC, gold: Gold, name: str, made: Iterable[Response], want
         task.write(made, Path(folder), frozenset({"answers", "rankings"}))
         columns = task.score(gold, task.read_run(Path(folder)), task.options())
     means = {measure: summary.mean for measure, summary in summaries(columns, 1).items()}
-    beside = [column.measure for column in columns if column.measure.beside.startswith(("Micro", "MRR"))]
-    labels = {measure.label: measure.name for measure in beside}
+    shown = [column.measure for column in columns if column.measure.line.startswith(("Micro", "MRR"))]
+    labels = {measure.label: measure.name for measure in shown}
     cells = [means.get(labels.get(measure, measure)) for measure in wanted]
     print(f"| {name} | {' | '.join('-' if cell is None else f'{cell:.4g}' for cell in cells)} |", flush=True)
 

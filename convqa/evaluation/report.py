@@ -64,15 +64,15 @@ def render(evaluation: Evaluation, width: int = 80) -> Group:
 
 
 def _row(evaluation: Evaluation, name: str) -> tuple[str, ...]:
-    beside = _beside(evaluation, name)
+    others = _others(evaluation, name)
     if name not in evaluation.summaries:
-        return (name, "-", "-", "0", "; ".join(filter(None, (evaluation.skipped[name], beside))))
+        return (name, "-", "-", "0", "; ".join(filter(None, (evaluation.skipped[name], others))))
     summary = evaluation.summaries[name]
-    return (name, f"{summary.mean:.3f}", f"{summary.low:.3f} - {summary.high:.3f}", f"{summary.turns:,}", beside)
+    return (name, f"{summary.mean:.3f}", f"{summary.low:.3f} - {summary.high:.3f}", f"{summary.turns:,}", others)
 
 
-def _beside(evaluation: Evaluation, name: str) -> str:
-    measures = [column.measure for column in evaluation.columns if column.measure.beside == name]
+def _others(evaluation: Evaluation, name: str) -> str:
+    measures = [column.measure for column in evaluation.columns if column.measure.line == name]
     means = [(measure, evaluation.summaries[measure.name].mean) for measure in measures]
     return ", ".join(
         f"{mean:.1f} {measure.label}" if measure.counts else f"{measure.label} {mean:.3f}" for measure, mean in means

@@ -82,7 +82,7 @@ class Evaluation:
     @property
     def measures(self) -> tuple[Measure, ...]:
         """The measures with a line of their own, in the order of the table."""
-        return tuple(column.measure for column in self.columns if not column.measure.beside)
+        return tuple(column.measure for column in self.columns if not column.measure.line)
 
     @property
     def scores(self) -> dict[str, Scores]:

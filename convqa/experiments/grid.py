@@ -78,7 +78,7 @@ class Row:
         """Return the row's pipeline file, whose values with ``{input}`` :meth:`settings` overrides."""
         base = ablation.pipeline
         if is_yaml(base):
-            base = str(find(base, beside=file).resolve())
+            base = str(find(base, file).resolve())
         drop = [*ablation.drop, *self.drop]
         data = {"extends": base, "override": {**ablation.override, **self.overrides}, "drop": drop}
         return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=120)

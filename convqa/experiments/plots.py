@@ -74,7 +74,7 @@ def gains(groups: Mapping[str, Mapping[str, float]], human: str, measure: str) -
         axes.set_xlabel(f"{measure} (mean); a bar goes from {plain} to {human}")
 
     label = f"{measure} of each rewriter, between {plain} and {human}."
-    return _plot(draw, "Rewriting gain beside human rewrites", label, height=1.7 + 0.3 * len(groups))
+    return _plot(draw, "Rewriting gain, compared with human rewrites", label, height=1.7 + 0.3 * len(groups))
 
 
 def differences(values: Sequence[float], row: str, base: str, measure: str) -> str:

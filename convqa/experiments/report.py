@@ -127,7 +127,7 @@ def section(made: Made, source: Input, output: Path) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "source": source, "lead": lead, "measures": measures, "cells": cells, "rows": rows, "own": own, "best": best,
         "means": means, "top": top, "gaps": _gaps(made, means), "compared": None, "basis": "",
-        "beside_best": None, "turns": [],
+        "against_best": None, "turns": [],
         "notes": {row: cell["message"] for row, cell in cells.items() if cell["status"] == "done" and cell["message"]},
     }  # fmt: skip
     scored = {row: each for row, each in evaluations.items() if lead in each.scores}
@@ -135,7 +135,7 @@ def section(made: Made, source: Input, output: Path) -> dict[str, Any]:
         there = [name for name in measures if any(name in each.scores for each in scored.values())]
         shown["compared"] = compared = compare_evaluations(scored, made.base, there)
         shown["basis"] = basis_of(compared, lead)
-        shown["beside_best"] = compare_evaluations(scored, best, [lead])
+        shown["against_best"] = compare_evaluations(scored, best, [lead])
         shown["turns"] = list(_turns(compared, best, lead, output / cells[best]["folder"], Path(source["path"])))
     return shown | {"plots": list(_plots(made, shown, evaluations)) if best else []}
 

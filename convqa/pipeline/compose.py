@@ -46,7 +46,7 @@ def _extend(file: Path, descendants: tuple[Path, ...]) -> Document:
         raise InputError(f"pipeline {file}: extends itself: {chain}.")
     own = read(file)
     with _errors_of(file):
-        extended = find(own.extends, beside=file) if own.extends else None
+        extended = find(own.extends, file) if own.extends else None
     base = _extend(extended, (*descendants, here)) if extended else Document()
     merged = Document(
         metadata={**base.metadata, **own.metadata},

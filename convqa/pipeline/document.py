@@ -72,14 +72,14 @@ def shipped_pipelines() -> list[str]:
     return shipped_yaml("pipelines")
 
 
-def find(name: str, beside: Path | None = None) -> Path:
-    """Return the file of a pipeline, given a shipped name or a path, which may be relative to the file ``beside``.
+def find(name: str, file: Path | None = None) -> Path:
+    """Return the file of a pipeline, given a shipped name or a path, which may be relative to ``file``.
 
     :raises InputError: if there is no such pipeline.
     """
     if not is_yaml(name):
         return yaml_file(name, "pipeline", "pipelines")
-    for candidate in [Path(name)] if beside is None else [beside.parent / name, Path(name)]:
+    for candidate in [Path(name)] if file is None else [file.parent / name, Path(name)]:
         if candidate.is_file():
             return candidate
     raise InputError(f"pipeline {name!r}: no such file. Shipped pipelines: {', '.join(shipped_pipelines())}.")

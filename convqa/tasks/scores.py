@@ -58,14 +58,14 @@ class ScoreOptions:
 class Measure:
     """A named number and where it is shown: in the official file, and on its own line of the table or another's.
 
-    :param beside: the measure whose line it shares, and ``label`` its name there.
+    :param line: the measure whose line of the table it shares, and ``label`` its name there.
     :param counts: the values are counts (of words), not shares.
     :param scale: factor of the mean (100 for percent).
     """
 
     name: str
     official: bool = False
-    beside: str = ""
+    line: str = ""
     label: str = ""
     counts: bool = False
     scale: float = 1.0
@@ -160,7 +160,7 @@ def columns(measures: Sequence[Measure], rows: Rows | str, reasons: Mapping[str,
         column = [(id, row[measure.name]) for id, row in rows if measure.name in row]
         if column:
             scores.append(Scores(measure, tuple(id for id, _ in column), tuple(value for _, value in column)))
-        elif not measure.beside:
+        elif not measure.line:
             scores.append(Scores(measure, skipped=(reasons or {}).get(measure.name, reason)))
     return scores
 
@@ -176,7 +176,7 @@ def warn_of_unmatched(path: Path, asked: Set[Any], answered: Set[Any], missing: 
 def alce_measures(support: SupportScorer) -> tuple[Measure, Measure]:
     """Return the measures of citation recall and, on the same line, precision."""
     recall = f"ALCE-R({support.name})"
-    return Measure(recall), Measure(f"ALCE-P({support.name})", beside=recall, label="precision")
+    return Measure(recall), Measure(f"ALCE-P({support.name})", line=recall, label="precision")
 
 
 def supported(

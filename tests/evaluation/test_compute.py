@@ -72,7 +72,7 @@ class Spelling(Task):
         letters = tuple(float(len(id.conversation)) for id in ids)
         return [
             Scores(Measure("right", official=True), ids, right),
-            Scores(Measure("letters", beside="right", label="letters", counts=True), ids, letters),
+            Scores(Measure("letters", line="right", label="letters", counts=True), ids, letters),
             Scores(Measure("style", official=True), skipped="nobody can tell"),
             Scores(Measure("extra"), ids[:1], right[:1]),
         ]

@@ -131,7 +131,12 @@ def test_it_shows_plots_turns_citations_pipelines_and_versions(reported):
     page, text = reported
     plots = re.findall(r'<svg viewBox="[^"]+" role="img" aria-label="([^"]+)"><title>\1</title>', page)
     assert len(plots) == page.count("<svg") == 4
-    for words in ("milliseconds a turn", "MRR by turn depth", "difference in MRR", "Rewriting gain beside human"):
+    for words in (
+        "milliseconds a turn",
+        "MRR by turn depth",
+        "difference in MRR",
+        "Rewriting gain, compared with human",
+    ):
         assert re.search(rf"<text [^>]*>[^<]*{words}", page)
     assert "fill: #" not in page and "fill: var(--c0)" in page and "<style type" not in page
     assert "Faust <mark>Goethe wrote</mark></p>" not in page and "<mark>Goethe wrote</mark>. &lt;script" in page

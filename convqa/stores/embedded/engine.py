@@ -124,7 +124,7 @@ def create(
 def delete(address: Address) -> None:
     """Delete a collection, or the remains of a killed build or deletion.
 
-    Other files beside them are kept. A link to the folder is removed with it.
+    Other files are kept. A link to the folder is removed with it.
 
     :raises InputError: if the folder holds nothing of convqa's.
     :raises WorkError: if a writer holds it, or a file cannot be removed.

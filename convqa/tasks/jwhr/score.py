@@ -25,7 +25,7 @@ from convqa.tasks.scores import Measure, Scores, SupportScorer, alce_measures, c
 
 def _with_parts(line: str, name: str) -> tuple[Measure, ...]:
     """An F1, with its precision and recall on the same line."""
-    parts = (Measure(f"{name} {part}", beside=line, label=part) for part in ("precision", "recall"))
+    parts = (Measure(f"{name} {part}", line=line, label=part) for part in ("precision", "recall"))
     return (Measure(line, official=True), *parts)
 
 
@@ -36,10 +36,10 @@ MEASURES = (
     *_with_parts("Sentence page F1", "Sentence page"),
     Measure("Quote recall", official=True),
     Measure("Valid citations", official=True),
-    Measure("Cited sentences", beside="Valid citations", label="of sentences cited"),
+    Measure("Cited sentences", line="Valid citations", label="of sentences cited"),
     Measure("Answerability", official=True),
-    Measure("Refusal precision", beside="Answerability", label="precision of refusing"),
-    Measure("Refusal recall", beside="Answerability", label="recall"),
+    Measure("Refusal precision", line="Answerability", label="precision of refusing"),
+    Measure("Refusal recall", line="Answerability", label="recall"),
     Measure("F1 with refusals", official=True),
 )
 

@@ -107,7 +107,7 @@ def _squad2(pairs: Pairs, prefix: str) -> list[Scores]:
 def _side_by_side(prefix: str, suffix: str = "", official: bool = False) -> tuple[Measure, Measure]:
     """Return F1 with a line of its own, and EM on the same line."""
     line = Measure(f"{prefix}F1{suffix}", official=official, scale=_PERCENT)
-    return line, replace(line, name=f"{prefix}EM{suffix}", beside=line.name, label="EM")
+    return line, replace(line, name=f"{prefix}EM{suffix}", line=line.name, label="EM")
 
 
 def official_text(means: Mapping[str, float]) -> str:

@@ -24,23 +24,23 @@ from convqa.tasks.scores import AnswerScorer, Judged, Measure, Rows, Scores, col
 
 REWRITING = (
     Measure("QR", official=True),
-    Measure("QR-P", beside="QR", label="precision"),
-    Measure("QR-F1", beside="QR", label="F1"),
-    Measure("QR-words", beside="QR", label="words", counts=True),
-    Measure("QR-truth-words", beside="QR", label="words in the true rewrite", counts=True),
+    Measure("QR-P", line="QR", label="precision"),
+    Measure("QR-F1", line="QR", label="F1"),
+    Measure("QR-words", line="QR", label="words", counts=True),
+    Measure("QR-truth-words", line="QR", label="words in the true rewrite", counts=True),
 )
 RETRIEVAL = (
     Measure("MRR", official=True),
-    *(Measure(name, beside="MRR", label=name) for name in ("MRR@10", "nDCG@3", "nDCG@10", "R@10", "R@100")),
+    *(Measure(name, line="MRR", label=name) for name in ("MRR@10", "nDCG@3", "nDCG@10", "R@10", "R@100")),
 )
 ANSWERING = (
     Measure("EM", official=True),
     Measure("F1", official=True),
     Measure("ROUGE1-R", official=True),
-    Measure("ROUGE1-P", beside="ROUGE1-R", label="precision"),
-    Measure("ROUGE1-F1", beside="ROUGE1-R", label="F1"),
-    Measure("answer-words", beside="ROUGE1-R", label="words", counts=True),
-    Measure("truth-words", beside="ROUGE1-R", label="words in the true answer", counts=True),
+    Measure("ROUGE1-P", line="ROUGE1-R", label="precision"),
+    Measure("ROUGE1-F1", line="ROUGE1-R", label="F1"),
+    Measure("answer-words", line="ROUGE1-R", label="words", counts=True),
+    Measure("truth-words", line="ROUGE1-R", label="words in the true answer", counts=True),
 )
 _OFF = "not asked for"
 

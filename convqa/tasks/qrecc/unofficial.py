@@ -16,17 +16,17 @@ from convqa.text.sentences import sentences
 
 _CITING = (
     Measure("Cited-F1"),
-    Measure("Cited-P", beside="Cited-F1", label="precision"),
-    Measure("Cited-R", beside="Cited-F1", label="recall"),
+    Measure("Cited-P", line="Cited-F1", label="precision"),
+    Measure("Cited-R", line="Cited-F1", label="recall"),
     Measure("Quote-F1"),
-    Measure("Quote-sentences-P", beside="Quote-F1", label="sentence precision"),
-    Measure("Quote-sentences-R", beside="Quote-F1", label="sentence recall"),
+    Measure("Quote-sentences-P", line="Quote-F1", label="sentence precision"),
+    Measure("Quote-sentences-R", line="Quote-F1", label="sentence recall"),
     Measure("Citation-validity"),
 )
 _REFUSAL_F1 = Measure("Refusal-F1")
 _REFUSING = (
-    Measure("Refusal-P", beside="Refusal-F1", label="precision"),
-    Measure("Refusal-R", beside="Refusal-F1", label="recall"),
+    Measure("Refusal-P", line="Refusal-F1", label="precision"),
+    Measure("Refusal-R", line="Refusal-F1", label="recall"),
 )
 _AUC = Measure("Answerable-AUC")
 

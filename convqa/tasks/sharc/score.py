@@ -65,7 +65,7 @@ def _official(table: Table) -> Iterator[Scores]:
     for order in range(1, ORDER + 1):
         yield table.figure(Measure(f"BLEU-{order}", official=True), _bleu(order, BOTH), _NO_PAIR)
         if order == 1:
-            count = Measure("BLEU pairs", beside="BLEU-1", label="turns where both ask", counts=True)
+            count = Measure("BLEU pairs", line="BLEU-1", label="turns where both ask", counts=True)
             yield table.figure(count, lambda table, sums: table.used(sums), "")
     yield table.figure(Measure("Combined"), _combined, "there is no macro accuracy", by_class=True)
 
@@ -82,8 +82,8 @@ def _open(table: Table) -> Iterator[Scores]:
         if whole.skipped:
             continue
         for name, part in (("P", PREDICTED), ("R", TRUE)):
-            beside = replace(percent, name=f"{name}_BLEU-{order}", beside=line.name, label=name)
-            yield table.figure(beside, _bleu(order, part), _NO_PAIR)
+            measure = replace(percent, name=f"{name}_BLEU-{order}", line=line.name, label=name)
+            yield table.figure(measure, _bleu(order, part), _NO_PAIR)
         yield from table.apart(whole) if order in {1, ORDER} else ()
 
 
@@ -96,7 +96,7 @@ def _macro(table: Table, measure: Measure) -> Iterator[Scores]:
     yield whole
     unit = measure.name.removeprefix("Macro accuracy")
     for name in (name for name in classes if name not in missing):
-        part = replace(measure, name=f"Recall {name}{unit}", beside=measure.name, label=name)
+        part = replace(measure, name=f"Recall {name}{unit}", line=measure.name, label=name)
         yield table.share(replace(part, official=part.name in NAMES), name)
     yield from table.apart(whole)
 
@@ -126,7 +126,7 @@ def _combined(table: Table, sums: Sums) -> float | None:
 def _retrieval(gold: Gold, run: Run) -> list[Scores]:
     """Score the rank of the relevant rule text, our own measure. An utterance missing in the run counts 0."""
     depths = {f"R@{k}": k for k in (1, 5, DEPTH)}
-    measures = (Measure(_MRR), *(Measure(name, beside=_MRR, label=name) for name in depths))
+    measures = (Measure(_MRR), *(Measure(name, line=_MRR, label=name) for name in depths))
     if not run.passages:
         return columns(measures, "the run has no passages")
     rows = []

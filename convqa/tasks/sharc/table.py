@@ -98,7 +98,7 @@ class Table:
         for group, part in sorted(whole.split(groups).items()):
             if part.statistic is not None and part.statistic(part.by_group()) is None:
                 return []
-            measure = replace(whole.measure, name=f"{name} ({group})", official=False, beside=name, label=group)
+            measure = replace(whole.measure, name=f"{name} ({group})", official=False, line=name, label=group)
             parts.append(replace(part, measure=measure))
         return parts
 

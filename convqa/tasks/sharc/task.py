@@ -8,7 +8,7 @@ class ShARC(Task):
     """Reads a file of utterances with their answers, and writes predictions.json."""
 
     name = "sharc"
-    input_file = "ShARC's utterances, as a JSON array, or as JSON lines beside id2snippet.json"
+    input_file = "ShARC's utterances, as a JSON array, or as JSON lines next to id2snippet.json"
     truth_file = "ShARC utterances"
     run_file = run.FILE
     default_pipeline = "sharc"
