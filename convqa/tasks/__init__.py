@@ -88,7 +88,7 @@ def _outside(name: str) -> Task:
     point = plugins(GROUP)[name]
     cls = load(point)
     try:
-        task = cls()
+        task = cls() if isinstance(cls, type) else None
         if isinstance(task, Task) and task.name == name:
             return task
         problem = f"expected a class derived from convqa.tasks.Task with the name {name!r}"

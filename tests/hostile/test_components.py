@@ -163,11 +163,11 @@ def task(name: str, source: str, *says: str, exits: int = 1) -> Case:
 
 TASKS = [
     task("works", "", exits=0),
-    task("raises when made", "Mine.__init__ = lambda self: 1 / 0", "mine:Mine", "cannot be created (Zero", exits=2),
+    task("raises when made", "Mine.__init__ = lambda self: 1 / 0", "mine:Mine", "ZeroDivisionError", exits=2),
     task("read raises", "Mine.read = lambda *given: 1 / 0", "mine.py, line ", "ZeroDivisionError"),
     task("write raises", "Mine.write = lambda *given: 1 / 0", "mine.py, line ", "ZeroDivisionError"),
-    task("has another name", "Mine.name = 'yours'", "is called 'yours'", exits=2),
-    task("is no class", "Mine = 7", "is not a class derived from convqa.tasks.Task", exits=2),
+    task("has another name", "Mine.name = 'yours'", "with the name 'mine'", exits=2),
+    task("is no class", "Mine = 7", "expected a class derived from convqa.tasks.Task", exits=2),
 ]
 
 CASES = [*RETURNS, *COMPONENTS, *STORES, *TASKS]
