@@ -18,7 +18,7 @@ def ranked(scores: Mapping[str, float]) -> list[str]:
 
 
 def reciprocal_rank(relevant: Collection[str], ranking: Sequence[str], k: int | None = None) -> float:
-    """1 / rank of the first relevant id, 0 if there is none among the first ``k`` (None: no cut-off, the official MRR).
+    """Return 1 / rank of the first relevant id, or 0 if it is not in the first ``k`` (None: no cut-off).
 
     >>> reciprocal_rank({"b"}, ["a", "b"])
     0.5

@@ -52,8 +52,8 @@ class Tokenizer:
 
     def pairs(self, pairs: Sequence[tuple[str, str]]) -> list[Tokens]:
         """Return the tokens of each pair of texts, as one sequence."""
-        mended = [tuple(replace_surrogates(list(pair))) for pair in pairs]
-        return [Tokens(item.ids, item.type_ids) for item in self.inner.encode_batch_fast(mended)]
+        encodable = [tuple(replace_surrogates(list(pair))) for pair in pairs]
+        return [Tokens(item.ids, item.type_ids) for item in self.inner.encode_batch_fast(encodable)]
 
 
 def load_tokenizer(folder: Path, max_tokens: int) -> Tokenizer:

@@ -177,7 +177,7 @@ def _node(socket: str) -> str:
 
 
 def _sources(document: Document, name: str, component: Any) -> dict[str, str | None]:
-    """Return the sender to the only input of the same type for each output ``node.socket``, None if there is none.
+    """Return the sender to the only input of the same type for each output ``node.socket``, or None.
 
     :raises InputError: if several nodes send to such an input, because it is ambiguous which replaces the node.
     """

@@ -293,7 +293,7 @@ class Engine(Protocol):
     """Functions of an engine's module. A read-only engine lacks create and delete."""
 
     def identity(self, address: Address) -> Hashable | None:
-        """Return a cheap stamp that changes with the collection; None if there is no collection."""
+        """Return a cheap stamp that changes with the collection, or None if the collection does not exist."""
 
     def open_collection(self, address: Address) -> Store: ...
 

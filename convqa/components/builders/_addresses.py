@@ -87,7 +87,7 @@ def _bare(text: str) -> str:
 
 
 def _occurs(address: str, text: str) -> bool:
-    """Return whether a text contains an address that is no part of a longer dotted name."""
+    """Return whether a text contains an address that is not part of a longer dotted name."""
     letter = rf"(?:(?!{_UNSPACED}){_LETTER})"
     return re.search(rf"(?<!{letter})(?<!{letter}\.){re.escape(address)}(?!{letter}|\.{letter}|@)", text) is not None
 

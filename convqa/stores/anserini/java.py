@@ -199,7 +199,7 @@ def _translated(folder: Path, error: Any) -> BaseException:
     if name in _DAMAGED:
         return StoreDamaged(f"index {folder} is damaged ({name}: {message}). Copy it again.")
     if name == "AccessDeniedException":
-        return InputError(f"index {folder} may not be read ({message}). Change its permissions.")
+        return InputError(f"index {folder} is not readable ({message}). Change its permissions.")
     if name == "OutOfMemoryError":
         return RunError(f"index {folder}: Java ran out of memory. Give it more, for example {OPTIONS}=-Xmx4g.")
     return WorkError(f"index {folder}: Java raised {name}: {message}")

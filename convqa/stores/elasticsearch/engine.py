@@ -129,7 +129,7 @@ def delete(address: Address) -> None:
         index = _own(target)
         names = [*([] if index is None else [index[0]]), *unfinished(target)]
         if not names:
-            raise InputError(f"there is no collection {target}. See convqa collections list.")
+            raise InputError(f"collection {target} does not exist. See convqa collections list SERVER.")
         for name in names:
             Index(target, name).delete()
 
@@ -164,7 +164,7 @@ def _own(target: Target) -> tuple[str, Mapping[str, Any]] | None:
 
 
 def _replaced(target: Target, replace: bool) -> Index | None:
-    """Return the old version that a new collection replaces, None if there is none; refuse without ``replace``."""
+    """Return the old version that a new collection replaces, or None; refuse without ``replace``."""
     index = _own(target)
     if index is not None and not replace:
         raise InputError(f"collection {target} exists. Give --add to add to it or --replace to build it anew.")

@@ -107,7 +107,7 @@ def indices_like(target: Target, pattern: str, path: str = _OWN) -> dict[str, An
 
 
 def look_up(target: Target, path: str = _OWN) -> tuple[str, Mapping[str, Any]] | None:
-    """Return the name and record of the index that a name or alias refers to; None if there is none."""
+    """Return the name and record of the index that a name or alias refers to, or None."""
     indices = indices_like(target, target.index, path)
     if len(indices) > 1:
         names = ", ".join(sorted(indices)[:5])

@@ -167,7 +167,7 @@ def find(address: Address) -> list[str]:
 def check(address: Address) -> Check:
     """Read every file of a collection.
 
-    :raises InputError: if there is no collection, or a file may not be read.
+    :raises InputError: if the collection does not exist or a file is not readable.
     """
     folder = Path(address.url)
     state = Manifest.read(folder)

@@ -153,7 +153,7 @@ class BlobAppender:
 def damage(path: Path, extent: Extent) -> str:
     """Describe the damage of a file; "" if it is intact.
 
-    :raises PermissionError: if it may not be read, which is not damage.
+    :raises PermissionError: if the file is not readable, which is not damage.
     """
     crc, left = 0, extent.size
     try:

@@ -311,7 +311,7 @@ def test_a_deleted_collection_is_gone_with_all_that_was_beside_it(target, small)
     stopped(target, passages(230), StoreUnavailable("away"), 220, replace=True)
     engine.delete(Address(url=target.url))
     assert indices_like(target, f"{target.index}*") == {}
-    with pytest.raises(InputError, match="there is no collection"):
+    with pytest.raises(InputError, match="does not exist"):
         engine.delete(Address(url=target.url))
 
 
@@ -319,7 +319,7 @@ def test_what_a_first_build_that_was_cut_off_left_can_be_deleted(target, small):
     stopped(target, passages(230), KeyboardInterrupt(), 170)
     engine.delete(Address(url=target.url))
     assert everything(target) == []
-    with pytest.raises(InputError, match="there is no collection"):
+    with pytest.raises(InputError, match="does not exist"):
         engine.delete(Address(url=target.url))
 
 
