@@ -20,9 +20,9 @@ from pathlib import Path
 
 from pydantic import AliasChoices, Field
 
-from convqa.tasks.sharc.input import form_of, read_records, rule_texts, source
-from convqa.tasks.sharc.schema import ADVICE, Official, Open, normalise
-from convqa.training.examples import ConditionExample
+from convqa.sharc.input import form_of, read_records, rule_texts, source
+from convqa.sharc.schema import ADVICE, Official, Open, normalise
+from convqa.sharc.trainer import ConditionExample
 from convqa.validation import Record, read_as
 from recipes.files import GUARD, Files, main, need_files
 

@@ -26,6 +26,7 @@ LAYERS = [
     {"pipeline"},
     {"driver", "indexing", "evaluation"},
     {"qa", "training"},
+    {"sharc"},
     {"experiments"},
     {"server"},
     {"haystack"},
@@ -59,6 +60,10 @@ def test_imports_go_downwards_only():
     ]
     assert len(seen) > 50
     assert wrong == []
+
+
+def test_nothing_imports_what_entry_points_load():
+    assert [f"{file}: {here}" for file, here, there in imports() if there == "sharc" != here] == []
 
 
 def module_of(path):
