@@ -10,10 +10,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from convqa.domain import Response, jwhr_entry
+from convqa.domain import Response
 from convqa.files import log, to_json_bytes, whole_file
 from convqa.tasks.base import id_problems, some_ids
 from convqa.tasks.files import file_at
+from convqa.tasks.jwhr.entry import entry_of
 from convqa.tasks.jwhr.input import entry_label, parse_entries, raw_entries, read_entries
 from convqa.tasks.jwhr.schema import RunEntry, run_faults
 from convqa.validation import explain, shorten
@@ -47,7 +48,7 @@ def write(responses: Iterable[Response], directory: Path, stages: frozenset[str]
     """Write one entry per line."""
     with whole_file(directory / FILE) as stream:
         for response, question in zip(responses, questions, strict=True):
-            stream.write(to_json_bytes(jwhr_entry(response, question, "answers" in stages)) + b"\n")
+            stream.write(to_json_bytes(entry_of(response, question, "answers" in stages)) + b"\n")
     return directory / FILE
 
 

@@ -11,7 +11,7 @@ from typing import Any, NotRequired
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from convqa.domain import Answer, Ranking, Response, TurnId, evidence_fields, quotes
+from convqa.domain import Answer, Citation, Ranking, Response, TurnId, quotes
 from convqa.files import log, to_json_bytes
 from convqa.metrics.citations import Cited
 from convqa.tasks.base import id_problems, some_ids
@@ -111,6 +111,37 @@ def record(response: Response, stages: frozenset[str]) -> dict[str, Any]:
         answer = response.answer or Answer("none", "")
         data |= evidence_fields(answer, quotes(answer, ranking))
     return data
+
+
+def evidence_fields(answer: Answer, quotes: Mapping[Citation, str]) -> dict[str, Any]:
+    """Return the official Model_answer and Model_evidence (the first citation, as in 2022), and fields of our own:
+    Model_citations (all citations) and, if a no-answer decision was made, Model_answer_score.
+
+    >>> from convqa.domain import Sentence
+    >>> cited = Citation("p", 0, 6)
+    >>> fields = evidence_fields(Answer.of([Sentence("Goethe did.", (cited,))], "en"), {cited: "Goethe"})
+    >>> fields["Model_evidence"]
+    {'passage_id': 'p', 'text': 'Goethe'}
+    >>> fields["Model_citations"]
+    [{'passage_id': 'p', 'start': 0, 'end': 6, 'text': 'Goethe', 'sentence': 'Goethe did.'}]
+    """
+    citations = [
+        {
+            "passage_id": citation.passage_id,
+            "start": citation.start,
+            "end": citation.end,
+            "text": quotes[citation],
+            "sentence": sentence.text,
+        }
+        for sentence in answer.sentences
+        for citation in sentence.citations
+    ]
+    fields = {
+        "Model_answer": answer.text,
+        "Model_evidence": {name: citations[0][name] for name in ("passage_id", "text")} if citations else {},
+        "Model_citations": citations,
+    }
+    return fields if answer.score is None else {**fields, "Model_answer_score": answer.score}
 
 
 class Evidence(TypedDict):

@@ -22,9 +22,9 @@ from convqa.domain import (
     Rewrite,
     Sentence,
     TurnId,
-    jwhr_entry,
 )
 from convqa.errors import InputError
+from convqa.tasks.jwhr.entry import entry_of
 from convqa.tasks.jwhr.input import read_entries
 from convqa.tasks.jwhr.run import write as write_run
 from convqa.tasks.jwhr.task import JWHR
@@ -90,7 +90,7 @@ def cited(text, *citations, language="ja"):
 
 def test_a_quote_that_is_cited_twice_is_one_reference():
     one, two, whole = Citation("p", 0, 2), Citation("p", 2, 4), Citation("p")
-    found = jwhr_entry(cited("あいうえ", [one], [two, one, two], [whole]), "問い")
+    found = entry_of(cited("あいうえ", [one], [two, one, two], [whole]), "問い")
     assert [sentence["citations"] for sentence in found["answer"]["sentences"]] == [[0], [1, 0], [2]]
     assert [reference["page"]["quote"]["text"] for reference in found["references"]] == ["あい", "うえ", "あいうえ"]
     # A passage without title and address is called by its id.
@@ -105,21 +105,21 @@ def test_no_answers_where_the_pipeline_makes_none_or_asks_back(tmp_path):
     found = [{"search": search, "page": {"title": title, "url": ""}} for title in "pq"]
     assert json.loads(line) == {"id": 5, "question": "問い", "references": found}
     asks = Response(TurnId(5, 1), None, None, None, Answer("question", "どの県ですか?"))
-    assert jwhr_entry(asks, "問い") == {"id": 5, "question": "問い", "references": []}
+    assert entry_of(asks, "問い") == {"id": 5, "question": "問い", "references": []}
     assert JWHR().write([], tmp_path, ANSWERS, []).read_bytes() == b""
 
 
 def test_a_turn_has_failed_if_that_is_why_it_has_no_answer():
     failure = Failure("reader", "ValueError", "no")
-    assert jwhr_entry(Response(TurnId(5, 1), error=failure), "問い")["failed"] is True
+    assert entry_of(Response(TurnId(5, 1), error=failure), "問い")["failed"] is True
     # Its builder did without what failed, and said something or refused.
     for answer in (Answer("none", "", reason="x"), Answer("question", "?"), cited("あ", [Citation("p", 0, 1)]).answer):
-        assert "failed" not in jwhr_entry(Response(TurnId(5, 1), answer=answer, error=failure), "問い")
+        assert "failed" not in entry_of(Response(TurnId(5, 1), answer=answer, error=failure), "問い")
 
 
 def test_a_cited_passage_that_is_not_at_hand_has_no_quote(tmp_path):
     response = cited("あい", [Citation("q", 0, 2)])
-    assert jwhr_entry(response, "問い")["references"][0]["page"] == {"title": "q", "url": ""}
+    assert entry_of(response, "問い")["references"][0]["page"] == {"title": "q", "url": ""}
     (found,) = JWHR().read_run(write_run([response], tmp_path, ANSWERS, ASKED)).entries.values()
     assert found.references[0].page.quote is None
 

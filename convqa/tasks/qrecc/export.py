@@ -1,11 +1,14 @@
-"""The answers of SCAI-QReCC's run.json, a JSON array: Model_answer, Model_evidence (2022), Model_citations (ours)."""
+"""The export ``evidence``: the answers of SCAI-QReCC's run.json, a JSON array.
+
+A record has Model_answer, Model_evidence (2022) and Model_citations (ours).
+"""
 
 from __future__ import annotations
 
-from convqa.domain import evidence_fields
 from convqa.exports.base import Format, Submission
 from convqa.exports.cited import CitedAnswer
 from convqa.files import to_json_bytes
+from convqa.tasks.qrecc.run import evidence_fields
 
 
 def write(cited: CitedAnswer, submission: Submission) -> bytes:  # noqa: ARG001 - the signature of all writers
