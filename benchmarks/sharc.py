@@ -29,7 +29,7 @@ from convqa.sharc.replies import asking_sentences
 from convqa.sharc.rules import rules
 from convqa.sharc.task import ShARC
 from convqa.sharc.trainer import ConditionsSettings, lines, rows_of, write
-from convqa.sharc.truth import Gold
+from convqa.sharc.truth import ShARCGold
 from convqa.sharc.verdict import SAME, Fact, apply_rules, as_condition
 from convqa.training.config import load as load_settings
 from recipes.conditions import DEV, OPEN, Utterance, apart, examples, utterances
@@ -124,7 +124,7 @@ def perfect(some: Sequence[Utterance], conversations: Sequence[Conversation]) ->
         yield Response(conversation.turns[0].id, answer=Answer("answer", text), timings={})
 
 
-def print_row(task: ShARC, gold: Gold, name: str, made: Iterable[Response], wanted: Sequence[str]) -> None:
+def print_row(task: ShARC, gold: ShARCGold, name: str, made: Iterable[Response], wanted: Sequence[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         task.write(made, Path(folder), frozenset({"answers", "rankings"}))
         columns = task.score(gold, task.read_run(Path(folder)), task.options())

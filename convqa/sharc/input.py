@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from convqa.domain import Conversation, Exchange, Passage, Turn, TurnId
-from convqa.errors import InputError, nearest
+from convqa.errors import InputError
 from convqa.files import read_json
-from convqa.sharc.schema import ADVICE, EXPECTED, SHAPES, Form, Official, Open
-from convqa.tasks.files import any_file, first_object, only_file, read_values, start_text
-from convqa.validation import read_as, shorten
+from convqa.sharc.schema import ADVICE, EXPECTED, UTTERANCES, Form, Official, Open
+from convqa.tasks.files import any_file, first_object, only_file, start_text, starts_with_record
+from convqa.tasks.records import is_array
+from convqa.validation import shorten
 
 RULES = "id2snippet.json"
 _RULES_EXPECTED = "a JSON object {id: rule text}"
@@ -29,7 +30,9 @@ def read(path: Path) -> Iterator[Conversation]:
 def passages(path: Path) -> Iterator[Passage] | None:
     """Yield the rule texts with their ids; None in the official form, whose turns contain them."""
     file = source(path)
-    return None if form_of(file) == "official" else (Passage(id, text) for id, text in rule_texts(file).items())
+    if form_of(file) == "official":
+        return None
+    return (Passage(id, text) for id, text in rule_texts(file).items())
 
 
 def pipeline_for(path: Path) -> str:
@@ -40,8 +43,8 @@ def pipeline_for(path: Path) -> str:
 def source(path: Path) -> Path:
     """Return the file of utterances at ``path``: the file itself, or the only one in a folder."""
     file = only_file(path, (".json",), _starts_with_utterance, EXPECTED)
-    start = start_text(file, EXPECTED)
-    if start.startswith("{") and "snippet" in first_object(start) and not (file.parent / RULES).is_file():
+    has_snippet = "snippet" in first_object(start_text(file, EXPECTED))
+    if has_snippet and form_of(file) == "open" and not (file.parent / RULES).is_file():
         raise InputError(
             f"{file}: starts with an utterance with snippet, as in the official form, but not with an array; expected "
             f"a JSON array of utterances, or JSON lines without snippet and {RULES} in the same folder. {ADVICE}"
@@ -51,33 +54,19 @@ def source(path: Path) -> Path:
 
 def form_of(file: Path) -> Form:
     """Return the form of a file of utterances: an array is of the official one."""
-    return "open" if start_text(file, EXPECTED).startswith("{") else "official"
+    return "official" if is_array(file, EXPECTED) else "open"
 
 
 def read_records(file: Path) -> list[tuple[str, Official | Open]]:
-    """Return the utterances of a file in order, each with its location for messages: file, line or record, id.
-
-    Ids must be distinct, and rule texts exist.
-    """
-    form = form_of(file)
-    rules = rule_texts(file) if form == "open" and (file.parent / RULES).is_file() else None
-    records, positions = list[tuple[str, Official | Open]](), dict[str, str]()
-    for position, value in read_values(file, EXPECTED, array=form == "official"):
-        id = value.get("utterance_id") if isinstance(value, dict) else None
-        where = f"{file}: {position}" + (f" (utterance {shorten(id)})" if id else "")
-        record = read_as(SHAPES[form], value, where, ADVICE)
-        first = positions.setdefault(record.utterance_id, position)
-        if first != position:
-            raise InputError(f"{where}: utterance_id: is also that of {first}; expected another one. {ADVICE}")
+    """Return the utterances of a file in order, each with its label. Ids must be distinct, and rule texts exist."""
+    utterances = UTTERANCES[form_of(file)]
+    records = utterances.read(file)
+    rules = rule_texts(file) if form_of(file) == "open" and (file.parent / RULES).is_file() else None
+    for label, record in records:
         gold = getattr(record, "gold_snippet_id", None)
         if rules is not None and gold is not None and gold not in rules:
-            raise InputError(
-                f"{where}: gold_snippet_id: expected one of the {len(rules)} ids of {RULES}, got {shorten(gold)}."
-                f"{nearest(gold, rules)} {ADVICE}"
-            )
-        records.append((where, record))
-    if not records:
-        raise InputError(f"{file}: has no utterances. {ADVICE}")
+            expected = f"expected one of the {len(rules)} ids of {RULES}, got {shorten(gold)}"
+            raise utterances.mistake(file, label, f"gold_snippet_id: {expected}")
     return records
 
 
@@ -95,9 +84,8 @@ def rule_texts(file: Path) -> dict[str, str]:
 
 def conversation(record: Official | Open) -> Conversation:
     """Convert an utterance to a conversation of one turn. In the official form, its passage is the rule text."""
-    history, question = asked_back(
-        record.question, [(entry.follow_up_question, entry.follow_up_answer) for entry in record.history]
-    )
+    follow_ups = [(entry.follow_up_question, entry.follow_up_answer) for entry in record.history]
+    history, question = asked_back(record.question, follow_ups)
     passages = None
     if isinstance(record, Official):
         passages = (Passage(record.tree_id, record.snippet, url=record.source_url),)
@@ -115,10 +103,13 @@ def asked_back(question: str, follow_ups: Sequence[tuple[str, str]]) -> tuple[tu
     >>> [(exchange.question, exchange.answer, exchange.status) for exchange in history], now
     ([('Can I apply?', 'Are you over 60?', 'asked'), ('Yes', 'Do you work?', 'asked')], 'No')
     """
-    messages = [question, *(reply for _, reply in follow_ups)]
-    pairs = zip(messages, follow_ups, strict=False)
-    return tuple(Exchange(message, asked, status="asked") for message, (asked, _) in pairs), messages[-1]
+    history = []
+    message = question
+    for asked, reply in follow_ups:
+        history.append(Exchange(message, asked, status="asked"))
+        message = reply
+    return tuple(history), message
 
 
 def _starts_with_utterance(file: Path) -> bool:
-    return {"utterance_id", "question"} <= first_object(start_text(file, EXPECTED)).keys()
+    return starts_with_record(file, EXPECTED, {"utterance_id", "question"})

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from convqa.domain import Response
 from convqa.errors import InputError
 from convqa.files import read_json, to_json_bytes
 from convqa.sharc.input import read_records, source
-from convqa.tasks.base import id_problems
-from convqa.tasks.files import UnicodeText, any_file, file_at, start_text, write_members
-from convqa.validation import Record, explain, shorten
+from convqa.tasks.files import UnicodeText, any_file, file_at, write_members
+from convqa.tasks.records import id_problems, is_array, mistakes
+from convqa.validation import Record, shorten
 
 FILE = "predictions.json"
 EXPECTED = "a JSON array of {utterance_id, answer}"
@@ -32,7 +30,7 @@ class Prediction(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ShARCRun:
     """A run's answers by utterance, and the ids of its ranked passages, best first, if it has rankings."""
 
     path: Path
@@ -40,54 +38,51 @@ class Run:
     passages: Mapping[str, Sequence[str]]
 
 
-def read(path: Path) -> Run:
+def read(path: Path) -> ShARCRun:
     """Read predictions.json, or the one in a directory."""
     file = file_at(path, FILE)
-    records = read_json(file, EXPECTED, official=True)
-    for position, fault in faults(records):
-        raise InputError(f"{file}: {position}: {fault}." if position else f"{file}: {fault}.")
-    return Run(
-        file,
-        {record["utterance_id"]: record["answer"] for record in records},
-        {record["utterance_id"]: record["passages"] for record in records if "passages" in record},
-    )
-
-
-def faults(records: object) -> Iterator[tuple[str, str]]:
-    """Yield (record or "" for the file, message) for all that prevents a JSON value from being scored."""
-    if not isinstance(records, list):
-        yield "", f"expected {EXPECTED}, got {shorten(records)}"
-        return
-    indexes: dict[str, int] = {}
-    for index, record in enumerate(records):
-        position = f"record {index}"
-        if not isinstance(record, dict):
-            yield position, f"expected {{utterance_id, answer}}, got {shorten(record)}"
-            continue
-        id = record.get("utterance_id")
-        if isinstance(id, str) and indexes.setdefault(id, index) != index:
-            yield position, f"utterance_id: {id!r} is also that of record {indexes[id]}"
-        try:
-            Prediction.model_validate(record)
-        except ValidationError as error:
-            yield from ((position, f"{field}: {message}") for field, message in explain(error))
+    records = _records(file)
+    for position, fault in _faults(records):
+        raise InputError(f"{file}: {position}: {fault}.")
+    answers = {record["utterance_id"]: record["answer"] for record in records}
+    passages = {record["utterance_id"]: record["passages"] for record in records if "passages" in record}
+    return ShARCRun(file, answers, passages)
 
 
 def problems(input_path: Path, file: Path) -> Iterator[tuple[str, str]]:
     """Yield (record or "" for the file, message) for a run over the utterances at ``input_path``."""
     asked = {record.utterance_id: None for _, record in read_records(source(input_path))}
+    records = _records(file)
+    yield from _faults(records)
+    # The faults name repeated ids.
+    answered = {str(record.get("utterance_id")): None for record in records if isinstance(record, dict)}
+    yield from id_problems("utterances", asked, answered)
+
+
+def _records(file: Path) -> list[Any]:
     records = read_json(file, EXPECTED, official=True)
-    yield from faults(records)
-    if isinstance(records, list):
-        ids = {str(record.get("utterance_id")): None for record in records if isinstance(record, dict)}
-        yield from id_problems("utterances", asked, ids)
+    if not isinstance(records, list):
+        raise InputError(f"{file}: expected {EXPECTED}, got {shorten(records)}.")
+    return records
+
+
+def _faults(records: Sequence[object]) -> Iterator[tuple[str, str]]:
+    """Yield (record, message) for all that prevents a record from being scored."""
+    indexes: dict[str, int] = {}
+    for index, record in enumerate(records):
+        position = f"record {index}"
+        faults = mistakes(Prediction.model_validate, record)
+        yield from ((position, fault) for fault in faults)
+        if isinstance(record, dict) and not faults:
+            id = record["utterance_id"]
+            if indexes.setdefault(id, index) != index:
+                yield position, f"utterance_id: {id!r} is also that of record {indexes[id]}"
 
 
 def recognise(path: Path) -> bool:
     """Whether it is or holds a predictions.json with an array; MRQA's runs have the same name."""
     file = file_at(path, FILE)
-    is_array = any_file(file, (), lambda file: start_text(file, EXPECTED).startswith("["))
-    return file.name.endswith(FILE) and is_array
+    return file.name.endswith(FILE) and any_file(file, (), lambda file: is_array(file, EXPECTED))
 
 
 def write(responses: Iterable[Response], directory: Path, stages: frozenset[str], *_: object) -> Path:
@@ -96,10 +91,12 @@ def write(responses: Iterable[Response], directory: Path, stages: frozenset[str]
     return write_members(directory / FILE, members, b"[]")
 
 
-def _record(response: Response, ranked: bool) -> dict[str, Any]:
-    text = response.answer.text if response.answer else ""
-    record = {"utterance_id": str(response.id.conversation), "answer": text}
-    if not ranked:
-        return record
-    hits = response.ranking.hits[:DEPTH] if response.ranking else ()
-    return {**record, "passages": [hit.id for hit in hits]}
+def _record(response: Response, has_ranking: bool) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "utterance_id": str(response.id.conversation),
+        "answer": response.answer.text if response.answer else "",
+    }
+    if has_ranking:
+        hits = response.ranking.hits[:DEPTH] if response.ranking else ()
+        record["passages"] = [hit.id for hit in hits]
+    return record

@@ -1,4 +1,4 @@
-"""The records of ShARC's files, and answers as the evaluators normalise them: spaCy's English tokens and a class."""
+"""The records of ShARC's files, and answers as the evaluators normalize them: spaCy's English tokens and a class."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from convqa.sharc.tokenizer import spacy_english
+from convqa.tasks.records import RecordFile
 from convqa.validation import Record
 
 Form = Literal["official", "open"]
@@ -62,14 +63,16 @@ class Open(Utterance):
     snippet_seen: bool | None = None
 
 
-SHAPES: dict[Form, type[Official] | type[Open]] = {"official": Official, "open": Open}
-
+UTTERANCES: dict[Form, RecordFile[Any]] = {
+    "official": RecordFile(Official, "utterance", "utterance_id", EXPECTED, ADVICE),
+    "open": RecordFile(Open, "utterance", "utterance_id", EXPECTED, ADVICE),
+}
 
 CLASSES: dict[Form, tuple[str, ...]] = {"official": ("yes", "no", "more", "irrelevant"), "open": ("yes", "no", "more")}
 """In the order of the official scripts; ``more`` is the class of follow-up questions and everything else."""
 
 
-class NormalisedAnswer(NamedTuple):
+class NormalizedAnswer(NamedTuple):
     """An answer with its class. ``asks``: counts as a follow-up question (the word "more" alone does not)."""
 
     words: tuple[str, ...]
@@ -81,13 +84,13 @@ class NormalisedAnswer(NamedTuple):
         return " ".join(self.words)
 
 
-def normalise(answer: str, form: Form) -> NormalisedAnswer:
-    """Normalise an answer for comparison.
+def normalize(answer: str, form: Form) -> NormalizedAnswer:
+    """Normalize an answer for comparison.
 
-    >>> normalise(" YES", "official").label, normalise("Yes.", "official").label, normalise("Irrelevant", "open").label
+    >>> normalize(" YES", "official").label, normalize("Yes.", "official").label, normalize("Irrelevant", "open").label
     ('yes', 'more', 'more')
     """
     words = tuple(token.lower() for token in spacy_english(answer))
     text = " ".join(words)
     classes = CLASSES[form]
-    return NormalisedAnswer(words, text if text in classes else "more", text not in classes)
+    return NormalizedAnswer(words, text if text in classes else "more", text not in classes)

@@ -14,10 +14,10 @@ from convqa.errors import InputError
 from convqa.files import log
 from convqa.metrics.ranking import recall, reciprocal_rank
 from convqa.sharc.bleu import ORDER
-from convqa.sharc.run import DEPTH, Run
-from convqa.sharc.schema import CLASSES, normalise
+from convqa.sharc.run import DEPTH, ShARCRun
+from convqa.sharc.schema import CLASSES, normalize
 from convqa.sharc.table import BOTH, PREDICTED, TRUE, Figure, Sums, Table
-from convqa.sharc.truth import Gold
+from convqa.sharc.truth import ShARCGold
 from convqa.tasks.scores import Judged, Measure, Scores, columns, warn_of_unmatched
 
 MISSING = "missing"
@@ -27,7 +27,7 @@ _NO_PAIR = "truth and run ask in no common turn: the official script divides by 
 _MRR = f"MRR@{DEPTH}"
 
 
-def score(gold: Gold, run: Run, *_: object) -> list[Scores]:
+def score(gold: ShARCGold, run: ShARCRun, *_: object) -> list[Scores]:
     """Score accuracies and BLEU, and in the open-retrieval form the rankings, if the run has some.
 
     :raises InputError: if all follow-up questions for BLEU are empty, where the scripts crash.
@@ -35,7 +35,7 @@ def score(gold: Gold, run: Run, *_: object) -> list[Scores]:
     asked = dict.fromkeys(str(turn.id.conversation) for turn in gold.turns)
     missing, unknown = "utterances: each counts as a question", "answers to utterances that are not in the truth"
     warn_of_unmatched(run.path, asked.keys(), run.answers.keys(), missing, unknown)
-    answers = [normalise(run.answers.get(id, MISSING), gold.form) for id in asked]
+    answers = [normalize(run.answers.get(id, MISSING), gold.form) for id in asked]
     if gold.form == "open" and (count := sum(answer.text == "irrelevant" for answer in answers)):
         log.warning("%s: %d answers are Irrelevant, a question in the open-retrieval form", run.path, count)
     table = Table.of(gold, answers)
@@ -47,7 +47,7 @@ def score(gold: Gold, run: Run, *_: object) -> list[Scores]:
     return [*_official(table)] if gold.form == "official" else [*_open(table), *_retrieval(gold, run)]
 
 
-def judged(gold: Gold, run: Run) -> Judged | None:
+def judged(gold: ShARCGold, run: ShARCRun) -> Judged | None:
     """Return the rankings in the run, with the relevant rule texts; None for a run without rankings."""
     relevant = {str(turn.id): (turn.snippet_id,) for turn in gold.turns if turn.snippet_id}
     if not run.passages or not relevant:
@@ -123,7 +123,7 @@ def _combined(table: Table, sums: Sums) -> float | None:
     return None if macro is None or last is None else macro * last
 
 
-def _retrieval(gold: Gold, run: Run) -> list[Scores]:
+def _retrieval(gold: ShARCGold, run: ShARCRun) -> list[Scores]:
     """Score the rank of the relevant rule text, our own measure. An utterance missing in the run counts 0."""
     depths = {f"R@{k}": k for k in (1, 5, DEPTH)}
     measures = (Measure(_MRR), *(Measure(name, line=_MRR, label=name) for name in depths))

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from convqa.domain import TurnId
 from convqa.sharc.bleu import COLUMNS, bleu, bleu_counts
-from convqa.sharc.schema import CLASSES, Form, NormalisedAnswer, normalise
-from convqa.sharc.truth import Gold
+from convqa.sharc.schema import CLASSES, Form, NormalizedAnswer, normalize
+from convqa.sharc.truth import ShARCGold
 from convqa.tasks.scores import Measure, Scores
 
 BOTH, PREDICTED, TRUE = 0, 0, 1
@@ -44,11 +44,11 @@ class Table:
     rows: Sums
 
     @classmethod
-    def of(cls, gold: Gold, answers: Sequence[NormalisedAnswer]) -> Table:
+    def of(cls, gold: ShARCGold, answers: Sequence[NormalizedAnswer]) -> Table:
         """Compare the run's answers, one per turn, with the truth."""
         import numpy
 
-        pairs = [(normalise(turn.answer, gold.form), answer) for turn, answer in zip(gold.turns, answers, strict=True)]
+        pairs = [(normalize(turn.answer, gold.form), answer) for turn, answer in zip(gold.turns, answers, strict=True)]
         return cls(
             gold.form,
             tuple(turn.id for turn in gold.turns),
@@ -127,7 +127,7 @@ class Table:
         return 2 * len(CLASSES[self.form]) + part * (1 + COLUMNS)
 
 
-def _row(gold: NormalisedAnswer, answer: NormalisedAnswer, form: Form) -> list[int]:
+def _row(gold: NormalizedAnswer, answer: NormalizedAnswer, form: Form) -> list[int]:
     classes = CLASSES[form]
     row = [int(gold.label == name) for name in classes]
     row += [int(gold.label == name == answer.label) for name in classes]

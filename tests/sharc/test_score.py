@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from convqa.domain import TurnId
 from convqa.errors import InputError
 from convqa.evaluation import evaluate, official_text, render, write_trec
-from convqa.sharc.run import Run
-from convqa.sharc.schema import normalise
+from convqa.sharc.run import ShARCRun
+from convqa.sharc.schema import normalize
 from convqa.sharc.task import ShARC
-from convqa.sharc.truth import Gold, GoldTurn
+from convqa.sharc.truth import ShARCGold, ShARCTruth
 from convqa.tasks.scores import ScoreOptions
 
 TASK = ShARC()
@@ -27,11 +27,11 @@ def scored(truth, answers, form="official", seen=()):
     """Measure -> (value, as the table has it, or why there is none) of answers to utterances u0, u1 ..."""
     turns = []
     for place, answer in enumerate(truth):
-        fields = {"class": normalise(answer, form).label, **({"snippet_seen": seen[place]} if seen else {})}
-        turns.append(GoldTurn(TurnId(f"u{place}", 1), fields, answer, ""))
-    run = Run(Path("predictions.json"), {f"u{place}": answer for place, answer in enumerate(answers)}, {})
+        fields = {"class": normalize(answer, form).label, **({"snippet_seen": seen[place]} if seen else {})}
+        turns.append(ShARCTruth(TurnId(f"u{place}", 1), fields, answer, ""))
+    run = ShARCRun(Path("predictions.json"), {f"u{place}": answer for place, answer in enumerate(answers)}, {})
     found = {}
-    for column in TASK.score(Gold(Path("truth"), tuple(turns), form), run, ScoreOptions()):
+    for column in TASK.score(ShARCGold(Path("truth"), tuple(turns), form), run, ScoreOptions()):
         values = column.values
         value = column.statistic(column.by_group()) if column.statistic else sum(values) / max(1, len(values))
         found[column.measure.name] = column.skipped or value * column.measure.scale
@@ -207,7 +207,7 @@ def test_answers_that_lack_and_foreign_ones_are_told(caplog):
                                                      ("open-retrieval", "open", (38.55, 33.33))])  # fmt: skip
 def test_the_floor_of_always_yes(data, path, form, floor):
     gold = TASK.gold(data / "sharc" / path)
-    run = Run(Path("p"), {turn.id.conversation: "Yes" for turn in gold.turns}, {})
+    run = ShARCRun(Path("p"), {turn.id.conversation: "Yes" for turn in gold.turns}, {})
     columns = {column.measure.name: column for column in TASK.score(gold, run, ScoreOptions())}
     unit, digits = (" %", 2) if form == "open" else ("", 4)
     micro, macro = columns[f"Micro accuracy{unit}"], columns[f"Macro accuracy{unit}"]

@@ -9,7 +9,7 @@ from pathlib import Path
 from convqa.domain import Response
 from convqa.errors import InputError
 from convqa.files import read_json, to_json_bytes
-from convqa.tasks.base import id_problems
+from convqa.tasks.records import id_problems
 from convqa.tasks.files import file_at, write_members
 from convqa.tasks.mrqa.input import contexts, data_sets
 from convqa.validation import shorten

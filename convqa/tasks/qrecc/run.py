@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 from convqa.domain import Answer, Citation, Ranking, Response, TurnId, quotes
 from convqa.files import log, to_json_bytes
 from convqa.metrics.citations import Cited
-from convqa.tasks.base import id_problems, some_ids
+from convqa.tasks.records import id_problems, some_ids
 from convqa.tasks.files import UnicodeText, file_at, write_members
 from convqa.tasks.qrecc import schema
 from convqa.tasks.qrecc.input import read as read_questions

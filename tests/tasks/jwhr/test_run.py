@@ -74,7 +74,8 @@ def test_a_run_is_in_the_data_sets_form(golden):
     ]
     assert refused.references[0].search.keywords == ["架空ガラスは何から作られますか?"]
     # What failed says so, in a field that the data set does not have.
-    assert (refused.model_extra, failed.model_extra) == ({}, {"failed": True})
+    lines = (golden / "run.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line).get("failed") for line in lines] == [None, None, None, True, None]
     assert [bool(entry.failed) for entry in JWHR().read_run(golden).entries.values()] == [0, 0, 0, 1, 0]
     assert JWHR().read_run(golden).entries.keys() == {1, 2, 3, 101, 102}
     assert JWHR().read_run(golden / "run.jsonl") == JWHR().read_run(golden)
@@ -160,7 +161,7 @@ def test_check_lists_every_problem(write, made_up, golden):
         "line 6 (entry 'x'): references: is missing",
         "line 9: expected an object, got 3",
         "1 of 6 entries are not in the input: 9",
-        "1 of 6 ids occur more than once: 101",
+        "1 of 6 entries occur more than once: 101",
     ]
 
 
@@ -195,7 +196,7 @@ def test_a_run_that_is_wrong_inside_is_read_and_told(write, entry, caplog):
     assert told.startswith(
         f"{file}: 1 faults, which affect the scores. The first: line 1 (entry 7): answer.sentences[0]"
     )
-    with pytest.raises(InputError, match=r"line 2 \(entry 7\): id: is also the id of line 1"):
+    with pytest.raises(InputError, match=r"line 2 \(entry 7\): id: is also that of line 1"):
         JWHR().read_run(write(entry, entry))
     with pytest.raises(InputError, match=r"line 1 \(entry 7\): references: is missing"):
         JWHR().read_run(write({"id": 7, "question": "?"}))
