@@ -13,13 +13,35 @@ from convqa.components.base import Builder, MaybeReadings
 from convqa.components.checks import nothing
 from convqa.components.encoding import ModelOptions
 from convqa.components.members import describe, make, member
-from convqa.domain import Answer, Citation, Failure, Passage, Ranking, Rewrite, Sentence, Turn
+from convqa.domain import (
+    Answer,
+    Citation,
+    Failure,
+    Passage,
+    Ranking,
+    Rewrite,
+    Sentence,
+    Turn,
+)
 from convqa.models import Options
 from convqa.sharc.conditions import Condition
 from convqa.sharc.judge import Conditions, load_conditions
-from convqa.sharc.replies import UserStatements, agreed, asking_sentences, user_statements
+from convqa.sharc.replies import (
+    UserStatements,
+    agreed,
+    asking_sentences,
+    user_statements,
+)
 from convqa.sharc.rules import Rule, rules
-from convqa.sharc.verdict import Fact, Verdict, alike, apply_rules, as_condition, fit, telling
+from convqa.sharc.verdict import (
+    Fact,
+    Verdict,
+    alike,
+    apply_rules,
+    as_condition,
+    fit,
+    telling,
+)
 from convqa.text.dialogue import open_question
 from convqa.text.facts import is_yes_no_question
 
@@ -83,7 +105,11 @@ class Rules(Builder):
         return {"conditions": self._judge}
 
     def build_batch(
-        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking], readings: MaybeReadings
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+        rankings: Sequence[Ranking],
+        readings: MaybeReadings,
     ) -> Sequence[Answer | Failure]:
         cases = [self._case(*row) for row in zip(turns, rankings, strict=True)]
         pairs = list(dict.fromkeys(pair for case in cases if case for pair in _pairs(case)))
@@ -171,7 +197,10 @@ def _pairs(case: _Case) -> Iterator[tuple[str, str]]:
 
 def _conditions(case: _Case) -> list[Condition]:
     """Return the conditions of the rules that are most similar to the question; a long page has hundreds."""
-    near = sorted(case.rules, key=lambda one: -alike(case.question, case.passage.text[one.start : one.end]))
+    near = sorted(
+        case.rules,
+        key=lambda one: -alike(case.question, case.passage.text[one.start : one.end]),
+    )
     return [condition for rule in near[:_JUDGED] for condition in rule.group.conditions()][:_MOST]
 
 
@@ -197,7 +226,12 @@ def _follow_up(verdict: Verdict, case: _Case, ranking: Ranking) -> Answer:
 def _quoted(label: str, case: _Case, verdict: Verdict) -> Answer:
     """Return the label, citing the settled conditions, and quotes of the rule."""
     assert verdict.rule is not None
-    text, id, start, end = case.passage.text, case.passage.id, verdict.rule.start, verdict.rule.end
+    text, id, start, end = (
+        case.passage.text,
+        case.passage.id,
+        verdict.rule.start,
+        verdict.rule.end,
+    )
     decisive = [(condition.start, condition.end) for condition in verdict.settled] or [(start, end)]
     parts = [(start, end)]
     if end - start > _LONGEST:

@@ -79,7 +79,10 @@ def parts(text: str, start: int, end: int, every: bool, subject: str = "") -> It
         yield from _coordinated(text, start, end, subject)
         return
     groups = [tuple(_coordinated(text, *span, subject or _subject(text[start:end]))) for span in spans]
-    yield Group(tuple(group[0] if len(group) == 1 else Group(group, True) for group in groups), False)
+    yield Group(
+        tuple(group[0] if len(group) == 1 else Group(group, True) for group in groups),
+        False,
+    )
 
 
 def _coordinated(text: str, start: int, end: int, subject: str) -> Iterator[Condition | Group]:
@@ -88,7 +91,10 @@ def _coordinated(text: str, start: int, end: int, subject: str) -> Iterator[Cond
         lead = f"{subject} {before}" if subject and not _clause(before) else before
         tail = after if len(after.split()) < 6 else ""
         spans = [(names.start() + name.start(), names.start() + name.end()) for name in re.finditer(_NAME, names[0])]
-        yield Group(tuple(Condition(*span, *ask(f"{lead}{text[slice(*span)]}{tail}")) for span in spans), False)
+        yield Group(
+            tuple(Condition(*span, *ask(f"{lead}{text[slice(*span)]}{tail}")) for span in spans),
+            False,
+        )
         return
     for first, last in _split(AND, text, start, end):
         condition = text[first:last].strip(" ,.;")
@@ -102,7 +108,13 @@ def _coordinated(text: str, start: int, end: int, subject: str) -> Iterator[Cond
 
 
 def _clause(text: str) -> bool:
-    return bool(re.match(r"(?:you|your|it|they|their|he|she|we|the|this|there|a|an|i)\b", text.strip(), re.I))
+    return bool(
+        re.match(
+            r"(?:you|your|it|they|their|he|she|we|the|this|there|a|an|i)\b",
+            text.strip(),
+            re.I,
+        )
+    )
 
 
 def _subject(condition: str) -> str:

@@ -9,7 +9,13 @@ from convqa.domain import Conversation, Exchange, Passage, Turn, TurnId
 from convqa.errors import InputError
 from convqa.files import read_json
 from convqa.sharc.schema import ADVICE, EXPECTED, UTTERANCES, Form, Official, Open
-from convqa.tasks.files import any_file, first_object, only_file, start_text, starts_with_record
+from convqa.tasks.files import (
+    any_file,
+    first_object,
+    only_file,
+    start_text,
+    starts_with_record,
+)
 from convqa.tasks.records import is_array
 from convqa.validation import shorten
 

@@ -12,7 +12,16 @@ from pydantic import Field
 
 from convqa.models.folder import ModelFolder
 from convqa.models.kinds.encoder import TextEncoder
-from convqa.models.kinds.heads import LEXICAL, HeadSettings, Line, Rows, load_head, parts_of, score_nonblank, vectors_of
+from convqa.models.kinds.heads import (
+    LEXICAL,
+    HeadSettings,
+    Line,
+    Rows,
+    load_head,
+    parts_of,
+    score_nonblank,
+    vectors_of,
+)
 from convqa.models.once import once
 from convqa.models.source import find_model
 from convqa.models.types import Array, Model, Options, Pair
@@ -37,10 +46,12 @@ yes (1) or no (-1). ``compared``: a number of the text satisfies (1) or misses (
 _SAID = re.compile(r"\s*(yes|no)\b", re.I)
 _NUMBER = re.compile(r"\d(?:[\d,.]*\d)?")
 _ABOVE = re.compile(
-    r"\b(?:over|more than|at least|older|above|exceeds?|greater|minimum|or more|after|longer than)\b", re.I
+    r"\b(?:over|more than|at least|older|above|exceeds?|greater|minimum|or more|after|longer than)\b",
+    re.I,
 )
 _BELOW = re.compile(
-    r"\b(?:under|less than|at most|younger|below|maximum|or less|before|up to|within|fewer|shorter)\b", re.I
+    r"\b(?:under|less than|at most|younger|below|maximum|or less|before|up to|within|fewer|shorter)\b",
+    re.I,
 )
 
 
@@ -98,7 +109,10 @@ def load_conditions(name: str = CONDITIONS, options: Options = Options()) -> Con
     if name == LEXICAL:
         return Conditions(LEXICAL, LEXICAL_IDENTITY, "no model", _LEAST_SHARE, lexical)
     folder = find_model(name)
-    return once((CONDITIONS, folder.path, folder.checksum(), options), lambda: _head(folder, options))
+    return once(
+        (CONDITIONS, folder.path, folder.checksum(), options),
+        lambda: _head(folder, options),
+    )
 
 
 def lexical(pairs: Sequence[Pair]) -> list[Judgement]:
@@ -131,7 +145,13 @@ def _head(folder: ModelFolder, options: Options) -> Conditions:
 def features(encoder: TextEncoder, pairs: Sequence[Pair]) -> Rows:
     """Return the features of each pair (statements, yes/no question), in order."""
     statements = {text: parts_of(text) or [text] for text, _ in pairs}
-    vectors = vectors_of(encoder, [*chain.from_iterable(statements.values()), *(question for _, question in pairs)])
+    vectors = vectors_of(
+        encoder,
+        [
+            *chain.from_iterable(statements.values()),
+            *(question for _, question in pairs),
+        ],
+    )
     rows = [_row(text, statements[text], question, vectors) for text, question in pairs]
     return np.array(rows, dtype=np.float64).reshape(len(pairs), len(FEATURES))
 

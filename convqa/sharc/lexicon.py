@@ -7,7 +7,13 @@ from __future__ import annotations
 
 import re
 
-from convqa.text.english.lexicon import ARTICLES, AUXILIARIES, DEMONSTRATIVES, POSSESSIVES, SUBJECT_PRONOUNS
+from convqa.text.english.lexicon import (
+    ARTICLES,
+    AUXILIARIES,
+    DEMONSTRATIVES,
+    POSSESSIVES,
+    SUBJECT_PRONOUNS,
+)
 from convqa.text.words import listed
 
 # Auxiliaries, pronouns and determiners
@@ -40,7 +46,8 @@ YES_NOT = re.compile(
 """Agreement with a negation: "right, I don't"."""
 
 NEITHER_YES_NOR_NO = re.compile(
-    r"not sure|no idea|n/a\b|not applicable|not only|yes and no|no and yes|no clue|not certain|none of your", re.I
+    r"not sure|no idea|n/a\b|not applicable|not only|yes and no|no and yes|no clue|not certain|none of your",
+    re.I,
 )
 AFTER_ALL = re.compile(r"\b(?:actually|sorry|wait|problem|doubt|worries|mind)\b", re.I)
 """Words after "no" that revoke it or change its meaning: "no problem", "no, wait"."""
@@ -59,7 +66,8 @@ DENIED = re.compile(
 """Denial, in a rule or in a question about it."""
 
 NEGATED_ANYWHERE = re.compile(
-    rf"{_OF_A_VERB}|\bno\b|\bwithout\b|\bnone\b|\bnor\b|\bunable\b|\brefused?\b|\byet to\b", re.I
+    rf"{_OF_A_VERB}|\bno\b|\bwithout\b|\bnone\b|\bnor\b|\bunable\b|\brefused?\b|\byet to\b",
+    re.I,
 )
 """Negation in free text, not necessarily of a verb."""
 

@@ -109,7 +109,10 @@ def _auxiliary(words: list[str]) -> int | None:
     if indices[:1] == [0]:
         return 0
     if low[0] in lexicon.PRONOUNS and low[0] not in lexicon.DETERMINERS:
-        after = next((index for index, word in enumerate(low) if index and word not in lexicon.ADVERBS), 0)
+        after = next(
+            (index for index, word in enumerate(low) if index and word not in lexicon.ADVERBS),
+            0,
+        )
         if low[after] in AUXILIARIES:
             return after
         # The subject may continue: "you or your partner must have".
@@ -131,7 +134,10 @@ def _inverted(subject: list[str], auxiliary: str, rest: list[str]) -> str:
     subject = _lowered([word for word in subject if word not in lead])
     rest = [*lead, *rest]
     if auxiliary in lexicon.DEMANDING_MODALS or (auxiliary == "can" and rest[:1] == ["also"]):
-        return _base(subject, [word for index, word in enumerate(rest) if index or word.lower() not in lexicon.ADVERBS])
+        return _base(
+            subject,
+            [word for index, word in enumerate(rest) if index or word.lower() not in lexicon.ADVERBS],
+        )
     if auxiliary in HAVE and not _perfect(rest):
         past = auxiliary == "had" and rest[:1] != ["to"]
         return _joined(["Did" if past else _agreeing("Do", subject), *subject, "have", *rest])
@@ -184,7 +190,11 @@ def _of_people(words: list[str]) -> bool:
         ends = ends or bool(_PARTICIPLE_AHEAD.match(after) or _GERUND.match(after))
         if ends and lexicon.PEOPLE.fullmatch(word.strip(",;")):
             return True
-        if word.lower() in lexicon.BEHIND_NOUNS and word.lower() not in ("and", "or", "of"):
+        if word.lower() in lexicon.BEHIND_NOUNS and word.lower() not in (
+            "and",
+            "or",
+            "of",
+        ):
             return False
     return False
 

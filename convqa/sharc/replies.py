@@ -58,7 +58,12 @@ def user_statements(turn: Turn) -> UserStatements:
     # A text without any question is the open question as a whole.
     stated = _statements(question) if asking_sentences(question) != question else ""
     stated_before = [_statements(exchange.question) for exchange in before]
-    texts = [turn.scenario, *stated_before, stated, *(_longer(reply) for _, reply in now)]
+    texts = [
+        turn.scenario,
+        *stated_before,
+        stated,
+        *(_longer(reply) for _, reply in now),
+    ]
     return UserStatements(now, earlier, " ".join(_closed(text) for text in texts if text.strip()))
 
 

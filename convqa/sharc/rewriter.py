@@ -23,5 +23,11 @@ class Statements(Rewriter):
 
     def rewrite(self, turn: Turn) -> Rewrite:
         question, said = open_question(turn), user_statements(turn)
-        terms = [(said.statements, _STATEMENTS), *((asked, 1.0) for asked, _ in said.replies)]
-        return Rewrite(question, (Query(question, tuple((text, weight) for text, weight in terms if text)),))
+        terms = [
+            (said.statements, _STATEMENTS),
+            *((asked, 1.0) for asked, _ in said.replies),
+        ]
+        return Rewrite(
+            question,
+            (Query(question, tuple((text, weight) for text, weight in terms if text)),),
+        )

@@ -13,7 +13,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from convqa.sharc.conditions import AND, OR, SHORTEST, Condition, Group, grouped, parts, series
+from convqa.sharc.conditions import (
+    AND,
+    OR,
+    SHORTEST,
+    Condition,
+    Group,
+    grouped,
+    parts,
+    series,
+)
 from convqa.sharc.lexicon import ANYBODY, DENIED
 from convqa.sharc.questions import ask, sealed, unsealed
 from convqa.text.cache import remembered
@@ -48,13 +57,17 @@ _IF = r"(?:only )?if|when|where|provided(?: that)?|as long as|so long as|once|in
 _UNLESS = r"unless|except (?:if|when|where|that)|except"
 _MARK = re.compile(rf"\b(?:(?P<unless>{_UNLESS})|(?P<if>{_IF}))\b\s*", re.I)
 _NONE = re.compile(r"\b(?:none|neither) of\b", re.I)
-_MUST = re.compile(r"\b(?:must(?!n['\u2019`]t)|(?:have|has|need|needs) to|(?:are|is) required to)\b", re.I)
+_MUST = re.compile(
+    r"\b(?:must(?!n['\u2019`]t)|(?:have|has|need|needs) to|(?:are|is) required to)\b",
+    re.I,
+)
 _WHO = re.compile(
     r"\b(?:who|which|that)(?=\s+(?:\w+ed|is|are|was|were|has|have|had|can|do|does|need|want|live|work|get)\b)"
 )
 _FOR = re.compile(r"\b(?:available (?:for|to)|only for|only to|for|to|by)\s+(?=\w)", re.I)
 _EVERY = re.compile(
-    r"\ball (?:of )?(?:the )?(?:following|these)|\ball\b[^.:]{0,60}\brequirements|\bboth\b|\beach of", re.I
+    r"\ball (?:of )?(?:the )?(?:following|these)|\ball\b[^.:]{0,60}\brequirements|\bboth\b|\beach of",
+    re.I,
 )
 _ANY = re.compile(
     r"\b(?:any|one|either)\b(?: of)?(?: the)?(?: following)?|\bincluding\b|\bincludes?\b|\bsuch as\b|\bthings like\b|"
@@ -174,7 +187,11 @@ def _list_rule(text: str, block: Block) -> Rule | None:
         statements = [_you(statement) for statement in statements]
     conditions = tuple(Condition(*span, *ask(statement)) for span, statement in zip(points, statements, strict=True))
     none = _NONE.search(intro) is not None
-    group = Group(conditions, not none and _all_of(text, intro, stem, wanted, points), wanted != none)
+    group = Group(
+        conditions,
+        not none and _all_of(text, intro, stem, wanted, points),
+        wanted != none,
+    )
     begin = block.intro[0] if block.intro else points[0][0]
     return _rule(begin, points[-1][1], outcome, [*_head(text, block.intro, stem), group])
 
@@ -197,8 +214,16 @@ def _introduced(intro: str) -> tuple[str, str, bool]:
     if must := _MUST.search(intro):
         after = _stem(intro[must.end() :])
         whole = re.search(r"\b(?:apply|true|met)\b", after) or len(after.split()) > 3
-        return intro, "" if whole else f"{_actor(intro[: must.start()])} must {after}".strip(), True
-    return intro, _stem(intro) if re.search(r"\b(?:who|whose|that)\s*$", intro) else "", True
+        return (
+            intro,
+            "" if whole else f"{_actor(intro[: must.start()])} must {after}".strip(),
+            True,
+        )
+    return (
+        intro,
+        _stem(intro) if re.search(r"\b(?:who|whose|that)\s*$", intro) else "",
+        True,
+    )
 
 
 def _stem(text: str) -> str:
@@ -283,7 +308,13 @@ def _sentence_rules(text: str, start: int, end: int) -> Iterator[Rule]:
         last = targets[-1]
         target = Condition(start + last.end(), end, *ask(sentence[last.end() :]))
         # The denial follows the condition in "Contracts for ... are not binding".
-        yield Rule(start, end, sentence[: last.start()], Group((target,), True), not DENIED.search(sentence))
+        yield Rule(
+            start,
+            end,
+            sentence[: last.start()],
+            Group((target,), True),
+            not DENIED.search(sentence),
+        )
     elif len(sentence.split()) > SHORTEST:
         yield _rule(start, end, sentence, [Condition(start, end, *ask(sentence))])
 

@@ -76,7 +76,10 @@ def _faults(records: Sequence[object]) -> Iterator[tuple[str, str]]:
         if isinstance(record, dict) and not faults:
             id = record["utterance_id"]
             if indexes.setdefault(id, index) != index:
-                yield position, f"utterance_id: {id!r} is also that of record {indexes[id]}"
+                yield (
+                    position,
+                    f"utterance_id: {id!r} is also that of record {indexes[id]}",
+                )
 
 
 def recognise(path: Path) -> bool:

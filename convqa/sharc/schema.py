@@ -68,7 +68,10 @@ UTTERANCES: dict[Form, RecordFile[Any]] = {
     "open": RecordFile(Open, "utterance", "utterance_id", EXPECTED, ADVICE),
 }
 
-CLASSES: dict[Form, tuple[str, ...]] = {"official": ("yes", "no", "more", "irrelevant"), "open": ("yes", "no", "more")}
+CLASSES: dict[Form, tuple[str, ...]] = {
+    "official": ("yes", "no", "more", "irrelevant"),
+    "open": ("yes", "no", "more"),
+}
 """In the order of the official scripts; ``more`` is the class of follow-up questions and everything else."""
 
 

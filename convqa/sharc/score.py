@@ -33,11 +33,18 @@ def score(gold: ShARCGold, run: ShARCRun, *_: object) -> list[Scores]:
     :raises InputError: if all follow-up questions for BLEU are empty, where the scripts crash.
     """
     asked = dict.fromkeys(str(turn.id.conversation) for turn in gold.turns)
-    missing, unknown = "utterances: each counts as a question", "answers to utterances that are not in the truth"
+    missing, unknown = (
+        "utterances: each counts as a question",
+        "answers to utterances that are not in the truth",
+    )
     warn_of_unmatched(run.path, asked.keys(), run.answers.keys(), missing, unknown)
     answers = [normalize(run.answers.get(id, MISSING), gold.form) for id in asked]
     if gold.form == "open" and (count := sum(answer.text == "irrelevant" for answer in answers)):
-        log.warning("%s: %d answers are Irrelevant, a question in the open-retrieval form", run.path, count)
+        log.warning(
+            "%s: %d answers are Irrelevant, a question in the open-retrieval form",
+            run.path,
+            count,
+        )
     table = Table.of(gold, answers)
     if table.used(table.sums) and not table.words(table.sums):
         raise InputError(
@@ -126,13 +133,19 @@ def _combined(table: Table, sums: Sums) -> float | None:
 def _retrieval(gold: ShARCGold, run: ShARCRun) -> list[Scores]:
     """Score the rank of the relevant rule text, our own measure. An utterance missing in the run counts 0."""
     depths = {f"R@{k}": k for k in (1, 5, DEPTH)}
-    measures = (Measure(_MRR), *(Measure(name, line=_MRR, label=name) for name in depths))
+    measures = (
+        Measure(_MRR),
+        *(Measure(name, line=_MRR, label=name) for name in depths),
+    )
     if not run.passages:
         return columns(measures, "the run has no passages")
     rows = []
     for turn in gold.turns:
         if turn.snippet_id:
-            relevant, ranking = {turn.snippet_id}, run.passages.get(str(turn.id.conversation), ())
+            relevant, ranking = (
+                {turn.snippet_id},
+                run.passages.get(str(turn.id.conversation), ()),
+            )
             recalls = {name: recall(relevant, ranking, k) for name, k in depths.items()}
             rows.append((turn.id, {_MRR: reciprocal_rank(relevant, ranking), **recalls}))
     return columns(measures, rows or "the truth has no gold_snippet_id")

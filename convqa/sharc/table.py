@@ -55,7 +55,10 @@ class Table:
             tuple(truth.label for truth, _ in pairs),
             tuple(float(truth.label == answer.label) for truth, answer in pairs),
             tuple(turn.fields.get("snippet_seen") for turn in gold.turns),
-            numpy.array([_row(truth, answer, gold.form) for truth, answer in pairs], dtype=numpy.float64),
+            numpy.array(
+                [_row(truth, answer, gold.form) for truth, answer in pairs],
+                dtype=numpy.float64,
+            ),
         )
 
     @property
@@ -67,7 +70,11 @@ class Table:
     def share(self, measure: Measure, group: str | None = None) -> Scores:
         """Return the share of right labels, over all turns or those of a class."""
         kept = [index for index, label in enumerate(self.labels) if group in {None, label}]
-        scores = Scores(measure, tuple(self.ids[i] for i in kept), tuple(self.right[i] for i in kept))
+        scores = Scores(
+            measure,
+            tuple(self.ids[i] for i in kept),
+            tuple(self.right[i] for i in kept),
+        )
         return scores if group is None else replace(scores, groups=tuple(self.labels[i] for i in kept))
 
     def figure(self, measure: Measure, figure: Figure, why_not: str, by_class: bool = False) -> Scores:
@@ -98,7 +105,13 @@ class Table:
         for group, part in sorted(whole.split(groups).items()):
             if part.statistic is not None and part.statistic(part.by_group()) is None:
                 return []
-            measure = replace(whole.measure, name=f"{name} ({group})", official=False, line=name, label=group)
+            measure = replace(
+                whole.measure,
+                name=f"{name} ({group})",
+                official=False,
+                line=name,
+                label=group,
+            )
             parts.append(replace(part, measure=measure))
         return parts
 

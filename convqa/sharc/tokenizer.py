@@ -166,7 +166,12 @@ def _rules() -> _Rules:
     data = json.loads(Path(__file__).with_name("spacy-en.json").read_text(encoding="utf-8"))
     letters, lower, upper, icons = (_class(data[name]) for name in ("letters", "lower", "upper", "icons"))
     quotes = re.escape("".join(data["quotes"]))
-    marks = [*map(re.escape, data["punctuation"]), r"\.\.+", "…", *map(re.escape, data["quotes"])]
+    marks = [
+        *map(re.escape, data["punctuation"]),
+        r"\.\.+",
+        "…",
+        *map(re.escape, data["quotes"]),
+    ]
     units, currency, hyphens = ("|".join(map(re.escape, data[name])) for name in ("units", "currency", "hyphens"))
     closed = rf"0-9{lower}{quotes}{re.escape(''.join(data['punctuation']))}%²+|()?:\-"
     prefix = [r"[§%=\u2014\u2013]", r"\+(?![0-9])", *marks, currency, f"[{icons}]"]

@@ -84,7 +84,14 @@ class Training(Recipe):
 
     def export(self, scores: Scores, target: Path) -> None:
         """Write the folder that ``load_conditions`` reads, with the weights in its manifest."""
-        write(target, self.settings, self.encoder, self.lines, scores, sources(self.bench.data))
+        write(
+            target,
+            self.settings,
+            self.encoder,
+            self.lines,
+            scores,
+            sources(self.bench.data),
+        )
 
 
 def write(

@@ -51,7 +51,11 @@ class Verdict:
 
 
 def apply_rules(
-    text: str, question: str, replies: Sequence[Fact], statements: Sequence[Fact] = (), relevant: float = 0.0
+    text: str,
+    question: str,
+    replies: Sequence[Fact],
+    statements: Sequence[Fact] = (),
+    relevant: float = 0.0,
 ) -> Verdict:
     """Apply the rules of a text to a question.
 
@@ -79,7 +83,13 @@ def apply_rules(
     if not candidates:
         return Verdict("irrelevant")
     facts = [*replies, *statements]
-    rule = max(candidates, key=lambda candidate: (_about(candidate, facts), fit(text, candidate, question)))
+    rule = max(
+        candidates,
+        key=lambda candidate: (
+            _about(candidate, facts),
+            fit(text, candidate, question),
+        ),
+    )
     others = [candidate for candidate in candidates if candidate is not rule and _about(candidate, replies)]
     evaluation = _Evaluation(_together(rule, others))
     for fact in replies:
@@ -89,10 +99,20 @@ def apply_rules(
     holds = _holds(group, states)
     if holds is None:
         following = _next(group, states, evaluation.asked)
-        return Verdict("open", rule, following or _next(group, states, set()), unclear=following is None)
+        return Verdict(
+            "open",
+            rule,
+            following or _next(group, states, set()),
+            unclear=following is None,
+        )
     yes = holds == (rule.grants != bool(DENIED.search(question)))
     decided = {condition for condition in _deciding(group, states) if condition.start >= 0}
-    return Verdict("yes" if yes else "no", rule, None, tuple(sorted(decided, key=lambda condition: condition.start)))
+    return Verdict(
+        "yes" if yes else "no",
+        rule,
+        None,
+        tuple(sorted(decided, key=lambda condition: condition.start)),
+    )
 
 
 def as_condition(fact: Fact, conditions: Sequence[Condition], least: float) -> Fact | None:
@@ -104,12 +124,19 @@ def as_condition(fact: Fact, conditions: Sequence[Condition], least: float) -> F
     >>> as_condition(Fact("Don't you live in Rome?", False), list(rule.group.conditions()), 0.6)
     Fact(question='Do you live in Rome?', yes=True)
     """
-    near = max(conditions, key=lambda condition: alike(fact.question, condition.question), default=None)
+    near = max(
+        conditions,
+        key=lambda condition: alike(fact.question, condition.question),
+        default=None,
+    )
     if near is None or alike(fact.question, near.question) <= least:
         return None
     if set(_NUMBER.findall(fact.question)) != set(_NUMBER.findall(near.question)):
         return None
-    return Fact(near.question, None if fact.yes is None else fact.yes != opposite(fact.question, near.question))
+    return Fact(
+        near.question,
+        None if fact.yes is None else fact.yes != opposite(fact.question, near.question),
+    )
 
 
 def telling(text: str, question: str) -> list[Rule]:
@@ -156,14 +183,21 @@ class _Evaluation:
         def similarity(condition: Condition) -> tuple[float, bool, bool]:
             # Of conditions with the same words, prefers the identical question, then one that is still open.
             same = fact.question == condition.question
-            return alike(fact.question, condition.question), same, self.states.get(condition) is None
+            return (
+                alike(fact.question, condition.question),
+                same,
+                self.states.get(condition) is None,
+            )
 
         near = max(self._conditions, key=similarity, default=None)
         if near is None or alike(fact.question, near.question) <= SAME:
             near = Condition(-1, -1 - len(self._extra), fact.question, wanted=True)
             self._extra.append(near)
         yes = None if fact.yes is None else fact.yes != opposite(fact.question, near.question)
-        for condition in (near, *(each for each in self._conditions if each.question == near.question)):
+        for condition in (
+            near,
+            *(each for each in self._conditions if each.question == near.question),
+        ):
             if self.states.get(condition) is None:
                 self.states[condition] = None if yes is None else yes == condition.wanted
             self.asked.add(condition)

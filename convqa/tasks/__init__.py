@@ -15,7 +15,16 @@ from convqa.plugins import load, plugins
 from convqa.tasks.base import Task
 from convqa.tasks.scores import Measure, ScoreOptions, Scores, option
 
-__all__ = ["Measure", "ScoreOptions", "Scores", "Task", "find_scored_task", "find_task", "option", "tasks"]
+__all__ = [
+    "Measure",
+    "ScoreOptions",
+    "Scores",
+    "Task",
+    "find_scored_task",
+    "find_task",
+    "option",
+    "tasks",
+]
 
 GROUP = "convqa.tasks"
 """The entry point group of other packages' tasks: name = module:class."""

@@ -121,7 +121,10 @@ class Task(ABC):
     def part(self, gold: Any, run: Any) -> Any:
         """Restrict the truth to the turns of the run, by default to the conversations in its ``answers``."""
         answers = run.answers
-        return replace(gold, turns=tuple(turn for turn in gold.turns if turn.id.conversation in answers))
+        return replace(
+            gold,
+            turns=tuple(turn for turn in gold.turns if turn.id.conversation in answers),
+        )
 
     @abstractmethod
     def score(self, gold: Any, run: Any, options: Any, /) -> list[Scores]:

@@ -36,7 +36,13 @@ class _Folder:
         return id
 
     def add_turn(
-        self, conversation: int, turn: int, question: str, truth: dict[str, Any], rewrite: str = "", context: Any = None
+        self,
+        conversation: int,
+        turn: int,
+        question: str,
+        truth: dict[str, Any],
+        rewrite: str = "",
+        context: Any = None,
     ) -> None:
         """Add a turn. ``rewrite``: the question for questions-rewritten.json, if it differs."""
         key = {"Conversation_no": conversation, "Turn_no": turn}
@@ -90,7 +96,9 @@ def inscit(folder: _Folder, dev: Path) -> None:
             evidence = [passage for label in labels for passage in label["evidence"]]
             passages = {
                 folder.add_passage(
-                    passage["passage_id"], " | ".join(passage["passage_titles"]), passage["passage_text"]
+                    passage["passage_id"],
+                    " | ".join(passage["passage_titles"]),
+                    passage["passage_text"],
                 )
                 for passage in evidence
             }
@@ -172,7 +180,14 @@ def cast2020(folder: _Folder, topics: Path, qrels: Path) -> None:
         folder.add_turn(topic, turn_no, question, truth, rewrite)
 
 
-def qrecc_trec(folder: _Folder, passages: Path, answers: Path, resolved: Path, qrels: Path, *topics: Path) -> None:
+def qrecc_trec(
+    folder: _Folder,
+    passages: Path,
+    answers: Path,
+    resolved: Path,
+    qrels: Path,
+    *topics: Path,
+) -> None:
     """The TREC conversations of QReCC's test set (CAsT 2019's topics) that SCAI-QReCC-21's annotators saw, complete."""
     annotated = set()
     _, *rows = folder.rows(passages)
@@ -209,7 +224,16 @@ def unzip(folder: _Folder, path: Path) -> None:
                 folder.files[Path(name).name] = json.loads(archive.read(name))
 
 
-_CONVERTERS = (inscit, or_sharc, clapnq, mtrag_un, cast2020, qrecc_trec, qrecc_dev, unzip)
+_CONVERTERS = (
+    inscit,
+    or_sharc,
+    clapnq,
+    mtrag_un,
+    cast2020,
+    qrecc_trec,
+    qrecc_dev,
+    unzip,
+)
 CONVERTERS: Mapping[str, Callable[..., None]] = {converter.__name__: converter for converter in _CONVERTERS}
 
 

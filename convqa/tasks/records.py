@@ -36,7 +36,10 @@ class RecordFile(Generic[Shape]):
         """Yield (label, value) without checking the values. A label is ``line 3 (entry 17)``."""
         for position, value in read_values(file, self.expected, array=is_array(file, self.expected)):
             has_id = isinstance(value, dict) and self.id_field in value
-            yield f"{position} ({self.noun} {shorten(value[self.id_field])})" if has_id else position, value
+            yield (
+                f"{position} ({self.noun} {shorten(value[self.id_field])})" if has_id else position,
+                value,
+            )
 
     def read(self, file: Path) -> list[tuple[str, Shape]]:
         """Return the records with their labels, at least one.
@@ -49,7 +52,11 @@ class RecordFile(Generic[Shape]):
             record = read_as(self.shape, value, f"{file}: {label}", self.advice)
             first = labels.setdefault(getattr(record, self.id_field), label)
             if first != label:
-                raise self.mistake(file, label, f"{self.id_field}: is also that of {first}; expected another one")
+                raise self.mistake(
+                    file,
+                    label,
+                    f"{self.id_field}: is also that of {first}; expected another one",
+                )
             records.append((label, record))
         if not records:
             raise InputError(f"{file}: has no records. {self.advice}")
@@ -93,4 +100,7 @@ def some_ids(problem: str, ids: Sequence[object], total: int) -> Iterator[tuple[
     """
     if ids:
         more = f" and {len(ids) - _NAMED_IDS} more" if len(ids) > _NAMED_IDS else ""
-        yield "", f"{len(ids)} of {total} {problem}: {', '.join(map(str, ids[:_NAMED_IDS]))}{more}"
+        yield (
+            "",
+            f"{len(ids)} of {total} {problem}: {', '.join(map(str, ids[:_NAMED_IDS]))}{more}",
+        )

@@ -44,7 +44,10 @@ def _answered(answer: Answer, response: Response) -> dict[str, Any]:
     for text, sentence in zip(_sentence_texts(answer), answer.sentences, strict=True):
         cited = [indexes[citation] for citation in dict.fromkeys(sentence.citations)]
         sentences.append({"text": text, "citations": cited})
-    return {"answer": {"text": answer.text, "sentences": sentences}, "references": references}
+    return {
+        "answer": {"text": answer.text, "sentences": sentences},
+        "references": references,
+    }
 
 
 def _results(response: Response) -> list[dict[str, Any]]:

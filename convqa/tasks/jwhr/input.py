@@ -8,7 +8,13 @@ from pathlib import Path
 from convqa.domain import Conversation, Turn, TurnId
 from convqa.errors import InputError
 from convqa.tasks.files import any_file, files_in, starts_with_record
-from convqa.tasks.jwhr.schema import ENTRIES, EXPECTED, LANGUAGE, JWHREntry, entry_faults
+from convqa.tasks.jwhr.schema import (
+    ENTRIES,
+    EXPECTED,
+    LANGUAGE,
+    JWHREntry,
+    entry_faults,
+)
 
 SUFFIXES = (".jsonl", ".jsonl.gz", ".json", ".json.gz")
 OTHERS = frozenset({"run.jsonl", "passages.jsonl", "passages.jsonl.gz"})

@@ -35,7 +35,10 @@ def passages_of(entries: Iterable[JWHREntry]) -> Iterator[Passage]:
 
 
 def _of_page(page: Page) -> Iterator[Passage]:
-    title, url = unicodedata.normalize("NFC", " ".join(page.title.split())), plain_url(page.url)
+    title, url = (
+        unicodedata.normalize("NFC", " ".join(page.title.split())),
+        plain_url(page.url),
+    )
     key = page_key(page.title, page.url)
     name = key.partition("/wiki/")[2] or key
     for kind, source in (("quote", page.quote), ("summary", page.summary)):

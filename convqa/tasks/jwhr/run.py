@@ -37,11 +37,21 @@ def read(path: Path) -> JWHRRun:
     entries = RUN_ENTRIES.read(file)
     faults = [f"{label}: {fault}" for label, entry in entries for fault in run_faults(entry)]
     if faults:
-        log.warning("%s: %d faults, which affect the scores. The first: %s", file, len(faults), faults[0])
+        log.warning(
+            "%s: %d faults, which affect the scores. The first: %s",
+            file,
+            len(faults),
+            faults[0],
+        )
     return JWHRRun(file, {entry.id: entry for _, entry in entries})
 
 
-def write(responses: Iterable[Response], directory: Path, stages: frozenset[str], questions: Iterable[str]) -> Path:
+def write(
+    responses: Iterable[Response],
+    directory: Path,
+    stages: frozenset[str],
+    questions: Iterable[str],
+) -> Path:
     """Write one entry per line."""
     path = directory / FILE
     with whole_file(path) as stream:

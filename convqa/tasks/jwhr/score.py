@@ -118,14 +118,25 @@ def _row(truth: SourcedAnswer | None, answer: SourcedAnswer | None, missing: boo
 
 def _compared(truth: SourcedAnswer, answer: SourcedAnswer) -> Row:
     rouge, same = rouge_l(answer.text, truth.text), f1(answer.text, truth.text)
-    row = {"ROUGE-L": rouge.f1, "ROUGE-L precision": rouge.precision, "ROUGE-L recall": rouge.recall}
+    row = {
+        "ROUGE-L": rouge.f1,
+        "ROUGE-L precision": rouge.precision,
+        "ROUGE-L recall": rouge.recall,
+    }
     row |= {"F1": same, "F1 with refusals": same}
     if truth.pages:
         pages = set_scores(answer.pages, truth.pages)
         by_sentence = sentence_sources(answer.sentences, truth.sentences)
-        row |= {"Page F1": pages.f1, "Page precision": pages.precision, "Page recall": pages.recall}
+        row |= {
+            "Page F1": pages.f1,
+            "Page precision": pages.precision,
+            "Page recall": pages.recall,
+        }
         row |= {"Sentence page F1": by_sentence.f1}
-        row |= {"Sentence page precision": by_sentence.precision, "Sentence page recall": by_sentence.recall}
+        row |= {
+            "Sentence page precision": by_sentence.precision,
+            "Sentence page recall": by_sentence.recall,
+        }
     if truth.quotes:
         row["Quote recall"] = quote_recall(answer.quotes, truth.quotes)
     return row

@@ -25,7 +25,10 @@ def read(path: Path) -> Gold[JWHRTruth]:
     turns = []
     for file, entry in read_entries(path):
         answer = sourced_answer(entry)
-        fields = {"chunk": "not_answered" if answer is None else "answered", "file": file.name}
+        fields = {
+            "chunk": "not_answered" if answer is None else "answered",
+            "file": file.name,
+        }
         turns.append(JWHRTruth(TurnId(entry.id, 1), fields, answer))
     return Gold(path, tuple(turns))
 

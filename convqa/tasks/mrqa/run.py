@@ -9,9 +9,9 @@ from pathlib import Path
 from convqa.domain import Response
 from convqa.errors import InputError
 from convqa.files import read_json, to_json_bytes
-from convqa.tasks.records import id_problems
 from convqa.tasks.files import file_at, write_members
 from convqa.tasks.mrqa.input import contexts, data_sets
+from convqa.tasks.records import id_problems
 from convqa.validation import shorten
 
 FILE = "predictions.json"

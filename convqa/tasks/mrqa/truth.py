@@ -46,7 +46,11 @@ def read(path: Path) -> Gold:
         for question in context.questions:
             if not question.answers and name not in squad_sets:
                 raise InputError(f"{data_set.path}: question {question.id!r} has no answers; expected one or more.")
-            fields = {"dataset": name, "domain": domain_of(name), "answerable": bool(question.answers)}
+            fields = {
+                "dataset": name,
+                "domain": domain_of(name),
+                "answerable": bool(question.answers),
+            }
             turns.append(GoldTurn(TurnId(question.id, 1), fields, question.answers))
     asked = {turn.dataset for turn in turns}
     for data_set in sets:

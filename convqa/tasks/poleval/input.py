@@ -89,7 +89,10 @@ def read(path: Path) -> Iterator[Conversation]:
     asked = read_questions(path)
     for item in asked.items:
         kept = {"set": (item.set,)} if asked.of_several_sets else {}
-        yield Conversation(item.id.conversation, (Turn(item.id, item.text, language=LANGUAGE, filter=kept),))
+        yield Conversation(
+            item.id.conversation,
+            (Turn(item.id, item.text, language=LANGUAGE, filter=kept),),
+        )
 
 
 def read_questions(path: Path) -> Questions:
@@ -147,7 +150,10 @@ def read_records(path: Path, kind: type[Kind], expected: str) -> Iterator[tuple[
 def _rows(file: Path) -> Iterator[tuple[str, str]]:
     """Yield (set, question) without a header and without the blanks around either, which the test sets have."""
     for number, line in read_rows(file, EXPECTED):
-        where, fields = f"{file}: line {number}", [field.strip() for field in line.split("\t")]
+        where, fields = (
+            f"{file}: line {number}",
+            [field.strip() for field in line.split("\t")],
+        )
         if number == 1 and fields[0] == _HEADER:
             continue
         if len(fields) != 2:

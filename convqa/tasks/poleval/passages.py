@@ -8,7 +8,12 @@ from pathlib import Path
 
 from convqa.domain import MetaValue, Passage
 from convqa.errors import InputError
-from convqa.tasks.poleval.input import Questions, TextRecord, read_questions, read_records
+from convqa.tasks.poleval.input import (
+    Questions,
+    TextRecord,
+    read_questions,
+    read_records,
+)
 
 EXPECTED = "JSON lines with id, text and, if known, title and meta"
 
@@ -81,4 +86,9 @@ def _read(file: Path, name: str) -> Iterator[Passage]:
         meta = {field: value for field, value in (record.meta or {}).items() if value is not None}
         if name:
             meta["set"] = name
-        yield Passage(f"{name}/{record.id}" if name else record.id, record.text, record.title or "", meta=meta)
+        yield Passage(
+            f"{name}/{record.id}" if name else record.id,
+            record.text,
+            record.title or "",
+            meta=meta,
+        )

@@ -66,7 +66,13 @@ def write(responses: Iterable[Response], directory: Path, *_: object) -> Path:
     if short:
         why = _WITHOUT_SETS if empty == lines and unmatched else ""
         log.warning(
-            "%s: %d of %d lines have fewer than %d passages, %d of them none%s", path, short, lines, DEPTH, empty, why
+            "%s: %d of %d lines have fewer than %d passages, %d of them none%s",
+            path,
+            short,
+            lines,
+            DEPTH,
+            empty,
+            why,
         )
     return path
 
@@ -110,7 +116,10 @@ def problems(input_path: Path, file: Path) -> Iterator[tuple[str, str]]:
     for number, line in lines:
         yield from ((f"line {number}", message) for message in _line_errors(line))
     if len(lines) != len(asked.items):
-        yield "", f"has {len(lines)} lines; expected {len(asked.items)}, one per question"
+        yield (
+            "",
+            f"has {len(lines)} lines; expected {len(asked.items)}, one per question",
+        )
         if asked.of_several_sets:  # the sets of the lines are unknown
             return
     yield from ((f"line {number}", message) for number, message in _unknown_ids(asked, lines))
@@ -149,4 +158,7 @@ def _unknown_ids(asked: Questions, lines: Sequence[tuple[int, bytes]]) -> Iterat
     for number, name, ids in rows:
         if strangers := [id for id in dict.fromkeys(ids) if id in unknown.get(name, ())]:
             of_set = f" of {name}" if name else ""
-            yield number, f"expected ids of the passages{of_set}, got {', '.join(map(shorten, strangers))}"
+            yield (
+                number,
+                f"expected ids of the passages{of_set}, got {', '.join(map(shorten, strangers))}",
+            )

@@ -12,7 +12,14 @@ from convqa.errors import InputError
 from convqa.files import log
 from convqa.tasks import scores
 from convqa.tasks.files import any_file, only_file
-from convqa.tasks.poleval.input import IN, Question, is_jl, is_questions, read_questions, read_rows
+from convqa.tasks.poleval.input import (
+    IN,
+    Question,
+    is_jl,
+    is_questions,
+    read_questions,
+    read_rows,
+)
 from convqa.tasks.poleval.run import rankings
 from convqa.validation import shorten
 
@@ -47,7 +54,11 @@ class Gold(scores.Gold[GoldTurn]):
 
 def recognise(path: Path) -> bool:
     """Whether a file, or a file of a folder, has the name of a truth, or of questions in the folder of a truth."""
-    return any_file(path, ("",), lambda file: _is_truth(file) or (is_questions(file) and _truth_of(file).is_file()))
+    return any_file(
+        path,
+        ("",),
+        lambda file: _is_truth(file) or (is_questions(file) and _truth_of(file).is_file()),
+    )
 
 
 def read(path: Path) -> Gold:
@@ -116,7 +127,12 @@ def _of_pairs(file: Path) -> Gold:
     if not turns:
         raise InputError(f"{file}: no question has a relevant passage, so nothing is left to score.")
     if missing := len(asked.items) - len(turns):
-        log.warning("%s: left out %d of %d questions: they have no relevant passage", file, missing, len(asked.items))
+        log.warning(
+            "%s: left out %d of %d questions: they have no relevant passage",
+            file,
+            missing,
+            len(asked.items),
+        )
     return Gold(file, turns, len(asked.items))
 
 
@@ -124,7 +140,10 @@ def _pairs(file: Path) -> Iterator[tuple[int, str, str, float]]:
     """Yield (line, question, passage, score) without the header."""
     number = 0
     for number, line in read_rows(file, _PAIRS):
-        where, fields = f"{file}: line {number}", [value.strip() for value in line.split("\t")]
+        where, fields = (
+            f"{file}: line {number}",
+            [value.strip() for value in line.split("\t")],
+        )
         if number == 1:
             if fields != _COLUMNS:
                 raise InputError(f"{where}: expected {_PAIRS}, got {shorten(line)}.")

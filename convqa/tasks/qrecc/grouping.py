@@ -11,7 +11,7 @@ from convqa.errors import InputError
 from convqa.files import read_json
 from convqa.tasks.base import Groups
 from convqa.tasks.qrecc import input
-from convqa.tasks.qrecc.truth import Gold, GoldTurn
+from convqa.tasks.qrecc.truth import QReCCGold, QReCCTruth
 from convqa.tasks.qrecc.unofficial import answerable
 
 TYPES = "test-question-types.json"
@@ -19,7 +19,7 @@ TYPES = "test-question-types.json"
 _DEPTHS = ((1, "turn 1"), (2, "turn 2"), (4, "turns 3-4"), (8, "turns 5-8"))
 
 
-def breakdowns(gold: Gold, path: Path) -> Mapping[str, Callable[[], Groups]]:
+def breakdowns(gold: QReCCGold, path: Path) -> Mapping[str, Callable[[], Groups]]:
     """Return the breakdowns of a truth by name.
 
     ``history``: turns with and without a history (not the condition of the official QR). ``depth``: the position in
@@ -36,7 +36,7 @@ def breakdowns(gold: Gold, path: Path) -> Mapping[str, Callable[[], Groups]]:
     return known
 
 
-def _by_depth(gold: Gold, path: Path) -> Groups:
+def _by_depth(gold: QReCCGold, path: Path) -> Groups:
     """Group by position in the conversation, which the questions tell, if they are in the folder, else by number."""
     talks = input.read(path) if input.recognise(path) else ()
     depths = {turn.id: max(index, len(turn.history) + 1) for talk in talks for index, turn in enumerate(talk.turns, 1)}
@@ -47,12 +47,12 @@ def _depth(depth: int) -> str:
     return next((name for most, name in _DEPTHS if depth <= most), "turns 9 and on")
 
 
-def _answerable(turn: GoldTurn) -> str:
+def _answerable(turn: QReCCTruth) -> str:
     can = answerable(turn)
     return "" if can is None else "yes" if can else "no"
 
 
-def _by(gold: Gold, group_of: Callable[[GoldTurn], str]) -> Groups:
+def _by(gold: QReCCGold, group_of: Callable[[QReCCTruth], str]) -> Groups:
     """Group turns by name, sorted; turns with an empty name are left out."""
     groups: dict[str, set[TurnId]] = {}
     for turn in gold.turns:
@@ -61,7 +61,7 @@ def _by(gold: Gold, group_of: Callable[[GoldTurn], str]) -> Groups:
     return {name: frozenset(groups[name]) for name in sorted(groups)}
 
 
-def _by_source(gold: Gold, file: Path) -> Groups:
+def _by_source(gold: QReCCGold, file: Path) -> Groups:
     types = read_json(file, "a JSON object {type: [turn]}")
     if not isinstance(types, dict) or not all(isinstance(turns, list) for turns in types.values()):
         raise InputError(f'{file}: expected a JSON object {{type: [turn]}}, such as {{"quac": ["81_1"]}}.')
@@ -70,7 +70,7 @@ def _by_source(gold: Gold, file: Path) -> Groups:
     return {name: members for name, members in groups.items() if members}
 
 
-def _by_history(gold: Gold, path: Path) -> Groups:
+def _by_history(gold: QReCCGold, path: Path) -> Groups:
     """Turns without a history: from the questions, if they are in the folder, else the first turns."""
     ids = {turn.id for turn in gold.turns}
     if input.recognise(path):
@@ -78,5 +78,8 @@ def _by_history(gold: Gold, path: Path) -> Groups:
     else:
         backwards = sorted(ids, key=lambda id: -id.number)
         empty = set({id.conversation: id for id in backwards}.values())
-    split = {"empty history": frozenset(ids & empty), "with history": frozenset(ids - empty)}
+    split = {
+        "empty history": frozenset(ids & empty),
+        "with history": frozenset(ids - empty),
+    }
     return {group: members for group, members in split.items() if members}

@@ -31,7 +31,10 @@ def write(turns: Iterable[tuple[str, Response]], directory: Path) -> list[Path]:
 def zipped(turns: Iterable[tuple[str, Response]]) -> bytes:
     """Return both files in a ZIP archive."""
     data = io.BytesIO()
-    with TemporaryDirectory() as folder, zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+    with (
+        TemporaryDirectory() as folder,
+        zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
         for file in write(turns, Path(folder)):
             archive.write(file, file.name)
     return data.getvalue()

@@ -13,7 +13,14 @@ from typing import Any
 
 from convqa.domain import Conversation, Exchange, Turn, TurnId
 from convqa.errors import InputError
-from convqa.tasks.files import any_file, first_object, only_file, read_lines, read_start, read_values
+from convqa.tasks.files import (
+    any_file,
+    first_object,
+    only_file,
+    read_lines,
+    read_start,
+    read_values,
+)
 from convqa.validation import shorten
 
 EXPECTED = "topics of iKAT (2023 to 2025), CAsT (2019 to 2021) or RAG, as the tracks publish them"
@@ -84,7 +91,10 @@ def _conversation(topic: Any, where: str) -> Conversation:
         if not isinstance(name, int | str) or not text:
             raise InputError(f"{where}: expected id and narrative.")
         return Conversation(str(name), (Turn(TurnId(str(name), 1), text),))
-    number, turns = topic["number"], next((topic[name] for name in _TURNS if name in topic), None)
+    number, turns = (
+        topic["number"],
+        next((topic[name] for name in _TURNS if name in topic), None),
+    )
     if not isinstance(number, int | str) or not isinstance(turns, list) or not turns:
         raise InputError(f"{where}: expected number, and turns: a list of one or more.")
     ptkb = topic.get("ptkb") or {}
@@ -102,7 +112,10 @@ def _conversation(topic: Any, where: str) -> Conversation:
             )
         result.append(Turn(TurnId(number, turn_no), question, history, scenario=scenario))
         answer = _text(record, _ANSWERS)
-        history = (*history, Exchange(question, answer, status="answered" if answer else "unanswered"))
+        history = (
+            *history,
+            Exchange(question, answer, status="answered" if answer else "unanswered"),
+        )
     if not any(exchange.answer for exchange in history):
         result = [Turn(turn.id, turn.question, scenario=scenario) for turn in result]
     return Conversation(number, tuple(result))
@@ -110,4 +123,7 @@ def _conversation(topic: Any, where: str) -> Conversation:
 
 def _text(record: Mapping[str, Any], names: tuple[str, ...]) -> str:
     """Return the first of these fields that is a string, or ""."""
-    return next((record[name].strip() for name in names if isinstance(record.get(name), str)), "")
+    return next(
+        (record[name].strip() for name in names if isinstance(record.get(name), str)),
+        "",
+    )

@@ -27,7 +27,9 @@ def write(responses: Iterable[Response], directory: Path, stages: frozenset[str]
 
     A turn without a ranking has no line, since trec_eval knows none for it.
     """
-    from convqa.metrics.trec import run_lines  # imports numpy, for which the command line should not wait
+    from convqa.metrics.trec import (
+        run_lines,
+    )  # imports numpy, for which the command line should not wait
 
     with whole_file(directory / FILE) as stream:
         ranked = responses if "rankings" in stages else ()
