@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -46,23 +46,46 @@ from convqa.text.dialogue import open_question
 from convqa.text.facts import is_yes_no_question
 
 _LANGUAGE = "en"
-_JUDGED, _MOST = 8, 64
+_MAX_RULES = 8
+_MAX_CONDITIONS = 64
 """Maximum numbers of rules and conditions of a passage that are compared with the user's statements."""
 
-_REMEMBERED = 0.6
+_MIN_REMEMBERED = 0.6
 """Minimum share of common words between a condition and an earlier question about it."""
 
-_LONGEST = 400
+_MAX_WHOLE_CHARS = 400
 """Maximum characters of a rule that is quoted whole; longer ones are quoted by their start and decisive conditions."""
 
 
-class _Case(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Case:
     """A passage with its rules, the question, and the user's statements."""
 
     passage: Passage
     question: str
     said: UserStatements
-    rules: Sequence[Rule]
+
+    @property
+    def conditions(self) -> list[Condition]:
+        """The conditions of the rules that are most similar to the question; a long page has hundreds."""
+        text = self.passage.text
+
+        def similarity(rule: Rule) -> float:
+            return alike(self.question, text[rule.start : rule.end])
+
+        nearest = sorted(rules(text), key=similarity, reverse=True)[:_MAX_RULES]
+        conditions = [condition for rule in nearest for condition in rule.group.conditions()]
+        return conditions[:_MAX_CONDITIONS]
+
+    @property
+    def pairs(self) -> Iterator[tuple[str, str]]:
+        """The pairs for the model: statements with each condition, and replies that are neither yes nor no."""
+        if self.said.statements:
+            for condition in self.conditions:
+                yield self.said.statements, condition.question
+        for asked, reply in (*self.said.replies, *self.said.earlier):
+            if agreed(reply) is None:
+                yield reply, asked
 
 
 @member
@@ -105,141 +128,131 @@ class Rules(Builder):
         return {"conditions": self._judge}
 
     def build_batch(
-        self,
-        turns: Sequence[Turn],
-        rewrites: Sequence[Rewrite],
-        rankings: Sequence[Ranking],
-        readings: MaybeReadings,
+        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking], readings: MaybeReadings
     ) -> Sequence[Answer | Failure]:
-        cases = [self._case(*row) for row in zip(turns, rankings, strict=True)]
-        pairs = list(dict.fromkeys(pair for case in cases if case for pair in _pairs(case)))
-        facts = dict(zip(pairs, self._facts(pairs), strict=True))
-        answers = [
+        cases = [self._case(turn, ranking) for turn, ranking in zip(turns, rankings, strict=True)]
+        facts = self._facts([pair for case in cases if case is not None for pair in case.pairs])
+        answers: list[Answer | Failure | None] = [
             None if case is None else self._answer(case, facts, ranking)
             for case, ranking in zip(cases, rankings, strict=True)
         ]
-        open = [index for index, answer in enumerate(answers) if answer is None]
-        others = self._builder.build_at(open, (turns, rewrites, rankings, readings)) if self._builder else {}
+        if self._builder is not None:
+            undecided = [index for index, answer in enumerate(answers) if answer is None]
+            others = self._builder.build_at(undecided, (turns, rewrites, rankings, readings))
+            for index, answer in others.items():
+                answers[index] = answer
         return [
-            answer or others.get(index) or nothing(ranking, _why(turn))
-            for index, (answer, turn, ranking) in enumerate(zip(answers, turns, rankings, strict=True))
+            answer or nothing(ranking, _why(turn))
+            for answer, turn, ranking in zip(answers, turns, rankings, strict=True)
         ]
 
     def _case(self, turn: Turn, ranking: Ranking) -> _Case | None:
         """Return the case of a turn, or None if rules cannot decide it."""
-        if turn.language != _LANGUAGE:
-            return None
         question = asking_sentences(open_question(turn))
-        top = (hit.passage for hit in ranking.hits[: self.passages])
-        passages = [passage for passage in top if passage is not None and passage.text.strip()]
-        if self._builder is not None:
-            is_decidable = is_yes_no_question(question)
-            passages = [passage for passage in passages if is_decidable and self._is_relevant(passage, question)]
+        if turn.language != _LANGUAGE or (self._builder is not None and not is_yes_no_question(question)):
+            return None
+        passages = [
+            hit.passage
+            for hit in ranking.hits[: self.passages]
+            if hit.passage is not None and self._is_readable(hit.passage, question)
+        ]
         if not passages:
             return None
         said = user_statements(turn)
         with_rules = (passage for passage in passages if telling(passage.text, question))
         passage = _asked_about(passages, said) or next(with_rules, passages[0])
-        return _Case(passage, question, said, rules(passage.text))
+        return _Case(passage, question, said)
 
-    def _is_relevant(self, passage: Passage, question: str) -> bool:
+    def _is_readable(self, passage: Passage, question: str) -> bool:
+        """Whether a passage has a text and, if another builder answers the rest, a rule about the question."""
+        if self._builder is None:
+            return bool(passage.text.strip())
         return any(fit(passage.text, rule, question) >= self.relevant for rule in rules(passage.text))
 
-    def _facts(self, pairs: Sequence[tuple[str, str]]) -> Iterator[Fact]:
+    def _facts(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Fact]:
+        """Return what the model says about pairs of a text and a question."""
         least = self._judge.threshold if self.known is None else self.known
-        for (_, question), one in zip(pairs, self._judge.judge(pairs), strict=True):
-            yield Fact(question, one.yes >= 0.5 if one.known >= least else None)
+        distinct = list(dict.fromkeys(pairs))
+        facts = {}
+        for pair, judgment in zip(distinct, self._judge.judge(distinct), strict=True):
+            yes = judgment.yes >= 0.5 if judgment.known >= least else None
+            facts[pair] = Fact(pair[1], yes)
+        return facts
 
     def _answer(self, case: _Case, facts: Mapping[tuple[str, str], Fact], ranking: Ranking) -> Answer | None:
-        replied = [_replied(asked, reply, facts) for asked, reply in case.said.replies]
-        conditions = _conditions(case)
-        earlier = (_replied(asked, reply, facts) for asked, reply in case.said.earlier)
-        known = [facts[case.said.statements, one.question] for one in conditions] if case.said.statements else []
+        conditions = case.conditions
+        known = []
+        if case.said.statements:
+            known = [facts[case.said.statements, condition.question] for condition in conditions]
         # Replies are more certain than the model's judgments: the last fact on a condition counts.
-        known += [fact for one in earlier if (fact := as_condition(one, conditions, _REMEMBERED)) is not None]
+        for asked, reply in case.said.earlier:
+            fact = as_condition(_replied(asked, reply, facts), conditions, _MIN_REMEMBERED)
+            if fact is not None:
+                known.append(fact)
+        replied = [_replied(asked, reply, facts) for asked, reply in case.said.replies]
         # With another builder, relevance was checked before.
         relevant = self.relevant if self._builder is None else 0.0
         verdict = apply_rules(case.passage.text, case.question, replied, known, relevant)
-        if verdict.answer == "irrelevant":
-            return None if self._builder is not None else _label("Irrelevant", case.passage, ())
         if verdict.answer == "open":
-            return _follow_up(verdict, case, ranking)
-        label = verdict.answer.capitalize()
+            return _follow_up(verdict, case.passage, ranking)
         if self._builder is None:
-            return _label(label, case.passage, verdict.settled)
-        return _quoted(label, case, verdict)
+            return _label(verdict, case.passage)
+        return None if verdict.answer == "irrelevant" else _quoted(verdict, case.passage)
 
 
 def _why(turn: Turn) -> str:
     """Return the reason for no answer."""
-    foreign = f"rules are read in English only, and this turn is in {turn.language!r}"
-    return foreign if turn.language != _LANGUAGE else "no passage that was found has a text"
+    if turn.language != _LANGUAGE:
+        return f"rules are read in English only, and this turn is in {turn.language!r}"
+    return "no passage that was found has a text"
 
 
 def _asked_about(passages: Sequence[Passage], said: UserStatements) -> Passage | None:
     """Return the passage with the condition that the system asked about last, if there is one."""
     for asked, _ in reversed(said.replies):
         for passage in passages:
-            if any(asked == one.question for rule in rules(passage.text) for one in rule.group.conditions()):
-                return passage
+            for rule in rules(passage.text):
+                if any(asked == condition.question for condition in rule.group.conditions()):
+                    return passage
     return None
 
 
-def _pairs(case: _Case) -> Iterator[tuple[str, str]]:
-    """Yield the pairs for the model: statements with each condition, and replies that are neither yes nor no."""
-    if case.said.statements:
-        for condition in _conditions(case):
-            yield case.said.statements, condition.question
-    for asked, reply in (*case.said.replies, *case.said.earlier):
-        if agreed(reply) is None:
-            yield reply, asked
-
-
-def _conditions(case: _Case) -> list[Condition]:
-    """Return the conditions of the rules that are most similar to the question; a long page has hundreds."""
-    near = sorted(
-        case.rules,
-        key=lambda one: -alike(case.question, case.passage.text[one.start : one.end]),
-    )
-    return [condition for rule in near[:_JUDGED] for condition in rule.group.conditions()][:_MOST]
-
-
 def _replied(asked: str, reply: str, facts: Mapping[tuple[str, str], Fact]) -> Fact:
-    said = agreed(reply)
-    return facts[reply, asked] if said is None else Fact(asked, said)
+    yes = agreed(reply)
+    return facts[reply, asked] if yes is None else Fact(asked, yes)
 
 
-def _label(label: str, passage: Passage, settled: Sequence[Condition]) -> Answer:
-    citations = tuple(Citation(passage.id, one.start, one.end) for one in settled)
-    citations = citations or (Citation(passage.id, 0, len(passage.text)),)
-    return Answer("answer", label, (Sentence(label, citations),), label=label)
+def _label(verdict: Verdict, passage: Passage) -> Answer:
+    """Return the label alone, citing the settled conditions, or else the whole passage."""
+    label = verdict.answer.capitalize()
+    spans = [(condition.start, condition.end) for condition in verdict.settled] or [(0, len(passage.text))]
+    sentence = Sentence(label, tuple(Citation(passage.id, *span) for span in spans))
+    return Answer("answer", label, (sentence,), label=label)
 
 
-def _follow_up(verdict: Verdict, case: _Case, ranking: Ranking) -> Answer:
-    assert verdict.open is not None
+def _follow_up(verdict: Verdict, passage: Passage, ranking: Ranking) -> Answer:
+    condition = verdict.open
+    assert condition is not None
     if verdict.unclear:
-        return nothing(ranking, f"the reply to {verdict.open.question!r} says neither yes nor no")
-    citations = (Citation(case.passage.id, verdict.open.start, verdict.open.end),)
-    return Answer("question", verdict.open.question, (Sentence(verdict.open.question, citations),))
+        return nothing(ranking, f"the reply to {condition.question!r} says neither yes nor no")
+    citation = Citation(passage.id, condition.start, condition.end)
+    return Answer("question", condition.question, (Sentence(condition.question, (citation,)),))
 
 
-def _quoted(label: str, case: _Case, verdict: Verdict) -> Answer:
+def _quoted(verdict: Verdict, passage: Passage) -> Answer:
     """Return the label, citing the settled conditions, and quotes of the rule."""
-    assert verdict.rule is not None
-    text, id, start, end = (
-        case.passage.text,
-        case.passage.id,
-        verdict.rule.start,
-        verdict.rule.end,
-    )
-    decisive = [(condition.start, condition.end) for condition in verdict.settled] or [(start, end)]
-    parts = [(start, end)]
-    if end - start > _LONGEST:
-        first = min(start + _LONGEST, decisive[0][0])
-        parts = [(start, first), *decisive] if first > start else decisive
-    quotes = [(start, end) for start, end in parts if text[start:end].strip(" \n*#-")]
-    sentences = (
-        Sentence(f"{label}.", tuple(Citation(id, *offsets) for offsets in decisive)),
-        *(Sentence(" ".join(text[start:end].split()), (Citation(id, start, end),)) for start, end in quotes),
-    )
+    rule = verdict.rule
+    assert rule is not None
+    whole = (rule.start, rule.end)
+    decisive = [(condition.start, condition.end) for condition in verdict.settled] or [whole]
+    spans = [whole]
+    if rule.end - rule.start > _MAX_WHOLE_CHARS:
+        beginning = (rule.start, min(rule.start + _MAX_WHOLE_CHARS, decisive[0][0]))
+        spans = [beginning, *decisive] if beginning[1] > rule.start else decisive
+    label = verdict.answer.capitalize()
+    sentences = [Sentence(f"{label}.", tuple(Citation(passage.id, *span) for span in decisive))]
+    for start, end in spans:
+        text = passage.text[start:end]
+        if text.strip(" \n*#-"):
+            sentences.append(Sentence(" ".join(text.split()), (Citation(passage.id, start, end),)))
     return replace(Answer.of(sentences, _LANGUAGE), label=label)

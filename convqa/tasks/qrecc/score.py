@@ -7,7 +7,7 @@ bootstrap means, so the third decimal may differ by one), and an ``InputError`` 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +128,7 @@ def _scorers(options: QReCCOptions) -> list[AnswerScorer]:
 def part(gold: QReCCGold, run: QReCCRun) -> QReCCGold:
     """Restrict the truth to the turns of the run."""
     answered = {str(turn) for turn in run.turns}
-    return QReCCGold(gold.path, tuple(turn for turn in gold.turns if str(turn.id) in answered))
+    return replace(gold, turns=tuple(turn for turn in gold.turns if str(turn.id) in answered))
 
 
 def judged(gold: QReCCGold, run: QReCCRun) -> Judged:
