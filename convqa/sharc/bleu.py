@@ -39,12 +39,16 @@ def bleu(counts: Sequence[float], order: int) -> float | None:
     >>> round(bleu((5, 3, 2, 1, 6, 5, 4, 3, 6, 6), 4), 4)
     0.6435
     """
-    length, reference_length = counts[-2], counts[-1]
+    *_, length, reference_length = counts
     if not length or not reference_length:
         return None
-    logs = sum((1 / order) * math.log((counts[n] + 1) / (counts[ORDER + n] + 1)) for n in range(order))
+    logs = 0.0
+    for n in range(order):
+        precision = (counts[n] + 1) / (counts[ORDER + n] + 1)
+        logs += (1 / order) * math.log(precision)
     ratio = length / reference_length
-    return math.exp(logs) * (1.0 if ratio > 1 else math.exp(1 - 1 / ratio))
+    brevity = 1.0 if ratio > 1 else math.exp(1 - 1 / ratio)
+    return math.exp(logs) * brevity
 
 
 def _ngrams(words: Sequence[str], order: int) -> Counter[tuple[str, ...]]:

@@ -128,7 +128,11 @@ class Rules(Builder):
         return {"conditions": self._judge}
 
     def build_batch(
-        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking], readings: MaybeReadings
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+        rankings: Sequence[Ranking],
+        readings: MaybeReadings,
     ) -> Sequence[Answer | Failure]:
         cases = [self._case(turn, ranking) for turn, ranking in zip(turns, rankings, strict=True)]
         facts = self._facts([pair for case in cases if case is not None for pair in case.pairs])

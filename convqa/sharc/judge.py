@@ -32,7 +32,7 @@ CONDITIONS = "conditions"
 """The kind of these models, and the name of the one that ships."""
 
 LEXICAL_IDENTITY = "lexical-conditions-1"
-_LEAST_SHARE = 0.5
+_MIN_LEXICAL_SHARE = 0.5
 
 FEATURES = (
     "nearest", "chosen", "share", "pairs", "numbers", "names", "whole share", "opposed", "negated", "negated share",
@@ -55,17 +55,17 @@ _BELOW = re.compile(
 )
 
 
-class Judgement(NamedTuple):
+class Judgment(NamedTuple):
     """``known``: probability that the statements answer the question; ``yes``: probability of yes if they do."""
 
     known: float
     yes: float
 
 
-Scores = Callable[[Sequence[Pair]], Sequence[Judgement]]
+Judging = Callable[[Sequence[Pair]], Sequence[Judgment]]
 
 
-class Settings(HeadSettings, frozen=True):
+class JudgeSettings(HeadSettings, frozen=True):
     """Two regressions. ``threshold``: minimum ``known`` of an answered question."""
 
     known: Line
@@ -76,23 +76,23 @@ class Settings(HeadSettings, frozen=True):
 class Conditions(Model):
     """Judges questions by a user's statements. ``threshold``: minimum ``known`` of an answer. Thread-safe."""
 
-    def __init__(self, name: str, checksum: str, runs: str, threshold: float, scores: Scores) -> None:
+    def __init__(self, name: str, checksum: str, runs: str, threshold: float, judging: Judging) -> None:
         super().__init__(name, checksum, runs)
         self.threshold = threshold
-        self._scores = scores
+        self._judging = judging
 
-    def judge(self, pairs: Sequence[Pair]) -> list[Judgement]:
-        """Return one judgement per pair (statements, question); nothing is known if either is blank.
+    def judge(self, pairs: Sequence[Pair]) -> list[Judgment]:
+        """Return one judgment per pair (statements, question); nothing is known if either is blank.
 
         :raises WorkError: if the model returns invalid numbers.
         """
-        judgements = score_nonblank(pairs, self._scores, Judgement(0.0, 0.5))
-        if not all(0 <= probability <= 1 for judgement in judgements for probability in judgement):
+        judgments = score_nonblank(pairs, self._judging, Judgment(0.0, 0.5))
+        if not all(0 <= probability <= 1 for judgment in judgments for probability in judgment):
             raise self.invalid("condition check")
         # A number that misses the question's limit is never a yes.
         return [
-            judgement._replace(yes=min(judgement.yes, CAP)) if compared(*pair) < 0 else judgement
-            for judgement, pair in zip(judgements, pairs, strict=True)
+            judgment._replace(yes=min(judgment.yes, CAP)) if compared(*pair) < 0 else judgment
+            for judgment, pair in zip(judgments, pairs, strict=True)
         ]
 
     def try_texts(self, texts: Sequence[str]) -> None:
@@ -107,7 +107,7 @@ def load_conditions(name: str = CONDITIONS, options: Options = Options()) -> Con
     :raises InputError: if the model is unknown, damaged, of another kind, or cannot run with these options.
     """
     if name == LEXICAL:
-        return Conditions(LEXICAL, LEXICAL_IDENTITY, "no model", _LEAST_SHARE, lexical)
+        return Conditions(LEXICAL, LEXICAL_IDENTITY, "no model", _MIN_LEXICAL_SHARE, lexical)
     folder = find_model(name)
     return once(
         (CONDITIONS, folder.path, folder.checksum(), options),
@@ -115,44 +115,46 @@ def load_conditions(name: str = CONDITIONS, options: Options = Options()) -> Con
     )
 
 
-def lexical(pairs: Sequence[Pair]) -> list[Judgement]:
+def lexical(pairs: Sequence[Pair]) -> list[Judgment]:
     """Judge by words: known is the largest share of the question's words in a sentence; a negation means no.
 
     >>> lexical([("I am 30. I don't live in Cyprus.", "Do you live in Cyprus?")])
-    [Judgement(known=1.0, yes=0.0)]
+    [Judgment(known=1.0, yes=0.0)]
     """
-    judgements = []
+    judgments = []
     for text, asked in pairs:
         parts = parts_of(text) or [text]
         # The share ignores negations.
         shares = [overlap(plain(part), plain(asked)).share for part in parts]
         best = max(range(len(parts)), key=shares.__getitem__)
-        judgements.append(Judgement(shares[best], 0.0 if opposed(parts[best], asked) else 1.0))
-    return judgements
+        judgments.append(Judgment(shares[best], 0.0 if opposed(parts[best], asked) else 1.0))
+    return judgments
 
 
 def _head(folder: ModelFolder, options: Options) -> Conditions:
-    settings, encoder = load_head(CONDITIONS, folder, Settings, FEATURES, options)
+    settings, encoder = load_head(CONDITIONS, folder, JudgeSettings, FEATURES, options)
 
-    def scores(pairs: Sequence[Pair]) -> Sequence[Judgement]:
+    def judged(pairs: Sequence[Pair]) -> Sequence[Judgment]:
         rows = features(encoder, pairs)
-        columns = (line.probabilities(rows, FEATURES).tolist() for line in (settings.known, settings.yes))
-        return list(map(Judgement, *columns))
+        known = settings.known.probabilities(rows, FEATURES).tolist()
+        yes = settings.yes.probabilities(rows, FEATURES).tolist()
+        return [Judgment(*row) for row in zip(known, yes, strict=True)]
 
-    return Conditions(folder.name, folder.checksum(), str(encoder.runs), settings.threshold, scores)
+    return Conditions(folder.name, folder.checksum(), str(encoder.runs), settings.threshold, judged)
 
 
 def features(encoder: TextEncoder, pairs: Sequence[Pair]) -> Rows:
     """Return the features of each pair (statements, yes/no question), in order."""
     statements = {text: parts_of(text) or [text] for text, _ in pairs}
-    vectors = vectors_of(
-        encoder,
-        [
-            *chain.from_iterable(statements.values()),
-            *(question for _, question in pairs),
-        ],
-    )
-    rows = [_row(text, statements[text], question, vectors) for text, question in pairs]
+    texts = [
+        *chain.from_iterable(statements.values()),
+        *(question for _, question in pairs),
+    ]
+    vectors = vectors_of(encoder, texts)
+    rows = []
+    for text, question in pairs:
+        row = _row(text, statements[text], question, vectors)
+        rows.append([row[name] for name in FEATURES])
     return np.array(rows, dtype=np.float64).reshape(len(pairs), len(FEATURES))
 
 
@@ -180,28 +182,47 @@ def compared(statement: str, question: str) -> int:
     >>> compared("I am 68.", "Over 60?"), compared("I am 68.", "Under 60?"), compared("I am old.", "Over 60?")
     (1, -1, 0)
     """
-    limits, numbers = _numbers(question), _numbers(statement)
-    above, below = bool(_ABOVE.search(question)), bool(_BELOW.search(question))
-    if len(limits) != 1 or not numbers or above == below:
+    limits = _numbers(question)
+    numbers = _numbers(statement)
+    is_minimum = bool(_ABOVE.search(question))
+    is_maximum = bool(_BELOW.search(question))
+    if len(limits) != 1 or not numbers or is_minimum == is_maximum:
         return 0
-    near = min(numbers, key=lambda number: abs(number - limits[0]))
-    return 1 if (near >= limits[0]) == above else -1
+    [limit] = limits
+    nearest = min(numbers, key=lambda number: abs(number - limit))
+    return 1 if (nearest >= limit) == is_minimum else -1
 
 
-def _row(text: str, statements: Sequence[str], question: str, vectors: Mapping[str, Array]) -> list[float]:
+def _row(text: str, statements: Sequence[str], question: str, vectors: Mapping[str, Array]) -> dict[str, float]:
     cosines = [float(vectors[statement] @ vectors[question]) for statement in statements]
     overlaps = [overlap(statement, question) for statement in statements]
     best = max(range(len(statements)), key=lambda index: cosines[index] + overlaps[index].share)
     chosen = overlaps[best]
-    negated, against = float(opposed(statements[best], question)), float(chosen.opposed)
-    said = _SAID.match(text)
-    side = compared(text, question)
-    return [
-        max(cosines), cosines[best], chosen.share, chosen.pairs, chosen.numbers, chosen.names,
-        overlap(text, question).share, against, negated, negated * chosen.share, against * chosen.share,
-        0.0 if said is None else 1.0 if said[1].lower() == "yes" else -1.0,
-        float(side), float(abs(side)), len(question.split()) / 10, min(len(statements), 6) / 5,
-    ]  # fmt: skip
+    against = float(chosen.opposed)
+    negated = float(opposed(statements[best], question))
+    begins = _SAID.match(text)
+    said = 0.0
+    if begins is not None:
+        said = 1.0 if begins[1].lower() == "yes" else -1.0
+    side = float(compared(text, question))
+    return {
+        "nearest": max(cosines),
+        "chosen": cosines[best],
+        "share": chosen.share,
+        "pairs": chosen.pairs,
+        "numbers": chosen.numbers,
+        "names": chosen.names,
+        "whole share": overlap(text, question).share,
+        "opposed": against,
+        "negated": negated,
+        "negated share": negated * chosen.share,
+        "opposed share": against * chosen.share,
+        "said": said,
+        "compared": side,
+        "comparable": abs(side),
+        "words": len(question.split()) / 10,
+        "sentences": min(len(statements), 6) / 5,
+    }
 
 
 def _numbers(text: str) -> list[float]:

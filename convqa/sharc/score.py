@@ -56,55 +56,70 @@ def score(gold: ShARCGold, run: ShARCRun, *_: object) -> list[Scores]:
 
 def judged(gold: ShARCGold, run: ShARCRun) -> Judged | None:
     """Return the rankings in the run, with the relevant rule texts; None for a run without rankings."""
-    relevant = {str(turn.id): (turn.snippet_id,) for turn in gold.turns if turn.snippet_id}
-    if not run.passages or not relevant:
-        return None
-    turns = {str(turn.id): run.passages.get(str(turn.id.conversation), ()) for turn in gold.turns}
-    return Judged(
-        {turn: {id: 1 / rank for rank, id in enumerate(ids, 1)} for turn, ids in turns.items() if turn in relevant},
-        relevant,
-    )
+    rankings = {}
+    relevant = {}
+    for turn in gold.turns:
+        if turn.snippet_id:
+            ids = run.passages.get(str(turn.id.conversation), ())
+            rankings[str(turn.id)] = {id: 1 / rank for rank, id in enumerate(ids, 1)}
+            relevant[str(turn.id)] = (turn.snippet_id,)
+    return Judged(rankings, relevant) if run.passages and relevant else None
 
 
 def _official(table: Table) -> Iterator[Scores]:
     yield table.share(Measure("Micro accuracy", official=True))
     yield from _macro(table, Measure("Macro accuracy", official=True))
     for order in range(1, ORDER + 1):
-        yield table.figure(Measure(f"BLEU-{order}", official=True), _bleu(order, BOTH), _NO_PAIR)
+        measure = Measure(f"BLEU-{order}", official=True)
+        yield table.figure(measure, _bleu(order, BOTH), _NO_PAIR)
         if order == 1:
             count = Measure("BLEU pairs", line="BLEU-1", label="turns where both ask", counts=True)
-            yield table.figure(count, lambda table, sums: table.used(sums), "")
+            yield table.figure(count, Table.used, "")
     yield table.figure(Measure("Combined"), _combined, "there is no macro accuracy", by_class=True)
 
 
 def _open(table: Table) -> Iterator[Scores]:
-    percent = Measure("Micro accuracy %", official=True, scale=100.0)
-    micro = table.share(percent)
-    yield from (micro, *table.apart(micro))
-    yield from _macro(table, replace(percent, name="Macro accuracy %"))
+    micro = table.share(Measure("Micro accuracy %", official=True, scale=100.0))
+    yield micro
+    yield from table.apart(micro)
+    yield from _macro(table, Measure("Macro accuracy %", official=True, scale=100.0))
     for order in (1, ORDER, *range(2, ORDER)):
-        line = Measure(f"F1_BLEU-{order}", official=True)
-        whole = table.figure(line, _f1(order), _NO_PAIR)
+        line = f"F1_BLEU-{order}"
+        whole = table.figure(Measure(line, official=True), _f1(order), _NO_PAIR)
         yield whole
         if whole.skipped:
             continue
         for name, part in (("P", PREDICTED), ("R", TRUE)):
-            measure = replace(percent, name=f"{name}_BLEU-{order}", line=line.name, label=name)
+            measure = Measure(
+                f"{name}_BLEU-{order}",
+                official=True,
+                line=line,
+                label=name,
+                scale=100.0,
+            )
             yield table.figure(measure, _bleu(order, part), _NO_PAIR)
-        yield from table.apart(whole) if order in {1, ORDER} else ()
+        if order in {1, ORDER}:
+            yield from table.apart(whole)
 
 
 def _macro(table: Table, measure: Measure) -> Iterator[Scores]:
     """Yield macro accuracy, skipped if a class is not in the truth, with the recall of each class on the same line."""
-    classes = CLASSES[table.form]
-    missing = [name for name in classes if name not in table.labels]
+    missing = [name for name in CLASSES[table.form] if name not in table.labels]
     reason = f"the truth has no answer of class {', '.join(missing)}"
     whole = table.figure(measure, Table.macro, reason, by_class=True)
     yield whole
     unit = measure.name.removeprefix("Macro accuracy")
-    for name in (name for name in classes if name not in missing):
-        part = replace(measure, name=f"Recall {name}{unit}", line=measure.name, label=name)
-        yield table.share(replace(part, official=part.name in NAMES), name)
+    for label in CLASSES[table.form]:
+        if label not in missing:
+            name = f"Recall {label}{unit}"
+            part = replace(
+                measure,
+                name=name,
+                official=name in NAMES,
+                line=measure.name,
+                label=label,
+            )
+            yield table.recall(part, label)
     yield from table.apart(whole)
 
 
@@ -116,17 +131,22 @@ def _f1(order: int) -> Figure:
     """Return the figure in percent, computed from precision and recall with two digits, as in the script."""
 
     def f1(table: Table, sums: Sums) -> float | None:
-        precision, recall = (table.bleu(sums, order, part) for part in (PREDICTED, TRUE))
+        precision = table.bleu(sums, order, PREDICTED)
+        recall = table.bleu(sums, order, TRUE)
         if precision is None or recall is None:
             return None
-        first, second = round(100 * precision, 2), round(100 * recall, 2)
-        return round(2 * first * second / (first + second), 2) if first + second else 0.0
+        precision = round(100 * precision, 2)
+        recall = round(100 * recall, 2)
+        if not precision + recall:
+            return 0.0
+        return round(2 * precision * recall / (precision + recall), 2)
 
     return f1
 
 
 def _combined(table: Table, sums: Sums) -> float | None:
-    macro, last = table.macro(sums), table.bleu(sums, ORDER)
+    macro = table.macro(sums)
+    last = table.bleu(sums, ORDER)
     return None if macro is None or last is None else macro * last
 
 
@@ -142,12 +162,11 @@ def _retrieval(gold: ShARCGold, run: ShARCRun) -> list[Scores]:
     rows = []
     for turn in gold.turns:
         if turn.snippet_id:
-            relevant, ranking = (
-                {turn.snippet_id},
-                run.passages.get(str(turn.id.conversation), ()),
-            )
-            recalls = {name: recall(relevant, ranking, k) for name, k in depths.items()}
-            rows.append((turn.id, {_MRR: reciprocal_rank(relevant, ranking), **recalls}))
+            relevant = {turn.snippet_id}
+            ranking = run.passages.get(str(turn.id.conversation), ())
+            row = {name: recall(relevant, ranking, k) for name, k in depths.items()}
+            row[_MRR] = reciprocal_rank(relevant, ranking)
+            rows.append((turn.id, row))
     return columns(measures, rows or "the truth has no gold_snippet_id")
 
 

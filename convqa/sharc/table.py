@@ -15,7 +15,8 @@ from convqa.sharc.schema import CLASSES, Form, NormalizedAnswer, normalize
 from convqa.sharc.truth import ShARCGold
 from convqa.tasks.scores import Measure, Scores
 
-BOTH, PREDICTED, TRUE = 0, 0, 1
+BOTH = PREDICTED = 0
+TRUE = 1
 """The parts of a row with counts for BLEU: in the official form, turns where both ask; in the open-retrieval form,
 turns where the run asks (precision) and turns where the truth asks (recall)."""
 
@@ -48,17 +49,16 @@ class Table:
         """Compare the run's answers, one per turn, with the truth."""
         import numpy
 
-        pairs = [(normalize(turn.answer, gold.form), answer) for turn, answer in zip(gold.turns, answers, strict=True)]
+        truths = [normalize(turn.answer, gold.form) for turn in gold.turns]
+        pairs = list(zip(truths, answers, strict=True))
+        rows = [_row(truth, answer, gold.form) for truth, answer in pairs]
         return cls(
             gold.form,
             tuple(turn.id for turn in gold.turns),
-            tuple(truth.label for truth, _ in pairs),
+            tuple(truth.label for truth in truths),
             tuple(float(truth.label == answer.label) for truth, answer in pairs),
             tuple(turn.fields.get("snippet_seen") for turn in gold.turns),
-            numpy.array(
-                [_row(truth, answer, gold.form) for truth, answer in pairs],
-                dtype=numpy.float64,
-            ),
+            numpy.array(rows, dtype=numpy.float64),
         )
 
     @property
@@ -67,15 +67,14 @@ class Table:
         sums: Sums = self.rows.sum(axis=0)
         return sums
 
-    def share(self, measure: Measure, group: str | None = None) -> Scores:
-        """Return the share of right labels, over all turns or those of a class."""
-        kept = [index for index, label in enumerate(self.labels) if group in {None, label}]
-        scores = Scores(
-            measure,
-            tuple(self.ids[i] for i in kept),
-            tuple(self.right[i] for i in kept),
-        )
-        return scores if group is None else replace(scores, groups=tuple(self.labels[i] for i in kept))
+    def share(self, measure: Measure) -> Scores:
+        """Return the share of right labels."""
+        return Scores(measure, self.ids, self.right)
+
+    def recall(self, measure: Measure, label: str) -> Scores:
+        """Return the share of right labels among the turns of a class."""
+        kept = [index for index, own_label in enumerate(self.labels) if own_label == label]
+        return replace(self.share(measure), groups=self.labels).at(kept)
 
     def figure(self, measure: Measure, figure: Figure, why_not: str, by_class: bool = False) -> Scores:
         """Return a figure of the table, or why the run has none. Its "values" are indexes of the table.
@@ -89,19 +88,24 @@ class Table:
 
         def of_sample(groups: Mapping[str, Sequence[float]]) -> float | None:
             indexes = numpy.concatenate(list(groups.values())).astype(numpy.intp)
-            counts = numpy.bincount(indexes, minlength=len(self.rows)).astype(numpy.float64)
-            return figure(self, counts @ self.rows)
+            counts = numpy.bincount(indexes, minlength=len(self.rows))
+            return figure(self, counts.astype(numpy.float64) @ self.rows)
 
-        indexes = tuple(map(float, range(len(self.ids))))
-        groups = self.labels if by_class else ("all",) * len(self.ids)
-        return Scores(measure, self.ids, indexes, groups=groups, statistic=of_sample)
+        return Scores(
+            measure,
+            self.ids,
+            tuple(float(index) for index in range(len(self.ids))),
+            groups=self.labels if by_class else ("all",) * len(self.ids),
+            statistic=of_sample,
+        )
 
     def apart(self, whole: Scores) -> list[Scores]:
         """Return the scores for seen and unseen rule texts, on the same line; none if one of them has no value."""
-        groups = {id: ["seen" if seen else "unseen"] for id, seen in zip(self.ids, self.seen, strict=True)}
         if whole.skipped or None in self.seen or len(set(self.seen)) < 2:
             return []
-        name, parts = whole.measure.name, []
+        groups = {id: ["seen" if seen else "unseen"] for id, seen in zip(self.ids, self.seen, strict=True)}
+        name = whole.measure.name
+        parts = []
         for group, part in sorted(whole.split(groups).items()):
             if part.statistic is not None and part.statistic(part.by_group()) is None:
                 return []
@@ -142,12 +146,15 @@ class Table:
 
 def _row(gold: NormalizedAnswer, answer: NormalizedAnswer, form: Form) -> list[int]:
     classes = CLASSES[form]
-    row = [int(gold.label == name) for name in classes]
-    row += [int(gold.label == name == answer.label) for name in classes]
+    is_gold = [int(gold.label == name) for name in classes]
+    is_right = [int(gold.label == name == answer.label) for name in classes]
     if form == "official":
-        return row + _part(gold.asks and answer.asks, gold.words, answer.words)
-    row += _part(answer.asks, gold.words if gold.asks else (), answer.words)
-    return row + _part(gold.asks, gold.words, answer.words if answer.asks else ())
+        parts = _part(gold.asks and answer.asks, gold.words, answer.words)
+    else:
+        predicted = _part(answer.asks, gold.words if gold.asks else (), answer.words)
+        true = _part(gold.asks, gold.words, answer.words if answer.asks else ())
+        parts = [*predicted, *true]
+    return [*is_gold, *is_right, *parts]
 
 
 def _part(counts: bool, reference: Sequence[str], hypothesis: Sequence[str]) -> list[int]:

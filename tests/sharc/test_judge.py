@@ -11,7 +11,7 @@ from convqa.errors import InputError, WorkError
 from convqa.models.folder import MANIFEST, open_folder
 from convqa.models.kinds.encoder import load_encoder
 from convqa.models.source import find_model
-from convqa.sharc.judge import FEATURES, Conditions, Judgement, features, load_conditions
+from convqa.sharc.judge import FEATURES, Conditions, Judgment, features, load_conditions
 
 CLEAR = [
     ("I live in Cyprus with my wife.", "Do you live in Cyprus?", True),
@@ -36,7 +36,7 @@ def test_clear_cases(name):
 
 def test_nothing_is_known_of_nothing_and_neighbours_change_nothing():
     judge = load_conditions()
-    assert judge.judge([("", "Do you work?"), ("I work.", " ")]) == [Judgement(0.0, 0.5)] * 2
+    assert judge.judge([("", "Do you work?"), ("I work.", " ")]) == [Judgment(0.0, 0.5)] * 2
     pairs = [(told, asked) for told, asked, _ in CLEAR]
     together, alone = judge.judge(pairs), [judge.judge([pair])[0] for pair in pairs]
     np.testing.assert_allclose(together, alone, atol=1e-4)
@@ -52,7 +52,7 @@ def test_features_are_numbers_in_their_order():
 
 def test_what_is_no_score_is_an_error():
     with pytest.raises(WorkError, match="returned invalid numbers"):
-        Conditions("odd", "1", "", 0.5, lambda pairs: [Judgement(float("nan"), 0.5)] * len(pairs)).judge([("a", "b")])
+        Conditions("odd", "1", "", 0.5, lambda pairs: [Judgment(float("nan"), 0.5)] * len(pairs)).judge([("a", "b")])
 
 
 def test_other_models_and_heads_of_other_encoders_are_refused(tmp_path):
