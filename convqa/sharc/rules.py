@@ -101,7 +101,12 @@ _VERDICT = re.compile(
     r"\s+(?=(?:are|is)(?:n['\u2019`]t| not)? (?:entitled|eligible|considered|allowed|banned|excluded)\b)"
 )
 _WORDS, _MARKUP = re.compile(r"\w{2,}.*\w{2,}"), re.compile(r"[|<>{}]")
-_LONGEST_SUBJECT, _LONGEST_STEM = 4, 12
+_JOINT = re.compile(r"\b(and|or)[;,.\s]*$", re.I)
+"""The conjunction at the end of a point."""
+_BEGINS_CLAUSE = re.compile(r"\s*(?:you|your|the|they|it)\b", re.I)
+_ACTORS = ("you", "they", "it", "we")
+_MAX_SUBJECT_WORDS = 4
+_MAX_STEM_WORDS = 12
 _SHORT = 4
 """Maximum characters before a condition that leads its sentence, and minimum characters of that condition."""
 
@@ -171,29 +176,31 @@ def blocks(text: str) -> list[Block]:
     return result
 
 
-def _rule(start: int, end: int, outcome: str, parts: Sequence[Condition | Group]) -> Rule:
-    """Return a rule all of whose parts have to hold, and whose outcome shows whether it grants."""
-    return Rule(start, end, outcome, grouped(list(parts), True), not DENIED.search(outcome))
+def _rule(start: int, end: int, outcome: str, parts: Sequence[Condition | Group], every: bool = True) -> Rule:
+    """Return a rule whose outcome shows whether it grants. ``every``: whether all parts have to hold."""
+    return Rule(start, end, outcome, grouped(list(parts), every), not DENIED.search(outcome))
 
 
 def _list_rule(text: str, block: Block) -> Rule | None:
-    intro = text[slice(*block.intro)].lstrip("# ").rstrip(": ") if block.intro else ""
     points = [(start, end) for start, end in block.points if len(text[start:end].strip(" ;,.")) >= SHORTEST]
     if not points:
         return None
+    begin, end = points[0][0], points[-1][1]
+    intro = ""
+    if block.intro:
+        begin = block.intro[0]
+        intro = text[slice(*block.intro)].lstrip("# ").rstrip(": ")
     outcome, stem, wanted = _introduced(intro)
-    statements = [_completed(stem, text[start:end]) for start, end in points]
-    if ANYBODY.search(outcome):
-        statements = [_you(statement) for statement in statements]
-    conditions = tuple(Condition(*span, *ask(statement)) for span, statement in zip(points, statements, strict=True))
-    none = _NONE.search(intro) is not None
-    group = Group(
-        conditions,
-        not none and _all_of(text, intro, stem, wanted, points),
-        wanted != none,
-    )
-    begin = block.intro[0] if block.intro else points[0][0]
-    return _rule(begin, points[-1][1], outcome, [*_head(text, block.intro, stem), group])
+    is_of_anybody = ANYBODY.search(outcome)
+    conditions = []
+    for span in points:
+        statement = _completed(stem, text[slice(*span)])
+        question = ask(_you(statement) if is_of_anybody else statement)
+        conditions.append(Condition(*span, *question))
+    denies_all = _NONE.search(intro) is not None
+    every = not denies_all and _all_of(text, intro, stem, wanted, points)
+    group = Group(tuple(conditions), every, wanted != denies_all)
+    return _rule(begin, end, outcome, [*_head(text, block.intro, stem), group])
 
 
 def _you(text: str) -> str:
@@ -205,25 +212,21 @@ def _you(text: str) -> str:
 
 def _introduced(intro: str) -> tuple[str, str, bool]:
     """Return the outcome of a list, the beginning of each point, and whether the points must hold (not: "unless")."""
-    if marks := list(_MARK.finditer(intro)):
+    marks = list(_MARK.finditer(intro))
+    if marks:
         outcome = intro[: marks[0].start()].strip(" ,")
         if not outcome:
             closed = _close(intro, marks[0].end(), len(intro), leads=True)
             outcome = intro[closed.end() :] if closed else intro
         return outcome, _stem(intro[marks[-1].end() :]), marks[-1]["unless"] is None
-    if must := _MUST.search(intro):
+    must = _MUST.search(intro)
+    if must:
         after = _stem(intro[must.end() :])
-        whole = re.search(r"\b(?:apply|true|met)\b", after) or len(after.split()) > 3
-        return (
-            intro,
-            "" if whole else f"{_actor(intro[: must.start()])} must {after}".strip(),
-            True,
-        )
-    return (
-        intro,
-        _stem(intro) if re.search(r"\b(?:who|whose|that)\s*$", intro) else "",
-        True,
-    )
+        is_whole = re.search(r"\b(?:apply|true|met)\b", after) or len(after.split()) > 3
+        stem = "" if is_whole else f"{_actor(intro[: must.start()])} must {after}".strip()
+        return intro, stem, True
+    ends_in_relative = re.search(r"\b(?:who|whose|that)\s*$", intro)
+    return intro, _stem(intro) if ends_in_relative else "", True
 
 
 def _stem(text: str) -> str:
@@ -234,16 +237,16 @@ def _stem(text: str) -> str:
 def _actor(text: str) -> str:
     """Return who must meet a condition, from the words before it; "you" if they are not a short subject."""
     words = text.split(", ")[-1].split()
-    if words and words[-1].lower() in ("you", "they", "it", "we"):
+    if words and words[-1].lower() in _ACTORS:
         return words[-1].lower()
-    return " ".join(words) if 0 < len(words) <= _LONGEST_SUBJECT else "you"
+    return " ".join(words) if 0 < len(words) <= _MAX_SUBJECT_WORDS else "you"
 
 
 def _completed(stem: str, point: str) -> str:
     """Return a point as a condition, preceded by the introduction unless it is a clause."""
     point = re.sub(r"[;,.\s]+(?:and|or|AND|OR)?[;,.\s]*$", "", point)
     clause = re.match(r"(?:you|your|it|they|he|she|their)[\u2019'\s]", point, re.I)
-    if not stem or clause or len(stem.split()) > _LONGEST_STEM:
+    if not stem or clause or len(stem.split()) > _MAX_STEM_WORDS:
         return point
     name = point[:2].isupper() or re.match(r"\S+ [A-Z]", point)
     return f"{stem} {point if name else point[:1].lower() + point[1:]}"
@@ -253,16 +256,16 @@ def _all_of(text: str, intro: str, stem: str, wanted: bool, points: list[tuple[i
     """Return whether all points of a list have to hold; otherwise they are alternatives."""
     if _EVERY.search(intro):
         return True
-    joints = [re.search(r"\b(and|or)[;,.\s]*$", text[start:end], re.I) for start, end in points]
-    if words := [joint[1].lower() for joint in joints if joint is not None]:
-        return words.count("and") > words.count("or")
+    texts = [text[start:end] for start, end in points]
+    joints = [joint[1].lower() for point in texts if (joint := _JOINT.search(point))]
+    if joints:
+        return joints.count("and") > joints.count("or")
     if not wanted or _ANY.search(intro):
         return False
-    if _MUST.search(intro) or all(_MUST.search(text[start:end]) for start, end in points):
+    if _MUST.search(intro) or all(_MUST.search(point) for point in texts):
         return True
-    first = [re.match(r"\s*(\w+)", text[start:end]) for start, end in points]
-    whole = sum(word is not None and word[1].lower() in ("you", "your", "the", "they", "it") for word in first)
-    return bool(stem) and whole * 2 > len(points) and not DENIED.search(intro)
+    clauses = sum(_BEGINS_CLAUSE.match(point) is not None for point in texts)
+    return bool(stem) and clauses * 2 > len(points) and not DENIED.search(intro)
 
 
 def _head(text: str, intro: tuple[int, int] | None, stem: str) -> list[Condition | Group]:
@@ -271,72 +274,80 @@ def _head(text: str, intro: tuple[int, int] | None, stem: str) -> list[Condition
     if intro is None or not marks:
         return []
     start = marks[-1].end()
-    body, stop = text[start : intro[1]], 0
+    body = text[start : intro[1]]
     joints = list(AND.finditer(body))
     listed = [match for match in _FOLLOWING.finditer(body) if not body[match.end() :].strip(" :")]
+    stop = 0
     if re.search(r"\bbut$", body.strip(" :")):
         stop = body.rindex("but")
     elif listed:
         before = body[: listed[-1].start()]
         if re.match(r"\s*(?:,|and\b)", listed[-1][0]) or before.rstrip().endswith(","):
             stop = len(before)
-    elif len(stem.split()) >= 3 and joints and len(body[joints[-1].end() :].split()) <= 2:
-        stop = joints[-1].start()
+    elif joints and len(stem.split()) >= 3:
+        last_words = body[joints[-1].end() :].split()
+        if len(last_words) <= 2:
+            stop = joints[-1].start()
     return list(parts(text, start, start + stop, True))
 
 
 def _sentence_rules(text: str, start: int, end: int) -> Iterator[Rule]:
     sentence = text[start:end]
-    if marks := [mark for mark in _MARK.finditer(text, start, end) if mark["if"] != "because"]:
-        yield from _marked(text, start, end, marks)
+    marks = [mark for mark in _MARK.finditer(text, start, end) if mark["if"] != "because"]
+    if marks:
+        yield _marked(text, start, end, marks)
         return
     must = _MUST.search(sentence)
     if must and DENIED.search(sentence[max(0, must.start() - 8) : must.start()]):
         return
+    who = _WHO.search(sentence)
     if must and len(sentence[must.end() :].split()) >= SHORTEST:
         subject = _actor(sentence[: must.start()])
         group = grouped(list(parts(text, start + must.end(), end, True, f"{subject} must")), True)
         yield Rule(start, end, sentence[: must.start()] or sentence, group, grants=True)
-    elif (who := _WHO.search(sentence)) and len(sentence[who.end() :].split()) >= SHORTEST:
+        return
+    if who and len(sentence[who.end() :].split()) >= SHORTEST:
         closed = _VERDICT.search(text, start + who.end(), end)
         stop = closed.start() if closed else end
         outcome = f"{sentence[: who.start()]}{text[stop:end]}"
         yield _rule(start, end, outcome, list(parts(text, start + who.end(), stop, True, "you")))
-    elif kinds := series(text, start, end):
+        return
+    kinds = series(text, start, end)
+    targets = list(_FOR.finditer(sentence))
+    if kinds:
         yield _rule(start, end, sentence, [kinds])
-    elif targets := list(_FOR.finditer(sentence)):
+    elif targets:
         last = targets[-1]
         target = Condition(start + last.end(), end, *ask(sentence[last.end() :]))
         # The denial follows the condition in "Contracts for ... are not binding".
-        yield Rule(
-            start,
-            end,
-            sentence[: last.start()],
-            Group((target,), True),
-            not DENIED.search(sentence),
-        )
+        grants = not DENIED.search(sentence)
+        yield Rule(start, end, sentence[: last.start()], Group((target,), True), grants)
     elif len(sentence.split()) > SHORTEST:
         yield _rule(start, end, sentence, [Condition(start, end, *ask(sentence))])
 
 
-def _marked(text: str, start: int, end: int, marks: list[re.Match[str]]) -> Iterator[Rule]:
+def _marked(text: str, start: int, end: int, marks: list[re.Match[str]]) -> Rule:
     """Parse a sentence with if, unless and the like: they introduce the conditions, the rest is the outcome."""
     conditions: list[Condition | Group] = []
     rest: list[str] = []
     rest_start = start
-    for mark, stop in zip(marks, [*(mark.start() for mark in marks[1:]), end], strict=True):
+    stops = [*(mark.start() for mark in marks[1:]), end]
+    for mark, stop in zip(marks, stops, strict=True):
         rest.append(text[rest_start : mark.start()])
         closed = _close(text, mark.end(), stop, leads=mark.start() - start < _SHORT)
-        close, rest_start = (closed.start(), closed.end()) if closed else (stop, stop)
-        unless = mark["unless"] is not None
-        inner = tuple(parts(text, mark.end(), close, not unless))
-        conditions += [Group(inner, False, wanted=False)] if unless else inner
+        close = closed.start() if closed else stop
+        rest_start = closed.end() if closed else stop
+        if mark["unless"] is None:
+            conditions += parts(text, mark.end(), close, True)
+        else:
+            exceptions = tuple(parts(text, mark.end(), close, False))
+            conditions.append(Group(exceptions, False, wanted=False))
     rest.append(text[rest_start:end])
     outcome = " ".join(part.strip() for part in rest if part.strip(" .,-"))
-    flat = all(isinstance(part, Condition) for part in conditions)
-    alternatives = OR.search(text[start:end]) and not AND.search(text[start:end])
-    every = not (len(conditions) > 1 and flat and alternatives)
-    yield Rule(start, end, outcome, grouped(conditions, every), not DENIED.search(outcome))
+    is_flat = all(isinstance(part, Condition) for part in conditions)
+    are_alternatives = OR.search(text[start:end]) and not AND.search(text[start:end])
+    every = not (len(conditions) > 1 and is_flat and are_alternatives)
+    return _rule(start, end, outcome, conditions, every)
 
 
 def _askable(group: Group) -> bool:
@@ -353,6 +364,9 @@ def _close(text: str, start: int, end: int, leads: bool) -> re.Match[str] | None
     """
     if not leads:
         return _CLOSED.search(text, start, end)
-    comma = _ACTION.search(text, start, end) or next(reversed(list(_COMMA.finditer(text, start, end))), None)
+    action = _ACTION.search(text, start, end)
+    commas = list(_COMMA.finditer(text, start, end))
+    if action or commas:
+        return action or commas[-1]
     # No comma separates the outcome in "If you want it you will need ...".
-    return comma or _GOES_ON.search(text, start + _SHORT, end) or _CLOSED.search(text, start, end)
+    return _GOES_ON.search(text, start + _SHORT, end) or _CLOSED.search(text, start, end)

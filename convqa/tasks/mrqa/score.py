@@ -15,9 +15,9 @@ from convqa.errors import InputError
 from convqa.metrics import squad
 from convqa.metrics.squad import best_exact_match, best_f1
 from convqa.tasks import scores
-from convqa.tasks.mrqa.run import Run
+from convqa.tasks.mrqa.run import MRQARun
 from convqa.tasks.mrqa.sets import averages
-from convqa.tasks.mrqa.truth import Gold, GoldTurn
+from convqa.tasks.mrqa.truth import MRQAGold, MRQATruth
 from convqa.tasks.scores import (
     Measure,
     Rows,
@@ -41,11 +41,11 @@ class MRQAOptions(scores.ScoreOptions):
         return {"skip_no_answer": self.skip_no_answer}
 
 
-Pairs = list[tuple[GoldTurn, str | None]]
+Pairs = list[tuple[MRQATruth, str | None]]
 """Questions with their predictions; None if missing, which counts 0."""
 
 
-def score(gold: Gold, run: Run, options: MRQAOptions) -> list[Scores]:
+def score(gold: MRQAGold, run: MRQARun, options: MRQAOptions) -> list[Scores]:
     """Score EM and F1 (0 to 100) of each data set, with macro averages over several."""
     asked = {str(turn.id.conversation) for turn in gold.turns}
     unknown = "predictions for questions that are not in the truth"
@@ -72,7 +72,7 @@ def score(gold: Gold, run: Run, options: MRQAOptions) -> list[Scores]:
     return results
 
 
-def _pairs(gold: Gold, name: str, run: Run, options: MRQAOptions) -> Pairs:
+def _pairs(gold: MRQAGold, name: str, run: MRQARun, options: MRQAOptions) -> Pairs:
     """Return the questions of a data set that count."""
     pairs = [(turn, run.answers.get(str(turn.id.conversation))) for turn in gold.turns if turn.dataset == name]
     if options.skip_no_answer:

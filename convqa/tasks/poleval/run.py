@@ -34,17 +34,17 @@ _ENDS = re.compile("[\t\r\n]")
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class PolEvalRun:
     """The ids of each line, unchanged."""
 
     path: Path
     rankings: tuple[tuple[str, ...], ...]
 
 
-def read(path: Path) -> Run:
+def read(path: Path) -> PolEvalRun:
     """Read out.tsv, or the one in a directory, as GEval does."""
     file = file_at(path, FILE)
-    return Run(file, tuple(rankings(file, EXPECTED)))
+    return PolEvalRun(file, tuple(rankings(file, EXPECTED)))
 
 
 def write(responses: Iterable[Response], directory: Path, *_: object) -> Path:

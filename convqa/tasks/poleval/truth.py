@@ -10,17 +10,17 @@ from pathlib import Path
 from convqa.domain import TurnId
 from convqa.errors import InputError
 from convqa.files import log
-from convqa.tasks import scores
 from convqa.tasks.files import any_file, only_file
 from convqa.tasks.poleval.input import (
     IN,
-    Question,
+    SetQuestion,
     is_jl,
     is_questions,
     read_questions,
     read_rows,
 )
 from convqa.tasks.poleval.run import rankings
+from convqa.tasks.scores import Gold, GoldTurn
 from convqa.validation import shorten
 
 FILE = "expected.tsv"
@@ -31,7 +31,7 @@ _PAIRS = f"the columns {', '.join(_COLUMNS)}, separated by TAB, under a header w
 
 
 @dataclass(frozen=True, slots=True)
-class GoldTurn(scores.GoldTurn):
+class PolEvalTruth(GoldTurn):
     """A question's relevant passages. Without any, every ranking scores 1. ``line`` is its index in a run.
 
     ``fields`` has its set, if in.tsv names one.
@@ -46,7 +46,7 @@ class GoldTurn(scores.GoldTurn):
 
 
 @dataclass(frozen=True, slots=True)
-class Gold(scores.Gold[GoldTurn]):
+class PolEvalGold(Gold[PolEvalTruth]):
     """The truth, with the number of lines that a run must have."""
 
     lines: int
@@ -61,7 +61,7 @@ def recognise(path: Path) -> bool:
     )
 
 
-def read(path: Path) -> Gold:
+def read(path: Path) -> PolEvalGold:
     """Read the truth from a file, from the only one of a folder, or from the folder of a file of questions."""
     file = only_file(path, ("",), _is_truth, _FILES)
     if is_questions(file):
@@ -90,7 +90,7 @@ def _questions_of(truth: Path) -> Path:
     return truth.with_name(IN)
 
 
-def _of_lines(file: Path) -> Gold:
+def _of_lines(file: Path) -> PolEvalGold:
     """Read expected.tsv. Sets are those of the questions in its folder; without them, a turn is called by its line."""
     rows = rankings(file, _LINES)
     if not rows:
@@ -100,17 +100,17 @@ def _of_lines(file: Path) -> Gold:
     if known:
         items = read_questions(questions).items
     else:
-        items = tuple(Question(TurnId(line, 1), "", "") for line in range(1, len(rows) + 1))
+        items = tuple(SetQuestion(TurnId(line, 1), "", "") for line in range(1, len(rows) + 1))
     if len(items) != len(rows):
         raise InputError(f"{file}: expected {len(items)} lines, one per question of {questions.name}, got {len(rows)}.")
     turns = (
-        GoldTurn(item.id, {"set": item.set} if known else {}, ids, line)
+        PolEvalTruth(item.id, {"set": item.set} if known else {}, ids, line)
         for line, (item, ids) in enumerate(zip(items, rows, strict=True))
     )
-    return Gold(file, tuple(turns), len(rows))
+    return PolEvalGold(file, tuple(turns), len(rows))
 
 
-def _of_pairs(file: Path) -> Gold:
+def _of_pairs(file: Path) -> PolEvalGold:
     """Read positive pairs by question. A question without any is left out, since its answers are unknown."""
     asked = read_questions(_questions_of(file))
     relevant: dict[str, list[str]] = {str(item.id.conversation): [] for item in asked.items}
@@ -120,7 +120,7 @@ def _of_pairs(file: Path) -> Gold:
         if score > 0:
             relevant[question].append(passage)
     turns = tuple(
-        GoldTurn(item.id, {}, tuple(ids), line)
+        PolEvalTruth(item.id, {}, tuple(ids), line)
         for line, (item, ids) in enumerate(zip(asked.items, relevant.values(), strict=True))
         if ids
     )
@@ -133,7 +133,7 @@ def _of_pairs(file: Path) -> Gold:
             missing,
             len(asked.items),
         )
-    return Gold(file, turns, len(asked.items))
+    return PolEvalGold(file, turns, len(asked.items))
 
 
 def _pairs(file: Path) -> Iterator[tuple[int, str, str, float]]:

@@ -150,11 +150,16 @@ def _rewriting(gold: QReCCGold, run: QReCCRun, options: QReCCOptions) -> Rows | 
     refuse(run.path, (run.faults.get((str(turn.id), "Model_rewrite")) for turn in used))
     rows = []
     for turn in used:
-        model = run.rewrites.get(str(turn.id), "")
-        rouge = rouge1(turn.rewrite, model)
-        words, truth_words = float(len(tokens(model))), float(len(tokens(turn.rewrite)))
-        row = {"QR": rouge.recall, "QR-P": rouge.precision, "QR-F1": rouge.f1}
-        rows.append((turn.id, {**row, "QR-words": words, "QR-truth-words": truth_words}))
+        rewrite = run.rewrites.get(str(turn.id), "")
+        rouge = rouge1(turn.rewrite, rewrite)
+        row = {
+            "QR": rouge.recall,
+            "QR-P": rouge.precision,
+            "QR-F1": rouge.f1,
+            "QR-words": float(len(tokens(rewrite))),
+            "QR-truth-words": float(len(tokens(turn.rewrite))),
+        }
+        rows.append((turn.id, row))
     return rows or "the truth has no rewrites of turns after the first"
 
 
@@ -227,26 +232,22 @@ def _answering(
         return "no turn with a true answer has Model_answer"
     pairs = [(turn.answer, run.answers.get(str(turn.id), "")) for turn in used]
     additional = {scorer.name: list(scorer.score(pairs)) for scorer in scorers}
-    counted_once = {id(turn) for turn in collapsed(used)}
+    last = {id(turn) for turn in collapsed(used)}
     rows = []
-    for index, (turn, pair) in enumerate(zip(used, pairs, strict=True)):
-        row = {"EM": exact_match(*pair), "F1": f1(*pair)} if id(turn) in counted_once else {}
-        rouge = rouge1(*pair)
-        row |= {
-            "ROUGE1-R": rouge.recall,
-            "ROUGE1-P": rouge.precision,
-            "ROUGE1-F1": rouge.f1,
-        }
-        row |= {
-            "answer-words": float(len(tokens(pair[1]))),
-            "truth-words": float(len(tokens(pair[0]))),
-        }
-        rows.append(
-            (
-                turn.id,
-                row | {name: values[index] for name, values in additional.items()},
-            )
-        )
+    for index, (turn, (truth, answer)) in enumerate(zip(used, pairs, strict=True)):
+        row = {}
+        if id(turn) in last:
+            row["EM"] = exact_match(truth, answer)
+            row["F1"] = f1(truth, answer)
+        rouge = rouge1(truth, answer)
+        row["ROUGE1-R"] = rouge.recall
+        row["ROUGE1-P"] = rouge.precision
+        row["ROUGE1-F1"] = rouge.f1
+        row["answer-words"] = float(len(tokens(answer)))
+        row["truth-words"] = float(len(tokens(truth)))
+        for name, values in additional.items():
+            row[name] = values[index]
+        rows.append((turn.id, row))
     return rows
 
 

@@ -44,23 +44,22 @@ _LABELS = {"ANSWERABLE": True, "PARTIAL": True, "UNANSWERABLE": False}
 
 def citation_scores(gold: QReCCGold, run: QReCCRun, support: SupportScorer | None) -> list[Scores]:
     """Score cited passages and quotes against the truth, validity, and ALCE's measures if ``support`` is given."""
-    turns = [(turn, *_answer(run, turn)) for turn in collapsed(gold.turns)]
-    rows = [(turn.id, _row(turn, quotes, run.passages.get(str(turn.id)))) for turn, _, quotes in turns]
+    rows = []
+    alce_rows = []
+    for turn in collapsed(gold.turns):
+        answer, quotes = _answer(run, turn)
+        rows.append((turn.id, _row(turn, quotes, run.passages.get(str(turn.id)))))
+        if support is not None:
+            # The evidence is the quotes, not the whole passages.
+            row = supported(cited_sentences(answer, quotes), support)
+            alce_rows += [(turn.id, row)] if row else []
     scores = [column for column in columns(_CITING, rows) if column.values] if run.citations else []
     if support is None:
         return scores
-    if not run.citations or any(quote.sentence is None for quotes in run.citations.values() for quote in quotes):
-        return [
-            *scores,
-            *columns(alce_measures(support), "the run has no Model_citations"),
-        ]
-    # The evidence is the quotes, not the whole passages.
-    alce = [(turn.id, supported(cited_sentences(answer, quotes), support)) for turn, answer, quotes in turns]
-    answered = [(id, row) for id, row in alce if row]
-    return [
-        *scores,
-        *columns(alce_measures(support), answered or "the run answers nothing"),
-    ]
+    cited = [quote for quotes in run.citations.values() for quote in quotes]
+    if not run.citations or any(quote.sentence is None for quote in cited):
+        return [*scores, *columns(alce_measures(support), "the run has no Model_citations")]
+    return [*scores, *columns(alce_measures(support), alce_rows or "the run answers nothing")]
 
 
 def _answer(run: QReCCRun, turn: QReCCTruth) -> tuple[str, Sequence[Cited]]:
@@ -130,24 +129,22 @@ def refusal_scores(gold: QReCCGold, run: QReCCRun) -> list[Scores]:
     A turn without an answer counts as refused, even if it failed, and one without a score has score 0. Precision is
     undefined if nothing is refused.
     """
-    known = [(turn.id, can) for turn in collapsed(gold.turns) if (can := answerable(turn)) is not None]
-    if not run.answers or all(can for _, can in known):
+    known = {turn.id: answerable(turn) for turn in collapsed(gold.turns)}
+    ids = tuple(id for id, can in known.items() if can is not None)
+    if not run.answers or all(known[id] for id in ids):
         return []
-    ids = tuple(id for id, _ in known)
-    groups = tuple(_CAN if can else _CANNOT for _, can in known)
+    groups = tuple(_CAN if known[id] else _CANNOT for id in ids)
     refused = tuple(float(not run.answers.get(str(id), "").strip()) for id in ids)
-    right = [
-        (
-            id,
-            ({"Refusal-P": float(not can)} if no else {}) | ({} if can else {"Refusal-R": no}),
-        )
-        for (id, can), no in zip(known, refused, strict=True)
-    ]
-    result = [
-        Scores(_REFUSAL_F1, ids, refused, groups=groups, statistic=_f1),
-        *columns(_REFUSING, right),
-    ]
-    if run.scores and any(can for _, can in known):
+    rows = []
+    for id, is_refused in zip(ids, refused, strict=True):
+        row = {}
+        if is_refused:
+            row["Refusal-P"] = float(not known[id])
+        if not known[id]:
+            row["Refusal-R"] = is_refused
+        rows.append((id, row))
+    result = [Scores(_REFUSAL_F1, ids, refused, groups=groups, statistic=_f1), *columns(_REFUSING, rows)]
+    if run.scores and _CAN in groups:
         scores = tuple(run.scores.get(str(id), 0.0) for id in ids)
         result.append(Scores(_AUC, ids, scores, groups=groups, statistic=_auc))
     return result
@@ -165,13 +162,18 @@ def answerable(turn: QReCCTruth) -> bool | None:
 
 def _f1(groups: Mapping[str, Sequence[float]]) -> float | None:
     """Return the F1 of refusing, None without unanswerable turns."""
-    refused = [bool(no) for values in groups.values() for no in values]
-    can = [kind == _CAN for kind, values in groups.items() for _ in values]
-    return refusals(refused, can).f1 if _CANNOT in groups else None
+    if _CANNOT not in groups:
+        return None
+    values, can = _flat(groups)
+    return refusals([bool(value) for value in values], can).f1
 
 
 def _auc(groups: Mapping[str, Sequence[float]]) -> float | None:
-    if not {_CAN, _CANNOT} <= groups.keys():
-        return None
-    scores = [score for values in groups.values() for score in values]
-    return auc(scores, [kind == _CAN for kind, values in groups.items() for _ in values])
+    return auc(*_flat(groups)) if {_CAN, _CANNOT} <= groups.keys() else None
+
+
+def _flat(groups: Mapping[str, Sequence[float]]) -> tuple[list[float], list[bool]]:
+    """Return the values of all turns, and whether each is answerable."""
+    values = [value for members in groups.values() for value in members]
+    can = [kind == _CAN for kind, members in groups.items() for _ in members]
+    return values, can

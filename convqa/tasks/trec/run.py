@@ -16,7 +16,7 @@ FILE = "run.trec"
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class TrecRun:
     """A TREC run file, which the tracks score."""
 
     path: Path
@@ -42,9 +42,9 @@ def write(responses: Iterable[Response], directory: Path, stages: frozenset[str]
     return directory / FILE
 
 
-def read(path: Path) -> Run:
+def read(path: Path) -> TrecRun:
     """Find the run file, or the one in a directory."""
     file = file_at(path, FILE)
     if not file.is_file():
         raise InputError(f"{file}: no such file; expected a TREC run file.")
-    return Run(file)
+    return TrecRun(file)
