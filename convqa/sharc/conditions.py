@@ -67,9 +67,11 @@ def series(text: str, start: int, end: int) -> Group | None:
     match = _SERIES.search(text, start, end)
     if match is None:
         return None
-    start, length = match.start("items"), len(match["items"].rstrip(" ."))
-    items = _split(re.compile(r",? (?:and|or) |, "), text, start, start + length)
-    return Group(tuple(Condition(*span, *ask(text[slice(*span)])) for span in items), False)
+    first = match.start("items")
+    last = first + len(match["items"].rstrip(" ."))
+    items = _split(re.compile(r",? (?:and|or) |, "), text, first, last)
+    conditions = [Condition(*span, *ask(text[slice(*span)])) for span in items]
+    return Group(tuple(conditions), every=False)
 
 
 def parts(text: str, start: int, end: int, every: bool, subject: str = "") -> Iterator[Condition | Group]:

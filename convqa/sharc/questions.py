@@ -25,6 +25,8 @@ _AS_PARTICIPLE = re.compile(r"\w{2,}ed\Z")
 _PARTICIPLE_AHEAD = re.compile(r"(?:\w{2,}ed|been|born|unable|able|under|over|aged|at|in|on|of|below|above|within)\Z")
 _GERUND = re.compile(r"(?!(?:\w*thing|king|ring|spring|morning|evening|wedding|building|housing|string)\Z)\w{2,}ing\Z")
 
+_RELATIVE = ("who", "which", "that", "if", "for", "to")
+
 # Characters for private use, which occur in no text.
 _SEAL = str.maketrans(" ,", "\ue0b9\ue0ba")
 _OPEN = str.maketrans("\ue0b9\ue0ba", " ,")
@@ -89,15 +91,16 @@ def _expanded(text: str) -> str:
 
 
 def _question(words: list[str]) -> str:
+    first = words[0].lower()
     index = _auxiliary(words)
     if index:
         return _inverted(words[:index], words[index].lower(), words[index + 1 :])
-    first = words[0].lower()
-    if first in lexicon.PRONOUNS and len(words) > 1 and first not in DEMONSTRATIVES:
+    if len(words) > 1 and first in lexicon.PRONOUNS - DEMONSTRATIVES:
         return _with_verb(words[:1], words[1:])
     if index == 0:
         return _inverted(["you"], first, words[1:])
-    if first in lexicon.DETERMINERS and (verb := _verb(words)):
+    verb = _verb(words) if first in lexicon.DETERMINERS else 0
+    if verb:
         return _with_verb(words[:verb], words[verb:])
     return _without_subject(words)
 
@@ -105,10 +108,10 @@ def _question(words: list[str]) -> str:
 def _auxiliary(words: list[str]) -> int | None:
     """Return the index of the first auxiliary that can follow the subject, 0 if the subject is missing."""
     low = [word.lower() for word in words]
-    indices = [index for index, word in enumerate(low[:9]) if word in AUXILIARIES]
-    if indices[:1] == [0]:
+    first = next((index for index, word in enumerate(low[:9]) if word in AUXILIARIES), None)
+    if first == 0:
         return 0
-    if low[0] in lexicon.PRONOUNS and low[0] not in lexicon.DETERMINERS:
+    if low[0] in lexicon.PRONOUNS - lexicon.DETERMINERS:
         after = next(
             (index for index, word in enumerate(low) if index and word not in lexicon.ADVERBS),
             0,
@@ -116,10 +119,10 @@ def _auxiliary(words: list[str]) -> int | None:
         if low[after] in AUXILIARIES:
             return after
         # The subject may continue: "you or your partner must have".
-        return indices[0] if indices and low[1] in ("or", "and") else None
+        return first if first is not None and low[1] in ("or", "and") else None
     if low[0] in lexicon.DETERMINERS or low[0].endswith("s"):
-        relative = ("who", "which", "that", "if", "for", "to")
-        return indices[0] if indices and not any(word in relative for word in low[1 : indices[0]]) else None
+        has_relative = any(word in _RELATIVE for word in low[1:first])
+        return None if has_relative else first
     return None
 
 
@@ -130,17 +133,17 @@ def _perfect(words: list[str]) -> bool:
 
 
 def _inverted(subject: list[str], auxiliary: str, rest: list[str]) -> str:
-    lead = [word for word in subject if word.lower() in lexicon.ADVERBS and len(subject) > 1]
-    subject = _lowered([word for word in subject if word not in lead])
-    rest = [*lead, *rest]
+    adverbs = [word for word in subject if word.lower() in lexicon.ADVERBS and len(subject) > 1]
+    subject = _lowered([word for word in subject if word not in adverbs])
+    rest = [*adverbs, *rest]
     if auxiliary in lexicon.DEMANDING_MODALS or (auxiliary == "can" and rest[:1] == ["also"]):
-        return _base(
-            subject,
-            [word for index, word in enumerate(rest) if index or word.lower() not in lexicon.ADVERBS],
-        )
+        if rest and rest[0].lower() in lexicon.ADVERBS:
+            rest = rest[1:]
+        return _base(subject, rest)
     if auxiliary in HAVE and not _perfect(rest):
-        past = auxiliary == "had" and rest[:1] != ["to"]
-        return _joined(["Did" if past else _agreeing("Do", subject), *subject, "have", *rest])
+        is_past = auxiliary == "had" and rest[:1] != ["to"]
+        do = "Did" if is_past else _agreeing("Do", subject)
+        return _joined([do, *subject, "have", *rest])
     if auxiliary in ("are", "were") and subject == ["you"] and rest and _of_people(rest):
         rest = _single(rest)
     return _joined([auxiliary, *subject, *rest])
@@ -158,43 +161,52 @@ def _base(subject: list[str], rest: list[str]) -> str:
 
 def _with_verb(subject: list[str], rest: list[str]) -> str:
     """Ask with a verb that is not an auxiliary."""
-    lead = [word for word in rest[:1] if word.lower() in lexicon.ADVERBS]
-    verb, *after = rest[len(lead) :] or [""]
-    subject, low = _lowered(subject), verb.lower()
+    adverbs = []
+    if rest and rest[0].lower() in lexicon.ADVERBS:
+        adverbs = rest[:1]
+        rest = rest[1:]
+    verb, *after = rest or [""]
+    low = verb.lower()
+    subject = _lowered(subject)
     if low in HAVE:
-        return _inverted(subject, low, [*lead, *after])
+        return _inverted(subject, low, [*adverbs, *after])
     auxiliary = _agreeing("Do", subject)
     if _PAST.match(low) and low not in lexicon.NOT_PAST:
-        auxiliary, verb = "Did", _present(low)
+        auxiliary = "Did"
+        verb = _present(low)
     elif auxiliary == "Does":
         verb = _bare(low)
-    return _joined([auxiliary, *subject, *lead, verb, *after])
+    return _joined([auxiliary, *subject, *adverbs, verb, *after])
 
 
 def _without_subject(words: list[str]) -> str:
     first = words[0].lower()
-    if first == "be" or _GERUND.match(first) or _PARTICIPLE_AHEAD.match(first):
-        return _joined(["Are", "you", *(words[1:] if first == "be" else _lowered(words))])
-    if first not in lexicon.DETERMINERS and first in lexicon.VERBS:
-        return _base(["you"], _lowered(words))
+    lowered = _lowered(words)
+    if first == "be":
+        return _joined(["Are", "you", *words[1:]])
+    if _GERUND.match(first) or _PARTICIPLE_AHEAD.match(first):
+        return _joined(["Are", "you", *lowered])
+    if first in lexicon.VERBS - lexicon.DETERMINERS:
+        return _base(["you"], lowered)
     if _of_people(words):
-        return _joined(["Are", "you", *_single(_lowered(words))])
-    return _joined(["Is", "it", *_lowered(words)])
+        return _joined(["Are", "you", *_single(lowered)])
+    return _joined(["Is", "it", *lowered])
 
 
 def _of_people(words: list[str]) -> bool:
     """Return whether a phrase names people: "workers on probation" does, "business goods" does not."""
     for word, following in zip(words[:6], [*words[1:], ""], strict=False):
         after = following.lower()
-        ends = not after or after in lexicon.BEHIND_NOUNS or word.endswith(",")
-        ends = ends or bool(_PARTICIPLE_AHEAD.match(after) or _GERUND.match(after))
-        if ends and lexicon.PEOPLE.fullmatch(word.strip(",;")):
+        ends_noun = (
+            not after
+            or after in lexicon.BEHIND_NOUNS
+            or word.endswith(",")
+            or _PARTICIPLE_AHEAD.match(after)
+            or _GERUND.match(after)
+        )
+        if ends_noun and lexicon.PEOPLE.fullmatch(word.strip(",;")):
             return True
-        if word.lower() in lexicon.BEHIND_NOUNS and word.lower() not in (
-            "and",
-            "or",
-            "of",
-        ):
+        if word.lower() in lexicon.BEHIND_NOUNS - {"and", "or", "of"}:
             return False
     return False
 
@@ -209,10 +221,12 @@ def _single(words: list[str]) -> list[str]:
         if _GERUND.match(low) or low in AUXILIARIES:
             break
         if lexicon.PEOPLE.fullmatch(low):
-            single[index] = lexicon.IRREGULAR_SINGULAR.get(low) or (
-                low if low.endswith("ss") else low.removesuffix("s")
-            )
-    return single if single == words else ["an" if single[0][0].lower() in "aeiou" else "a", *single]
+            regular = low if low.endswith("ss") else low.removesuffix("s")
+            single[index] = lexicon.IRREGULAR_SINGULAR.get(low, regular)
+    if single == words:
+        return words
+    article = "an" if single[0][0].lower() in "aeiou" else "a"
+    return [article, *single]
 
 
 def _verb(words: list[str]) -> int:
@@ -224,11 +238,12 @@ def _verb(words: list[str]) -> int:
 
 
 def _agreeing(auxiliary: str, subject: list[str]) -> str:
-    return auxiliary if _many(subject) else {"Do": "Does", "Are": "Is", "Have": "Has"}[auxiliary]
+    return auxiliary if _is_plural(subject) else {"Do": "Does", "Are": "Is", "Have": "Has"}[auxiliary]
 
 
-def _many(subject: list[str]) -> bool:
-    last, first = subject[-1].lower(), subject[0].lower()
+def _is_plural(subject: list[str]) -> bool:
+    first = subject[0].lower()
+    last = subject[-1].lower()
     if len(subject) == 1 and first in lexicon.PRONOUNS:
         return first in lexicon.PLURAL_PRONOUNS
     if first in ("you", "they", "these", "those"):
@@ -264,11 +279,12 @@ def _bare(verb: str) -> str:
 
 def _lowered(words: list[str]) -> list[str]:
     """Lower the first letter, except of names and abbreviations."""
-    first = words[0] if words else ""
-    low = first.lower()
-    small = low in lexicon.DETERMINERS | lexicon.PRONOUNS | lexicon.VERBS
-    plain = small or _GERUND.match(low) or _PARTICIPLE_AHEAD.match(low)
-    return [low, *words[1:]] if plain and first != "I" else words
+    if not words or words[0] == "I":
+        return words
+    low = words[0].lower()
+    is_listed = low in lexicon.DETERMINERS | lexicon.PRONOUNS | lexicon.VERBS
+    is_plain = is_listed or _GERUND.match(low) or _PARTICIPLE_AHEAD.match(low)
+    return [low, *words[1:]] if is_plain else words
 
 
 def _joined(words: list[str]) -> str:

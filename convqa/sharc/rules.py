@@ -176,7 +176,13 @@ def blocks(text: str) -> list[Block]:
     return result
 
 
-def _rule(start: int, end: int, outcome: str, parts: Sequence[Condition | Group], every: bool = True) -> Rule:
+def _rule(
+    start: int,
+    end: int,
+    outcome: str,
+    parts: Sequence[Condition | Group],
+    every: bool = True,
+) -> Rule:
     """Return a rule whose outcome shows whether it grants. ``every``: whether all parts have to hold."""
     return Rule(start, end, outcome, grouped(list(parts), every), not DENIED.search(outcome))
 

@@ -95,13 +95,17 @@ class Training(Recipe):
 
 
 def write(
-    target: Path, settings: ConditionsSettings, encoder: TextEncoder, lines: tuple[Line, Line], scores: Scores,
+    target: Path,
+    settings: ConditionsSettings,
+    encoder: TextEncoder,
+    lines: tuple[Line, Line],
+    scores: Scores,
     about: str = "",
-) -> None:  # fmt: skip
+) -> None:
     """Write the folder of a condition check. ``about``: the sources of its examples."""
     known, yes = (line.model_dump(mode="json") for line in lines)
-    learnt = {"known": known, "yes": yes, "threshold": settings.threshold}
-    write_head(target, "A condition check", _USE, settings, encoder, learnt, scores, about)
+    learned = {"known": known, "yes": yes, "threshold": settings.threshold}
+    write_head(target, "A condition check", _USE, settings, encoder, learned, scores, about)
 
 
 def rows_of(encoder: TextEncoder, examples: Sequence[ConditionExample]) -> Rows:
@@ -124,19 +128,17 @@ def score(examples: Sequence[ConditionExample], probabilities: Rows) -> dict[str
     known = [index for index, example in enumerate(examples) if example.yes is not None]
     scores = {"answered": float(len(known))}
     for name, foreign in (("open", False), ("foreign", True)):
-        others = [index for index, one in enumerate(examples) if one.yes is None and one.foreign == foreign]
+        others = [index for index, example in enumerate(examples) if example.yes is None and example.foreign == foreign]
         if known and others:
             answered = probabilities[[*known, *others], 0].tolist()
-            scores |= {
-                name: float(len(others)),
-                f"AUC {name}": auc(answered, [True] * len(known) + [False] * len(others)),
-            }
-    right = [bool(examples[index].yes) for index in known]
-    yes = probabilities[known, 1]
-    if len(set(right)) == 2:
-        scores["AUC yes"] = auc(yes.tolist(), right)
+            scores[name] = float(len(others))
+            scores[f"AUC {name}"] = auc(answered, [True] * len(known) + [False] * len(others))
+    true = [bool(examples[index].yes) for index in known]
+    predicted = probabilities[known, 1]
+    if len(set(true)) == 2:
+        scores["AUC yes"] = auc(predicted.tolist(), true)
     if known:
-        scores["accuracy"] = float(np.mean((yes >= 0.5) == np.array(right)))
+        scores["accuracy"] = float(np.mean((predicted >= 0.5) == np.array(true)))
     return scores
 
 

@@ -91,7 +91,7 @@ def apply_rules(
         ),
     )
     others = [candidate for candidate in candidates if candidate is not rule and _about(candidate, replies)]
-    evaluation = _Evaluation(_together(rule, others))
+    evaluation = _RuleState(_together(rule, others))
     for fact in replies:
         evaluation.reply(fact)
     evaluation.state(statements)
@@ -147,11 +147,12 @@ def telling(text: str, question: str) -> list[Rule]:
     """
     asked = _content(question) - HAVING_STEMS
 
-    def circular(condition: Condition) -> bool:
-        same = bool(asked) and asked == _content(condition.question) - HAVING_STEMS
-        return same or alike(question, condition.question) >= _CIRCULAR
+    def is_circular(condition: Condition) -> bool:
+        if asked and asked == _content(condition.question) - HAVING_STEMS:
+            return True
+        return alike(question, condition.question) >= _CIRCULAR
 
-    return [rule for rule in rules(text) if not all(map(circular, rule.group.conditions()))]
+    return [rule for rule in rules(text) if not all(map(is_circular, rule.group.conditions()))]
 
 
 @remembered(4096)
@@ -166,7 +167,7 @@ def alike(first: str, second: str) -> float:
     return 2 * common / (weight(tokens) + weight(others)) if common else 0.0
 
 
-class _Evaluation:
+class _RuleState:
     """A rule with the states of its conditions."""
 
     def __init__(self, rule: Rule) -> None:
@@ -220,8 +221,10 @@ class _Evaluation:
             group = Group((*self._extra, group), True)
         before = {held == group.wanted for held in self._held[:-1]}
         # The conversation overrides only a flat group; nested groups follow from the text.
-        flat = all(isinstance(part, Condition) for part in group.parts)
-        return replace(group, every=before.pop()) if flat and len(before) == 1 else group
+        is_flat = all(isinstance(part, Condition) for part in group.parts)
+        if is_flat and len(before) == 1:
+            return replace(group, every=before == {True})
+        return group
 
 
 def fit(text: str, rule: Rule, question: str) -> float:
@@ -239,8 +242,11 @@ def _together(rule: Rule, others: Sequence[Rule]) -> Rule:
     """Combine a rule with others that were asked about: all must grant, but one is enough to deny."""
     if not others:
         return rule
-    groups = [replace(other.group, wanted=other.group.wanted == (other.grants == rule.grants)) for other in others]
-    return replace(rule, group=Group((rule.group, *groups), rule.grants))
+    groups = [rule.group]
+    for other in others:
+        agrees = other.grants == rule.grants
+        groups.append(replace(other.group, wanted=other.group.wanted == agrees))
+    return replace(rule, group=Group(tuple(groups), rule.grants))
 
 
 def _holds(part: Condition | Group, states: _States) -> bool | None:
@@ -249,8 +255,9 @@ def _holds(part: Condition | Group, states: _States) -> bool | None:
         return states.get(part)
     results = [_holds(inner, states) for inner in part.parts]
     decides = not part.every
-    holds = decides if decides in results else None if None in results else not decides
-    return holds if holds is None else holds == part.wanted
+    if decides in results:
+        return decides == part.wanted
+    return None if None in results else part.every == part.wanted
 
 
 def _deciding(part: Condition | Group, states: _States) -> Iterator[Condition]:
@@ -269,9 +276,12 @@ def _next(part: Condition | Group, states: _States, asked: set[Condition]) -> Co
     """Return the first open condition that was not asked for and can still change whether the part holds."""
     if isinstance(part, Condition):
         return part if states.get(part) is None and part not in asked else None
-    if _holds(part, states) is not None:
-        return None
-    return next(filter(None, (_next(inner, states, asked) for inner in part.parts)), None)
+    if _holds(part, states) is None:
+        for inner in part.parts:
+            following = _next(inner, states, asked)
+            if following is not None:
+                return following
+    return None
 
 
 def _content(text: str) -> frozenset[str]:

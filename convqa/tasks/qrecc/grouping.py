@@ -61,7 +61,10 @@ def _by_depth(gold: QReCCGold, path: Path) -> Groups:
 
     def depth(turn: QReCCTruth) -> str:
         position = positions.get(turn.id, turn.id.number)
-        return next((name for last, name in _DEPTHS.items() if position <= last), "turns 9 and on")
+        return next(
+            (name for last, name in _DEPTHS.items() if position <= last),
+            "turns 9 and on",
+        )
 
     return _by(gold, depth)
 

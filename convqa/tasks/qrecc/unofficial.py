@@ -58,8 +58,14 @@ def citation_scores(gold: QReCCGold, run: QReCCRun, support: SupportScorer | Non
         return scores
     cited = [quote for quotes in run.citations.values() for quote in quotes]
     if not run.citations or any(quote.sentence is None for quote in cited):
-        return [*scores, *columns(alce_measures(support), "the run has no Model_citations")]
-    return [*scores, *columns(alce_measures(support), alce_rows or "the run answers nothing")]
+        return [
+            *scores,
+            *columns(alce_measures(support), "the run has no Model_citations"),
+        ]
+    return [
+        *scores,
+        *columns(alce_measures(support), alce_rows or "the run answers nothing"),
+    ]
 
 
 def _answer(run: QReCCRun, turn: QReCCTruth) -> tuple[str, Sequence[Cited]]:
@@ -143,7 +149,10 @@ def refusal_scores(gold: QReCCGold, run: QReCCRun) -> list[Scores]:
         if not known[id]:
             row["Refusal-R"] = is_refused
         rows.append((id, row))
-    result = [Scores(_REFUSAL_F1, ids, refused, groups=groups, statistic=_f1), *columns(_REFUSING, rows)]
+    result = [
+        Scores(_REFUSAL_F1, ids, refused, groups=groups, statistic=_f1),
+        *columns(_REFUSING, rows),
+    ]
     if run.scores and _CAN in groups:
         scores = tuple(run.scores.get(str(id), 0.0) for id in ids)
         result.append(Scores(_AUC, ids, scores, groups=groups, statistic=_auc))
