@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
@@ -64,21 +64,6 @@ def files_of(asked: Questions) -> dict[str, Path]:
                 result[name] = files[0]
                 break
     return result
-
-
-def unknown(asked: Questions, ids: Mapping[str, set[str]]) -> dict[str, set[str]]:
-    """Return the unknown ids of each set whose passages are there.
-
-    Reads until all ids are known, which takes up to a minute for millions of passages.
-    """
-    remaining = {}
-    for name, file in files_of(asked).items():
-        remaining[name] = set(ids.get(name, ()))
-        for _, record in read_records(file, PassageRecord, EXPECTED):
-            remaining[name].discard(record.id)
-            if not remaining[name]:
-                break
-    return remaining
 
 
 def _read(file: Path, name: str) -> Iterator[Passage]:
