@@ -28,7 +28,7 @@ from poleval_standin import DEPTH, HALVES, Cut, Field
 
 from convqa.domain import Passage
 from convqa.tasks.jwhr.passages import passages_of
-from convqa.tasks.jwhr.schema import Entry
+from convqa.tasks.jwhr.schema import JWHREntry
 from convqa.text.analysis import analyzer
 from convqa.text.sentences import sentences
 from convqa.text.words import words
@@ -134,7 +134,7 @@ def write(made: Sequence[Case], work: Path) -> list[Passage]:
     for half in HALVES:
         (work / half).mkdir(parents=True, exist_ok=True)
         lines(work / half / "entries.jsonl", (case.entry for case in made if case.half == half))
-    collection = list(passages_of(Entry.model_validate(case.entry) for case in made))
+    collection = list(passages_of(JWHREntry.model_validate(case.entry) for case in made))
     lines(work / "passages.jsonl", (passage.to_json() for passage in collection))
     return collection
 

@@ -25,13 +25,12 @@ from convqa.evaluation.result import summaries
 from convqa.indexing import collection_for
 from convqa.models.kinds.encoder import load_encoder
 from convqa.pipeline.load import load
-from convqa.tasks.sharc.task import ShARC
-from convqa.tasks.sharc.truth import Gold
-from convqa.text.english.replies import asking_sentences
-from convqa.text.english.rules import rules
-from convqa.text.english.verdict import SAME, Fact, apply_rules, as_condition
-from convqa.training.conditions import lines, rows_of, write
-from convqa.training.config import ConditionsSettings
+from convqa.sharc.replies import asking_sentences
+from convqa.sharc.rules import rules
+from convqa.sharc.task import ShARC
+from convqa.sharc.trainer import ConditionsSettings, lines, rows_of, write
+from convqa.sharc.truth import ShARCGold
+from convqa.sharc.verdict import SAME, Fact, apply_rules, as_condition
 from convqa.training.config import load as load_settings
 from recipes.conditions import DEV, OPEN, Utterance, apart, examples, utterances
 
@@ -125,7 +124,7 @@ def perfect(some: Sequence[Utterance], conversations: Sequence[Conversation]) ->
         yield Response(conversation.turns[0].id, answer=Answer("answer", text), timings={})
 
 
-def print_row(task: ShARC, gold: Gold, name: str, made: Iterable[Response], wanted: Sequence[str]) -> None:
+def print_row(task: ShARC, gold: ShARCGold, name: str, made: Iterable[Response], wanted: Sequence[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         task.write(made, Path(folder), frozenset({"answers", "rankings"}))
         columns = task.score(gold, task.read_run(Path(folder)), task.options())

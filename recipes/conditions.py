@@ -20,9 +20,9 @@ from pathlib import Path
 
 from pydantic import AliasChoices, Field
 
-from convqa.tasks.sharc.input import form_of, read_records, rule_texts, source
-from convqa.tasks.sharc.schema import ADVICE, Official, Open, normalise
-from convqa.training.examples import ConditionExample
+from convqa.sharc.input import form_of, read_records, rule_texts, source
+from convqa.sharc.schema import ADVICE, Official, Open, normalize
+from convqa.sharc.trainer import ConditionExample
 from convqa.validation import Record, read_as
 from recipes.files import GUARD, Files, main, need_files
 
@@ -69,10 +69,10 @@ def utterances(path: Path) -> list[Utterance]:
     file = source(path)
     rules = rule_texts(file) if form_of(file) == "open" else {}
     result = []
-    for where, record in read_records(file):
+    for label, record in read_records(file):
         snippet = record.snippet if isinstance(record, Official) else rules.get(record.gold_snippet_id or "", "")
         entries = [
-            read_as(_Evidence, entry, f"{where}: evidence[{index}]", ADVICE)
+            read_as(_Evidence, entry, f"{file}: {label}: evidence[{index}]", ADVICE)
             for index, entry in enumerate(record.evidence)
         ]
         evidence = tuple((entry.question, entry.answer.lower().startswith("y")) for entry in entries)
@@ -101,7 +101,7 @@ def examples(utterances: Sequence[Utterance]) -> list[ConditionExample]:
         if told:
             for question, yes in utterance.evidence:
                 answered.setdefault((told, question), _example(told, question, yes, address))
-            if answer and normalise(answer, "official").asks:
+            if answer and normalize(answer, "official").asks:
                 asked_back.setdefault((told, answer), _example(told, answer, None, address))
     for pair, example in asked_back.items():
         answered.setdefault(pair, example)

@@ -23,12 +23,13 @@ from convqa import components
 from convqa.components.base import STATIONS, Station
 from convqa.components.framework import allow_deserialization_module, component, component_from_dict, component_to_dict
 from convqa.errors import InputError, nearest
+from convqa.plugins import plugins
 from convqa.validation import explain, shorten
 
 ALLOWLIST = "HAYSTACK_DESERIALIZATION_ALLOWLIST"
 """Haystack's variable: comma-separated modules of the user's that a pipeline may name."""
 
-_TRUSTED = (components.__name__, "haystack", "haystack_integrations")
+_TRUSTED = (components.__name__, "convqa.sharc", "haystack", "haystack_integrations")
 
 _given: dict[str, type] = {}
 """Registered classes by dotted path, because those of a notebook cannot be imported."""
@@ -57,9 +58,12 @@ def member(cls: Class) -> Class:
 
 
 def members(station: str) -> list[str]:
-    """Return the short names of a station's members: the modules of its folder that do not begin with ``_``."""
+    """Return the short names of a station's members: the modules of its folder that do not begin with ``_``, and the
+    entry points of the group ``convqa.STATIONs``.
+    """
     folder = importlib.import_module(f"{components.__name__}.{station}s")
-    return sorted(module.name for module in pkgutil.iter_modules(folder.__path__) if not module.name.startswith("_"))
+    own = {module.name for module in pkgutil.iter_modules(folder.__path__) if not module.name.startswith("_")}
+    return sorted(own | plugins(f"convqa.{station}s").keys())
 
 
 def full_name(name: str, place: str, stations: Collection[str]) -> str:
@@ -72,6 +76,8 @@ def full_name(name: str, place: str, stations: Collection[str]) -> str:
         return name
     holders = [station for station in stations if name in members(station)]
     if len(holders) == 1:
+        if point := plugins(f"convqa.{holders[0]}s").get(name):
+            return f"{point.module}.{point.attr}"
         module = f"{components.__name__}.{holders[0]}s.{name}"
         for value in vars(importlib.import_module(module)).values():
             if _is_component(value) and issubclass(value, STATIONS[holders[0]]) and value.__module__ == module:

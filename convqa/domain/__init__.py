@@ -19,8 +19,7 @@ from convqa.domain.conversation import (
     Turn,
     TurnId,
 )
-from convqa.domain.evidence import evidence_fields, quotes
-from convqa.domain.jwhr import jwhr_entry
+from convqa.domain.evidence import quotes
 from convqa.domain.ranking import Hit, NotFinite, Query, Ranking, Rewrite, float32
 from convqa.domain.response import Failure, Response
 
@@ -28,5 +27,5 @@ __all__ = [
     "CAVEAT", "DEFAULT_LANGUAGE", "TOLD", "UNAIDED", "UNSURE", "Answer", "AnswerKind", "Answers", "Citation",
     "Conversation", "Exchange", "ExchangeStatus", "Failure", "Hit", "MetaValue", "NotFinite", "Passage", "Query",
     "Ranking", "Rankings", "Reading", "Readings", "Response", "Rewrite", "Rewrites", "Sentence", "Span", "Turn",
-    "TurnId", "Turns", "evidence_fields", "float32", "jwhr_entry", "quotes",
+    "TurnId", "Turns", "float32", "quotes",
 ]  # fmt: skip

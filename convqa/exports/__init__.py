@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 from convqa.errors import InputError, nearest
-from convqa.exports import evidence, ikat, jwhr, text, trec, trec_rag
+from convqa.exports import ikat, text, trec, trec_rag
 from convqa.exports.base import Format, Submission, export
 from convqa.exports.cited import CitedAnswer
+from convqa.plugins import load, plugins
 
-_ALL = (*trec_rag.FORMATS, ikat.FORMAT, jwhr.FORMAT, evidence.FORMAT, text.FORMAT, trec.FORMAT)
-FORMATS = {format.name: format for format in _ALL}
-OF_ANSWERS = [format.name for format in _ALL if format.needs_answers]
+GROUP = "convqa.exports"
+"""The entry point group of the formats of tasks and of other packages: name = module:Format."""
 
 __all__ = ["FORMATS", "OF_ANSWERS", "CitedAnswer", "Format", "Submission", "export", "find_format"]
 
 
+@cache
+def formats() -> dict[str, Format]:
+    """Return all formats by name."""
+    own = (*trec_rag.FORMATS, ikat.FORMAT, text.FORMAT, trec.FORMAT)
+    outside = {name: load(point) for name, point in plugins(GROUP).items()}
+    return {format.name: format for format in own} | outside
+
+
+def __getattr__(name: str) -> Any:
+    if name == "FORMATS":
+        return formats()
+    if name == "OF_ANSWERS":
+        return [format.name for format in formats().values() if format.needs_answers]
+    raise AttributeError(name)
+
+
 def find_format(name: str) -> Format:
     """Return the format of this name, or raise ``InputError``."""
-    if name not in FORMATS:
-        raise InputError(f"unknown format {name!r}; expected {', '.join(FORMATS)}.{nearest(name, FORMATS)}")
-    return FORMATS[name]
+    known = formats()
+    if name not in known:
+        raise InputError(f"unknown format {name!r}; expected {', '.join(known)}.{nearest(name, known)}")
+    return known[name]

@@ -5,9 +5,6 @@ A model that cannot be found, loaded, run or exported raises InputError.
 
 from __future__ import annotations
 
-from convqa.models.kinds.conditions import Conditions as Conditions
-from convqa.models.kinds.conditions import Judgement as Judgement
-from convqa.models.kinds.conditions import load_conditions as load_conditions
 from convqa.models.kinds.encoder import TextEncoder as TextEncoder
 from convqa.models.kinds.encoder import load_encoder as load_encoder
 from convqa.models.kinds.generator import GeneratedText as GeneratedText

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from convqa.errors import InputError
 from convqa.models.engines import choose, onnx
 from convqa.models.folder import ModelFolder
-from convqa.models.kinds.conditions import load_conditions
 from convqa.models.kinds.encoder import load_encoder
 from convqa.models.kinds.generator import load_generator
 from convqa.models.kinds.pairs import load_pair_scorer
@@ -28,6 +27,7 @@ from convqa.models.kinds.support import load_support
 from convqa.models.source import find_model
 from convqa.models.types import OUTPUTS, Device, Model, Options, Precision
 from convqa.places import shipped
+from convqa.plugins import load, plugins
 
 _PASSAGES = 32
 _WRITTEN = 16
@@ -62,11 +62,11 @@ KINDS: Mapping[str, _Kind] = {
     ),
     "resolver": _Kind(load_resolver, lambda model, texts: _resolved(model, texts), ("max_tokens",), "turns"),
     "support": _Kind(load_support, lambda model, texts: model.score([(text, text[:60]) for text in texts])),
-    "conditions": _Kind(
-        load_conditions, lambda model, texts: model.judge([(text, f"Is it {text[:60]}?") for text in texts])
-    ),
 }  # fmt: skip
 """The kinds of models that convqa runs."""
+
+GROUP = "convqa.models"
+"""The entry point group of other kinds: kind = function that loads a model, which has a method ``try_texts``."""
 
 
 def check(name: str, options: Options = Options()) -> dict[str, Any]:  # noqa: B008 - frozen
@@ -108,6 +108,8 @@ def speeds(name: str, options: Options = Options()) -> list[dict[str, Any]]:  # 
 
 def _kind(folder: ModelFolder) -> tuple[str, _Kind]:
     kind = kind_of(folder)
+    if kind in plugins(GROUP):
+        return kind, _Kind(load(plugins(GROUP)[kind]), lambda model, texts: model.try_texts(texts))
     if kind not in KINDS:
         raise InputError(f"{folder.path} holds a model of kind {kind!r}, which this version of convqa does not run.")
     return kind, KINDS[kind]

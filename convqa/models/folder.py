@@ -29,8 +29,7 @@ ONNX = "model.onnx"
 TOKENIZER = "tokenizer.json"
 CARD = "README.md"
 
-SUPPORT, CONDITIONS = "support", "conditions"
-"""Kinds of models that are a few weights in their manifest over an encoder, without files of their own."""
+SUPPORT = "support"
 
 QUERY_WEIGHTS = ("idf.json", "query_token_weights.txt")
 """Files with the token weights of a sparse encoder's queries, which then need no network."""
@@ -208,7 +207,8 @@ def _hash(path: Path, time: int, size: int) -> str:  # noqa: ARG001 - the key of
 
 def _verified(path: Path) -> Manifest:
     manifest = read_manifest(path)
-    for name in () if manifest.kind in (SUPPORT, CONDITIONS) else (ONNX, TOKENIZER):
+    # A head, a few weights in the manifest over an encoder that it names, has no files of its own.
+    for name in () if "encoder" in manifest.settings else (ONNX, TOKENIZER):
         if name not in manifest.files:
             raise InputError(f"{path / MANIFEST}: files: expected a checksum of {name}; the model is incomplete.")
     for name, checksum in manifest.files.items():

@@ -1,12 +1,9 @@
-"""Benchmarks: each is a folder here with a subclass of ``Task``, or an entry point of another package."""
+"""Benchmarks: each is a subclass of ``Task`` that an entry point names, of convqa or of another package."""
 
 from __future__ import annotations
 
-import importlib
 import os
-import pkgutil
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 
 from convqa.errors import InputError, nearest
@@ -15,21 +12,32 @@ from convqa.plugins import load, plugins
 from convqa.tasks.base import Task
 from convqa.tasks.scores import Measure, ScoreOptions, Scores, option
 
-__all__ = ["Measure", "ScoreOptions", "Scores", "Task", "find_scored_task", "find_task", "option", "tasks"]
+__all__ = [
+    "Measure",
+    "ScoreOptions",
+    "Scores",
+    "Task",
+    "find_scored_task",
+    "find_task",
+    "option",
+    "tasks",
+]
 
 GROUP = "convqa.tasks"
-"""The entry point group of other packages' tasks: name = module:class."""
+"""The entry point group of tasks: name = module:class."""
 
 
 def tasks() -> dict[str, Task]:
-    """Return all tasks by name. A task of another package that cannot be loaded is left out with a warning."""
-    all_tasks = dict(_own())
-    for name in plugins(GROUP):
+    """Return all tasks by name. A task that cannot be loaded is left out with a warning."""
+    all_tasks = {}
+    for name in sorted(plugins(GROUP)):
         try:
-            all_tasks.setdefault(name, _outside(name))
+            all_tasks[name] = _named(name)
         except InputError as error:
             log.warning("left out: %s", error)
-    return dict(sorted(all_tasks.items()))
+    if not all_tasks:
+        raise InputError("convqa has no tasks, because its entry points are not installed; run: pip install -e .")
+    return all_tasks
 
 
 def find_task(name: str, path: Path) -> Task:
@@ -74,36 +82,22 @@ def find_scored_task(name: str, truth: Path, run: Path) -> Task:
     )
 
 
-@cache
-def _own() -> dict[str, Task]:
-    """Return convqa's own tasks: the class in the module ``task`` of each folder."""
-    folders = [info.name for info in pkgutil.iter_modules(__path__) if info.ispkg]
-    modules = [importlib.import_module(f"{__name__}.{folder}.task") for folder in folders]
-    members = (member for module in modules for member in vars(module).values() if isinstance(member, type))
-    return {cls.name: cls() for cls in members if issubclass(cls, Task) and cls is not Task}
-
-
-def _outside(name: str) -> Task:
-    """Load a task of another package."""
-    point = plugins(GROUP)[name]
-    cls = load(point)
+def _named(name: str) -> Task:
+    points = plugins(GROUP)
+    if name not in points:
+        known = sorted(points)
+        raise InputError(f"--task {name}: unknown task.{nearest(name, known)} Tasks: auto, {', '.join(known)}.")
+    cls = load(points[name])
     try:
         task = cls() if isinstance(cls, type) else None
+    except TypeError as error:  # such as a missing method
+        problem = f"{type(error).__name__}: {error}"
+    else:
         if isinstance(task, Task) and task.name == name:
             return task
         problem = f"expected a class derived from convqa.tasks.Task with the name {name!r}"
-    except Exception as error:  # such as a missing method
-        problem = f"{type(error).__name__}: {error}"
-    raise InputError(f"task {name}: {point.value} (an entry point of {GROUP}): {problem}. Fix its package.")
-
-
-def _named(name: str) -> Task:
-    if name in _own():
-        return _own()[name]
-    if name in plugins(GROUP):
-        return _outside(name)
-    known = [*_own(), *plugins(GROUP)]
-    raise InputError(f"--task {name}: unknown task.{nearest(name, known)} Tasks: auto, {', '.join(known)}.")
+    value = points[name].value
+    raise InputError(f"task {name}: {value} (an entry point of {GROUP}): {problem}. Fix its package.")
 
 
 def _only(matches: Sequence[Task], looks_like: str) -> Task:

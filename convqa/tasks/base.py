@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,8 +13,6 @@ from convqa.domain import DEFAULT_LANGUAGE, Conversation, Passage, Response, Tur
 from convqa.errors import InputError
 from convqa.tasks.files import file_at
 from convqa.tasks.scores import Gold, GoldTurn, Judged, Run, ScoreOptions, Scores
-
-_SHOWN = 10
 
 Groups = Mapping[str, frozenset[TurnId]]
 
@@ -123,7 +121,10 @@ class Task(ABC):
     def part(self, gold: Any, run: Any) -> Any:
         """Restrict the truth to the turns of the run, by default to the conversations in its ``answers``."""
         answers = run.answers
-        return replace(gold, turns=tuple(turn for turn in gold.turns if turn.id.conversation in answers))
+        return replace(
+            gold,
+            turns=tuple(turn for turn in gold.turns if turn.id.conversation in answers),
+        )
 
     @abstractmethod
     def score(self, gold: Any, run: Any, options: Any, /) -> list[Scores]:
@@ -156,20 +157,3 @@ class Task(ABC):
 def is_or_holds(path: Path, name: str) -> bool:
     """Whether a directory holds a file of that name, or a file's name ends in it."""
     return (path / name).is_file() or (path.is_file() and path.name.endswith(name))
-
-
-def id_problems(noun: str, expected: Collection[object], actual: Collection[object]) -> Iterator[tuple[str, str]]:
-    """Report missing and unexpected turns as problems of the whole file."""
-    yield from some_ids(f"{noun} of the input are missing", [id for id in expected if id not in actual], len(expected))
-    yield from some_ids(f"{noun} are not in the input", [id for id in actual if id not in expected], len(actual))
-
-
-def some_ids(problem: str, ids: Sequence[object], total: int) -> Iterator[tuple[str, str]]:
-    """Report a problem of the whole file that names the first of some ids, if there are any.
-
-    >>> list(some_ids("turns are missing", [3, 7], 9)), list(some_ids("turns are missing", [], 9))
-    ([('', '2 of 9 turns are missing: 3, 7')], [])
-    """
-    if ids:
-        more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
-        yield "", f"{len(ids)} of {total} {problem}: {', '.join(map(str, ids[:_SHOWN]))}{more}"

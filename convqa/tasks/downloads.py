@@ -21,7 +21,16 @@ from convqa.safe_yaml import read_yaml
 from convqa.validation import read_as
 
 FilePath = Annotated[str, Field(pattern=r"^\w[\w.-]*(/\w[\w.-]*)*$")]  # relative, and inside the folder
-Converter = Literal["inscit", "or_sharc", "clapnq", "mtrag_un", "cast2020", "qrecc_trec", "qrecc_dev", "unzip"]
+Converter = Literal[
+    "inscit",
+    "or_sharc",
+    "clapnq",
+    "mtrag_un",
+    "cast2020",
+    "qrecc_trec",
+    "qrecc_dev",
+    "unzip",
+]
 
 
 class Download(BaseModel, strict=True, extra="forbid", frozen=True):
@@ -93,7 +102,10 @@ def http_client() -> httpx.Client:
 
 
 def fetch(
-    client: httpx.Client, download: Download, folder: Path, progress: Progress | None = None
+    client: httpx.Client,
+    download: Download,
+    folder: Path,
+    progress: Progress | None = None,
 ) -> Literal["fetched", "kept"]:
     """Fetch a file into a folder. Keeps an existing file with the right checksum and refuses any other.
 

@@ -90,6 +90,11 @@ def first_object(start: str) -> dict[str, Any]:
     return first if isinstance(first, dict) else {}
 
 
+def starts_with_record(file: Path, expected: str, fields: set[str]) -> bool:
+    """Whether the first record of a file, JSON lines or an array, has these fields."""
+    return fields <= first_object(start_text(file, expected)).keys()
+
+
 def read_lines(path: Path, expected: str, longest: int = _LONGEST_LINE) -> Iterator[tuple[int, bytes]]:
     """Yield (number from 1, line with its line end). Gzip is recognised by content, not by name.
 

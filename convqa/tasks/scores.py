@@ -148,7 +148,11 @@ Rows = Sequence[tuple[TurnId, Mapping[str, float]]]
 """Turns with their scores by measure; a turn lacks the measures that it does not count for."""
 
 
-def columns(measures: Sequence[Measure], rows: Rows | str, reasons: Mapping[str, str] | None = None) -> list[Scores]:
+def columns(
+    measures: Sequence[Measure],
+    rows: Rows | str,
+    reasons: Mapping[str, str] | None = None,
+) -> list[Scores]:
     """Return the scores of each measure. A measure without values is skipped with its reason, or left out if it has
     no line of its own.
 
@@ -159,7 +163,13 @@ def columns(measures: Sequence[Measure], rows: Rows | str, reasons: Mapping[str,
     for measure in measures:
         column = [(id, row[measure.name]) for id, row in rows if measure.name in row]
         if column:
-            scores.append(Scores(measure, tuple(id for id, _ in column), tuple(value for _, value in column)))
+            scores.append(
+                Scores(
+                    measure,
+                    tuple(id for id, _ in column),
+                    tuple(value for _, value in column),
+                )
+            )
         elif not measure.line:
             scores.append(Scores(measure, skipped=(reasons or {}).get(measure.name, reason)))
     return scores
@@ -168,7 +178,13 @@ def columns(measures: Sequence[Measure], rows: Rows | str, reasons: Mapping[str,
 def warn_of_unmatched(path: Path, asked: Set[Any], answered: Set[Any], missing: str, unknown: str) -> None:
     """Warn that missing turns score 0 and unknown ones are ignored, since both are usually mistakes."""
     if count := len(asked - answered):
-        log.warning("%s: lacks %d of the %d %s; --partial leaves them out", path, count, len(asked), missing)
+        log.warning(
+            "%s: lacks %d of the %d %s; --partial leaves them out",
+            path,
+            count,
+            len(asked),
+            missing,
+        )
     if count := len(answered - asked):
         log.warning("%s: ignored %d %s", path, count, unknown)
 
@@ -180,7 +196,9 @@ def alce_measures(support: SupportScorer) -> tuple[Measure, Measure]:
 
 
 def supported(
-    sentences: Sequence[CitedSentence], support: SupportScorer, language: str = DEFAULT_LANGUAGE
+    sentences: Sequence[CitedSentence],
+    support: SupportScorer,
+    language: str = DEFAULT_LANGUAGE,
 ) -> dict[str, float]:
     """Return ALCE's scores of an answer by measure; empty for an answer without sentences."""
 

@@ -12,6 +12,8 @@ from pydantic import Field
 from convqa.errors import InputError, nearest
 from convqa.models.types import READER_TOKENS
 from convqa.places import shipped
+from convqa.plugins import load as load_plugin
+from convqa.plugins import plugins
 from convqa.safe_yaml import read_yaml
 from convqa.validation import Record, read_as
 
@@ -82,13 +84,6 @@ class SupportSettings(Settings):
     recipe: Literal["support"]
 
 
-class ConditionsSettings(Settings):
-    """``threshold``: minimum probability that a text answers a question for the question not to be asked."""
-
-    recipe: Literal["conditions"]
-    threshold: Share = 0.6
-
-
 class DecisionSettings(Settings):
     """``base``: the encoder. ``conversations``: sets under ``--data``. ``signals``: those of the regression."""
 
@@ -101,10 +96,12 @@ RECIPES: Mapping[str, type[Settings]] = {
     "resolver": ResolverSettings,
     "reader": ReaderSettings,
     "support": SupportSettings,
-    "conditions": ConditionsSettings,
     "decision": DecisionSettings,
 }
 """Recipe -> settings class. The recipe itself is the class ``Training`` of ``convqa.training.NAME``."""
+
+GROUP = "convqa.training"
+"""The entry point group of other packages' recipes: name = module with ``Training`` and its settings, ``SETTINGS``."""
 
 
 def load(recipe: str, path: Path | None = None, changes: Mapping[str, Any] | None = None) -> Settings:
@@ -113,13 +110,16 @@ def load(recipe: str, path: Path | None = None, changes: Mapping[str, Any] | Non
     :param path: a YAML file; None = the shipped ``configs/training/RECIPE.yaml``.
     :param changes: settings that override the file's.
     """
-    if recipe not in RECIPES:
-        raise InputError(f"recipe: expected one of {', '.join(RECIPES)}, got {recipe!r}.{nearest(recipe, RECIPES)}")
+    outside = plugins(GROUP)
+    known = [*RECIPES, *outside]
+    if recipe not in known:
+        raise InputError(f"recipe: expected one of {', '.join(known)}, got {recipe!r}.{nearest(recipe, known)}")
+    shape: type[Settings] = RECIPES[recipe] if recipe in RECIPES else load_plugin(outside[recipe]).SETTINGS
     path = path or shipped("configs", "training", f"{recipe}.yaml")
     data = read_yaml(path, "training file")
     if not isinstance(data, dict):
         kind = "an empty file" if data is None else type(data).__name__
         raise InputError(f"training file {path}: expected fields such as recipe, base, epochs, rate; got {kind}.")
     data |= changes or {}
-    advice = f"Fields: {', '.join(RECIPES[recipe].model_fields)}."
-    return read_as(RECIPES[recipe], data, f"training file {path}", advice)
+    advice = f"Fields: {', '.join(shape.model_fields)}."
+    return read_as(shape, data, f"training file {path}", advice)

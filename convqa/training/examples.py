@@ -52,19 +52,6 @@ class SupportExample(Evidenced, extra="forbid"):
     unsupported: dict[str, Evidenced] = {}
 
 
-class ConditionExample(Record, extra="forbid"):
-    """A question and the text ``told``. ``yes``: the answer in that text, None if it leaves the question open.
-
-    ``source``: the unit of splits. ``foreign``: whether the question is about another subject than the text.
-    """
-
-    told: str
-    question: str
-    yes: bool | None
-    source: str
-    foreign: bool = False
-
-
 def files(folder: Path, part: str) -> dict[str, Path]:
     """Return label -> file for the files of a part, by name.
 

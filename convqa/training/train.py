@@ -18,8 +18,9 @@ from convqa.errors import InputError
 from convqa.files import whole_file
 from convqa.models.folder import ModelFolder, check_target
 from convqa.models.source import find_model
+from convqa.plugins import load, plugins
 from convqa.safe_yaml import read_yaml
-from convqa.training.config import Settings
+from convqa.training.config import GROUP, RECIPES, Settings
 from convqa.training.examples import TRAIN, files
 
 Scores = dict[str, dict[str, float]]
@@ -61,7 +62,10 @@ def train(settings: Settings, bench: Bench) -> tuple[Path, Scores]:
 
     Resumes an interrupted training of the same settings in the same folder.
     """
-    recipe: Any = importlib.import_module(f"convqa.training.{settings.recipe}").Training
+    if settings.recipe in RECIPES:
+        module: Any = importlib.import_module(f"convqa.training.{settings.recipe}")
+    else:
+        module = load(plugins(GROUP)[settings.recipe])
     bench.folder.mkdir(parents=True, exist_ok=True)
     try:
         with FileLock(bench.folder / ".lock", timeout=0):
@@ -69,7 +73,7 @@ def train(settings: Settings, bench: Bench) -> tuple[Path, Scores]:
             _same_training(note, bench.folder)
             target = bench.folder / "model"
             check_target(target)
-            training = recipe(settings, bench)
+            training = module.Training(settings, bench)
             # Written last, so that settings that the recipe refuses, such as a mistyped base, do not bind the folder.
             with whole_file(bench.folder / _NOTE) as file:
                 file.write(yaml.safe_dump(note, sort_keys=False).encode())

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from convqa.errors import InputError
-from convqa.training.examples import ConditionExample
+from convqa.sharc.trainer import ConditionExample
 from recipes.conditions import DEV, OPEN, apart, examples, make, split, utterances
 
 PLACES = ["Rome", "Cyprus", "France", "Malta", "Spain", "Greece"]

@@ -219,11 +219,11 @@ def test_qrecc_dev_and_archives(converted, tmp_path):
 @pytest.mark.parametrize(
     ("name", "contents", "said"),
     [
-        ("inscit", ["[]"], "raw0: ValueError: no records"),
+        ("inscit", ["{}"], "raw0: ValueError: no records"),
         ("qrecc_dev", ['[{"Conversation_no": 2}]'], "raw0: record 0: ValueError: no records"),
         ("inscit", ["{"], r"raw0: line 1, column 2: invalid JSON"),
         ("inscit", [""], "raw0: the file is empty"),
-        ("inscit", ["7"], "raw0: TypeError"),
+        ("inscit", ["7"], "raw0: AttributeError"),
         ("inscit", [json.dumps({"d": {"turns": [{"context": ["q"]}]}})], "raw0: record d: KeyError: 'labels'"),
         ("inscit", [json.dumps({"d": {"turns": [{"context": [], "labels": []}]}})], "raw0: record d: ValueError"),
         ("or_sharc", [lines(UTTERANCE, {"question": 1}), "{}"], "raw0: line 2: KeyError: 'history'"),

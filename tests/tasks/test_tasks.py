@@ -28,6 +28,12 @@ class Alike(QReCC):
     run_file = "run.tsv"
 
 
+def register(monkeypatch, classes):
+    """Put these tasks in the place of the entry points."""
+    monkeypatch.setattr(tasks, "plugins", lambda group: classes)
+    monkeypatch.setattr(tasks, "load", lambda cls: cls)
+
+
 def test_auto_finds_the_task_that_matches(tmp_path):
     (tmp_path / "questions.json").write_text("[]")
     assert find_task("auto", tmp_path).name == "qrecc"
@@ -53,9 +59,15 @@ def test_no_match(tmp_path):
         find_task("auto", tmp_path)
 
 
+def test_a_checkout_that_is_not_installed(tmp_path, monkeypatch):
+    register(monkeypatch, {})
+    with pytest.raises(InputError, match="pip install"):
+        find_task("auto", tmp_path)
+
+
 def test_two_matches(tmp_path, monkeypatch):
     (tmp_path / "questions.json").write_text("[]")
-    monkeypatch.setattr(tasks, "_own", lambda: {"other": Other(), "qrecc": QReCC()})
+    register(monkeypatch, {"other": Other, "qrecc": QReCC})
     with pytest.raises(InputError, match=r"looks like the input of other and qrecc: choose one with --task other"):
         find_task("auto", tmp_path)
 
@@ -69,7 +81,7 @@ def touched(folder, *names):
 
 @pytest.fixture
 def three_tasks(monkeypatch):
-    monkeypatch.setattr(tasks, "_own", lambda: {"alike": Alike(), "apart": Apart(), "qrecc": QReCC()})
+    register(monkeypatch, {"alike": Alike, "apart": Apart, "qrecc": QReCC})
 
 
 @pytest.mark.usefixtures("three_tasks")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from convqa.text.facts import asks_for_fact
+from convqa.text.facts import asks_for_fact, is_yes_no_question
 
 FACTS = (
     "who took over the company?", "And when was that", "In which country is it spoken?", "Whose idea was it?",
@@ -43,3 +43,16 @@ def test_a_language_whose_words_are_not_known():
 def test_a_long_question_takes_no_time():
     assert not asks_for_fact("and " * 50_000, "en")
     assert not asks_for_fact("what is the " * 20_000, "en")
+
+
+@pytest.mark.parametrize(
+    ("question", "is_one"),
+    [
+        ("Can I apply?", True), ("Am I eligible", True), ("If I work, do I pay tax?", True), ("What is it?", False),
+        ("Can I apply? I live in Rome.", True), ("How much can I earn?", False),
+        ("Can you tell me when I get it?", False), ("Could you say whether I can apply?", True),
+        ("How much is it, and can I get it?", False), ("I can apply.", False),
+    ],
+)  # fmt: skip
+def test_questions_for_yes_or_no(question, is_one):
+    assert is_yes_no_question(question) is is_one

@@ -11,7 +11,6 @@ from convqa.errors import InputError
 from convqa.models.kinds.resolver_input import Past
 from convqa.training.examples import (
     REPORT,
-    ConditionExample,
     RewriteExample,
     SupportExample,
     files,
@@ -64,14 +63,12 @@ def test_records_are_read_plain_and_packed(tmp_path):
         (RewriteExample, json.dumps(GOOD | {"x": 1}), "line 2: x: unknown field"),
         (RewriteExample, "[]", "line 2: the record: expected an object"),
         (SupportExample, "{}", "line 2: evidence: is missing; sentence: is missing; conversation: is missing"),
-        (ConditionExample, '{"yes": 1}', "yes: expected true or false, got 1"),
     ],
 )
 def test_mistakes_are_named_with_their_line_and_field(tmp_path, shape, line, said):
     good = {
         RewriteExample: GOOD,
         SupportExample: {"conversation": 1, "evidence": "e", "sentence": "s"},
-        ConditionExample: {"told": "t", "question": "q", "yes": None, "source": "s"},
     }
     (tmp_path / "mine.jsonl").write_text(json.dumps(good[shape]) + "\n" + line + "\n")
     with pytest.raises(InputError) as caught:
@@ -83,8 +80,8 @@ def test_an_empty_and_a_missing_file_are_refused(tmp_path):
     (tmp_path / "mine.jsonl").write_text("\n\n")
     with pytest.raises(InputError, match=r"mine.jsonl: the file is empty; expected JSON lines of \{conversation"):
         read(tmp_path / "mine.jsonl", RewriteExample)
-    with pytest.raises(InputError, match=r"none.jsonl: no such file; expected JSON lines of \{told"):
-        read(tmp_path / "none.jsonl", ConditionExample)
+    with pytest.raises(InputError, match=r"none.jsonl: no such file; expected JSON lines of \{conversation"):
+        read(tmp_path / "none.jsonl", RewriteExample)
 
 
 def test_what_is_held_out_is_whole_conversations_and_always_the_same():

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit, urlunsplit
 
 from convqa.domain import Passage
 from convqa.tasks.jwhr.input import read_entries
-from convqa.tasks.jwhr.schema import Entry, Page
+from convqa.tasks.jwhr.schema import JWHREntry, Page
 
 
 def passages(path: Path) -> Iterator[Passage]:
@@ -19,7 +19,7 @@ def passages(path: Path) -> Iterator[Passage]:
     return passages_of(entry for _, entry in read_entries(path))
 
 
-def passages_of(entries: Iterable[Entry]) -> Iterator[Passage]:
+def passages_of(entries: Iterable[JWHREntry]) -> Iterator[Passage]:
     """Yield a passage per distinct quote or summary of a page, in order.
 
     The id is ``PAGE#DIGEST``, with a digest of page and text, so that it does not depend on the rest of the files. The
@@ -35,7 +35,10 @@ def passages_of(entries: Iterable[Entry]) -> Iterator[Passage]:
 
 
 def _of_page(page: Page) -> Iterator[Passage]:
-    title, url = unicodedata.normalize("NFC", " ".join(page.title.split())), plain_url(page.url)
+    title, url = (
+        unicodedata.normalize("NFC", " ".join(page.title.split())),
+        plain_url(page.url),
+    )
     key = page_key(page.title, page.url)
     name = key.partition("/wiki/")[2] or key
     for kind, source in (("quote", page.quote), ("summary", page.summary)):

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from pydantic import Field
 
+from convqa.tasks.records import RecordFile
 from convqa.validation import Record, shorten
 
 LANGUAGE = "ja"
@@ -18,35 +19,30 @@ EXPECTED = (
     "{id, question, answer: {text, sentences: [{text, citations}]}, references: [{search or link, page or not_found}]} "
     "as JSON lines or a JSON array"
 )
-ADVICE = f"Expected: {EXPECTED}."
 
 
-class Shape(Record, extra="allow"):
-    """Types are strict; unknown fields are kept."""
-
-
-class Search(Shape):
+class PageSearch(Record):
     keywords: list[str]
 
 
-class Link(Shape):
+class PageLink(Record):
     referrer: int
 
 
-class Quote(Shape):
+class PageQuote(Record):
     text: str
 
 
-class Summary(Shape):
+class PageSummary(Record):
     text: str
     method: str
 
 
-class Page(Shape):
+class Page(Record):
     title: str
     url: str
-    quote: Quote | None = None
-    summary: Summary | None = None
+    quote: PageQuote | None = None
+    summary: PageSummary | None = None
 
     @property
     def text(self) -> str:
@@ -54,38 +50,42 @@ class Page(Shape):
         source = self.quote or self.summary
         return source.text if source else ""
 
+    @property
+    def has_name(self) -> bool:
+        return bool(self.title.strip() or self.url.strip())
 
-class NotFound(Shape):
+
+class NotFound(Record):
     url: str
 
 
-class Reference(Shape):
-    search: Search | None = None
-    link: Link | None = None
+class Reference(Record):
+    search: PageSearch | None = None
+    link: PageLink | None = None
     page: Page | None = None
     not_found: NotFound | None = None
 
 
-class Sentence(Shape):
+class AnswerSentence(Record):
     text: str
     citations: list[int]
 
 
-class Answer(Shape):
+class EntryAnswer(Record):
     text: str
-    sentences: list[Sentence]
+    sentences: list[AnswerSentence]
 
 
-class Entry(Shape):
+class JWHREntry(Record):
     """A question with its answer, if any. ``citations`` and ``referrer`` are indexes of ``references``."""
 
     id: int = Field(ge=-(2**63), lt=2**63)
     question: str
-    answer: Answer | None = None
+    answer: EntryAnswer | None = None
     references: list[Reference]
 
 
-class RunEntry(Entry):
+class RunEntry(JWHREntry):
     """An entry of a run. Our own fields are ``failed`` (an error, so not a refusal) and ``turn`` (the turn, if the id
     is not that of its conversation).
     """
@@ -94,7 +94,11 @@ class RunEntry(Entry):
     turn: str | None = None
 
 
-def entry_faults(entry: Entry) -> Iterator[str]:
+ENTRIES = RecordFile(JWHREntry, "entry", "id", EXPECTED, f"Expected: {EXPECTED}.")
+RUN_ENTRIES = RecordFile(RunEntry, "entry", "id", EXPECTED, f"Expected: {EXPECTED}.")
+
+
+def entry_faults(entry: JWHREntry) -> Iterator[str]:
     """Yield a message for each ambiguous source or answer of an entry."""
     if entry.answer is not None:
         if not entry.answer.text.strip():
@@ -103,10 +107,10 @@ def entry_faults(entry: Entry) -> Iterator[str]:
             if not 0 <= reference_no < len(entry.references):
                 yield f"{field}: expected the index of one of {len(entry.references)} references, got {reference_no}"
     for index, reference in enumerate(entry.references):
-        field, page = f"references[{index}]", reference.page
-        if page and reference.not_found:
+        field = f"references[{index}]"
+        if reference.page and reference.not_found:
             yield f"{field}: has both page and not_found; expected one of them"
-        if page and not (page.title.strip() or page.url.strip()):
+        if reference.page and not reference.page.has_name:
             yield f"{field}.page: has neither title nor url; expected one of them"
 
 
@@ -129,8 +133,9 @@ def run_faults(entry: RunEntry) -> Iterator[str]:
             yield f"{field}.link.referrer: expected the index of an earlier reference, got {reference.link.referrer}"
 
 
-def citations(entry: Entry) -> Iterator[tuple[str, int]]:
+def citations(entry: JWHREntry) -> Iterator[tuple[str, int]]:
     """Yield (field, index of the reference) of each citation of an answer."""
-    for index, sentence in enumerate(entry.answer.sentences if entry.answer else []):
+    sentences = entry.answer.sentences if entry.answer else []
+    for index, sentence in enumerate(sentences):
         for number, reference_no in enumerate(sentence.citations):
             yield f"answer.sentences[{index}].citations[{number}]", reference_no

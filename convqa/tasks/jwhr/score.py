@@ -16,11 +16,20 @@ from convqa.metrics.alce import CitedSentence
 from convqa.metrics.characters import f1, quote_recall, rouge_l
 from convqa.metrics.citations import set_scores
 from convqa.metrics.sentence_sources import sentence_sources
-from convqa.tasks import scores
-from convqa.tasks.jwhr.run import Run
-from convqa.tasks.jwhr.schema import LANGUAGE, Entry, Page
-from convqa.tasks.jwhr.truth import Gold, SourcedAnswer, sourced_answer
-from convqa.tasks.scores import Measure, Scores, SupportScorer, alce_measures, columns, supported, warn_of_unmatched
+from convqa.tasks.jwhr.run import JWHRRun
+from convqa.tasks.jwhr.schema import LANGUAGE, JWHREntry, Page
+from convqa.tasks.jwhr.truth import JWHRTruth, SourcedAnswer, sourced_answer
+from convqa.tasks.scores import (
+    Gold,
+    Measure,
+    ScoreOptions,
+    Scores,
+    SupportScorer,
+    alce_measures,
+    columns,
+    supported,
+    warn_of_unmatched,
+)
 
 
 def _with_parts(line: str, name: str) -> tuple[Measure, ...]:
@@ -56,7 +65,7 @@ Row = dict[str, float]
 
 
 @dataclass(frozen=True, slots=True)
-class JWHROptions(scores.ScoreOptions):
+class JWHROptions(ScoreOptions):
     """:param support: scores how well quotes and summaries support the sentences, for ALCE's measures."""
 
     support: SupportScorer | None = None
@@ -65,7 +74,7 @@ class JWHROptions(scores.ScoreOptions):
         return {} if self.support is None else {"support": self.support.identity}
 
 
-def score(gold: Gold, run: Run, options: JWHROptions) -> list[Scores]:
+def score(gold: Gold[JWHRTruth], run: JWHRRun, options: JWHROptions) -> list[Scores]:
     """Score the measures in order, ALCE's last if ``support`` is given.
 
     The precision of refusing is a mean over the entries that the run refuses, the recall over those without a true
@@ -99,7 +108,7 @@ def _row(truth: SourcedAnswer | None, answer: SourcedAnswer | None, missing: boo
     if truth is None:
         row["Refusal recall"] = float(refused)
     else:
-        row |= _compared(truth, answer or SourcedAnswer("", (), (), ()))
+        row |= _compared(truth, answer or SourcedAnswer(""))
     if answer is not None and answer.valid:
         row["Valid citations"] = sum(answer.valid) / len(answer.valid)
     if answer is not None and answer.sentences:
@@ -109,20 +118,31 @@ def _row(truth: SourcedAnswer | None, answer: SourcedAnswer | None, missing: boo
 
 def _compared(truth: SourcedAnswer, answer: SourcedAnswer) -> Row:
     rouge, same = rouge_l(answer.text, truth.text), f1(answer.text, truth.text)
-    row = {"ROUGE-L": rouge.f1, "ROUGE-L precision": rouge.precision, "ROUGE-L recall": rouge.recall}
+    row = {
+        "ROUGE-L": rouge.f1,
+        "ROUGE-L precision": rouge.precision,
+        "ROUGE-L recall": rouge.recall,
+    }
     row |= {"F1": same, "F1 with refusals": same}
     if truth.pages:
         pages = set_scores(answer.pages, truth.pages)
         by_sentence = sentence_sources(answer.sentences, truth.sentences)
-        row |= {"Page F1": pages.f1, "Page precision": pages.precision, "Page recall": pages.recall}
+        row |= {
+            "Page F1": pages.f1,
+            "Page precision": pages.precision,
+            "Page recall": pages.recall,
+        }
         row |= {"Sentence page F1": by_sentence.f1}
-        row |= {"Sentence page precision": by_sentence.precision, "Sentence page recall": by_sentence.recall}
+        row |= {
+            "Sentence page precision": by_sentence.precision,
+            "Sentence page recall": by_sentence.recall,
+        }
     if truth.quotes:
         row["Quote recall"] = quote_recall(answer.quotes, truth.quotes)
     return row
 
 
-def cited_sentences(entry: Entry) -> list[CitedSentence]:
+def cited_sentences(entry: JWHREntry) -> list[CitedSentence]:
     """Return an answer's sentences, each with the quotes or summaries that it cites, titled by their pages.
 
     A reference without a quote or summary is an empty text, which supports nothing. A text without sentences counts as

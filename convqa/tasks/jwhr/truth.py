@@ -7,30 +7,29 @@ from pathlib import Path
 
 from convqa.domain import TurnId
 from convqa.metrics.sentence_sources import Sourced
-from convqa.tasks import scores
 from convqa.tasks.jwhr.input import read_entries
 from convqa.tasks.jwhr.passages import page_key
-from convqa.tasks.jwhr.schema import Entry, citations
+from convqa.tasks.jwhr.schema import JWHREntry, citations
+from convqa.tasks.scores import Gold, GoldTurn
 
 
 @dataclass(frozen=True, slots=True)
-class GoldTurn(scores.GoldTurn):
+class JWHRTruth(GoldTurn):
     """``answer`` is None if the worker found none. ``fields``: chunk (answered, not_answered) and file."""
 
     answer: SourcedAnswer | None
 
 
-class Gold(scores.Gold[GoldTurn]):
-    """The workers' answers."""
-
-
-def read(path: Path) -> Gold:
+def read(path: Path) -> Gold[JWHRTruth]:
     """Read the answers in a file, or in all files of a folder."""
     turns = []
     for file, entry in read_entries(path):
         answer = sourced_answer(entry)
-        fields = {"chunk": "not_answered" if answer is None else "answered", "file": file.name}
-        turns.append(GoldTurn(TurnId(entry.id, 1), fields, answer))
+        fields = {
+            "chunk": "not_answered" if answer is None else "answered",
+            "file": file.name,
+        }
+        turns.append(JWHRTruth(TurnId(entry.id, 1), fields, answer))
     return Gold(path, tuple(turns))
 
 
@@ -42,33 +41,34 @@ class SourcedAnswer:
     """
 
     text: str
-    sentences: tuple[Sourced, ...]
-    quotes: tuple[str, ...]
-    valid: tuple[bool, ...]
+    sentences: tuple[Sourced, ...] = ()
+    quotes: tuple[str, ...] = ()
+    valid: tuple[bool, ...] = ()
 
     @property
     def pages(self) -> frozenset[str]:
         return frozenset().union(*(sentence.sources for sentence in self.sentences))
 
 
-def sourced_answer(entry: Entry) -> SourcedAnswer | None:
+def sourced_answer(entry: JWHREntry) -> SourcedAnswer | None:
     """Return the answer of an entry; None if it has no answer, or one without text."""
     if entry.answer is None or not entry.answer.text.strip():
         return None
     pages = {
         index: reference.page
         for index, reference in enumerate(entry.references)
-        if reference.page and (reference.page.title.strip() or reference.page.url.strip())
+        if reference.page is not None and reference.page.has_name
     }
-    keys = {index: page_key(page.title, page.url) for index, page in pages.items()}
-    cited = [index for _, index in citations(entry)]
-    quoted = (pages[index].quote for index in cited if index in pages)
-    return SourcedAnswer(
-        entry.answer.text,
-        tuple(
-            Sourced(sentence.text, frozenset(keys[index] for index in sentence.citations if index in keys))
-            for sentence in entry.answer.sentences
-        ),
-        tuple(dict.fromkeys(quote.text for quote in quoted if quote is not None and quote.text.strip())),
-        tuple(index in pages and bool(pages[index].text.strip()) for index in cited),
-    )
+    sentences = []
+    for sentence in entry.answer.sentences:
+        cited = [pages[index] for index in sentence.citations if index in pages]
+        keys = frozenset(page_key(page.title, page.url) for page in cited)
+        sentences.append(Sourced(sentence.text, keys))
+    quotes: dict[str, None] = {}
+    valid = []
+    for _, index in citations(entry):
+        page = pages.get(index)
+        valid.append(page is not None and bool(page.text.strip()))
+        if page is not None and page.quote is not None and page.quote.text.strip():
+            quotes[page.quote.text] = None
+    return SourcedAnswer(entry.answer.text, tuple(sentences), tuple(quotes), tuple(valid))

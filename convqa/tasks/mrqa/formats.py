@@ -60,7 +60,12 @@ def conversations(context: Context, language: str = DEFAULT_LANGUAGE) -> Iterato
         return
     passage = Passage(context.questions[0].id, context.text, context.title)
     for question in context.questions:
-        turn = Turn(TurnId(question.id, 1), question.text, passages=(passage,), language=language)
+        turn = Turn(
+            TurnId(question.id, 1),
+            question.text,
+            passages=(passage,),
+            language=language,
+        )
         yield Conversation(question.id, (turn,))
 
 

@@ -14,7 +14,14 @@ import orjson
 from convqa.domain import DEFAULT_LANGUAGE, Conversation
 from convqa.errors import InputError
 from convqa.tasks.files import files_in, read_start
-from convqa.tasks.mrqa.formats import MRQA, SQUAD, Context, conversations, read_jsonl, read_squad
+from convqa.tasks.mrqa.formats import (
+    MRQA,
+    SQUAD,
+    Context,
+    conversations,
+    read_jsonl,
+    read_squad,
+)
 from convqa.tasks.mrqa.sets import ALIASES, AVERAGES, domain_of
 from convqa.text.analysis import analyzer
 
@@ -116,7 +123,10 @@ def _is_data_set(path: Path) -> bool:
 
 
 def _data_set(file: Path) -> DataSet:
-    stem = next((file.name.removesuffix(end) for end in SUFFIXES if file.name.endswith(end)), file.name)
+    stem = next(
+        (file.name.removesuffix(end) for end in SUFFIXES if file.name.endswith(end)),
+        file.name,
+    )
     names = [ALIASES.get(name, name) for name in (*_name_in_header(file), stem)]
     name = next((name for name in names if domain_of(name)), names[0])
     return DataSet(file, file.name if name in AVERAGES else name, _language(stem))

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from convqa.domain import Response
 from convqa.errors import InputError
 from convqa.files import read_json, to_json_bytes
-from convqa.tasks.base import id_problems
 from convqa.tasks.files import file_at, write_members
 from convqa.tasks.mrqa.input import contexts, data_sets
+from convqa.tasks.records import id_problems
 from convqa.validation import shorten
 
 FILE = "predictions.json"
@@ -19,43 +20,51 @@ EXPECTED = "a JSON object {qid: answer}"
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class MRQARun:
     """A run's answers by question id."""
 
     path: Path
     answers: Mapping[str, str]
 
 
-def read(path: Path) -> Run:
+def read(path: Path) -> MRQARun:
     """Read predictions.json, or the one in a directory. Refuses what the official script would crash at."""
     file = file_at(path, FILE)
-    predictions = read_json(file, EXPECTED, official=True)
-    for fault in faults(predictions):
+    predictions = _predictions(file)
+    for fault in _faults(predictions):
         raise InputError(f"{file}: {fault}.")
-    return Run(file, predictions)
+    return MRQARun(file, predictions)
 
 
-def faults(predictions: object) -> Iterator[str]:
-    """Yield the reasons why a JSON value cannot be scored."""
+def problems(input_path: Path, file: Path) -> Iterator[tuple[str, str]]:
+    """Yield ("", message) for each format error of a run over the questions at ``input_path``."""
+    asked = [question.id for _, context in contexts(data_sets(input_path)) for question in context.questions]
+    predictions = _predictions(file)
+    for fault in _faults(predictions):
+        yield "", fault
+    yield from id_problems("questions", dict.fromkeys(asked), predictions)
+
+
+def _predictions(file: Path) -> dict[str, Any]:
+    predictions = read_json(file, EXPECTED, official=True)
     if not isinstance(predictions, dict):
-        yield f"expected {EXPECTED}, got {shorten(predictions)}"
-        return
+        raise InputError(f"{file}: expected {EXPECTED}, got {shorten(predictions)}.")
+    return predictions
+
+
+def _faults(predictions: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the reasons why predictions cannot be scored."""
     for id, answer in predictions.items():
         if not isinstance(answer, str):
             yield f"question {id!r}: expected a string, got {shorten(answer)}"
 
 
-def problems(input_path: Path, file: Path) -> Iterator[tuple[str, str]]:
-    """Yield ("", message) for each format error of a run over the questions at ``input_path``."""
-    asked = {question.id: None for _, context in contexts(data_sets(input_path)) for question in context.questions}
-    predictions = read_json(file, EXPECTED, official=True)
-    yield from (("", fault) for fault in faults(predictions))
-    if isinstance(predictions, dict):
-        yield from id_problems("questions", asked, predictions)
-
-
 def write(responses: Iterable[Response], directory: Path, *_: object) -> Path:
     """Write one answer per line. A question that failed or was not answered has "", so that it counts 0."""
-    answers = ((str(response.id.conversation), response.answer) for response in responses)
-    members = (to_json_bytes(id) + b": " + to_json_bytes(answer.text if answer else "") for id, answer in answers)
+    members = (_member(response) for response in responses)
     return write_members(directory / FILE, members, b"{}")
+
+
+def _member(response: Response) -> bytes:
+    answer = response.answer.text if response.answer else ""
+    return to_json_bytes(str(response.id.conversation)) + b": " + to_json_bytes(answer)

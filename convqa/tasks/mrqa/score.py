@@ -15,10 +15,17 @@ from convqa.errors import InputError
 from convqa.metrics import squad
 from convqa.metrics.squad import best_exact_match, best_f1
 from convqa.tasks import scores
-from convqa.tasks.mrqa.run import Run
+from convqa.tasks.mrqa.run import MRQARun
 from convqa.tasks.mrqa.sets import averages
-from convqa.tasks.mrqa.truth import Gold, GoldTurn
-from convqa.tasks.scores import Measure, Rows, Scores, columns, option, warn_of_unmatched
+from convqa.tasks.mrqa.truth import MRQAGold, MRQATruth
+from convqa.tasks.scores import (
+    Measure,
+    Rows,
+    Scores,
+    columns,
+    option,
+    warn_of_unmatched,
+)
 
 _PERCENT = 100.0
 _NO_ANSWERS = "no question has an answer that the official script could compare"
@@ -34,11 +41,11 @@ class MRQAOptions(scores.ScoreOptions):
         return {"skip_no_answer": self.skip_no_answer}
 
 
-Pairs = list[tuple[GoldTurn, str | None]]
+Pairs = list[tuple[MRQATruth, str | None]]
 """Questions with their predictions; None if missing, which counts 0."""
 
 
-def score(gold: Gold, run: Run, options: MRQAOptions) -> list[Scores]:
+def score(gold: MRQAGold, run: MRQARun, options: MRQAOptions) -> list[Scores]:
     """Score EM and F1 (0 to 100) of each data set, with macro averages over several."""
     asked = {str(turn.id.conversation) for turn in gold.turns}
     unknown = "predictions for questions that are not in the truth"
@@ -48,7 +55,10 @@ def score(gold: Gold, run: Run, options: MRQAOptions) -> list[Scores]:
     if len(pairs) == 1:
         (members,) = pairs.values()
         measures = [Measure(name, official=True, scale=_PERCENT) for name in ("EM", "F1")]
-        return [*columns(measures, _official(members, "") or _NO_ANSWERS), *_squad2(members, "")]
+        return [
+            *columns(measures, _official(members, "") or _NO_ANSWERS),
+            *_squad2(members, ""),
+        ]
     results: list[Scores] = []
     for name, members in pairs.items():
         rows = _official(members, f"{name} ")
@@ -62,7 +72,7 @@ def score(gold: Gold, run: Run, options: MRQAOptions) -> list[Scores]:
     return results
 
 
-def _pairs(gold: Gold, name: str, run: Run, options: MRQAOptions) -> Pairs:
+def _pairs(gold: MRQAGold, name: str, run: MRQARun, options: MRQAOptions) -> Pairs:
     """Return the questions of a data set that count."""
     pairs = [(turn, run.answers.get(str(turn.id.conversation))) for turn in gold.turns if turn.dataset == name]
     if options.skip_no_answer:
@@ -75,7 +85,10 @@ def _pairs(gold: Gold, name: str, run: Run, options: MRQAOptions) -> Pairs:
 def _official(pairs: Pairs, prefix: str) -> Rows:
     measures = {f"{prefix}EM": best_exact_match, f"{prefix}F1": best_f1}
     return [
-        (turn.id, {name: 0.0 if model is None else measure(turn.answers, model) for name, measure in measures.items()})
+        (
+            turn.id,
+            {name: 0.0 if model is None else measure(turn.answers, model) for name, measure in measures.items()},
+        )
         for turn, model in pairs
         if turn.answers
     ]
@@ -93,7 +106,10 @@ def _squad2(pairs: Pairs, prefix: str) -> list[Scores]:
         row: dict[str, float] = {}
         for name, measure in (("EM", squad.exact_match), ("F1", squad.f1)):
             best = 0.0 if answer is None else max(measure(truth, answer) for truth in truths)
-            row |= {f"{prefix}{name} (SQuAD 2)": best, f"{prefix}{name} (SQuAD 2, {kind})": best}
+            row |= {
+                f"{prefix}{name} (SQuAD 2)": best,
+                f"{prefix}{name} (SQuAD 2, {kind})": best,
+            }
         rows.append((turn.id, row))
     line, em = _side_by_side(prefix, " (SQuAD 2)")
     parts = [

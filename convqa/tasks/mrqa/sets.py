@@ -13,7 +13,11 @@ OUT_OF_DOMAIN = (
     "BioProcess", "ComplexWebQuestions", "MCTest", "QAMR", "QAST", "TREC",
 )  # fmt: skip
 """The six sets of the development data, and the six of the hidden test."""
-ALIASES = {"TriviaQA-web": "TriviaQA", "NaturalQuestionsShort": "NaturalQuestions", "DuoRC.ParaphraseRC": "DuoRC"}
+ALIASES = {
+    "TriviaQA-web": "TriviaQA",
+    "NaturalQuestionsShort": "NaturalQuestions",
+    "DuoRC.ParaphraseRC": "DuoRC",
+}
 """Other names in releases and result files."""
 
 AVERAGES = ("in-domain", "out-of-domain", "all")
@@ -45,10 +49,20 @@ def warn_of_gaps(names: Sequence[str]) -> None:
     """Warn if a macro average differs from the published one because of missing or additional sets."""
     if len(names) < 2:
         return
-    for domain, published in (("in-domain", IN_DOMAIN), ("out-of-domain", OUT_OF_DOMAIN[:6])):
+    for domain, published in (
+        ("in-domain", IN_DOMAIN),
+        ("out-of-domain", OUT_OF_DOMAIN[:6]),
+    ):
         missing = [name for name in published if name not in names]
         if missing and set(names).intersection(published):
-            log.warning("the %s average is not the published one: %s missing", domain, ", ".join(missing))
+            log.warning(
+                "the %s average is not the published one: %s missing",
+                domain,
+                ", ".join(missing),
+            )
     other = [name for name in names if not domain_of(name)]
     if other and len(other) < len(names):
-        log.warning("%s: not sets of the shared task; they count only in the average of all", ", ".join(other))
+        log.warning(
+            "%s: not sets of the shared task; they count only in the average of all",
+            ", ".join(other),
+        )

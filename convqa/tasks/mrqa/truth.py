@@ -8,14 +8,14 @@ from pathlib import Path
 from convqa.domain import TurnId
 from convqa.errors import InputError
 from convqa.files import refuse_bom
-from convqa.tasks import scores
 from convqa.tasks.files import read_start
 from convqa.tasks.mrqa.input import EXPECTED, contexts, data_sets, form_of
 from convqa.tasks.mrqa.sets import domain_of, warn_of_gaps
+from convqa.tasks.scores import Gold, GoldTurn
 
 
 @dataclass(frozen=True, slots=True)
-class GoldTurn(scores.GoldTurn):
+class MRQATruth(GoldTurn):
     """A question's accepted answers; empty if unanswerable (SQuAD 2). ``fields``: dataset, domain, answerable."""
 
     answers: tuple[str, ...]
@@ -25,11 +25,10 @@ class GoldTurn(scores.GoldTurn):
         return str(self.fields["dataset"])
 
 
-class Gold(scores.Gold[GoldTurn]):
-    """The accepted answers of one or several data sets."""
+MRQAGold = Gold[MRQATruth]
 
 
-def read(path: Path) -> Gold:
+def read(path: Path) -> MRQAGold:
     """Read the answers in a file, or in all files of a folder.
 
     Like the official script, refuses a data set without questions, and in MRQA's own format a question without answers.
@@ -46,8 +45,12 @@ def read(path: Path) -> Gold:
         for question in context.questions:
             if not question.answers and name not in squad_sets:
                 raise InputError(f"{data_set.path}: question {question.id!r} has no answers; expected one or more.")
-            fields = {"dataset": name, "domain": domain_of(name), "answerable": bool(question.answers)}
-            turns.append(GoldTurn(TurnId(question.id, 1), fields, question.answers))
+            fields = {
+                "dataset": name,
+                "domain": domain_of(name),
+                "answerable": bool(question.answers),
+            }
+            turns.append(MRQATruth(TurnId(question.id, 1), fields, question.answers))
     asked = {turn.dataset for turn in turns}
     for data_set in sets:
         if data_set.name not in asked:

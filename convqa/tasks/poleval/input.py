@@ -28,7 +28,7 @@ _NOT_IN_IDS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class SetQuestion:
     """A question. ``set``: its corpus, "" if the file names none."""
 
     id: TurnId
@@ -41,7 +41,7 @@ class Questions:
     """Questions in the order of the file and of a run's lines, and their sets in order of appearance."""
 
     file: Path
-    items: tuple[Question, ...]
+    items: tuple[SetQuestion, ...]
     sets: tuple[str, ...]
 
     @property
@@ -89,7 +89,10 @@ def read(path: Path) -> Iterator[Conversation]:
     asked = read_questions(path)
     for item in asked.items:
         kept = {"set": (item.set,)} if asked.of_several_sets else {}
-        yield Conversation(item.id.conversation, (Turn(item.id, item.text, language=LANGUAGE, filter=kept),))
+        yield Conversation(
+            item.id.conversation,
+            (Turn(item.id, item.text, language=LANGUAGE, filter=kept),),
+        )
 
 
 def read_questions(path: Path) -> Questions:
@@ -106,7 +109,7 @@ def read_questions(path: Path) -> Questions:
         raise InputError(f"{file}: has no questions; expected {EXPECTED}.")
     sets = tuple(dict.fromkeys(name for name, _ in rows))
     items = tuple(
-        Question(TurnId(f"{name}/{line}" if len(sets) > 1 else line, 1), text, name)
+        SetQuestion(TurnId(f"{name}/{line}" if len(sets) > 1 else line, 1), text, name)
         for line, (name, text) in enumerate(rows, 1)
     )
     return Questions(file, items, sets)
@@ -147,7 +150,10 @@ def read_records(path: Path, kind: type[Kind], expected: str) -> Iterator[tuple[
 def _rows(file: Path) -> Iterator[tuple[str, str]]:
     """Yield (set, question) without a header and without the blanks around either, which the test sets have."""
     for number, line in read_rows(file, EXPECTED):
-        where, fields = f"{file}: line {number}", [field.strip() for field in line.split("\t")]
+        where, fields = (
+            f"{file}: line {number}",
+            [field.strip() for field in line.split("\t")],
+        )
         if number == 1 and fields[0] == _HEADER:
             continue
         if len(fields) != 2:
@@ -160,7 +166,7 @@ def _rows(file: Path) -> Iterator[tuple[str, str]]:
         yield name, text
 
 
-def _of_records(file: Path) -> Iterator[Question]:
+def _of_records(file: Path) -> Iterator[SetQuestion]:
     lines: dict[str, str] = {}
     for line, record in read_records(file, TextRecord, EXPECTED):
         where, id = f"{file}: {line}", TurnId(record.id, 1)
@@ -170,4 +176,4 @@ def _of_records(file: Path) -> Iterator[Question]:
             raise InputError(f"{where}: id: {record.id!r} is reserved: SET/LINE names lines of in.tsv.")
         if lines.setdefault(record.id, line) != line:
             raise InputError(f"{where}: id: {record.id!r} is also the id of {lines[record.id]}.")
-        yield Question(id, record.text, "")
+        yield SetQuestion(id, record.text, "")

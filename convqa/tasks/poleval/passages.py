@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
 from convqa.domain import MetaValue, Passage
 from convqa.errors import InputError
-from convqa.tasks.poleval.input import Questions, TextRecord, read_questions, read_records
+from convqa.tasks.poleval.input import (
+    Questions,
+    TextRecord,
+    read_questions,
+    read_records,
+)
 
 EXPECTED = "JSON lines with id, text and, if known, title and meta"
 
@@ -61,24 +66,14 @@ def files_of(asked: Questions) -> dict[str, Path]:
     return result
 
 
-def unknown(asked: Questions, ids: Mapping[str, set[str]]) -> dict[str, set[str]]:
-    """Return the unknown ids of each set whose passages are there.
-
-    Reads until all ids are known, which takes up to a minute for millions of passages.
-    """
-    remaining = {}
-    for name, file in files_of(asked).items():
-        remaining[name] = set(ids.get(name, ()))
-        for _, record in read_records(file, PassageRecord, EXPECTED):
-            remaining[name].discard(record.id)
-            if not remaining[name]:
-                break
-    return remaining
-
-
 def _read(file: Path, name: str) -> Iterator[Passage]:
     for _, record in read_records(file, PassageRecord, EXPECTED):
         meta = {field: value for field, value in (record.meta or {}).items() if value is not None}
         if name:
             meta["set"] = name
-        yield Passage(f"{name}/{record.id}" if name else record.id, record.text, record.title or "", meta=meta)
+        yield Passage(
+            f"{name}/{record.id}" if name else record.id,
+            record.text,
+            record.title or "",
+            meta=meta,
+        )

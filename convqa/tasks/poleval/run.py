@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,8 +15,7 @@ from convqa.domain import Response
 from convqa.errors import InputError
 from convqa.files import log, whole_file
 from convqa.tasks.files import file_at, read_lines
-from convqa.tasks.poleval.input import Questions, read_questions, set_of
-from convqa.tasks.poleval.passages import unknown as unknown_passages
+from convqa.tasks.poleval.input import read_questions, set_of
 from convqa.validation import shorten
 
 FILE = "out.tsv"
@@ -34,17 +33,17 @@ _ENDS = re.compile("[\t\r\n]")
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class PolEvalRun:
     """The ids of each line, unchanged."""
 
     path: Path
     rankings: tuple[tuple[str, ...], ...]
 
 
-def read(path: Path) -> Run:
+def read(path: Path) -> PolEvalRun:
     """Read out.tsv, or the one in a directory, as GEval does."""
     file = file_at(path, FILE)
-    return Run(file, tuple(rankings(file, EXPECTED)))
+    return PolEvalRun(file, tuple(rankings(file, EXPECTED)))
 
 
 def write(responses: Iterable[Response], directory: Path, *_: object) -> Path:
@@ -66,7 +65,13 @@ def write(responses: Iterable[Response], directory: Path, *_: object) -> Path:
     if short:
         why = _WITHOUT_SETS if empty == lines and unmatched else ""
         log.warning(
-            "%s: %d of %d lines have fewer than %d passages, %d of them none%s", path, short, lines, DEPTH, empty, why
+            "%s: %d of %d lines have fewer than %d passages, %d of them none%s",
+            path,
+            short,
+            lines,
+            DEPTH,
+            empty,
+            why,
         )
     return path
 
@@ -111,9 +116,6 @@ def problems(input_path: Path, file: Path) -> Iterator[tuple[str, str]]:
         yield from ((f"line {number}", message) for message in _line_errors(line))
     if len(lines) != len(asked.items):
         yield "", f"has {len(lines)} lines; expected {len(asked.items)}, one per question"
-        if asked.of_several_sets:  # the sets of the lines are unknown
-            return
-    yield from ((f"line {number}", message) for number, message in _unknown_ids(asked, lines))
 
 
 def _line_errors(line: bytes) -> Iterator[str]:
@@ -137,16 +139,3 @@ def _line_errors(line: bytes) -> Iterator[str]:
         yield f"has {', '.join(map(shorten, repeated))} more than once; the first counts"
     if len(ids) > DEPTH:
         yield f"has {len(ids)} ids; expected at most {DEPTH}"
-
-
-def _unknown_ids(asked: Questions, lines: Sequence[tuple[int, bytes]]) -> Iterator[tuple[int, str]]:
-    """Report ids that are not among the passages, if those are in the folder of the questions."""
-    ids_by_set: dict[str, set[str]] = {}
-    rows = [(number, item.set, parse_ids(line)) for (number, line), item in zip(lines, asked.items, strict=False)]
-    for _, name, ids in rows:
-        ids_by_set.setdefault(name, set()).update(filter(None, ids))
-    unknown = unknown_passages(asked, ids_by_set)
-    for number, name, ids in rows:
-        if strangers := [id for id in dict.fromkeys(ids) if id in unknown.get(name, ())]:
-            of_set = f" of {name}" if name else ""
-            yield number, f"expected ids of the passages{of_set}, got {', '.join(map(shorten, strangers))}"

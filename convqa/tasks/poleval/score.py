@@ -6,14 +6,14 @@ from dataclasses import replace
 
 from convqa.errors import InputError
 from convqa.metrics.ranking import geval_ndcg
-from convqa.tasks.poleval.run import DEPTH, Run
-from convqa.tasks.poleval.truth import Gold
+from convqa.tasks.poleval.run import DEPTH, PolEvalRun
+from convqa.tasks.poleval.truth import PolEvalGold
 from convqa.tasks.scores import Judged, Measure, Scores
 
 MEASURE = f"NDCG@{DEPTH}"
 
 
-def score(gold: Gold, run: Run, *_: object) -> list[Scores]:
+def score(gold: PolEvalGold, run: PolEvalRun, *_: object) -> list[Scores]:
     """Score NDCG@10 over all lines and, with several sets, of each set, and their mean.
 
     Like GEval, refuses a run without a line for each question.
@@ -24,26 +24,28 @@ def score(gold: Gold, run: Run, *_: object) -> list[Scores]:
         raise InputError(f"{run.path}: expected {gold.lines} lines as in {gold.path}, got {lines}.{advice}")
     ids = tuple(turn.id for turn in gold.turns)
     values = tuple(geval_ndcg(turn.relevant, run.rankings[turn.line], DEPTH) for turn in gold.turns)
-    groups = tuple(turn.set for turn in gold.turns)
-    columns = [Scores(Measure(MEASURE, official=True), ids, values)]
-    sets = columns[0].split({turn.id: [turn.set] for turn in gold.turns})
-    if len(sets) > 1:
-        columns += [replace(part, measure=Measure(f"{name} {MEASURE}")) for name, part in sets.items()]
-        columns.append(Scores(Measure(f"mean over sets {MEASURE}"), ids, values, groups=groups))
-    return columns
+    whole = Scores(Measure(MEASURE, official=True), ids, values)
+    parts = whole.split({turn.id: [turn.set] for turn in gold.turns})
+    if len(parts) == 1:
+        return [whole]
+    by_set = [replace(part, measure=Measure(f"{name} {MEASURE}")) for name, part in parts.items()]
+    sets = tuple(turn.set for turn in gold.turns)
+    mean = replace(whole, measure=Measure(f"mean over sets {MEASURE}"), groups=sets)
+    return [whole, *by_set, mean]
 
 
-def part(gold: Gold, run: Run) -> Gold:
+def part(gold: PolEvalGold, run: PolEvalRun) -> PolEvalGold:
     """Restrict the truth to the first questions, as many as the run has lines."""
     lines = min(gold.lines, len(run.rankings))
     return replace(gold, turns=tuple(turn for turn in gold.turns if turn.line < lines), lines=lines)
 
 
-def judged(gold: Gold, run: Run) -> Judged:
+def judged(gold: PolEvalGold, run: PolEvalRun) -> Judged:
     """Return the scored rankings. An empty id takes a rank, but is left out, since TREC files cannot contain it."""
-    rankings, relevant = {}, {}
+    rankings = {}
+    relevant = {}
     for turn in gold.turns:
-        counted = list(dict.fromkeys(run.rankings[turn.line]))[:DEPTH]
-        rankings[str(turn.id)] = {id: float(DEPTH - rank) for rank, id in enumerate(counted) if id}
+        ranked = list(dict.fromkeys(run.rankings[turn.line]))[:DEPTH]
+        rankings[str(turn.id)] = {id: float(DEPTH - rank) for rank, id in enumerate(ranked) if id}
         relevant[str(turn.id)] = [id for id in dict.fromkeys(turn.relevant) if id]
     return Judged(rankings, relevant)

@@ -10,10 +10,17 @@ from pathlib import Path
 from convqa.domain import TurnId
 from convqa.errors import InputError
 from convqa.files import log
-from convqa.tasks import scores
 from convqa.tasks.files import any_file, only_file
-from convqa.tasks.poleval.input import IN, Question, is_jl, is_questions, read_questions, read_rows
+from convqa.tasks.poleval.input import (
+    IN,
+    SetQuestion,
+    is_jl,
+    is_questions,
+    read_questions,
+    read_rows,
+)
 from convqa.tasks.poleval.run import rankings
+from convqa.tasks.scores import Gold, GoldTurn
 from convqa.validation import shorten
 
 FILE = "expected.tsv"
@@ -24,7 +31,7 @@ _PAIRS = f"the columns {', '.join(_COLUMNS)}, separated by TAB, under a header w
 
 
 @dataclass(frozen=True, slots=True)
-class GoldTurn(scores.GoldTurn):
+class PolEvalTruth(GoldTurn):
     """A question's relevant passages. Without any, every ranking scores 1. ``line`` is its index in a run.
 
     ``fields`` has its set, if in.tsv names one.
@@ -39,7 +46,7 @@ class GoldTurn(scores.GoldTurn):
 
 
 @dataclass(frozen=True, slots=True)
-class Gold(scores.Gold[GoldTurn]):
+class PolEvalGold(Gold[PolEvalTruth]):
     """The truth, with the number of lines that a run must have."""
 
     lines: int
@@ -47,10 +54,14 @@ class Gold(scores.Gold[GoldTurn]):
 
 def recognise(path: Path) -> bool:
     """Whether a file, or a file of a folder, has the name of a truth, or of questions in the folder of a truth."""
-    return any_file(path, ("",), lambda file: _is_truth(file) or (is_questions(file) and _truth_of(file).is_file()))
+    return any_file(
+        path,
+        ("",),
+        lambda file: _is_truth(file) or (is_questions(file) and _truth_of(file).is_file()),
+    )
 
 
-def read(path: Path) -> Gold:
+def read(path: Path) -> PolEvalGold:
     """Read the truth from a file, from the only one of a folder, or from the folder of a file of questions."""
     file = only_file(path, ("",), _is_truth, _FILES)
     if is_questions(file):
@@ -79,7 +90,7 @@ def _questions_of(truth: Path) -> Path:
     return truth.with_name(IN)
 
 
-def _of_lines(file: Path) -> Gold:
+def _of_lines(file: Path) -> PolEvalGold:
     """Read expected.tsv. Sets are those of the questions in its folder; without them, a turn is called by its line."""
     rows = rankings(file, _LINES)
     if not rows:
@@ -89,17 +100,17 @@ def _of_lines(file: Path) -> Gold:
     if known:
         items = read_questions(questions).items
     else:
-        items = tuple(Question(TurnId(line, 1), "", "") for line in range(1, len(rows) + 1))
+        items = tuple(SetQuestion(TurnId(line, 1), "", "") for line in range(1, len(rows) + 1))
     if len(items) != len(rows):
         raise InputError(f"{file}: expected {len(items)} lines, one per question of {questions.name}, got {len(rows)}.")
     turns = (
-        GoldTurn(item.id, {"set": item.set} if known else {}, ids, line)
+        PolEvalTruth(item.id, {"set": item.set} if known else {}, ids, line)
         for line, (item, ids) in enumerate(zip(items, rows, strict=True))
     )
-    return Gold(file, tuple(turns), len(rows))
+    return PolEvalGold(file, tuple(turns), len(rows))
 
 
-def _of_pairs(file: Path) -> Gold:
+def _of_pairs(file: Path) -> PolEvalGold:
     """Read positive pairs by question. A question without any is left out, since its answers are unknown."""
     asked = read_questions(_questions_of(file))
     relevant: dict[str, list[str]] = {str(item.id.conversation): [] for item in asked.items}
@@ -109,22 +120,30 @@ def _of_pairs(file: Path) -> Gold:
         if score > 0:
             relevant[question].append(passage)
     turns = tuple(
-        GoldTurn(item.id, {}, tuple(ids), line)
+        PolEvalTruth(item.id, {}, tuple(ids), line)
         for line, (item, ids) in enumerate(zip(asked.items, relevant.values(), strict=True))
         if ids
     )
     if not turns:
         raise InputError(f"{file}: no question has a relevant passage, so nothing is left to score.")
     if missing := len(asked.items) - len(turns):
-        log.warning("%s: left out %d of %d questions: they have no relevant passage", file, missing, len(asked.items))
-    return Gold(file, turns, len(asked.items))
+        log.warning(
+            "%s: left out %d of %d questions: they have no relevant passage",
+            file,
+            missing,
+            len(asked.items),
+        )
+    return PolEvalGold(file, turns, len(asked.items))
 
 
 def _pairs(file: Path) -> Iterator[tuple[int, str, str, float]]:
     """Yield (line, question, passage, score) without the header."""
     number = 0
     for number, line in read_rows(file, _PAIRS):
-        where, fields = f"{file}: line {number}", [value.strip() for value in line.split("\t")]
+        where, fields = (
+            f"{file}: line {number}",
+            [value.strip() for value in line.split("\t")],
+        )
         if number == 1:
             if fields != _COLUMNS:
                 raise InputError(f"{where}: expected {_PAIRS}, got {shorten(line)}.")

@@ -16,7 +16,12 @@ from convqa.tasks.files import file_at
 from convqa.tasks.qrecc import schema
 
 FILE = "questions.json"
-_FILES = (FILE, "questions-rewritten.json", "scai-qrecc21-*-questions.json", "scai-qrecc21-*-questions-rewritten.json")
+_FILES = (
+    FILE,
+    "questions-rewritten.json",
+    "scai-qrecc21-*-questions.json",
+    "scai-qrecc21-*-questions-rewritten.json",
+)
 _EXPECTED = "a JSON array of {Conversation_no, Turn_no, Question}, with Context if known"
 
 Records = list[dict[str, Any]]
@@ -52,7 +57,12 @@ def read(path: Path) -> Iterator[Conversation]:
     conversations = _grouped(file, records)
     blank = [str(schema.turn_id(record)) for record in records if not record["Question"].strip()]
     if blank:
-        log.warning("%s: %d empty questions, kept as turns; the first is turn %s", file, len(blank), blank[0])
+        log.warning(
+            "%s: %d empty questions, kept as turns; the first is turn %s",
+            file,
+            len(blank),
+            blank[0],
+        )
     return (Conversation(number, tuple(map(_turn, turns))) for number, turns in conversations.items())
 
 

@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NotRequired
 
-from pydantic import AfterValidator, ConfigDict, Field, PlainValidator, Strict, TypeAdapter, ValidationError
+from pydantic import (
+    AfterValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    Strict,
+    TypeAdapter,
+    ValidationError,
+)
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict  # pydantic requires this one below Python 3.12
 
@@ -25,7 +33,10 @@ _INTEGER_END = 2**63
 def _conversation_no(value: Any) -> int | str:
     if (type(value) is int and -_INTEGER_END <= value < _INTEGER_END) or (type(value) is str and value):
         return value
-    raise PydanticCustomError("conversation_no", "expected a whole number of 64 bits, or a string that is not empty")
+    raise PydanticCustomError(
+        "conversation_no",
+        "expected a whole number of 64 bits, or a string that is not empty",
+    )
 
 
 def truncated(value: Any) -> Any:
@@ -41,7 +52,10 @@ def _scored_no(value: Any) -> int | float:
 
 def _alternating(context: list[str]) -> list[str]:
     if len(context) % 2:
-        raise PydanticCustomError("context", "expected question, answer, question, answer: an even number of strings")
+        raise PydanticCustomError(
+            "context",
+            "expected question, answer, question, answer: an even number of strings",
+        )
     return context
 
 
@@ -57,7 +71,8 @@ def _named(passages: dict[str, float]) -> dict[str, float]:
 ConversationNo = Annotated[int | str, PlainValidator(_conversation_no)]
 TurnNo = Annotated[int, Strict(), Field(ge=0, lt=_INTEGER_END)]
 ScoredConversationNo = Annotated[
-    int | float | str, PlainValidator(lambda value: (_conversation_no if type(value) is str else _scored_no)(value))
+    int | float | str,
+    PlainValidator(lambda value: (_conversation_no if type(value) is str else _scored_no)(value)),
 ]
 ScoredTurnNo = Annotated[int | float, PlainValidator(_scored_no)]
 Id = Annotated[str, Strict()]
@@ -141,7 +156,10 @@ def refuse(path: Path, faults: Iterable[Fault | None]) -> None:
 def read_records(path: Path, adapter: TypeAdapter[Any], expected: str) -> list[dict[str, Any]]:
     """Return the records of a file, all of which ``adapter`` must accept."""
     records = _checked(path, [record for _, record in read_values(path, expected, array=True)], adapter)
-    refuse(path, (value for record in records for value in record.values() if isinstance(value, Fault)))
+    refuse(
+        path,
+        (value for record in records for value in record.values() if isinstance(value, Fault)),
+    )
     return records
 
 
@@ -160,7 +178,10 @@ def _checked(path: Path, records: list[Any], adapter: TypeAdapter[Any]) -> list[
                 name = item["loc"][0] if item["loc"] else ""
                 if name in {"", "Conversation_no", "Turn_no"}:
                     raise InputError(f"{path}: {message}.") from None
-                records[index] = {**records[index], name: Fault(message, record.get(name))}
+                records[index] = {
+                    **records[index],
+                    name: Fault(message, record.get(name)),
+                }
     return records
 
 

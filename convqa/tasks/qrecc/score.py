@@ -7,7 +7,7 @@ bootstrap means, so the third decimal may differ by one), and an ``InputError`` 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,20 @@ from convqa.metrics.ranking import ndcg, ranked, recall, reciprocal_rank
 from convqa.metrics.rouge1 import rouge1, tokens
 from convqa.metrics.squad import exact_match, f1
 from convqa.tasks import scores
-from convqa.tasks.qrecc.run import Run
+from convqa.tasks.qrecc.run import QReCCRun
 from convqa.tasks.qrecc.schema import refuse
-from convqa.tasks.qrecc.truth import Gold, collapsed
+from convqa.tasks.qrecc.truth import QReCCGold, collapsed
 from convqa.tasks.qrecc.unofficial import citation_scores, refusal_scores
-from convqa.tasks.scores import AnswerScorer, Judged, Measure, Rows, Scores, columns, option, warn_of_unmatched
+from convqa.tasks.scores import (
+    AnswerScorer,
+    Judged,
+    Measure,
+    Rows,
+    Scores,
+    columns,
+    option,
+    warn_of_unmatched,
+)
 
 REWRITING = (
     Measure("QR", official=True),
@@ -62,24 +71,46 @@ class QReCCOptions(scores.ScoreOptions):
     support: scores.SupportScorer | None = None
 
     def to_json(self) -> dict[str, Any]:
-        options = {"eval_missing_truth": self.eval_missing_truth, "eval_turn_one_rewrites": self.eval_turn_one_rewrites}
+        options = {
+            "eval_missing_truth": self.eval_missing_truth,
+            "eval_turn_one_rewrites": self.eval_turn_one_rewrites,
+        }
         return options if self.support is None else {**options, "support": self.support.identity}
 
 
-def score(gold: Gold, run: Run, options: QReCCOptions) -> list[Scores]:
+def score(gold: QReCCGold, run: QReCCRun, options: QReCCOptions) -> list[Scores]:
     """Score QR, MRR, EM, F1 and ROUGE1-R, each followed by its additional figures, and the options' scorers.
 
     Our own scores of citations and refusals follow, if truth and run have the fields they need.
     """
-    asked, answered = {str(turn.id) for turn in gold.turns}, {str(turn) for turn in run.turns}
-    warn_of_unmatched(run.path, asked, answered, "turns of the truth", "turns that are not in the truth")
+    asked, answered = (
+        {str(turn.id) for turn in gold.turns},
+        {str(turn) for turn in run.turns},
+    )
+    warn_of_unmatched(
+        run.path,
+        asked,
+        answered,
+        "turns of the truth",
+        "turns that are not in the truth",
+    )
     scorers = _scorers(options)
     additional = tuple(Measure(scorer.name, scorer.official) for scorer in scorers)
     return [
         *columns(REWRITING, _OFF if options.no_rewriting else _rewriting(gold, run, options)),
         *columns(RETRIEVAL, _OFF if options.no_retrieval else _retrieval(gold, run, options)),
-        *columns((*ANSWERING, *additional), _OFF if options.no_answering else _answering(gold, run, options, scorers)),
-        *([] if options.no_answering else [*citation_scores(gold, run, options.support), *refusal_scores(gold, run)]),
+        *columns(
+            (*ANSWERING, *additional),
+            _OFF if options.no_answering else _answering(gold, run, options, scorers),
+        ),
+        *(
+            []
+            if options.no_answering
+            else [
+                *citation_scores(gold, run, options.support),
+                *refusal_scores(gold, run),
+            ]
+        ),
     ]
 
 
@@ -94,19 +125,22 @@ def _scorers(options: QReCCOptions) -> list[AnswerScorer]:
     return chosen
 
 
-def part(gold: Gold, run: Run) -> Gold:
+def part(gold: QReCCGold, run: QReCCRun) -> QReCCGold:
     """Restrict the truth to the turns of the run."""
     answered = {str(turn) for turn in run.turns}
-    return Gold(gold.path, tuple(turn for turn in gold.turns if str(turn.id) in answered))
+    return replace(gold, turns=tuple(turn for turn in gold.turns if str(turn.id) in answered))
 
 
-def judged(gold: Gold, run: Run) -> Judged:
+def judged(gold: QReCCGold, run: QReCCRun) -> Judged:
     """Return all rankings, and the truth of MRR: turns with true passages for which the run has Model_passages."""
     relevant = {str(turn.id): tuple(dict.fromkeys(turn.passages)) for turn in gold.turns if turn.passages}
-    return Judged(run.passages, {turn: ids for turn, ids in relevant.items() if turn in run.passages})
+    return Judged(
+        run.passages,
+        {turn: ids for turn, ids in relevant.items() if turn in run.passages},
+    )
 
 
-def _rewriting(gold: Gold, run: Run, options: QReCCOptions) -> Rows | str:
+def _rewriting(gold: QReCCGold, run: QReCCRun, options: QReCCOptions) -> Rows | str:
     """Score QR, or return why it is skipped. A missing rewrite counts as an empty one."""
     if not run.rewrites and not any(field == "Model_rewrite" for _, field in run.faults):
         return "the run has no rewrites"
@@ -116,22 +150,30 @@ def _rewriting(gold: Gold, run: Run, options: QReCCOptions) -> Rows | str:
     refuse(run.path, (run.faults.get((str(turn.id), "Model_rewrite")) for turn in used))
     rows = []
     for turn in used:
-        model = run.rewrites.get(str(turn.id), "")
-        rouge = rouge1(turn.rewrite, model)
-        words, truth_words = float(len(tokens(model))), float(len(tokens(turn.rewrite)))
-        row = {"QR": rouge.recall, "QR-P": rouge.precision, "QR-F1": rouge.f1}
-        rows.append((turn.id, {**row, "QR-words": words, "QR-truth-words": truth_words}))
+        rewrite = run.rewrites.get(str(turn.id), "")
+        rouge = rouge1(turn.rewrite, rewrite)
+        row = {
+            "QR": rouge.recall,
+            "QR-P": rouge.precision,
+            "QR-F1": rouge.f1,
+            "QR-words": float(len(tokens(rewrite))),
+            "QR-truth-words": float(len(tokens(turn.rewrite))),
+        }
+        rows.append((turn.id, row))
     return rows or "the truth has no rewrites of turns after the first"
 
 
-def _retrieval(gold: Gold, run: Run, options: QReCCOptions) -> Rows | str:
+def _retrieval(gold: QReCCGold, run: QReCCRun, options: QReCCOptions) -> Rows | str:
     """Score the rankings of turns that are in both files, or return why this is skipped."""
     refuse(gold.path, (turn.faults.get("Truth_passages") for turn in gold.turns))
     used = collapsed(turn for turn in gold.turns if options.eval_missing_truth or turn.passages)
     # The script rejects the id "" in every ranking, and checks the rest only in the turns that it scores.
     scored = {str(turn.id) for turn in used}
     faults = {turn: fault for (turn, field), fault in run.faults.items() if field == "Model_passages"}
-    refuse(run.path, (fault for turn, fault in faults.items() if turn in scored or _stops_script(fault.value)))
+    refuse(
+        run.path,
+        (fault for turn, fault in faults.items() if turn in scored or _stops_script(fault.value)),
+    )
     if not run.passages:
         return "the run has no passages"
     if not used:
@@ -140,14 +182,21 @@ def _retrieval(gold: Gold, run: Run, options: QReCCOptions) -> Rows | str:
     for turn in used:
         if str(turn.id) in run.passages:
             relevant, ranking = _as_in_c(turn.passages or ("",), run.passages[str(turn.id)])
-            row = {"MRR": reciprocal_rank(relevant, ranking), "MRR@10": reciprocal_rank(relevant, ranking, 10)}
+            row = {
+                "MRR": reciprocal_rank(relevant, ranking),
+                "MRR@10": reciprocal_rank(relevant, ranking, 10),
+            }
             row |= {f"nDCG@{k}": ndcg(relevant, ranking, k) for k in (3, 10)}
             row |= {f"R@{k}": recall(relevant, ranking, k) for k in (10, 100)}
             rows.append((turn.id, row))
     if not rows:
         return "no turn with true passages has Model_passages"
     if len(rows) < len(used):
-        log.warning("%s: MRR leaves out %d turns that lack Model_passages", run.path, len(used) - len(rows))
+        log.warning(
+            "%s: MRR leaves out %d turns that lack Model_passages",
+            run.path,
+            len(used) - len(rows),
+        )
     return rows
 
 
@@ -165,7 +214,12 @@ def _as_in_c(relevant: Sequence[str], scores: Mapping[str, float]) -> tuple[froz
     return frozenset(id.partition("\0")[0] for id in relevant), ranked(cut) if len(cut) == len(scores) else []
 
 
-def _answering(gold: Gold, run: Run, options: QReCCOptions, scorers: Sequence[AnswerScorer]) -> Rows | str:
+def _answering(
+    gold: QReCCGold,
+    run: QReCCRun,
+    options: QReCCOptions,
+    scorers: Sequence[AnswerScorer],
+) -> Rows | str:
     """Score EM, F1 and ROUGE-1, or return why this is skipped. A missing answer counts as an empty one."""
     refuse(gold.path, (turn.faults.get("Truth_answer") for turn in gold.turns))
     used = [turn for turn in gold.turns if options.eval_missing_truth or turn.answer]
@@ -178,14 +232,22 @@ def _answering(gold: Gold, run: Run, options: QReCCOptions, scorers: Sequence[An
         return "no turn with a true answer has Model_answer"
     pairs = [(turn.answer, run.answers.get(str(turn.id), "")) for turn in used]
     additional = {scorer.name: list(scorer.score(pairs)) for scorer in scorers}
-    counted_once = {id(turn) for turn in collapsed(used)}
+    last = {id(turn) for turn in collapsed(used)}
     rows = []
-    for index, (turn, pair) in enumerate(zip(used, pairs, strict=True)):
-        row = {"EM": exact_match(*pair), "F1": f1(*pair)} if id(turn) in counted_once else {}
-        rouge = rouge1(*pair)
-        row |= {"ROUGE1-R": rouge.recall, "ROUGE1-P": rouge.precision, "ROUGE1-F1": rouge.f1}
-        row |= {"answer-words": float(len(tokens(pair[1]))), "truth-words": float(len(tokens(pair[0])))}
-        rows.append((turn.id, row | {name: values[index] for name, values in additional.items()}))
+    for index, (turn, (truth, answer)) in enumerate(zip(used, pairs, strict=True)):
+        row = {}
+        if id(turn) in last:
+            row["EM"] = exact_match(truth, answer)
+            row["F1"] = f1(truth, answer)
+        rouge = rouge1(truth, answer)
+        row["ROUGE1-R"] = rouge.recall
+        row["ROUGE1-P"] = rouge.precision
+        row["ROUGE1-F1"] = rouge.f1
+        row["answer-words"] = float(len(tokens(answer)))
+        row["truth-words"] = float(len(tokens(truth)))
+        for name, values in additional.items():
+            row[name] = values[index]
+        rows.append((turn.id, row))
     return rows
 
 

@@ -20,18 +20,25 @@ _STAGES = frozenset({"rewrites", "rankings", "answers"})
 
 def write(turns: Iterable[tuple[str, Response]], directory: Path) -> list[Path]:
     """Write questions and their responses as conversation 1, with turns from 1, and return the paths of both files."""
-    numbered = [(question, replace(reply, id=TurnId(1, number))) for number, (question, reply) in enumerate(turns, 1)]
-    questions = ({**schema.turn_key(response.id), "Question": question} for question, response in numbered)
+    questions = []
+    responses = []
+    for number, (question, response) in enumerate(turns, 1):
+        id = TurnId(1, number)
+        questions.append(to_json_bytes(schema.turn_key(id) | {"Question": question}))
+        responses.append(replace(response, id=id))
     return [
-        write_members(directory / input.FILE, map(to_json_bytes, questions), b"[]"),
-        run.write((response for _, response in numbered), directory, _STAGES),
+        write_members(directory / input.FILE, questions, b"[]"),
+        run.write(responses, directory, _STAGES),
     ]
 
 
 def zipped(turns: Iterable[tuple[str, Response]]) -> bytes:
     """Return both files in a ZIP archive."""
     data = io.BytesIO()
-    with TemporaryDirectory() as folder, zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+    with (
+        TemporaryDirectory() as folder,
+        zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
         for file in write(turns, Path(folder)):
             archive.write(file, file.name)
     return data.getvalue()

@@ -8,16 +8,22 @@ from pathlib import Path
 from typing import Any
 
 from convqa.files import log
-from convqa.tasks import scores
 from convqa.tasks.files import file_at
-from convqa.tasks.qrecc.schema import TRUTHS, Fault, check_spellings, read_scored, turn_id
+from convqa.tasks.qrecc.schema import (
+    TRUTHS,
+    Fault,
+    check_spellings,
+    read_scored,
+    turn_id,
+)
+from convqa.tasks.scores import Gold, GoldTurn
 
 FILE = "ground-truth.json"
 EXPECTED = "a JSON array of {Conversation_no, Turn_no, Truth_rewrite, Truth_passages, Truth_answer}"
 
 
 @dataclass(frozen=True, slots=True)
-class GoldTurn(scores.GoldTurn):
+class QReCCTruth(GoldTurn):
     """The truth of one turn; missing parts are ``""`` or ``()``. ``fields`` is its record without faulty fields."""
 
     rewrite: str
@@ -26,27 +32,34 @@ class GoldTurn(scores.GoldTurn):
     faults: Mapping[str, Fault]
 
 
-class Gold(scores.Gold[GoldTurn]):
-    """The truth, including repeated turns."""
+QReCCGold = Gold[QReCCTruth]
 
 
-def read(path: Path) -> Gold:
-    """Read ground-truth.json, or the one in a directory."""
+def read(path: Path) -> QReCCGold:
+    """Read ground-truth.json, or the one in a directory, with repeated turns."""
     file = file_at(path, FILE)
     turns = tuple(map(_turn, read_scored(file, TRUTHS, EXPECTED)))
     check_spellings(file, [turn.id for turn in turns])
-    if repeated := len(turns) - len(collapsed(turns)):
+    repeated = len(turns) - len(collapsed(turns))
+    if repeated:
         log.warning("%s: %d repeated turns; QR and ROUGE1-R count each of them", file, repeated)
     return Gold(file, turns)
 
 
-def _turn(record: Mapping[str, Any]) -> GoldTurn:
+def _turn(record: Mapping[str, Any]) -> QReCCTruth:
     faults = {name: value for name, value in record.items() if isinstance(value, Fault)}
     fields = {name: value for name, value in record.items() if name not in faults}
     rewrite, answer = fields.get("Truth_rewrite", ""), fields.get("Truth_answer", "")
-    return GoldTurn(turn_id(record), fields, rewrite, tuple(fields.get("Truth_passages", ())), answer, faults)
+    return QReCCTruth(
+        turn_id(record),
+        fields,
+        rewrite,
+        tuple(fields.get("Truth_passages", ())),
+        answer,
+        faults,
+    )
 
 
-def collapsed(turns: Iterable[GoldTurn]) -> list[GoldTurn]:
+def collapsed(turns: Iterable[QReCCTruth]) -> list[QReCCTruth]:
     """Return the last record of each turn. EM, F1 and MRR count a turn once, QR and ROUGE1-R every record."""
     return list({turn.id: turn for turn in turns}.values())

@@ -9,9 +9,16 @@ from convqa.metrics.alce import CitedSentence
 from convqa.metrics.answerability import auc, refusals
 from convqa.metrics.citations import Cited, quote_scores, set_scores, validity
 from convqa.metrics.squad import f1
-from convqa.tasks.qrecc.run import Run
-from convqa.tasks.qrecc.truth import Gold, GoldTurn, collapsed
-from convqa.tasks.scores import Measure, Scores, SupportScorer, alce_measures, columns, supported
+from convqa.tasks.qrecc.run import QReCCRun
+from convqa.tasks.qrecc.truth import QReCCGold, QReCCTruth, collapsed
+from convqa.tasks.scores import (
+    Measure,
+    Scores,
+    SupportScorer,
+    alce_measures,
+    columns,
+    supported,
+)
 from convqa.text.sentences import sentences
 
 _CITING = (
@@ -35,44 +42,62 @@ _LABELS = {"ANSWERABLE": True, "PARTIAL": True, "UNANSWERABLE": False}
 """Labels of ``Answerability`` (mtRAG). UNDERSPECIFIED is neither: the right response is to ask back."""
 
 
-def citation_scores(gold: Gold, run: Run, support: SupportScorer | None) -> list[Scores]:
+def citation_scores(gold: QReCCGold, run: QReCCRun, support: SupportScorer | None) -> list[Scores]:
     """Score cited passages and quotes against the truth, validity, and ALCE's measures if ``support`` is given."""
-    turns = [(turn, *_answer(run, turn)) for turn in collapsed(gold.turns)]
-    rows = [(turn.id, _row(turn, quotes, run.passages.get(str(turn.id)))) for turn, _, quotes in turns]
+    rows = []
+    alce_rows = []
+    for turn in collapsed(gold.turns):
+        answer, quotes = _answer(run, turn)
+        rows.append((turn.id, _row(turn, quotes, run.passages.get(str(turn.id)))))
+        if support is not None:
+            # The evidence is the quotes, not the whole passages.
+            row = supported(cited_sentences(answer, quotes), support)
+            alce_rows += [(turn.id, row)] if row else []
     scores = [column for column in columns(_CITING, rows) if column.values] if run.citations else []
     if support is None:
         return scores
-    if not run.citations or any(quote.sentence is None for quotes in run.citations.values() for quote in quotes):
-        return [*scores, *columns(alce_measures(support), "the run has no Model_citations")]
-    # The evidence is the quotes, not the whole passages.
-    alce = [(turn.id, supported(cited_sentences(answer, quotes), support)) for turn, answer, quotes in turns]
-    answered = [(id, row) for id, row in alce if row]
-    return [*scores, *columns(alce_measures(support), answered or "the run answers nothing")]
+    cited = [quote for quotes in run.citations.values() for quote in quotes]
+    if not run.citations or any(quote.sentence is None for quote in cited):
+        return [
+            *scores,
+            *columns(alce_measures(support), "the run has no Model_citations"),
+        ]
+    return [
+        *scores,
+        *columns(alce_measures(support), alce_rows or "the run answers nothing"),
+    ]
 
 
-def _answer(run: Run, turn: GoldTurn) -> tuple[str, Sequence[Cited]]:
+def _answer(run: QReCCRun, turn: QReCCTruth) -> tuple[str, Sequence[Cited]]:
     """Return a turn's answer and its quotes; an unanswered turn has none, whatever the run says."""
     answer = run.answers.get(str(turn.id), "")
     return answer, run.citations.get(str(turn.id), ()) if answer.strip() else ()
 
 
-def _row(turn: GoldTurn, quotes: Sequence[Cited], passages: Mapping[str, float] | None) -> dict[str, float]:
+def _row(turn: QReCCTruth, quotes: Sequence[Cited], passages: Mapping[str, float] | None) -> dict[str, float]:
     """Score a turn. Validity needs citations and a ranking; the other measures need a true answer."""
     row: dict[str, float] = {}
     if turn.answer and turn.passages:
         cited = set_scores({quote.passage_id for quote in quotes}, turn.passages)
-        row |= {"Cited-P": cited.precision, "Cited-R": cited.recall, "Cited-F1": cited.f1}
+        row |= {
+            "Cited-P": cited.precision,
+            "Cited-R": cited.recall,
+            "Cited-F1": cited.f1,
+        }
     if turn.answer and (gold := gold_sentences(turn)):
         texts = list(dict.fromkeys(quote.text for quote in quotes))  # each quote counts once
         scores = quote_scores(texts, gold)
-        row |= {"Quote-sentences-P": scores.precision, "Quote-sentences-R": scores.recall}
+        row |= {
+            "Quote-sentences-P": scores.precision,
+            "Quote-sentences-R": scores.recall,
+        }
         row["Quote-F1"] = f1(" ".join(gold), " ".join(texts))
     if quotes and passages is not None:
         row["Citation-validity"] = validity(quotes, passages)
     return row
 
 
-def gold_sentences(turn: GoldTurn) -> list[str]:
+def gold_sentences(turn: QReCCTruth) -> list[str]:
     """Return ``Cited_sentences``, the parts of the passages that support the true answer."""
     texts = turn.fields.get("Cited_sentences")
     return [text for text in texts if isinstance(text, str) and text.strip()] if isinstance(texts, list) else []
@@ -104,30 +129,37 @@ def _uncited(text: str) -> list[CitedSentence]:
     return [CitedSentence(text[start:end], ()) for start, end in sentences(text)]
 
 
-def refusal_scores(gold: Gold, run: Run) -> list[Scores]:
+def refusal_scores(gold: QReCCGold, run: QReCCRun) -> list[Scores]:
     """Score precision, recall and F1 of empty answers, and the AUC of the run's answer scores, if it has any.
 
     A turn without an answer counts as refused, even if it failed, and one without a score has score 0. Precision is
     undefined if nothing is refused.
     """
-    known = [(turn.id, can) for turn in collapsed(gold.turns) if (can := answerable(turn)) is not None]
-    if not run.answers or all(can for _, can in known):
+    known = {turn.id: answerable(turn) for turn in collapsed(gold.turns)}
+    ids = tuple(id for id, can in known.items() if can is not None)
+    if not run.answers or all(known[id] for id in ids):
         return []
-    ids = tuple(id for id, _ in known)
-    groups = tuple(_CAN if can else _CANNOT for _, can in known)
+    groups = tuple(_CAN if known[id] else _CANNOT for id in ids)
     refused = tuple(float(not run.answers.get(str(id), "").strip()) for id in ids)
-    right = [
-        (id, ({"Refusal-P": float(not can)} if no else {}) | ({} if can else {"Refusal-R": no}))
-        for (id, can), no in zip(known, refused, strict=True)
+    rows = []
+    for id, is_refused in zip(ids, refused, strict=True):
+        row = {}
+        if is_refused:
+            row["Refusal-P"] = float(not known[id])
+        if not known[id]:
+            row["Refusal-R"] = is_refused
+        rows.append((id, row))
+    result = [
+        Scores(_REFUSAL_F1, ids, refused, groups=groups, statistic=_f1),
+        *columns(_REFUSING, rows),
     ]
-    result = [Scores(_REFUSAL_F1, ids, refused, groups=groups, statistic=_f1), *columns(_REFUSING, right)]
-    if run.scores and any(can for _, can in known):
+    if run.scores and _CAN in groups:
         scores = tuple(run.scores.get(str(id), 0.0) for id in ids)
         result.append(Scores(_AUC, ids, scores, groups=groups, statistic=_auc))
     return result
 
 
-def answerable(turn: GoldTurn) -> bool | None:
+def answerable(turn: QReCCTruth) -> bool | None:
     """Return ``Answerable`` (a boolean), else the verdict of ``Answerability`` (a list of labels); None if unknown."""
     given = turn.fields.get("Answerable")
     if isinstance(given, bool):
@@ -139,13 +171,18 @@ def answerable(turn: GoldTurn) -> bool | None:
 
 def _f1(groups: Mapping[str, Sequence[float]]) -> float | None:
     """Return the F1 of refusing, None without unanswerable turns."""
-    refused = [bool(no) for values in groups.values() for no in values]
-    can = [kind == _CAN for kind, values in groups.items() for _ in values]
-    return refusals(refused, can).f1 if _CANNOT in groups else None
+    if _CANNOT not in groups:
+        return None
+    values, can = _flat(groups)
+    return refusals([bool(value) for value in values], can).f1
 
 
 def _auc(groups: Mapping[str, Sequence[float]]) -> float | None:
-    if not {_CAN, _CANNOT} <= groups.keys():
-        return None
-    scores = [score for values in groups.values() for score in values]
-    return auc(scores, [kind == _CAN for kind, values in groups.items() for _ in values])
+    return auc(*_flat(groups)) if {_CAN, _CANNOT} <= groups.keys() else None
+
+
+def _flat(groups: Mapping[str, Sequence[float]]) -> tuple[list[float], list[bool]]:
+    """Return the values of all turns, and whether each is answerable."""
+    values = [value for members in groups.values() for value in members]
+    can = [kind == _CAN for kind, members in groups.items() for _ in members]
+    return values, can

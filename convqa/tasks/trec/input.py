@@ -8,12 +8,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from convqa.domain import Conversation, Exchange, Turn, TurnId
 from convqa.errors import InputError
-from convqa.tasks.files import any_file, first_object, only_file, read_lines, read_start, read_values
+from convqa.tasks.files import (
+    any_file,
+    first_object,
+    only_file,
+    read_lines,
+    read_start,
+    read_values,
+)
 from convqa.validation import shorten
 
 EXPECTED = "topics of iKAT (2023 to 2025), CAsT (2019 to 2021) or RAG, as the tracks publish them"
@@ -56,13 +64,14 @@ def read(path: Path) -> Iterator[Conversation]:
 def _kind(file: Path) -> str:
     """Return array, json lines, or lines (of RAG 2024); "" if the file is not one of topics."""
     start = read_start(file, EXPECTED, _START)
-    text = start.decode("utf-8", "replace").lstrip("\ufeff")
     if _TOPIC.match(start):
         return "array"
-    if set(_NARRATIVES) & (first := first_object(text)).keys() and {"id"} <= first.keys() <= {"id", *_NARRATIVES}:
-        return "array" if text.lstrip().startswith("[") else "json lines"
-    named = file.suffix in {".txt", ".tsv"} and "topics" in file.name
-    return "lines" if named and re.match(r"\S+\t\S", text) else ""
+    text = start.decode("utf-8-sig", "replace").lstrip()
+    fields = first_object(text).keys()
+    if "id" in fields and fields & set(_NARRATIVES) and fields <= {"id", *_NARRATIVES}:
+        return "array" if text.startswith("[") else "json lines"
+    has_name = file.suffix in {".txt", ".tsv"} and "topics" in file.name
+    return "lines" if has_name and re.match(r"\S+\t\S", text) else ""
 
 
 def _lines(file: Path) -> Iterator[Conversation]:
@@ -80,34 +89,45 @@ def _conversation(topic: Any, where: str) -> Conversation:
     if not isinstance(topic, dict):
         raise InputError(f"{where}: expected an object, got {shorten(topic)}.")
     if "number" not in topic:
-        name, text = topic.get("id"), _text(topic, _NARRATIVES)
-        if not isinstance(name, int | str) or not text:
+        name = topic.get("id")
+        question = _text(topic, _NARRATIVES)
+        if not isinstance(name, int | str) or not question:
             raise InputError(f"{where}: expected id and narrative.")
-        return Conversation(str(name), (Turn(TurnId(str(name), 1), text),))
-    number, turns = topic["number"], next((topic[name] for name in _TURNS if name in topic), None)
-    if not isinstance(number, int | str) or not isinstance(turns, list) or not turns:
+        return Conversation(str(name), (Turn(TurnId(str(name), 1), question),))
+    number = topic["number"]
+    records = next((topic[name] for name in _TURNS if name in topic), None)
+    if not isinstance(number, int | str) or not isinstance(records, list) or not records:
         raise InputError(f"{where}: expected number, and turns: a list of one or more.")
-    ptkb = topic.get("ptkb") or {}
-    statements = list(ptkb.values()) if isinstance(ptkb, dict) else ptkb if isinstance(ptkb, list) else []
+    ptkb = topic.get("ptkb") or []
+    statements = ptkb.values() if isinstance(ptkb, dict) else ptkb
     scenario = " ".join(map(str, statements))
-    history: tuple[Exchange, ...] = ()
-    result = []
-    for record in turns:
-        turn_no = record.get("turn_id", record.get("number")) if isinstance(record, dict) else None
-        question = _text(record, _UTTERANCES) if isinstance(record, dict) else ""
-        if type(turn_no) is not int or not question:
-            raise InputError(
-                f"{where}: topic {number}: expected a turn with an utterance and a whole number as its turn_id or "
-                f"number (CAsT 2022's numbers such as 1-3 are not supported), got {shorten(record)}."
-            )
-        result.append(Turn(TurnId(number, turn_no), question, history, scenario=scenario))
+    history: list[Exchange] = []
+    turns = []
+    for record in records:
+        turn = _turn(number, record, where)
+        turns.append(replace(turn, history=tuple(history), scenario=scenario))
         answer = _text(record, _ANSWERS)
-        history = (*history, Exchange(question, answer, status="answered" if answer else "unanswered"))
+        history.append(Exchange(turn.question, answer, status="answered" if answer else "unanswered"))
     if not any(exchange.answer for exchange in history):
-        result = [Turn(turn.id, turn.question, scenario=scenario) for turn in result]
-    return Conversation(number, tuple(result))
+        turns = [replace(turn, history=()) for turn in turns]
+    return Conversation(number, tuple(turns))
+
+
+def _turn(number: int | str, record: Any, where: str) -> Turn:
+    if isinstance(record, dict):
+        turn_no = record.get("turn_id", record.get("number"))
+        question = _text(record, _UTTERANCES)
+        if type(turn_no) is int and question:
+            return Turn(TurnId(number, turn_no), question)
+    raise InputError(
+        f"{where}: topic {number}: expected a turn with an utterance and a whole number as its turn_id or number "
+        f"(CAsT 2022's numbers such as 1-3 are not supported), got {shorten(record)}."
+    )
 
 
 def _text(record: Mapping[str, Any], names: tuple[str, ...]) -> str:
     """Return the first of these fields that is a string, or ""."""
-    return next((record[name].strip() for name in names if isinstance(record.get(name), str)), "")
+    return next(
+        (record[name].strip() for name in names if isinstance(record.get(name), str)),
+        "",
+    )

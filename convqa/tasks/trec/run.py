@@ -16,7 +16,7 @@ FILE = "run.trec"
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class TrecRun:
     """A TREC run file, which the tracks score."""
 
     path: Path
@@ -27,7 +27,9 @@ def write(responses: Iterable[Response], directory: Path, stages: frozenset[str]
 
     A turn without a ranking has no line, since trec_eval knows none for it.
     """
-    from convqa.metrics.trec import run_lines  # imports numpy, for which the command line should not wait
+    from convqa.metrics.trec import (
+        run_lines,
+    )  # imports numpy, for which the command line should not wait
 
     with whole_file(directory / FILE) as stream:
         ranked = responses if "rankings" in stages else ()
@@ -40,9 +42,9 @@ def write(responses: Iterable[Response], directory: Path, stages: frozenset[str]
     return directory / FILE
 
 
-def read(path: Path) -> Run:
+def read(path: Path) -> TrecRun:
     """Find the run file, or the one in a directory."""
     file = file_at(path, FILE)
     if not file.is_file():
         raise InputError(f"{file}: no such file; expected a TREC run file.")
-    return Run(file)
+    return TrecRun(file)

@@ -161,7 +161,7 @@ def test_what_changes_no_score_is_read(write, entry, told, path, value):
 
 
 def test_ids_are_one_answer_each(write, entry, tmp_path):
-    with pytest.raises(InputError, match=r"line 2 \(entry 7\): id: is also the id of line 1"):
+    with pytest.raises(InputError, match=r"line 2 \(entry 7\): id: is also that of line 1"):
         list(JWHR().read(write(entry, entry)))
     write(entry, name="in/a.jsonl"), write(entry, name="in/b.jsonl")
     with pytest.raises(InputError, match=r"b\.jsonl: line 1 \(entry 7\): id: is also in a\.jsonl.*one by one"):
@@ -171,9 +171,9 @@ def test_ids_are_one_answer_each(write, entry, tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "has no entries"),
-        (b" \n\n", "has no entries"),
-        (b"[]", "has no entries"),
+        (b"", "has no records"),
+        (b" \n\n", "has no records"),
+        (b"[]", "has no records"),
         (b"{", "line 1, column 2: invalid JSON"),
         (b'\n{"id": }', "line 2, column 8: invalid JSON"),
         (b'[{"id": 1},\n {"id": }]', "line 2, column 9: invalid JSON"),

@@ -9,7 +9,7 @@ import pytest
 from convqa.evaluation import evaluate, official_text
 from convqa.metrics.alce import CitedSentence
 from convqa.models import load_support
-from convqa.tasks.jwhr.schema import Entry
+from convqa.tasks.jwhr.schema import JWHREntry
 from convqa.tasks.jwhr.score import JWHROptions, cited_sentences
 from convqa.tasks.jwhr.task import JWHR
 
@@ -88,13 +88,13 @@ def test_what_is_not_there_supports_nothing(alce):
 def test_an_answer_without_sentences_is_one_that_cites_nothing(alce):
     run = said(("首都です。", []), references=[page("首都です。")])
     run["answer"]["sentences"] = []
-    assert cited_sentences(Entry.model_validate(run)) == [CitedSentence("首都です。", ())]
+    assert cited_sentences(JWHREntry.model_validate(run)) == [CitedSentence("首都です。", ())]
     assert alce(run) == ((0, 0), [])
 
 
 def test_who_says_nothing_is_not_counted(alce, entry):
     silent = {"id": 7, "question": "東京とは?", "references": []}
-    assert cited_sentences(Entry.model_validate(silent)) == []
+    assert cited_sentences(JWHREntry.model_validate(silent)) == []
     for run in (silent, {**silent, "failed": True}, {**entry, "failed": True}):
         assert alce(run) == ("the run answers nothing", [])
 

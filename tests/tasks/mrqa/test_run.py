@@ -53,7 +53,7 @@ def test_check_lists_every_problem(write, predict):
     (problem,) = MRQA().check(truth, run / "predictions.json")
     assert "invalid JSON" in problem
     (run / "predictions.json").write_text("[]")
-    expected = f"{run / 'predictions.json'}: expected a JSON object {{qid: answer}}, got []"
+    expected = f"{run / 'predictions.json'}: expected a JSON object {{qid: answer}}, got []."
     assert MRQA().check(truth, run) == [expected]
 
 

@@ -1,0 +1,262 @@
+"""Answers yes/no questions by the rules in the best passage, or asks back about an open condition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from convqa.components.base import Builder, MaybeReadings
+from convqa.components.checks import nothing
+from convqa.components.encoding import ModelOptions
+from convqa.components.members import describe, make, member
+from convqa.domain import (
+    Answer,
+    Citation,
+    Failure,
+    Passage,
+    Ranking,
+    Rewrite,
+    Sentence,
+    Turn,
+)
+from convqa.models import Options
+from convqa.sharc.conditions import Condition
+from convqa.sharc.judge import Conditions, load_conditions
+from convqa.sharc.replies import (
+    UserStatements,
+    agreed,
+    asking_sentences,
+    user_statements,
+)
+from convqa.sharc.rules import Rule, rules
+from convqa.sharc.verdict import (
+    Fact,
+    Verdict,
+    alike,
+    apply_rules,
+    as_condition,
+    fit,
+    telling,
+)
+from convqa.text.dialogue import open_question
+from convqa.text.facts import is_yes_no_question
+
+_LANGUAGE = "en"
+_MAX_RULES = 8
+_MAX_CONDITIONS = 64
+"""Maximum numbers of rules and conditions of a passage that are compared with the user's statements."""
+
+_MIN_REMEMBERED = 0.6
+"""Minimum share of common words between a condition and an earlier question about it."""
+
+_MAX_WHOLE_CHARS = 400
+"""Maximum characters of a rule that is quoted whole; longer ones are quoted by their start and decisive conditions."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """A passage with its rules, the question, and the user's statements."""
+
+    passage: Passage
+    question: str
+    said: UserStatements
+
+    @property
+    def conditions(self) -> list[Condition]:
+        """The conditions of the rules that are most similar to the question; a long page has hundreds."""
+        text = self.passage.text
+
+        def similarity(rule: Rule) -> float:
+            return alike(self.question, text[rule.start : rule.end])
+
+        nearest = sorted(rules(text), key=similarity, reverse=True)[:_MAX_RULES]
+        conditions = [condition for rule in nearest for condition in rule.group.conditions()]
+        return conditions[:_MAX_CONDITIONS]
+
+    @property
+    def pairs(self) -> Iterator[tuple[str, str]]:
+        """The pairs for the model: statements with each condition, and replies that are neither yes nor no."""
+        if self.said.statements:
+            for condition in self.conditions:
+                yield self.said.statements, condition.question
+        for asked, reply in (*self.said.replies, *self.said.earlier):
+            if agreed(reply) is None:
+                yield reply, asked
+
+
+@member
+class Rules(Builder):
+    """Apply the rules of the best passage to a yes/no question, and ask back about open conditions. English only.
+
+    A passage is split into rules with conditions (:mod:`convqa.sharc.rules`). The user's statements settle some
+    of them. If the rest does not decide, the first open condition becomes a question (an answer of kind ``question``).
+    Questions and replies are part of the turn's history, so that the builder has no state.
+
+    :param conditions: how to decide whether the user's statements settle a condition: ``conditions``, the model that
+        ships; ``lexical``; or a model's folder. See :func:`convqa.sharc.judge.load_conditions`.
+    :param known: minimum score of a settled condition; None = the model's own.
+    :param passages: how many top passages to consider. A passage whose conditions were asked about comes first, then
+        the first one with rules about the question.
+    :param relevant: minimum share of common words between the question and a passage (with ``builder``: a rule).
+    :param builder: answers questions that no rule decides: its name, or ``{type: ..., init_parameters: {...}}``.
+        Decisions then quote the rule. None: every answer is a label, Yes, No or Irrelevant, as in ShARC.
+    :param options: ``device`` and ``precision`` of the model.
+    """
+
+    conditions: str = "conditions"
+    known: Annotated[float, Field(ge=0, le=1)] | None = None
+    passages: Annotated[int, Field(ge=1)] = 1
+    relevant: Annotated[float, Field(ge=0, le=1)] = 0.12
+    builder: Any = None
+    options: ModelOptions | None = None
+
+    def __post_init__(self) -> None:
+        self._builder = None if self.builder is None else make(self.builder, "builder", Builder)
+        if self._builder is not None:
+            self.inner = [self._builder]
+            self.builder = describe(self._builder)
+
+    @cached_property
+    def _judge(self) -> Conditions:
+        return load_conditions(self.conditions, Options(**(self.options or {})))
+
+    def models(self) -> Mapping[str, Conditions]:
+        return {"conditions": self._judge}
+
+    def build_batch(
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+        rankings: Sequence[Ranking],
+        readings: MaybeReadings,
+    ) -> Sequence[Answer | Failure]:
+        cases = [self._case(turn, ranking) for turn, ranking in zip(turns, rankings, strict=True)]
+        facts = self._facts([pair for case in cases if case is not None for pair in case.pairs])
+        answers: list[Answer | Failure | None] = [
+            None if case is None else self._answer(case, facts, ranking)
+            for case, ranking in zip(cases, rankings, strict=True)
+        ]
+        if self._builder is not None:
+            undecided = [index for index, answer in enumerate(answers) if answer is None]
+            others = self._builder.build_at(undecided, (turns, rewrites, rankings, readings))
+            for index, answer in others.items():
+                answers[index] = answer
+        return [
+            answer or nothing(ranking, _why(turn))
+            for answer, turn, ranking in zip(answers, turns, rankings, strict=True)
+        ]
+
+    def _case(self, turn: Turn, ranking: Ranking) -> _Case | None:
+        """Return the case of a turn, or None if rules cannot decide it."""
+        question = asking_sentences(open_question(turn))
+        if turn.language != _LANGUAGE or (self._builder is not None and not is_yes_no_question(question)):
+            return None
+        passages = [
+            hit.passage
+            for hit in ranking.hits[: self.passages]
+            if hit.passage is not None and self._is_readable(hit.passage, question)
+        ]
+        if not passages:
+            return None
+        said = user_statements(turn)
+        with_rules = (passage for passage in passages if telling(passage.text, question))
+        passage = _asked_about(passages, said) or next(with_rules, passages[0])
+        return _Case(passage, question, said)
+
+    def _is_readable(self, passage: Passage, question: str) -> bool:
+        """Whether a passage has a text and, if another builder answers the rest, a rule about the question."""
+        if self._builder is None:
+            return bool(passage.text.strip())
+        return any(fit(passage.text, rule, question) >= self.relevant for rule in rules(passage.text))
+
+    def _facts(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Fact]:
+        """Return what the model says about pairs of a text and a question."""
+        least = self._judge.threshold if self.known is None else self.known
+        distinct = list(dict.fromkeys(pairs))
+        facts = {}
+        for pair, judgment in zip(distinct, self._judge.judge(distinct), strict=True):
+            yes = judgment.yes >= 0.5 if judgment.known >= least else None
+            facts[pair] = Fact(pair[1], yes)
+        return facts
+
+    def _answer(self, case: _Case, facts: Mapping[tuple[str, str], Fact], ranking: Ranking) -> Answer | None:
+        conditions = case.conditions
+        known = []
+        if case.said.statements:
+            known = [facts[case.said.statements, condition.question] for condition in conditions]
+        # Replies are more certain than the model's judgments: the last fact on a condition counts.
+        for asked, reply in case.said.earlier:
+            fact = as_condition(_replied(asked, reply, facts), conditions, _MIN_REMEMBERED)
+            if fact is not None:
+                known.append(fact)
+        replied = [_replied(asked, reply, facts) for asked, reply in case.said.replies]
+        # With another builder, relevance was checked before.
+        relevant = self.relevant if self._builder is None else 0.0
+        verdict = apply_rules(case.passage.text, case.question, replied, known, relevant)
+        if verdict.answer == "open":
+            return _follow_up(verdict, case.passage, ranking)
+        if self._builder is None:
+            return _label(verdict, case.passage)
+        return None if verdict.answer == "irrelevant" else _quoted(verdict, case.passage)
+
+
+def _why(turn: Turn) -> str:
+    """Return the reason for no answer."""
+    if turn.language != _LANGUAGE:
+        return f"rules are read in English only, and this turn is in {turn.language!r}"
+    return "no passage that was found has a text"
+
+
+def _asked_about(passages: Sequence[Passage], said: UserStatements) -> Passage | None:
+    """Return the passage with the condition that the system asked about last, if there is one."""
+    for asked, _ in reversed(said.replies):
+        for passage in passages:
+            for rule in rules(passage.text):
+                if any(asked == condition.question for condition in rule.group.conditions()):
+                    return passage
+    return None
+
+
+def _replied(asked: str, reply: str, facts: Mapping[tuple[str, str], Fact]) -> Fact:
+    yes = agreed(reply)
+    return facts[reply, asked] if yes is None else Fact(asked, yes)
+
+
+def _label(verdict: Verdict, passage: Passage) -> Answer:
+    """Return the label alone, citing the settled conditions, or else the whole passage."""
+    label = verdict.answer.capitalize()
+    spans = [(condition.start, condition.end) for condition in verdict.settled] or [(0, len(passage.text))]
+    sentence = Sentence(label, tuple(Citation(passage.id, *span) for span in spans))
+    return Answer("answer", label, (sentence,), label=label)
+
+
+def _follow_up(verdict: Verdict, passage: Passage, ranking: Ranking) -> Answer:
+    condition = verdict.open
+    assert condition is not None
+    if verdict.unclear:
+        return nothing(ranking, f"the reply to {condition.question!r} says neither yes nor no")
+    citation = Citation(passage.id, condition.start, condition.end)
+    return Answer("question", condition.question, (Sentence(condition.question, (citation,)),))
+
+
+def _quoted(verdict: Verdict, passage: Passage) -> Answer:
+    """Return the label, citing the settled conditions, and quotes of the rule."""
+    rule = verdict.rule
+    assert rule is not None
+    whole = (rule.start, rule.end)
+    decisive = [(condition.start, condition.end) for condition in verdict.settled] or [whole]
+    spans = [whole]
+    if rule.end - rule.start > _MAX_WHOLE_CHARS:
+        beginning = (rule.start, min(rule.start + _MAX_WHOLE_CHARS, decisive[0][0]))
+        spans = [beginning, *decisive] if beginning[1] > rule.start else decisive
+    label = verdict.answer.capitalize()
+    sentences = [Sentence(f"{label}.", tuple(Citation(passage.id, *span) for span in decisive))]
+    for start, end in spans:
+        text = passage.text[start:end]
+        if text.strip(" \n*#-"):
+            sentences.append(Sentence(" ".join(text.split()), (Citation(passage.id, start, end),)))
+    return replace(Answer.of(sentences, _LANGUAGE), label=label)

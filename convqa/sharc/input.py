@@ -1,0 +1,121 @@
+"""Read ShARC's utterances in either form as conversations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from convqa.domain import Conversation, Exchange, Passage, Turn, TurnId
+from convqa.errors import InputError
+from convqa.files import read_json
+from convqa.sharc.schema import ADVICE, EXPECTED, UTTERANCES, Form, Official, Open
+from convqa.tasks.files import (
+    any_file,
+    first_object,
+    only_file,
+    start_text,
+    starts_with_record,
+)
+from convqa.tasks.records import is_array
+from convqa.validation import shorten
+
+RULES = "id2snippet.json"
+_RULES_EXPECTED = "a JSON object {id: rule text}"
+
+
+def recognise(path: Path) -> bool:
+    """Whether a file, or a file of a folder, starts with an utterance."""
+    return any_file(path, (".json",), _starts_with_utterance)
+
+
+def read(path: Path) -> Iterator[Conversation]:
+    """Yield each utterance as a conversation of one turn, without its answer and evidence."""
+    return (conversation(record) for _, record in read_records(source(path)))
+
+
+def passages(path: Path) -> Iterator[Passage] | None:
+    """Yield the rule texts with their ids; None in the official form, whose turns contain them."""
+    file = source(path)
+    if form_of(file) == "official":
+        return None
+    return (Passage(id, text) for id, text in rule_texts(file).items())
+
+
+def pipeline_for(path: Path) -> str:
+    """Return the default pipeline, which retrieves the rule texts in the open-retrieval form."""
+    return "sharc" if form_of(source(path)) == "official" else "sharc-open"
+
+
+def source(path: Path) -> Path:
+    """Return the file of utterances at ``path``: the file itself, or the only one in a folder."""
+    file = only_file(path, (".json",), _starts_with_utterance, EXPECTED)
+    has_snippet = "snippet" in first_object(start_text(file, EXPECTED))
+    if has_snippet and form_of(file) == "open" and not (file.parent / RULES).is_file():
+        raise InputError(
+            f"{file}: starts with an utterance with snippet, as in the official form, but not with an array; expected "
+            f"a JSON array of utterances, or JSON lines without snippet and {RULES} in the same folder. {ADVICE}"
+        )
+    return file
+
+
+def form_of(file: Path) -> Form:
+    """Return the form of a file of utterances: an array is of the official one."""
+    return "official" if is_array(file, EXPECTED) else "open"
+
+
+def read_records(file: Path) -> list[tuple[str, Official | Open]]:
+    """Return the utterances of a file in order, each with its label. Ids must be distinct, and rule texts exist."""
+    utterances = UTTERANCES[form_of(file)]
+    records = utterances.read(file)
+    rules = rule_texts(file) if form_of(file) == "open" and (file.parent / RULES).is_file() else None
+    for label, record in records:
+        gold = getattr(record, "gold_snippet_id", None)
+        if rules is not None and gold is not None and gold not in rules:
+            expected = f"expected one of the {len(rules)} ids of {RULES}, got {shorten(gold)}"
+            raise utterances.mistake(file, label, f"gold_snippet_id: {expected}")
+    return records
+
+
+def rule_texts(file: Path) -> dict[str, str]:
+    """Read id2snippet.json in the folder of a file of utterances: the text of each rule by id."""
+    path = file.parent / RULES
+    texts = read_json(path, _RULES_EXPECTED)
+    if not isinstance(texts, dict):
+        raise InputError(f"{path}: expected {_RULES_EXPECTED}, got {shorten(texts)}.")
+    for id, text in texts.items():
+        if not isinstance(text, str) or not text.strip():
+            raise InputError(f"{path}: rule {id!r}: expected text, got {shorten(text)}. {ADVICE}")
+    return texts
+
+
+def conversation(record: Official | Open) -> Conversation:
+    """Convert an utterance to a conversation of one turn. In the official form, its passage is the rule text."""
+    follow_ups = [(entry.follow_up_question, entry.follow_up_answer) for entry in record.history]
+    history, question = asked_back(record.question, follow_ups)
+    passages = None
+    if isinstance(record, Official):
+        passages = (Passage(record.tree_id, record.snippet, url=record.source_url),)
+    turn = Turn(TurnId(record.utterance_id, 1), question, history, passages, record.scenario)
+    return Conversation(record.utterance_id, (turn,))
+
+
+def asked_back(question: str, follow_ups: Sequence[tuple[str, str]]) -> tuple[tuple[Exchange, ...], str]:
+    """Return the history of asked exchanges and the user's last message: the last reply or, without follow-ups, the
+    question.
+
+    :param follow_ups: (follow-up question, reply) in order.
+
+    >>> history, now = asked_back("Can I apply?", [("Are you over 60?", "Yes"), ("Do you work?", "No")])
+    >>> [(exchange.question, exchange.answer, exchange.status) for exchange in history], now
+    ([('Can I apply?', 'Are you over 60?', 'asked'), ('Yes', 'Do you work?', 'asked')], 'No')
+    """
+    history = []
+    message = question
+    for asked, reply in follow_ups:
+        history.append(Exchange(message, asked, status="asked"))
+        message = reply
+    return tuple(history), message
+
+
+def _starts_with_utterance(file: Path) -> bool:
+    return starts_with_record(file, EXPECTED, {"utterance_id", "question"})

@@ -1,0 +1,230 @@
+"""Judge whether a user's statements answer a yes/no question, and how."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+from pydantic import Field
+
+from convqa.models.folder import ModelFolder
+from convqa.models.kinds.encoder import TextEncoder
+from convqa.models.kinds.heads import (
+    LEXICAL,
+    HeadSettings,
+    Line,
+    Rows,
+    load_head,
+    parts_of,
+    score_nonblank,
+    vectors_of,
+)
+from convqa.models.once import once
+from convqa.models.source import find_model
+from convqa.models.types import Array, Model, Options, Pair
+from convqa.sharc.lexicon import NEGATED_ANYWHERE
+from convqa.text.support import CAP, overlap
+
+CONDITIONS = "conditions"
+"""The kind of these models, and the name of the one that ships."""
+
+LEXICAL_IDENTITY = "lexical-conditions-1"
+_MIN_LEXICAL_SHARE = 0.5
+
+FEATURES = (
+    "nearest", "chosen", "share", "pairs", "numbers", "names", "whole share", "opposed", "negated", "negated share",
+    "opposed share", "said", "compared", "comparable", "words", "sentences",
+)  # fmt: skip
+"""Of the statement most similar to the question: the cosine (``chosen``), the ``Overlap`` with the question, whether
+only one of the two is ``negated``. ``nearest``: the highest cosine of all statements. ``said``: the text begins with
+yes (1) or no (-1). ``compared``: a number of the text satisfies (1) or misses (-1) a limit of the question such as
+"over 60". ``words`` and ``sentences``: length of question and text."""
+
+_SAID = re.compile(r"\s*(yes|no)\b", re.I)
+_NUMBER = re.compile(r"\d(?:[\d,.]*\d)?")
+_ABOVE = re.compile(
+    r"\b(?:over|more than|at least|older|above|exceeds?|greater|minimum|or more|after|longer than)\b",
+    re.I,
+)
+_BELOW = re.compile(
+    r"\b(?:under|less than|at most|younger|below|maximum|or less|before|up to|within|fewer|shorter)\b",
+    re.I,
+)
+
+
+class Judgment(NamedTuple):
+    """``known``: probability that the statements answer the question; ``yes``: probability of yes if they do."""
+
+    known: float
+    yes: float
+
+
+Judging = Callable[[Sequence[Pair]], Sequence[Judgment]]
+
+
+class JudgeSettings(HeadSettings, frozen=True):
+    """Two regressions. ``threshold``: minimum ``known`` of an answered question."""
+
+    known: Line
+    yes: Line
+    threshold: float = Field(ge=0, le=1)
+
+
+class Conditions(Model):
+    """Judges questions by a user's statements. ``threshold``: minimum ``known`` of an answer. Thread-safe."""
+
+    def __init__(self, name: str, checksum: str, runs: str, threshold: float, judging: Judging) -> None:
+        super().__init__(name, checksum, runs)
+        self.threshold = threshold
+        self._judging = judging
+
+    def judge(self, pairs: Sequence[Pair]) -> list[Judgment]:
+        """Return one judgment per pair (statements, question); nothing is known if either is blank.
+
+        :raises WorkError: if the model returns invalid numbers.
+        """
+        judgments = score_nonblank(pairs, self._judging, Judgment(0.0, 0.5))
+        if not all(0 <= probability <= 1 for judgment in judgments for probability in judgment):
+            raise self.invalid("condition check")
+        # A number that misses the question's limit is never a yes.
+        return [
+            judgment._replace(yes=min(judgment.yes, CAP)) if compared(*pair) < 0 else judgment
+            for judgment, pair in zip(judgments, pairs, strict=True)
+        ]
+
+    def try_texts(self, texts: Sequence[str]) -> None:
+        """Judge a sample of texts, for ``convqa models check``."""
+        self.judge([(text, f"Is it {text[:60]}?") for text in texts])
+
+
+def load_conditions(name: str = CONDITIONS, options: Options = Options()) -> Conditions:  # noqa: B008 - frozen
+    """Load a condition check, once per process.
+
+    :param name: ``lexical``, which uses no model; ``conditions``, which ships; or the folder of another such head.
+    :raises InputError: if the model is unknown, damaged, of another kind, or cannot run with these options.
+    """
+    if name == LEXICAL:
+        return Conditions(LEXICAL, LEXICAL_IDENTITY, "no model", _MIN_LEXICAL_SHARE, lexical)
+    folder = find_model(name)
+    return once(
+        (CONDITIONS, folder.path, folder.checksum(), options),
+        lambda: _head(folder, options),
+    )
+
+
+def lexical(pairs: Sequence[Pair]) -> list[Judgment]:
+    """Judge by words: known is the largest share of the question's words in a sentence; a negation means no.
+
+    >>> lexical([("I am 30. I don't live in Cyprus.", "Do you live in Cyprus?")])
+    [Judgment(known=1.0, yes=0.0)]
+    """
+    judgments = []
+    for text, asked in pairs:
+        parts = parts_of(text) or [text]
+        # The share ignores negations.
+        shares = [overlap(plain(part), plain(asked)).share for part in parts]
+        best = max(range(len(parts)), key=shares.__getitem__)
+        judgments.append(Judgment(shares[best], 0.0 if opposed(parts[best], asked) else 1.0))
+    return judgments
+
+
+def _head(folder: ModelFolder, options: Options) -> Conditions:
+    settings, encoder = load_head(CONDITIONS, folder, JudgeSettings, FEATURES, options)
+
+    def judged(pairs: Sequence[Pair]) -> Sequence[Judgment]:
+        rows = features(encoder, pairs)
+        known = settings.known.probabilities(rows, FEATURES).tolist()
+        yes = settings.yes.probabilities(rows, FEATURES).tolist()
+        return [Judgment(*row) for row in zip(known, yes, strict=True)]
+
+    return Conditions(folder.name, folder.checksum(), str(encoder.runs), settings.threshold, judged)
+
+
+def features(encoder: TextEncoder, pairs: Sequence[Pair]) -> Rows:
+    """Return the features of each pair (statements, yes/no question), in order."""
+    statements = {text: parts_of(text) or [text] for text, _ in pairs}
+    texts = [
+        *chain.from_iterable(statements.values()),
+        *(question for _, question in pairs),
+    ]
+    vectors = vectors_of(encoder, texts)
+    rows = []
+    for text, question in pairs:
+        row = _row(text, statements[text], question, vectors)
+        rows.append([row[name] for name in FEATURES])
+    return np.array(rows, dtype=np.float64).reshape(len(pairs), len(FEATURES))
+
+
+def opposed(statement: str, question: str) -> bool:
+    """Return whether only one of two texts has a negation.
+
+    >>> opposed("I have no children.", "Do you have children?"), opposed("I live here.", "Do you live here?")
+    (True, False)
+    """
+    return bool(NEGATED_ANYWHERE.search(statement)) != bool(NEGATED_ANYWHERE.search(question))
+
+
+def plain(text: str) -> str:
+    """Return a text without its negations.
+
+    >>> plain("I don't live here.")
+    'I do live here.'
+    """
+    return " ".join(NEGATED_ANYWHERE.sub(" ", text).split())
+
+
+def compared(statement: str, question: str) -> int:
+    """Compare a number in a text with the limit in a question: 1 = satisfied, -1 = missed, 0 = not comparable.
+
+    >>> compared("I am 68.", "Over 60?"), compared("I am 68.", "Under 60?"), compared("I am old.", "Over 60?")
+    (1, -1, 0)
+    """
+    limits = _numbers(question)
+    numbers = _numbers(statement)
+    is_minimum = bool(_ABOVE.search(question))
+    is_maximum = bool(_BELOW.search(question))
+    if len(limits) != 1 or not numbers or is_minimum == is_maximum:
+        return 0
+    [limit] = limits
+    nearest = min(numbers, key=lambda number: abs(number - limit))
+    return 1 if (nearest >= limit) == is_minimum else -1
+
+
+def _row(text: str, statements: Sequence[str], question: str, vectors: Mapping[str, Array]) -> dict[str, float]:
+    cosines = [float(vectors[statement] @ vectors[question]) for statement in statements]
+    overlaps = [overlap(statement, question) for statement in statements]
+    best = max(range(len(statements)), key=lambda index: cosines[index] + overlaps[index].share)
+    chosen = overlaps[best]
+    against = float(chosen.opposed)
+    negated = float(opposed(statements[best], question))
+    begins = _SAID.match(text)
+    said = 0.0
+    if begins is not None:
+        said = 1.0 if begins[1].lower() == "yes" else -1.0
+    side = float(compared(text, question))
+    return {
+        "nearest": max(cosines),
+        "chosen": cosines[best],
+        "share": chosen.share,
+        "pairs": chosen.pairs,
+        "numbers": chosen.numbers,
+        "names": chosen.names,
+        "whole share": overlap(text, question).share,
+        "opposed": against,
+        "negated": negated,
+        "negated share": negated * chosen.share,
+        "opposed share": against * chosen.share,
+        "said": said,
+        "compared": side,
+        "comparable": abs(side),
+        "words": len(question.split()) / 10,
+        "sentences": min(len(statements), 6) / 5,
+    }
+
+
+def _numbers(text: str) -> list[float]:
+    digits = (number.replace(",", "") for number in _NUMBER.findall(text))
+    return [float(number) for number in digits if number.count(".") < 2]

@@ -1,0 +1,378 @@
+"""Parse English rule texts into conditions, their combination, and the outcome.
+
+A rule is a list with its introduction, or a sentence with a condition (if, unless, must, who ...). It is a tree of
+conditions joined by "all of" or "any of", and grants or denies its outcome. The introduction of a list ("all of the
+following", "one of") decides how its points combine, then the conjunctions between the points, then their content:
+things, kinds of people and exceptions ("unless") are alternatives; duties ("you must:") all have to hold.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from convqa.sharc.conditions import (
+    AND,
+    OR,
+    SHORTEST,
+    Condition,
+    Group,
+    grouped,
+    parts,
+    series,
+)
+from convqa.sharc.lexicon import ANYBODY, DENIED
+from convqa.sharc.questions import ask, sealed, unsealed
+from convqa.text.cache import remembered
+from convqa.text.sentences import sentences
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """The rule in characters ``[start, end)`` of a text. If the group holds, ``outcome`` follows, which ``grants`` or
+    denies something.
+    """
+
+    start: int
+    end: int
+    outcome: str
+    group: Group
+    grants: bool
+
+
+class Block(NamedTuple):
+    """Sentences of running text, or a list with its introduction: the sentence before it, or else the title above."""
+
+    sentences: tuple[tuple[int, int], ...]
+    intro: tuple[int, int] | None = None
+    points: tuple[tuple[int, int], ...] = ()
+
+
+_BULLET = re.compile(r"\s{0,20}(?:\*{1,3}|[•\u2023\u25e6\u25aa\u2013-]|[a-z]\)|\(\w{1,3}\))\s{1,8}(?=\S)")
+_NUMBERED = re.compile(r"\s{0,20}\(?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)]\s{1,8}(?=\S)")
+_TITLE = re.compile(r"\s{0,8}#{1,6}")
+_IF = r"(?:only )?if|when|where|provided(?: that)?|as long as|so long as|once|in case|because"
+_UNLESS = r"unless|except (?:if|when|where|that)|except"
+_MARK = re.compile(rf"\b(?:(?P<unless>{_UNLESS})|(?P<if>{_IF}))\b\s*", re.I)
+_NONE = re.compile(r"\b(?:none|neither) of\b", re.I)
+_MUST = re.compile(
+    r"\b(?:must(?!n['\u2019`]t)|(?:have|has|need|needs) to|(?:are|is) required to)\b",
+    re.I,
+)
+_WHO = re.compile(
+    r"\b(?:who|which|that)(?=\s+(?:\w+ed|is|are|was|were|has|have|had|can|do|does|need|want|live|work|get)\b)"
+)
+_FOR = re.compile(r"\b(?:available (?:for|to)|only for|only to|for|to|by)\s+(?=\w)", re.I)
+_EVERY = re.compile(
+    r"\ball (?:of )?(?:the )?(?:following|these)|\ball\b[^.:]{0,60}\brequirements|\bboth\b|\beach of",
+    re.I,
+)
+_ANY = re.compile(
+    r"\b(?:any|one|either)\b(?: of)?(?: the)?(?: following)?|\bincluding\b|\bincludes?\b|\bsuch as\b|\bthings like\b|"
+    r"\bthe following (?:\w+ )?(?:types?|groups?|items?|areas?)",
+    re.I,
+)
+_FOLLOWING = re.compile(
+    r"\s*(?:,?\s*and\s+)?\b(?:(?:at least )?(?:any|one|either|all|both|some|none|neither) "
+    r"(?:of )?(?:the )?(?:following|these)"
+    r"(?: \w+)?(?:\s+(?:apply|applies|is true|are true|must apply))?|"
+    r"the following(?:\s+(?:apply|applies|things|items))?|following|either|both|including|such as|things like)\b\s*",
+    re.I,
+)
+_STARTS = (
+    r"(?:you|your|they|their|it|its|he|she|we|the|this|these|those|there|a|an|any|no|please|contact|apply|tell|ask|call|"
+    r"use|write|send|check|fill|get|complete)\b"
+)
+_COMMA = re.compile(rf",\s+(?={_STARTS})", re.I)
+_ACTION = re.compile(
+    r",\s+(?=(?:please|contact|apply|tell|ask|call|use|write|send|check|fill|complete)\b|(?:[\w'\u2019]+\s+){1,4}?"
+    r"(?:may|can|could|will|must|need|should|might)(?:not|n['\u2019`]t)?\b|(?:you|they|it)['\u2019`]ll\b)",
+    re.I,
+)
+"""A comma before something that somebody may or must do."""
+_CLOSED = re.compile(r"\s+[-\u2013]\s+|;\s+|,?\s+(?:because|so that|so|but)\s+|\bthen\b", re.I)
+_GOES_ON = re.compile(
+    r"\s+(?=(?:you|they|it|we) (?:may|can|could|will|must|need|should|might|[a-z]+ (?:not )?be able)\b)"
+)
+_VERDICT = re.compile(
+    r",?\s+(?=(?:may|can|could|will|must|should|might)(?:not|n['\u2019`]t)?\b)|,\s+|"
+    r"\s+(?=(?:are|is)(?:n['\u2019`]t| not)? (?:entitled|eligible|considered|allowed|banned|excluded)\b)"
+)
+_WORDS, _MARKUP = re.compile(r"\w{2,}.*\w{2,}"), re.compile(r"[|<>{}]")
+_JOINT = re.compile(r"\b(and|or)[;,.\s]*$", re.I)
+"""The conjunction at the end of a point."""
+_BEGINS_CLAUSE = re.compile(r"\s*(?:you|your|the|they|it)\b", re.I)
+_ACTORS = ("you", "they", "it", "we")
+_MAX_SUBJECT_WORDS = 4
+_MAX_STEM_WORDS = 12
+_SHORT = 4
+"""Maximum characters before a condition that leads its sentence, and minimum characters of that condition."""
+
+
+@remembered(512)
+def rules(text: str) -> tuple[Rule, ...]:
+    """Return the rules of a text in order.
+
+    >>> text = "You can't get the payment if you live in Cyprus, France or Greece"
+    >>> [rule] = rules(text)
+    >>> rule.grants, rule.group.every, [condition.question for condition in rule.group.conditions()]
+    (False, False, ['Do you live in Cyprus?', 'Do you live in France?', 'Do you live in Greece?'])
+    >>> [rule] = rules("To qualify you must:\\n\\n* earn £113 a week\\n* give notice")
+    >>> rule.grants, rule.group.every, [condition.question for condition in rule.group.conditions()]
+    (True, True, ['Do you earn £113 a week?', 'Do you give notice?'])
+    """
+    text = sealed(text)
+    result: list[Rule] = []
+    for block in blocks(text):
+        if rule := _list_rule(text, block) if block.points else None:
+            result.append(rule)
+        else:
+            result += [rule for span in block.sentences for rule in _sentence_rules(text, *span)]
+    return tuple(replace(rule, outcome=unsealed(rule.outcome)) for rule in result if _askable(rule.group))
+
+
+def blocks(text: str) -> list[Block]:
+    """Return the blocks of a text in order. Titles are not blocks.
+
+    >>> text = "# Pay\\n\\nIt rains. You must:\\n1. work\\n2. pay\\n\\nThat is all."
+    >>> [len(block.points) or len(block.sentences) for block in blocks(text)]
+    [1, 2, 1]
+    """
+    result: list[Block] = []
+    title: tuple[int, int] | None = None
+    running: list[tuple[int, int]] = []
+    points: list[tuple[int, int]] = []
+
+    def close() -> None:
+        intro = running.pop() if points and running else title
+        if running:
+            result.append(Block(tuple(running)))
+        if points:
+            result.append(Block((), intro, tuple(points)))
+        running.clear()
+        points.clear()
+
+    next_start = 0
+    lines = text.splitlines(keepends=True)
+    # A single number numbers a section, not a list.
+    numbered = sum(_NUMBERED.match(line) is not None for line in lines) > 1
+    for line in lines:
+        start, next_start = next_start, next_start + len(line)
+        end = start + len(line.rstrip())
+        if not line.strip():
+            continue
+        if _TITLE.match(line):
+            close()
+            title = (start + line.index("#"), end)
+        elif bullet := _BULLET.match(line) or (numbered and _NUMBERED.match(line)):
+            points.append((start + bullet.end(), end))
+        else:
+            if points:
+                close()
+            running += [(start + first, start + last) for first, last in sentences(line)]
+    close()
+    return result
+
+
+def _rule(
+    start: int,
+    end: int,
+    outcome: str,
+    parts: Sequence[Condition | Group],
+    every: bool = True,
+) -> Rule:
+    """Return a rule whose outcome shows whether it grants. ``every``: whether all parts have to hold."""
+    return Rule(start, end, outcome, grouped(list(parts), every), not DENIED.search(outcome))
+
+
+def _list_rule(text: str, block: Block) -> Rule | None:
+    points = [(start, end) for start, end in block.points if len(text[start:end].strip(" ;,.")) >= SHORTEST]
+    if not points:
+        return None
+    begin, end = points[0][0], points[-1][1]
+    intro = ""
+    if block.intro:
+        begin = block.intro[0]
+        intro = text[slice(*block.intro)].lstrip("# ").rstrip(": ")
+    outcome, stem, wanted = _introduced(intro)
+    is_of_anybody = ANYBODY.search(outcome)
+    conditions = []
+    for span in points:
+        statement = _completed(stem, text[slice(*span)])
+        question = ask(_you(statement) if is_of_anybody else statement)
+        conditions.append(Condition(*span, *question))
+    denies_all = _NONE.search(intro) is not None
+    every = not denies_all and _all_of(text, intro, stem, wanted, points)
+    group = Group(tuple(conditions), every, wanted != denies_all)
+    return _rule(begin, end, outcome, [*_head(text, block.intro, stem), group])
+
+
+def _you(text: str) -> str:
+    """Address the user instead of anybody: they have -> you have."""
+    for third, second in (("they", "you"), ("their", "your"), ("them", "you")):
+        text = re.sub(rf"\b{third}\b", second, text, flags=re.I)
+    return text
+
+
+def _introduced(intro: str) -> tuple[str, str, bool]:
+    """Return the outcome of a list, the beginning of each point, and whether the points must hold (not: "unless")."""
+    marks = list(_MARK.finditer(intro))
+    if marks:
+        outcome = intro[: marks[0].start()].strip(" ,")
+        if not outcome:
+            closed = _close(intro, marks[0].end(), len(intro), leads=True)
+            outcome = intro[closed.end() :] if closed else intro
+        return outcome, _stem(intro[marks[-1].end() :]), marks[-1]["unless"] is None
+    must = _MUST.search(intro)
+    if must:
+        after = _stem(intro[must.end() :])
+        is_whole = re.search(r"\b(?:apply|true|met)\b", after) or len(after.split()) > 3
+        stem = "" if is_whole else f"{_actor(intro[: must.start()])} must {after}".strip()
+        return intro, stem, True
+    ends_in_relative = re.search(r"\b(?:who|whose|that)\s*$", intro)
+    return intro, _stem(intro) if ends_in_relative else "", True
+
+
+def _stem(text: str) -> str:
+    """Return the introduction of a list as the beginning of each point."""
+    return _FOLLOWING.sub(" ", text).strip(" ,:-")
+
+
+def _actor(text: str) -> str:
+    """Return who must meet a condition, from the words before it; "you" if they are not a short subject."""
+    words = text.split(", ")[-1].split()
+    if words and words[-1].lower() in _ACTORS:
+        return words[-1].lower()
+    return " ".join(words) if 0 < len(words) <= _MAX_SUBJECT_WORDS else "you"
+
+
+def _completed(stem: str, point: str) -> str:
+    """Return a point as a condition, preceded by the introduction unless it is a clause."""
+    point = re.sub(r"[;,.\s]+(?:and|or|AND|OR)?[;,.\s]*$", "", point)
+    clause = re.match(r"(?:you|your|it|they|he|she|their)[\u2019'\s]", point, re.I)
+    if not stem or clause or len(stem.split()) > _MAX_STEM_WORDS:
+        return point
+    name = point[:2].isupper() or re.match(r"\S+ [A-Z]", point)
+    return f"{stem} {point if name else point[:1].lower() + point[1:]}"
+
+
+def _all_of(text: str, intro: str, stem: str, wanted: bool, points: list[tuple[int, int]]) -> bool:
+    """Return whether all points of a list have to hold; otherwise they are alternatives."""
+    if _EVERY.search(intro):
+        return True
+    texts = [text[start:end] for start, end in points]
+    joints = [joint[1].lower() for point in texts if (joint := _JOINT.search(point))]
+    if joints:
+        return joints.count("and") > joints.count("or")
+    if not wanted or _ANY.search(intro):
+        return False
+    if _MUST.search(intro) or all(_MUST.search(point) for point in texts):
+        return True
+    clauses = sum(_BEGINS_CLAUSE.match(point) is not None for point in texts)
+    return bool(stem) and clauses * 2 > len(points) and not DENIED.search(intro)
+
+
+def _head(text: str, intro: tuple[int, int] | None, stem: str) -> list[Condition | Group]:
+    """Return the conditions in the introduction before the one that the list completes."""
+    marks = list(_MARK.finditer(text, *intro)) if intro else []
+    if intro is None or not marks:
+        return []
+    start = marks[-1].end()
+    body = text[start : intro[1]]
+    joints = list(AND.finditer(body))
+    listed = [match for match in _FOLLOWING.finditer(body) if not body[match.end() :].strip(" :")]
+    stop = 0
+    if re.search(r"\bbut$", body.strip(" :")):
+        stop = body.rindex("but")
+    elif listed:
+        before = body[: listed[-1].start()]
+        if re.match(r"\s*(?:,|and\b)", listed[-1][0]) or before.rstrip().endswith(","):
+            stop = len(before)
+    elif joints and len(stem.split()) >= 3:
+        last_words = body[joints[-1].end() :].split()
+        if len(last_words) <= 2:
+            stop = joints[-1].start()
+    return list(parts(text, start, start + stop, True))
+
+
+def _sentence_rules(text: str, start: int, end: int) -> Iterator[Rule]:
+    sentence = text[start:end]
+    marks = [mark for mark in _MARK.finditer(text, start, end) if mark["if"] != "because"]
+    if marks:
+        yield _marked(text, start, end, marks)
+        return
+    must = _MUST.search(sentence)
+    if must and DENIED.search(sentence[max(0, must.start() - 8) : must.start()]):
+        return
+    who = _WHO.search(sentence)
+    if must and len(sentence[must.end() :].split()) >= SHORTEST:
+        subject = _actor(sentence[: must.start()])
+        group = grouped(list(parts(text, start + must.end(), end, True, f"{subject} must")), True)
+        yield Rule(start, end, sentence[: must.start()] or sentence, group, grants=True)
+        return
+    if who and len(sentence[who.end() :].split()) >= SHORTEST:
+        closed = _VERDICT.search(text, start + who.end(), end)
+        stop = closed.start() if closed else end
+        outcome = f"{sentence[: who.start()]}{text[stop:end]}"
+        yield _rule(start, end, outcome, list(parts(text, start + who.end(), stop, True, "you")))
+        return
+    kinds = series(text, start, end)
+    targets = list(_FOR.finditer(sentence))
+    if kinds:
+        yield _rule(start, end, sentence, [kinds])
+    elif targets:
+        last = targets[-1]
+        target = Condition(start + last.end(), end, *ask(sentence[last.end() :]))
+        # The denial follows the condition in "Contracts for ... are not binding".
+        grants = not DENIED.search(sentence)
+        yield Rule(start, end, sentence[: last.start()], Group((target,), True), grants)
+    elif len(sentence.split()) > SHORTEST:
+        yield _rule(start, end, sentence, [Condition(start, end, *ask(sentence))])
+
+
+def _marked(text: str, start: int, end: int, marks: list[re.Match[str]]) -> Rule:
+    """Parse a sentence with if, unless and the like: they introduce the conditions, the rest is the outcome."""
+    conditions: list[Condition | Group] = []
+    rest: list[str] = []
+    rest_start = start
+    stops = [*(mark.start() for mark in marks[1:]), end]
+    for mark, stop in zip(marks, stops, strict=True):
+        rest.append(text[rest_start : mark.start()])
+        closed = _close(text, mark.end(), stop, leads=mark.start() - start < _SHORT)
+        close = closed.start() if closed else stop
+        rest_start = closed.end() if closed else stop
+        if mark["unless"] is None:
+            conditions += parts(text, mark.end(), close, True)
+        else:
+            exceptions = tuple(parts(text, mark.end(), close, False))
+            conditions.append(Group(exceptions, False, wanted=False))
+    rest.append(text[rest_start:end])
+    outcome = " ".join(part.strip() for part in rest if part.strip(" .,-"))
+    is_flat = all(isinstance(part, Condition) for part in conditions)
+    are_alternatives = OR.search(text[start:end]) and not AND.search(text[start:end])
+    every = not (len(conditions) > 1 and is_flat and are_alternatives)
+    return _rule(start, end, outcome, conditions, every)
+
+
+def _askable(group: Group) -> bool:
+    """Return whether there are conditions and all can be asked; markup, tables and symbols cannot."""
+    questions = [condition.question for condition in group.conditions()]
+    return bool(questions) and all(_WORDS.search(text) and not _MARKUP.search(text) for text in questions)
+
+
+def _close(text: str, start: int, end: int, leads: bool) -> re.Match[str] | None:
+    """Return the end of a condition.
+
+    If the condition leads its sentence, it ends before the outcome, or else at the last comma. After the outcome, it
+    continues across commas: "if you work, your income is low and you have a child".
+    """
+    if not leads:
+        return _CLOSED.search(text, start, end)
+    action = _ACTION.search(text, start, end)
+    commas = list(_COMMA.finditer(text, start, end))
+    if action or commas:
+        return action or commas[-1]
+    # No comma separates the outcome in "If you want it you will need ...".
+    return _GOES_ON.search(text, start + _SHORT, end) or _CLOSED.search(text, start, end)
