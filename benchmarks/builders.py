@@ -49,13 +49,13 @@ from comparing import difference, estimate
 from conversation_answers import GOLD, RANKED, Asked, asked_in, columns, scratch_cache
 from conversation_sets import TUNED
 
-from convqa.components.builders.sentences import Sentences as Builder
-from convqa.components.builders.span import Span as SpanBuilder
+from convqa.components.builders.sentences import SentencesBuilder as Builder
+from convqa.components.builders.span import SpanBuilder
 from convqa.components.checks import verified
 from convqa.components.deciders.logistic import load_decision, signals
 from convqa.components.readers._sentence_scoring import Curve
 from convqa.components.readers.extractive import Extractive
-from convqa.components.readers.sentences import Sentences as Reader
+from convqa.components.readers.sentences import SentencesReader as Reader
 from convqa.domain import (
     Answer,
     Hit,

@@ -35,7 +35,7 @@ _AGAIN = re.compile(r"\b(?:again|repeat\w*|once more|nochmals?|noch einmal|wiede
 
 
 @member
-class Sentences(Builder):
+class SentencesBuilder(Builder):
     """Quote the best sentences of a reading, in the order of the ranking and of their texts.
 
     A span is quoted with the whole sentences that contain it. Duplicates and overlaps of better spans are skipped.

@@ -11,7 +11,7 @@ from convqa.text.sentences import whole_sentences
 
 
 @component
-class Span(Builder):
+class SpanBuilder(Builder):
     """Answer with the best span of the reading, citing the whole sentences that contain it. No span, no answer."""
 
     def build(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> Answer:

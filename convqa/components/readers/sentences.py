@@ -30,7 +30,7 @@ _MOST_SPANS = 8
 
 
 @member
-class Sentences(Reader):
+class SentencesReader(Reader):
     """Score each sentence of the top passages by the expected share of its words in a right answer.
 
     The score, from 0 to 1, depends on the share of the question's words, weighted by idf, in the sentence or its

@@ -16,7 +16,7 @@ from convqa.models import TextEncoder
 
 
 @member
-class Encoder(Reranker):
+class EncoderReranker(Reranker):
     """Rerank by the cosine of the passages' vectors and the query's.
 
     Passages without a vector in the collection are encoded for the turn. The ranking of a blank question is unchanged.

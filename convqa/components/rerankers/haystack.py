@@ -16,7 +16,7 @@ from convqa.domain import Hit, Ranking, Rewrite, Turn
 
 
 @member
-class Haystack(Wrapper, Reranker):
+class HaystackReranker(Wrapper, Reranker):
     """Rerank the hits with passages with a ranker of Haystack and the rewritten question.
 
     Hits that it omits, and those without passages, follow in their old order. The ranking of a blank question is

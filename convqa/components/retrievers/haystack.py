@@ -18,7 +18,7 @@ from convqa.stores.base import Filter
 
 
 @member
-class Haystack(Wrapper, Retriever):
+class HaystackRetriever(Wrapper, Retriever):
     """Search each query with a retriever of Haystack.
 
     The query is plain text: the words of the history terms follow the query's text, without their weights. (Without

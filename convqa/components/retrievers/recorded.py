@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 
 @member
-class Recorded(FromFile, Retriever):
+class RecordedRetriever(FromFile, Retriever):
     """Use the rankings of another system, such as SPLADE, ColBERT or pyserini, by turn (``CONVERSATION_TURN``).
 
     Rewrites are ignored. A turn that is missing in the file gets an empty ranking. Passages come from the collection;
