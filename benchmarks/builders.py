@@ -313,7 +313,7 @@ def tables(some: Sequence[Asked], reader: Reader) -> list[np.ndarray]:
     """Return a row per sentence for each turn, best by words first: share of right words, F1, evidence."""
     reader.warm_up()
     made = []
-    for one, (found, _) in zip(some, reader.evidence(*columns(some), most=None), strict=True):
+    for one, (found, _) in zip(some, reader.evidence(*columns(some), count=None), strict=True):
         rows = []
         for sentence in sorted(found, key=lambda sentence: -sentence.evidence.words):
             known = sentence.evidence if reader.encoder else sentence.evidence[:1]

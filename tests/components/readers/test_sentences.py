@@ -120,10 +120,10 @@ def evidence(passage, question, *answers, encoder="encoder"):
 
 def test_what_an_earlier_answer_said_counts_less():
     passage = Passage("p", "Ada wrote notes on the engine. Ada wrote notes on the loom.")
-    assert [one.said for one in evidence(passage, "What did she write?")] == [0.0, 0.0]
+    assert [one.repeated for one in evidence(passage, "What did she write?")] == [0.0, 0.0]
     told = evidence(passage, "What else did she write?", "Ada met Babbage.", "Ada wrote notes on the engine.")
-    assert [one.said for one in told] == [1.0, pytest.approx(3 / 4)]
-    assert expected(told[0]) < expected(told[0]._replace(said=0.0))
+    assert [one.repeated for one in told] == [1.0, pytest.approx(3 / 4)]
+    assert expected(told[0]) < expected(told[0]._replace(repeated=0.0))
 
 
 def test_sentences_further_down_in_a_passage_count_less_beside_vectors_alone():
@@ -131,7 +131,7 @@ def test_sentences_further_down_in_a_passage_count_less_beside_vectors_alone():
     assert (first.opening, second.opening) == (1.0, 0.5)
     assert expected(second) < expected(second._replace(opening=1.0))
     plain = second._replace(cosine=None)
-    assert expected(plain) == expected(plain._replace(opening=1.0, said=1.0))
+    assert expected(plain) == expected(plain._replace(opening=1.0, repeated=1.0))
 
 
 def test_the_vector_of_a_sentence_finds_what_no_word_of_it_does():

@@ -96,7 +96,7 @@ def test_a_weight_that_is_not_named_keeps_its_default(collection):
 
 @pytest.mark.parametrize("fusion", ["interpolation", "rrf"])
 def test_a_shorter_ranking_is_the_beginning_of_a_longer_one(collection, monkeypatch, fusion):
-    monkeypatch.setattr(hybrid, "_DEPTH", 2, raising=False)
+    monkeypatch.setattr(hybrid, "_FUSION_DEPTH", 2, raising=False)
     asked = Rewrites((Rewrite("", (Query("Who wrote a play or drama of Africa?"),)), REWRITES.items[1]))
     longest = rank(Hybrid(collection, top_k=9, fusion=fusion, stopwords="default"), asked)
     assert [len(ranking.hits) for ranking in longest] == [4, 4]
@@ -183,7 +183,7 @@ def test_candidates_keep_to_a_turns_filter(without_vectors):
 
 
 def test_more_candidates_than_are_fused_by_default_are_ranked(without_vectors, monkeypatch):
-    monkeypatch.setattr(hybrid, "_DEPTH", 1)
+    monkeypatch.setattr(hybrid, "_FUSION_DEPTH", 1)
     one, two = (rank(Hybrid(without_vectors, top_k=1, candidates=many), ALL) for many in (1, 3))
     assert [len(ranking.hits) for ranking in (*one, *two)] == [1] * 4
 
