@@ -113,7 +113,7 @@ class SentencesReader(Reader):
         curve = scoring.BY_WORDS if self._questions is None else scoring.BY_BOTH
         sentences, covered = self._all_sentences(turn, rewrite, ranking)
         sentences.sort(key=lambda sentence: -curve(sentence.evidence))
-        fit = []
+        fit: list[ScoredSentence] = []
         for sentence in sentences:
             if len(fit) == count:
                 break

@@ -26,9 +26,9 @@ _MAX_LOOP_WORDS = 8
 
 
 class OpenQuestion(NamedTuple):
-    """The open question of a turn with a history; ``index`` is the turn's place in its batch."""
+    """The open question of a turn with a history; ``row`` is the turn's place in its batch."""
 
-    index: int
+    row: int
     text: str
     history: list[Past]
     language: str

@@ -82,12 +82,12 @@ class Edit(Rewriter):
             elif question.text.strip():
                 pending.append(question)
             if note:
-                rewrites[question.index] = replace(Expansion().rewrite(turns[question.index]), notes=(note,))
+                rewrites[question.row] = replace(Expansion().rewrite(turns[question.row]), notes=(note,))
         if pending:
             pairs = [(question.text, question.history) for question in pending]
             resolutions = self._resolver.resolve(pairs)
             for question, resolution in zip(pending, resolutions, strict=True):
-                rewrites[question.index] = self._rewrite(question.text, resolution, question.language)
+                rewrites[question.row] = self._rewrite(question.text, resolution, question.language)
         return rewrites
 
     def _rewrite(self, question: str, resolution: Resolution, language: str) -> Rewrite:

@@ -105,7 +105,7 @@ class Generate(Rewriter):
             # A causal model that continues with another line has finished the first one.
             is_finished = result.finished or "\n" in result.text.strip()
             doubt = "" if is_finished else "unfinished"
-            rewrites[question.index] = settled(question, text, doubt, self.weight, "generate")
+            rewrites[question.row] = settled(question, text, doubt, self.weight, "generate")
         return rewrites
 
     def _prompts(self, questions: Sequence[OpenQuestion]) -> list[str]:

@@ -43,14 +43,14 @@ class LlmRewriter(ChatStation, Rewriter):
     def rewrite_batch(self, turns: Sequence[Turn]) -> Sequence[Rewrite]:
         rewrites = [Rewrite.unchanged(open_question(turn)) for turn in turns]
         pending = [question for question in questions_with_history(turns) if question.text.strip()]
-        prompts = {question.index: chat(question.history, question.text) for question in pending}
+        prompts = {question.row: chat(question.history, question.text) for question in pending}
         # Lone surrogates cannot be sent.
         messages = {prompt: [ChatMessage.from_user(replace_surrogates(prompt))] for prompt in prompts.values()}
         answered = self._asked(messages)
         replies = {index: answered[prompt] for index, prompt in prompts.items()}
         for question in pending:
-            text, doubt = _question(replies[question.index])
-            rewrites[question.index] = settled(question, text, doubt, self.weight, "llm")
+            text, doubt = _question(replies[question.row])
+            rewrites[question.row] = settled(question, text, doubt, self.weight, "llm")
         if self._fallback:
             self._complete(turns, rewrites, replies)
         return rewrites
