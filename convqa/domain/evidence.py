@@ -42,9 +42,14 @@ def evidence_fields(answer: Answer, quotes: Mapping[Citation, str]) -> dict[str,
         for sentence in answer.sentences
         for citation in sentence.citations
     ]
-    fields = {
+    evidence = {}
+    if citations:
+        evidence = {name: citations[0][name] for name in ("passage_id", "text")}
+    fields: dict[str, Any] = {
         "Model_answer": answer.text,
-        "Model_evidence": {name: citations[0][name] for name in ("passage_id", "text")} if citations else {},
+        "Model_evidence": evidence,
         "Model_citations": citations,
     }
-    return fields if answer.score is None else {**fields, "Model_answer_score": answer.score}
+    if answer.score is not None:
+        fields["Model_answer_score"] = answer.score
+    return fields

@@ -40,8 +40,8 @@ _BLANK = re.compile(r"\s|(?<=[\u3001\u3002\uff0c\uff01\uff1f\u300d\u300f\uff09])
 
 BLOCK_CHARS = 4000
 """Maximum length of a text per call of sentencex. It looks back to the last blank at every full stop and ahead to the
-closing mark at every quotation mark, which takes quadratic time where there is none, as in Japanese and Chinese. Passages
-of open collections are rarely longer."""
+closing mark at every quotation mark, which takes quadratic time where there is none, as in Japanese and Chinese.
+Passages of open collections are rarely longer."""
 
 _CONTEXT_CHARS = 1000
 """Length of the context that a block must have after a boundary for the boundary to be trusted."""
