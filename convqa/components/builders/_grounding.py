@@ -75,7 +75,12 @@ def check(
         fault = _fault(sentence.text, passage_texts)
         citations: tuple[Citation, ...] = ()
         if not fault:
-            citations, note = _citations(sentence, passages, scorer, language)
+            citations, note = _citations(
+                sentence,
+                passages,
+                scorer,
+                language,
+            )
             if note:
                 notes.append(note)
         if not fault and (citations or unsupported == "mark"):
@@ -100,29 +105,52 @@ def _fault(text: str, passage_texts: Sequence[str]) -> str:
 
 
 def _citations(
-    sentence: ReplySentence, passages: Sequence[PassagePart], scorer: Scorer, language: str
+    sentence: ReplySentence,
+    passages: Sequence[PassagePart],
+    scorer: Scorer,
+    language: str,
 ) -> tuple[tuple[Citation, ...], str]:
     """Return the citations of a sentence and a note."""
     text = sentence.text
     named = [passages[number - 1] for number in sentence.numbers]
-    supporting = _supporting(_quotes(named, text, language), text, scorer, language)
+    supporting = _supporting(
+        _quotes(named, text, language),
+        text,
+        scorer,
+        language,
+    )
     if supporting:
         return tuple(quote.citation for quote in supporting), ""
     others = [part for number, part in enumerate(passages, 1) if number not in sentence.numbers]
     quotes = _quotes(others, text, language)
     if quotes:
-        scores = _scores(quotes, text, scorer, language)
+        scores = _scores(
+            quotes,
+            text,
+            scorer,
+            language,
+        )
         best = max(range(len(quotes)), key=scores.__getitem__)
         if scores[best] >= SUPPORTED:
             return (quotes[best].citation,), "citation moved" if named else "citation added"
     return (), "unsupported sentence"
 
 
-def _scores(quotes: Sequence[_Quote], text: str, scorer: Scorer, language: str) -> Sequence[float]:
+def _scores(
+    quotes: Sequence[_Quote],
+    text: str,
+    scorer: Scorer,
+    language: str,
+) -> Sequence[float]:
     return scorer([(quote.evidence, text) for quote in quotes], language)
 
 
-def _supporting(quotes: Sequence[_Quote], text: str, scorer: Scorer, language: str) -> list[_Quote]:
+def _supporting(
+    quotes: Sequence[_Quote],
+    text: str,
+    scorer: Scorer,
+    language: str,
+) -> list[_Quote]:
     """Return the quotes that each support the text, otherwise a minimal set that supports it, otherwise []."""
 
     def supports(quotes: Sequence[_Quote]) -> bool:
@@ -131,7 +159,12 @@ def _supporting(quotes: Sequence[_Quote], text: str, scorer: Scorer, language: s
 
     if not quotes:
         return []
-    scores = _scores(quotes, text, scorer, language)
+    scores = _scores(
+        quotes,
+        text,
+        scorer,
+        language,
+    )
     alone = [quote for quote, score in zip(quotes, scores, strict=True) if score >= SUPPORTED]
     if alone or len(quotes) == 1:
         return alone

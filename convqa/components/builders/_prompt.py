@@ -76,7 +76,11 @@ class Prompt(NamedTuple):
 
 
 def make_prompt(
-    turn: Turn, rewrite: Rewrite, passages: Sequence[PassagePart], history: int, limits: AnswerLimits
+    turn: Turn,
+    rewrite: Rewrite,
+    passages: Sequence[PassagePart],
+    history: int,
+    limits: AnswerLimits,
 ) -> Prompt:
     """Return the prompt for a turn. The passages are numbered from 1, in their order.
 
@@ -101,21 +105,43 @@ def make_prompt(
     lines += questions
     lines.append(f"Answer it from the passages, with their numbers, or reply {NO_ANSWER}.")
     system = INSTRUCTION.format(fence=word, sentences=limits.sentences, items=limits.items)
-    return Prompt(system, "\n".join(lines), passages, limits)
+    return Prompt(
+        system,
+        "\n".join(lines),
+        passages,
+        limits,
+    )
 
 
 def passage_parts(
-    ranking: Ranking, reading: Reading | None, count: int, max_chars: int, language: str
+    ranking: Ranking,
+    reading: Reading | None,
+    count: int,
+    max_chars: int,
+    language: str,
 ) -> list[PassagePart]:
     """Return the first passages of a ranking with a text, each truncated to whole sentences around its best span."""
     passages = [hit.passage for hit in ranking.hits if hit.passage is not None and hit.passage.text.strip()]
     best_starts: dict[str, int] = {}
     for span in reading.spans if reading else ():
         best_starts.setdefault(span.passage_id, span.start)
-    return [_part(passage, best_starts.get(passage.id, 0), max_chars, language) for passage in passages[:count]]
+    return [
+        _part(
+            passage,
+            best_starts.get(passage.id, 0),
+            max_chars,
+            language,
+        )
+        for passage in passages[:count]
+    ]
 
 
-def _part(passage: Passage, span_start: int, max_chars: int, language: str) -> PassagePart:
+def _part(
+    passage: Passage,
+    span_start: int,
+    max_chars: int,
+    language: str,
+) -> PassagePart:
     """Return the beginning of a passage or, if that lacks the span, a part that begins shortly before it."""
     text = passage.text
     if len(text) <= max_chars:

@@ -84,11 +84,23 @@ class Generative(ChatStation, Builder):
         return {**ChatStation.identity(self), "support": self._support.identity, "quotes": QUOTES}
 
     def build_batch(
-        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking], readings: MaybeReadings
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+        rankings: Sequence[Ranking],
+        readings: MaybeReadings,
     ) -> Sequence[Answer | Failure]:
         answers: dict[int, Answer | Failure] = {}
         prompts: dict[int, Prompt] = {}
-        for index, row in enumerate(zip(turns, rewrites, rankings, readings, strict=True)):
+        for index, row in enumerate(
+            zip(
+                turns,
+                rewrites,
+                rankings,
+                readings,
+                strict=True,
+            )
+        ):
             prompt_or_reason = self._prompt(*row)
             if isinstance(prompt_or_reason, Prompt):
                 prompts[index] = prompt_or_reason
@@ -100,7 +112,13 @@ class Generative(ChatStation, Builder):
         for index, prompt in prompts.items():
             language = turns[index].language
             reply = replies[_key(prompt)]
-            answers[index] = self._answer(reply, prompt, language, rankings[index], scorers[language])
+            answers[index] = self._answer(
+                reply,
+                prompt,
+                language,
+                rankings[index],
+                scorers[language],
+            )
         if self._fallback:
             reasons = {index: _fallback_reason(answer) for index, answer in answers.items()}
             failed = [index for index, reason in sorted(reasons.items()) if reason]
@@ -109,13 +127,31 @@ class Generative(ChatStation, Builder):
                 answers[index] = _as_fallback(other, reasons[index])
         return [answers[index] for index in range(len(turns))]
 
-    def _prompt(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> Prompt | str:
+    def _prompt(
+        self,
+        turn: Turn,
+        rewrite: Rewrite,
+        ranking: Ranking,
+        reading: Reading | None,
+    ) -> Prompt | str:
         """Return the prompt for a turn, or the reason not to ask."""
         if not open_question(turn).strip():
             return "there is no question"
-        parts = passage_parts(ranking, reading, self.passages, self.longest, turn.language)
+        parts = passage_parts(
+            ranking,
+            reading,
+            self.passages,
+            self.longest,
+            turn.language,
+        )
         if parts:
-            return make_prompt(turn, rewrite, parts, self.history, self._limits(turn, rewrite))
+            return make_prompt(
+                turn,
+                rewrite,
+                parts,
+                self.history,
+                self._limits(turn, rewrite),
+            )
         if ranking.hits:
             return "no passage that was found has a text to quote"
         return "no passage was found"
@@ -141,7 +177,12 @@ class Generative(ChatStation, Builder):
         return score
 
     def _answer(
-        self, reply: Reply, prompt: Prompt, language: str, ranking: Ranking, scorer: Scorer
+        self,
+        reply: Reply,
+        prompt: Prompt,
+        language: str,
+        ranking: Ranking,
+        scorer: Scorer,
     ) -> Answer | Failure:
         if reply.doubt:
             return Failure(self.station, "NoReply", plain(reply.doubt))
@@ -158,7 +199,14 @@ class Generative(ChatStation, Builder):
             return _no_answer(ranking, "the language model found no answer in the passages", [*notes, _DECLINED])
         if not parsed.sentences:
             return _no_answer(ranking, "the language model's reply is empty", [*notes, "empty"])
-        checked = check(parsed.sentences, prompt.passages, scorer, language, self.unsupported, prompt.limits)
+        checked = check(
+            parsed.sentences,
+            prompt.passages,
+            scorer,
+            language,
+            self.unsupported,
+            prompt.limits,
+        )
         notes += checked.notes
         if not any(sentence.citations for sentence in checked.sentences):
             return _no_answer(ranking, "no passage supports what the language model said", [*notes, "nothing left"])

@@ -67,19 +67,35 @@ class SentencesBuilder(Builder):
     best_first: bool = False
     again: bool = True
 
-    def build(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> Answer:
+    def build(
+        self,
+        turn: Turn,
+        rewrite: Rewrite,
+        ranking: Ranking,
+        reading: Reading | None,
+    ) -> Answer:
         candidates = self._candidates(turn, ranking, reading)
         chosen = self._chosen(turn, candidates)
         is_repeat = False
         if not self.again:
-            chosen, is_repeat = without_repeats(chosen, candidates, turn, rewrite)
+            chosen, is_repeat = without_repeats(
+                chosen,
+                candidates,
+                turn,
+                rewrite,
+            )
         if not chosen:
             reason = "no passage that was found has a text to quote" if ranking.hits else "no passage was found"
             return nothing(ranking, reason)
         answer = Answer.of([_sentence(span) for span in self._ordered(chosen, ranking)], turn.language)
         return replace(answer, notes=(TOLD,)) if is_repeat else answer
 
-    def _candidates(self, turn: Turn, ranking: Ranking, reading: Reading | None) -> list[Span]:
+    def _candidates(
+        self,
+        turn: Turn,
+        ranking: Ranking,
+        reading: Reading | None,
+    ) -> list[Span]:
         """Return the sentences to choose from, best first."""
         spans = [span for span in reading.spans if span.text.strip()] if reading else []
         if not spans:
@@ -131,20 +147,51 @@ def _quotes(spans: Iterable[Span], ranking: Ranking, language: str) -> list[Span
     whole_spans = []
     for span in spans:
         text = texts.get(span.passage_id, "")
-        start, end = whole_sentences(text, span.start, span.end, language)
-        whole_spans.append(_extended(span, text, start, end))
-        bounds = _quotable_bounds(text, start, end, language) if text else (start, end)
+        start, end = whole_sentences(
+            text,
+            span.start,
+            span.end,
+            language,
+        )
+        whole_spans.append(
+            _extended(
+                span,
+                text,
+                start,
+                end,
+            )
+        )
+        bounds = (
+            _quotable_bounds(
+                text,
+                start,
+                end,
+                language,
+            )
+            if text
+            else (start, end)
+        )
         if bounds:
             quotes.append(_extended(span, text, *bounds))
     return quotes or whole_spans[:1]
 
 
-def _quotable_bounds(text: str, start: int, end: int, language: str) -> tuple[int, int] | None:
+def _quotable_bounds(
+    text: str,
+    start: int,
+    end: int,
+    language: str,
+) -> tuple[int, int] | None:
     """Return the quotable characters of whole sentences, or None if one of them is not quotable."""
     first, last = end, start
     for begin, stop in sentences(text, language):
         if begin < end and stop > start:
-            bounds = quotable(text, begin, stop, language)
+            bounds = quotable(
+                text,
+                begin,
+                stop,
+                language,
+            )
             if bounds is None:
                 return None
             first = min(first, bounds[0])
@@ -152,10 +199,20 @@ def _quotable_bounds(text: str, start: int, end: int, language: str) -> tuple[in
     return (first, last) if first < last else None
 
 
-def _extended(span: Span, text: str, start: int, end: int) -> Span:
+def _extended(
+    span: Span,
+    text: str,
+    start: int,
+    end: int,
+) -> Span:
     if (start, end) == (span.start, span.end):
         return span
-    return replace(span, start=start, end=end, text=text[start:end])
+    return replace(
+        span,
+        start=start,
+        end=end,
+        text=text[start:end],
+    )
 
 
 def _distinct(spans: Iterable[Span], language: str) -> Iterator[Span]:
@@ -183,12 +240,24 @@ def _beginning(ranking: Ranking, language: str) -> list[Span]:
         text = hit.passage.text if hit.passage is not None else ""
         bounds = sentences(text, language)
         if bounds:
-            return [Span(hit.id, start, end, text[start:end], hit.score) for start, end in bounds]
+            return [
+                Span(
+                    hit.id,
+                    start,
+                    end,
+                    text[start:end],
+                    hit.score,
+                )
+                for start, end in bounds
+            ]
     return []
 
 
 def without_repeats(
-    chosen: list[Span], candidates: Sequence[Span], turn: Turn, rewrite: Rewrite
+    chosen: list[Span],
+    candidates: Sequence[Span],
+    turn: Turn,
+    rewrite: Rewrite,
 ) -> tuple[list[Span], bool]:
     """Return the chosen spans that no earlier answer contains, or else the best other candidate of that kind.
 

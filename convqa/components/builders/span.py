@@ -19,13 +19,24 @@ class SpanBuilder(Builder):
         builder: {type: span}
     """
 
-    def build(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> Answer:
+    def build(
+        self,
+        turn: Turn,
+        rewrite: Rewrite,
+        ranking: Ranking,
+        reading: Reading | None,
+    ) -> Answer:
         spans = [span for span in reading.spans if span.text.strip()] if reading else []
         if not spans:
             return nothing(ranking, "the reading has no span")
         best = spans[0]
         texts = {hit.id: hit.passage.text for hit in ranking.hits if hit.passage is not None}
         text = texts.get(best.passage_id, "")
-        start, end = whole_sentences(text, best.start, best.end, turn.language)
+        start, end = whole_sentences(
+            text,
+            best.start,
+            best.end,
+            turn.language,
+        )
         citation = Citation(best.passage_id, start, end)
         return Answer.of([Sentence(best.text, (citation,))], turn.language)

@@ -99,7 +99,13 @@ class Decision(BaseModel, extra="forbid", frozen=True, strict=True):
         bounded = max(-_MAX_LOGIT, min(_MAX_LOGIT, logit))
         return 1 / (1 + math.exp(-bounded))
 
-    def score(self, values: Mapping[str, float | None], ranking: Ranking, answer: Answer, language: str) -> float:
+    def score(
+        self,
+        values: Mapping[str, float | None],
+        ranking: Ranking,
+        answer: Answer,
+        language: str,
+    ) -> float:
         """Return how well the passages support the answer, from 0 to 1 (not a probability); 0 without passages.
 
         The logistic of the turn's signals is multiplied by the support of the answer's quotes, 1 for literal quotes.
@@ -119,13 +125,27 @@ def load_decision(name: str) -> Decision:
 
     :raises InputError: if it is unknown or malformed.
     """
-    path = yaml_file(name, "decision", "configs", "decisions")
+    path = yaml_file(
+        name,
+        "decision",
+        "configs",
+        "decisions",
+    )
     advice = "See docs/reference/answers.md and the files of configs/decisions."
-    return read_as(Decision, read_yaml(path, "decision"), f"decision {path}", advice)
+    return read_as(
+        Decision,
+        read_yaml(path, "decision"),
+        f"decision {path}",
+        advice,
+    )
 
 
 def cosine(
-    queries: QueryEncoder, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None
+    queries: QueryEncoder,
+    turn: Turn,
+    rewrite: Rewrite,
+    ranking: Ranking,
+    reading: Reading | None,
 ) -> float | None:
     """Return the signal ``cosine``: the maximum cosine of the question and the reading's first three spans.
 
@@ -147,7 +167,12 @@ def cosine(
     return max(float(vector @ question) for vector in vectors)
 
 
-def signals(turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> dict[str, float | None]:
+def signals(
+    turn: Turn,
+    rewrite: Rewrite,
+    ranking: Ranking,
+    reading: Reading | None,
+) -> dict[str, float | None]:
     """Return the signals of a turn by name, except its cosine. All are finite.
 
     ``null``: the reading's null score, clipped to 0 to 1: for the sentence reader, the share of the question that no
@@ -282,19 +307,45 @@ class Logistic(Decider):
             identity["decision's support"] = LEXICAL_SUPPORT
         return identity
 
-    def decide(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None, answer: Answer) -> Answer:
+    def decide(
+        self,
+        turn: Turn,
+        rewrite: Rewrite,
+        ranking: Ranking,
+        reading: Reading | None,
+        answer: Answer,
+    ) -> Answer:
         if not self.generated and UNAIDED not in answer.notes:
             return answer
         decision = self._decision
         similarity = None
         if decision is not None and self._queries is not None:
-            similarity = cosine(self._queries, turn, rewrite, ranking, reading)
+            similarity = cosine(
+                self._queries,
+                turn,
+                rewrite,
+                ranking,
+                reading,
+            )
             if similarity is None and ranking.hits:
                 decision = None
         if decision is None:
             return answer if answer.score is None else replace(answer, score=None)
-        values = {**signals(turn, rewrite, ranking, reading), "cosine": similarity}
-        score = decision.score(values, ranking, answer, turn.language)
+        values = {
+            **signals(
+                turn,
+                rewrite,
+                ranking,
+                reading,
+            ),
+            "cosine": similarity,
+        }
+        score = decision.score(
+            values,
+            ranking,
+            answer,
+            turn.language,
+        )
         threshold = decision.threshold if self.threshold is None else self.threshold
         notes = answer.notes
         if answer.kind == "answer" and score < threshold:

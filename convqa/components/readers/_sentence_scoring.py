@@ -140,7 +140,14 @@ def analyzed(title: str, text: str, language: str) -> AnalyzedPassage:
     for index, (start, end) in enumerate(offsets):
         sentence = text[start:end]
         tokens = analysis.tokens(sentence)
-        scores.append(_own_score(len(tokens), len(analysis.words(sentence)), index, sentence[-1]))
+        scores.append(
+            _own_score(
+                len(tokens),
+                len(analysis.words(sentence)),
+                index,
+                sentence[-1],
+            )
+        )
         distinct = set(tokens)
         sizes.append(len(distinct))
         for token in distinct:
@@ -157,7 +164,12 @@ def analyzed(title: str, text: str, language: str) -> AnalyzedPassage:
     )
 
 
-def _own_score(tokens: int, words: int, index: int, last: str) -> float:
+def _own_score(
+    tokens: int,
+    words: int,
+    index: int,
+    last: str,
+) -> float:
     """Return the score of a sentence alone; ``tokens``: its words without stop words, ``last``: its last character."""
     form = 0.0
     if last in _QUESTION_MARKS:

@@ -60,7 +60,10 @@ class Extractive(Reader):
         return {"reader": self._reader}
 
     def read_batch(
-        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+        rankings: Sequence[Ranking],
     ) -> Sequence[Reading]:
         tasks = [self._task(rewrite, ranking) for rewrite, ranking in zip(rewrites, rankings, strict=True)]
         if self.enough is None:
@@ -85,7 +88,12 @@ class Extractive(Reader):
                 passages.append(hit.passage)
         return _ReadingTask(question, passages, normalised(Ranking(tuple(hits))))
 
-    def _read(self, tasks: Sequence[_ReadingTask], first: int, last: int) -> None:
+    def _read(
+        self,
+        tasks: Sequence[_ReadingTask],
+        first: int,
+        last: int,
+    ) -> None:
         """Read these passages of all turns together and update the best spans."""
         share = 1.0 if self.interpolation is None else self.interpolation
         rows = [(task, index) for task in tasks for index in range(first, min(last, len(task.passages)))]
@@ -105,7 +113,15 @@ class Extractive(Reader):
         spans = []
         for negated_score, _, index, start, end in task.best:
             passage = task.passages[index]
-            spans.append(Span(passage.id, start, end, passage.text[start:end], -negated_score))
+            spans.append(
+                Span(
+                    passage.id,
+                    start,
+                    end,
+                    passage.text[start:end],
+                    -negated_score,
+                )
+            )
         return Reading(tuple(spans), self._reader.null(task.margin))
 
 

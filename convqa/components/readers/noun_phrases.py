@@ -52,7 +52,12 @@ class NounPhrases(Reader):
         """:raises InputError: if TextBlob or its corpora are missing."""
         _textblob()
 
-    def read(self, turn: Turn, rewrite: Rewrite, ranking: Ranking) -> Reading:
+    def read(
+        self,
+        turn: Turn,
+        rewrite: Rewrite,
+        ranking: Ranking,
+    ) -> Reading:
         if turn.language != "en":
             raise InputError(f"noun phrases: expected English, got language {turn.language!r}. Use another reader.")
         passages = [hit.passage for hit in ranking.hits[: self.passages] if hit.passage is not None]
@@ -73,7 +78,15 @@ def read(question: Collection[str], passages: Iterable[tuple[Passage, Sequence[S
         for sentence in sentences:
             if sentence.text.endswith("."):
                 shared = sum(phrase in question for phrase in sentence.phrases)
-                spans.append(Span(passage.id, sentence.start, sentence.end, sentence.text, float(shared)))
+                spans.append(
+                    Span(
+                        passage.id,
+                        sentence.start,
+                        sentence.end,
+                        sentence.text,
+                        float(shared),
+                    )
+                )
     spans.sort(key=lambda span: -span.score)
     return Reading(tuple(spans[:_MAX_SPANS]), 0.0)
 
@@ -99,7 +112,14 @@ def _sentences(text: str) -> tuple[SentencePhrases, ...]:
         start = text.index(raw, start)
         # Noun phrases are slow, and only full sentences need them.
         phrases = tuple(stem(phrase) for phrase in sentence.noun_phrases) if raw.endswith(".") else ()
-        result.append(SentencePhrases(start, start + len(raw), raw, phrases))
+        result.append(
+            SentencePhrases(
+                start,
+                start + len(raw),
+                raw,
+                phrases,
+            )
+        )
         start += len(raw)
     return tuple(result)
 

@@ -72,11 +72,19 @@ class SentencesReader(Reader):
         )
         return None
 
-    def read(self, turn: Turn, rewrite: Rewrite, ranking: Ranking) -> Reading:
+    def read(
+        self,
+        turn: Turn,
+        rewrite: Rewrite,
+        ranking: Ranking,
+    ) -> Reading:
         return self.read_batch([turn], [rewrite], [ranking])[0]
 
     def read_batch(
-        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+        rankings: Sequence[Ranking],
     ) -> Sequence[Reading]:
         readings = []
         for sentences, null_score in self.evidence(turns, rewrites, rankings):
@@ -93,7 +101,15 @@ class SentencesReader(Reader):
         count: int | None = _MAX_SPANS,
     ) -> list[tuple[list[ScoredSentence], float]]:
         """Return, for each turn, the best ``count`` sentences by words, with their evidence, and the null score."""
-        scored = [self._by_words(*row, count) for row in zip(turns, rewrites, rankings, strict=True)]
+        scored = [
+            self._by_words(*row, count)
+            for row in zip(
+                turns,
+                rewrites,
+                rankings,
+                strict=True,
+            )
+        ]
         if self._questions is None:
             return scored
         questions = self._questions.of_rewrites(rewrites)
@@ -107,7 +123,11 @@ class SentencesReader(Reader):
         return scored
 
     def _by_words(
-        self, turn: Turn, rewrite: Rewrite, ranking: Ranking, count: int | None
+        self,
+        turn: Turn,
+        rewrite: Rewrite,
+        ranking: Ranking,
+        count: int | None,
     ) -> tuple[list[ScoredSentence], float]:
         """Return the best sentences without vectors, ties in order of the text, and the null score."""
         curve = scoring.BY_WORDS if self._questions is None else scoring.BY_BOTH
@@ -123,7 +143,12 @@ class SentencesReader(Reader):
         # If no sentence is quotable, return the best one.
         return fit or sentences[:1], max(0.0, 1 - covered)
 
-    def _all_sentences(self, turn: Turn, rewrite: Rewrite, ranking: Ranking) -> tuple[list[ScoredSentence], float]:
+    def _all_sentences(
+        self,
+        turn: Turn,
+        rewrite: Rewrite,
+        ranking: Ranking,
+    ) -> tuple[list[ScoredSentence], float]:
         """Return the sentences of all passages, and the largest share of the question in one of them."""
         hits = ranking.hits[: self.passages]
         distances = scoring.behind([hit.score for hit in hits])
@@ -141,8 +166,20 @@ class SentencesReader(Reader):
             repeated = scoring.repeated_shares(analyzed, answers)
             max_covered = max(max_covered, covered)
             for index, (start, end) in enumerate(analyzed.offsets):
-                evidence = SentenceEvidence(scores[index], distance, 1 / (index + 1), repeated[index])
-                sentences.append(ScoredSentence(passage, start, end, evidence))
+                evidence = SentenceEvidence(
+                    scores[index],
+                    distance,
+                    1 / (index + 1),
+                    repeated[index],
+                )
+                sentences.append(
+                    ScoredSentence(
+                        passage,
+                        start,
+                        end,
+                        evidence,
+                    )
+                )
         return sentences, max_covered
 
 
@@ -160,7 +197,12 @@ class ScoredSentence(NamedTuple):
 
     def quoted(self, language: str) -> ScoredSentence | None:
         """Return the quotable part (:func:`convqa.text.quotes.quotable`), if there is one."""
-        offsets = quotable(self.passage.text, self.start, self.end, language)
+        offsets = quotable(
+            self.passage.text,
+            self.start,
+            self.end,
+            language,
+        )
         return None if offsets is None else self._replace(start=offsets[0], end=offsets[1])
 
     def titled(self) -> str:

@@ -49,7 +49,10 @@ class CrossEncoder(Reranker):
         return {"cross-encoder": self._scorer}
 
     def rerank_batch(
-        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+        rankings: Sequence[Ranking],
     ) -> Sequence[Ranking]:
         heads = self.attached([Ranking(ranking.hits[: self.depth]) for ranking in rankings], self.depth)
         pairs = [_pairs(rewrite, head) for rewrite, head in zip(rewrites, heads, strict=True)]

@@ -54,15 +54,30 @@ class EncoderReranker(Reranker):
         return {"encoder": self._queries.model}
 
     def rerank_batch(
-        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+        rankings: Sequence[Ranking],
     ) -> Sequence[Ranking]:
         queries = self._queries.of_rewrites(rewrites)
         heads = [Ranking(ranking.hits[: self.depth]) for ranking in rankings]
         vectors = passage_vectors(self._queries.model, self.store, heads)
         ordered = []
-        for query, head, ranking in zip(queries, heads, rankings, strict=True):
+        for query, head, ranking in zip(
+            queries,
+            heads,
+            rankings,
+            strict=True,
+        ):
             scores: dict[str, float] = {}
             if query is not None:
                 scores = {hit.id: float(vectors[hit.id] @ query) for hit in head.hits if hit.id in vectors}
-            ordered.append(reordered(ranking, scores, self.weight, self.top_k))
+            ordered.append(
+                reordered(
+                    ranking,
+                    scores,
+                    self.weight,
+                    self.top_k,
+                )
+            )
         return self.attached(ordered, self.texts)

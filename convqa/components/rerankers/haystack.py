@@ -38,17 +38,35 @@ class HaystackReranker(Wrapper, Reranker):
     top_k: PositiveInt | None = None
 
     def rerank_batch(
-        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+        rankings: Sequence[Ranking],
     ) -> Sequence[Ranking]:
-        return self._each_turn(self.rerank, turns, rewrites, rankings)
+        return self._each_turn(
+            self.rerank,
+            turns,
+            rewrites,
+            rankings,
+        )
 
-    def rerank(self, turn: Turn, rewrite: Rewrite, ranking: Ranking) -> Ranking:
+    def rerank(
+        self,
+        turn: Turn,
+        rewrite: Rewrite,
+        ranking: Ranking,
+    ) -> Ranking:
         hits = {hit.id: hit for hit in ranking.hits if hit.passage is not None}
         if rewrite.text.strip() and hits:
             ranking = self._ordered(rewrite.text, ranking, hits)
         return Ranking(ranking.hits[: self.top_k])
 
-    def _ordered(self, question: str, ranking: Ranking, hits: dict[str, Hit]) -> Ranking:
+    def _ordered(
+        self,
+        question: str,
+        ranking: Ranking,
+        hits: dict[str, Hit],
+    ) -> Ranking:
         documents = self._ask(query=question, documents=[to_document(hit) for hit in hits.values()])
         unknown = sorted({document.id for document in documents} - hits.keys())
         if unknown:

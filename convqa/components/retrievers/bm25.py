@@ -52,10 +52,21 @@ class BM25(Retriever):
     def search(self, turns: Sequence[Turn], queries: Sequence[Query]) -> Sequence[Ranking]:
         def search_filtered(rows: list[int], accepted: Filter) -> Sequence[Ranking]:
             filtered = [queries[row] for row in rows]
-            return self.store.search(filtered, self.top_k, self._params(accepted), self.texts)
+            return self.store.search(
+                filtered,
+                self.top_k,
+                self._params(accepted),
+                self.texts,
+            )
 
         return by_filter(turns, search_filtered)
 
     def _params(self, accepted: Filter) -> SearchParams:
         own = {name: tuple(values) for name, values in (self.filter or {}).items()}
-        return SearchParams(self.k1, self.b, self.title_weight, self.stopwords, both(own, accepted) or None)
+        return SearchParams(
+            self.k1,
+            self.b,
+            self.title_weight,
+            self.stopwords,
+            both(own, accepted) or None,
+        )

@@ -88,14 +88,23 @@ class Dense(Retriever):
         return {"encoder": self._queries.model}
 
     def search_rewritten(
-        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], queries: Sequence[Query]
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+        queries: Sequence[Query],
     ) -> Sequence[Ranking]:
         rankings = [Ranking()] * len(queries)
         indexes, vectors = self._queries.encode(rewrites, queries)
 
         def search_filtered(rows: list[int], accepted: Filter) -> Sequence[Ranking]:
             encoder = encoding.named(self._queries.model)
-            return self._vector_store.search_vectors(vectors[rows], self.top_k, encoder, self.texts, accepted)
+            return self._vector_store.search_vectors(
+                vectors[rows],
+                self.top_k,
+                encoder,
+                self.texts,
+                accepted,
+            )
 
         asking = [turns[index] for index in indexes]
         for index, ranking in zip(indexes, by_filter(asking, search_filtered), strict=True):
@@ -103,7 +112,10 @@ class Dense(Retriever):
         return rankings
 
     def rerank(
-        self, rewrites: Sequence[Rewrite], queries: Sequence[Query], rankings: Sequence[Ranking]
+        self,
+        rewrites: Sequence[Rewrite],
+        queries: Sequence[Query],
+        rankings: Sequence[Ranking],
     ) -> Sequence[Ranking]:
         """Rank the passages of ``rankings[i]`` by their vectors. Missing vectors are made now."""
         reranked = [Ranking()] * len(queries)

@@ -141,7 +141,10 @@ class Hybrid(Retriever):
         return {} if self._vector_candidates == 0 else self._dense.identity()
 
     def search_rewritten(
-        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], queries: Sequence[Query]
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+        queries: Sequence[Query],
     ) -> Sequence[Ranking]:
         by_words = self._sparse.search(turns, queries)
         candidates = self._vector_candidates
@@ -171,6 +174,11 @@ class Hybrid(Retriever):
         lower = [hit for hit in deeper.hits if hit.id not in fused_ids]
         return behind(fused, lower[:missing])
 
-    def _fuse(self, sparse: Ranking, dense: Ranking, top_k: int) -> Ranking:
+    def _fuse(
+        self,
+        sparse: Ranking,
+        dense: Ranking,
+        top_k: int,
+    ) -> Ranking:
         parts = [(self.weights["sparse"], sparse), (self.weights["dense"], dense)]
         return FUSIONS[self.fusion](parts, top_k)

@@ -39,11 +39,24 @@ def questions_with_history(turns: Sequence[Turn]) -> list[OpenQuestion]:
     for index, turn in enumerate(turns):
         history = said_before(turn)
         if history:
-            questions.append(OpenQuestion(index, open_question(turn), history, turn.language))
+            questions.append(
+                OpenQuestion(
+                    index,
+                    open_question(turn),
+                    history,
+                    turn.language,
+                )
+            )
     return questions
 
 
-def settled(question: OpenQuestion, text: str, doubt: str, weight: float, rewriter: str) -> Rewrite:
+def settled(
+    question: OpenQuestion,
+    text: str,
+    doubt: str,
+    weight: float,
+    rewriter: str,
+) -> Rewrite:
     """Return the rewrite with a model's text, or the unchanged question with a note.
 
     :param doubt: a known reason to reject the text, or "".

@@ -90,7 +90,12 @@ class Edit(Rewriter):
                 rewrites[question.row] = self._rewrite(question.text, resolution, question.language)
         return rewrites
 
-    def _rewrite(self, question: str, resolution: Resolution, language: str) -> Rewrite:
+    def _rewrite(
+        self,
+        question: str,
+        resolution: Resolution,
+        language: str,
+    ) -> Rewrite:
         terms = [
             (term, self.weight * probability)
             for term, probability in history_terms(question, resolution, analyzer(language))

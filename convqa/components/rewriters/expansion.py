@@ -116,5 +116,12 @@ def _content_words(text: str, language: str) -> tuple[HistoryWord, ...]:
         score = idf(word, language)
         if is_name:
             score *= _NAME_FACTOR
-        words.append(HistoryWord(analysis.stem(word), written, score, is_name))
+        words.append(
+            HistoryWord(
+                analysis.stem(word),
+                written,
+                score,
+                is_name,
+            )
+        )
     return tuple(words)

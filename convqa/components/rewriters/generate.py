@@ -105,7 +105,13 @@ class Generate(Rewriter):
             # A causal model that continues with another line has finished the first one.
             is_finished = result.finished or "\n" in result.text.strip()
             doubt = "" if is_finished else "unfinished"
-            rewrites[question.row] = settled(question, text, doubt, self.weight, "generate")
+            rewrites[question.row] = settled(
+                question,
+                text,
+                doubt,
+                self.weight,
+                "generate",
+            )
         return rewrites
 
     def _prompts(self, questions: Sequence[OpenQuestion]) -> list[str]:
@@ -117,6 +123,11 @@ class Generate(Rewriter):
             history = question.history
             if self._format == "canard-t5":
                 history = [Past(exchange.question, "") for exchange in history if exchange.question]
-            history = fitted(history, question.text, room, count_tokens)
+            history = fitted(
+                history,
+                question.text,
+                room,
+                count_tokens,
+            )
             prompts.append(prompt(history, question.text))
         return prompts

@@ -50,12 +50,23 @@ class LlmRewriter(ChatStation, Rewriter):
         replies = {index: answered[prompt] for index, prompt in prompts.items()}
         for question in pending:
             text, doubt = _question(replies[question.row])
-            rewrites[question.row] = settled(question, text, doubt, self.weight, "llm")
+            rewrites[question.row] = settled(
+                question,
+                text,
+                doubt,
+                self.weight,
+                "llm",
+            )
         if self._fallback:
             self._complete(turns, rewrites, replies)
         return rewrites
 
-    def _complete(self, turns: Sequence[Turn], rewrites: list[Rewrite], replies: Mapping[int, Reply]) -> None:
+    def _complete(
+        self,
+        turns: Sequence[Turn],
+        rewrites: list[Rewrite],
+        replies: Mapping[int, Reply],
+    ) -> None:
         """Replace the rewrites without a text of the model by those of the fallback."""
         rejected = [index for index in replies if rewrites[index].notes]
         others = self._fallback.rewrite_batch([turns[index] for index in rejected])
