@@ -49,13 +49,13 @@ from comparing import difference, estimate
 from conversation_answers import GOLD, RANKED, Asked, asked_in, columns, scratch_cache
 from conversation_sets import TUNED
 
-from convqa.components.builders.sentences import Sentences as Builder
-from convqa.components.builders.span import Span as SpanBuilder
+from convqa.components.builders.sentences import SentencesBuilder as Builder
+from convqa.components.builders.span import SpanBuilder
 from convqa.components.checks import verified
 from convqa.components.deciders.logistic import load_decision, signals
 from convqa.components.readers._sentence_scoring import Curve
 from convqa.components.readers.extractive import Extractive
-from convqa.components.readers.sentences import Sentences as Reader
+from convqa.components.readers.sentences import SentencesReader as Reader
 from convqa.domain import (
     Answer,
     Hit,
@@ -313,7 +313,7 @@ def tables(some: Sequence[Asked], reader: Reader) -> list[np.ndarray]:
     """Return a row per sentence for each turn, best by words first: share of right words, F1, evidence."""
     reader.warm_up()
     made = []
-    for one, (found, _) in zip(some, reader.evidence(*columns(some), most=None), strict=True):
+    for one, (found, _) in zip(some, reader.evidence(*columns(some), count=None), strict=True):
         rows = []
         for sentence in sorted(found, key=lambda sentence: -sentence.evidence.words):
             known = sentence.evidence if reader.encoder else sentence.evidence[:1]

@@ -129,7 +129,7 @@ def vectors(names: Sequence[str], base: str) -> torch.Tensor:
 
 
 def batches(
-    some: Sequence[tuple[prose.Words, Example]], places: dict[str, int], chance: random.Random
+    some: Sequence[tuple[prose.EncodedSentence, Example]], places: dict[str, int], chance: random.Random
 ) -> Iterator[tuple[torch.Tensor, ...]]:
     """Group sentences of similar length: rows, forms, lengths, beginnings, their weights, fitness."""
     ordered = sorted(some, key=lambda one: len(one[0].starts) + 3 * chance.random())

@@ -46,10 +46,10 @@ from comparing import difference, estimate
 from conversation_answers import GOLD, PASSAGES, RANKED, Asked, asked_in, columns, given_all, scratch_cache
 from questions_with_contexts import asked, em_and_f1, ranked, reported
 
-from convqa.components.builders.sentences import Sentences as SentencesBuilder
-from convqa.components.builders.span import Span as SpanBuilder
+from convqa.components.builders.sentences import SentencesBuilder
+from convqa.components.builders.span import SpanBuilder
 from convqa.components.readers.extractive import Extractive
-from convqa.components.readers.sentences import Sentences
+from convqa.components.readers.sentences import SentencesReader
 from convqa.domain import Passage, Query, Ranking, Reading, Rewrite, Turn, TurnId
 from convqa.metrics.squad import f1
 from convqa.models import Options, SpanReader, load_reader
@@ -268,7 +268,7 @@ def one_talk(options: argparse.Namespace, name: str) -> Iterator[list[str]]:
         some, label = found[where], name
         if name == "inscit_dev":
             label, some = f"{name}, odd", [one for one in some if one.odd]
-        lexical = readings(Sentences(), some)
+        lexical = readings(SentencesReader(), some)
         ways = {"extractive": readings(Extractive(model=options.models[0]), some)}
         if where != GOLD:
             ways["extractive, mu .7"] = readings(Extractive(model=options.models[0], interpolation=0.7), some)

@@ -48,7 +48,7 @@ def row(label: str, conversations: list[Conversation], folder: Path, again: bool
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--half", choices=("even", "odd"), default="even")
-    parser.add_argument("--shares", nargs="*", type=float, default=[builder.GOOD])
+    parser.add_argument("--shares", nargs="*", type=float, default=[builder.MIN_NEW_SCORE])
     options = parser.parse_args()
     folder = options.data / "conversations" / "inscit_dev"
     chosen = [one for one in find_task("qrecc", folder).read(folder) if int(one.id) % 2 == (options.half == "odd")]
@@ -57,7 +57,7 @@ def main() -> None:
         os.environ.setdefault("XDG_CACHE_HOME", scratch)
         rows = [row("everything again", alone, folder, again=True)]
         for share in options.shares:
-            builder.GOOD = share
+            builder.MIN_NEW_SCORE = share
             rows.append(row(f"new from {share:.0%}", alone, folder, again=False))
     table(["way", "sentences", "repeated sentences", "turns with a repetition", "F1"], rows, "refusals/repetition")
 

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 from _common import arguments, table
 
-from convqa.components.builders._grounding import Scorer, check, worded
-from convqa.components.builders._prompt import Most, shown
+from convqa.components.builders._grounding import Scorer, check, word_support
+from convqa.components.builders._prompt import AnswerLimits, passage_parts
 from convqa.components.builders._reply import parse
 from convqa.domain import Hit, Passage, Ranking
 from convqa.models import load_support
@@ -46,11 +46,11 @@ def judged(case: dict[str, Any], scorer: Scorer) -> Iterator[Judged]:
     """
     passages = [Passage(f"p{number}", one["text"], one.get("title", "")) for number, one in enumerate(case["passages"])]
     ranking = Ranking(tuple(Hit(passage.id, -float(place), passage) for place, passage in enumerate(passages)))
-    parts = shown(ranking, None, len(passages), 1200, case["language"])
-    said = parse(case["reply"], len(parts), case["language"]).said
+    parts = passage_parts(ranking, None, len(passages), 1200, case["language"])
+    said = parse(case["reply"], len(parts), case["language"]).sentences
     for claim, verdict in zip(said, case["claims"], strict=True):
         kind, _, supported = verdict.partition(" ")
-        found = check([claim], parts, scorer, case["language"], "drop", Most(1, 1))
+        found = check([claim], parts, scorer, case["language"], "drop", AnswerLimits(1, 1))
         yield Judged(claim.text, case["language"], kind, supported == "yes", bool(found.sentences))
 
 
@@ -80,7 +80,7 @@ def main() -> None:
     cases = read_yaml(FILE, "replies")
     found = {}
     for model in options.models:
-        scorer = worded if model == LEXICAL else load_support(model).score
+        scorer = word_support if model == LEXICAL else load_support(model).score
         found[model] = [one for case in cases for one in judged(case, scorer)]
     first = next(iter(found.values()))
     print(

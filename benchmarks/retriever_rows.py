@@ -41,7 +41,7 @@ def retrievers(encoder: str, firsts: Sequence[int] = ()) -> dict[str, Callable[[
 def _first(url: str, most: int, encoder: str) -> Hybrid:
     """Return hybrid over ``most`` candidates, with vectors from the collection, which has them all."""
     retriever = Hybrid(url, TOP, encoder=encoder)
-    retriever.texts, vars(retriever)["_among"] = 0, most
+    retriever.texts, vars(retriever)["_vector_candidates"] = 0, most
     return retriever
 
 

@@ -24,7 +24,7 @@ Description = Mapping[str, Any]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--resolver", default="resolver", help="model of terms and edit: a name or a folder")
+    parser.add_argument("--resolver", default="resolver", help="model of edit: a name or a folder")
     parser.add_argument("--generator", help="model of generate: a name or a folder; without it, that row is left out")
     parser.add_argument("--rewriter", action="append", default=[], metavar="LABEL={type: ..., init_parameters: ...}",
                         help="another row, in YAML, such as llm with its server")  # fmt: skip
@@ -41,7 +41,6 @@ def descriptions(options: argparse.Namespace, more: Mapping[str, Description] | 
         "concatenate": {"type": "concatenate"},
         "expansion": {"type": "expansion"},
         **(more or {}),
-        "terms": {"type": "terms", "init_parameters": {"model": options.resolver}},
         "edit": {"type": "edit", "init_parameters": {"model": options.resolver}},
     }
     if options.generator:

@@ -54,7 +54,6 @@ FEW = 60
 HAYSTACK_SAMPLE = 100
 RETRIEVERS: dict[str, Callable[[str], Retriever]] = {
     "bm25": lambda url: BM25(url, stopwords="long"),
-    "bm25 with prf": lambda url: BM25(url, stopwords="long", prf={}),
     "dense": lambda url: Dense(url),
     "hybrid": lambda url: Hybrid(url),
 }

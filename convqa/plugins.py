@@ -1,4 +1,4 @@
-"""Entry points, through which other packages add stores and tasks."""
+"""Entry points, through which other packages add stores, tasks and languages."""
 
 from __future__ import annotations
 

@@ -22,6 +22,7 @@ from convqa.cli.options import (
 )
 from convqa.cli.progress import Progress
 from convqa.errors import InputError
+from convqa.text.languages import languages
 from convqa.workers import start_workers
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ Sources = Annotated[
 Language = Annotated[
     str | None,
     typer.Option(
-        help="Language of the passages: en, de, ja or pl. Default: that of the task or existing collection, or en."
+        help=f"Language of the passages: {', '.join(sorted(languages()))}. Default: that of the task or existing "
+        "collection, or en."
     ),
 ]
 Brought = Annotated[

@@ -24,29 +24,30 @@ from convqa.validation import refuse_secrets
 
 log = logging.getLogger("convqa")
 
-_REFUSED = frozenset([401, 403, 404])
+_REFUSAL_STATUSES = frozenset([401, 403, 404])
 """Wrong key, no permission, unknown model or path: retrying does not help."""
 
-_AWAY = frozenset([429, 502, 503, 504])
+_OUTAGE_STATUSES = frozenset([429, 502, 503, 504])
 """Rate limit, or an unavailable server behind a gateway: retried."""
 
-TIMEOUT, AWAY, UNREADABLE = "timeout", "away", "unreadable"
+TIMEOUT = "timeout"
+AWAY = "away"
+UNREADABLE = "unreadable"
 """Doubts: no reply in time, an unavailable server, and a malformed reply."""
 
-_IN_WORDS = {
+_DESCRIPTIONS = {
     UNREADABLE: "the language model's reply cannot be read",
     TIMEOUT: "the language model took too long",
     AWAY: "the language model's server does not answer",
 }
 
-_PATIENCE = 8
+_MAX_TIMEOUTS = 8
 """After this many requests of a wave, all of which timed out, the server counts as unavailable."""
 
-_MOST_REPLIES = 10_000
-"""Maximum number of replies in memory; the oldest are removed first."""
+_MAX_REPLIES_IN_MEMORY = 10_000
+"""The oldest are removed first."""
 
-_IN_FILE = 1_000_000
-"""Maximum number of replies in the file."""
+_MAX_REPLIES_IN_FILE = 1_000_000
 
 
 class Reply(NamedTuple):
@@ -58,16 +59,17 @@ class Reply(NamedTuple):
 
 def plain(doubt: str) -> str:
     """Return the user's description of a doubt."""
-    return _IN_WORDS.get(doubt, f"the request to the language model failed: {doubt}")
+    return _DESCRIPTIONS.get(doubt, f"the request to the language model failed: {doubt}")
 
 
 def fallback_note(reason: str, then: str) -> str:
     """Return the note for the user about why the language model failed and what was done instead."""
-    return f"{CAVEAT}{reason[0].upper()}{reason[1:]}. {then}"
+    sentence = reason[0].upper() + reason[1:]
+    return f"{CAVEAT}{sentence}. {then}"
 
 
 @with_parameters
-class Asking(Wrapper, Station):
+class ChatStation(Wrapper, Station):
     """Mixin of stations that wrap a chat generator, with the input ``messages`` and the output ``replies``.
 
     An unavailable server (also 429, 502, 503, 504) is retried as a store is. A server that rejects every request (401,
@@ -87,12 +89,12 @@ class Asking(Wrapper, Station):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._other: Any = None
-        if self.otherwise is not None:
-            self._other = make(self.otherwise, "otherwise", STATIONS[self.station])
-            self.inner = [self._other]
-            self.otherwise = describe(self._other)
         self._name = type(self.wrapped).__name__
+        self._fallback: Any = None
+        if self.otherwise is not None:
+            self._fallback = make(self.otherwise, "otherwise", STATIONS[self.station])
+            self.inner = [self._fallback]
+            self.otherwise = describe(self._fallback)
         if hasattr(self.wrapped, "close"):
             # Close the client's connections with the station rather than at garbage collection.
             weakref.finalize(self, self.wrapped.close).atexit = False
@@ -101,10 +103,12 @@ class Asking(Wrapper, Station):
             # OpenAI's client reads this variable. Named here, it is part of the pipeline, as any other address.
             parameters["api_base_url"] = os.environ.get("OPENAI_BASE_URL")
             refuse_secrets(parameters, "OPENAI_BASE_URL: component")
+        self._file: CacheFile | None = None
+        if self.keep:
+            path = cache_folder() / "replies.sqlite"
+            self._file = CacheFile(path, _MAX_REPLIES_IN_FILE, "replies are kept in memory")
         model = json.dumps(self.component, sort_keys=True, default=str)
-        path = cache_folder() / "replies.sqlite"
-        self._file = CacheFile(path, _IN_FILE, "replies are kept in memory") if self.keep else None
-        self._replies = Cache(_encoded(model), _MOST_REPLIES)
+        self._replies = Cache(_encoded(model), _MAX_REPLIES_IN_MEMORY)
 
     def warm_up(self) -> None:
         Wrapper.warm_up(self)
@@ -118,14 +122,15 @@ class Asking(Wrapper, Station):
         replies: dict[str, Reply] = {}
         pool = ThreadPoolExecutor(self.concurrency, "llm")
         try:
-            futures = {pool.submit(self._one, prompt, messages): prompt for prompt, messages in prompts.items()}
+            futures = {pool.submit(self._reply, prompt, messages): prompt for prompt, messages in prompts.items()}
             for future in as_completed(futures):
                 replies[futures[future]] = future.result()
-                if len(replies) >= _PATIENCE and all(reply.doubt == TIMEOUT for reply in replies.values()):
-                    if self._other:
-                        replies = {prompt: replies.get(prompt, Reply(doubt=TIMEOUT)) for prompt in prompts}
-                        break
+                if len(replies) < _MAX_TIMEOUTS or any(reply.doubt != TIMEOUT for reply in replies.values()):
+                    continue
+                if self._fallback is None:
                     raise StoreUnavailable(f"{self._name}: all {len(replies)} requests timed out.")
+                replies = {prompt: replies.get(prompt, Reply(doubt=TIMEOUT)) for prompt in prompts}
+                break
         except BaseException as error:
             # After a signal, do not wait for a server that may never answer.
             pool.shutdown(wait=isinstance(error, Exception | RunError), cancel_futures=True)
@@ -133,28 +138,28 @@ class Asking(Wrapper, Station):
         pool.shutdown(cancel_futures=True)
         return replies
 
-    def _one(self, prompt: str, messages: Sequence[ChatMessage]) -> Reply:
+    def _reply(self, prompt: str, messages: Sequence[ChatMessage]) -> Reply:
         """Return the reply to one prompt. A missing reply counts as an empty one; empty replies are not cached."""
         key = self._replies.key(_encoded(prompt))
-        written = self._replies.read([key], self._file).get(key, b"").decode("utf-8", "surrogatepass")
-        if not written:
-            try:
-                replies = self._ask(messages=list(messages))
-                if not replies:
-                    return Reply(self._written(ChatMessage.from_assistant("")))
-                written = self._written(replies[0])
-            except StoreUnavailable as error:
-                # Clients report a timeout as a failed connection, but a working server may be slow at one request.
-                if "Timeout" in type(error.__cause__).__name__:
-                    return Reply(doubt=TIMEOUT)
-                if self._other:
-                    return Reply(doubt=AWAY)
+        cached = self._replies.read([key], self._file).get(key)
+        if cached:
+            return Reply(cached.decode("utf-8", "surrogatepass"))
+        try:
+            replies = self._ask(messages=list(messages))
+            message = replies[0] if replies else ChatMessage.from_assistant("")
+            text = self._written(message)
+        except StoreUnavailable as error:
+            # Clients report a timeout as a failed connection, but a working server may be slow at one request.
+            if "Timeout" in type(error.__cause__).__name__:
+                return Reply(doubt=TIMEOUT)
+            if self._fallback is None:
                 raise
-            except Exception as error:
-                return Reply(doubt=self._doubt(error))
-            if written:
-                self._replies.write({key: _encoded(written)}, self._file)
-        return Reply(written)
+            return Reply(doubt=AWAY)
+        except Exception as error:
+            return Reply(doubt=self._doubt(error))
+        if replies and text:
+            self._replies.write({key: _encoded(text)}, self._file)
+        return Reply(text)
 
     def _written(self, reply: ChatMessage) -> str:
         """Return the text of a reply to cache; a reply without text (a tool call, a refusal) counts as empty."""
@@ -167,15 +172,16 @@ class Asking(Wrapper, Station):
         :raises StoreUnavailable: if the request should be retried.
         """
         status = getattr(error, "status_code", None)
-        if self._other and status in _REFUSED | _AWAY:
-            advice = "; check its key, the model's name and the address" if status in _REFUSED else ""
-            return f"the server answers {status}{advice}"
-        if status in _REFUSED:
+        if status in _REFUSAL_STATUSES:
+            if self._fallback:
+                return f"the server answers {status}; check its key, the model's name and the address"
             raise InputError(
                 f"{self._name}: the server answers {status} to every request. Check its key in the environment, the "
                 "model's name and the server's address."
             ) from None
-        if status in _AWAY:
+        if status in _OUTAGE_STATUSES:
+            if self._fallback:
+                return f"the server answers {status}"
             raise StoreUnavailable(f"{self._name}: the server answers {status}.") from None
         log.debug("%s: the reply is malformed", self._name, exc_info=error)
         return f"server error {status}" if status else UNREADABLE

@@ -45,11 +45,15 @@ class Reading:
     null_score: float
 
     def to_json(self) -> dict[str, Any]:
-        return {"spans": [span.to_json() for span in self.spans], "null_score": self.null_score}
+        return {
+            "spans": [span.to_json() for span in self.spans],
+            "null_score": self.null_score,
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Reading:
-        return cls(tuple(Span.from_json(span) for span in data["spans"]), data["null_score"])
+        spans = tuple(Span.from_json(span) for span in data["spans"])
+        return cls(spans, data["null_score"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +70,15 @@ class Citation(Listed):
     end: int | None = None
 
     def __post_init__(self) -> None:
-        if any(offset is not None and type(offset) is not int for offset in (self.start, self.end)):
-            raise ValueError(f"citation of {self.passage_id!r} has offsets that are not whole numbers")
-        if (self.start is None) != (self.end is None):
-            raise ValueError(f"citation of {self.passage_id!r} has only one of start and end")
-        if self.start is not None and self.end is not None and not 0 <= self.start <= self.end:
+        if self.start is None and self.end is None:
+            return
+        for offset in (self.start, self.end):
+            if offset is None:
+                raise ValueError(f"citation of {self.passage_id!r} has only one of start and end")
+            if type(offset) is not int:
+                raise ValueError(f"citation of {self.passage_id!r} has offsets that are not whole numbers")
+        assert self.start is not None and self.end is not None
+        if not 0 <= self.start <= self.end:
             raise ValueError(f"citation of {self.passage_id!r} has invalid offsets [{self.start}, {self.end})")
 
 
@@ -82,11 +90,15 @@ class Sentence:
     citations: tuple[Citation, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        return {"text": self.text, "citations": [citation.to_json() for citation in self.citations]}
+        return {
+            "text": self.text,
+            "citations": [citation.to_json() for citation in self.citations],
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Sentence:
-        return cls(data["text"], tuple(Citation.from_json(citation) for citation in data["citations"]))
+        citations = tuple(Citation.from_json(citation) for citation in data["citations"])
+        return cls(data["text"], citations)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,20 +126,36 @@ class Answer:
         'Yes. It is.'
         """
         separator = "" if language in UNSPACED else " "
-        return cls("answer", separator.join(sentence.text for sentence in sentences), tuple(sentences), score=score)
+        text = separator.join(sentence.text for sentence in sentences)
+        return cls("answer", text, tuple(sentences), score=score)
 
     def cited_ids(self) -> frozenset[str]:
         """Return the ids of all cited passages."""
         return frozenset(citation.passage_id for sentence in self.sentences for citation in sentence.citations)
 
     def to_json(self) -> dict[str, Any]:
-        data = {name: getattr(self, name) for name in ("kind", "text", "sentences", "label", "reason", "score")}
-        data |= {"sentences": [sentence.to_json() for sentence in self.sentences], "nearest": list(self.nearest)}
-        return {**data, "notes": list(self.notes)} if self.notes else data
+        data: dict[str, Any] = {
+            "kind": self.kind,
+            "text": self.text,
+            "sentences": [sentence.to_json() for sentence in self.sentences],
+            "label": self.label,
+            "reason": self.reason,
+            "score": self.score,
+            "nearest": list(self.nearest),
+        }
+        if self.notes:
+            data["notes"] = list(self.notes)
+        return data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Answer:
-        sentences = tuple(Sentence.from_json(sentence) for sentence in data["sentences"])
-        label, reason, score = (data[name] for name in ("label", "reason", "score"))
-        nearest, notes = tuple(data["nearest"]), tuple(data.get("notes", ()))
-        return cls(data["kind"], data["text"], sentences, label, reason, score, nearest, notes)
+        return cls(
+            data["kind"],
+            data["text"],
+            tuple(Sentence.from_json(sentence) for sentence in data["sentences"]),
+            data["label"],
+            data["reason"],
+            data["score"],
+            tuple(data["nearest"]),
+            tuple(data.get("notes", ())),
+        )

@@ -51,10 +51,9 @@ class Passage:
     def __post_init__(self) -> None:
         # The first test keeps this fast: it runs for every passage that is read.
         if not (isinstance(self.id, str) and isinstance(self.text, str) and type(self.meta) is dict):
-            for name, kind in (("id", str), ("text", str), ("meta", Mapping)):
-                if not isinstance(value := getattr(self, name), kind):
-                    expected = "a string" if kind is str else "a mapping"
-                    raise TypeError(f"passage: {name}: expected {expected}, got {value!r:.60}")
+            _expect("id", self.id, str, "a string")
+            _expect("text", self.text, str, "a string")
+            _expect("meta", self.meta, Mapping, "a mapping")
 
     @property
     def whole_text(self) -> str:
@@ -62,14 +61,31 @@ class Passage:
         return f"{self.title}\n{self.text}" if self.title else self.text
 
     def to_json(self) -> dict[str, Any]:
-        optional = {"title": self.title, "url": self.url, "meta": dict(self.meta)}
-        return {"id": self.id, "text": self.text, **{name: value for name, value in optional.items() if value}}
+        data: dict[str, Any] = {"id": self.id, "text": self.text}
+        if self.title:
+            data["title"] = self.title
+        if self.url:
+            data["url"] = self.url
+        if self.meta:
+            data["meta"] = dict(self.meta)
+        return data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Passage:
         if not isinstance(data, Mapping):
             raise TypeError(f"passage: expected a mapping with id and text, got {data!r:.60}")
-        return cls(data.get("id"), data.get("text"), data.get("title", ""), data.get("url", ""), data.get("meta", {}))  # type: ignore[arg-type]
+        return cls(
+            data.get("id"),  # type: ignore[arg-type]
+            data.get("text"),  # type: ignore[arg-type]
+            data.get("title", ""),
+            data.get("url", ""),
+            data.get("meta", {}),
+        )
+
+
+def _expect(name: str, value: object, kind: type, expected: str) -> None:
+    if not isinstance(value, kind):
+        raise TypeError(f"passage: {name}: expected {expected}, got {value!r:.60}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +102,21 @@ class Exchange:
     status: ExchangeStatus = "answered"
 
     def to_json(self) -> dict[str, Any]:
-        return {"question": self.question, "answer": self.answer, "rewrite": self.rewrite, "status": self.status}
+        return {
+            "question": self.question,
+            "answer": self.answer,
+            "rewrite": self.rewrite,
+            "status": self.status,
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Exchange:
-        return cls(data["question"], data["answer"], data["rewrite"], data["status"])
+        return cls(
+            data["question"],
+            data["answer"],
+            data["rewrite"],
+            data["status"],
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,11 +37,16 @@ class Query:
     weight: float = 1.0
 
     def to_json(self) -> dict[str, Any]:
-        return {"text": self.text, "terms": [[term, weight] for term, weight in self.terms], "weight": self.weight}
+        return {
+            "text": self.text,
+            "terms": [list(term) for term in self.terms],
+            "weight": self.weight,
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Query:
-        return cls(data["text"], tuple((term, weight) for term, weight in data["terms"]), data["weight"])
+        terms = tuple((term, weight) for term, weight in data["terms"])
+        return cls(data["text"], terms, data["weight"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +67,19 @@ class Rewrite:
         return cls(question, (Query(question),), notes)
 
     def to_json(self) -> dict[str, Any]:
-        data = {"text": self.text, "queries": [query.to_json() for query in self.queries]}
-        return {**data, "notes": list(self.notes)} if self.notes else data
+        data: dict[str, Any] = {
+            "text": self.text,
+            "queries": [query.to_json() for query in self.queries],
+        }
+        if self.notes:
+            data["notes"] = list(self.notes)
+        return data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Rewrite:
         queries = tuple(Query.from_json(query) for query in data["queries"])
-        return cls(data["text"], queries, tuple(data.get("notes", ())))
+        notes = tuple(data.get("notes", ()))
+        return cls(data["text"], queries, notes)
 
 
 class NotFinite(ValueError):
@@ -100,7 +111,8 @@ class Hit:
 
     @classmethod
     def from_json(cls, data: Sequence[Any]) -> Hit:
-        return cls(data[0], data[1], Passage.from_json(data[2]) if len(data) > 2 else None)
+        passage = Passage.from_json(data[2]) if len(data) > 2 else None
+        return cls(data[0], data[1], passage)
 
     @classmethod
     def of_rounded(
@@ -112,15 +124,18 @@ class Hit:
         """
         hits = []
         for id, score, passage in zip(ids, scores, chain(passages, repeat(None)), strict=False):
-            hits.append(hit := object.__new__(cls))
+            hit = object.__new__(cls)
             _set_id(hit, id)
             _set_score(hit, score)
             _set_passage(hit, passage)
+            hits.append(hit)
         return tuple(hits)
 
 
 # A slot's descriptor bypasses the frozen check.
-_set_id, _set_score, _set_passage = (vars(Hit)[slot].__set__ for slot in ("id", "score", "passage"))
+_set_id = vars(Hit)["id"].__set__
+_set_score = vars(Hit)["score"].__set__
+_set_passage = vars(Hit)["passage"].__set__
 
 
 class _Lazy:
@@ -130,9 +145,11 @@ class _Lazy:
 
     def __getattr__(self, name: str) -> Any:
         """Fill the empty slot ``hits``."""
-        if name == "hits" and (make := self._make) is not None:  # None: another thread has filled the slot
-            object.__setattr__(self, "hits", make())
-            object.__setattr__(self, "_make", None)
+        if name == "hits":
+            make = self._make
+            if make is not None:  # None: another thread has filled the slot
+                object.__setattr__(self, "hits", make())
+                object.__setattr__(self, "_make", None)
         return object.__getattribute__(self, name)
 
 
@@ -157,7 +174,8 @@ class Ranking(_Lazy):
         ['c', 'b', 'a']
         """
         # UTF-8 keeps the order of code points, so comparing strings equals comparing their bytes.
-        return cls(tuple(sorted(hits, key=lambda hit: (hit.score, hit.id), reverse=True)))
+        ordered = sorted(hits, key=lambda hit: (hit.score, hit.id), reverse=True)
+        return cls(tuple(ordered))
 
     def to_json(self) -> list[Any]:
         return [hit.to_json() for hit in self.hits]

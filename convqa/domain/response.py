@@ -43,8 +43,11 @@ class Response:
     @property
     def caveat(self) -> str:
         """A sentence for the user about the answer or, failing that, about the rewrite; "" if there is none."""
-        notes = [note for part in (self.answer, self.rewrite) if part for note in part.notes]
-        return next((note.removeprefix(CAVEAT) for note in notes if note.startswith(CAVEAT)), "")
+        for part in (self.answer, self.rewrite):
+            for note in part.notes if part else ():
+                if note.startswith(CAVEAT):
+                    return note.removeprefix(CAVEAT)
+        return ""
 
     def trimmed(self) -> Response:
         """Return the response as a journal keeps it: without ``added``, and with passages only on cited hits.
@@ -53,34 +56,55 @@ class Response:
         """
         if self.ranking is None:
             return replace(self, added=())
+        is_answered = self.answer is not None and self.answer.kind == "answer"
+        named = 0 if is_answered else NAMED_HITS
         cited = self.answer.cited_ids() if self.answer else frozenset()
-        named = 0 if self.answer is not None and self.answer.kind == "answer" else NAMED_HITS
-        hits = (
-            Hit(hit.id, hit.score, _without_text(hit.passage) if index < named else None)
-            if hit.passage is not None and hit.id not in cited
-            else hit
-            for index, hit in enumerate(self.ranking.hits)
-        )
+        hits = []
+        for index, hit in enumerate(self.ranking.hits):
+            if hit.passage is not None and hit.id not in cited:
+                passage = _without_text(hit.passage) if index < named else None
+                hit = Hit(hit.id, hit.score, passage)
+            hits.append(hit)
         return replace(self, ranking=Ranking(tuple(hits)), added=())
 
     def to_json(self) -> dict[str, Any]:
-        parts = {name: None if (part := getattr(self, name)) is None else part.to_json() for name in _PARTS}
-        error = parts.pop("error")
-        added = {"added": self.added} if self.added else {}
-        return {"id": self.id.to_json(), **parts, "timings": dict(self.timings), "error": error, **added}
+        data: dict[str, Any] = {
+            "id": self.id.to_json(),
+            "rewrite": _to_json(self.rewrite),
+            "ranking": _to_json(self.ranking),
+            "reading": _to_json(self.reading),
+            "answer": _to_json(self.answer),
+            "timings": dict(self.timings),
+            "error": _to_json(self.error),
+        }
+        if self.added:
+            data["added"] = self.added
+        return data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Response:
-        parts = {name: None if data[name] is None else kind.from_json(data[name]) for name, kind in _PARTS.items()}
+        parts = {}
+        for name, kind in _PARTS.items():
+            parts[name] = None if data[name] is None else kind.from_json(data[name])
         added = tuple((start, end) for start, end in data.get("added", ()))
         return cls(TurnId.from_json(data["id"]), timings=data["timings"], added=added, **parts)
 
 
+def _to_json(part: Any) -> Any:
+    return None if part is None else part.to_json()
+
+
 def _without_text(passage: Passage) -> Passage | None:
     """Return the passage without its text, or None if it has neither title nor URL."""
-    return Passage(passage.id, "", passage.title, passage.url) if passage.title or passage.url else None
+    if not passage.title and not passage.url:
+        return None
+    return Passage(passage.id, "", passage.title, passage.url)
 
 
 _PARTS: Mapping[str, Any] = {
-    "rewrite": Rewrite, "ranking": Ranking, "reading": Reading, "answer": Answer, "error": Failure
-}  # fmt: skip
+    "rewrite": Rewrite,
+    "ranking": Ranking,
+    "reading": Reading,
+    "answer": Answer,
+    "error": Failure,
+}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from convqa.components.base import MADE, TIMINGS, Station
-from convqa.components.chat import Asking
+from convqa.components.chat import ChatStation
 from convqa.components.encoding import ModelOptions
 from convqa.components.framework import Pipeline as Graph
 from convqa.components.framework import PipelineError
@@ -72,7 +72,7 @@ class Pipeline:
     def asks_a_server(self) -> bool:
         """Whether a station waits for the server of a language model."""
         return any(
-            isinstance(member, Asking) for _, station in self._stations() for member in (station, *station.inner)
+            isinstance(member, ChatStation) for _, station in self._stations() for member in (station, *station.inner)
         )
 
     @property

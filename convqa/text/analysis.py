@@ -2,14 +2,13 @@
 
 English follows Lucene's ``EnglishAnalyzer`` (words by UAX 29, possessives removed, lower case, 33 stop words, Porter).
 German uses Snowball's stemmer and stop list. Polish uses Snowball's stem of Morfeusz's lemma, without diacritics (extra
-``pl``). Japanese uses the normalized forms of Sudachi's short units (extra ``ja``).
-To add a language, add an entry to ``_LANGUAGES`` and a stop list.
+``pl``). Japanese uses the normalized forms of Sudachi's short units (extra ``ja``). :mod:`convqa.text.languages` lists
+them, and those of other packages.
 """
 
 from __future__ import annotations
 
 import logging
-import re
 import threading
 import unicodedata
 from collections import Counter
@@ -23,24 +22,36 @@ import Stemmer
 
 from convqa.domain import Query
 from convqa.errors import InputError, nearest
-from convqa.text.words import words as split
+from convqa.plugins import load
+from convqa.text.languages import languages
+from convqa.text.words import words as split_words
 
 logger = logging.getLogger(__name__)
 
-LONGEST_TOKEN = 255
-"""Maximum characters of a token, as in Lucene. Longer tokens are dropped."""
+MAX_TOKEN_CHARS = 255
+"""As in Lucene. Longer tokens are dropped."""
 
 MOST_TOKENS = 1024
 """Maximum distinct tokens of a query."""
 
-_CACHED_WORDS = 300_000
+_MAX_CACHED_WORDS = 300_000
+
+_APOSTROPHES = frozenset("'\u2019\uff07")
 
 
 @dataclass(frozen=True)
 class Analyzer:
     """The analysis of one language. Safe to share between threads.
 
-    ``stopwords`` are always dropped; ``long_stopwords``, a superset, only from queries that ask for it.
+    :param language: its code.
+    :param name: names and versions everything that determines tokens. A collection is searched only with the analyzer
+        that it was indexed with.
+    :param stopwords: always dropped.
+    :param long_stopwords: a superset, dropped only from queries that ask for it.
+    :param stem: lower-case word -> stem.
+    :param split: text -> lower-case words.
+    :param drops_possessive: whether to drop 's from words.
+    :param composes: whether to normalize text to NFKC before cutting it into tokens. Words keep their spelling.
     """
 
     language: str
@@ -48,18 +59,15 @@ class Analyzer:
     stopwords: frozenset[str]
     long_stopwords: frozenset[str]
     stem: Callable[[str], str] = field(repr=False, compare=False)
-    """Lower-case word -> stem."""
-    _possessive: bool = field(repr=False, compare=False)
-    _split: Callable[[str], list[str]] = field(default=split, repr=False, compare=False)
-    """Text -> lower-case words."""
-    _compose: bool = field(default=False, repr=False, compare=False)
-    """Whether to normalize text to NFKC before cutting it into tokens. Words keep their spelling."""
-    _tokens: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
+    split: Callable[[str], list[str]] = field(default=split_words, repr=False, compare=False)
+    drops_possessive: bool = False
+    composes: bool = False
+    _tokens: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Cache of word -> token, "" for a dropped word."""
 
     def words(self, text: str) -> list[str]:
         """Return the lower-case words without possessive 's."""
-        return [self._bare(word) for word in self._split(text)]
+        return [self._bare(word) for word in self.split(text)]
 
     def tokens(self, text: str) -> list[str]:
         """Return the stems of all words but stop words, in order.
@@ -67,11 +75,12 @@ class Analyzer:
         >>> analyzer("en").tokens("The engineers' bridges of London's river")
         ['engin', 'bridg', 'london', 'river']
         """
-        return self._stemmed(self._cut(text))
+        return self._stemmed(self._indexed_words(text))
 
     def content(self, text: str) -> list[str]:
         """Return the tokens without the long stop words."""
-        return self._stemmed(word for word in self._cut(text) if self._bare(word) not in self.long_stopwords)
+        words = self._indexed_words(text)
+        return self._stemmed(word for word in words if self._bare(word) not in self.long_stopwords)
 
     def content_words(self, text: str) -> Iterator[tuple[str, str]]:
         """Yield each word outside the long stop words, with its stem."""
@@ -79,8 +88,8 @@ class Analyzer:
             if word not in self.long_stopwords:
                 yield word, self.stem(word)
 
-    def _cut(self, text: str) -> list[str]:
-        return self._split(unicodedata.normalize("NFKC", text) if self._compose else text)
+    def _indexed_words(self, text: str) -> list[str]:
+        return self.split(unicodedata.normalize("NFKC", text) if self.composes else text)
 
     def _stemmed(self, words: Iterable[str]) -> list[str]:
         tokens = []
@@ -93,14 +102,16 @@ class Analyzer:
         return tokens
 
     def _bare(self, word: str) -> str:
-        return word[:-2] if self._possessive and word[-1] == "s" and word[-2:-1] in _APOSTROPHES else word
+        if self.drops_possessive and word[-1] == "s" and word[-2:-1] in _APOSTROPHES:
+            return word[:-2]
+        return word
 
     def _add_token(self, word: str) -> str:
-        if len(word) > LONGEST_TOKEN:
+        if len(word) > MAX_TOKEN_CHARS:
             return ""
         bare = self._bare(word)
         token = "" if bare in self.stopwords else self.stem(bare)
-        if len(self._tokens) >= _CACHED_WORDS:
+        if len(self._tokens) >= _MAX_CACHED_WORDS:
             self._tokens.clear()
         self._tokens[word] = token
         return token
@@ -110,14 +121,18 @@ class Analyzer:
 def analyzer(language: str) -> Analyzer:
     """Return the analyzer of a language, given its two-letter code.
 
-    :raises InputError: if the language is unknown.
+    :raises InputError: if the language is unknown, or its package cannot be loaded.
     """
-    if language not in _LANGUAGES:
+    points = languages()
+    if language not in points:
         raise InputError(
-            f"unknown language {language!r}; expected one of {', '.join(sorted(_LANGUAGES))}."
-            + nearest(language, _LANGUAGES)
+            f"unknown language {language!r}; expected one of {', '.join(sorted(points))}." + nearest(language, points)
         )
-    return _LANGUAGES[language]()
+    make_analyzer = load(points[language])
+    result = make_analyzer()
+    if not isinstance(result, Analyzer):
+        raise InputError(f"language {language!r}: expected an Analyzer of {points[language].value}, got {result!r:.60}")
+    return result
 
 
 @cache
@@ -126,7 +141,7 @@ def analyzer_or_words(language: str) -> Analyzer:
     try:
         return analyzer(language)
     except InputError:
-        return Analyzer(language, "words", frozenset(), frozenset(), str, False)
+        return Analyzer(language, "words", frozenset(), frozenset(), str)
 
 
 def weigh(query: Query, analyzer: Analyzer, stopwords: Literal["default", "long"] = "default") -> dict[str, float]:
@@ -138,14 +153,15 @@ def weigh(query: Query, analyzer: Analyzer, stopwords: Literal["default", "long"
     >>> weigh(Query("Is Rome older?", (("Old Rome", 0.5),)), analyzer("en"))
     {'rome': 1.5, 'older': 1.0, 'old': 0.5}
     """
-    cut = analyzer.tokens if stopwords == "default" else analyzer.content
-    weights: dict[str, float] = dict(Counter(cut(query.text)))
+    tokens_of = analyzer.tokens if stopwords == "default" else analyzer.content
+    weights: dict[str, float] = dict(Counter(tokens_of(query.text)))
     for term, weight in query.terms:
-        for token in cut(term):
+        for token in tokens_of(term):
             weights[token] = weights.get(token, 0.0) + weight
     if len(weights) > MOST_TOKENS:
         logger.warning("a query has %d distinct tokens: the heaviest %d are searched", len(weights), MOST_TOKENS)
-        weights = dict(sorted(weights.items(), key=lambda item: (-item[1], item[0]))[:MOST_TOKENS])
+        heaviest = sorted(weights.items(), key=lambda item: (-item[1], item[0]))
+        weights = dict(heaviest[:MOST_TOKENS])
     return {token: float(weight) for token, weight in weights.items() if weight}
 
 
@@ -164,25 +180,10 @@ def placed(text: str, language: str) -> Iterator[tuple[str, int]]:
         start += len(word)
 
 
-_APOSTROPHES = frozenset("'\u2019\uff07")
-_VOWEL_THEN_CONSONANT = re.compile(r"[aeiou].*[^aeiouy]|[^aeiou]y.*[^aeiouy]|[aeiou]y")
-
-
-def _porter(stem: Callable[[str], str], word: str) -> str:
-    """Stem as Lucene's Porter does: Snowball's stem, except for words of two letters, -bli and -logi."""
-    if len(word) < 3:
-        return word
-    stemmed = stem(word)
-    if stemmed.endswith("logi") and _VOWEL_THEN_CONSONANT.search(stemmed[:-4]):
-        return stemmed[:-1]
-    if stemmed.endswith("bli") and _VOWEL_THEN_CONSONANT.search(stemmed[:-3]):
-        return stem(stemmed[:-1] + "e")
-    return stemmed
-
-
-def _snowball(algorithm: str) -> Callable[[str], str]:
+def snowball(algorithm: str) -> Callable[[str], str]:
     """Return a thread-safe stemmer; PyStemmer's objects are not."""
-    stemmer, lock = Stemmer.Stemmer(algorithm, 0), threading.Lock()
+    stemmer = Stemmer.Stemmer(algorithm, 0)
+    lock = threading.Lock()
 
     def stem(word: str) -> str:
         with lock:
@@ -191,45 +192,8 @@ def _snowball(algorithm: str) -> Callable[[str], str]:
     return stem
 
 
-def _stopwords(name: str) -> frozenset[str]:
-    lines = (Path(__file__).parent / "stopwords" / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+def shipped_stopwords(name: str) -> frozenset[str]:
+    """Return a list of convqa/text/stopwords."""
+    path = Path(__file__).parent / "stopwords" / f"{name}.txt"
+    lines = path.read_text(encoding="utf-8").splitlines()
     return frozenset(line for line in lines if not line.startswith("#"))
-
-
-def _english() -> Analyzer:
-    snowball, short = _snowball("porter"), _stopwords("en")
-    return Analyzer(
-        "en", "convqa-en-1", short, short | _stopwords("en-long"), lambda word: _porter(snowball, word), True
-    )
-
-
-def _german() -> Analyzer:
-    stopwords = _stopwords("de")
-    return Analyzer("de", "convqa-de-1", stopwords, stopwords, _snowball("german"), False)
-
-
-def _japanese() -> Analyzer:
-    from convqa.text.japanese import Sudachi
-
-    sudachi, short = Sudachi(), _stopwords("ja")
-    name = f"convqa-ja-1-sudachi-{sudachi.version}"
-    return Analyzer(
-        "ja", name, short, short | _stopwords("ja-long"), sudachi.stem, False, _split=sudachi.words, _compose=True
-    )
-
-
-def _polish() -> Analyzer:
-    from convqa.text.polish import Morfeusz, plain
-
-    morfeusz, snowball, short = Morfeusz(), _snowball("polish"), _stopwords("pl")
-    stopwords = short | _stopwords("pl-long")
-
-    def stem(word: str) -> str:
-        return plain(snowball(morfeusz.lemma(unicodedata.normalize("NFC", word))))
-
-    # Questions are often typed without diacritics.
-    long = stopwords | {plain(word) for word in stopwords}
-    return Analyzer("pl", f"convqa-pl-1-{morfeusz.dictionary}", short, long, stem, False)
-
-
-_LANGUAGES: dict[str, Callable[[], Analyzer]] = {"en": _english, "de": _german, "ja": _japanese, "pl": _polish}

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-K1, B = 0.82, 0.68
+K1 = 0.82
+B = 0.68
 """Anserini's parameters for web passages (tuned on MS MARCO), the default of every retriever."""
 
 

@@ -14,10 +14,10 @@ from convqa.text import german
 from convqa.text.english import lexicon
 
 _WORD = re.compile(r"\w(?:\S*\w)?")
-_MOST_WORDS = 300
-_MARKS = ("?", "\uff1f")
-_ALL_MARKS = (*_MARKS, "\u061f")
-_AFTER_THE_MARK = " \t\r\n\"'\u201d\u2019\u00bb)]!."
+_MAX_WORDS = 300
+_QUESTION_MARKS = ("?", "\uff1f")
+_ALL_QUESTION_MARKS = (*_QUESTION_MARKS, "\u061f")
+_AFTER_QUESTION_MARK = " \t\r\n\"'\u201d\u2019\u00bb)]!."
 
 _QUESTION_WORDS = {
     "en": lexicon.QUESTION_WORDS | lexicon.CONTRACTED_QUESTION_WORDS,
@@ -25,7 +25,10 @@ _QUESTION_WORDS = {
 }
 """Words that mark a question if they are among its first three words."""
 
-_OPENINGS = {"en": lexicon.AUXILIARIES | lexicon.NEGATED_AUXILIARIES | lexicon.REQUESTS, "de": german.OPENINGS}
+_OPENINGS = {
+    "en": lexicon.AUXILIARIES | lexicon.NEGATED_AUXILIARIES | lexicon.REQUESTS,
+    "de": german.OPENINGS,
+}
 """First words of requests and of questions without a question word."""
 
 _AUXILIARIES = lexicon.AUXILIARIES | lexicon.CONTRACTED_AUXILIARIES
@@ -83,13 +86,16 @@ def is_question(text: str) -> bool:
     [False, False, False, False, False, False, False]
     """
     words = _words(text)
-    if not words or (len(words) == 1 and words[0] in lexicon.NO_QUESTION_ALONE):
+    if not words:
+        return False
+    if len(words) == 1 and words[0] in lexicon.NO_QUESTION_ALONE:
         return False
     if lexicon.ABOUT_THE_ASKING.match(" ".join(words)):
         return False
-    if text.rstrip(_AFTER_THE_MARK).endswith(_MARKS):
+    if text.rstrip(_AFTER_QUESTION_MARK).endswith(_QUESTION_MARKS):
         return True
-    first, second = (*words, "", "")[:2]
+    first = words[0]
+    second = words[1] if len(words) > 1 else ""
     if first in {"when", "where"}:
         return second in _AUXILIARIES
     if first in lexicon.QUESTION_WORDS:
@@ -101,8 +107,9 @@ def is_question(text: str) -> bool:
 
 def _words(text: str) -> list[str]:
     """Return lower-case words, with "n't" removed and every other contracted verb replaced by "is"."""
-    straight = text.lower().replace("\u2019", "'")
-    return re.findall(r"\w+", re.sub(r"(?<=\w)'\w+", " is", straight.replace("n't", "")))
+    straight = text.lower().replace("\u2019", "'").replace("n't", "")
+    expanded = re.sub(r"(?<=\w)'\w+", " is", straight)
+    return re.findall(r"\w+", expanded)
 
 
 def asks(text: str, language: str) -> bool:
@@ -114,12 +121,13 @@ def asks(text: str, language: str) -> bool:
     [True, False, False]
     """
     bare = text.rstrip(" \t\n\"'\u201d)").lower()
-    if any(mark in bare for mark in _ALL_MARKS):
+    if any(mark in bare for mark in _ALL_QUESTION_MARKS):
         # After a question mark before the end comes a statement.
-        return bare.endswith(_ALL_MARKS)
+        return bare.endswith(_ALL_QUESTION_MARKS)
     words = bare.replace("\u2019", "'").split()
-    asking, opening = _QUESTION_WORDS.get(language, frozenset()), _OPENINGS.get(language, frozenset())
-    return not asking.isdisjoint(words[:3]) or not opening.isdisjoint(words[:1])
+    question_words = _QUESTION_WORDS.get(language, frozenset())
+    openings = _OPENINGS.get(language, frozenset())
+    return not question_words.isdisjoint(words[:3]) or not openings.isdisjoint(words[:1])
 
 
 def added(question: str, text: str) -> tuple[tuple[int, int], ...]:
@@ -131,9 +139,18 @@ def added(question: str, text: str) -> tuple[tuple[int, int], ...]:
     >>> [text[start:end] for start, end in added("How much does its CEO earn?", text)]
     ["Signal's"]
     """
-    before, after = ([*islice(_WORD.finditer(each), _MOST_WORDS + 1)] for each in (question, text))
-    if text == question or len(after) > _MOST_WORDS:
+    before = list(islice(_WORD.finditer(question), _MAX_WORDS + 1))
+    after = list(islice(_WORD.finditer(text), _MAX_WORDS + 1))
+    if text == question or len(after) > _MAX_WORDS:
         return ()
-    matcher = SequenceMatcher(None, [word[0].lower() for word in before], [word[0].lower() for word in after], False)
-    ranges = [(first, last) for tag, _, _, first, last in matcher.get_opcodes() if tag != "equal" and first < last]
-    return tuple((after[first].start(), after[last - 1].end()) for first, last in ranges)
+    matcher = SequenceMatcher(
+        None,
+        [word[0].lower() for word in before],
+        [word[0].lower() for word in after],
+        autojunk=False,
+    )
+    ranges = []
+    for tag, _, _, first, last in matcher.get_opcodes():
+        if tag != "equal" and first < last:
+            ranges.append((after[first].start(), after[last - 1].end()))
+    return tuple(ranges)

@@ -35,5 +35,8 @@ def table(language: str) -> Mapping[str, float]:
         return {}
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         count = int(next(lines).split("\t")[1])
-        rows = (line.rstrip("\n").split("\t") for line in lines)
-        return {word: min(CEILING, math.log(count / int(frequency))) for word, frequency in rows}
+        idfs = {}
+        for line in lines:
+            word, frequency = line.rstrip("\n").split("\t")
+            idfs[word] = min(CEILING, math.log(count / int(frequency)))
+        return idfs

@@ -16,9 +16,10 @@ from itertools import pairwise
 from typing import Any
 
 from convqa.errors import InputError
+from convqa.text.analysis import Analyzer, shipped_stopwords
 from convqa.text.words import cut
 
-LONGEST_PIECE = 1000
+MAX_PIECE_CHARS = 1000
 """Maximum characters per call of Sudachi, which takes 49,149 bytes, or 65,535 in NFKC, where a character of 3 bytes may
 grow to 33."""
 
@@ -64,7 +65,8 @@ class Sudachi:
         """
         # str.lower turns a dotted capital I into two characters.
         lowered = text.replace("\u0130", "i").lower()
-        tokenizer, words = self._tokenizer(), []
+        tokenizer = self._tokenizer()
+        words = []
         for piece in pieces(lowered):
             for morpheme in tokenizer.tokenize(_encodable(piece)):
                 # A sign such as ㍿ expands to several morphemes, of which only the first has an extent.
@@ -81,16 +83,18 @@ class Sudachi:
         >>> [Sudachi().stem(word) for word in ("打込ん", "打ち込む", "シュミレーション", "二〇")]
         ['打ち込む', '打ち込む', 'シミュレーション', '20']
         """
-        if len(word) > LONGEST_PIECE:
+        if len(word) > MAX_PIECE_CHARS:
             return word
-        form, encodable = unicodedata.normalize("NFKC", word), _encodable(word)
+        form = unicodedata.normalize("NFKC", word)
+        encodable = _encodable(word)
         morphemes = self._tokenizer().tokenize(encodable)
         if len(morphemes) == 1:
             form = morphemes[0].normalized_form()
         if len(morphemes) != 1 or morphemes[0].is_oov():
             # The dictionary also has forms that never occur alone in a text.
             entries = self._dictionary.lookup(encodable)
-            form = entries[0].normalized_form() if len(entries) else form
+            if len(entries):
+                form = entries[0].normalized_form()
         return "".join(str(form).lower().split())
 
     def _tokenizer(self) -> Any:
@@ -101,14 +105,14 @@ class Sudachi:
 
 
 def pieces(text: str) -> Iterator[str]:
-    """Cut a text into pieces of at most ``LONGEST_PIECE`` characters.
+    """Cut a text into pieces of at most ``MAX_PIECE_CHARS`` characters.
 
     Cuts after the last sentence in a piece's second half, else after a comma or bracket, else anywhere.
 
     >>> [len(piece) for piece in pieces("犬" * 600 + "。" + "猫" * 1500)]
     [601, 1000, 500]
     """
-    return (text[start:end] for start, end in cut(text, 0, len(text), LONGEST_PIECE, _END, _PAUSE))
+    return (text[start:end] for start, end in cut(text, 0, len(text), MAX_PIECE_CHARS, _END, _PAUSE))
 
 
 def _has_content(word: str) -> bool:
@@ -121,13 +125,13 @@ def _encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-FARTHEST = 400
-"""Maximum characters between matching brackets. Beyond that, one is taken to be missing."""
+_MAX_BRACKETED_CHARS = 400
+"""Maximum distance of matching brackets. Beyond that, one is taken to be missing."""
 
 _OPENING_BRACKETS = "\u300c\u300e\uff08\u3010\u3008\u300a\u3014\uff3b"
 _CLOSING_BRACKETS = "\u300d\u300f\uff09\u3011\u3009\u300b\u3015\uff3d"
 _BRACKET = re.compile(f"[{_OPENING_BRACKETS}{_CLOSING_BRACKETS}\n]")
-_NESTED = 8
+_MAX_NESTED = 8
 """Innermost open brackets that a closing bracket may match, which keeps runs of brackets cheap."""
 
 _NUMBERED = re.compile(r"[\u3002\uff01\uff1f](?=\d)")
@@ -152,15 +156,17 @@ def joined(text: str, boundaries: Sequence[tuple[int, int]]) -> list[tuple[int, 
     [(0, 12), (12, 16)]
     """
     spans = sorted(_bracketed(text))
-    starts = [start for start, _ in spans]
-    reach = 0
-    farthest = [reach := max(reach, end) for _, end in spans]
+    opening = [start for start, _ in spans]
+    closing: list[int] = []
+    for _, end in spans:
+        closing.append(max(end, closing[-1] if closing else 0))
+    starts = {start for start, _ in boundaries} | {stop.end() for stop in _NUMBERED.finditer(text)}
     kept: list[int] = []
-    for start in sorted({*(start for start, _ in boundaries), *(stop.end() for stop in _NUMBERED.finditer(text))}):
-        before = bisect_left(starts, start)
-        inside = before > 0 and start <= farthest[before - 1]
+    for start in sorted(starts):
+        before = bisect_left(opening, start)
+        is_inside = before > 0 and start <= closing[before - 1]
         follows_quotation = text[start - 1] in _CLOSING_BRACKETS and _PARTICLE.match(text, start)
-        if not kept or not (inside or follows_quotation or _NO_OPENING.match(text, start)):
+        if not kept or not (is_inside or follows_quotation or _NO_OPENING.match(text, start)):
             kept.append(start)
     return list(pairwise([*kept, boundaries[-1][1]])) if boundaries else []
 
@@ -175,10 +181,25 @@ def _bracketed(text: str) -> Iterator[tuple[int, int]]:
         elif sign in _OPENING_BRACKETS:
             opened.append((_CLOSING_BRACKETS[_OPENING_BRACKETS.index(sign)], match.start()))
         else:
-            innermost = range(len(opened) - 1, max(-1, len(opened) - 1 - _NESTED), -1)
-            partner = next((index for index in innermost if opened[index][0] == sign), None)
-            if partner is not None:
-                start = opened[partner][1]
-                del opened[partner:]
-                if match.start() - start <= FARTHEST:
-                    yield start, match.start()
+            last = max(-1, len(opened) - 1 - _MAX_NESTED)
+            for index in range(len(opened) - 1, last, -1):
+                partner, start = opened[index]
+                if partner == sign:
+                    del opened[index:]
+                    if match.start() - start <= _MAX_BRACKETED_CHARS:
+                        yield start, match.start()
+                    break
+
+
+def japanese_analyzer() -> Analyzer:
+    sudachi = Sudachi()
+    short = shipped_stopwords("ja")
+    return Analyzer(
+        "ja",
+        f"convqa-ja-1-sudachi-{sudachi.version}",
+        short,
+        short | shipped_stopwords("ja-long"),
+        sudachi.stem,
+        sudachi.words,
+        composes=True,
+    )

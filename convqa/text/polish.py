@@ -1,4 +1,4 @@
-"""Polish lemmas from a dictionary, and removal of diacritics.
+"""The analyzer of Polish: lemmas from a dictionary, and removal of diacritics.
 
 Needs the extra ``pl`` (Morfeusz with the dictionary SGJP). See docs/dependencies.md for the choice of library and
 docs/benchmarks/stand-ins.md for the effect of each step.
@@ -11,12 +11,16 @@ import unicodedata
 from typing import Any
 
 from convqa.errors import InputError
+from convqa.text.analysis import Analyzer, shipped_stopwords, snowball
 
-LONGEST_WORD = 100
-"""Maximum characters of a word for Morfeusz, which may take quadratic time. No dictionary word is as long."""
+MAX_WORD_CHARS = 100
+"""Maximum length of a word for Morfeusz, which may take quadratic time. No dictionary word is as long."""
 
-_DECOMPOSED = {code: unicodedata.normalize("NFD", chr(code))[0] for code in range(0xC0, 0x250)}
-_PLAIN = {**{code: letter for code, letter in _DECOMPOSED.items() if letter.isascii()}, ord("ł"): "l"}
+_PLAIN = {ord("ł"): "l"}
+for _code in range(0xC0, 0x250):
+    _letter = unicodedata.normalize("NFD", chr(_code))[0]
+    if _letter.isascii():
+        _PLAIN[_code] = _letter
 
 
 class Morfeusz:
@@ -45,7 +49,7 @@ class Morfeusz:
         >>> [Morfeusz().lemma(word) for word in ("psami", "lepszego", "warszawie", "1,5", "convqa")]
         ['pies', 'dobry', 'warszawa', '1,5', 'convqa']
         """
-        if not word.isalpha() or len(word) > LONGEST_WORD:
+        if not word.isalpha() or len(word) > MAX_WORD_CHARS:
             return word
         # Indexes the results instead of calling the library's own analyse, which uses a SWIG iterator: faiss, imported
         # later, replaces SWIG's types in the process, which would then crash.
@@ -53,10 +57,13 @@ class Morfeusz:
         with self._lock:
             results = engine.analyse(word)
             readings = [results[index] for index in range(results.size())]
-            # Parts count: byłem is był and em. A colon separates a lemma from the number of its homonym.
-            lemmas = [(bool(reading.getLabels(engine)), reading.lemma.split(":")[0].lower()) for reading in readings
-                      if (reading.startNode, reading.endNode) == (0, 1)]  # fmt: skip
-        return min(lemmas, key=lambda each: (each[0], len(each[1]), each[1]))[1] if lemmas else word
+            lemmas = []
+            for reading in readings:
+                # Parts count: byłem is był and em. A colon separates a lemma from the number of its homonym.
+                if (reading.startNode, reading.endNode) == (0, 1):
+                    lemma = reading.lemma.split(":")[0].lower()
+                    lemmas.append((bool(reading.getLabels(engine)), len(lemma), lemma))
+        return min(lemmas)[2] if lemmas else word
 
 
 def plain(word: str) -> str:
@@ -66,3 +73,18 @@ def plain(word: str) -> str:
     ('zrodlo', 'dvorak', 'чай')
     """
     return word.translate(_PLAIN)
+
+
+def polish_analyzer() -> Analyzer:
+    morfeusz = Morfeusz()
+    snowball_stem = snowball("polish")
+
+    def stem(word: str) -> str:
+        lemma = morfeusz.lemma(unicodedata.normalize("NFC", word))
+        return plain(snowball_stem(lemma))
+
+    short = shipped_stopwords("pl")
+    stopwords = short | shipped_stopwords("pl-long")
+    # Questions are often typed without diacritics.
+    long = stopwords | {plain(word) for word in stopwords}
+    return Analyzer("pl", f"convqa-pl-1-{morfeusz.dictionary}", short, long, stem)

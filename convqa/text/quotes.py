@@ -12,17 +12,21 @@ from itertools import pairwise
 
 from convqa.text import cache
 from convqa.text.english import prose
-from convqa.text.sentences import LONGEST, sentences
+from convqa.text.sentences import MAX_SENTENCE_CHARS, sentences
 
 _LEAD = re.compile(r"(?:[*\u2022\u25aa#|:;,]+\s*|(?:[>\u00b7\u2013\u2014-]+|\d{1,2}[.)])\s+|\[\w{1,3}\]\s*)+")
 _NOTE = re.compile(r"\s*\[(?:\d{1,3}|[a-z]|(?:note|nb) \d{1,2}|citation needed|edit)\]")
 _TAIL = re.compile(rf"(?:{_NOTE.pattern}|(?<=[.!?:;])\s+\(?\d{{1,2}}[.)])+\Z")
 """Footnote marks, and the number of the next list item."""
 _LINK = re.compile(r"!?\[([^][]+)\]\(\S*?\)")
-_SURE, _CERTAIN = -1.0, -6.5
+_MAX_ODDS_OF_HEADING = -1.0
+_MAX_ODDS_OF_HEADING_IN_LINE = -6.5
 """Log odds of fitness below which a heading is cut off a sentence: at the start of a line, and within a line."""
-_LONGEST = 700
-"""Maximum characters of a quote assembled from parts."""
+
+_MAX_QUOTE_CHARS = 700
+"""Maximum length of a quote assembled from parts."""
+
+_MAX_ABBREVIATION_CHARS = 6
 _EMPTY = re.compile(r"\s\((?:[\s,;:]|\b(?:or|and|from)\b)*\)|(?<=\()\s*[;,][;,\s]*")
 _LOST = re.compile(r"\b(?:of|from|to|by|as|being|the|a|an|than|with|called|about)  (?=[a-z])")
 _BROKEN = re.compile(
@@ -49,16 +53,18 @@ def quotable(text: str, start: int, end: int, language: str) -> tuple[int, int] 
     (None, (32, 70))
     """
     # English is the default language; the passages may be in another.
-    english = language == "en" and 2 * sum(map(str.isascii, text[start:end])) > end - start
-    if english:
+    is_english = language == "en" and 2 * sum(map(str.isascii, text[start:end])) > end - start
+    if is_english:
         start, end = _grown(text, start, end)
-    if lead := _LEAD.match(text, start, end):
+    lead = _LEAD.match(text, start, end)
+    if lead:
         start = lead.end()
-    if tail := _TAIL.search(text, start, end):
+    tail = _TAIL.search(text, start, end)
+    if tail:
         end = tail.start()
     if start >= end:
         return None
-    if not english:
+    if not is_english:
         return start, end
     begin, fitness = judged(text, start, end)
     return (begin, end) if fitness >= prose.FIT else None
@@ -67,17 +73,28 @@ def quotable(text: str, start: int, end: int, language: str) -> tuple[int, int] 
 def _grown(text: str, start: int, end: int) -> tuple[int, int]:
     """Add the parts before and after, where one sentence was cut at an abbreviation or for its length."""
     # Skips very long texts: their sentences are not cached, and splitting them again each time would be slow.
-    for (first, last), (begin, stop) in pairwise(sentences(text, "en") if len(text) <= cache.LONGEST else ()):
-        whole = text[last - 1] in prose.CLOSING
-        continues = "\n" not in text[last:begin] and (
-            (text[begin].islower() and (not whole or prose.ABBREVIATED.search(text, max(0, last - 6), last)))
-            or (not whole and last - first > LONGEST // 2)
-        )
-        if continues and last == end and stop - start <= _LONGEST:
+    if len(text) > cache.MAX_CACHED_CHARS:
+        return start, end
+    for (first, last), (begin, stop) in pairwise(sentences(text, "en")):
+        if not _continues(text, first, last, begin):
+            continue
+        if last == end and stop - start <= _MAX_QUOTE_CHARS:
             end = stop
-        elif continues and begin == start and end - first <= _LONGEST:
+        elif begin == start and end - first <= _MAX_QUOTE_CHARS:
             start = first
     return start, end
+
+
+def _continues(text: str, first: int, last: int, begin: int) -> bool:
+    """Return whether the sentence that begins at ``begin`` continues that of the characters ``[first, last)``."""
+    if "\n" in text[last:begin]:
+        return False
+    is_closed = text[last - 1] in prose.CLOSING
+    if text[begin].islower():
+        abbreviation = prose.ABBREVIATED.search(text, max(0, last - _MAX_ABBREVIATION_CHARS), last)
+        if not is_closed or abbreviation:
+            return True
+    return not is_closed and last - first > MAX_SENTENCE_CHARS // 2
 
 
 def judged(text: str, start: int, end: int) -> tuple[int, float]:
@@ -88,14 +105,16 @@ def judged(text: str, start: int, end: int) -> tuple[int, float]:
     cut, odds = prose.judged(text[start:end])
     begin = start + cut
     quote = shown(text[begin:end])
-    within = text[begin - 1] == " " and "\n" in text and "\n" not in text[start:begin]
-    sure = odds < (_CERTAIN if within else _SURE)
     attached = _BROKEN_ATTACHED.search(quote) and _ATTACHED.search(text)
     if attached or _BROKEN.search(quote) or _LOST.search(text, begin, end):
         return begin, 0.0
-    if quote != text[start:end]:
+    is_in_line = text[begin - 1] == " " and "\n" in text and "\n" not in text[start:begin]
+    max_odds = _MAX_ODDS_OF_HEADING_IN_LINE if is_in_line else _MAX_ODDS_OF_HEADING
+    if odds < max_odds:
+        start = begin
+    if quote != text[begin - cut : end]:
         odds = prose.judged(quote)[1]
-    return begin if sure else start, prose.among(odds, share_of_prose(text[: cache.LONGEST]))
+    return start, prose.fitness(odds, share_of_prose(text[: cache.MAX_CACHED_CHARS]))
 
 
 @cache.remembered(4096)
@@ -104,10 +123,18 @@ def share_of_prose(text: str) -> float:
 
     A line without closing punctuation before an empty line is a heading, not a sentence.
     """
-    spans = sentences(text)
-    whole = [text[i:j] for i, j in spans if text[j : j + 2] != "\n\n" or text[j - 1] in prose.CLOSING]
-    begun = [sentence[prose.judged(sentence)[0] :] for sentence in whole]
-    return (3 + sum(prose.judged(sentence)[1] > 0 for sentence in begun)) / (3 + len(whole))
+    fit = 3
+    count = 3
+    for start, end in sentences(text):
+        is_heading = text[end : end + 2] == "\n\n" and text[end - 1] not in prose.CLOSING
+        if is_heading:
+            continue
+        sentence = text[start:end]
+        begin, _ = prose.judged(sentence)
+        _, odds = prose.judged(sentence[begin:])
+        fit += odds > 0
+        count += 1
+    return fit / count
 
 
 def shown(quote: str) -> str:
@@ -116,5 +143,7 @@ def shown(quote: str) -> str:
     >>> shown("Haiti (; French: Ha\u00efti)  is  [a country](https://a.org).[12] It lies [a] in the west.")
     'Haiti (French: Ha\u00efti) is a country. It lies in the west.'
     """
-    cleaned = _EMPTY.sub("", _LINK.sub(r"\1", _NOTE.sub("", quote)))
-    return " ".join(html.unescape(cleaned).split()) or " ".join(quote.split())
+    without_notes = _NOTE.sub("", quote)
+    without_links = _LINK.sub(r"\1", without_notes)
+    cleaned = html.unescape(_EMPTY.sub("", without_links))
+    return " ".join(cleaned.split()) or " ".join(quote.split())

@@ -8,7 +8,7 @@ Japanese boundaries are corrected.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 import sentencex
@@ -17,8 +17,8 @@ from convqa.text.cache import remembered
 from convqa.text.japanese import joined
 from convqa.text.words import cut
 
-LONGEST = 400
-"""Maximum characters of a sentence. In six real collections, sentencex finds 0.2 to 4 % longer ones."""
+MAX_SENTENCE_CHARS = 400
+"""Maximum length of a sentence. In six real collections, sentencex finds 0.2 to 4 % longer ones."""
 
 # A newline ends a sentence unless the next line continues in lower case, or the text is wrapped: then the line is long
 # and lacks a closing mark. Repetitions are bounded so that runs of a million blanks stay cheap.
@@ -38,13 +38,13 @@ _STRONG = re.compile(
 )
 _BLANK = re.compile(r"\s|(?<=[\u3001\u3002\uff0c\uff01\uff1f\u300d\u300f\uff09])")
 
-BLOCK = 4000
-"""Maximum characters per call of sentencex. It looks back to the last blank at every full stop and ahead to the closing
-mark at every quotation mark, which takes quadratic time where there is none, as in Japanese and Chinese. Passages of
-open collections are rarely longer."""
+BLOCK_CHARS = 4000
+"""Maximum length of a text per call of sentencex. It looks back to the last blank at every full stop and ahead to the
+closing mark at every quotation mark, which takes quadratic time where there is none, as in Japanese and Chinese.
+Passages of open collections are rarely longer."""
 
-AHEAD = 1000
-"""Characters of context that a block must have after a boundary for the boundary to be trusted."""
+_CONTEXT_CHARS = 1000
+"""Length of the context that a block must have after a boundary for the boundary to be trusted."""
 
 # sentencex assumes that a blank between a capital letter and a full stop is one byte long, and panics otherwise.
 _WIDE_BLANK = re.compile(r"[^\S\x00-\x7f]")
@@ -64,14 +64,18 @@ def sentences(text: str, language: str = "en") -> list[tuple[int, int]]:
 def whole_sentences(text: str, start: int, end: int, language: str) -> tuple[int, int]:
     """Extend the characters ``[start, end)`` to whole sentences."""
     touched = [span for span in sentences(text, language) if span[0] < end and span[1] > start]
-    return min([start, *(first for first, _ in touched)]), max([end, *(last for _, last in touched)])
+    if not touched:
+        return start, end
+    return min(start, touched[0][0]), max(end, touched[-1][1])
 
 
 @remembered(512)
 def _sentences(text: str, language: str) -> tuple[tuple[int, int], ...]:
-    spans: list[tuple[int, int]] = []
     whole = boundaries(text, language)
-    for begin, stop in joined(text, whole) if language == "ja" else whole:
+    if language == "ja":
+        whole = joined(text, whole)
+    spans: list[tuple[int, int]] = []
+    for begin, stop in whole:
         for start, end in _parts(text, begin, stop, language):
             piece = text[start:end]
             left = start + len(piece) - len(piece.lstrip())
@@ -82,13 +86,16 @@ def _sentences(text: str, language: str) -> tuple[tuple[int, int], ...]:
 
 
 def _parts(text: str, start: int, end: int, language: str) -> Iterator[tuple[int, int]]:
-    lines = _LINE_JA if language == "ja" else _LINE
-    for line in _split(lines, text, start, end) if text.find("\n", start, end) >= 0 else ((start, end),):
-        if line[1] - line[0] <= LONGEST:
-            yield line
+    line_end = _LINE_JA if language == "ja" else _LINE
+    lines: Iterable[tuple[int, int]] = [(start, end)]
+    if "\n" in text[start:end]:
+        lines = _split(line_end, text, start, end)
+    for first, last in lines:
+        if last - first <= MAX_SENTENCE_CHARS:
+            yield first, last
             continue
-        for part in _split(_STRONG, text, *line):
-            yield from cut(text, *part, LONGEST, _BLANK)
+        for begin, stop in _split(_STRONG, text, first, last):
+            yield from cut(text, begin, stop, MAX_SENTENCE_CHARS, _BLANK)
 
 
 def _split(mark: re.Pattern[str], text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -101,19 +108,21 @@ def _split(mark: re.Pattern[str], text: str, start: int, end: int) -> Iterator[t
 def boundaries(text: str, language: str) -> list[tuple[int, int]]:
     """Return sentencex's sentences as offsets in code points, which cover the text without gaps.
 
-    A text longer than ``BLOCK`` characters is processed in blocks that end at a sentence. Sentences may be longer.
+    A text longer than ``BLOCK_CHARS`` is processed in blocks that end at a sentence. Sentences may be longer.
 
     >>> boundaries("Rich in vitamin C\\u00a0. They grow.", "en")
     [(0, 20), (20, 30)]
     """
     # The library needs UTF-8. Lone surrogates become "?" and wide blanks a space, so that offsets stay valid.
     encodable = _WIDE_BLANK.sub(" ", text.encode("utf-8", "replace").decode("utf-8"))
+    max_trusted = BLOCK_CHARS - _CONTEXT_CHARS
     ends = [0]
     start = 0
-    while len(text) - start > BLOCK:
-        trusted = [end for end in _ends(encodable[start : start + BLOCK], language) if end <= BLOCK - AHEAD]
+    while len(text) - start > BLOCK_CHARS:
+        block = encodable[start : start + BLOCK_CHARS]
+        trusted = [end for end in _ends(block, language) if end <= max_trusted]
         ends += [start + end for end in trusted]
-        start += trusted[-1] if trusted else BLOCK - AHEAD
+        start += trusted[-1] if trusted else max_trusted
     ends += [start + end for end in _ends(encodable[start:], language)]
     return list(pairwise(ends))
 
@@ -126,4 +135,6 @@ def _ends(block: str, language: str) -> list[int]:
         # A panic in Rust raises a BaseException whose class cannot be imported.
         if type(error).__name__ != "PanicException":
             raise
-        return sorted({*(stop.end() for stop in _STOP.finditer(block)), len(block)} - {0})
+        ends = {stop.end() for stop in _STOP.finditer(block)}
+        ends.add(len(block))
+        return sorted(ends - {0})

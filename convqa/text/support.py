@@ -22,7 +22,7 @@ IDENTITY = "lexical-1"
 """Name and version of the score, for caches and saved scores."""
 
 NAME_WEIGHT = 2.0
-"""Factor on the weight of a capitalised word."""
+"""Factor on the weight of a capitalized word."""
 
 CAP = 0.4
 """Maximum score of a sentence with a number that the evidence lacks, or a word negated in only one of the two."""
@@ -35,13 +35,18 @@ POWER = 1.5
 
 _CLAUSE = re.compile(r"[.,;:!?()]+(?=\s|$)|[\n\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f]")
 _OPENING = re.compile(r"(?:^|[.!?:\n\"\u201c(])\s*\W*$")
-_CAPITALISED = re.compile(r"[^\W\d_]\S*")
+_OPENING_CHARS = 20
+"""How far back a sentence's opening is looked for."""
+
+_WORD_WITH_MARKS = re.compile(r"[^\W\d_]\S*")
 _NUMBER = re.compile(r"\d[\d.]*")
 _MARK = re.compile(r"\[[^\[\]\s]{0,8}\s?\d{1,3}\]")
 """References to a note or a source: [3], [注釈 1]."""
-_ONE = {"en": "one", "de": "eins"}
+
+_ONE = {"de": "eins", "en": "one"}
 """Equals 1, but is not a number that the evidence must have: "one of the best"."""
-_TENS, _UNITS = lexicon.TENS, {"one": 1, **lexicon.UNITS}
+_TENS = lexicon.TENS
+_UNITS = {"one": 1, **lexicon.UNITS}
 _TWO_WORDS = re.compile(rf"\b({'|'.join(_TENS)})[-\u2010 ]({'|'.join(_UNITS)})\b", re.IGNORECASE | re.ASCII)
 """A number written as two words: twenty-five."""
 _NUMERALS = {"en": lexicon.NUMERALS, "de": german.NUMERALS}
@@ -63,22 +68,25 @@ class Overlap(NamedTuple):
     opposed: bool
 
 
-class Word(NamedTuple):
-    """``token``: the stem, or the digits of a number; ``number``: in digits or in words, except "one"; ``name``:
-    capitalised within a sentence."""
+class SupportWord(NamedTuple):
+    """A word of a text.
+
+    ``token``: the stem, or the digits of a number. A number is in digits or in words, except "one"; a name is
+    capitalized within a sentence.
+    """
 
     token: str
     negated: bool
     weight: float
-    number: bool
-    name: bool
-    content: bool
+    is_number: bool
+    is_name: bool
+    is_content: bool
 
 
 class _Text(NamedTuple):
     """``content``: the content words in order, or all words without any. ``pairs``: adjacent tokens of these."""
 
-    content: tuple[Word, ...]
+    content: tuple[SupportWord, ...]
     signed: frozenset[tuple[str, bool]]
     pairs: frozenset[tuple[str, str]]
 
@@ -100,7 +108,9 @@ def lexical_support(evidence: str, sentence: str, language: str = "en") -> float
     """
     shares = overlap(evidence, sentence, language)
     score: float = shares.share**POWER
-    return min(score, CAP) if shares.opposed or shares.numbers < 1 else score
+    if shares.opposed or shares.numbers < 1:
+        return min(score, CAP)
+    return score
 
 
 def overlap(evidence: str, sentence: str, language: str = "en") -> Overlap:
@@ -111,34 +121,49 @@ def overlap(evidence: str, sentence: str, language: str = "en") -> Overlap:
 
     :raises InputError: if the language has no analysis.
     """
-    claim, source = _text(sentence, language), _text(evidence, language)
+    claim = _text(sentence, language)
+    source = _text(evidence, language)
     total = sum(word.weight for word in claim.content)
     if not total or not source.signed:
         return Overlap(0.0, 0.0, 0.0, 0.0, opposed=False)
-    signs = [(word, (word.token, word.negated) in source.signed, (word.token, not word.negated) in source.signed)
-             for word in claim.content]  # fmt: skip
+    supported = 0.0
+    numbers = []
+    names = []
+    opposed = False
+    for word in claim.content:
+        is_supported = (word.token, word.negated) in source.signed
+        is_opposed = (word.token, not word.negated) in source.signed
+        if is_supported:
+            supported += word.weight
+        elif is_opposed:
+            opposed = True
+        if word.is_number:
+            numbers.append(is_supported or is_opposed)
+        if word.is_name:
+            names.append(is_supported or is_opposed)
+    pairs = [pair in source.pairs for pair in claim.pairs]
     return Overlap(
-        min(1.0, float(sum(word.weight for word, same, _ in signs if same) / total)),
-        _share([pair in source.pairs for pair in claim.pairs]),
-        _share([same or other for word, same, other in signs if word.number]),
-        _share([same or other for word, same, other in signs if word.name]),
-        any(other and not same for _, same, other in signs),
+        min(1.0, float(supported / total)),
+        _share(pairs),
+        _share(numbers),
+        _share(names),
+        opposed,
     )
 
 
-def content(text: str, language: str = "en") -> tuple[Word, ...]:
+def content(text: str, language: str = "en") -> tuple[SupportWord, ...]:
     """Return the content words of a text in order, or all its words if it has no content words."""
     return _text(text, language).content
 
 
-def _share(hits: list[bool]) -> float:
-    return sum(hits) / len(hits) if hits else 1.0
+def _share(found: list[bool]) -> float:
+    return sum(found) / len(found) if found else 1.0
 
 
 @remembered(1024)
 def _text(text: str, language: str) -> _Text:
     words = tuple(_words(text, language))
-    content = tuple(word for word in words if word.content) or words
+    content = tuple(word for word in words if word.is_content) or words
     return _Text(
         content,
         frozenset((word.token, word.negated) for word in words),
@@ -146,43 +171,53 @@ def _text(text: str, language: str) -> _Text:
     )
 
 
-def _words(text: str, language: str) -> Iterator[Word]:
+def _words(text: str, language: str) -> Iterator[SupportWord]:
     """Yield the words of a text. A negation applies to the next content word of its clause, except "one"."""
     analysis = analyzer(language)
     negations = _NEGATIONS.get(language, frozenset())
     text = _MARK.sub(" ", unicodedata.normalize("NFKC", text))
     if language == "en":
-        text = _TWO_WORDS.sub(lambda match: str(_TENS[match[1].lower()] + _UNITS[match[2].lower()]), text)
+        text = _TWO_WORDS.sub(_digits, text)
     names = {word for piece in _names(text) for word in analysis.words(piece)}
     for clause in _CLAUSE.split(text):
         negated = False
         for word in analysis.words(clause):
-            number = _number(word, language)
+            weight = idf(word, language)
             is_one = word == _ONE.get(language)
+            number = _number(word, language)
             token = "1" if is_one else number or analysis.stem(word)
-            content = word not in analysis.long_stopwords
             if word in negations or word.endswith(lexicon.CONTRACTED_NOT):
-                yield Word(token, False, idf(word, language), False, False, False)
+                yield SupportWord(token, False, weight, False, False, False)
                 negated = True
                 continue
-            name = word in names
-            weight = idf(word, language) * (NAME_WEIGHT if name else 1.0)
+            is_name = word in names
+            is_content = word not in analysis.long_stopwords
+            if is_name:
+                weight *= NAME_WEIGHT
             # "No one came" does not negate a number.
-            negatable = content and not is_one
-            yield Word(token, negated and negatable, weight, number is not None, name, content)
-            negated = negated and not negatable
+            is_negatable = is_content and not is_one
+            yield SupportWord(token, negated and is_negatable, weight, number is not None, is_name, is_content)
+            if is_negatable:
+                negated = False
+
+
+def _digits(match: re.Match[str]) -> str:
+    return str(_TENS[match[1].lower()] + _UNITS[match[2].lower()])
 
 
 def _number(word: str, language: str) -> str | None:
     """Return the digits of a lower-case number, or None. The word must not be stemmed: twelve becomes twelv."""
-    if digits := _NUMBER.match(word.replace(",", "")):
+    digits = _NUMBER.match(word.replace(",", ""))
+    if digits:
         return digits[0]
     value = _NUMERALS.get(language, {}).get(word)
     return None if value is None else str(value)
 
 
 def _names(text: str) -> Iterator[str]:
-    """Yield the capitalised words that do not open a sentence."""
-    for match in _CAPITALISED.finditer(text):
-        if match[0][0].isupper() and not _OPENING.search(text, max(0, match.start() - 20), match.start()):
-            yield match[0]
+    """Yield the capitalized words that do not open a sentence."""
+    for match in _WORD_WITH_MARKS.finditer(text):
+        word = match[0]
+        start = match.start()
+        if word[0].isupper() and not _OPENING.search(text, max(0, start - _OPENING_CHARS), start):
+            yield word

@@ -16,8 +16,16 @@ _ASCII = re.compile(r"[a-z0-9_]+(?:[.':,;](?:(?<=[a-z][.':])(?=[a-z])|(?<=[0-9][
 
 # Beyond ASCII each character is replaced by a sign of its Word_Break class (Unicode 12, as in Lucene 9), and words are
 # found in the signs. The joiners omit U+202F, because engines split our tokens at white space.
-_LETTER, _DIGIT, _MARK, _KATAKANA, _SINGLE, _JOINER = "a0~k1_"
-_MID_LETTER, _MID_NUMBER, _MID_BOTH, _OTHER = ":,. "
+_LETTER = "a"
+_DIGIT = "0"
+_MARK = "~"
+_KATAKANA = "k"
+_SINGLE = "1"
+_JOINER = "_"
+_MID_LETTER = ":"
+_MID_NUMBER = ","
+_MID_BOTH = "."
+_OTHER = " "
 _SIGNS = {
     _MID_LETTER: ":\u00b7\u0387\u055f\u05f4\u2027\ufe13\ufe55\uff1a",
     _MID_NUMBER: ",;\u037e\u0589\u060c\u060d\u066c\u07f8\u2044\ufe10\ufe14\ufe50\ufe54\uff0c\uff1b",
@@ -48,16 +56,17 @@ def words(text: str) -> list[str]:
     """
     # str.lower turns a dotted capital I into two characters, Lucene into one.
     lowered = text.replace("\u0130", "i").lower()
-    if lowered.isascii():
-        words = _ASCII.findall(lowered)
-    else:
-        words = []
-        for chunk in lowered.split():
-            if chunk.isascii():
-                words += _ASCII.findall(chunk)
-            else:
-                words += [chunk[slice(*match.span())] for match in _IN_SIGNS.finditer(chunk.translate(_SIGN_OF))]
-    return [word for word in words if word.strip("_")] if "_" in lowered else words
+    found = []
+    for chunk in [lowered] if lowered.isascii() else lowered.split():
+        if chunk.isascii():
+            found += _ASCII.findall(chunk)
+            continue
+        for match in _IN_SIGNS.finditer(chunk.translate(_SIGN_OF)):
+            found.append(chunk[match.start() : match.end()])
+    if "_" in lowered:
+        # A word has more than joiners.
+        found = [word for word in found if word.strip("_")]
+    return found
 
 
 def listed(words: str) -> frozenset[str]:
@@ -65,15 +74,17 @@ def listed(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-def cut(text: str, start: int, end: int, longest: int, *marks: re.Pattern[str]) -> Iterator[tuple[int, int]]:
-    """Cut ``text[start:end]`` into spans of at most ``longest`` characters.
+def cut(text: str, start: int, end: int, max_chars: int, *marks: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+    """Cut ``text[start:end]`` into spans of at most ``max_chars`` characters.
 
     A span ends after the last match of a mark in its second half, of the first mark that has one there, else anywhere.
     """
-    while end - start > longest:
-        half, stop = start + longest // 2, start + longest
+    while end - start > max_chars:
+        half = start + max_chars // 2
+        stop = start + max_chars
         for mark in marks:
-            if ends := [match.end() for match in mark.finditer(text, half, stop)]:
+            ends = [match.end() for match in mark.finditer(text, half, stop)]
+            if ends:
                 stop = ends[-1]
                 break
         yield start, stop
@@ -95,7 +106,8 @@ class _SignOf(dict[int, str]):
     """The sign of each character's class, added when a text has the character."""
 
     def __missing__(self, code: int) -> str:
-        self[code] = sign = _sign(code)
+        sign = _sign(code)
+        self[code] = sign
         return sign
 
 
@@ -112,7 +124,9 @@ def _sign(code: int) -> str:
             return sign
     if category == "Nd":
         return _DIGIT
-    return _LETTER if category[0] == "L" or category == "Nl" else _OTHER
+    if category[0] == "L" or category == "Nl":
+        return _LETTER
+    return _OTHER
 
 
 _SIGN_OF = _SignOf()

@@ -37,7 +37,7 @@ class Training(NetworkRecipe):
 
     settings: ResolverSettings
     use = """Predicts which words of the history a question needs, and rewrites the question with them
-(`convqa.components.rewriters.terms` and `edit`). English."""
+(`convqa.components.rewriters.edit`). English."""
 
     def __init__(self, settings: ResolverSettings, bench: Bench) -> None:
         super().__init__(settings, bench)

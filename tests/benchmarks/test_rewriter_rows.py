@@ -23,7 +23,7 @@ def options(*arguments):
 def test_rows_are_those_of_which_a_model_is_named_and_those_in_yaml():
     from rewriter_rows import descriptions, made
 
-    assert list(descriptions(options())) == ["copy", "concatenate", "expansion", "terms", "edit"]
+    assert list(descriptions(options())) == ["copy", "concatenate", "expansion", "edit"]
     more = "three={type: expansion, init_parameters: {terms: 3}}"
     rows = descriptions(options("--generator", "./made", "--rewriter", more, "--only", "three", "generate"))
     assert list(rows) == ["generate", "three"]

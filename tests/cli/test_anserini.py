@@ -54,17 +54,3 @@ def test_the_simple_baseline_answers_with_sentences_of_its_passages(call, handed
     run = json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))
     answers = [turn["Model_answer"] for turn in run]
     assert any(answers) and all(answer.endswith(".") for answer in answers if answer)
-
-
-def test_feedback_is_an_option_of_the_retriever(call, handed_out, tmp_path):
-    feedback = ("--pipeline", "expansion-bm25", "--set", "retriever.prf={passages: 5, terms: 5}")
-    code, out, err = call("run", handed_out, tmp_path / "out", "--limit", 1, *feedback)
-    assert code == 0, err
-    assert "0 failed" in out
-
-
-def test_feedback_on_a_store_that_has_none_of_its_own(call, small, indexed, tmp_path):
-    feedback = ("--pipeline", "expansion-bm25", "--set", "retriever.prf={}", "--limit", 1)
-    code, out, err = call("run", small, tmp_path / "out", "--collection", indexed, *feedback)
-    assert code == 0, err
-    assert "0 failed" in out

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from convqa.cli.conversation import COMMANDS, Chat
-from convqa.components.builders.sentences import Sentences
+from convqa.components.builders.sentences import SentencesBuilder
 from convqa.components.retrievers.bm25 import BM25
 from convqa.domain import Answer
 from convqa.errors import StoreUnavailable
@@ -22,7 +22,7 @@ GOLDEN = Path(__file__).with_name("golden")
 @pytest.fixture
 def turns(monkeypatch):
     """The turns that reach the builder."""
-    seen, build = [], Sentences.build
+    seen, build = [], SentencesBuilder.build
 
     def building(self, turn, rewrite, ranking, reading):
         seen.append(turn)
@@ -32,7 +32,7 @@ def turns(monkeypatch):
             return Answer("question", "Are you over 60?")
         return build(self, turn, rewrite, ranking, reading)
 
-    monkeypatch.setattr(Sentences, "build", building)
+    monkeypatch.setattr(SentencesBuilder, "build", building)
     return seen
 
 

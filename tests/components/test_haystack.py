@@ -13,8 +13,8 @@ from haystack.document_stores.in_memory import InMemoryDocumentStore
 
 from convqa.components.haystack import ranked, to_document, to_passage
 from convqa.components.rankings import behind
-from convqa.components.rerankers.haystack import Haystack as Reranker
-from convqa.components.retrievers.haystack import Haystack as Retriever
+from convqa.components.rerankers.haystack import HaystackReranker as Reranker
+from convqa.components.retrievers.haystack import HaystackRetriever as Retriever
 from convqa.domain import Hit, NotFinite, Passage, Ranking, Rankings, Rewrite, Rewrites, Turn, TurnId, Turns
 from convqa.errors import InputError, RunError
 

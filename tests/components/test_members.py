@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from convqa.components.base import Builder, Rewriter
-from convqa.components.builders.sentences import Sentences
+from convqa.components.builders.sentences import SentencesBuilder
 from convqa.components.members import describe, make, members, parameters_of
 from convqa.components.rewriters.copy import Copy
 from convqa.errors import InputError
@@ -16,11 +16,11 @@ def builder(value):
 
 
 def test_a_name_a_record_or_a_member_that_is_made():
-    made = Sentences(sentences=1)
+    made = SentencesBuilder(sentences=1)
     assert builder(made) is made
-    assert isinstance(builder("sentences"), Sentences)
+    assert isinstance(builder("sentences"), SentencesBuilder)
     assert builder({"type": "sentences", "init_parameters": {"sentences": 3}}).sentences == 3
-    assert isinstance(builder({"type": "convqa.components.builders.sentences.Sentences"}), Sentences)
+    assert isinstance(builder({"type": "convqa.components.builders.sentences.SentencesBuilder"}), SentencesBuilder)
     assert isinstance(make("copy", "rewriter", Rewriter), Copy)
 
 
@@ -57,10 +57,9 @@ def test_modules_that_begin_with_an_underscore_are_no_members():
 def test_a_description_is_complete_and_makes_an_equal_member():
     description = describe(builder({"type": "rules", "init_parameters": {"builder": "sentences"}}))
     inner = description["init_parameters"]["builder"]
-    assert inner["type"] == "convqa.components.builders.sentences.Sentences"
-    assert (
-        inner["init_parameters"].keys() == set(parameters_of(Sentences)) and inner["init_parameters"]["sentences"] == 2
-    )
+    assert inner["type"] == "convqa.components.builders.sentences.SentencesBuilder"
+    assert inner["init_parameters"].keys() == set(parameters_of(SentencesBuilder))
+    assert inner["init_parameters"]["sentences"] == 2
     assert describe(builder(description)) == description
 
 

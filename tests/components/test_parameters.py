@@ -13,7 +13,6 @@ from pydantic import ValidationError
 from convqa.components.base import STATIONS, Station
 from convqa.components.joiners.weighted import Weighted
 from convqa.components.members import members, parameters_of
-from convqa.components.retrievers.bm25 import BM25
 from convqa.components.retrievers.hybrid import Hybrid
 
 UNLIMITED = {"rewriters.generate.seconds"}
@@ -56,8 +55,6 @@ def test_no_parameter_is_infinite():
     [
         (Hybrid, "weights.sparse", lambda value: {"sparse": value}),
         (Hybrid, "weights.dense", lambda value: {"dense": value}),
-        (Hybrid, "prf.weight", lambda value: {"weight": value}),
-        (BM25, "prf.weight", lambda value: {"weight": value}),
         (Weighted, "weights.dense", lambda value: {"dense": value}),
     ],
 )

@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from convqa.components.retrievers.recorded import Recorded as Retriever
-from convqa.components.rewriters.recorded import Recorded as Rewriter
+from convqa.components.retrievers.recorded import RecordedRetriever as Retriever
+from convqa.components.rewriters.recorded import RecordedRewriter as Rewriter
 from convqa.domain import Exchange, Passage, Query, Rankings, Rewrite, Rewrites, Turn, TurnId, Turns
 from convqa.errors import InputError
 from convqa.indexing import collection_of_passages

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 
 import convqa.components
 from convqa.components.base import STATIONS
-from convqa.components.builders.sentences import Sentences as Builder
+from convqa.components.builders.sentences import SentencesBuilder as Builder
 from convqa.components.members import ALLOWLIST
-from convqa.components.readers.sentences import Sentences as Reader
+from convqa.components.readers.sentences import SentencesReader as Reader
 from convqa.components.retrievers.given import Given
 from convqa.components.rewriters.expansion import Expansion
 from convqa.domain import (

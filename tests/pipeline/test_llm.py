@@ -98,7 +98,7 @@ def test_an_unknown_name_says_what_is_known(name):
 def test_talk_keeps_its_small_talk_and_what_the_model_replaces_stands_behind_it():
     document = compose("talk", llm=read_llm(LOCAL, "m"))
     kind, rewriter = node(document, "rewriter")
-    assert (kind, rewriter["rewriter"]["type"].rpartition(".")[2]) == ("SmallTalk", "Llm")
+    assert (kind, rewriter["rewriter"]["type"].rpartition(".")[2]) == ("SmallTalk", "LlmRewriter")
     assert rewriter["rewriter"]["init_parameters"]["otherwise"] == {"type": "edit", "init_parameters": {}}
     assert generator(rewriter["rewriter"]["init_parameters"])["timeout"] == 30.0
     kind, builder = node(document, "builder")

@@ -9,7 +9,7 @@ import pytest
 
 import convqa
 from convqa.components.deciders.logistic import Logistic
-from convqa.components.readers.sentences import Sentences
+from convqa.components.readers.sentences import SentencesReader
 from convqa.errors import InputError
 from convqa.models import load_encoder
 from convqa.pipeline.load import load
@@ -96,7 +96,7 @@ def test_a_decision_that_was_fitted_to_another_encoder_takes_its_cosines(encoder
 def test_the_shipped_encoder_in_another_precision_is_what_they_were_fitted_to(caplog):
     options = {"device": "cpu", "precision": "float32"}
     for station in (
-        Sentences(encoder="encoder", options=options),
+        SentencesReader(encoder="encoder", options=options),
         Logistic(decision="talk", encoder="encoder", options=options),
     ):
         station.warm_up()

@@ -41,16 +41,16 @@ def test_what_is_not_answered_is_the_empty_string(qa, line):
 
 
 def test_a_turn_that_fails_is_the_empty_string_and_said(qa, line, monkeypatch, caplog):
-    from convqa.components.readers.sentences import Sentences
+    from convqa.components.readers.sentences import SentencesReader
 
-    read_batch = Sentences.read_batch
+    read_batch = SentencesReader.read_batch
 
     def failing(self, turns, rewrites, rankings):
         if any("Faust" in turn.question for turn in turns):
             raise ValueError("no light")
         return read_batch(self, turns, rewrites, rankings)
 
-    monkeypatch.setattr(Sentences, "read_batch", failing)
+    monkeypatch.setattr(SentencesReader, "read_batch", failing)
     monkeypatch.setattr("convqa.server.mrqa.log.propagate", True)
     assert answer_context(qa, line) == {"q1": "", "q2": "Schiller wrote Wallenstein."}
     assert "turn q1_1 failed" in caplog.text and "no light" in caplog.text

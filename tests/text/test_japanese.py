@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from convqa.domain import Query
 from convqa.errors import InputError
-from convqa.text.analysis import LONGEST_TOKEN, analyzer, placed, weigh
-from convqa.text.japanese import LONGEST_PIECE, Sudachi, pieces
+from convqa.text.analysis import MAX_TOKEN_CHARS, analyzer, placed, weigh
+from convqa.text.japanese import MAX_PIECE_CHARS, Sudachi, pieces
 
 JA = analyzer("ja")
 WILD = st.text(st.one_of(st.characters(), st.sampled_from("東京へ行った。、ァ 1万Ａ㍿㌔ﷺΣİ\ud800\u0301")), max_size=300)
@@ -65,14 +65,14 @@ def test_a_text_is_searched_by_the_stems_of_its_words():
 def test_any_text_gives_words_that_stand_in_it(text):
     for word, _ in placed(text, "ja"):
         assert word.split() == [word]
-    assert all(token and token.split() == [token] and len(token) <= LONGEST_TOKEN * 18 for token in JA.tokens(text))
+    assert all(token and token.split() == [token] and len(token) <= MAX_TOKEN_CHARS * 18 for token in JA.tokens(text))
 
 
-@given(st.text(st.sampled_from("東京。、 x\n"), max_size=5 * LONGEST_PIECE))
+@given(st.text(st.sampled_from("東京。、 x\n"), max_size=5 * MAX_PIECE_CHARS))
 def test_pieces_are_the_text(text):
     found = list(pieces(text))
     assert "".join(found) == text
-    assert all(len(piece) <= LONGEST_PIECE for piece in found)
+    assert all(len(piece) <= MAX_PIECE_CHARS for piece in found)
 
 
 def test_long_texts_are_cut_where_words_end():

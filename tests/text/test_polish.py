@@ -18,7 +18,7 @@ from convqa.errors import InputError
 from convqa.indexing import index_sources
 from convqa.text.analysis import analyzer, weigh
 from convqa.text.idf import CEILING, idf
-from convqa.text.polish import LONGEST_WORD, Morfeusz, plain
+from convqa.text.polish import MAX_WORD_CHARS, Morfeusz, plain
 from convqa.text.sentences import sentences
 from convqa.text.support import lexical_support
 
@@ -91,7 +91,7 @@ def test_plain_words_stay_plain_and_as_long(text):
 def test_a_word_of_any_length_takes_linear_time(unit):
     start = time.process_time()
     PL.stem(unit * (100_000 // len(unit)))
-    assert Morfeusz().lemma("a" * (LONGEST_WORD + 1)) == "a" * (LONGEST_WORD + 1)
+    assert Morfeusz().lemma("a" * (MAX_WORD_CHARS + 1)) == "a" * (MAX_WORD_CHARS + 1)
     assert time.process_time() - start < 2
 
 

@@ -12,7 +12,7 @@ import sentencex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from convqa.text.sentences import BLOCK, LONGEST, boundaries, sentences
+from convqa.text.sentences import BLOCK_CHARS, MAX_SENTENCE_CHARS, boundaries, sentences
 
 
 def said(text, language="en"):
@@ -62,7 +62,7 @@ def test_japanese_lines():
 
 def test_long_japanese_is_cut_behind_its_signs():
     parts = said("とても長い話が続き、" * 100, "ja")
-    assert max(map(len, parts)) <= LONGEST
+    assert max(map(len, parts)) <= MAX_SENTENCE_CHARS
     assert {part[-1] for part in parts} == {"、"}
     quote = f"「{'短い文です。' * 100}」"
     assert {part.strip("「」") for part in said(quote, "ja")} == {"短い文です。"}
@@ -89,14 +89,14 @@ def test_wrapped_lines_stay_together():
 
 def test_a_menu_without_a_stop_is_cut_at_blanks():
     parts = said("Home Services " * 200)
-    assert max(map(len, parts)) <= LONGEST
+    assert max(map(len, parts)) <= MAX_SENTENCE_CHARS
     assert " ".join(parts).split() == ["Home", "Services"] * 200
     assert {part.split()[-1] for part in parts} <= {"Home", "Services"}
 
 
 def test_a_quoted_paragraph_is_cut_at_its_sentences():
     quote = '"' + " ".join(f"Sentence number {number} says a little something." for number in range(12)) + '"'
-    assert len(quote) > LONGEST
+    assert len(quote) > MAX_SENTENCE_CHARS
     assert len(said(quote)) == 12
 
 
@@ -117,7 +117,7 @@ def test_sentences_are_in_order_apart_trimmed_and_cover_all_but_blanks(language,
     assert all(0 <= start < end <= len(text) for start, end in found)
     assert all(before[1] <= after[0] for before, after in pairwise(found))
     assert all(text[start:end] == text[start:end].strip() for start, end in found)
-    assert max((end - start for start, end in found), default=0) <= LONGEST
+    assert max((end - start for start, end in found), default=0) <= MAX_SENTENCE_CHARS
     assert "".join("".join(text[start:end].split()) for start, end in found) == "".join(text.split())
 
 
@@ -159,7 +159,7 @@ def test_real_passages(data):
         texts = [json.loads(line)["text"] for line in lines]
     lengths = [end - start for text in texts for start, end in sentences(text)]
     assert all(sentences(text) for text in texts if text.strip())
-    assert max(lengths) <= LONGEST
+    assert max(lengths) <= MAX_SENTENCE_CHARS
     assert 40 < sum(lengths) / len(lengths) < 150
 
 
@@ -202,7 +202,7 @@ def test_a_panic_ends_no_run(monkeypatch):
 
     monkeypatch.setattr(sentencex, "get_sentence_boundaries", panic)
     assert boundary_parts("One. Two! 行く。来た") == ["One. ", "Two! ", "行く。", "来た"]
-    assert boundaries("One. Two! " * BLOCK, "en")[-1] == (10 * BLOCK - 5, 10 * BLOCK)
+    assert boundaries("One. Two! " * BLOCK_CHARS, "en")[-1] == (10 * BLOCK_CHARS - 5, 10 * BLOCK_CHARS)
     assert boundary_parts("Three.") == ["Three."]
     assert boundaries("", "en") == []
 
@@ -231,23 +231,23 @@ def test_only_a_panic_is_caught(stop, monkeypatch):
 def test_a_block_ends_where_a_sentence_does(language, sentence, shift):
     """Wherever a block would end, its sentences are those of a short text."""
     first = "前。" if language in {"ja", "zh"} else "Go on! "
-    head, count = [first] * shift, 3 * BLOCK // len(sentence)
+    head, count = [first] * shift, 3 * BLOCK_CHARS // len(sentence)
     short = boundary_parts(first + sentence, language)
     assert short[0] == first
     assert boundary_parts("".join(head) + sentence * count, language) == head + short[1:] * count
 
 
 def test_a_sentence_longer_than_a_block_is_one():
-    text = "Then " * BLOCK
+    text = "Then " * BLOCK_CHARS
     assert boundaries(f"He came. {text}. So it is.", "en") == [
         (0, 9),
-        (9, 5 * BLOCK + 11),
-        (5 * BLOCK + 11, 5 * BLOCK + 20),
+        (9, 5 * BLOCK_CHARS + 11),
+        (5 * BLOCK_CHARS + 11, 5 * BLOCK_CHARS + 20),
     ]
 
 
 def test_a_text_of_one_block_is_seen_as_a_whole():
-    text = ("He came. “" + "She went. " * BLOCK)[: BLOCK - 4] + "end”"
+    text = ("He came. “" + "She went. " * BLOCK_CHARS)[: BLOCK_CHARS - 4] + "end”"
     assert [found["end_index"] for found in sentencex.get_sentence_boundaries("en", text)] == [
         end for _, end in boundaries(text, "en")
     ]

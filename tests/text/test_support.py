@@ -98,7 +98,7 @@ def test_one_is_no_number_that_must_be_there():
     assert lexical_support("He saw the best towns of Italy.", "He saw one of the best towns of Italy.") > 0.5
     assert lexical_support("It has one door.", "It has 1 door.") == lexical_support("Eins kam.", "1 kam.", "de") == 1
     assert lexical_support("It has 1 door to the garden.", "It has one door to the garden.") == 1
-    assert not any(word.number for word in content("No one saw one of them."))
+    assert not any(word.is_number for word in content("No one saw one of them."))
 
 
 def test_no_one_is_nobody():
@@ -108,14 +108,14 @@ def test_no_one_is_nobody():
 
 
 def test_a_letter_like_another_makes_no_number():
-    assert not any(word.number for word in content("S\u0131xty-one towns."))
+    assert not any(word.is_number for word in content("S\u0131xty-one towns."))
 
 
 def test_rare_words_and_names_weigh_more():
     with_name = lexical_support("Zeppelin flew over the city.", "There Zeppelin went to the people.")
     without = lexical_support("The people went over the city.", "There Zeppelin went to the people.")
     assert with_name > without
-    assert [word.token for word in content("He met Goethe in Weimar. Later they ate.") if word.name] == [
+    assert [word.token for word in content("He met Goethe in Weimar. Later they ate.") if word.is_name] == [
         "goeth", "weimar",
     ]  # fmt: skip
 

@@ -16,13 +16,13 @@ _LETTER = (
 )
 _LOCAL = rf"(?:{_LETTER}|[.+%]){{1,64}}"
 _REST = r"[^\s<>\"'`\u201c-\u201f\u3001-\u3003\u3008-\u301f]"
-_FOUND = re.compile(
+_ADDRESS = re.compile(
     rf"(?<![a-z0-9])(?P<opaque>(?:data|javascript|vbscript|mailto|tel|sms|magnet|bitcoin):{_REST}+)"
     rf"|(?:(?<![a-z0-9+.-])(?P<scheme>[a-z][a-z0-9+.-]{{0,30}}):)?//(?P<url>{_REST}+)"
     rf"|(?<!{_LETTER})(?P<place>(?:{_LOCAL}@)?{_LETTER}+(?:\.{_LETTER}+)+(?::\d{{1,5}})?(?:[/?#]{_REST}*)?)",
     re.I,
 )
-_BEHIND = ".,;:!?/()[]{}*_~|"
+_TRAILING = ".,;:!?/()[]{}*_~|"
 """Trailing punctuation that belongs to the surrounding text."""
 
 # Scripts without spaces between words, and Korean, whose particles follow directly: there an address may be directly
@@ -31,14 +31,15 @@ _UNSPACED = (
     r"[\u0e00-\u0eff\u1100-\u11ff\u2e80-\u2fff\u3005-\u3007\u3041-\u30fa\u30fc-\u31ff\u3400-\u9fff\ua960-\ua97f"
     r"\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
-_BEHIND_HOST = re.compile(rf"(\.(?:(?!{_UNSPACED}){_LETTER})+)(?={_UNSPACED})")
-_BEFORE = re.compile(rf"\A[^.@]*{_UNSPACED}(?!{_UNSPACED}|[.@]|\Z)")
-_UNSPACED_RUN = re.compile(rf"{_UNSPACED}+")
-_LONGEST_UNSPACED = 6
-"""Maximum letters of a top-level domain in such a script; a longer run is the next sentence."""
+_SPACED_LETTER = rf"(?:(?!{_UNSPACED}){_LETTER})"
+_TOP_LEVEL = re.compile(rf"xn--.+|(?:(?![\d_-]){_SPACED_LETTER}){{2,}}(?!{_SPACED_LETTER}(?<![_-]))", re.I)
+"""The last label of a host: at least two letters, up to a hyphen or a letter of a script without spaces."""
+
+_AFTER_HOST = re.compile(rf"(\.{_SPACED_LETTER}+)(?={_UNSPACED})")
+_BEFORE_HOST = re.compile(rf"\A[^.@]*{_UNSPACED}(?!{_UNSPACED}|[.@]|\Z)")
 
 _IDEOGRAPHIC_STOP = re.compile(r"(?<=[a-z0-9])\u3002(?=[a-z]{2})", re.I)
-_WEB = re.compile(r"(?:(?<![a-z0-9+.-])https?:|(?<![:/]))//(?:www\.)?|\bwww\.", re.I)
+_WEB_PREFIX = re.compile(r"(?:(?<![a-z0-9+.-])https?:|(?<![:/]))//(?:www\.)?|\bwww\.", re.I)
 
 
 def foreign(text: str, passages: Iterable[str]) -> bool:
@@ -53,21 +54,15 @@ def foreign(text: str, passages: Iterable[str]) -> bool:
     >>> [foreign(text, passages) for text in ("See goethe.example.", "He, e.g. in Node.js 3.5m.", "A play.Goethe.")]
     [False, False, False]
     """
-    addresses = [address for match in _FOUND.finditer(_plain(text)) if (address := _address(match))]
+    addresses = list(filter(None, map(_address, _ADDRESS.finditer(_plain(text)))))
     if not addresses:
         return False
     known = " ".join(_bare(_plain(passage)) for passage in passages)
-    prose = _FOUND.sub(lambda match: " " if _address(match) else match[0], known)
-
-    def is_prose(label: str) -> bool:
-        if label.isdecimal() or (_UNSPACED_RUN.fullmatch(label) and label in prose):
+    prose = _ADDRESS.sub(lambda match: " " if _address(match) else match[0], known)
+    for address in addresses:
+        if not _occurs(_bare(address), known) and not (_is_joint(address) and _is_prose(address, prose)):
             return True
-        return re.search(rf"(?<!\w){re.escape(label)}(?!\w)", prose) is not None
-
-    return not all(
-        _occurs(_bare(address), known) or (_is_joint(address) and all(map(is_prose, address.lower().split("."))))
-        for address in addresses
-    )
+    return False
 
 
 def _plain(text: str) -> str:
@@ -77,29 +72,34 @@ def _plain(text: str) -> str:
     """
     if text.isascii():
         return text
-    visible = (letter for letter in unicodedata.normalize("NFKC", text) if unicodedata.category(letter) != "Cf")
-    return _BEHIND_HOST.sub(r"\1 ", _IDEOGRAPHIC_STOP.sub(".", "".join(visible)))
+    normalized = unicodedata.normalize("NFKC", text)
+    visible = "".join(letter for letter in normalized if unicodedata.category(letter) != "Cf")
+    return _AFTER_HOST.sub(r"\1 ", _IDEOGRAPHIC_STOP.sub(".", visible))
 
 
 def _bare(text: str) -> str:
     """Return a text in lower case, with its addresses without ``http:`` and ``www.``."""
-    return _WEB.sub(" ", text).strip().lower()
+    return _WEB_PREFIX.sub(" ", text).strip().lower()
 
 
 def _occurs(address: str, text: str) -> bool:
     """Return whether a text contains an address that is not part of a longer dotted name."""
-    letter = rf"(?:(?!{_UNSPACED}){_LETTER})"
-    return re.search(rf"(?<!{letter})(?<!{letter}\.){re.escape(address)}(?!{letter}|\.{letter}|@)", text) is not None
+    before = rf"(?<!{_SPACED_LETTER})(?<!{_SPACED_LETTER}\.)"
+    after = rf"(?!{_SPACED_LETTER}|\.{_SPACED_LETTER}|@)"
+    return re.search(before + re.escape(address) + after, text) is not None
 
 
 def _address(match: re.Match[str]) -> str:
     """Return the address that a match has, or ""."""
-    written = match[0].rstrip(_BEHIND)
-    if not match["place"]:
-        return written if match["opaque"] or match["url"].rstrip(_BEHIND) else ""
-    local, at, place = _BEFORE.sub("", written).rpartition("@")
-    host = re.split("[:/?#]", place)[0]
-    return local + at + _host(host) + place[len(host) :] if _host(host) else ""
+    written = match[0].rstrip(_TRAILING)
+    if match["opaque"]:
+        return written
+    if match["url"]:
+        return written if match["url"].rstrip(_TRAILING) else ""
+    local, at, place = _BEFORE_HOST.sub("", written).rpartition("@")
+    name = re.split("[:/?#]", place)[0]
+    host = _host(name)
+    return local + at + host + place[len(name) :] if host else ""
 
 
 def _host(name: str) -> str:
@@ -108,27 +108,23 @@ def _host(name: str) -> str:
     if len(labels) == 4 and all(label.isdecimal() and int(label) < 256 for label in labels):
         return name
     while len(labels) > 1:
-        if ending := _top_level(labels[-1]):
-            return ".".join([*labels[:-1], ending])
-        labels.pop()
+        last = _TOP_LEVEL.match(labels.pop())
+        if last:
+            return ".".join([*labels, last[0]])
     return ""
-
-
-def _top_level(label: str) -> str:
-    """Return the part of a last label that can be a top-level domain: at least two letters, up to a hyphen, or ""."""
-    if label[:4].lower() == "xn--":
-        return label
-    start = re.split("[-_]", label)[0]
-    if _UNSPACED_RUN.match(start) and len(start) > _LONGEST_UNSPACED:
-        return ""
-    letters = len(start) > 1 and all(unicodedata.category(letter)[0] in "LM" for letter in start)
-    return start if letters else ""
 
 
 def _is_joint(address: str) -> bool:
     """Return whether an address looks like two sentences without a space, or like initials."""
     *before, last = address.split(".")
-    capitalised = last[:1].isupper() and not last.isupper()
-    initials = all(len(label) == 1 and label.isupper() for label in before)
-    without_capitals = last.isalpha() and last.lower() == last.upper()
-    return bool(before) and (capitalised or initials or without_capitals)
+    if last[:1].isupper() and not last.isupper():
+        return True
+    return all(len(label) == 1 and label.isupper() for label in before)
+
+
+def _is_prose(address: str, prose: str) -> bool:
+    """Return whether the words of an address are numbers or words of a text."""
+    for label in address.lower().split("."):
+        if not label.isdecimal() and not re.search(rf"(?<!\w){re.escape(label)}(?!\w)", prose):
+            return False
+    return True

@@ -12,10 +12,10 @@ from haystack.dataclasses import ChatMessage
 from pydantic import Field
 
 from convqa.components.base import Builder, MaybeReadings
-from convqa.components.builders._grounding import ITEM_LEFT_OUT, Scorer, Unsupported, check, worded
-from convqa.components.builders._prompt import Most, Prompt, prompt, shown
-from convqa.components.builders._reply import parse, unfinished
-from convqa.components.chat import Asking, Reply, fallback_note, plain
+from convqa.components.builders._grounding import ITEM_LEFT_OUT, Scorer, Unsupported, check, word_support
+from convqa.components.builders._prompt import AnswerLimits, Prompt, make_prompt, passage_parts
+from convqa.components.builders._reply import parse, without_cut_sentence
+from convqa.components.chat import ChatStation, Reply, fallback_note, plain
 from convqa.components.checks import nothing
 from convqa.components.encoding import ModelOptions
 from convqa.components.members import member
@@ -29,9 +29,13 @@ from convqa.text.support import IDENTITY as QUOTES
 
 _DECLINED = "no answer found"
 
+_MAX_FACT_SENTENCES = 3
+_MAX_SENTENCES = 5
+_MAX_ITEMS = 12
+
 
 @member
-class Generative(Asking, Builder):
+class Generative(ChatStation, Builder):
     """Generate an answer from the best passages and check each sentence against its citations.
 
     The prompt has the passages as numbered quotes, and asks for the numbers of supporting passages after each sentence.
@@ -41,6 +45,11 @@ class Generative(Asking, Builder):
 
     A failed request is a failure of its turn. Unavailable servers, keys, timeouts, retries and sampling are as in the
     rewriter ``llm``.
+
+    Example::
+
+        generator = OpenAIChatGenerator(model="gpt-4o-mini")
+        builder = Generative(component=generator, passages=5, otherwise="sentences")
 
     :param passages: how many of the best passages with a text are in the prompt.
     :param longest: maximum characters of each passage in the prompt: whole sentences around the reader's span.
@@ -67,53 +76,96 @@ class Generative(Asking, Builder):
         return load_support(self.support, Options(**(self.options or {})))
 
     def warm_up(self) -> None:
-        Asking.warm_up(self)
+        ChatStation.warm_up(self)
         _ = self._support
 
     def identity(self) -> Mapping[str, str]:
         """Include the models that check support and choose quotes, which must not measure the results as well."""
-        return {**Asking.identity(self), "support": self._support.identity, "quotes": QUOTES}
+        return {**ChatStation.identity(self), "support": self._support.identity, "quotes": QUOTES}
 
     def build_batch(
-        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking], readings: MaybeReadings
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+        rankings: Sequence[Ranking],
+        readings: MaybeReadings,
     ) -> Sequence[Answer | Failure]:
-        prompts = [self._prompt(*row) for row in zip(turns, rewrites, rankings, readings, strict=True)]
-        languages = {turn.language for turn, one in zip(turns, prompts, strict=True) if isinstance(one, Prompt)}
+        answers: dict[int, Answer | Failure] = {}
+        prompts: dict[int, Prompt] = {}
+        for index, row in enumerate(
+            zip(
+                turns,
+                rewrites,
+                rankings,
+                readings,
+                strict=True,
+            )
+        ):
+            prompt_or_reason = self._prompt(*row)
+            if isinstance(prompt_or_reason, Prompt):
+                prompts[index] = prompt_or_reason
+            else:
+                answers[index] = nothing(rankings[index], prompt_or_reason)
+        languages = {turns[index].language for index in prompts}
         scorers = {language: self._scorer(language) for language in sorted(languages)}
-        replies = self._asked({_key(one): _messages(one) for one in prompts if isinstance(one, Prompt)})
-        answers = [
-            self._answer(replies[_key(prompt)], prompt, turn, ranking, scorers[turn.language])
-            if isinstance(prompt, Prompt)
-            else nothing(ranking, prompt)
-            for turn, ranking, prompt in zip(turns, rankings, prompts, strict=True)
-        ]
-        if self._other:
-            reasons = {index: reason for index, answer in enumerate(answers) if (reason := _fallback_reason(answer))}
-            others = self._other.build_at(list(reasons), (turns, rewrites, rankings, readings))
-            for index, reason in reasons.items():
-                other = others[index]
-                notes = UNAIDED, fallback_note(reason, "Only the passages were asked.")
-                answers[index] = replace(other, notes=(*other.notes, *notes)) if isinstance(other, Answer) else other
-        return answers
+        replies = self._asked({_key(prompt): _messages(prompt) for prompt in prompts.values()})
+        for index, prompt in prompts.items():
+            language = turns[index].language
+            reply = replies[_key(prompt)]
+            answers[index] = self._answer(
+                reply,
+                prompt,
+                language,
+                rankings[index],
+                scorers[language],
+            )
+        if self._fallback:
+            reasons = {index: _fallback_reason(answer) for index, answer in answers.items()}
+            failed = [index for index, reason in sorted(reasons.items()) if reason]
+            others = self._fallback.build_at(failed, (turns, rewrites, rankings, readings))
+            for index, other in others.items():
+                answers[index] = _as_fallback(other, reasons[index])
+        return [answers[index] for index in range(len(turns))]
 
-    def _prompt(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> Prompt | str:
+    def _prompt(
+        self,
+        turn: Turn,
+        rewrite: Rewrite,
+        ranking: Ranking,
+        reading: Reading | None,
+    ) -> Prompt | str:
         """Return the prompt for a turn, or the reason not to ask."""
         if not open_question(turn).strip():
             return "there is no question"
-        passages = shown(ranking, reading, self.passages, self.longest, turn.language)
-        if not passages:
-            return "no passage that was found has a text to quote" if ranking.hits else "no passage was found"
-        return prompt(turn, rewrite, passages, self.history, self._most(turn, rewrite))
+        parts = passage_parts(
+            ranking,
+            reading,
+            self.passages,
+            self.longest,
+            turn.language,
+        )
+        if parts:
+            return make_prompt(
+                turn,
+                rewrite,
+                parts,
+                self.history,
+                self._limits(turn, rewrite),
+            )
+        if ranking.hits:
+            return "no passage that was found has a text to quote"
+        return "no passage was found"
 
-    def _most(self, turn: Turn, rewrite: Rewrite) -> Most:
+    def _limits(self, turn: Turn, rewrite: Rewrite) -> AnswerLimits:
         if self.sentences is not None:
-            return Most(self.sentences, self.sentences)
-        return Most(3 if asks_for_fact(rewrite.text, turn.language) else 5, 12)
+            return AnswerLimits(self.sentences, self.sentences)
+        is_fact = asks_for_fact(rewrite.text, turn.language)
+        return AnswerLimits(_MAX_FACT_SENTENCES if is_fact else _MAX_SENTENCES, _MAX_ITEMS)
 
     def _scorer(self, language: str) -> Scorer:
         """Return the support check. :raises InputError: for an unsupported language, before any request is paid."""
         if self.support == LEXICAL:
-            return worded
+            return word_support
         score = self._support.score
         try:
             score([("probe", "probe")], language)
@@ -124,37 +176,62 @@ class Generative(Asking, Builder):
             ) from error
         return score
 
-    def _answer(self, reply: Reply, prompt: Prompt, turn: Turn, ranking: Ranking, scorer: Scorer) -> Answer | Failure:
+    def _answer(
+        self,
+        reply: Reply,
+        prompt: Prompt,
+        language: str,
+        ranking: Ranking,
+        scorer: Scorer,
+    ) -> Answer | Failure:
         if reply.doubt:
             return Failure(self.station, "NoReply", plain(reply.doubt))
-        text, finish = json.loads(reply.text)
-        notes = ["cut short"] if finish == "length" else []
-        parsed = parse(unfinished(text) if notes else text, len(prompt.passages), turn.language)
-        notes += ["number of no passage"] * parsed.strange
-        if finish == "content_filter":
-            reason, note = "the language model's filter stopped the reply", "filtered"
-        elif parsed.declined:
-            reason, note = "the language model found no answer in the passages", _DECLINED
-        elif not parsed.said:
-            reason, note = "the language model's reply is empty", "empty"
-        else:
-            checked = check(parsed.said, prompt.passages, scorer, turn.language, self.unsupported, prompt.most)
-            notes += checked.notes
-            if any(sentence.citations for sentence in checked.sentences):
-                return _noted(Answer.of(checked.sentences, turn.language), notes)
-            reason, note = "no passage supports what the language model said", "nothing left"
-        return _noted(nothing(ranking, reason), [*notes, note])
+        text, finish_reason = json.loads(reply.text)
+        notes = []
+        if finish_reason == "length":
+            text = without_cut_sentence(text)
+            notes.append("cut short")
+        parsed = parse(text, len(prompt.passages), language)
+        notes += ["number of no passage"] * parsed.unknown_numbers
+        if finish_reason == "content_filter":
+            return _no_answer(ranking, "the language model's filter stopped the reply", [*notes, "filtered"])
+        if parsed.declined:
+            return _no_answer(ranking, "the language model found no answer in the passages", [*notes, _DECLINED])
+        if not parsed.sentences:
+            return _no_answer(ranking, "the language model's reply is empty", [*notes, "empty"])
+        checked = check(
+            parsed.sentences,
+            prompt.passages,
+            scorer,
+            language,
+            self.unsupported,
+            prompt.limits,
+        )
+        notes += checked.notes
+        if not any(sentence.citations for sentence in checked.sentences):
+            return _no_answer(ranking, "no passage supports what the language model said", [*notes, "nothing left"])
+        return _with_notes(Answer.of(checked.sentences, language), notes)
 
     def _written(self, reply: ChatMessage) -> str:
-        return json.dumps([reply.text or "", str(reply.meta.get("finish_reason") or "")])
+        finish_reason = reply.meta.get("finish_reason") or ""
+        return json.dumps([reply.text or "", str(finish_reason)])
 
 
 def _fallback_reason(answer: Answer | Failure) -> str:
     """Return the reason to use the fallback; "" if the model answered, found no answer, or was not asked."""
     if isinstance(answer, Failure):
         return answer.message
-    failed = answer.kind == "none" and answer.notes and f"generative: {_DECLINED}" not in answer.notes
-    return answer.reason if failed else ""
+    was_asked = bool(answer.notes)
+    has_declined = f"generative: {_DECLINED}" in answer.notes
+    return answer.reason if answer.kind == "none" and was_asked and not has_declined else ""
+
+
+def _as_fallback(answer: Answer | Failure, reason: str) -> Answer | Failure:
+    """Add to a fallback's answer why the model did not answer."""
+    if isinstance(answer, Failure):
+        return answer
+    caveat = fallback_note(reason, "Only the passages were asked.")
+    return replace(answer, notes=(*answer.notes, UNAIDED, caveat))
 
 
 def _key(prompt: Prompt) -> str:
@@ -165,6 +242,12 @@ def _messages(prompt: Prompt) -> list[ChatMessage]:
     return [ChatMessage.from_system(prompt.system), ChatMessage.from_user(prompt.user)]
 
 
-def _noted(answer: Answer, notes: Sequence[str]) -> Answer:
-    caveat = [f"{CAVEAT}What no passage supports is left out of the list."] if ITEM_LEFT_OUT in notes else []
-    return replace(answer, notes=(*(f"generative: {note}" for note in notes), *caveat))
+def _no_answer(ranking: Ranking, reason: str, notes: Sequence[str]) -> Answer:
+    return _with_notes(nothing(ranking, reason), notes)
+
+
+def _with_notes(answer: Answer, notes: Sequence[str]) -> Answer:
+    named = [f"generative: {note}" for note in notes]
+    if ITEM_LEFT_OUT in notes:
+        named.append(f"{CAVEAT}What no passage supports is left out of the list.")
+    return replace(answer, notes=tuple(named))

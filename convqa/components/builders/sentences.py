@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, PositiveInt
 
 from convqa.components.base import Builder
 from convqa.components.checks import nothing
 from convqa.components.history import REACH
 from convqa.components.members import member
+from convqa.components.parameters import Share
 from convqa.domain import TOLD, Answer, Citation, Ranking, Reading, Rewrite, Sentence, Span, Turn
 from convqa.text.analysis import Analyzer, analyzer_or_words
 from convqa.text.dialogue import open_question
@@ -21,25 +22,33 @@ from convqa.text.facts import asks_for_fact
 from convqa.text.quotes import quotable, shown
 from convqa.text.sentences import sentences, whole_sentences
 
-_SAME = 0.7
+_MAX_SHARED_WORDS = 0.7
 """Two sentences with more than this share of common words are duplicates."""
 
-_LOOKED_AT = 20
-"""Maximum number of sentences in the search for a new one."""
+_MIN_SHARED_QUESTION_WORDS = 0.8
+"""Two questions with this share of common words are the same."""
 
-GOOD = 0.95
+_MAX_CANDIDATES = 20
+"""Maximum number of sentences to choose from, unless more are wanted."""
+
+MIN_NEW_SCORE = 0.95
 """A new sentence needs this share of the best chosen sentence's score to replace it."""
 
-_SAME_SENTENCE, _SAME_QUESTION = 0.7, 0.8
-_AGAIN = re.compile(r"\b(?:again|repeat\w*|once more|nochmals?|noch einmal|wiederhole?n?)\b", re.I)
+_ASKS_AGAIN = re.compile(r"\b(?:again|repeat\w*|once more|nochmals?|noch einmal|wiederhole?n?)\b", re.I)
+
+TargetWords = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 @member
-class Sentences(Builder):
+class SentencesBuilder(Builder):
     """Quote the best sentences of a reading, in the order of the ranking and of their texts.
 
     A span is quoted with the whole sentences that contain it. Duplicates and overlaps of better spans are skipped.
     Without a reading, or with an empty one, the answer is the beginning of the best passage with a text.
+
+    Example::
+
+        builder: {type: sentences, init_parameters: {sentences: 4, words: 50, best_first: true}}
 
     :param sentences: maximum number of sentences.
     :param words: target length: a sentence is added if that brings the answer closer to this many words. None = no
@@ -51,35 +60,81 @@ class Sentences(Builder):
         again, or if no other sentence is nearly as good; then the answer has a note.
     """
 
-    sentences: Annotated[int, Field(ge=1)] = 2
-    words: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
-    fact_words: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
-    near: Annotated[float, Field(ge=0, le=1)] = 0.0
+    sentences: PositiveInt = 2
+    words: TargetWords | None = None
+    fact_words: TargetWords | None = None
+    near: Share = 0.0
     best_first: bool = False
     again: bool = True
 
-    def build(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> Answer:
-        spans = [span for span in reading.spans if span.text.strip()] if reading else []
-        spans = spans or list(_beginning(ranking, turn.language))
-        distinct: Iterable[Span] = _distinct(_quotes(spans, ranking, turn.language), turn.language)
+    def build(
+        self,
+        turn: Turn,
+        rewrite: Rewrite,
+        ranking: Ranking,
+        reading: Reading | None,
+    ) -> Answer:
+        candidates = self._candidates(turn, ranking, reading)
+        chosen = self._chosen(turn, candidates)
+        is_repeat = False
         if not self.again:
-            distinct = list(islice(distinct, _LOOKED_AT))
-        near, words = _near(distinct, self.near), self._words(turn)
-        chosen = list(islice(_closer(near, words, turn.language) if words else near, self.sentences))
-        chosen, is_repeat = (chosen, False) if self.again else without_repeats(chosen, distinct, turn, rewrite)
+            chosen, is_repeat = without_repeats(
+                chosen,
+                candidates,
+                turn,
+                rewrite,
+            )
         if not chosen:
             reason = "no passage that was found has a text to quote" if ranking.hits else "no passage was found"
             return nothing(ranking, reason)
-        rank = {hit.id: index for index, hit in enumerate(ranking.hits)}
-        first = 1 if self.best_first else 0
-        chosen[first:] = sorted(chosen[first:], key=lambda span: (rank.get(span.passage_id, len(rank)), span.start))
-        quotes = [Sentence(shown(span.text), (Citation(span.passage_id, span.start, span.end),)) for span in chosen]
-        answer = Answer.of(quotes, turn.language)
+        answer = Answer.of([_sentence(span) for span in self._ordered(chosen, ranking)], turn.language)
         return replace(answer, notes=(TOLD,)) if is_repeat else answer
 
-    def _words(self, turn: Turn) -> float | None:
-        fact = self.fact_words is not None and asks_for_fact(open_question(turn), turn.language)
-        return self.fact_words if fact else self.words
+    def _candidates(
+        self,
+        turn: Turn,
+        ranking: Ranking,
+        reading: Reading | None,
+    ) -> list[Span]:
+        """Return the sentences to choose from, best first."""
+        spans = [span for span in reading.spans if span.text.strip()] if reading else []
+        if not spans:
+            spans = _beginning(ranking, turn.language)
+        quotes = _quotes(spans, ranking, turn.language)
+        count = max(_MAX_CANDIDATES, self.sentences)
+        return list(islice(_distinct(quotes, turn.language), count))
+
+    def _chosen(self, turn: Turn, candidates: Sequence[Span]) -> list[Span]:
+        """Return the best candidates that are good enough, at least one, up to the number and length of sentences."""
+        analysis = analyzer_or_words(turn.language)
+        target = self._target_words(turn)
+        chosen: list[Span] = []
+        total = 0
+        for span in candidates:
+            if self.near and span.score < self.near * candidates[0].score:
+                continue
+            count = len(analysis.words(span.text))
+            is_too_long = target is not None and total > 0 and total + count / 2 > target
+            if is_too_long or len(chosen) == self.sentences:
+                break
+            chosen.append(span)
+            total += count
+        return chosen
+
+    def _target_words(self, turn: Turn) -> float | None:
+        if self.fact_words is not None and asks_for_fact(open_question(turn), turn.language):
+            return self.fact_words
+        return self.words
+
+    def _ordered(self, chosen: Sequence[Span], ranking: Ranking) -> list[Span]:
+        ranks = {hit.id: rank for rank, hit in enumerate(ranking.hits)}
+        first = 1 if self.best_first else 0
+        others = sorted(chosen[first:], key=lambda span: (ranks.get(span.passage_id, len(ranks)), span.start))
+        return [*chosen[:first], *others]
+
+
+def _sentence(span: Span) -> Sentence:
+    return Sentence(shown(span.text), (Citation(span.passage_id, span.start, span.end),))
 
 
 def _quotes(spans: Iterable[Span], ranking: Ranking, language: str) -> list[Span]:
@@ -88,32 +143,76 @@ def _quotes(spans: Iterable[Span], ranking: Ranking, language: str) -> list[Span
     If none is quotable, return the first.
     """
     texts = {hit.id: hit.passage.text for hit in ranking.hits if hit.passage is not None}
-    whole, fit = [], []
+    quotes = []
+    whole_spans = []
     for span in spans:
         text = texts.get(span.passage_id, "")
-        whole.append(_cut(span, text, whole_sentences(text, span.start, span.end, language)))
-        if not text:
-            fit.append(span)
-        elif offsets := _fit(text, whole[-1].start, whole[-1].end, language):
-            fit.append(_cut(span, text, offsets))
-    return fit or whole[:1]
+        start, end = whole_sentences(
+            text,
+            span.start,
+            span.end,
+            language,
+        )
+        whole_spans.append(
+            _extended(
+                span,
+                text,
+                start,
+                end,
+            )
+        )
+        bounds = (
+            _quotable_bounds(
+                text,
+                start,
+                end,
+                language,
+            )
+            if text
+            else (start, end)
+        )
+        if bounds:
+            quotes.append(_extended(span, text, *bounds))
+    return quotes or whole_spans[:1]
 
 
-def _fit(text: str, start: int, end: int, language: str) -> tuple[int, int] | None:
+def _quotable_bounds(
+    text: str,
+    start: int,
+    end: int,
+    language: str,
+) -> tuple[int, int] | None:
     """Return the quotable characters of whole sentences, or None if one of them is not quotable."""
     first, last = end, start
     for begin, stop in sentences(text, language):
         if begin < end and stop > start:
-            if (offsets := quotable(text, begin, stop, language)) is None:
+            bounds = quotable(
+                text,
+                begin,
+                stop,
+                language,
+            )
+            if bounds is None:
                 return None
-            first, last = min(first, offsets[0]), max(last, offsets[1])
+            first = min(first, bounds[0])
+            last = max(last, bounds[1])
     return (first, last) if first < last else None
 
 
-def _cut(span: Span, text: str, offsets: tuple[int, int]) -> Span:
-    start, end = offsets
-    same = (start, end) == (span.start, span.end)
-    return span if same else replace(span, start=start, end=end, text=text[start:end])
+def _extended(
+    span: Span,
+    text: str,
+    start: int,
+    end: int,
+) -> Span:
+    if (start, end) == (span.start, span.end):
+        return span
+    return replace(
+        span,
+        start=start,
+        end=end,
+        text=text[start:end],
+    )
 
 
 def _distinct(spans: Iterable[Span], language: str) -> Iterator[Span]:
@@ -122,76 +221,76 @@ def _distinct(spans: Iterable[Span], language: str) -> Iterator[Span]:
     taken: list[tuple[Span, frozenset[str]]] = []
     for span in spans:
         tokens = frozenset(analysis.tokens(span.text))
-        shared = any(
-            (span.passage_id == other.passage_id and span.start < other.end and other.start < span.end)
-            or len(tokens & others) > _SAME * min(len(tokens), len(others))
-            for other, others in taken
-        )
-        if not shared:
+        if not any(_overlap(span, other) or _is_duplicate(tokens, others) for other, others in taken):
             taken.append((span, tokens))
             yield span
 
 
-def _near(spans: Iterable[Span], share: float) -> Iterator[Span]:
-    """Yield the first span and those with at least this share of its score."""
-    first: Span | None = None
-    for span in spans:
-        first = first or span
-        if not share or span.score >= share * first.score:
-            yield span
+def _overlap(span: Span, other: Span) -> bool:
+    return span.passage_id == other.passage_id and span.start < other.end and other.start < span.end
 
 
-def _closer(spans: Iterable[Span], target: float, language: str) -> Iterator[Span]:
-    """Yield spans, at least one, while each brings the total closer to ``target`` words."""
-    analysis = analyzer_or_words(language)
-    total = 0
-    for span in spans:
-        count = len(analysis.words(span.text))
-        if total and total + count / 2 > target:
-            return
-        yield span
-        total += count
+def _is_duplicate(tokens: frozenset[str], others: frozenset[str]) -> bool:
+    return len(tokens & others) > _MAX_SHARED_WORDS * min(len(tokens), len(others))
 
 
-def _beginning(ranking: Ranking, language: str) -> Iterator[Span]:
-    """Yield the sentences of the best passage that has any."""
+def _beginning(ranking: Ranking, language: str) -> list[Span]:
+    """Return the sentences of the best passage that has any."""
     for hit in ranking.hits:
-        if hit.passage is not None and (bounds := sentences(hit.passage.text, language)):
-            for start, end in bounds:
-                yield Span(hit.id, start, end, hit.passage.text[start:end], hit.score)
-            return
+        text = hit.passage.text if hit.passage is not None else ""
+        bounds = sentences(text, language)
+        if bounds:
+            return [
+                Span(
+                    hit.id,
+                    start,
+                    end,
+                    text[start:end],
+                    hit.score,
+                )
+                for start, end in bounds
+            ]
+    return []
 
 
-def without_repeats(chosen: list[Span], spans: Iterable[Span], turn: Turn, rewrite: Rewrite) -> tuple[list[Span], bool]:
-    """Return the chosen spans that no earlier answer contains, or else the best other span of that kind.
+def without_repeats(
+    chosen: list[Span],
+    candidates: Sequence[Span],
+    turn: Turn,
+    rewrite: Rewrite,
+) -> tuple[list[Span], bool]:
+    """Return the chosen spans that no earlier answer contains, or else the best other candidate of that kind.
 
-    If the first of these scores below :data:`GOOD` of the best chosen span, return that one and True.
-
-    :param spans: all spans of the reading, best first, as ``chosen`` is.
+    If the first of these scores below :data:`MIN_NEW_SCORE` of the best chosen span, return that one and True.
     """
     analysis = analyzer_or_words(turn.language)
     earlier = list(_earlier_sentences(turn, rewrite, analysis))
 
-    def is_repeat(span: Span) -> bool:
+    def is_new(span: Span) -> bool:
         tokens = frozenset(analysis.tokens(span.text))
-        return any(len(tokens & sentence) > _SAME_SENTENCE * len(tokens) for sentence in earlier)
+        return all(len(tokens & sentence) <= _MAX_SHARED_WORDS * len(tokens) for sentence in earlier)
 
-    new = [span for span in chosen if not is_repeat(span)] or [span for span in spans if not is_repeat(span)][:1]
-    again = bool(chosen) and not (new and new[0].score >= GOOD * chosen[0].score)
-    return (chosen[:1] if again else new), again
+    new = [span for span in chosen if is_new(span)]
+    if not new:
+        new = [span for span in candidates if is_new(span)][:1]
+    if chosen and (not new or new[0].score < MIN_NEW_SCORE * chosen[0].score):
+        return chosen[:1], True
+    return new, False
 
 
 def _earlier_sentences(turn: Turn, rewrite: Rewrite, analysis: Analyzer) -> Iterator[frozenset[str]]:
     """Yield the tokens of each sentence of earlier answers, except answers to the same question."""
-    if _AGAIN.search(turn.question):
+    if _ASKS_AGAIN.search(turn.question):
         return
-    asked = [frozenset(analysis.tokens(text)) for text in (turn.question, rewrite.text)]
+    questions = [frozenset(analysis.tokens(text)) for text in (turn.question, rewrite.text)]
     for exchange in turn.history[-REACH:]:
-        before = [frozenset(analysis.tokens(text)) for text in (exchange.question, exchange.rewrite or "")]
-        if exchange.status == "answered" and not any(_same(one, other) for one in asked for other in before):
+        earlier = [frozenset(analysis.tokens(text)) for text in (exchange.question, exchange.rewrite or "")]
+        is_same = any(_is_same_question(question, other) for question in questions for other in earlier)
+        if exchange.status == "answered" and not is_same:
             for start, end in sentences(exchange.answer, turn.language):
                 yield frozenset(analysis.tokens(exchange.answer[start:end]))
 
 
-def _same(question: frozenset[str], other: frozenset[str]) -> bool:
-    return bool(question) and len(question & other) >= _SAME_QUESTION * len(question | other)
+def _is_same_question(question: frozenset[str], other: frozenset[str]) -> bool:
+    shared = len(question & other)
+    return shared > 0 and shared >= _MIN_SHARED_QUESTION_WORDS * len(question | other)

@@ -11,13 +11,32 @@ from convqa.text.sentences import whole_sentences
 
 
 @component
-class Span(Builder):
-    """Answer with the best span of the reading, citing the whole sentences that contain it. No span, no answer."""
+class SpanBuilder(Builder):
+    """Answer with the best span of the reading, citing the whole sentences that contain it. No span, no answer.
 
-    def build(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> Answer:
-        best = next((span for span in reading.spans if span.text.strip()), None) if reading else None
-        if best is None:
+    Example::
+
+        builder: {type: span}
+    """
+
+    def build(
+        self,
+        turn: Turn,
+        rewrite: Rewrite,
+        ranking: Ranking,
+        reading: Reading | None,
+    ) -> Answer:
+        spans = [span for span in reading.spans if span.text.strip()] if reading else []
+        if not spans:
             return nothing(ranking, "the reading has no span")
-        text = next((hit.passage.text for hit in ranking.hits if hit.id == best.passage_id and hit.passage), "")
-        evidence = Citation(best.passage_id, *whole_sentences(text, best.start, best.end, turn.language))
-        return Answer.of((Sentence(best.text, (evidence,)),), turn.language)
+        best = spans[0]
+        texts = {hit.id: hit.passage.text for hit in ranking.hits if hit.passage is not None}
+        text = texts.get(best.passage_id, "")
+        start, end = whole_sentences(
+            text,
+            best.start,
+            best.end,
+            turn.language,
+        )
+        citation = Citation(best.passage_id, start, end)
+        return Answer.of([Sentence(best.text, (citation,))], turn.language)

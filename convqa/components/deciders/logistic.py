@@ -10,9 +10,8 @@ from __future__ import annotations
 import hashlib
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, FiniteFloat
@@ -21,6 +20,7 @@ from convqa.components.base import Decider
 from convqa.components.checks import nothing
 from convqa.components.encoding import ModelOptions, QueryEncoder, fitted_for
 from convqa.components.members import member
+from convqa.components.parameters import Name, Share
 from convqa.domain import UNAIDED, UNSURE, Answer, Ranking, Reading, Rewrite, Turn, quotes
 from convqa.errors import InputError
 from convqa.models import TextEncoder
@@ -37,11 +37,19 @@ from convqa.validation import read_as
 Signal = Literal["null", "best", "near", "cosine"]
 """The signals, which :func:`signals` describes."""
 
-_TOP = 3
+_MAX_PASSAGES = 3
 """How many passages are searched for words of the question."""
 
-Threshold = Annotated[float, Field(ge=0, le=1)]
-"""The minimum score of an answer. 0 always answers."""
+_MAX_SPANS = 3
+"""How many spans are compared with the question."""
+
+_WORDS_DECISION = "sentences"
+
+_MAX_LOGIT = 50.0
+
+REFUSED = "the passages found do not seem to answer the question"
+
+logger = logging.getLogger(__name__)
 
 
 class Weight(BaseModel, extra="forbid", frozen=True, strict=True):
@@ -61,16 +69,19 @@ class Decision(BaseModel, extra="forbid", frozen=True, strict=True):
 
     intercept: FiniteFloat
     signals: dict[Signal, Weight]
-    threshold: Threshold
-    sure: Threshold = 0.0
+    threshold: Share
+    sure: Share = 0.0
     encoder: str = ""
     fitted: dict[str, Any] = Field(default_factory=dict)
 
     @property
     def identity(self) -> str:
         """A digest of everything that influences the score."""
-        shape = self.model_dump_json(exclude={"fitted", "encoder"} if self.sure else {"fitted", "encoder", "sure"})
-        return f"sha256:{hashlib.sha256(shape.encode()).hexdigest()}"
+        without = {"fitted", "encoder"}
+        if not self.sure:
+            without.add("sure")
+        content = self.model_dump_json(exclude=without)
+        return f"sha256:{hashlib.sha256(content.encode()).hexdigest()}"
 
     def weigh(self, values: Mapping[str, float | None]) -> float:
         """Return the logistic of the signals. A missing signal counts as its mean.
@@ -85,9 +96,16 @@ class Decision(BaseModel, extra="forbid", frozen=True, strict=True):
             value = values.get(name)
             if value is not None:
                 logit += signal.weight * (value - signal.mean) / signal.deviation
-        return 1 / (1 + math.exp(-max(-50.0, min(50.0, logit))))
+        bounded = max(-_MAX_LOGIT, min(_MAX_LOGIT, logit))
+        return 1 / (1 + math.exp(-bounded))
 
-    def score(self, values: Mapping[str, float | None], ranking: Ranking, answer: Answer, language: str) -> float:
+    def score(
+        self,
+        values: Mapping[str, float | None],
+        ranking: Ranking,
+        answer: Answer,
+        language: str,
+    ) -> float:
         """Return how well the passages support the answer, from 0 to 1 (not a probability); 0 without passages.
 
         The logistic of the turn's signals is multiplied by the support of the answer's quotes, 1 for literal quotes.
@@ -97,7 +115,9 @@ class Decision(BaseModel, extra="forbid", frozen=True, strict=True):
         if not ranking.hits:
             return 0.0
         score = self.weigh(values)
-        return score * support(answer, ranking, language) if answer.kind == "answer" else score
+        if answer.kind == "answer":
+            score *= support(answer, ranking, language)
+        return score
 
 
 def load_decision(name: str) -> Decision:
@@ -105,30 +125,54 @@ def load_decision(name: str) -> Decision:
 
     :raises InputError: if it is unknown or malformed.
     """
-    path = yaml_file(name, "decision", "configs", "decisions")
+    path = yaml_file(
+        name,
+        "decision",
+        "configs",
+        "decisions",
+    )
     advice = "See docs/reference/answers.md and the files of configs/decisions."
-    return read_as(Decision, read_yaml(path, "decision"), f"decision {path}", advice)
+    return read_as(
+        Decision,
+        read_yaml(path, "decision"),
+        f"decision {path}",
+        advice,
+    )
 
 
 def cosine(
-    queries: QueryEncoder, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None
+    queries: QueryEncoder,
+    turn: Turn,
+    rewrite: Rewrite,
+    ranking: Ranking,
+    reading: Reading | None,
 ) -> float | None:
     """Return the signal ``cosine``: the maximum cosine of the question and the reading's first three spans.
 
     A span is encoded with its passage's title, as in the reader ``sentences``. None without spans, and in a language
     that the encoder does not know.
     """
-    spans = reading.spans[:_TOP] if reading is not None and queries.model.knows(turn.language) else ()
-    (question,) = queries.of_rewrites([rewrite]) if spans else (None,)
+    spans = reading.spans[:_MAX_SPANS] if reading is not None else ()
+    if not spans or not queries.model.knows(turn.language):
+        return None
+    (question,) = queries.of_rewrites([rewrite])
     if question is None:
         return None
     titles = {hit.id: hit.passage.title for hit in ranking.hits if hit.passage is not None}
-    titled = [(titles.get(span.passage_id), span.text) for span in spans]
-    texts = [f"{title}. {text}" if title else text for title, text in titled]
-    return max(float(vector @ question) for vector in queries.model.remembered(texts))
+    texts = []
+    for span in spans:
+        title = titles.get(span.passage_id)
+        texts.append(f"{title}. {span.text}" if title else span.text)
+    vectors = queries.model.remembered(texts)
+    return max(float(vector @ question) for vector in vectors)
 
 
-def signals(turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> dict[str, float | None]:
+def signals(
+    turn: Turn,
+    rewrite: Rewrite,
+    ranking: Ranking,
+    reading: Reading | None,
+) -> dict[str, float | None]:
     """Return the signals of a turn by name, except its cosine. All are finite.
 
     ``null``: the reading's null score, clipped to 0 to 1: for the sentence reader, the share of the question that no
@@ -136,12 +180,13 @@ def signals(turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | N
     for scores of any scale. ``near``: the maximum share of the question's content words, weighted by idf, in two
     consecutive sentences of the first three passages.
     """
-    spans = () if reading is None else reading.spans
-    return {
-        "null": None if reading is None else min(1.0, max(0.0, reading.null_score)),
-        "best": spans[0].score / (1 + abs(spans[0].score)) if spans and math.isfinite(spans[0].score) else None,
-        "near": _near(rewrite.text, ranking, turn.language),
-    }
+    null = best = None
+    if reading is not None:
+        null = min(1.0, max(0.0, reading.null_score))
+        if reading.spans and math.isfinite(reading.spans[0].score):
+            score = reading.spans[0].score
+            best = score / (1 + abs(score))
+    return {"null": null, "best": best, "near": _near(rewrite.text, ranking, turn.language)}
 
 
 def support(answer: Answer, ranking: Ranking, language: str) -> float:
@@ -154,50 +199,48 @@ def support(answer: Answer, ranking: Ranking, language: str) -> float:
     scores = []
     for sentence in answer.sentences:
         quoted = [texts[citation] for citation in sentence.citations]
-        if not quoted:
-            scores.append(0.0)
-        elif any(" ".join(sentence.text.split()) in " ".join(text.split()) for text in quoted):
-            scores.append(1.0)
-        else:
-            try:
-                scores.append(min(1.0, lexical_support("\n".join(quoted), sentence.text, language) / SUPPORTED))
-            except InputError:
-                scores.append(1.0)  # a language without an analyzer
+        scores.append(_sentence_support(sentence.text, quoted, language))
     return sum(scores) / len(scores) if scores else 0.0
+
+
+def _sentence_support(sentence: str, quotes: Sequence[str], language: str) -> float:
+    if not quotes:
+        return 0.0
+    words = " ".join(sentence.split())
+    if any(words in " ".join(quote.split()) for quote in quotes):
+        return 1.0
+    try:
+        score = lexical_support("\n".join(quotes), sentence, language)
+    except InputError:
+        return 1.0  # a language without an analyzer
+    return min(1.0, score / SUPPORTED)
 
 
 def _near(question: str, ranking: Ranking, language: str) -> float | None:
     """Return ``near``, None without content words or passages."""
-    passages = [hit.passage for hit in ranking.hits[:_TOP] if hit.passage is not None]
+    passages = [hit.passage for hit in ranking.hits[:_MAX_PASSAGES] if hit.passage is not None]
     try:
-        shares = _shares(question, language)
+        weights = {stem: idf(word, language) for word, stem in analyzer(language).content_words(question)}
     except InputError:
         return None
-    if not shares or not passages:
+    total = sum(weights.values())
+    if not total or not passages:
         return None
-    read = (_sentences(passage.text, language) for passage in passages)
-    pairs = (one | two for text in read for one, two in pairwise((*text, frozenset())))
-    return max((sum(share for token, share in shares.items() if token in pair) for pair in pairs), default=0.0)
+    shares = {token: weight / total for token, weight in weights.items()}
+    largest = 0.0
+    for passage in passages:
+        before: frozenset[str] = frozenset()
+        for tokens in _sentence_tokens(passage.text, language):
+            near = before | tokens
+            largest = max(largest, sum(share for token, share in shares.items() if token in near))
+            before = tokens
+    return largest
 
 
 @remembered(4096)
-def _sentences(text: str, language: str) -> tuple[frozenset[str], ...]:
+def _sentence_tokens(text: str, language: str) -> tuple[frozenset[str], ...]:
     tokens = analyzer(language).tokens
     return tuple(frozenset(tokens(text[start:end])) for start, end in sentences(text, language))
-
-
-def _shares(question: str, language: str) -> Mapping[str, float]:
-    """Return the share of idf of each content word of a question."""
-    words = {stem: idf(word, language) for word, stem in analyzer(language).content_words(question)}
-    total = sum(words.values())
-    return {token: value / total for token, value in words.items()} if total else {}
-
-
-logger = logging.getLogger(__name__)
-
-_BY_WORDS = "sentences"
-
-REFUSED = "the passages found do not seem to answer the question"
 
 
 @member
@@ -206,20 +249,25 @@ class Logistic(Decider):
 
     Questions of the system are never refused.
 
+    Example::
+
+        decider: {type: logistic, init_parameters: {decision: sentences, threshold: 0.5}}
+
     :param decision: the name of a file in ``configs/decisions``, or the path of a YAML file. None: answers are
         returned unchanged, without a score.
     :param threshold: minimum score; None = the decision's own, 0 = nothing is refused.
     :param encoder: the encoder for the signal ``cosine``: the reader's, so that nothing is encoded twice. None = the
         signal counts as its mean. With an encoder, turns without a cosine, as in a language that it does not know, are
         returned unchanged. If the decision was fitted to another encoder, ``sentences`` decides, by words alone, with a
-        warning. :param options: its ``device`` and ``precision``.
+        warning.
+    :param options: its ``device`` and ``precision``.
     :param generated: whether to decide on generated answers too. If not, they are returned unchanged, but not the
         answers of a fallback.
     """
 
     decision: str | None = None
-    threshold: Threshold | None = None
-    encoder: Annotated[str, Field(min_length=1)] | None = None
+    threshold: Share | None = None
+    encoder: Name | None = None
     options: ModelOptions | None = None
     generated: bool = True
 
@@ -240,9 +288,13 @@ class Logistic(Decider):
             return
         logger.warning(
             "the decision %r was not fitted to cosines of the encoder %r: %r, which looks at words alone, decides. "
-            "Leave decider.encoder out to do so without this warning", self.decision, self._queries.name, _BY_WORDS,
-        )  # fmt: skip
-        self._queries, self._decision = None, load_decision(_BY_WORDS)
+            "Leave decider.encoder out to do so without this warning",
+            self.decision,
+            self._queries.name,
+            _WORDS_DECISION,
+        )
+        self._queries = None
+        self._decision = load_decision(_WORDS_DECISION)
 
     def models(self) -> Mapping[str, TextEncoder]:
         return {} if self._queries is None else {"encoder": self._queries.model}
@@ -250,19 +302,54 @@ class Logistic(Decider):
     def identity(self) -> Mapping[str, str]:
         if self._decision is None:
             return {}
-        support = {} if self.threshold == 0 else {"decision's support": LEXICAL_SUPPORT}
-        return {**Decider.identity(self), "decision": self._decision.identity, **support}
+        identity = {**Decider.identity(self), "decision": self._decision.identity}
+        if self.threshold != 0:
+            identity["decision's support"] = LEXICAL_SUPPORT
+        return identity
 
-    def decide(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None, answer: Answer) -> Answer:
+    def decide(
+        self,
+        turn: Turn,
+        rewrite: Rewrite,
+        ranking: Ranking,
+        reading: Reading | None,
+        answer: Answer,
+    ) -> Answer:
         if not self.generated and UNAIDED not in answer.notes:
             return answer
-        near = None if self._queries is None else cosine(self._queries, turn, rewrite, ranking, reading)
-        if self._decision is None or (self._queries is not None and near is None and ranking.hits):
+        decision = self._decision
+        similarity = None
+        if decision is not None and self._queries is not None:
+            similarity = cosine(
+                self._queries,
+                turn,
+                rewrite,
+                ranking,
+                reading,
+            )
+            if similarity is None and ranking.hits:
+                decision = None
+        if decision is None:
             return answer if answer.score is None else replace(answer, score=None)
-        values = {**signals(turn, rewrite, ranking, reading), "cosine": near}
-        score = self._decision.score(values, ranking, answer, turn.language)
-        threshold = self._decision.threshold if self.threshold is None else self.threshold
+        values = {
+            **signals(
+                turn,
+                rewrite,
+                ranking,
+                reading,
+            ),
+            "cosine": similarity,
+        }
+        score = decision.score(
+            values,
+            ranking,
+            answer,
+            turn.language,
+        )
+        threshold = decision.threshold if self.threshold is None else self.threshold
+        notes = answer.notes
         if answer.kind == "answer" and score < threshold:
-            return replace(nothing(ranking, REFUSED, score), notes=answer.notes)
-        doubted = answer.kind == "answer" and score < self._decision.sure
-        return replace(answer, score=score, notes=(*answer.notes, UNSURE) if doubted else answer.notes)
+            return replace(nothing(ranking, REFUSED, score), notes=notes)
+        if answer.kind == "answer" and score < decision.sure:
+            notes = (*notes, UNSURE)
+        return replace(answer, score=score, notes=notes)

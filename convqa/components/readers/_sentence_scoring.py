@@ -7,7 +7,7 @@ results on the others are in docs/benchmarks/answers.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,24 +17,27 @@ from convqa.text.cache import remembered
 from convqa.text.idf import idf
 from convqa.text.sentences import sentences
 
-_DENSITY = 0.5
+_DENSITY_WEIGHT = 0.5
 """Weight of the mean share of the question in the passage's sentences."""
-_RANK = 0.3
-_OPENING = 0.2
+_RANK_WEIGHT = 0.3
+_POSITION_WEIGHT = 0.2
 """Weights of the passage's rank and of the sentence's position, which count 1, 1/2, 1/3 ..."""
-_LENGTH, _LONG = 0.3, 20
-"""Weight of the length, up to this many tokens: headings and fragments say little."""
-_FRAGMENT, _ASKS = -0.2, -0.6
-"""For sentences without a closing mark, and for questions."""
-_MENU, _PROSE = -0.6, 0.1
-"""Penalty that grows as the share of stop words falls below this: menus and product lists have few."""
-_REPLY = 0.8
+_LENGTH_WEIGHT = 0.3
+_FULL_LENGTH_TOKENS = 20
+"""The weight of the length grows up to this many tokens: headings and fragments say little."""
+_FRAGMENT_PENALTY = -0.2
+"""For sentences without a closing mark."""
+_QUESTION_PENALTY = -0.6
+_MENU_PENALTY = -0.6
+_MIN_STOPWORD_SHARE = 0.1
+"""The penalty grows as the share of stop words falls below this: menus and product lists have few."""
+_REPLY_SHARE = 0.8
 """Share of the score of a question that the sentence after it inherits, as in lists of questions and answers."""
 
-_TENTH = 10
+_COMPARED_RANKS = 10
 
 _CLOSING = frozenset(".!?\u2026\"'\u201d\u2019\u00bb)]\u3002\uff01\uff1f\u300d\u300f\uff09\u3011\u061f\u06d4\u0964")
-_ASKING = frozenset("?\uff1f\u061f")
+_QUESTION_MARKS = frozenset("?\uff1f\u061f")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,25 +51,25 @@ class QueryTokens:
 def query_tokens(rewrite: Rewrite, language: str) -> QueryTokens:
     question: dict[str, float] = {}
     terms: dict[str, float] = {}
-    rarity: dict[str, float] = {}
+    idf_of: dict[str, float] = {}
     for query in rewrite.queries:
-        question.update((token, value) for token, value in _content(query.text, language))
+        question.update(_content(query.text, language))
         for term, weight in query.terms:
             for token, value in _content(term, language):
-                rarity[token] = value
+                idf_of[token] = value
                 terms[token] = max(terms.get(token, 0.0), weight * value)
     if not question:
         question, terms = terms, {}
-    added = [token for token in terms if token not in question]
+    added = {token: value for token, value in terms.items() if token not in question}
     return QueryTokens(
         _shares(question, sum(question.values())),
-        _shares({token: terms[token] for token in added}, sum(rarity[token] for token in added)),
+        _shares(added, sum(idf_of[token] for token in added)),
     )
 
 
-def _content(text: str, language: str) -> Iterator[tuple[str, float]]:
-    """Yield the content words of a query: token and idf."""
-    return ((stem, idf(word, language)) for word, stem in analyzer(language).content_words(text))
+def _content(text: str, language: str) -> list[tuple[str, float]]:
+    """Return the content words of a query: token and idf."""
+    return [(stem, idf(word, language)) for word, stem in analyzer(language).content_words(text)]
 
 
 def _shares(values: Mapping[str, float], total: float) -> dict[str, float]:
@@ -77,15 +80,15 @@ def _shares(values: Mapping[str, float], total: float) -> dict[str, float]:
 class AnalyzedPassage:
     """The parts of a passage's score that do not depend on the question.
 
-    ``offsets``, ``sizes`` (distinct tokens) and ``worth`` (score) of each sentence. ``holders``: token -> indexes of
-    the sentences with it. ``replies``: indexes of the sentences that follow a question.
+    For each sentence, ``offsets``, ``sizes`` (distinct tokens) and ``scores``. ``holders``: token -> indexes of the
+    sentences with it. ``replies``: indexes of the sentences that follow a question.
     """
 
     offsets: tuple[tuple[int, int], ...]
     sizes: tuple[int, ...]
     holders: Mapping[str, tuple[int, ...]]
     title: frozenset[str]
-    worth: tuple[float, ...]
+    scores: tuple[float, ...]
     replies: tuple[int, ...]
 
 
@@ -97,32 +100,32 @@ def sentence_scores(passage: AnalyzedPassage, query: QueryTokens, rank: int) -> 
     if not passage.offsets:
         return [], 0.0
     # A word of the title counts for every sentence, because sentences rarely repeat it.
-    titled = sum(share for token, share in query.question.items() if token in passage.title)
-    shares = [titled] * len(passage.offsets)
+    title_share = sum(share for token, share in query.question.items() if token in passage.title)
+    shares = [title_share] * len(passage.offsets)
     for token, share in query.question.items():
         if token not in passage.title:
             for index in passage.holders.get(token, ()):
                 shares[index] += share
     for index in passage.replies:
-        shares[index] = max(shares[index], _REPLY * shares[index - 1])
-    common = _DENSITY * sum(shares) / len(shares) + _RANK / (1 + rank)
-    scores = [worth + share + common for worth, share in zip(passage.worth, shares, strict=True)]
+        shares[index] = max(shares[index], _REPLY_SHARE * shares[index - 1])
+    common = _DENSITY_WEIGHT * sum(shares) / len(shares) + _RANK_WEIGHT / (1 + rank)
+    scores = [own + share + common for own, share in zip(passage.scores, shares, strict=True)]
     for token, share in query.terms.items():
         for index in passage.holders.get(token, ()):
             scores[index] += share
     return scores, max(shares)
 
 
-def answered_shares(passage: AnalyzedPassage, answers: Sequence[frozenset[str]]) -> list[float]:
-    """Return per sentence the share of its tokens in the most similar of the answers, given as tokens."""
+def repeated_shares(passage: AnalyzedPassage, answers: Sequence[frozenset[str]]) -> list[float]:
+    """Return per sentence the share of its tokens in the most similar of the earlier answers, given as tokens."""
     shares = [0.0] * len(passage.offsets)
     for answer in answers:
         counts = [0] * len(shares)
         for token in answer:
             for index in passage.holders.get(token, ()):
                 counts[index] += 1
-        shares = [max(share, count / max(1, size))
-                  for share, count, size in zip(shares, counts, passage.sizes, strict=True)]  # fmt: skip
+        for index, size in enumerate(passage.sizes):
+            shares[index] = max(shares[index], counts[index] / max(1, size))
     return shares
 
 
@@ -131,32 +134,59 @@ def analyzed(title: str, text: str, language: str) -> AnalyzedPassage:
     analysis = analyzer(language)
     offsets = tuple(sentences(text, language))
     holders: dict[str, list[int]] = {}
-    worth, sizes = [], []
+    scores = []
+    sizes = []
+    replies = []
     for index, (start, end) in enumerate(offsets):
-        tokens = analysis.tokens(text[start:end])
-        worth.append(_worth(len(tokens), len(analysis.words(text[start:end])), index, text[end - 1]))
-        own = set(tokens)
-        sizes.append(len(own))
-        for token in own:
+        sentence = text[start:end]
+        tokens = analysis.tokens(sentence)
+        scores.append(
+            _own_score(
+                len(tokens),
+                len(analysis.words(sentence)),
+                index,
+                sentence[-1],
+            )
+        )
+        distinct = set(tokens)
+        sizes.append(len(distinct))
+        for token in distinct:
             holders.setdefault(token, []).append(index)
-    frozen = {token: tuple(indexes) for token, indexes in holders.items()}
-    replies = tuple(index for index, (_, end) in enumerate(offsets[:-1], 1) if text[end - 1] in _ASKING)
-    return AnalyzedPassage(offsets, tuple(sizes), frozen, frozenset(analysis.tokens(title)), tuple(worth), replies)
+        if index and text[offsets[index - 1][1] - 1] in _QUESTION_MARKS:
+            replies.append(index)
+    return AnalyzedPassage(
+        offsets,
+        tuple(sizes),
+        {token: tuple(indexes) for token, indexes in holders.items()},
+        frozenset(analysis.tokens(title)),
+        tuple(scores),
+        tuple(replies),
+    )
 
 
-def _worth(tokens: int, words: int, index: int, last: str) -> float:
+def _own_score(
+    tokens: int,
+    words: int,
+    index: int,
+    last: str,
+) -> float:
     """Return the score of a sentence alone; ``tokens``: its words without stop words, ``last``: its last character."""
-    form = (_ASKS if last in _ASKING else 0.0) + (0.0 if last in _CLOSING else _FRAGMENT)
-    prose = (words - tokens) / words if words else 0.0
-    menu = _MENU * max(0.0, 1 - prose / _PROSE)
-    return _OPENING / (1 + index) + _LENGTH * min(tokens, _LONG) / _LONG + form + menu
+    form = 0.0
+    if last in _QUESTION_MARKS:
+        form += _QUESTION_PENALTY
+    if last not in _CLOSING:
+        form += _FRAGMENT_PENALTY
+    stopword_share = (words - tokens) / words if words else 0.0
+    menu = _MENU_PENALTY * max(0.0, 1 - stopword_share / _MIN_STOPWORD_SHARE)
+    length = _LENGTH_WEIGHT * min(tokens, _FULL_LENGTH_TOKENS) / _FULL_LENGTH_TOKENS
+    return _POSITION_WEIGHT / (1 + index) + length + form + menu
 
 
-class Evidence(NamedTuple):
+class SentenceEvidence(NamedTuple):
     """The evidence that a sentence answers.
 
     ``words``: lexical score (:func:`sentence_scores`). ``behind``: distance of its passage to the first
-    (:func:`behind`). ``opening``: 1 for the first sentence of a passage, then 1/2, 1/3 ... ``said``: share of its
+    (:func:`behind`). ``opening``: 1 for the first sentence of a passage, then 1/2, 1/3 ... ``repeated``: share of its
     content words in an earlier answer. ``cosine``: of the question and the sentence with its title, None without an
     encoder.
     """
@@ -164,7 +194,7 @@ class Evidence(NamedTuple):
     words: float
     behind: float
     opening: float = 0.0
-    said: float = 0.0
+    repeated: float = 0.0
     cosine: float | None = None
 
 
@@ -175,22 +205,31 @@ class Curve(NamedTuple):
     words: float
     behind: float = 0.0
     opening: float = 0.0
-    said: float = 0.0
+    repeated: float = 0.0
     cosine: float = 0.0
 
-    def __call__(self, evidence: Evidence) -> float:
+    def __call__(self, evidence: SentenceEvidence) -> float:
         """Return the probability.
 
-        >>> round(Curve(offset=-1.0, words=0.5, behind=-1.0)(Evidence(words=2.0, behind=0.0)), 3)
+        >>> round(Curve(offset=-1.0, words=0.5, behind=-1.0)(SentenceEvidence(words=2.0, behind=0.0)), 3)
         0.5
         """
         logit = self.offset + self.words * evidence.words + self.behind * evidence.behind
-        logit += self.opening * evidence.opening + self.said * evidence.said + self.cosine * (evidence.cosine or 0.0)
+        logit += (
+            self.opening * evidence.opening + self.repeated * evidence.repeated + self.cosine * (evidence.cosine or 0.0)
+        )
         return 1 / (1 + math.exp(-logit))
 
 
 BY_WORDS = Curve(offset=-1.74, words=0.91)
-BY_BOTH = Curve(offset=-1.82, words=0.61, behind=-0.25, opening=0.21, said=-0.28, cosine=0.91)
+BY_BOTH = Curve(
+    offset=-1.82,
+    words=0.61,
+    behind=-0.25,
+    opening=0.21,
+    repeated=-0.28,
+    cosine=0.91,
+)
 """Fitted on the even conversations of inscit_dev and mtrag_un by benchmarks/builders.py curves. The lexical curve
 ignores the ranking's scores, because BM25 counts the same words (docs/reference/reading.md)."""
 
@@ -205,12 +244,15 @@ def behind(scores: Sequence[float]) -> list[float]:
     >>> behind([1.0] * 3)
     [0.0, 0.0, 0.0]
     """
-    last = min(len(scores), _TENTH) - 1
-    width = scores[0] - scores[last] if scores else 0.0
-    part = last / (_TENTH - 1)
-    return [min(1.0, part * (scores[0] - score) / width) if width > 0 else 0.0 for score in scores]
+    last = min(len(scores), _COMPARED_RANKS) - 1
+    if last < 0 or scores[0] <= scores[last]:
+        return [0.0] * len(scores)
+    width = scores[0] - scores[last]
+    part = last / (_COMPARED_RANKS - 1)
+    return [min(1.0, part * (scores[0] - score) / width) for score in scores]
 
 
-def expected(evidence: Evidence) -> float:
+def expected(evidence: SentenceEvidence) -> float:
     """Return the probability that a sentence answers, by words and vectors, or by words alone without a cosine."""
-    return BY_WORDS(evidence) if evidence.cosine is None else BY_BOTH(evidence)
+    curve = BY_WORDS if evidence.cosine is None else BY_BOTH
+    return curve(evidence)

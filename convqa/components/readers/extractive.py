@@ -6,20 +6,18 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated
 
-from pydantic import Field
+from pydantic import PositiveInt
 
 from convqa.components.base import Reader
 from convqa.components.encoding import ModelOptions
 from convqa.components.members import member
+from convqa.components.parameters import Name, Share
 from convqa.components.rankings import normalised
 from convqa.domain import Passage, Ranking, Reading, Rewrite, Span, Turn
 from convqa.models import Options, SpanReader, load_reader
 
-Share = Annotated[float, Field(ge=0, le=1)]
-
-AT_ONCE = 4096
+_MAX_PAIRS = 4096
 """Maximum (question, passage) pairs per call of the model, whose spans are in memory at the same time."""
 
 
@@ -30,10 +28,15 @@ class Extractive(Reader):
     A span's score is calibrated: its expected F1. The null score is the probability that no passage has the answer, 1
     if there is nothing to read. Spans of a turn never overlap.
 
+    Example::
+
+        reader: {type: extractive, init_parameters: {model: reader, passages: 10}}
+
     :param model: a shipped reader, a folder or a Hugging Face name of a model for question answering.
     :param passages: how many of the top passages are read, except blank ones. Beyond 20, also raise ``texts`` of the
         retriever.
-    :param top_k: maximum spans of a turn. :param longest: maximum tokens of a span.
+    :param top_k: maximum spans of a turn.
+    :param longest: maximum tokens of a span.
     :param interpolation: mu; a span's score is (1 - mu) x its passage's score, normalized to 0 to 1 over the passages
         read, + mu x its calibrated score. None = the calibrated score. (RALI: mu = .7.)
     :param enough: stop reading once the best span of a turn has this score. Passages are read by rank: the first, then
@@ -41,10 +44,10 @@ class Extractive(Reader):
     :param options: ``device`` and ``precision`` of the model.
     """
 
-    model: Annotated[str, Field(min_length=1)] = "reader"
-    passages: Annotated[int, Field(ge=1)] = 10
-    top_k: Annotated[int, Field(ge=1)] = 20
-    longest: Annotated[int, Field(ge=1)] = 30
+    model: Name = "reader"
+    passages: PositiveInt = 10
+    top_k: PositiveInt = 20
+    longest: PositiveInt = 30
     interpolation: Share | None = None
     enough: Share | None = None
     options: ModelOptions | None = None
@@ -57,53 +60,84 @@ class Extractive(Reader):
         return {"reader": self._reader}
 
     def read_batch(
-        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+        rankings: Sequence[Ranking],
     ) -> Sequence[Reading]:
-        tasks = [self._task(*row) for row in zip(rewrites, rankings, strict=True)]
-        first, number = 0, self.passages if self.enough is None else 1
-        least = math.inf if self.enough is None else self.enough
+        tasks = [self._task(rewrite, ranking) for rewrite, ranking in zip(rewrites, rankings, strict=True)]
+        if self.enough is None:
+            self._read(tasks, 0, self.passages)
+            return [self._reading(task) for task in tasks]
+        first = 0
+        count = 1
         while first < self.passages:
-            self._read([task for task in tasks if not task.best or -task.best[0][0] < least], first, first + number)
-            first, number = first + number, 2 * number
+            unsettled = [task for task in tasks if task.best_score < self.enough]
+            self._read(unsettled, first, first + count)
+            first += count
+            count *= 2
         return [self._reading(task) for task in tasks]
 
-    def _task(self, rewrite: Rewrite, ranking: Ranking) -> _Task:
+    def _task(self, rewrite: Rewrite, ranking: Ranking) -> _ReadingTask:
         question = rewrite.text.strip()
-        first = ranking.hits[: self.passages] if question else ()
-        hits = tuple(hit for hit in first if hit.passage is not None and hit.passage.text.strip())
-        passages = [hit.passage for hit in hits if hit.passage is not None]
-        return _Task(question, passages, normalised(Ranking(hits)))
+        hits = []
+        passages = []
+        for hit in ranking.hits[: self.passages] if question else ():
+            if hit.passage is not None and hit.passage.text.strip():
+                hits.append(hit)
+                passages.append(hit.passage)
+        return _ReadingTask(question, passages, normalised(Ranking(tuple(hits))))
 
-    def _read(self, tasks: Sequence[_Task], first: int, last: int) -> None:
+    def _read(
+        self,
+        tasks: Sequence[_ReadingTask],
+        first: int,
+        last: int,
+    ) -> None:
         """Read these passages of all turns together and update the best spans."""
         share = 1.0 if self.interpolation is None else self.interpolation
         rows = [(task, index) for task in tasks for index in range(first, min(last, len(task.passages)))]
-        for begin in range(0, len(rows), AT_ONCE):
-            batch = rows[begin : begin + AT_ONCE]
+        for begin in range(0, len(rows), _MAX_PAIRS):
+            batch = rows[begin : begin + _MAX_PAIRS]
             pairs = [(task.question, task.passages[index].text) for task, index in batch]
-            for (task, index), result in zip(batch, self._reader.read(pairs, self.top_k, self.longest), strict=True):
+            results = self._reader.read(pairs, self.top_k, self.longest)
+            for (task, index), result in zip(batch, results, strict=True):
                 task.margin = max(task.margin, result.margin)
                 for start, end, margin in result.spans:
-                    score = (1 - share) * task.ranked[index] + share * self._reader.expected(margin)
+                    score = (1 - share) * task.passage_scores[index] + share * self._reader.expected(margin)
                     task.best.append((-score, -margin, index, start, end))
-                task.best = sorted(task.best)[: self.top_k]
+                task.best.sort()
+                del task.best[self.top_k :]
 
-    def _reading(self, task: _Task) -> Reading:
-        best = ((task.passages[index], start, end, -negated) for negated, _, index, start, end in task.best)
-        spans = (Span(passage.id, start, end, passage.text[start:end], score) for passage, start, end, score in best)
+    def _reading(self, task: _ReadingTask) -> Reading:
+        spans = []
+        for negated_score, _, index, start, end in task.best:
+            passage = task.passages[index]
+            spans.append(
+                Span(
+                    passage.id,
+                    start,
+                    end,
+                    passage.text[start:end],
+                    -negated_score,
+                )
+            )
         return Reading(tuple(spans), self._reader.null(task.margin))
 
 
 @dataclass(slots=True)
-class _Task:
-    """The passages of a turn and the best spans so far.
+class _ReadingTask:
+    """The passages of a turn, with their normalized scores in the ranking, and the best spans so far.
 
-    ``ranked``: the normalized score of each passage in the ranking; ``best``: (-score, -margin, index of the passage,
-    start, end) of each span, best first.
+    ``best``: (-score, -margin, index of the passage, start, end) of each span, best first.
     """
 
     question: str
     passages: list[Passage]
-    ranked: list[float]
+    passage_scores: list[float]
     margin: float = -math.inf
     best: list[tuple[float, float, int, int, int]] = field(default_factory=list)
+
+    @property
+    def best_score(self) -> float:
+        return -self.best[0][0] if self.best else -math.inf

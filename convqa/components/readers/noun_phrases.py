@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from importlib.util import find_spec
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from pydantic import Field
+from pydantic import PositiveInt
 
 from convqa.components.base import Reader
 from convqa.components.members import member
@@ -19,11 +19,11 @@ from convqa.domain import Passage, Ranking, Reading, Rewrite, Span, Turn
 from convqa.errors import InputError
 from convqa.text.cache import remembered
 
-_MOST_SPANS = 20
+_MAX_SPANS = 20
 _CORPORA = ("tokenizers/punkt_tab", "corpora/brown")
 
 
-class Phrased(NamedTuple):
+class SentencePhrases(NamedTuple):
     """A sentence with its stemmed noun phrases, including repetitions."""
 
     start: int
@@ -39,16 +39,25 @@ class NounPhrases(Reader):
     A full sentence ends with a full stop. Ties keep their order, so that without a common phrase the first full
     sentence of the best passage wins. The null score is 0.
 
+    Example::
+
+        reader: {type: noun_phrases, init_parameters: {passages: 100}}
+
     :param passages: how many of the top passages are read, except those without text.
     """
 
-    passages: Annotated[int, Field(ge=1)] = 100
+    passages: PositiveInt = 100
 
     def warm_up(self) -> None:
         """:raises InputError: if TextBlob or its corpora are missing."""
         _textblob()
 
-    def read(self, turn: Turn, rewrite: Rewrite, ranking: Ranking) -> Reading:
+    def read(
+        self,
+        turn: Turn,
+        rewrite: Rewrite,
+        ranking: Ranking,
+    ) -> Reading:
         if turn.language != "en":
             raise InputError(f"noun phrases: expected English, got language {turn.language!r}. Use another reader.")
         passages = [hit.passage for hit in ranking.hits[: self.passages] if hit.passage is not None]
@@ -56,21 +65,30 @@ class NounPhrases(Reader):
         return read(phrases, [(passage, _sentences(passage.text)) for passage in passages])
 
 
-def read(question: Collection[str], passages: Iterable[tuple[Passage, Sequence[Phrased]]]) -> Reading:
+def read(question: Collection[str], passages: Iterable[tuple[Passage, Sequence[SentencePhrases]]]) -> Reading:
     """Rank full sentences by the number of their phrases in the question, then by their order.
 
     >>> passage = Passage("p", "Rome is old. Rome fell.")
-    >>> one, two = Phrased(0, 12, "Rome is old.", ()), Phrased(13, 23, "Rome fell.", ("rome",))
+    >>> one, two = SentencePhrases(0, 12, "Rome is old.", ()), SentencePhrases(13, 23, "Rome fell.", ("rome",))
     >>> read(["rome"], [(passage, [one, two])]).spans[0].text
     'Rome fell.'
     """
-    spans = [
-        Span(passage.id, one.start, one.end, one.text, float(sum(phrase in question for phrase in one.phrases)))
-        for passage, sentences in passages
-        for one in sentences
-        if one.text.endswith(".")
-    ]
-    return Reading(tuple(sorted(spans, key=lambda span: -span.score)[:_MOST_SPANS]), 0.0)
+    spans = []
+    for passage, sentences in passages:
+        for sentence in sentences:
+            if sentence.text.endswith("."):
+                shared = sum(phrase in question for phrase in sentence.phrases)
+                spans.append(
+                    Span(
+                        passage.id,
+                        sentence.start,
+                        sentence.end,
+                        sentence.text,
+                        float(shared),
+                    )
+                )
+    spans.sort(key=lambda span: -span.score)
+    return Reading(tuple(spans[:_MAX_SPANS]), 0.0)
 
 
 def stem(phrase: str) -> str:
@@ -85,15 +103,23 @@ def stem(phrase: str) -> str:
 
 
 @remembered(4096)
-def _sentences(text: str) -> tuple[Phrased, ...]:
+def _sentences(text: str) -> tuple[SentencePhrases, ...]:
     # TextBlob's own offsets are wrong after more than one white space character between sentences.
-    result, start = [], 0
+    result = []
+    start = 0
     for sentence in _textblob()(text).sentences:
         raw = str(sentence.raw)
         start = text.index(raw, start)
         # Noun phrases are slow, and only full sentences need them.
         phrases = tuple(stem(phrase) for phrase in sentence.noun_phrases) if raw.endswith(".") else ()
-        result.append(Phrased(start, start + len(raw), raw, phrases))
+        result.append(
+            SentencePhrases(
+                start,
+                start + len(raw),
+                raw,
+                phrases,
+            )
+        )
         start += len(raw)
     return tuple(result)
 

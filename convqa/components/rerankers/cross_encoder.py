@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Annotated
 
-from pydantic import Field
+from pydantic import NonNegativeInt, PositiveInt
 
 from convqa.components.base import Reranker
 from convqa.components.encoding import ModelOptions
 from convqa.components.members import member
+from convqa.components.parameters import Name
 from convqa.components.rankings import reordered
 from convqa.domain import Ranking, Rewrite, Turn
 from convqa.models import Options, PairScorer, load_pair_scorer
@@ -23,6 +23,10 @@ class CrossEncoder(Reranker):
     A model with six layers scores a few hundred passages a second on two cores. The ranking of a blank question is
     unchanged, and hits without a passage follow the others.
 
+    Example::
+
+        reranker: {type: cross_encoder, init_parameters: {model: cross-encoder/ms-marco-MiniLM-L6-v2, depth: 50}}
+
     :param model: a folder or a Hugging Face name, such as ``cross-encoder/ms-marco-MiniLM-L6-v2``.
     :param depth: how many of the first hits are reranked; the others follow.
     :param top_k: passages in a ranking; None = all.
@@ -30,11 +34,11 @@ class CrossEncoder(Reranker):
     :param options: ``device`` and ``precision`` of the model.
     """
 
-    model: Annotated[str, Field(min_length=1)]
+    model: Name
     collection: str | None = None
-    depth: Annotated[int, Field(ge=1)] = 100
-    top_k: Annotated[int, Field(ge=1)] | None = None
-    texts: Annotated[int, Field(ge=0)] = 20
+    depth: PositiveInt = 100
+    top_k: PositiveInt | None = None
+    texts: NonNegativeInt = 20
     options: ModelOptions | None = None
 
     @cached_property
@@ -45,18 +49,25 @@ class CrossEncoder(Reranker):
         return {"cross-encoder": self._scorer}
 
     def rerank_batch(
-        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+        rankings: Sequence[Ranking],
     ) -> Sequence[Ranking]:
         heads = self.attached([Ranking(ranking.hits[: self.depth]) for ranking in rankings], self.depth)
-        pairs = [_pairs(*row) for row in zip(rewrites, heads, strict=True)]
-        distinct = list(dict.fromkeys(pair for some in pairs for pair in some.values()))
-        score_by_pair = dict(zip(distinct, map(float, self._scorer.score(distinct)), strict=True))
-        scores = [{id: score_by_pair[pair] for id, pair in some.items()} for some in pairs]
-        ordered = [reordered(*row, top_k=self.top_k) for row in zip(rankings, scores, strict=True)]
+        pairs = [_pairs(rewrite, head) for rewrite, head in zip(rewrites, heads, strict=True)]
+        distinct = list(dict.fromkeys(pair for by_id in pairs for pair in by_id.values()))
+        score_of = dict(zip(distinct, self._scorer.score(distinct), strict=True))
+        ordered = []
+        for ranking, by_id in zip(rankings, pairs, strict=True):
+            scores = {id: float(score_of[pair]) for id, pair in by_id.items()}
+            ordered.append(reordered(ranking, scores, top_k=self.top_k))
         return self.attached(ordered, self.texts)
 
 
 def _pairs(rewrite: Rewrite, head: Ranking) -> dict[str, tuple[str, str]]:
     """Return the model's input for each hit with a passage."""
     question = rewrite.text.strip()
-    return {hit.id: (question, hit.passage.whole_text) for hit in head.hits if question and hit.passage is not None}
+    if not question:
+        return {}
+    return {hit.id: (question, hit.passage.whole_text) for hit in head.hits if hit.passage is not None}

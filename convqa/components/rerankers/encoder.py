@@ -5,21 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, NonNegativeInt, PositiveInt
 
 from convqa.components.base import Reranker
 from convqa.components.encoding import ModelOptions, QueryEncoder, encoder_of, passage_vectors
 from convqa.components.members import member
+from convqa.components.parameters import Name
 from convqa.components.rankings import reordered
 from convqa.domain import Ranking, Rewrite, Turn
-from convqa.models import TextEncoder
+from convqa.models import Options, TextEncoder
 
 
 @member
-class Encoder(Reranker):
+class EncoderReranker(Reranker):
     """Rerank by the cosine of the passages' vectors and the query's.
 
     Passages without a vector in the collection are encoded for the turn. The ranking of a blank question is unchanged.
+
+    Example::
+
+        reranker: {type: encoder, init_parameters: {depth: 30, weight: 0.6}}
 
     :param depth: how many of the first hits are reranked; the others follow.
     :param top_k: passages in a ranking; None = all.
@@ -32,29 +37,47 @@ class Encoder(Reranker):
     needs_collection = True
 
     collection: str | None = None
-    depth: Annotated[int, Field(ge=1)] = 100
-    top_k: Annotated[int, Field(ge=1)] | None = None
+    depth: PositiveInt = 100
+    top_k: PositiveInt | None = None
     weight: Annotated[float, Field(gt=0, le=1)] = 0.6
-    encoder: Annotated[str, Field(min_length=1)] | None = None
-    texts: Annotated[int, Field(ge=0)] = 20
+    encoder: Name | None = None
+    texts: NonNegativeInt = 20
     options: ModelOptions | None = None
 
     def __post_init__(self) -> None:
-        encoder = self.encoder or (lambda options: encoder_of(self.store, options))
-        self._queries = QueryEncoder(encoder, self.options)
+        self._queries = QueryEncoder(self.encoder or self._load, self.options)
+
+    def _load(self, options: Options) -> TextEncoder:
+        return encoder_of(self.store, options)
 
     def models(self) -> Mapping[str, TextEncoder]:
         return {"encoder": self._queries.model}
 
     def rerank_batch(
-        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+        rankings: Sequence[Ranking],
     ) -> Sequence[Ranking]:
         queries = self._queries.of_rewrites(rewrites)
         heads = [Ranking(ranking.hits[: self.depth]) for ranking in rankings]
         vectors = passage_vectors(self._queries.model, self.store, heads)
         ordered = []
-        for query, head, ranking in zip(queries, heads, rankings, strict=True):
-            near = {} if query is None else {hit.id: vectors[hit.id] @ query for hit in head.hits if hit.id in vectors}
-            scores = {id: float(value) for id, value in near.items()}
-            ordered.append(reordered(ranking, scores, self.weight, self.top_k))
+        for query, head, ranking in zip(
+            queries,
+            heads,
+            rankings,
+            strict=True,
+        ):
+            scores: dict[str, float] = {}
+            if query is not None:
+                scores = {hit.id: float(vectors[hit.id] @ query) for hit in head.hits if hit.id in vectors}
+            ordered.append(
+                reordered(
+                    ranking,
+                    scores,
+                    self.weight,
+                    self.top_k,
+                )
+            )
         return self.attached(ordered, self.texts)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
 
 from haystack import Document
-from pydantic import Field
+from pydantic import PositiveInt
 
 from convqa.components.base import Reranker
 from convqa.components.haystack import Wrapper, ranked, to_document
@@ -16,11 +15,15 @@ from convqa.domain import Hit, Ranking, Rewrite, Turn
 
 
 @member
-class Haystack(Wrapper, Reranker):
+class HaystackReranker(Wrapper, Reranker):
     """Rerank the hits with passages with a ranker of Haystack and the rewritten question.
 
     Hits that it omits, and those without passages, follow in their old order. The ranking of a blank question is
     unchanged.
+
+    Example::
+
+        reranker = HaystackReranker(MetaFieldRanker("year"), top_k=20)
 
     :param component: has the input ``documents``, optionally ``query``, and the output ``documents``. If their scores
         are unordered, rank r scores 1 / (60 + r).
@@ -32,24 +35,43 @@ class Haystack(Wrapper, Reranker):
     gives = "documents"
     items = Document
 
-    top_k: Annotated[int, Field(ge=1)] | None = None
+    top_k: PositiveInt | None = None
 
     def rerank_batch(
-        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+        rankings: Sequence[Ranking],
     ) -> Sequence[Ranking]:
-        return self._each_turn(self.rerank, turns, rewrites, rankings)
+        return self._each_turn(
+            self.rerank,
+            turns,
+            rewrites,
+            rankings,
+        )
 
-    def rerank(self, turn: Turn, rewrite: Rewrite, ranking: Ranking) -> Ranking:
-        given = {hit.id: hit for hit in ranking.hits if hit.passage is not None}
-        if rewrite.text.strip() and given:
-            ranking = self._ordered(rewrite.text, ranking, given)
+    def rerank(
+        self,
+        turn: Turn,
+        rewrite: Rewrite,
+        ranking: Ranking,
+    ) -> Ranking:
+        hits = {hit.id: hit for hit in ranking.hits if hit.passage is not None}
+        if rewrite.text.strip() and hits:
+            ranking = self._ordered(rewrite.text, ranking, hits)
         return Ranking(ranking.hits[: self.top_k])
 
-    def _ordered(self, question: str, ranking: Ranking, given: dict[str, Hit]) -> Ranking:
-        documents = self._ask(query=question, documents=[to_document(hit) for hit in given.values()])
-        if unknown := sorted({document.id for document in documents} - given.keys()):
+    def _ordered(
+        self,
+        question: str,
+        ranking: Ranking,
+        hits: dict[str, Hit],
+    ) -> Ranking:
+        documents = self._ask(query=question, documents=[to_document(hit) for hit in hits.values()])
+        unknown = sorted({document.id for document in documents} - hits.keys())
+        if unknown:
             raise ValueError(f"{type(self.wrapped).__name__} returned unknown documents: {unknown}")
-        hits = [Hit(document.id, document.score or 0.0, given[document.id].passage) for document in documents]
-        ordered = ranked(hits, all(document.score is not None for document in documents))
-        taken = {hit.id for hit in ordered.hits}
-        return behind(ordered, [hit for hit in ranking.hits if hit.id not in taken])
+        scored = [Hit(document.id, document.score or 0.0, hits[document.id].passage) for document in documents]
+        ordered = ranked(scored, all(document.score is not None for document in documents))
+        ordered_ids = {hit.id for hit in ordered.hits}
+        return behind(ordered, [hit for hit in ranking.hits if hit.id not in ordered_ids])

@@ -5,17 +5,17 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Annotated
 
-from pydantic import Field
+from pydantic import NonNegativeInt, PositiveInt
 
 from convqa.components import encoding
 from convqa.components.base import Retriever
-from convqa.components.encoding import Matrix, ModelOptions, QueryEncoder
+from convqa.components.encoding import ModelOptions, QueryEncoder
 from convqa.components.filtering import by_filter
 from convqa.components.members import member
+from convqa.components.parameters import Name
 from convqa.domain import Hit, Query, Ranking, Rewrite, Turn
-from convqa.models import TextEncoder
+from convqa.models import Options, TextEncoder
 from convqa.stores.address import redact
 from convqa.stores.base import Filter, Store, refuse_encoder
 
@@ -30,6 +30,10 @@ class Dense(Retriever):
     rewritten question (of the query's words if there are several queries). A query without words finds nothing. A
     turn's filter is applied. The collection must have vectors of the encoder: ``convqa index --vectors ENCODER``.
 
+    Example::
+
+        retriever: {type: dense, init_parameters: {encoder: encoder, top_k: 100}}
+
     :param top_k: passages in a ranking.
     :param encoder: a shipped one, a folder, a Hugging Face name or a server's URL; None = the one in the collection's
         file, or the shipped one.
@@ -40,23 +44,27 @@ class Dense(Retriever):
     needs_collection = True
 
     collection: str | None = None
-    top_k: Annotated[int, Field(ge=1)] = 100
-    encoder: Annotated[str, Field(min_length=1)] | None = None
-    texts: Annotated[int, Field(ge=0)] = 20
+    top_k: PositiveInt = 100
+    encoder: Name | None = None
+    texts: NonNegativeInt = 20
     options: ModelOptions | None = None
 
     def __post_init__(self) -> None:
-        encoder = self.encoder or (lambda options: encoding.encoder_of(self.store, options))
-        self._queries = QueryEncoder(encoder, self.options)
+        self._queries = QueryEncoder(self.encoder or self._load, self.options)
+
+    def _load(self, options: Options) -> TextEncoder:
+        return encoding.encoder_of(self.store, options)
 
     @cached_property
-    def _store(self) -> Store:
+    def _vector_store(self) -> Store:
         """:raises InputError: if the collection has no vectors, or those of another encoder."""
-        store = self.store
-        info, place = store.info(), f"collection {redact(str(self.collection))}"
-        refuse_encoder(encoding.named(self._queries.model), info, place)
-        encoding.has_vectors_of(self._queries.model, store)
-        if unknown := encoding.unknown_language(self._queries.model, info, place):
+        encoder = self._queries.model
+        info = self.store.info()
+        place = f"collection {redact(str(self.collection))}"
+        refuse_encoder(encoding.named(encoder), info, place)
+        encoding.has_vectors_of(encoder, self.store)
+        unknown = encoding.unknown_language(encoder, info, place)
+        if unknown:
             logger.warning(
                 "%s: rankings by its vectors are poor. Use the retriever bm25, or vectors of an encoder that knows it",
                 unknown,
@@ -65,39 +73,57 @@ class Dense(Retriever):
             logger.warning(
                 "%s has vectors of %d of its %d passages, and the others are not found by vector; convqa index "
                 "--collection URL --%s %s adds them",
-                place, info.vectors, info.count, "sparse" if self._queries.model.sparse else "vectors",
-                self._queries.model.name,
-            )  # fmt: skip
-        return store
+                place,
+                info.vectors,
+                info.count,
+                "sparse" if encoder.sparse else "vectors",
+                encoder.name,
+            )
+        return self.store
 
     def warm_up(self) -> None:
-        _ = self._store
+        _ = self._vector_store
 
     def models(self) -> Mapping[str, TextEncoder]:
         return {"encoder": self._queries.model}
 
     def search_rewritten(
-        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], queries: Sequence[Query]
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+        queries: Sequence[Query],
     ) -> Sequence[Ranking]:
-        indexes, matrix = self._queries.encode(rewrites, queries)
         rankings = [Ranking()] * len(queries)
+        indexes, vectors = self._queries.encode(rewrites, queries)
+
+        def search_filtered(rows: list[int], accepted: Filter) -> Sequence[Ranking]:
+            encoder = encoding.named(self._queries.model)
+            return self._vector_store.search_vectors(
+                vectors[rows],
+                self.top_k,
+                encoder,
+                self.texts,
+                accepted,
+            )
+
         asking = [turns[index] for index in indexes]
-        found = by_filter(asking, lambda rows, accepted: self._search(matrix[rows], accepted))
-        for index, ranking in zip(indexes, found, strict=True):
+        for index, ranking in zip(indexes, by_filter(asking, search_filtered), strict=True):
             rankings[index] = ranking
         return rankings
 
-    def among(
-        self, rewrites: Sequence[Rewrite], queries: Sequence[Query], rankings: Sequence[Ranking]
+    def rerank(
+        self,
+        rewrites: Sequence[Rewrite],
+        queries: Sequence[Query],
+        rankings: Sequence[Ranking],
     ) -> Sequence[Ranking]:
         """Rank the passages of ``rankings[i]`` by their vectors. Missing vectors are made now."""
-        indexes, matrix = self._queries.encode(rewrites, queries)
+        reranked = [Ranking()] * len(queries)
+        indexes, query_vectors = self._queries.encode(rewrites, queries)
         vectors = encoding.passage_vectors(self._queries.model, self.store, rankings)
-        near = [Ranking()] * len(queries)
-        for index, vector in zip(indexes, matrix, strict=True):
-            hits = [hit for hit in rankings[index].hits if hit.id in vectors]
-            near[index] = Ranking.of([Hit(hit.id, float(vectors[hit.id] @ vector)) for hit in hits])
-        return near
-
-    def _search(self, matrix: Matrix, accepted: Filter) -> list[Ranking]:
-        return self._store.search_vectors(matrix, self.top_k, encoding.named(self._queries.model), self.texts, accepted)
+        for index, query_vector in zip(indexes, query_vectors, strict=True):
+            hits = [
+                Hit(hit.id, float(vectors[hit.id] @ query_vector)) for hit in rankings[index].hits if hit.id in vectors
+            ]
+            reranked[index] = Ranking.of(hits)
+        return reranked

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Annotated
 
 import numpy as np
-from pydantic import Field
+from pydantic import PositiveInt
 
 from convqa.components.base import Retriever
 from convqa.components.members import member
 from convqa.domain import Hit, Passage, Query, Ranking, Turn
 from convqa.text.analysis import analyzer, weigh
-from convqa.text.bm25 import K1, B, bm25
+from convqa.text.bm25 import bm25
 from convqa.text.cache import remembered
 
 
@@ -24,10 +23,14 @@ class Given(Retriever):
     Passages without words of the query follow the others in their given order, with scores 0, -1, -2 ... Every hit has
     its passage. The formula is that of the stores (:mod:`convqa.text.bm25`).
 
+    Example::
+
+        retriever: {type: given, init_parameters: {top_k: 20}}
+
     :param top_k: passages in a ranking.
     """
 
-    top_k: Annotated[int, Field(ge=1)] = 100
+    top_k: PositiveInt = 100
 
     def search(self, turns: Sequence[Turn], queries: Sequence[Query]) -> Sequence[Ranking]:
         return [self._rank(turn, query) for turn, query in zip(turns, queries, strict=True)]
@@ -38,23 +41,32 @@ class Given(Retriever):
                 f"turn {turn.id} has no passages of its own, which the retriever 'given' ranks; to search a "
                 "collection, use a pipeline with the retriever 'bm25'"
             )
-        scores = self._bm25(turn.passages, weigh(query, analyzer(turn.language)), turn.language)
-        scored = enumerate(zip(turn.passages, scores, strict=True))
-        hits = [Hit(passage.id, score if score > 0 else float(-index), passage) for index, (passage, score) in scored]
+        weights = weigh(query, analyzer(turn.language))
+        scores = _scores(turn.passages, weights, turn.language)
+        hits = []
+        for index, (passage, score) in enumerate(zip(turn.passages, scores, strict=True)):
+            hits.append(Hit(passage.id, score if score > 0 else float(-index), passage))
         return Ranking(Ranking.of(hits).hits[: self.top_k])
 
-    def _bm25(self, passages: Sequence[Passage], weights: Mapping[str, float], language: str) -> list[float]:
-        counts = [_counts(passage.title, passage.text, language) for passage in passages]
-        lengths = np.array([length for _, length in counts], np.int64)
-        filled = int(np.count_nonzero(lengths))
-        if not filled or not weights:
-            return [0.0] * len(counts)
-        tokens = sorted(weights)  # the order in which the stores add terms
-        frequencies = np.array([[count.get(token, 0) for count, _ in counts] for token in tokens])
-        values = np.array([weights[token] for token in tokens])
-        df = np.count_nonzero(frequencies, axis=1)
-        average = float(lengths.sum()) / filled
-        return list(map(float, bm25(frequencies, values, df, lengths, filled, average, K1, B)))
+
+def _scores(passages: Sequence[Passage], weights: Mapping[str, float], language: str) -> list[float]:
+    """Return the BM25 of each passage among these passages."""
+    counts = [_counts(passage.title, passage.text, language) for passage in passages]
+    lengths = np.array([length for _, length in counts], np.int64)
+    filled = int(np.count_nonzero(lengths))
+    if not filled or not weights:
+        return [0.0] * len(counts)
+    tokens = sorted(weights)  # the order in which the stores add terms
+    frequencies = np.array([[count.get(token, 0) for count, _ in counts] for token in tokens])
+    scores = bm25(
+        frequencies,
+        weights=np.array([weights[token] for token in tokens]),
+        df=np.count_nonzero(frequencies, axis=1),
+        lengths=lengths,
+        passages=filled,
+        average=float(lengths.sum()) / filled,
+    )
+    return [float(score) for score in scores]
 
 
 @remembered(4096)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
 from haystack import Document
-from pydantic import Field
+from pydantic import PositiveInt
 
 from convqa.components.base import Retriever
 from convqa.components.encoding import expanded
@@ -18,13 +18,17 @@ from convqa.stores.base import Filter
 
 
 @member
-class Haystack(Wrapper, Retriever):
+class HaystackRetriever(Wrapper, Retriever):
     """Search each query with a retriever of Haystack.
 
     The query is plain text: the words of the history terms follow the query's text, without their weights. (Without
     them, MRR was .436 instead of .537 on the bundled conversations, with BM25 and ``expansion``.) An empty query finds
     nothing. Every hit has its passage, except documents without text. A turn's filter is combined with the component's
     own; a component without the input ``filters`` cannot answer such a turn.
+
+    Example::
+
+        retriever = HaystackRetriever(InMemoryBM25Retriever(document_store), top_k=10)
 
     :param component: has the input ``query`` and the output ``documents``. Documents without scores, or with unordered
         scores, are scored by rank: 1 / (60 + rank).
@@ -35,7 +39,7 @@ class Haystack(Wrapper, Retriever):
     gives = "documents"
     items = Document
 
-    top_k: Annotated[int, Field(ge=1)] = 100
+    top_k: PositiveInt = 100
 
     def search(self, turns: Sequence[Turn], queries: Sequence[Query]) -> Sequence[Ranking]:
         return self._each_turn(self._rank, map(expanded, queries), turns)
@@ -43,10 +47,13 @@ class Haystack(Wrapper, Retriever):
     def _rank(self, text: str, turn: Turn) -> Ranking:
         if not text:
             return Ranking()
-        filters = {"filters": self._filters(turn.filter)} if turn.filter else {}
-        documents = self._ask(query=text, top_k=self.top_k, **filters)
+        sockets: dict[str, Any] = {"query": text, "top_k": self.top_k}
+        if turn.filter:
+            sockets["filters"] = self._filters(turn.filter)
+        documents = self._ask(**sockets)
         hits = [Hit(document.id, document.score or 0.0, to_passage(document)) for document in documents]
-        ranking = ranked(hits, all(document.score is not None for document in documents))
+        is_scored = all(document.score is not None for document in documents)
+        ranking = ranked(hits, is_scored)
         return Ranking(ranking.hits[: self.top_k])
 
     def _filters(self, filter: Filter) -> dict[str, Any]:
@@ -56,8 +63,10 @@ class Haystack(Wrapper, Retriever):
                 f"retriever: {type(self.wrapped).__name__} takes no filters, but a turn has the filter "
                 f"{dict(filter)!r}. Use a component that takes them, or the retriever bm25, dense or hybrid."
             )
-        conditions = [
-            {"field": f"meta.{name}", "operator": "in", "value": list(values)} for name, values in filter.items()
-        ]
+        conditions: list[Any] = []
+        for name, values in filter.items():
+            conditions.append({"field": f"meta.{name}", "operator": "in", "value": list(values)})
         own = getattr(self.wrapped, "filters", None)
-        return {"operator": "AND", "conditions": [*conditions, *([own] if own else [])]}
+        if own:
+            conditions.append(own)
+        return {"operator": "AND", "conditions": conditions}

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Annotated
 
-from pydantic import Field
+from pydantic import NonNegativeInt, PositiveInt
 
 from convqa.components.base import Retriever
 from convqa.components.members import member
+from convqa.components.parameters import Name
 from convqa.components.recordings import FromFile, of_turn
 from convqa.domain import Hit, Ranking, Rewrite, Turn
 
@@ -18,11 +18,15 @@ logger = logging.getLogger(__name__)
 
 
 @member
-class Recorded(FromFile, Retriever):
+class RecordedRetriever(FromFile, Retriever):
     """Use the rankings of another system, such as SPLADE, ColBERT or pyserini, by turn (``CONVERSATION_TURN``).
 
     Rewrites are ignored. A turn that is missing in the file gets an empty ranking. Passages come from the collection;
     an unknown id stays in the ranking without a text.
+
+    Example::
+
+        retriever: {type: recorded, init_parameters: {path: splade.trec.gz}}
 
     :param path: a TREC run, plain or gzip, or a run.json (``Model_passages``). A ground-truth.json
         (``Truth_passages``) acts as a perfect retriever, to measure the other stations.
@@ -32,10 +36,10 @@ class Recorded(FromFile, Retriever):
 
     needs_collection = True
 
-    path: Annotated[str, Field(min_length=1)]
+    path: Name
     collection: str | None = None
-    top_k: Annotated[int, Field(ge=1)] = 1000
-    texts: Annotated[int, Field(ge=0)] = 20
+    top_k: PositiveInt = 1000
+    texts: NonNegativeInt = 20
 
     def __post_init__(self) -> None:
         self._warned: set[str] = set()
@@ -43,31 +47,38 @@ class Recorded(FromFile, Retriever):
     @cached_property
     def _rankings(self) -> dict[str, Ranking]:
         recorded = self._recording.rankings()
-        # convqa encodes spaces, which TREC files cannot contain, but an id may also contain "%20" itself.
-        ids = {id for scores in recorded.values() for id in scores if "%20" in id}
-        ambiguous = [] if self._recording.is_json else sorted(ids)
-        passages = zip(ambiguous, self.store.fetch(ambiguous), strict=True)
-        decoded = {id: id.replace("%20", " ") for id, passage in passages if passage is None}
-        return {
-            turn: Ranking.of([Hit(decoded.get(id, id), score) for id, score in scores.items()])
-            for turn, scores in recorded.items()
-        }
+        decoded = {} if self._recording.is_json else self._decoded_ids(recorded)
+        rankings = {}
+        for turn, scores in recorded.items():
+            hits = [Hit(decoded.get(id, id), score) for id, score in scores.items()]
+            rankings[turn] = Ranking.of(hits)
+        return rankings
+
+    def _decoded_ids(self, recorded: Mapping[str, Mapping[str, float]]) -> dict[str, str]:
+        """Return the ids of TREC files with an encoded space -> the ids. An id may also contain "%20" itself."""
+        encoded = sorted({id for scores in recorded.values() for id in scores if "%20" in id})
+        passages = zip(encoded, self.store.fetch(encoded), strict=True)
+        return {id: id.replace("%20", " ") for id, passage in passages if passage is None}
 
     def warm_up(self) -> None:
         _ = self._rankings
 
     def retrieve_batch(self, turns: Sequence[Turn], rewrites: Sequence[Rewrite]) -> Sequence[Ranking]:
-        recorded = [
-            of_turn(self._rankings, turn.id) if rewrite.queries else Ranking()
-            for turn, rewrite in zip(turns, rewrites, strict=True)
-        ]
-        if missing := sum(ranking is None for ranking in recorded):
+        rankings = []
+        missing = 0
+        for turn, rewrite in zip(turns, rewrites, strict=True):
+            ranking = of_turn(self._rankings, turn.id) if rewrite.queries else Ranking()
+            if ranking is None:
+                ranking = Ranking()
+                missing += 1
+            rankings.append(Ranking(ranking.hits[: self.top_k]))
+        if missing:
             self._warn("%s: %d turns of a batch are missing and have empty rankings", missing)
-        cut = [Ranking(ranking.hits[: self.top_k]) if ranking else Ranking() for ranking in recorded]
-        rankings = self.attached(cut, self.texts)
-        firsts = [hit for ranking in rankings for hit in ranking.hits[: self.texts]]
-        if unknown := sum(hit.passage is None for hit in firsts):
-            self._warn("%s: %d of %d passages of a batch are not in the collection", unknown, len(firsts))
+        rankings = self.attached(rankings, self.texts)
+        first = [hit for ranking in rankings for hit in ranking.hits[: self.texts]]
+        unknown = sum(hit.passage is None for hit in first)
+        if unknown:
+            self._warn("%s: %d of %d passages of a batch are not in the collection", unknown, len(first))
         return rankings
 
     def _warn(self, message: str, *counts: int) -> None:

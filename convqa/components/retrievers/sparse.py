@@ -17,6 +17,10 @@ class Sparse(Dense):
     Like the retriever ``dense``, but passages without a weighted token of the query are not found. The collection must
     have token weights: ``convqa index --sparse MODEL``.
 
+    Example::
+
+        retriever: {type: sparse, init_parameters: {top_k: 100}}
+
     :param encoder: the model that made them: a folder or a Hugging Face name; None = the one that the collection names.
     """
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from convqa.components.history import Past
 from convqa.errors import InputError, nearest
@@ -20,7 +19,10 @@ Reply with a JSON object and nothing else: {"question": "..."}"""
 
 EXAMPLES: Sequence[tuple[Sequence[Past], str, str]] = (
     (
-        [Past("Who wrote Faust?", "Johann Wolfgang von Goethe wrote Faust."), Past("When did it appear?", "In 1808.")],
+        [
+            Past("Who wrote Faust?", "Johann Wolfgang von Goethe wrote Faust."),
+            Past("When did it appear?", "In 1808."),
+        ],
         "Where was he born?",
         "Where was Johann Wolfgang von Goethe born?",
     ),
@@ -37,34 +39,51 @@ EXAMPLES: Sequence[tuple[Sequence[Past], str, str]] = (
 )
 """Few-shot examples: a reference, an ellipsis, and a question that needs no change."""
 
+PromptFormat = Callable[[Sequence[Past], str], str]
+"""(history, question) -> prompt."""
 
-def chat(said: Sequence[Past], question: str) -> str:
+
+def chat(history: Sequence[Past], question: str) -> str:
     """Return one message for a model that follows instructions: task, examples, and the conversation as JSON strings.
 
     The conversation is not shown as turns of a chat, because models tend to continue it and answer (5 of 20 questions,
     but 1 of 20 with a quoted history: GetKlai/klai, pull request 1487).
     """
-    examples = [f"{_quoted(history, asked)}\n{_string({'question': rewrite})}" for history, asked, rewrite in EXAMPLES]
-    return "\n\n".join([TASK, *examples, _quoted(said, question)])
+    parts = [TASK]
+    for example_history, example_question, rewrite in EXAMPLES:
+        reply = json.dumps({"question": rewrite}, ensure_ascii=False)
+        parts.append(f"{_conversation(example_history, example_question)}\n{reply}")
+    parts.append(_conversation(history, question))
+    return "\n\n".join(parts)
 
 
-def _quoted(said: Sequence[Past], question: str) -> str:
+def _conversation(history: Sequence[Past], question: str) -> str:
     # No quote or line break of a text ends a JSON string.
-    lines = _lines(said, "user", "system", _string)
-    return "\n".join(["Conversation:", *lines, f"Last question: {_string(question)}"])
+    lines = ["Conversation:"]
+    for speaker, text in _utterances(history, "user", "system"):
+        lines.append(f"{speaker}: {_quoted(text)}")
+    lines.append(f"Last question: {_quoted(question)}")
+    return "\n".join(lines)
 
 
-def _string(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
 
 
-def _lines(said: Sequence[Past], user: str, system: str, write: Callable[[str], str] = str) -> list[str]:
-    """Return the nonempty utterances, one a line, prefixed with the speaker."""
-    utterances = (pair for exchange in said for pair in zip((user, system), exchange, strict=True))
-    return [f"{speaker}: {write(text)}" for speaker, text in utterances if text]
+def _utterances(history: Sequence[Past], user: str, system: str) -> Iterator[tuple[str, str]]:
+    """Yield the nonempty utterances with their speakers."""
+    for exchange in history:
+        if exchange.question:
+            yield user, exchange.question
+        if exchange.answer:
+            yield system, exchange.answer
 
 
-def plain(said: Sequence[Past], question: str) -> str:
+def _lines(history: Sequence[Past]) -> list[str]:
+    return [f"{speaker}: {text}" for speaker, text in _utterances(history, "Question", "Answer")]
+
+
+def plain(history: Sequence[Past], question: str) -> str:
     """Return lines with speakers and a last one that the model completes.
 
     >>> print(plain([Past("Who wrote Faust?", "Goethe.")], "When?"))
@@ -73,10 +92,10 @@ def plain(said: Sequence[Past], question: str) -> str:
     Question: When?
     Rewrite:
     """
-    return "\n".join([*_lines(said, "Question", "Answer"), f"Question: {question}\nRewrite:"])
+    return "\n".join([*_lines(history), f"Question: {question}", "Rewrite:"])
 
 
-def canard_t5(said: Sequence[Past], question: str) -> str:
+def canard_t5(history: Sequence[Past], question: str) -> str:
     """Return the input of castorini/t5-base-canard: utterances separated by bars, tokens separated by spaces.
 
     After chatty_goose/cqr/ntr.py of github.com/castorini/chatty-goose. Its tokens are spaCy's, which these approximate.
@@ -84,35 +103,44 @@ def canard_t5(said: Sequence[Past], question: str) -> str:
     >>> canard_t5([Past("Who wrote Faust?", "")], "Didn't Goethe's wife, too?")
     "Who wrote Faust ? ||| Did n't Goethe 's wife , too ?"
     """
-    utterances = [text for exchange in said for text in exchange if text]
+    utterances = [text for exchange in history for text in exchange if text]
     text = " ||| ".join([*utterances, question])
-    return " ".join(_SIGN.sub(r" \1 ", _CONTRACTION.sub(r" \1", text)).split())
+    text = _CONTRACTION.sub(r" \1", text)
+    text = _PUNCTUATION.sub(r" \1 ", text)
+    return " ".join(text.split())
 
 
 _CONTRACTION = re.compile(r"(?<=\w)(n['\u2019]t|['\u2019](?:s|re|ve|ll|d|m))\b", re.I)
-_SIGN = re.compile(r"([?!;()\[\]{}\"\u201c\u201d\u2026]|[,:](?!\d)|(?<=\w\w)\.(?=\s|$))")
+_PUNCTUATION = re.compile(r"([?!;()\[\]{}\"\u201c\u201d\u2026]|[,:](?!\d)|(?<=\w\w)\.(?=\s|$))")
 
 
-FORMATS: Mapping[str, Callable[[Sequence[Past], str], str]] = {"canard-t5": canard_t5, "chat": chat, "plain": plain}
+FORMATS: Mapping[str, PromptFormat] = {
+    "canard-t5": canard_t5,
+    "chat": chat,
+    "plain": plain,
+}
 """Formats by name."""
 
 
-def of_format(name: str) -> Callable[[Sequence[Past], str], str]:
+def of_format(name: str) -> PromptFormat:
     """Return a format by name, or the format of a template with ``{question}`` and, optionally, ``{history}``.
 
     :raises InputError: for any other text.
     """
-
-    def fill(said: Sequence[Past], question: str) -> str:
-        # In one pass, so that braces in utterances are not replaced.
-        texts = {"{history}": "\n".join(_lines(said, "Question", "Answer")), "{question}": question}
-        return re.sub(r"\{history\}|\{question\}", lambda match: texts[match[0]], name)
-
     if name in FORMATS:
         return FORMATS[name]
-    if "{question}" in name:
-        return fill
-    raise InputError(
-        f"format: expected {', '.join(FORMATS)}, or a template with {{history}} and {{question}}, got {name!r}."
-        + nearest(name, FORMATS)
-    )
+    if "{question}" not in name:
+        raise InputError(
+            f"format: expected {', '.join(FORMATS)}, or a template with {{history}} and {{question}}, got {name!r}."
+            + nearest(name, FORMATS)
+        )
+
+    def fill(history: Sequence[Past], question: str) -> str:
+        texts = {
+            "{history}": "\n".join(_lines(history)),
+            "{question}": question,
+        }
+        # In one pass, so that braces in utterances are not replaced.
+        return re.sub(r"\{history\}|\{question\}", lambda match: texts[match[0]], name)
+
+    return fill

@@ -5,57 +5,92 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from convqa.components.history import Past
-from convqa.domain import Query, Rewrite
+from convqa.components.history import Past, said_before
+from convqa.domain import Query, Rewrite, Turn
 from convqa.files import replace_surrogates
 from convqa.text.analysis import analyzer, placed
-from convqa.text.dialogue import asks
+from convqa.text.dialogue import asks, open_question
 
 FALLBACKS = ("empty", "unfinished", "loop", "too long", "no question", "strays", "unreadable")
 """Reasons to reject a model's text, as in a run's summary; docs/reference/rewriting.md says when each applies."""
 
 _LABEL = re.compile(r"^(?:rewrit\w*|rewritten question|(?:standalone |self-contained )?question)\s*:\s*", re.I)
 _QUOTES = re.compile(r"""^(["'`\u201c\u201e\u00ab])(.*)(["'`\u201d\u201c\u00bb])$""")
-_GAP = re.compile(r"\s+([?.!,;:%)\]]|n['\u2019]t\b|['\u2019](?:s|re|ve|ll|d|m)\b)")
-_FENCE = re.compile(r"^```\w*\s*(.*?)\s*```$", re.S)
+_SPACE_BEFORE_MARK = re.compile(r"\s+([?.!,;:%)\]]|n['\u2019]t\b|['\u2019](?:s|re|ve|ll|d|m)\b)")
+_CODE_FENCE = re.compile(r"^```\w*\s*(.*?)\s*```$", re.S)
 _THOUGHTS = re.compile(r"^.*?</think>", re.S)
 
-
-def rewritten(question: str, text: str, weight: float, language: str) -> Rewrite:
-    """Return the rewrite with a text. The question is searched, with the text's new words as terms with ``weight``.
-
-    >>> rewritten("When was he born?", "When was Goethe born?", 0.5, "en").queries
-    (Query(text='When was he born?', terms=(('Goethe', 0.5),), weight=1.0),)
-    """
-    if text == question:
-        return Rewrite.unchanged(question)
-    return Rewrite(text, (Query(question, tuple((term, weight) for term in new_words(question, text, language))),))
+_MAX_LOOP_WORDS = 8
 
 
-def new_words(question: str, text: str, language: str) -> list[str]:
-    """Return the words of a text that the question lacks in any form, without stop words."""
-    analysis = analyzer(language)
-    known = set(analysis.tokens(question))
-    new: dict[str, str] = {}
-    for word, start in placed(text, language):
-        stem = analysis.stem(word)
-        if word not in analysis.long_stopwords and stem not in known:
-            new.setdefault(stem, text[start : start + len(word)])
-    return list(new.values())
+class OpenQuestion(NamedTuple):
+    """The open question of a turn with a history; ``row`` is the turn's place in its batch."""
+
+    row: int
+    text: str
+    history: list[Past]
+    language: str
+
+
+def questions_with_history(turns: Sequence[Turn]) -> list[OpenQuestion]:
+    questions = []
+    for index, turn in enumerate(turns):
+        history = said_before(turn)
+        if history:
+            questions.append(
+                OpenQuestion(
+                    index,
+                    open_question(turn),
+                    history,
+                    turn.language,
+                )
+            )
+    return questions
 
 
 def settled(
-    text: str, doubt: str, question: str, said: Sequence[Past], language: str, weight: float, who: str
+    question: OpenQuestion,
+    text: str,
+    doubt: str,
+    weight: float,
+    rewriter: str,
 ) -> Rewrite:
     """Return the rewrite with a model's text, or the unchanged question with a note.
 
-    :param doubt: a known reason to reject the text, or "". :param who: the rewriter's name, for the note.
+    :param doubt: a known reason to reject the text, or "".
+    :param weight: weight of the text's new words.
+    :param rewriter: the rewriter's name, for the note.
     """
-    reason = doubt or ("" if text == question else why_not(text, question, said, language))
+    reason = doubt
+    if not doubt and text != question.text:
+        reason = why_not(text, question)
     if reason:
-        return Rewrite.unchanged(question, f"{who}: {reason}")
-    return rewritten(question, text, weight, language)
+        return Rewrite.unchanged(question.text, f"{rewriter}: {reason}")
+    return rewritten(question, text, weight)
+
+
+def rewritten(question: OpenQuestion, text: str, weight: float) -> Rewrite:
+    """Return the rewrite with a text. The question is searched, with the text's new words as terms with ``weight``.
+
+    >>> rewritten(OpenQuestion(0, "When was he born?", [], "en"), "When was Goethe born?", 0.5).queries
+    (Query(text='When was he born?', terms=(('Goethe', 0.5),), weight=1.0),)
+    """
+    terms = tuple((word, weight) for word in _new_words(question, text))
+    return Rewrite(text, (Query(question.text, terms),))
+
+
+def _new_words(question: OpenQuestion, text: str) -> list[str]:
+    """Return the words of a text that the question lacks in any form, without stop words."""
+    analysis = analyzer(question.language)
+    question_stems = set(analysis.tokens(question.text))
+    new: dict[str, str] = {}
+    for word, start in placed(text, question.language):
+        stem = analysis.stem(word)
+        if word not in analysis.long_stopwords and stem not in question_stems:
+            new.setdefault(stem, text[start : start + len(word)])
+    return list(new.values())
 
 
 def first_line(text: str) -> str:
@@ -64,18 +99,17 @@ def first_line(text: str) -> str:
     >>> first_line('\\nRewrite: "Who is Goethe \\'s wife ?"\\nQuestion: next')
     "Who is Goethe's wife?"
     """
-    lines = (line.strip() for line in text.splitlines())
-    line = _LABEL.sub("", next((line for line in lines if line), ""))
-    line = _QUOTES.sub(r"\2", line)
-    return _GAP.sub(r"\1", " ".join(line.split()))
+    lines = text.strip().splitlines()
+    line = lines[0].strip() if lines else ""
+    line = _QUOTES.sub(r"\2", _LABEL.sub("", line))
+    return _SPACE_BEFORE_MARK.sub(r"\1", " ".join(line.split()))
 
 
 def from_json(reply: str) -> str | None:
     """Return the question of a reply ``{"question": "..."}``, with or without a code fence; None if it is malformed."""
     text = _THOUGHTS.sub("", reply, count=1).strip()
-    fenced = _FENCE.match(text)
     try:
-        value = json.loads(fenced[1] if fenced else text)
+        value = json.loads(_CODE_FENCE.sub(r"\1", text))
     except (ValueError, RecursionError):
         return None
     if not isinstance(value, dict) or list(value) != ["question"] or not isinstance(value["question"], str):
@@ -83,38 +117,43 @@ def from_json(reply: str) -> str | None:
     return " ".join(str(replace_surrogates(value["question"])).split())
 
 
-def why_not(text: str, question: str, said: Sequence[Past], language: str) -> str:
+def why_not(text: str, question: OpenQuestion) -> str:
     """Return the reason to reject a model's text, one of :data:`FALLBACKS`, or ""."""
-    words, asked = analyzer(language).words(text), analyzer(language).words(question)
+    analysis = analyzer(question.language)
+    words = analysis.words(text)
     if not words:
         return "empty"
     if _loops(words):
         return "loop"
-    if len(words) > 2 * len(asked) + 30:
+    if len(words) > 2 * len(analysis.words(question.text)) + 30:
         return "too long"
-    if asks(question, language) and not asks(text, language):
+    if asks(question.text, question.language) and not asks(text, question.language):
         return "no question"
-    return "strays" if _strays(text, question, said, language) else ""
+    return "strays" if _strays(text, question) else ""
 
 
 def _loops(words: Sequence[str]) -> bool:
     """Return whether one word occurs four times in a row, or up to eight words three times."""
-    for size in range(1, 9):
-        most = size * (3 if size == 1 else 2)
-        run = 0
+    for size in range(1, _MAX_LOOP_WORDS + 1):
+        max_repeated = 3 if size == 1 else 2 * size
+        repeated = 0
         for word, before in zip(words[size:], words, strict=False):
-            run = run + 1 if word == before else 0
-            if run >= most:
+            repeated = repeated + 1 if word == before else 0
+            if repeated >= max_repeated:
                 return True
     return False
 
 
-def _strays(text: str, question: str, said: Sequence[Past], language: str) -> bool:
-    def content(text: str) -> set[str]:
-        return {stem for _, stem in analyzer(language).content_words(text)}
+def _strays(text: str, question: OpenQuestion) -> bool:
+    """Return whether a text has other content words than the question and its history."""
 
-    wrote, asked = content(text), content(question)
-    if len(asked) > 1 and not asked & wrote:
+    def content(text: str) -> set[str]:
+        return {stem for _, stem in analyzer(question.language).content_words(text)}
+
+    written = content(text)
+    known = content(question.text)
+    if len(known) > 1 and not known & written:
         return True
-    known = asked.union(*(content(f"{exchange.question} {exchange.answer}") for exchange in said))
-    return len(wrote & known) * 2 < len(wrote)
+    for exchange in question.history:
+        known |= content(f"{exchange.question} {exchange.answer}")
+    return 2 * len(written & known) < len(written)

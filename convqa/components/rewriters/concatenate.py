@@ -20,6 +20,10 @@ class Concatenate(Rewriter):
     This raises recall but lowers precision at the top, because earlier questions have the same weight. Blank exchanges
     are skipped.
 
+    Example::
+
+        rewriter: {type: concatenate, init_parameters: {first: 2}}
+
     :param first: how many of the oldest questions.
     """
 
@@ -28,7 +32,8 @@ class Concatenate(Rewriter):
     def rewrite(self, turn: Turn) -> Rewrite:
         question = open_question(turn)
         history = [exchange for exchange in turn.history if not blank(exchange)]
-        texts = [text for exchange in history[: self.first] if (text := exchange.question.strip())]
+        earlier = [exchange.question.strip() for exchange in history[: self.first]]
         # If the system asked back, the open question is also in the history: use it once.
-        text = " ".join([*(text for text in texts if text != question.strip()), question])
+        texts = [text for text in earlier if text and text != question.strip()]
+        text = " ".join([*texts, question])
         return Rewrite(text, (Query(text),))

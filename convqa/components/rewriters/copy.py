@@ -11,7 +11,12 @@ from convqa.text.dialogue import open_question
 
 @component
 class Copy(Rewriter):
-    """The user's question, unchanged."""
+    """The user's question, unchanged.
+
+    Example::
+
+        rewriter: {type: copy}
+    """
 
     def rewrite(self, turn: Turn) -> Rewrite:
         return Rewrite.unchanged(open_question(turn))

@@ -19,20 +19,22 @@ from convqa.text.english import lexicon
 from convqa.text.idf import idf
 from convqa.text.sentences import sentences
 
-_CAPITALISED, _FIRST, _LAST = 1.5, 1.5, 1.25
-_ANSWER = 0.5
-_REACH = 200
+_NAME_FACTOR = 1.5
+_FIRST_QUESTION_FACTOR = 1.5
+_LAST_EXCHANGE_FACTOR = 1.25
+_ANSWER_FACTOR = 0.5
+_MAX_EXCHANGES = 200
 """Maximum number of exchanges, in addition to the first one; earlier ones have another topic."""
 _CONVERSATIONAL = lexicon.CONVERSATIONAL | german.CONVERSATIONAL
 
 
-class Word(NamedTuple):
-    """A content word. ``score`` ignores its position in the history; a ``name`` is capitalized inside a sentence."""
+class HistoryWord(NamedTuple):
+    """A content word. ``score`` ignores its position in the history; a name is capitalized inside a sentence."""
 
     stem: str
     written: str
     score: float
-    name: bool
+    is_name: bool
 
 
 @member
@@ -46,7 +48,12 @@ class Expansion(Rewriter):
 
     Weighted terms raise recall and keep the top of the ranking, which terms with full weight would ruin.
 
-    :param terms: number of words. :param weight: weight of a term, relative to a word of the question.
+    Example::
+
+        rewriter: {type: expansion, init_parameters: {terms: 5, weight: 0.3}}
+
+    :param terms: number of words.
+    :param weight: weight of a term, relative to a word of the question.
     """
 
     terms: Annotated[int, Field(ge=0)] = 5
@@ -54,52 +61,67 @@ class Expansion(Rewriter):
 
     def rewrite(self, turn: Turn) -> Rewrite:
         question = open_question(turn)
-        chosen = history_terms(turn, question, self.terms)
-        text = " ".join([question.rstrip(), *chosen]) if chosen else question
-        return Rewrite(text, (Query(question, tuple((term, self.weight) for term in chosen)),))
+        words = history_words(turn, question, self.terms)
+        text = " ".join([question.rstrip(), *words]) if words else question
+        terms = tuple((word, self.weight) for word in words)
+        return Rewrite(text, (Query(question, terms),))
 
 
-def history_terms(turn: Turn, question: str, most: int) -> list[str]:
-    """Return the ``most`` best words of the history that the question lacks, in order of first occurrence."""
-    known = set(analyzer(turn.language).tokens(question))
+def history_words(turn: Turn, question: str, count: int) -> list[str]:
+    """Return the ``count`` best words of the history that the question lacks, in order of first occurrence."""
+    question_stems = set(analyzer(turn.language).tokens(question))
     scores: dict[str, float] = {}
     written: dict[str, str] = {}
-    for word, factor in _history_words(turn):
-        if word.stem not in known:
+    for word, factor in _candidates(turn):
+        if word.stem not in question_stems:
             scores[word.stem] = scores.get(word.stem, 0.0) + word.score * factor
             written.setdefault(word.stem, word.written)
-    best = set(sorted(scores, key=lambda stem: (-scores[stem], stem))[:most])
+    ranked = sorted(scores, key=lambda stem: (-scores[stem], stem))
+    best = set(ranked[:count])
     return [written[stem] for stem in scores if stem in best]
 
 
-def _history_words(turn: Turn) -> Iterator[tuple[Word, float]]:
+def _candidates(turn: Turn) -> Iterator[tuple[HistoryWord, float]]:
     """Yield the words of the history with the factors of their positions, oldest first."""
-    history = [exchange for exchange in first_and_latest(turn.history, _REACH) if not blank(exchange)]
+    history = [exchange for exchange in first_and_latest(turn.history, _MAX_EXCHANGES) if not blank(exchange)]
     for index, exchange in enumerate(history):
-        last = _LAST if index == len(history) - 1 else 1.0
-        asked = exchange.status == "asked"
+        factor = _LAST_EXCHANGE_FACTOR if index == len(history) - 1 else 1.0
+        question_factor = factor * (_FIRST_QUESTION_FACTOR if index == 0 else 1.0)
         for word in _content_words(exchange.question, turn.language):
-            yield word, last * (_FIRST if index == 0 else 1.0)
+            yield word, question_factor
         for word in _content_words(exchange.answer, turn.language):
-            if asked or word.name:
-                yield word, last if asked else last * _ANSWER
+            if exchange.status == "asked":
+                yield word, factor
+            elif word.is_name:
+                yield word, factor * _ANSWER_FACTOR
     if turn.history and turn.history[-1].status == "asked":
         for word in _content_words(turn.question, turn.language):
-            yield word, _LAST
+            yield word, _LAST_EXCHANGE_FACTOR
 
 
 @lru_cache(maxsize=8192)
-def _content_words(text: str, language: str) -> tuple[Word, ...]:
+def _content_words(text: str, language: str) -> tuple[HistoryWord, ...]:
     """Return the words of a text without stop words, their contractions and conversational words."""
     analysis = analyzer(language)
-    starts = {start for start, _ in sentences(text, language)}
+    sentence_starts = {start for start, _ in sentences(text, language)}
     words = []
     for word, start in placed(text, language):
         plain = word.replace("\u2019", "'")
-        stop = plain.partition("'")[0] in analysis.long_stopwords or plain.endswith("n't")  # I'm, don't
-        if len(word) > 1 and not stop and plain not in _CONVERSATIONAL:
-            written = text[start : start + len(word)]
-            name = written[0].isupper() and start not in starts
-            score = idf(word, language) * (_CAPITALISED if name else 1.0)
-            words.append(Word(analysis.stem(word), written, score, name))
+        # I'm and don't are stop words, too.
+        is_stopword = plain.partition("'")[0] in analysis.long_stopwords or plain.endswith("n't")
+        if len(word) == 1 or is_stopword or plain in _CONVERSATIONAL:
+            continue
+        written = text[start : start + len(word)]
+        is_name = written[0].isupper() and start not in sentence_starts
+        score = idf(word, language)
+        if is_name:
+            score *= _NAME_FACTOR
+        words.append(
+            HistoryWord(
+                analysis.stem(word),
+                written,
+                score,
+                is_name,
+            )
+        )
     return tuple(words)

@@ -10,10 +10,16 @@ from pydantic import Field
 
 from convqa.components.base import Rewriter
 from convqa.components.encoding import ModelOptions
-from convqa.components.history import Past, fitted, said_before
+from convqa.components.history import Past, fitted
 from convqa.components.members import member
 from convqa.components.rewriters._prompts import of_format
-from convqa.components.rewriters._rewrites import first_line, from_json, settled
+from convqa.components.rewriters._rewrites import (
+    OpenQuestion,
+    first_line,
+    from_json,
+    questions_with_history,
+    settled,
+)
 from convqa.domain import Rewrite, Turn
 from convqa.errors import InputError
 from convqa.models import Generator, Options, load_generator
@@ -28,13 +34,19 @@ class Generate(Rewriter):
     long, unrelated), the turn keeps its question, and a run's summary counts the reason. A long history is reduced to
     the first question and the latest exchanges.
 
+    Example::
+
+        rewriter: {type: generate, init_parameters: {model: castorini/t5-base-canard}}
+
     :param model: a folder, or a Hugging Face name such as ``castorini/t5-base-canard``.
     :param format: the prompt: "canard-t5", "chat", "plain", a template with ``{history}`` and ``{question}``, or
         "auto": "chat" for models with a chat template, "canard-t5" for other encoder-decoders, and "plain" for the
         rest.
     :param weight: weight of the text's new words, which are terms of the question, relative to a word of the question.
-    :param longest_input: maximum tokens of the prompt. :param most_tokens: maximum tokens of the text.
-    :param beams: number of beams; 1 = greedy. :param options: ``device`` and ``precision`` of the model.
+    :param longest_input: maximum tokens of the prompt.
+    :param most_tokens: maximum tokens of the text.
+    :param beams: number of beams; 1 = greedy.
+    :param options: ``device`` and ``precision`` of the model.
     """
 
     model: str
@@ -76,29 +88,46 @@ class Generate(Rewriter):
 
     def rewrite_batch(self, turns: Sequence[Turn]) -> Sequence[Rewrite]:
         rewrites = [Rewrite.unchanged(open_question(turn)) for turn in turns]
-        pending = [
-            (index, history)
-            for index, turn in enumerate(turns)
-            if rewrites[index].text.strip() and (history := said_before(turn))
-        ]
+        pending = [question for question in questions_with_history(turns) if question.text.strip()]
         if not pending:
             return rewrites
-        generator, shape = self._generator, of_format(self._format)
-        room = self.longest_input - generator.lengths([shape([], "")])[0]
-        prompts = []
-        for index, history in pending:
-            question = rewrites[index].text
-            if self._format == "canard-t5":
-                history = [Past(exchange.question, "") for exchange in history if exchange.question]
-            prompts.append(shape(fitted(history, question, room, generator.lengths), question))
-        chat = self._format == "chat"
-        texts = generator.write(prompts, self.most_tokens, self.beams, self.longest_input, chat)
-        for (index, history), generated in zip(pending, texts, strict=True):
-            parsed = from_json(generated.text)
-            text = first_line(generated.text) if parsed is None else parsed
+        generated = self._generator.write(
+            self._prompts(pending),
+            self.most_tokens,
+            self.beams,
+            self.longest_input,
+            self._format == "chat",
+        )
+        for question, result in zip(pending, generated, strict=True):
+            text = from_json(result.text)
+            if text is None:
+                text = first_line(result.text)
             # A causal model that continues with another line has finished the first one.
-            doubt = "" if generated.finished or "\n" in generated.text.strip() else "unfinished"
-            rewrites[index] = settled(
-                text, doubt, rewrites[index].text, history, turns[index].language, self.weight, "generate"
+            is_finished = result.finished or "\n" in result.text.strip()
+            doubt = "" if is_finished else "unfinished"
+            rewrites[question.row] = settled(
+                question,
+                text,
+                doubt,
+                self.weight,
+                "generate",
             )
         return rewrites
+
+    def _prompts(self, questions: Sequence[OpenQuestion]) -> list[str]:
+        count_tokens = self._generator.lengths
+        prompt = of_format(self._format)
+        room = self.longest_input - count_tokens([prompt([], "")])[0]
+        prompts = []
+        for question in questions:
+            history = question.history
+            if self._format == "canard-t5":
+                history = [Past(exchange.question, "") for exchange in history if exchange.question]
+            history = fitted(
+                history,
+                question.text,
+                room,
+                count_tokens,
+            )
+            prompts.append(prompt(history, question.text))
+        return prompts

@@ -15,10 +15,14 @@ from convqa.text.dialogue import open_question
 
 
 @member
-class Recorded(FromFile, Rewriter):
+class RecordedRewriter(FromFile, Rewriter):
     """Use the rewrites of another system or of people, by turn (``CONVERSATION_TURN``).
 
     A turn that is missing in the file keeps its question; a run's summary counts those with a history.
+
+    Example::
+
+        rewriter: {type: recorded, init_parameters: {path: questions-rewritten.json}}
 
     :param path: a run.json (``Model_rewrite``), or a file like questions-rewritten.json (``Question``), plain or gzip.
     """
@@ -27,9 +31,7 @@ class Recorded(FromFile, Rewriter):
 
     @cached_property
     def _rewrites(self) -> dict[str, str]:
-        return self._recording.values(
-            lambda value: value if isinstance(value, str) else None, "Model_rewrite", "Question"
-        )
+        return self._recording.values(_text_or_none, "Model_rewrite", "Question")
 
     def warm_up(self) -> None:
         _ = self._rewrites
@@ -37,5 +39,10 @@ class Recorded(FromFile, Rewriter):
     def rewrite(self, turn: Turn) -> Rewrite:
         written = of_turn(self._rewrites, turn.id)
         if written is None or not written.strip():
-            return Rewrite.unchanged(open_question(turn), *(["not recorded"] if turn.history else []))
+            notes = ["not recorded"] if turn.history else []
+            return Rewrite.unchanged(open_question(turn), *notes)
         return Rewrite(written, (Query(written),))
+
+
+def _text_or_none(value: object) -> str | None:
+    return value if isinstance(value, str) else None

@@ -17,8 +17,7 @@ from convqa.text.dialogue import replies
 
 IDLE = "small_talk: nothing was asked"
 
-_LONGEST = 20
-"""Maximum words of small talk."""
+_MAX_WORDS = 20
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _COURTESY = re.compile(r"\b(?:how (?:are|r) (?:you|u)(?: \w+)*|how's it going|how do you do|what's up|sup)\Z")
@@ -33,6 +32,10 @@ class SmallTalk(Rewriter):
     and his wife?" does not. A reply to a question of the system is never small talk. A run's
     summary counts these turns.
 
+    Example::
+
+        rewriter: {type: small_talk, init_parameters: {rewriter: expansion}}
+
     :param rewriter: the rewriter of the other turns: its name, or ``{type: ..., init_parameters: {...}}``.
     """
 
@@ -45,16 +48,17 @@ class SmallTalk(Rewriter):
 
     def rewrite_batch(self, turns: Sequence[Turn]) -> Sequence[Rewrite]:
         idle = [not replies(turn) and asks_nothing(turn.question, turn.language) for turn in turns]
-        asking = [
-            replace(turn, history=tuple(exchange for exchange in turn.history if exchange.status != "idle"))
-            for turn, is_idle in zip(turns, idle, strict=True)
-            if not is_idle
-        ]
-        rewrites = iter(self._rewriter.rewrite_batch(asking))
-        return [
-            Rewrite(turn.question, (), (IDLE,)) if is_idle else next(rewrites)
-            for turn, is_idle in zip(turns, idle, strict=True)
-        ]
+        rewrites = [Rewrite(turn.question, (), (IDLE,)) for turn in turns]
+        asking = [index for index, is_idle in enumerate(idle) if not is_idle]
+        others = self._rewriter.rewrite_batch([_without_small_talk(turns[index]) for index in asking])
+        for index, rewrite in zip(asking, others, strict=True):
+            rewrites[index] = rewrite
+        return rewrites
+
+
+def _without_small_talk(turn: Turn) -> Turn:
+    history = tuple(exchange for exchange in turn.history if exchange.status != "idle")
+    return replace(turn, history=history)
 
 
 def asks_nothing(text: str, language: str = "en") -> bool:
@@ -74,16 +78,18 @@ def asks_nothing(text: str, language: str = "en") -> bool:
     words = _WORD.findall(text.lower().replace("\u2019", "'"))
     if any(mark in text for mark in "?\uff1f") and not _COURTESY.search(" ".join(words)):
         return False
-    return len(words) <= _LONGEST and _made_of(phrase, words)
+    return len(words) <= _MAX_WORDS and _made_of(phrase, words)
 
 
 def _made_of(phrase: re.Pattern[str], words: list[str]) -> bool:
     """Return whether words are a sequence of phrases, matching the longest first to avoid backtracking."""
     start = 0
     while start < len(words):
-        ends = range(len(words), start, -1)
-        start = next((end for end in ends if phrase.fullmatch(" ".join(words[start:end]))), 0)
-        if not start:
+        for end in range(len(words), start, -1):
+            if phrase.fullmatch(" ".join(words[start:end])):
+                start = end
+                break
+        else:
             return False
     return True
 
@@ -94,8 +100,9 @@ def _phrase(language: str) -> re.Pattern[str] | None:
     lists: dict[str, Any] = read_yaml(shipped("configs", "small_talk.yaml"), "small talk")
     if language not in lists["phrases"]:
         return None
+    phrases = "|".join(lists["phrases"][language])
     address = "{address}" if language == "en" else ""
-    pattern = f"(?:and |but )?(?:{'|'.join(lists['phrases'][language])}){address}"
+    pattern = f"(?:and |but )?(?:{phrases}){address}"
     for name, part in reversed(lists["parts"].items()):
         pattern = pattern.replace(f"{{{name}}}", part)
     return re.compile(pattern)

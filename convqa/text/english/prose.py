@@ -23,16 +23,18 @@ Matrix = NDArray[np.float32]
 
 FIT = 0.77
 """Minimum fitness of a quoted sentence."""
-_SURE = 1.4
+_MIN_CUT_ODDS = 1.4
 """Minimum log odds of a cut."""
-_MOST = 7.0
+_MAX_ODDS = 7.0
 """Maximum log odds of fitness."""
-_SHORTEST = 4
+_MIN_WORDS = 4
 """Minimum words after a cut."""
 
 WEIGHTS = Path(__file__).with_name("prose.npz")
-WIDTH, STEP = 5, 2
-"""Words that a convolution sees, and the dilation of the second one."""
+WIDTH = 5
+"""Words that a convolution sees."""
+STEP = 2
+"""Dilation of the second convolution."""
 EDGE = (WIDTH - 1) * (1 + STEP) // 2
 """Padding before and after a sentence."""
 
@@ -43,7 +45,7 @@ WORD = re.compile(r"(?:[A-Z]+[^\W\d_A-Z]*|[^\W\d_A-Z]+)(?:['\u2019][^\W\d_A-Z]+)
 """A word, a number or a mark. Words that run together are split at their capitals."""
 
 
-class Words(NamedTuple):
+class EncodedSentence(NamedTuple):
     """The words and marks of a sentence: their offsets, their rows in the word vectors, and their spelling codes."""
 
     starts: list[int]
@@ -55,24 +57,29 @@ class Words(NamedTuple):
 def judged(text: str) -> tuple[int, float]:
     """Return where an English sentence begins after headings, and the log odds that the whole is fit to be quoted."""
     net = network()
-    words = encoded(text, vocabulary())
-    if not words.starts:
-        return 0, -_MOST
-    edge = [len(net["forms"]) - 1] * EDGE
-    rows = [vocabulary()["<"]] * EDGE + words.rows + [vocabulary()[">"]] * EDGE
-    states = net["words"][rows] + net["forms"][edge + words.forms + edge]
+    rows_by_word = vocabulary()
+    sentence = encoded(text, rows_by_word)
+    if not sentence.starts:
+        return 0, -_MAX_ODDS
+    edge_form = len(net["forms"]) - 1
+    edge = [edge_form] * EDGE
+    rows = [rows_by_word["<"]] * EDGE + sentence.rows + [rows_by_word[">"]] * EDGE
+    states = net["words"][rows] + net["forms"][edge + sentence.forms + edge]
     states = _convolved(states, net["first"], net["first offset"], 1)
     states = _convolved(states, net["second"], net["second offset"], STEP)
-    begins = states[:-_SHORTEST] @ net["begins"] + net["begins offset"]
-    hidden = np.concatenate([states.max(axis=0), states.mean(axis=0)]) @ net["hidden"] + net["hidden offset"]
+    pooled = np.concatenate([states.max(axis=0), states.mean(axis=0)])
+    hidden = pooled @ net["hidden"] + net["hidden offset"]
     fit = np.maximum(hidden, 0) @ net["fit"] + net["fit offset"]
-    odds = float(np.clip(fit[0], -_MOST, _MOST))
-    # A sentence that is fit as a whole has no heading: its capitals belong to names.
-    sure = np.flatnonzero(begins[1:] > _SURE)
-    return words.starts[sure[-1] + 1] if odds < 0 and len(sure) else 0, odds
+    odds = float(np.clip(fit[0], -_MAX_ODDS, _MAX_ODDS))
+    if odds >= 0:
+        # A sentence that is fit as a whole has no heading: its capitals belong to names.
+        return 0, odds
+    begins = states[:-_MIN_WORDS] @ net["begins"] + net["begins offset"]
+    cuts = np.flatnonzero(begins[1:] > _MIN_CUT_ODDS)
+    return sentence.starts[cuts[-1] + 1] if len(cuts) else 0, odds
 
 
-def among(odds: float, share: float) -> float:
+def fitness(odds: float, share: float) -> float:
     """Return the fitness of a sentence, 0 to 1, in a passage with this share of fit sentences."""
     return 1 / (1 + math.exp(-(0.47 * odds + 2.6 * share - 1.48)))
 
@@ -84,36 +91,50 @@ def _convolved(rows: Matrix, weights: Matrix, offset: Matrix, step: int) -> Matr
     return states.clip(0)
 
 
-def encoded(text: str, vocabulary: Mapping[str, int]) -> Words:
+def encoded(text: str, vocabulary: Mapping[str, int]) -> EncodedSentence:
     """Return the words of a sentence as input of the network; ``vocabulary`` maps each word to its row."""
-    words = Words([], [], [])
+    sentence = EncodedSentence([], [], [])
     seen: set[str] = set()
     end = 0
     for match in WORD.finditer(text):
         written = match.group()
         word = written.lower().replace("\u2019", "'")
-        words.starts.append(match.start())
-        words.rows.append(vocabulary.get(word) or next(filter(None, map(vocabulary.get, _kinds(word)))))
-        words.forms.append(4 * _shape(written) + 2 * (match.start() > end or not end) + (word in seen))
+        row = vocabulary.get(word)
+        for kind in () if row else _kinds(word):
+            row = row or vocabulary.get(kind)
+        assert row is not None
+        follows_space = match.start() > end or not end
+        sentence.starts.append(match.start())
+        sentence.rows.append(row)
+        sentence.forms.append(4 * _shape(written) + 2 * follows_space + (word in seen))
         if len(word) > 3:
             seen.add(word)
         end = match.end()
-    return words
+    return sentence
 
 
-def _kinds(word: str) -> tuple[str, ...]:
+def _kinds(word: str) -> list[str]:
     """Return the substitutes for a word without a vector: its ending, or the length of a number."""
+    if word.isdigit():
+        return [f"#{min(len(word), 5)}"]
     if word[0].isdigit():
-        return (f"#{min(len(word), 5)}" if word.isdigit() else "#.",)
-    return (f"-{word[-3:]}", f"-{word[-2:]}", "-") if word[0].isalpha() else ("?",)
+        return ["#."]
+    if word[0].isalpha():
+        return [f"-{word[-3:]}", f"-{word[-2:]}", "-"]
+    return ["?"]
 
 
 def _shape(written: str) -> int:
     first, rest = written[0], written[1:]
-    if first.isalpha():
-        large = 2 if not rest else 4 if rest.isupper() else 3
-        return large if first.isupper() else bool(rest)
-    return 5 if first.isdigit() else 6
+    if first.isdigit():
+        return 5
+    if not first.isalpha():
+        return 6
+    if not first.isupper():
+        return 1 if rest else 0
+    if not rest:
+        return 2
+    return 4 if rest.isupper() else 3
 
 
 @cache

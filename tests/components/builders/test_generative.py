@@ -15,7 +15,7 @@ from haystack.dataclasses import ChatMessage
 from haystack.utils import Secret
 
 from convqa.components.builders.generative import Generative
-from convqa.components.builders.sentences import Sentences
+from convqa.components.builders.sentences import SentencesBuilder
 from convqa.domain import (
     CAVEAT,
     UNAIDED,
@@ -309,7 +309,7 @@ OTHER = {"type": "sentences", "init_parameters": {"sentences": 1}}
 def test_where_the_model_does_not_do_its_part_another_builder_does(openai_server, reply, reason):
     server = openai_server(lambda prompt, number: reply if "number 1" in prompt else GOOD)
     first, other, last = built(builder(server.url, timeout=1.0, otherwise=OTHER), *asked(3))
-    (alone,) = built(Sentences(sentences=1), turn("Who wrote number 1?"))
+    (alone,) = built(SentencesBuilder(sentences=1), turn("Who wrote number 1?"))
     assert (first.notes, last.notes) == ((), ())
     assert other == replace(alone, notes=unaided(reason)) and other.kind == "answer"
 

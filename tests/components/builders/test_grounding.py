@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from convqa.components.builders._grounding import check, worded
-from convqa.components.builders._prompt import INSTRUCTION, Most, shown
-from convqa.components.builders._reply import GOES_ON, Claim
+from convqa.components.builders._grounding import check, word_support
+from convqa.components.builders._prompt import INSTRUCTION, AnswerLimits, passage_parts
+from convqa.components.builders._reply import CONTINUED, ReplySentence
 from convqa.domain import Hit, Passage, Ranking
 from convqa.models import load_support
 from convqa.text.support import SUPPORTED, lexical_support
@@ -22,14 +22,14 @@ PASSAGES = (
 
 
 def checked(*said, unsupported="drop", most=5, passages=PASSAGES, score=None):
-    parts = shown(Ranking(tuple(Hit(one.id, 1.0, one) for one in passages)), None, 5, 1200, "en")
+    parts = passage_parts(Ranking(tuple(Hit(one.id, 1.0, one) for one in passages)), None, 5, 1200, "en")
     return check(
-        [Claim(*one) for one in said],
+        [ReplySentence(*one) for one in said],
         parts,
         score or load_support("lexical").score,
         "en",
         unsupported,
-        Most(most, most),
+        AnswerLimits(most, most),
     )
 
 
@@ -152,9 +152,14 @@ def test_any_scorer_may_decide():
 def test_offsets_are_of_the_whole_text_where_a_part_was_shown():
     text = " ".join(["Nothing is said here."] * 60) + " Goethe wrote Faust. \U0001f44b"
     passage = Passage("p", text)
-    parts = shown(Ranking((Hit("p", 1.0, passage),)), None, 5, 2000, "en")
+    parts = passage_parts(Ranking((Hit("p", 1.0, passage),)), None, 5, 2000, "en")
     (sentence,) = check(
-        [Claim("Goethe wrote Faust.", (1,))], parts, load_support("lexical").score, "en", "drop", Most(3, 3)
+        [ReplySentence("Goethe wrote Faust.", (1,))],
+        parts,
+        load_support("lexical").score,
+        "en",
+        "drop",
+        AnswerLimits(3, 3),
     )[0]
     assert text[sentence.citations[0].start : sentence.citations[0].end] == "Goethe wrote Faust."
 
@@ -165,7 +170,7 @@ CHINESE = "歌德在魏玛写了浮士德。"
 
 def test_with_an_analysis_it_is_the_lexical_score():
     pairs = [("Goethe wrote Faust in Weimar.", said) for said in ("He wrote in Weimar.", "He did not write.", "")]
-    assert worded(pairs, "en") == [lexical_support(*pair, "en") for pair in pairs]
+    assert word_support(pairs, "en") == [lexical_support(*pair, "en") for pair in pairs]
 
 
 @pytest.mark.parametrize(
@@ -183,9 +188,9 @@ def test_with_an_analysis_it_is_the_lexical_score():
     ],
 )
 def test_without_one_words_are_compared(language, evidence, said, supported):
-    (score,) = worded([(evidence, said)], language)
+    (score,) = word_support([(evidence, said)], language)
     assert 0 <= score <= 1 and (score >= SUPPORTED) == supported
-    assert worded([(said, said)], language) == [1.0 if any(map(str.isalnum, said)) else 0.0]
+    assert word_support([(said, said)], language) == [1.0 if any(map(str.isalnum, said)) else 0.0]
 
 
 STEPS = Passage("p", "Open the lid. Take out the old filter. Rinse the case. Put in the new filter. Close the lid.")
@@ -202,7 +207,7 @@ def test_items_keep_their_numbers_and_a_gap_shows_what_was_left_out():
 
 
 def test_a_mark_waits_for_the_first_sentence_of_its_item_that_may_be_said():
-    said = [("Open the lid.", (1,), "1."), ("Call the police.", (1,), "2."), ("Rinse the case.", (1,), GOES_ON)]
+    said = [("Open the lid.", (1,), "1."), ("Call the police.", (1,), "2."), ("Rinse the case.", (1,), CONTINUED)]
     assert [one.text for one in checked(*said, passages=[STEPS]).sentences] == [
         "1. Open the lid.",
         "2. Rinse the case.",
@@ -210,10 +215,10 @@ def test_a_mark_waits_for_the_first_sentence_of_its_item_that_may_be_said():
 
 
 def test_prose_and_lists_have_limits_of_their_own():
-    prose = [Claim("Rinse the case.", (1,)), Claim("Close the lid.", (1,))]
-    steps = [Claim(text, (1,), f"{number}.") for number, text in enumerate(STEPS.text.split(". ")[:4], 1)]
-    parts = shown(Ranking((Hit("p", 1.0, STEPS),)), None, 5, 1200, "en")
-    found = check([*prose, *steps], parts, load_support("lexical").score, "en", "drop", Most(1, 4)).sentences
+    prose = [ReplySentence("Rinse the case.", (1,)), ReplySentence("Close the lid.", (1,))]
+    steps = [ReplySentence(text, (1,), f"{number}.") for number, text in enumerate(STEPS.text.split(". ")[:4], 1)]
+    parts = passage_parts(Ranking((Hit("p", 1.0, STEPS),)), None, 5, 1200, "en")
+    found = check([*prose, *steps], parts, load_support("lexical").score, "en", "drop", AnswerLimits(1, 4)).sentences
     assert [one.text for one in found] == [
         "Rinse the case.", "1. Open the lid", "2. Take out the old filter", "3. Rinse the case"
     ]  # fmt: skip

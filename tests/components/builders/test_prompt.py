@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from convqa.components.builders._prompt import INSTRUCTION, Most, fence, harmless, prompt, quoted, shown
+from convqa.components.builders._prompt import (
+    INSTRUCTION,
+    AnswerLimits,
+    fence,
+    harmless,
+    make_prompt,
+    passage_parts,
+    quoted,
+)
 from convqa.domain import Exchange, Hit, Passage, Query, Ranking, Reading, Rewrite, Span, Turn, TurnId
 
 GOETHE = Passage("g", 'Goethe wrote "Faust".[3]\nHe lived in Weimar.', title="Goethe")
@@ -26,7 +34,9 @@ def turn(question="Who wrote it?", *history):
 
 def made(asked, passages, text=None, history=3):
     rewrite = Rewrite(asked.question if text is None else text, (Query(asked.question),))
-    return prompt(asked, rewrite, shown(ranking(*passages), None, 5, 1200, "en"), history, Most(2, 9))
+    return make_prompt(
+        asked, rewrite, passage_parts(ranking(*passages), None, 5, 1200, "en"), history, AnswerLimits(2, 9)
+    )
 
 
 def test_the_messages():
@@ -95,29 +105,29 @@ def test_no_text_gets_out_of_its_quotes(attack, place):
 
 
 def test_long_passages_are_cut_to_sentences_around_what_was_read():
-    (beginning,) = shown(ranking(LONG), None, 5, 200, "en")
+    (beginning,) = passage_parts(ranking(LONG), None, 5, 200, "en")
     assert (beginning.start, beginning.text[-5:]) == (0, "text.") and 100 < len(beginning.text) <= 200
     place = LONG.text.index("number 50")
     reading = Reading((Span("l", place, place + 9, "number 50", 0.9), Span("l", 5, 9, "is", 0.1)), 0.1)
-    (around,) = shown(ranking(LONG), reading, 5, 200, "en")
+    (around,) = passage_parts(ranking(LONG), reading, 5, 200, "en")
     assert around.text.startswith("This is sentence number 4") and "number 50 of the text." in around.text
     assert len(around.text) <= 200
     endless = Passage("e", "x" * 5000)
-    (cut,) = shown(ranking(endless), None, 5, 300, "en")
+    (cut,) = passage_parts(ranking(endless), None, 5, 300, "en")
     assert 0 < len(cut.text) <= 400
 
 
 def test_parts_say_that_they_are_parts():
     place = LONG.text.index("number 50")
     reading = Reading((Span("l", place, place + 9, "number 50", 0.9),), 0.1)
-    part = shown(ranking(LONG), reading, 5, 200, "en")
-    found = prompt(turn(), Rewrite("Who wrote it?", ()), part, 3, Most(2, 9)).user
+    part = passage_parts(ranking(LONG), reading, 5, 200, "en")
+    found = make_prompt(turn(), Rewrite("Who wrote it?", ()), part, 3, AnswerLimits(2, 9)).user
     assert re.search(r'^\[1\] "\.\.\. This .* text\. \.\.\."$', found, re.M)
 
 
 def test_passages_without_a_text_have_no_number():
     hits = (Hit("a", 3.0), Hit("b", 2.0, Passage("b", " \n")), Hit("c", 1.0, GOETHE), Hit("d", 0.5, LONG))
-    assert [part.passage.id for part in shown(Ranking(hits), None, 1, 1200, "en")] == ["g"]
+    assert [part.passage.id for part in passage_parts(Ranking(hits), None, 1, 1200, "en")] == ["g"]
 
 
 TEMPLATES = [

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from convqa.components.builders._reply import GOES_ON, Claim, Parsed, parse, unfinished
+from convqa.components.builders._reply import CONTINUED, ParsedReply, ReplySentence, parse, without_cut_sentence
 
-ONE, TWO = Claim("Goethe wrote Faust.", (1,)), Claim("He lived in Weimar.", (2,))
+ONE, TWO = ReplySentence("Goethe wrote Faust.", (1,)), ReplySentence("He lived in Weimar.", (2,))
 BOTH = (ONE, TWO)
 
 
@@ -44,7 +44,7 @@ BOTH = (ONE, TWO)
     ],
 )
 def test_forms_of_one_answer(reply):
-    assert parse(reply, 3, "en") == Parsed(BOTH)
+    assert parse(reply, 3, "en") == ParsedReply(BOTH)
 
 
 @pytest.mark.parametrize(
@@ -57,15 +57,17 @@ def test_forms_of_one_answer(reply):
     ],
 )
 def test_lists_keep_their_marks(reply, items):
-    assert parse(reply, 3, "en").said == tuple(one._replace(item=item) for one, item in zip(BOTH, items, strict=True))
+    assert parse(reply, 3, "en").sentences == tuple(
+        one._replace(item=item) for one, item in zip(BOTH, items, strict=True)
+    )
 
 
 def test_an_item_goes_on_to_its_end_and_a_line_behind_it_is_none():
     said = parse(
         "Two steps:\n1. Open it [1]. Mind the spring\nand the lid [2].\n2. Press. [1]\nThat is all. [1]", 3, "en"
     )
-    assert [(one.text, one.item) for one in said.said] == [
-        ("Two steps:", ""), ("Open it.", "1."), ("Mind the spring and the lid.", GOES_ON), ("Press.", "2."),
+    assert [(one.text, one.item) for one in said.sentences] == [
+        ("Two steps:", ""), ("Open it.", "1."), ("Mind the spring and the lid.", CONTINUED), ("Press.", "2."),
         ("That is all.", ""),
     ]  # fmt: skip
 
@@ -79,7 +81,9 @@ def test_an_item_goes_on_to_its_end_and_a_line_behind_it_is_none():
     ],
 )  # fmt: skip
 def test_several_numbers(markers, numbers):
-    assert parse(f"Goethe wrote Faust {markers}.", 3, "en").said == (Claim("Goethe wrote Faust.", numbers),)
+    assert parse(f"Goethe wrote Faust {markers}.", 3, "en").sentences == (
+        ReplySentence("Goethe wrote Faust.", numbers),
+    )
 
 
 @pytest.mark.parametrize(
@@ -93,7 +97,7 @@ def test_several_numbers(markers, numbers):
 )
 def test_numbers_of_no_passage_are_left_out_and_counted(reply, numbers, strange):
     parsed = parse(reply, 3, "en")
-    assert (parsed.said[0].numbers, parsed.strange) == (numbers, strange)
+    assert (parsed.sentences[0].numbers, parsed.unknown_numbers) == (numbers, strange)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +108,10 @@ def test_numbers_of_no_passage_are_left_out_and_counted(reply, numbers, strange)
     ],
 )  # fmt: skip
 def test_brackets_that_are_text(text):
-    assert parse(f"{text} It ends [2].", 3, "en").said == (Claim(text, ()), Claim("It ends.", (2,)))
+    assert parse(f"{text} It ends [2].", 3, "en").sentences == (
+        ReplySentence(text, ()),
+        ReplySentence("It ends.", (2,)),
+    )
 
 
 @pytest.mark.parametrize(
@@ -115,33 +122,33 @@ def test_brackets_that_are_text(text):
     ],
 )  # fmt: skip
 def test_no_answer(reply):
-    assert parse(reply, 3, "en") == Parsed(declined=True)
+    assert parse(reply, 3, "en") == ParsedReply(declined=True)
 
 
 @pytest.mark.parametrize("reply", ["", " \n\t", "<think>for ever", "```\n```", "...", "Sources:\n[1]", "\u200b"])
 def test_nothing(reply):
-    assert parse(reply, 3, "en").said == ()
+    assert parse(reply, 3, "en").sentences == ()
 
 
 def test_markers_alone_say_nothing():
-    assert parse("[1]", 3, "en") == Parsed() and parse("[9]", 3, "en") == Parsed(strange=1)
+    assert parse("[1]", 3, "en") == ParsedReply() and parse("[9]", 3, "en") == ParsedReply(unknown_numbers=1)
 
 
 def test_other_languages():
-    assert parse("ゲーテが『ファウスト』を書いた。[1]彼はワイマールに住んだ[2]。", 3, "ja").said == (
-        Claim("ゲーテが『ファウスト』を書いた。", (1,)),
-        Claim("彼はワイマールに住んだ。", (2,)),
+    assert parse("ゲーテが『ファウスト』を書いた。[1]彼はワイマールに住んだ[2]。", 3, "ja").sentences == (
+        ReplySentence("ゲーテが『ファウスト』を書いた。", (1,)),
+        ReplySentence("彼はワイマールに住んだ。", (2,)),
     )
-    assert parse("كتب غوته فاوست [1]. عاش في فايمار؟ [2]", 3, "ar").said == (
-        Claim("كتب غوته فاوست.", (1,)),
-        Claim("عاش في فايمار؟", (2,)),
+    assert parse("كتب غوته فاوست [1]. عاش في فايمار؟ [2]", 3, "ar").sentences == (
+        ReplySentence("كتب غوته فاوست.", (1,)),
+        ReplySentence("عاش في فايمار؟", (2,)),
     )
 
 
 def test_a_reply_that_was_cut_off_ends_with_its_last_whole_sentence():
-    assert unfinished("Goethe wrote Faust. [1] He lived") == "Goethe wrote Faust. [1]"
-    assert unfinished("- Goethe wrote Faust [1]\n- He lived") == "- Goethe wrote Faust [1]\n"
-    assert unfinished("Goethe wrote") == ""
+    assert without_cut_sentence("Goethe wrote Faust. [1] He lived") == "Goethe wrote Faust. [1]"
+    assert without_cut_sentence("- Goethe wrote Faust [1]\n- He lived") == "- Goethe wrote Faust [1]\n"
+    assert without_cut_sentence("Goethe wrote") == ""
 
 
 SIGNS = ["[1]", "[2, 3]", "[9]", "\n", ". ", "- ", "**", "```", "](", "NO_", "[", "<think>"]
@@ -151,7 +158,7 @@ pieces = st.lists(st.one_of(st.text(max_size=8), st.sampled_from(SIGNS)), max_si
 @given(pieces)
 def test_whatever_comes_is_read(parts):
     parsed = parse("".join(parts), 3, "en")
-    for said in parsed.said:
+    for said in parsed.sentences:
         assert said.text == " ".join(said.text.split()) and any(map(str.isalnum, said.text.replace("_", "x")))
         assert set(said.numbers) <= {1, 2, 3} and len(set(said.numbers)) == len(said.numbers)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from convqa.components.builders.sentences import Sentences
+from convqa.components.builders.sentences import SentencesBuilder
 from convqa.domain import Citation, Exchange, Hit, Passage, Ranking, Reading, Rewrite, Sentence, Span, Turn, TurnId
 
 P = Passage("p", "Ada was born in London.\r\nShe  wrote notes. She died in 1852.")
@@ -20,7 +20,7 @@ def span(passage, text, score):
 def build(*spans, ranking=RANKING, language="en", reading=True, question="Who?", history=(), **parameters):
     turn = Turn(TurnId(1, 1), question, history, language=language)
     read = Reading(spans, 0.0) if reading else None
-    return Sentences(**parameters).build(turn, Rewrite(question, ()), ranking, read)
+    return SentencesBuilder(**parameters).build(turn, Rewrite(question, ()), ranking, read)
 
 
 def test_best_spans_in_the_order_of_ranking_and_text():

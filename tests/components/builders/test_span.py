@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from convqa.components.builders.span import Span as Builder
+from convqa.components.builders.span import SpanBuilder as Builder
 from convqa.domain import Citation, Hit, Passage, Query, Ranking, Reading, Rewrite, Span, Turn, TurnId
 
 TURN, REWRITE = Turn(TurnId(1, 1), "Who?"), Rewrite("Who?", (Query("Who?"),))

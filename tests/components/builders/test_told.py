@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from convqa.components.builders.sentences import Sentences
+from convqa.components.builders.sentences import SentencesBuilder
 from convqa.domain import TOLD, Exchange, Hit, Passage, Ranking, Reading, Rewrite, Span, Turn, TurnId
 
 P = Passage("p", "The Great Wall is in China. The Berlin Wall fell in 1989. It was built in 1961.")
@@ -24,7 +24,7 @@ def build(question, *history, scores=(0.6, 0.58, 0.3), again=False, rewrite=None
         for text, score in zip((WALL, FELL, BUILT), scores, strict=True)
     ]
     turn = Turn(TurnId(1, len(history) + 1), question, history)
-    member = Sentences(sentences=sentences, again=again)
+    member = SentencesBuilder(sentences=sentences, again=again)
     return member.build(turn, Rewrite.unchanged(rewrite or question), RANKING, Reading(tuple(spans), 0.0))
 
 

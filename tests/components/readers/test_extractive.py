@@ -122,7 +122,7 @@ def test_memory_does_not_grow_with_the_passages_of_a_turn(model, monkeypatch):
     passages = [Passage(str(place), f"{ONE.text} {place}") for place in range(40)]
     whole = read(*passages, passages=40, top_k=3)
     model.seen.clear()
-    monkeypatch.setattr("convqa.components.readers.extractive.AT_ONCE", 7)
+    monkeypatch.setattr("convqa.components.readers.extractive._MAX_PAIRS", 7)
     station = Extractive(passages=40, top_k=3, longest=1)
     task = station._task(Rewrite("Who wrote Faust?", ()), ranking(*passages))
     station._read([task], 0, 40)

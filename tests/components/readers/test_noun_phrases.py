@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from convqa.components.readers import noun_phrases
-from convqa.components.readers.noun_phrases import NounPhrases, Phrased, read, stem
+from convqa.components.readers.noun_phrases import NounPhrases, SentencePhrases, read, stem
 from convqa.domain import Hit, Passage, Query, Ranking, Rewrite, Turn, TurnId
 from convqa.errors import InputError
 
@@ -16,7 +16,7 @@ def phrased(*sentences):
     found, start = [], 0
     for sentence, phrases in sentences:
         start = text.index(sentence, start)
-        found.append(Phrased(start, start + len(sentence), sentence, phrases))
+        found.append(SentencePhrases(start, start + len(sentence), sentence, phrases))
         start += len(sentence)
     return text, found
 

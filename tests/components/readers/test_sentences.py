@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from convqa.components.readers._sentence_scoring import expected
-from convqa.components.readers.sentences import Sentences
+from convqa.components.readers.sentences import SentencesReader
 from convqa.domain import Exchange, Hit, Passage, Query, Ranking, Rewrite, Turn, TurnId
 
 FAUST = Passage(
@@ -19,7 +19,7 @@ OTHER = Passage("o", "Weimar is a city in Thuringia, known for its culture.")
 
 def read(question, *passages, terms=(), scores=(9.0, 8.0, 7.0), **options):
     ranking = Ranking(tuple(Hit(passage.id, score, passage) for passage, score in zip(passages, scores, strict=False)))
-    return Sentences(**options).read(
+    return SentencesReader(**options).read(
         Turn(TurnId(1, 1), question), Rewrite(question, (Query(question, terms),)), ranking
     )
 
@@ -81,7 +81,7 @@ def test_the_null_score_says_how_much_of_the_question_was_not_found():
 def test_only_so_many_passages_are_read_and_those_without_text_are_passed_over():
     assert {span.passage_id for span in read("Weimar?", FAUST, OTHER, passages=1).spans} == {"f"}
     ranking = Ranking((Hit("x", 3.0), Hit("o", 2.0, OTHER), Hit("e", 1.0, Passage("e", ""))))
-    reading = Sentences().read(Turn(TurnId(1, 1), "?"), Rewrite("?", (Query("?"),)), ranking)
+    reading = SentencesReader().read(Turn(TurnId(1, 1), "?"), Rewrite("?", (Query("?"),)), ranking)
     assert [span.passage_id for span in reading.spans] == ["o"]
 
 
@@ -114,16 +114,16 @@ def evidence(passage, question, *answers, encoder="encoder"):
     history = tuple(Exchange("And?", answer) for answer in answers)
     turn, rewrite = Turn(TurnId(1, 2), question, history), Rewrite(question, (Query(question),))
     ranking = Ranking((Hit(passage.id, 1.0, passage),))
-    ((sentences, _),) = Sentences(encoder=encoder).evidence([turn], [rewrite], [ranking])
+    ((sentences, _),) = SentencesReader(encoder=encoder).evidence([turn], [rewrite], [ranking])
     return [one.evidence for one in sorted(sentences, key=lambda one: one.start)]
 
 
 def test_what_an_earlier_answer_said_counts_less():
     passage = Passage("p", "Ada wrote notes on the engine. Ada wrote notes on the loom.")
-    assert [one.said for one in evidence(passage, "What did she write?")] == [0.0, 0.0]
+    assert [one.repeated for one in evidence(passage, "What did she write?")] == [0.0, 0.0]
     told = evidence(passage, "What else did she write?", "Ada met Babbage.", "Ada wrote notes on the engine.")
-    assert [one.said for one in told] == [1.0, pytest.approx(3 / 4)]
-    assert expected(told[0]) < expected(told[0]._replace(said=0.0))
+    assert [one.repeated for one in told] == [1.0, pytest.approx(3 / 4)]
+    assert expected(told[0]) < expected(told[0]._replace(repeated=0.0))
 
 
 def test_sentences_further_down_in_a_passage_count_less_beside_vectors_alone():
@@ -131,7 +131,7 @@ def test_sentences_further_down_in_a_passage_count_less_beside_vectors_alone():
     assert (first.opening, second.opening) == (1.0, 0.5)
     assert expected(second) < expected(second._replace(opening=1.0))
     plain = second._replace(cosine=None)
-    assert expected(plain) == expected(plain._replace(opening=1.0, said=1.0))
+    assert expected(plain) == expected(plain._replace(opening=1.0, repeated=1.0))
 
 
 def test_the_vector_of_a_sentence_finds_what_no_word_of_it_does():
@@ -145,7 +145,7 @@ def test_vectors_know_the_title():
     question = "For how long has there been the fiddle?"
     passages = [Passage(name, "It has a long history.", title=name) for name in ("Weimar", "Violin", "")]
     ranking = Ranking(tuple(Hit(passage.id, 1.0, passage) for passage in passages))
-    reader, rewrite = Sentences(encoder="encoder"), Rewrite(question, (Query(question),))
+    reader, rewrite = SentencesReader(encoder="encoder"), Rewrite(question, (Query(question),))
     ((sentences, _),) = reader.evidence([Turn(TurnId(1, 1), question)], [rewrite], [ranking])
     town, fiddle, nothing = (
         next(one.evidence.cosine for one in sentences if one.passage == passage) for passage in passages
@@ -156,12 +156,12 @@ def test_vectors_know_the_title():
 def test_without_a_word_to_ask_the_encoder_is_not_asked():
     ranking = Ranking((Hit("f", 1.0, FAUST),))
     turn, rewrite = Turn(TurnId(1, 1), ""), Rewrite("", (Query(""),))
-    with_encoder, without = (Sentences(encoder=name).read(turn, rewrite, ranking) for name in ("encoder", None))
+    with_encoder, without = (SentencesReader(encoder=name).read(turn, rewrite, ranking) for name in ("encoder", None))
     assert with_encoder == without
 
 
 def test_each_different_sentence_of_a_batch_is_encoded_once(monkeypatch):
-    reader = Sentences(encoder="encoder")
+    reader = SentencesReader(encoder="encoder")
     reader.warm_up()
     model, seen = reader._queries.model, []
     remembered = type(model).remembered
@@ -180,8 +180,8 @@ def test_each_different_sentence_of_a_batch_is_encoded_once(monkeypatch):
 
 
 def test_an_encoder_belongs_to_the_identity_of_a_run():
-    assert Sentences().identity() == {}
-    reader = Sentences(encoder="encoder")
+    assert SentencesReader().identity() == {}
+    reader = SentencesReader(encoder="encoder")
     reader.warm_up()
     assert reader.identity() == {"encoder": reader._queries.model.identity}
 

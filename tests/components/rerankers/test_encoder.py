@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from convqa.components.rerankers.encoder import Encoder
+from convqa.components.rerankers.encoder import EncoderReranker
 from convqa.domain import Hit, Passage, Query, Ranking, Rankings, Rewrite, Rewrites, Turn, TurnId, Turns
 from convqa.indexing import collection_of_passages
 
@@ -25,7 +25,7 @@ def collection(tmp_path_factory):
 
 
 def rerank(collection, question=QUESTION, ranking=RANKING, **options):
-    station = Encoder(collection, **options)
+    station = EncoderReranker(collection, **options)
     station.warm_up()
     turns, rewrites = Turns((Turn(TurnId(1, 1), "q"),)), Rewrites((Rewrite(question, (Query(question),)),))
     (ranked,) = station.run(turns, rewrites, Rankings((ranking,)))["rankings"]
@@ -56,4 +56,4 @@ def test_without_words_and_for_passages_that_are_not_there_the_order_stays(colle
 
 
 def test_the_model_is_in_a_runs_fingerprint(collection):
-    assert list(Encoder(collection).identity()) == ["encoder"]
+    assert list(EncoderReranker(collection).identity()) == ["encoder"]

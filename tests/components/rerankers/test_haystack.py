@@ -7,7 +7,7 @@ from haystack import Document, Pipeline, component
 from haystack.components.rankers import LostInTheMiddleRanker, MetaFieldRanker
 
 from convqa.components.members import describe
-from convqa.components.rerankers.haystack import Haystack
+from convqa.components.rerankers.haystack import HaystackReranker as Wrapper
 from convqa.domain import Failure, Hit, Passage, Query, Ranking, Rankings, Rewrite, Rewrites, Turn, TurnId, Turns
 
 PASSAGES = {
@@ -33,25 +33,25 @@ def falling(ranking):
 
 
 def test_the_order_of_the_component_counts_even_against_its_scores():
-    found = Haystack(LostInTheMiddleRanker()).rerank(TURN, rewrite(), ranking())
+    found = Wrapper(LostInTheMiddleRanker()).rerank(TURN, rewrite(), ranking())
     assert ids(found) == "acdb" and falling(found)
     assert [hit.passage for hit in found.hits] == [PASSAGES[id] for id in "acdb"]
 
 
 def test_meta_fields_reach_the_component():
-    found = Haystack(MetaFieldRanker("year", weight=1.0)).rerank(TURN, rewrite(), ranking())
+    found = Wrapper(MetaFieldRanker("year", weight=1.0)).rerank(TURN, rewrite(), ranking())
     assert ids(found) == "dbca" and falling(found)
 
 
 def test_what_the_component_leaves_out_or_cannot_see_stays_behind():
-    found = Haystack(MetaFieldRanker("year", weight=1.0, top_k=1)).rerank(TURN, rewrite(), ranking(without="bd"))
+    found = Wrapper(MetaFieldRanker("year", weight=1.0, top_k=1)).rerank(TURN, rewrite(), ranking(without="bd"))
     assert ids(found) == "cabd" and falling(found)
     assert [hit.passage is None for hit in found.hits] == [False, False, True, True]
-    assert ids(Haystack(MetaFieldRanker("year", weight=1.0), top_k=2).rerank(TURN, rewrite(), ranking())) == "db"
+    assert ids(Wrapper(MetaFieldRanker("year", weight=1.0), top_k=2).rerank(TURN, rewrite(), ranking())) == "db"
 
 
 def test_without_a_question_or_passages_nothing_changes():
-    station = Haystack(MetaFieldRanker("year", weight=1.0))
+    station = Wrapper(MetaFieldRanker("year", weight=1.0))
     for text, given in (("", ranking()), (" \n", ranking()), ("x", ranking(without="abcd")), ("x", Ranking())):
         assert station.rerank(TURN, rewrite(text), given) == given
 
@@ -72,7 +72,7 @@ class ByLength:
 
 
 def test_the_question_and_the_components_scores_are_used_and_passages_stay_as_they_were():
-    found = Haystack(ByLength()).rerank(TURN, rewrite("1757"), ranking())
+    found = Wrapper(ByLength()).rerank(TURN, rewrite("1757"), ranking())
     assert [(hit.id, hit.score) for hit in found.hits] == [("d", 7.0), ("b", 7.0), ("c", 5.0), ("a", 1.0)]
     assert found.hits[0].passage == PASSAGES["d"]
 
@@ -80,7 +80,7 @@ def test_the_question_and_the_components_scores_are_used_and_passages_stay_as_th
 def test_one_that_fails_or_brings_strangers_is_a_failure_of_its_own():
     rewrites = Rewrites(tuple(rewrite(text) for text in ("1234", "bad", "stranger")))
     first, bad, stranger = (
-        Haystack(ByLength())
+        Wrapper(ByLength())
         .run(turns=Turns((TURN,) * 3), rewrites=rewrites, rankings=Rankings((ranking(),) * 3))["rankings"]
         .items
     )
@@ -91,7 +91,7 @@ def test_one_that_fails_or_brings_strangers_is_a_failure_of_its_own():
 
 def test_it_survives_haystacks_yaml():
     graph = Pipeline()
-    graph.add_component("reranker", Haystack(MetaFieldRanker("year", weight=1.0, top_k=3), top_k=2))
+    graph.add_component("reranker", Wrapper(MetaFieldRanker("year", weight=1.0, top_k=3), top_k=2))
     again = Pipeline.loads(graph.dumps(), allowed_modules=["convqa.components"]).get_component("reranker")
     assert describe(again) == describe(graph.get_component("reranker"))
     assert (again.top_k, again.wrapped.top_k) == (2, 3)
@@ -99,7 +99,7 @@ def test_it_survives_haystacks_yaml():
 
 def test_components_that_load_something_are_told_to():
     told = []
-    station = Haystack(LostInTheMiddleRanker())
+    station = Wrapper(LostInTheMiddleRanker())
     station.warm_up()
     station.wrapped.warm_up = lambda: told.append("warm")
     station.warm_up()
@@ -109,4 +109,4 @@ def test_components_that_load_something_are_told_to():
 @pytest.mark.parametrize("top_k", [0, "2"])
 def test_parameters_are_checked(top_k):
     with pytest.raises(ValueError, match="top_k"):
-        Haystack(LostInTheMiddleRanker(), top_k=top_k)
+        Wrapper(LostInTheMiddleRanker(), top_k=top_k)

@@ -8,8 +8,7 @@ from pydantic import ValidationError
 from convqa.components.retrievers.bm25 import BM25
 from convqa.domain import Passage, Query, Rewrite, Rewrites, Turn, TurnId, Turns
 from convqa.errors import InputError
-from convqa.stores import create_store, open_store
-from convqa.stores.base import SearchParams
+from convqa.stores import create_store
 
 
 @pytest.fixture
@@ -50,25 +49,6 @@ def test_wrong_parameters_are_refused():
         BM25(b=2.0)
     with pytest.raises(ValidationError, match="top_k"):
         BM25(top_k="many")
-
-
-def test_feedback_is_validated():
-    for wrong in ({"passages": 0}, {"terms": "9"}, {"weight": 1.5}, {"documents": 3}):
-        with pytest.raises(ValidationError, match=rf"prf\.{next(iter(wrong))}"):
-            BM25(prf=wrong)
-
-
-def test_feedback_finds_what_the_first_passages_speak_of(collection):
-    store = open_store(collection)
-    store.add([Passage("j", "In Thuringia lies Jena, too.")])
-    store.commit()
-    assert [hit.id for hit in rank(collection, "Weimar").hits] == ["w"]
-    fed = rank(collection, "Weimar", prf={"passages": 1, "weight": 0.5})
-    assert [hit.id for hit in fed.hits] == ["w", "j"]
-    # The words of the one passage that is found share the half that feedback gets.
-    query = Query("Weimar", (("weimar", 1 / 3), ("lies", 1 / 3), ("thuringia", 1 / 3)))
-    (expected,) = store.search([query], 9, SearchParams(0.82, 0.68))
-    assert [hit.score for hit in fed.hits] == [hit.score for hit in expected.hits]
 
 
 def test_without_a_collection_warming_up_says_so():
@@ -141,12 +121,3 @@ def test_the_filters_of_turn_and_node_must_both_hold(sets):
     retriever = BM25(sets, filter={"kind": ["poet"]})
     filters = [{}, {"kind": ("town", "poet")}, {"kind": ("town",)}, {"year": (1759.0, 3)}, {"nothing": (1,)}]
     assert filtered(retriever, "wrote", filters) == [["s", "g"], ["s", "g"], [], ["s"], []]
-
-
-def test_feedback_learns_only_from_what_the_filter_lets_through(sets):
-    prf = {"passages": 1, "weight": 0.1}
-    rewrites = Rewrites((Rewrite("wrote", (Query("wrote"),)),) * 2)
-    turns = Turns(tuple(Turn(TurnId(1, 1), "wrote", filter=filter) for filter in ({}, {"kind": ("town",)})))
-    _, town = BM25(sets, prf=prf).run(turns, rewrites)["rankings"]
-    expected, _ = BM25(sets, prf=prf, filter={"kind": ["town"]}).run(turns, rewrites)["rankings"]
-    assert town == expected and [hit.id for hit in town.hits] == ["v"]

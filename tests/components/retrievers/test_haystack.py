@@ -9,7 +9,7 @@ from haystack import Document, component
 from haystack.components.retrievers.in_memory import InMemoryBM25Retriever
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 
-from convqa.components.retrievers.haystack import Haystack
+from convqa.components.retrievers.haystack import HaystackRetriever as Wrapper
 from convqa.domain import Failure, Passage, Query, Ranking, Rewrite, Rewrites, Turn, TurnId, Turns
 from convqa.errors import InputError, RunError, StoreUnavailable
 from convqa.pipeline.compose import compose
@@ -47,7 +47,7 @@ def ids(ranking):
 
 def test_documents_come_back_as_passages_with_the_components_scores(store):
     inner = InMemoryBM25Retriever(store)
-    (ranking,) = search(Haystack(inner), Query("Who wrote Faust?"))
+    (ranking,) = search(Wrapper(inner), Query("Who wrote Faust?"))
     assert ids(ranking)[:2] == ["goethe", "schiller"]
     assert [hit.score for hit in ranking.hits] == pytest.approx(
         [document.score for document in inner.run("Who wrote Faust?", top_k=100)["documents"]]
@@ -56,45 +56,45 @@ def test_documents_come_back_as_passages_with_the_components_scores(store):
 
 
 def test_top_k_goes_to_the_component_whatever_it_had(store):
-    assert len(search(Haystack(InMemoryBM25Retriever(store, top_k=1), top_k=2), Query("wrote river"))[0].hits) == 2
-    assert ids(search(Haystack(InMemoryBM25Retriever(store), top_k=1), Query("Faust"))[0]) == ["goethe"]
+    assert len(search(Wrapper(InMemoryBM25Retriever(store, top_k=1), top_k=2), Query("wrote river"))[0].hits) == 2
+    assert ids(search(Wrapper(InMemoryBM25Retriever(store), top_k=1), Query("Faust"))[0]) == ["goethe"]
 
 
 def test_history_terms_follow_as_plain_words(store):
-    station = Haystack(InMemoryBM25Retriever(store), top_k=1)
+    station = Wrapper(InMemoryBM25Retriever(store), top_k=1)
     assert ids(search(station, Query("the river", (("Schiller", 0.3), ("Robbers", 0.3))))[0]) == ["schiller"]
     assert ids(search(station, Query("the river", (("Schiller", 0.0), ("Robbers", -1.0))))[0]) == ["bridge"]
     assert ids(search(station, Query("", (("Schiller", 0.3),)))[0]) == ["schiller"]
 
 
 def test_an_empty_query_finds_nothing(store):
-    assert search(Haystack(InMemoryBM25Retriever(store)), Query(""), Query(" \n")) == [Ranking(), Ranking()]
+    assert search(Wrapper(InMemoryBM25Retriever(store)), Query(""), Query(" \n")) == [Ranking(), Ranking()]
 
 
 def test_several_queries_are_fused_with_their_passages(store):
     rewrite = Rewrite("x", (Query("Faust"), Query("Robbers", weight=2.0)))
-    (ranking,) = Haystack(InMemoryBM25Retriever(store), top_k=2).retrieve_batch([Turn(TurnId(1, 1), "x")], [rewrite])
+    (ranking,) = Wrapper(InMemoryBM25Retriever(store), top_k=2).retrieve_batch([Turn(TurnId(1, 1), "x")], [rewrite])
     assert set(ids(ranking)) == {"goethe", "schiller"}
     assert all(hit.passage is not None for hit in ranking.hits)
 
 
 def test_a_turns_filter_goes_to_the_component_beside_its_own(store):
     turn = Turn(TurnId(1, 1), "?", filter={"year": (1808, 3), "title": ("Goethe",)})
-    station = Haystack(InMemoryBM25Retriever(store))
+    station = Wrapper(InMemoryBM25Retriever(store))
     assert [ids(ranking) for ranking in station.search([turn, replace(turn, filter={})], [Query("wrote")] * 2)] == [
         ["goethe"],
         ["schiller", "goethe"],
     ]
     for value, expected in (("Goethe", ["goethe"]), ("Schiller", [])):
         own = {"field": "meta.title", "operator": "==", "value": value}
-        station = Haystack(InMemoryBM25Retriever(store, filters=own))
+        station = Wrapper(InMemoryBM25Retriever(store, filters=own))
         assert ids(station.search([replace(turn, filter={"year": (1808,)})], [Query("wrote")])[0]) == expected
 
 
 def test_a_component_that_takes_no_filters_stops_the_run_at_a_turn_that_has_one():
     turns = Turns((Turn(TurnId(1, 1), "?", filter={"set": ("wiki",)}),))
     with pytest.raises(RunError, match=r"Odd takes no filters, but a turn has the filter \{'set': \('wiki',\)\}"):
-        Haystack(Odd([["a", "A", 1.0]])).run(turns=turns, rewrites=Rewrites((Rewrite("x", (Query("x"),)),)))
+        Wrapper(Odd([["a", "A", 1.0]])).run(turns=turns, rewrites=Rewrites((Rewrite("x", (Query("x"),)),)))
 
 
 @component
@@ -112,21 +112,21 @@ class Odd:
 
 
 def test_documents_without_scores_are_scored_by_rank():
-    (ranking,) = search(Haystack(Odd([["a", "A", None], ["b", None, None], ["a", "A", None]]), top_k=5), Query("x"))
+    (ranking,) = search(Wrapper(Odd([["a", "A", None], ["b", None, None], ["a", "A", None]]), top_k=5), Query("x"))
     assert ids(ranking) == ["a", "b"]
     assert [hit.score for hit in ranking.hits] == pytest.approx([1 / 61, 1 / 62])
     assert ranking.hits[1].passage is None
 
 
 def test_more_than_top_k_is_cut_and_ties_go_to_the_higher_id():
-    assert ids(search(Haystack(Odd([["a", "A", 1.0], ["b", "B", 1.0], ["c", "C", 1.0]]), top_k=2), Query("x"))[0]) == [
+    assert ids(search(Wrapper(Odd([["a", "A", 1.0], ["b", "B", 1.0], ["c", "C", 1.0]]), top_k=2), Query("x"))[0]) == [
         "c",
         "b",
     ]
 
 
 def test_a_query_that_fails_is_a_failure_of_its_own():
-    first, second, third = run(Haystack(Odd([["a", "A", 1.0]])), Query("x"), Query("bad"), Query("y"))
+    first, second, third = run(Wrapper(Odd([["a", "A", 1.0]])), Query("x"), Query("bad"), Query("y"))
     assert ids(first) == ids(third) == ["a"]
     assert second == Failure("retriever", "KeyError", "'cause'")
 
@@ -139,12 +139,12 @@ def test_a_server_that_is_away_stops_the_run_and_no_turn_is_blamed():
         document_store=stores.ElasticsearchDocumentStore(hosts="http://127.0.0.1:9", max_retries=0)
     )
     with pytest.raises(StoreUnavailable, match="ElasticsearchBM25Retriever does not reach its server: ConnectionError"):
-        run(Haystack(inner), Query("Faust"))
+        run(Wrapper(inner), Query("Faust"))
 
 
 def test_scores_that_are_no_numbers_stop_the_run():
     with pytest.raises(RunError, match="'a' is inf"):
-        run(Haystack(Odd([["a", "A", float("inf")]])), Query("x"))
+        run(Wrapper(Odd([["a", "A", float("inf")]])), Query("x"))
 
 
 BM25 = "haystack.components.retrievers.in_memory.InMemoryBM25Retriever"

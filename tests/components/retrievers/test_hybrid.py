@@ -11,12 +11,12 @@ from pydantic import ValidationError
 
 from convqa.components import encoding
 from convqa.components.encoding import named
-from convqa.components.joiners.weighted import Weighted
+from convqa.components.rankings import FUSIONS
 from convqa.components.retrievers import hybrid
 from convqa.components.retrievers.bm25 import BM25
 from convqa.components.retrievers.dense import Dense
 from convqa.components.retrievers.hybrid import Hybrid
-from convqa.domain import Passage, Query, Ranking, Rankings, Rewrite, Rewrites, Turn, TurnId, Turns
+from convqa.domain import Passage, Query, Ranking, Rewrite, Rewrites, Turn, TurnId, Turns
 from convqa.indexing import add_vectors
 from convqa.models import load_encoder
 from convqa.stores import create_store, open_store
@@ -58,16 +58,14 @@ def rank(retriever, rewrites=REWRITES):
 
 
 @pytest.mark.parametrize("fusion", ["rrf", "interpolation"])
-def test_it_is_the_two_retrievers_and_a_joiner(collection, fusion):
+def test_it_fuses_the_rankings_of_two_retrievers(collection, fusion):
     weights = {"sparse": 0.4, "dense": 2.0}
-    one, two = rank(BM25(collection, stopwords="long")), rank(Dense(collection))
-    made = Weighted(inputs=["sparse", "dense"], fusion=fusion, weights=weights, texts=2, collection=collection, top_k=3)
-    made.warm_up()
-    expected = made.run(sparse=Rankings(one), dense=Rankings(two))["rankings"].items
-    hybrid = Hybrid(collection, top_k=3, fusion=fusion, weights=weights, texts=2)
-    for ours, theirs in zip(rank(hybrid), expected, strict=True):
-        assert [(hit.id, hit.score) for hit in ours.hits] == [(hit.id, hit.score) for hit in theirs.hits]
-        assert [hit.passage is not None for hit in ours.hits] == [True, True, False][: len(ours.hits)]
+    rankings = zip(rank(BM25(collection, stopwords="long")), rank(Dense(collection)), strict=True)
+    expected = [FUSIONS[fusion]([(0.4, one), (2.0, two)], 3) for one, two in rankings]
+    made = rank(Hybrid(collection, top_k=3, fusion=fusion, weights=weights, texts=2))
+    assert scores(made) == scores(expected)
+    for ranking in made:
+        assert [hit.passage is not None for hit in ranking.hits] == [True, True, False][: len(ranking.hits)]
 
 
 def test_a_turns_filter_holds_for_words_and_vectors(collection):
@@ -90,19 +88,6 @@ def scores(rankings):
     return [[(hit.id, hit.score) for hit in ranking.hits] for ranking in rankings]
 
 
-def test_feedback_reaches_the_ranking_by_words(collection):
-    # By words it finds three passages: of two, the scores brought to 0 to 1 are 0 and 1, whatever the feedback.
-    asked = Rewrites((Rewrite("", (Query("Who wrote a play or drama of Africa?"),)), REWRITES.items[1]))
-    joiner = Weighted(inputs=["sparse", "dense"], fusion="interpolation", weights={"sparse": 1.0, "dense": 1.5})
-    made = []
-    for prf in ({"passages": 1, "terms": 5}, None):
-        made.append(scores(rank(Hybrid(collection, stopwords="default", prf=prf), asked)))
-        sparse, dense = rank(BM25(collection, prf=prf), asked), rank(Dense(collection), asked)
-        assert made[-1] == scores(joiner.run(sparse=Rankings(sparse), dense=Rankings(dense))["rankings"])
-    # Each is another ranking, or this would say nothing.
-    assert made[0] != made[1]
-
-
 def test_a_weight_that_is_not_named_keeps_its_default(collection):
     hybrid = Hybrid(collection, weights={"sparse": 0.5})
     assert hybrid.weights == {"sparse": 0.5, "dense": 1.5} and Hybrid().weights == {"sparse": 1.0, "dense": 1.5}
@@ -111,7 +96,7 @@ def test_a_weight_that_is_not_named_keeps_its_default(collection):
 
 @pytest.mark.parametrize("fusion", ["interpolation", "rrf"])
 def test_a_shorter_ranking_is_the_beginning_of_a_longer_one(collection, monkeypatch, fusion):
-    monkeypatch.setattr(hybrid, "_DEPTH", 2, raising=False)
+    monkeypatch.setattr(hybrid, "_FUSION_DEPTH", 2, raising=False)
     asked = Rewrites((Rewrite("", (Query("Who wrote a play or drama of Africa?"),)), REWRITES.items[1]))
     longest = rank(Hybrid(collection, top_k=9, fusion=fusion, stopwords="default"), asked)
     assert [len(ranking.hits) for ranking in longest] == [4, 4]
@@ -173,8 +158,8 @@ def test_of_a_collection_that_lacks_vectors_the_first_by_words_are_encoded(lacki
     dense = [
         Ranking(tuple(hit for hit in ranking.hits if hit.id in ids)) for ranking, ids in zip(near, two, strict=True)
     ]
-    joiner = Weighted(inputs=["sparse", "dense"], fusion="interpolation", weights={"sparse": 1.0, "dense": 1.5})
-    expected = joiner.run(sparse=Rankings(tuple(sparse)), dense=Rankings(tuple(dense)))["rankings"]
+    parts = [[(1.0, one), (1.5, two)] for one, two in zip(sparse, dense, strict=True)]
+    expected = [FUSIONS["interpolation"](part, 100) for part in parts]
     hybrid = Hybrid(lacking, stopwords="default", candidates=2)
     assert scores(rank(hybrid, ALL)) == rounded(expected)
     assert hybrid.identity() == {"encoder": load_encoder("encoder").identity}
@@ -198,7 +183,7 @@ def test_candidates_keep_to_a_turns_filter(without_vectors):
 
 
 def test_more_candidates_than_are_fused_by_default_are_ranked(without_vectors, monkeypatch):
-    monkeypatch.setattr(hybrid, "_DEPTH", 1)
+    monkeypatch.setattr(hybrid, "_FUSION_DEPTH", 1)
     one, two = (rank(Hybrid(without_vectors, top_k=1, candidates=many), ALL) for many in (1, 3))
     assert [len(ranking.hits) for ranking in (*one, *two)] == [1] * 4
 

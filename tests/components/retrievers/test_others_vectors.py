@@ -138,7 +138,7 @@ def test_a_pipeline_takes_the_collections_encoder(haystacks):
         assert response.error is None and response.ranking.hits[0].id == "z"
     assert response.answer.text == "Zebras are striped animals of Africa."
     hybrid = Hybrid(place)
-    assert hybrid._among is None and len(ranked(hybrid)) == 5
+    assert hybrid._vector_candidates is None and len(ranked(hybrid)) == 5
 
 
 def test_what_has_no_vector_is_encoded_for_each_turn(haystacks, encoder, caplog):

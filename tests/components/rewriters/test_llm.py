@@ -17,7 +17,7 @@ from haystack.utils import Secret
 
 from convqa.components.members import describe
 from convqa.components.rewriters.concatenate import Concatenate
-from convqa.components.rewriters.llm import Llm
+from convqa.components.rewriters.llm import LlmRewriter
 from convqa.domain import CAVEAT, Exchange, Query, Rewrite, Turn, TurnId, Turns
 from convqa.errors import InputError, RunError, StoreUnavailable
 
@@ -38,7 +38,7 @@ def turn(question="When was she born?", history=ADA):
 def llm(url, timeout=5.0, max_retries=0, **options):
     key = Secret.from_env_var("LLM_KEY")
     chat = OpenAIChatGenerator(key, "m", api_base_url=url, timeout=timeout, max_retries=max_retries)
-    station = Llm(chat, **options)
+    station = LlmRewriter(chat, **options)
     station.warm_up()
     return station
 
@@ -70,7 +70,7 @@ def test_the_text_its_terms_and_what_was_sent(openai_server):
 
 def test_its_connections_end_with_the_station(openai_server):
     chat = OpenAIChatGenerator(Secret.from_env_var("LLM_KEY"), "m", api_base_url=openai_server(always(REWRITTEN)).url)
-    station = Llm(chat)
+    station = LlmRewriter(chat)
     station.warm_up()
     station.rewrite_batch([turn()])
     client = chat.client
@@ -173,7 +173,7 @@ def test_a_key_in_the_pipeline_is_refused():
     for key in (KEY, {"type": "token", "token": KEY}):
         described["init_parameters"]["api_key"] = key
         with pytest.raises((InputError, ValueError)) as caught:
-            Llm(component=described)
+            LlmRewriter(component=described)
         assert KEY not in str(caught.value)
 
 
@@ -261,7 +261,7 @@ class Strange:
 
 
 def test_any_chat_generator_will_do_and_what_it_raises_is_noted():
-    made = Llm(Strange()).rewrite_batch([turn("What fails?"), turn("What is nothing?"), turn("What else?")])
+    made = LlmRewriter(Strange()).rewrite_batch([turn("What fails?"), turn("What is nothing?"), turn("What else?")])
     assert [rewrite.notes for rewrite in made] == [
         ("llm: unreadable",), ("llm: unreadable",), ("llm: unreadable",)
     ]  # fmt: skip

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from convqa.components.history import Past
-from convqa.components.rewriters._rewrites import FALLBACKS, asks, first_line, from_json, why_not
+from convqa.components.rewriters._rewrites import FALLBACKS, OpenQuestion, asks, first_line, from_json, why_not
 
 SAID = [Past("Who was Ada Lovelace?", "A mathematician who worked with Charles Babbage in London.")]
 
 
 def reason(text, question="When was she born?", language="en", said=SAID):
-    return why_not(text, question, said, language)
+    return why_not(text, OpenQuestion(0, question, said, language))
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_german():
 def test_other_scripts():
     said = [Past("\u8c01\u5199\u4e86\u6d6e\u58eb\u5fb7\uff1f", "\u6b4c\u5fb7")]
     question, text = "\u4ed6\u5728\u54ea\u91cc\u51fa\u751f\uff1f", "\u6b4c\u5fb7\u5728\u54ea\u91cc\u51fa\u751f\uff1f"
-    assert why_not(text, question, said, "en") == ""
+    assert reason(text, question, "en", said) == ""
     assert asks("\u0623\u064a\u0646 \u0648\u0644\u062f\u061f", "en")
 
 
