@@ -18,7 +18,7 @@ from convqa.components.haystack import Wrapper
 from convqa.components.members import describe, make, with_parameters
 from convqa.domain import CAVEAT
 from convqa.errors import InputError, RunError, StoreUnavailable
-from convqa.models.cache import Cache, CacheFile
+from convqa.models.cache import Cache
 from convqa.places import cache_folder
 from convqa.validation import refuse_secrets
 
@@ -102,9 +102,8 @@ class Asking(Wrapper, Station):
             parameters["api_base_url"] = os.environ.get("OPENAI_BASE_URL")
             refuse_secrets(parameters, "OPENAI_BASE_URL: component")
         model = json.dumps(self.component, sort_keys=True, default=str)
-        path = cache_folder() / "replies.sqlite"
-        self._file = CacheFile(path, _IN_FILE, "replies are kept in memory") if self.keep else None
-        self._replies = Cache(_encoded(model), _MOST_REPLIES)
+        path = cache_folder() / "replies.sqlite" if self.keep else None
+        self._replies = Cache(_encoded(model), _MOST_REPLIES, path, _IN_FILE, "replies are kept in memory")
 
     def warm_up(self) -> None:
         Wrapper.warm_up(self)
@@ -136,7 +135,7 @@ class Asking(Wrapper, Station):
     def _one(self, prompt: str, messages: Sequence[ChatMessage]) -> Reply:
         """Return the reply to one prompt. A missing reply counts as an empty one; empty replies are not cached."""
         key = self._replies.key(_encoded(prompt))
-        written = self._replies.read([key], self._file).get(key, b"").decode("utf-8", "surrogatepass")
+        written = self._replies.read([key]).get(key, b"").decode("utf-8", "surrogatepass")
         if not written:
             try:
                 replies = self._ask(messages=list(messages))
@@ -153,7 +152,7 @@ class Asking(Wrapper, Station):
             except Exception as error:
                 return Reply(doubt=self._doubt(error))
             if written:
-                self._replies.write({key: _encoded(written)}, self._file)
+                self._replies.write({key: _encoded(written)})
         return Reply(written)
 
     def _written(self, reply: ChatMessage) -> str:

@@ -15,11 +15,11 @@ import numpy as np
 from convqa.errors import InputError, reason_of
 from convqa.models.folder import ONNX, ModelFolder
 from convqa.models.once import workers
-from convqa.models.types import OUTPUTS, Array, Choice, Network, Tokens, load_tokenizer
+from convqa.models.types import OUTPUTS, Array, Network, Tokens, load_tokenizer
 from convqa.workers.threads import threads
 
 
-def load(folder: ModelFolder, choice: Choice, kind: str) -> Network:  # noqa: ARG001 - the engines' interface
+def load(folder: ModelFolder, kind: str) -> Network:
     """Load the network of a folder with ``model.onnx``."""
     manifest = folder.manifest
     assert manifest is not None
@@ -35,8 +35,11 @@ def load(folder: ModelFolder, choice: Choice, kind: str) -> Network:  # noqa: AR
 
     def run_one(sequence: Tokens) -> list[Array]:
         ids = np.array([sequence.ids], dtype=np.int64)
-        types = np.array([sequence.types], dtype=np.int64)
-        arrays = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": types}
+        arrays = {
+            "input_ids": ids,
+            "attention_mask": np.ones_like(ids),
+            "token_type_ids": np.array([sequence.types], dtype=np.int64),
+        }
         results = session.run(None, {name: arrays[name] for name in inputs})
         return [result[0].astype(np.float32, copy=False) for result in results]
 

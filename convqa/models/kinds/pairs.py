@@ -21,7 +21,8 @@ class PairScorer(NetworkModel):
         """
         if not pairs:
             return np.zeros(0, dtype=np.float32)
-        scores = np.stack([score for (score,) in self._network.run(self._network.tokenizer.pairs(pairs))])
+        outputs = self._network.run(self._network.tokenizer.pairs(pairs))
+        scores = np.stack([score for (score,) in outputs])
         if scores.shape != (len(pairs),) or not np.isfinite(scores).all():
             raise self.invalid("scorer")
         return scores

@@ -15,7 +15,7 @@ from tokenizers.models import WordLevel
 from tokenizers.normalizers import Replace
 from tokenizers.processors import TemplateProcessing
 
-from convqa.models.kinds.reader_input import LEAST_TOKENS, MOST_QUESTION, OVERLAP, ReaderInput
+from convqa.models.kinds.reader_input import LEAST_TOKENS, MAX_QUESTION_TOKENS, OVERLAP, ReaderInput
 
 KINDS = ["words", "bytes", "pieces"]
 
@@ -79,12 +79,12 @@ def test_windows_cover_the_passage_overlap_and_keep_their_length(reading, number
 def test_of_a_long_question_the_end_is_kept_and_the_passage_has_room(reading):
     input = reading("shipped", 384)
     question = input.question("what else ? " * 500 + "who wrote faust ?")
-    assert len(question) == MOST_QUESTION
+    assert len(question) == MAX_QUESTION_TOKENS
     assert question[-4:] == input.question("who wrote faust ?")
     windows = list(input.windows(question, input.passage("goethe wrote faust . " * 250)))
     # The stock reader lets a question of 180 tokens stand in 42 windows of 1,000 words.
     assert len(windows) == 5
-    assert all(window.tokens.ids[1 : 1 + MOST_QUESTION] == question for window in windows)
+    assert all(window.tokens.ids[1 : 1 + MAX_QUESTION_TOKENS] == question for window in windows)
 
 
 @pytest.mark.parametrize("kind", KINDS)
