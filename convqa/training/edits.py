@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from convqa.models.kinds.resolver import LONGEST, SLOT
-from convqa.models.kinds.resolver_input import Layout, Word, word_spans
+from convqa.models.kinds.resolver import MAX_PHRASE_WORDS, SLOT
+from convqa.models.kinds.resolver_input import LayoutWord, TurnLayout, word_spans
 from convqa.text.analysis import analyzer
 
 
@@ -21,7 +21,7 @@ from convqa.text.analysis import analyzer
 class Insertion:
     """A phrase to insert before word ``position`` of the question, or at its end.
 
-    ``places``: first and last index in ``Layout.history_words`` of each occurrence of the slot's words, () without a
+    ``places``: first and last index in ``history_words`` of each occurrence of the slot's words, () without a
     slot.
     """
 
@@ -39,7 +39,7 @@ class Edits:
     terms: tuple[bool, ...]
 
 
-def find_edits(layout: Layout, rewrite: str) -> Edits:
+def find_edits(layout: TurnLayout, rewrite: str) -> Edits:
     """Return the edits from a layout's question to its rewrite, as far as the history contains the words."""
     question = [_plain(layout.text(word)) for word in layout.question_words]
     target = [_plain(rewrite[start:end]) for start, end in word_spans(rewrite)]
@@ -60,7 +60,7 @@ def find_edits(layout: Layout, rewrite: str) -> Edits:
     return Edits(tuple(deleted), tuple(insertions), terms_of(layout, rewrite))
 
 
-def terms_of(layout: Layout, rewrite: str) -> tuple[bool, ...]:
+def terms_of(layout: TurnLayout, rewrite: str) -> tuple[bool, ...]:
     """Mark the history words that occur in the rewrite but not in the question, by stem and without stop words."""
     question = {_stem(_plain(layout.text(word))) for word in layout.question_words}
     added = {_stem(_plain(rewrite[start:end])) for start, end in word_spans(rewrite)} - question
@@ -75,8 +75,8 @@ def known_pattern(pattern: str, known: Sequence[str]) -> str | None:
     return SLOT if SLOT in pattern else None
 
 
-def _insertion(position: int, phrase: list[str], history: Sequence[Word], texts: list[str]) -> Insertion:
-    for length in range(min(len(phrase), LONGEST), 0, -1):
+def _insertion(position: int, phrase: list[str], history: Sequence[LayoutWord], texts: list[str]) -> Insertion:
+    for length in range(min(len(phrase), MAX_PHRASE_WORDS), 0, -1):
         for start in range(len(phrase) - length + 1):
             slot = phrase[start : start + length]
             if any(map(_is_content, slot)) and (places := _occurrences(slot, history, texts)):
@@ -85,7 +85,7 @@ def _insertion(position: int, phrase: list[str], history: Sequence[Word], texts:
     return Insertion(position, " ".join(phrase), ())
 
 
-def _occurrences(slot: list[str], history: Sequence[Word], texts: list[str]) -> tuple[tuple[int, int], ...]:
+def _occurrences(slot: list[str], history: Sequence[LayoutWord], texts: list[str]) -> tuple[tuple[int, int], ...]:
     last = len(slot) - 1
     return tuple(
         (first, first + last)

@@ -19,8 +19,8 @@ from convqa.errors import InputError
 from convqa.metrics.rouge1 import rouge1
 from convqa.models.engines.torch.networks import ResolverNet, load_source
 from convqa.models.folder import ModelFolder
-from convqa.models.kinds.resolver import LEAST_TOKENS, Resolver, load_resolver
-from convqa.models.kinds.resolver_input import MOST_TOKENS, Layout, lay_out
+from convqa.models.kinds.resolver import MIN_TOKENS, Resolver, load_resolver
+from convqa.models.kinds.resolver_input import MAX_TOKENS, TurnLayout, lay_out
 from convqa.models.types import Choice, Tokenizer
 from convqa.training.config import ResolverSettings
 from convqa.training.edits import Edits, find_edits, known_pattern
@@ -118,15 +118,15 @@ def _most_tokens(base: ModelFolder, config: Any, tokenizer: Tokenizer) -> int:
     lacks = [f"the token {token}" for token in ("[CLS]", "[SEP]") if tokenizer.inner.token_to_id(token) is None]
     if getattr(config, "type_vocab_size", 0) < 2:
         lacks.append("token types that tell the question from its history")
-    positions = getattr(config, "max_position_embeddings", MOST_TOKENS)
-    if positions < LEAST_TOKENS:
-        lacks.append(f"room for {LEAST_TOKENS} tokens (it has {positions} positions)")
+    positions = getattr(config, "max_position_embeddings", MAX_TOKENS)
+    if positions < MIN_TOKENS:
+        lacks.append(f"room for {MIN_TOKENS} tokens (it has {positions} positions)")
     if lacks:
         raise InputError(
             f"base: {base.name} ({config.model_type}) lacks {', '.join(lacks)}; expected an encoder like BERT, such as "
             "sentence-transformers/all-MiniLM-L6-v2."
         )
-    return min(MOST_TOKENS, positions)
+    return min(MAX_TOKENS, positions)
 
 
 def _patterns(examples: Sequence[RewriteExample], edits: Sequence[Edits], least: int) -> list[str]:
@@ -154,7 +154,7 @@ class Target(NamedTuple):
     needs: list[tuple[int, bool]]
 
 
-def target(layout: Layout, edits: Edits, patterns: Sequence[str]) -> Target:
+def target(layout: TurnLayout, edits: Edits, patterns: Sequence[str]) -> Target:
     """Return the labels of a sequence, without phrases from outside the history."""
     question, history = layout.question_words, layout.history_words
     positions = [word.first for word in question] + [layout.end]
@@ -211,7 +211,7 @@ def _columns(labels: Sequence[Sequence[tuple[int, int]]], like: Tensor) -> tuple
     return row, token, label
 
 
-def batch(layouts: Sequence[Layout], device: str) -> tuple[Tensor, Tensor, Tensor]:
+def batch(layouts: Sequence[TurnLayout], device: str) -> tuple[Tensor, Tensor, Tensor]:
     """Return ids, mask and types, padded to the longest sequence."""
     ids, types = [layout.ids for layout in layouts], [layout.types for layout in layouts]
     return padded(ids, 0, device), mask_of(ids, device), padded(types, 0, device)

@@ -113,7 +113,7 @@ class Spanned(Module):
 
 
 class ResolverNet(torch.nn.Module):  # type: ignore[name-defined,misc]
-    """The network of the resolver; its outputs are the fields of ``convqa.models.kinds.resolver.Scores``."""
+    """The network of the resolver; its outputs are the fields of ``convqa.models.kinds.resolver.ResolverLogits``."""
 
     inputs = ("input_ids", "attention_mask", "token_type_ids")
     outputs = OUTPUTS["resolver"]
