@@ -37,10 +37,27 @@ QUERY_WEIGHTS = ("idf.json", "query_token_weights.txt")
 
 _EXPORT = "The model may be of another version of convqa: make it again with convqa models export."
 _WEIGHTS = (".safetensors", ".bin")
-_SHAPING = {TOKENIZER, "tokenizer_config.json", "vocab.txt", "vocab.json", "merges.txt", "special_tokens_map.json",
-            "spiece.model", "tokenizer.model", "sentencepiece.bpe.model", "added_tokens.json", "config.json",
-            "modules.json", "sentence_bert_config.json", "config_sentence_transformers.json",
-            "generation_config.json", "chat_template.jinja", "chat_template.json", *QUERY_WEIGHTS}  # fmt: skip
+_SHAPING = {
+    TOKENIZER,
+    "added_tokens.json",
+    "chat_template.jinja",
+    "chat_template.json",
+    "config.json",
+    "config_sentence_transformers.json",
+    "generation_config.json",
+    "merges.txt",
+    "modules.json",
+    "sentence_bert_config.json",
+    "sentencepiece.bpe.model",
+    "special_tokens_map.json",
+    "spiece.model",
+    "tokenizer.model",
+    "tokenizer_config.json",
+    "vocab.json",
+    "vocab.txt",
+    *QUERY_WEIGHTS,
+}
+"""Files besides the weights that affect the results of a model of transformers."""
 
 
 class Manifest(BaseModel, extra="forbid", frozen=True):
@@ -105,12 +122,14 @@ class ModelFolder:
             about = self.manifest.model_dump(
                 include={"kind", "dimension", "max_tokens", "pooling", "settings", "files"}
             )
-            return hashlib.sha256(orjson.dumps(about, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]
-        files = (path.name for path in self.path.iterdir())
-        names = sorted(name for name in files if name.endswith(_WEIGHTS) or name in _SHAPING)
-        names += ["1_Pooling/config.json"] if (self.path / "1_Pooling" / "config.json").is_file() else []
-        parts = [f"{name} {file_hash(self.path / name)}\n" for name in names]
-        return hashlib.sha256("".join(parts).encode()).hexdigest()[:32]
+            content = orjson.dumps(about, option=orjson.OPT_SORT_KEYS)
+        else:
+            files = [path.name for path in self.path.iterdir()]
+            names = sorted(name for name in files if name.endswith(_WEIGHTS) or name in _SHAPING)
+            if (self.path / "1_Pooling" / "config.json").is_file():
+                names.append("1_Pooling/config.json")
+            content = "".join(f"{name} {file_hash(self.path / name)}\n" for name in names).encode()
+        return hashlib.sha256(content).hexdigest()[:32]
 
 
 def open_folder(name: str, path: Path) -> ModelFolder:
@@ -164,7 +183,8 @@ def write_folder(target: Path, about: Mapping[str, Any], files: Mapping[str, Pat
 
 def check_target(target: Path) -> None:
     """Raise an ``InputError`` if the target exists and is not an empty folder."""
-    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+    is_empty = target.is_dir() and not any(target.iterdir())
+    if target.exists() and not is_empty:
         raise InputError(f"{target}: already exists; name a new folder.")
 
 
@@ -177,7 +197,9 @@ def licence_of(folder: Path) -> str:
 def languages_of(folder: Path) -> list[str]:
     """Return the two-letter languages in the metadata of a model's card, none if one is longer ("multilingual")."""
     match = re.search(r"^language:(.*(?:\n *- .*)*)", _card(folder), re.M)
-    names = [name.partition("-")[0].lower() for name in re.findall(r"\w[\w-]*", match[1])] if match else []
+    if not match:
+        return []
+    names = [name.partition("-")[0].lower() for name in re.findall(r"\w[\w-]*", match[1])]
     return names if all(len(name) == len("en") for name in names) else []
 
 
@@ -208,7 +230,8 @@ def _hash(path: Path, time: int, size: int) -> str:  # noqa: ARG001 - the key of
 
 def _verified(path: Path) -> Manifest:
     manifest = read_manifest(path)
-    for name in () if manifest.kind in (SUPPORT, CONDITIONS) else (ONNX, TOKENIZER):
+    required = [] if manifest.kind in (SUPPORT, CONDITIONS) else [ONNX, TOKENIZER]
+    for name in required:
         if name not in manifest.files:
             raise InputError(f"{path / MANIFEST}: files: expected a checksum of {name}; the model is incomplete.")
     for name, checksum in manifest.files.items():
