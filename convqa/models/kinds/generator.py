@@ -85,10 +85,9 @@ class Generator(Model):
 
         room = min(longest_input, self.room(most_tokens))
         if chat:
-            # A chat template adds its own special tokens.
-            rows = self._ids([self._as_chat(prompt) for prompt in prompts], False)
-        else:
-            rows = self._ids(prompts, True)
+            prompts = [self._as_chat(prompt) for prompt in prompts]
+        # A chat template adds its own special tokens.
+        rows = self._ids(prompts, not chat)
         ids = [_without_middle(row, room) for row in rows]
         # Prompts of similar length share a batch, to save padding. The sort is stable, hence reproducible.
         order = sorted(range(len(ids)), key=lambda index: len(ids[index]))
