@@ -95,7 +95,7 @@ def write_model(target: Path, module: Any, tokenizer: Tokenizer, about: Mapping[
         # Versions and paths of this machine.
         for name in ("_name_or_path", "transformers_version", "dtype", "torch_dtype"):
             config.pop(name, None)
-        files = {
+        files: dict[str, Path | bytes] = {
             ONNX: graph,
             TOKENIZER: tokenizer.inner.to_str().encode(),
             CARD: card.encode(),

@@ -235,8 +235,6 @@ def _verified(path: Path) -> Manifest:
         if name not in manifest.files:
             raise InputError(f"{path / MANIFEST}: files: expected a checksum of {name}; the model is incomplete.")
     for name, checksum in manifest.files.items():
-        if Path(name).name != name:
-            raise InputError(f"{path / MANIFEST}: files: expected names of files in this folder, got {name!r}.")
         if file_hash(path / name) != checksum:
             raise InputError(
                 f"{path / name}: the checksum differs from {MANIFEST}: the file is damaged or was replaced. Copy or "

@@ -123,8 +123,6 @@ def load(recipe: str, path: Path | None = None, changes: Mapping[str, Any] | Non
     shape = Settings.classes[recipe]
     path = path or shipped("configs", "training", f"{recipe}.yaml")
     data = read_yaml(path, "training file")
-    if not isinstance(data, dict):
-        kind = "an empty file" if data is None else type(data).__name__
-        raise InputError(f"training file {path}: expected fields such as recipe, base, epochs, rate; got {kind}.")
-    data |= changes or {}
+    if isinstance(data, dict):
+        data |= changes or {}
     return read_as(shape, data, f"training file {path}", f"Fields: {', '.join(shape.model_fields)}.")

@@ -100,17 +100,12 @@ class DecisionTraining(Recipe):
         """Yield the rows of a set, whose turns are answered with the history in the set."""
         questions, _, foreign = name.partition(OVER)
         folder = data / questions
-        truth_file = folder / "ground-truth.json"
-        passages = data / (foreign or questions) / "passages.jsonl"
-        missing = [str(path) for path in (truth_file, passages) if not path.is_file()]
-        if missing:
-            raise InputError(f"{', '.join(missing)}: no such file. See docs/reference/training.md.")
-        pipeline = load("default", {"reader.type": "sentences", "reader.encoder": self.settings.base})
-        pipeline.bind(collection_of(str(passages)))
-        pipeline.warm_up()
         truth: dict[tuple[str, int], bool | None] = {}
-        for record in read_json(truth_file, "the truth of conversations"):
+        for record in read_json(folder / "ground-truth.json", "the truth of conversations"):
             truth[str(record["Conversation_no"]), record["Turn_no"]] = answerable(record)
+        pipeline = load("default", {"reader.type": "sentences", "reader.encoder": self.settings.base})
+        pipeline.bind(collection_of(str(data / (foreign or questions) / "passages.jsonl")))
+        pipeline.warm_up()
         turns = [turn for conversation in find_task("qrecc", folder).read(folder) for turn in conversation.turns]
         for start in range(0, len(turns), BATCH_SIZE):
             batch = turns[start : start + BATCH_SIZE]
@@ -153,7 +148,7 @@ def fit(rows: Sequence[SignalRow], names: Sequence[Any]) -> Decision:
     return Decision(intercept=round(offset, 4), signals=signal_weights, threshold=0.5)
 
 
-def chosen(rows: Sequence[SignalRow], score: Callable[[SignalRow], float], refused: float = 0.1) -> float:
+def chosen(rows: Sequence[SignalRow], score: Callable[[Any], float], refused: float = 0.1) -> float:
     """Return the highest threshold that refuses at most this share of the answerable turns, averaged over the sets."""
     scores: dict[str, list[float]] = {}
     for row in rows:

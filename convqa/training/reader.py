@@ -168,8 +168,8 @@ def score(reader: SpanReader, contexts: Sequence[Context], calibration: Calibrat
     asked = [(question, context.text) for context in contexts for question in context.questions]
     exact = []
     overlaps = []
-    answerable = []
-    unanswerable = []
+    answerable: list[float] = []
+    unanswerable: list[float] = []
     for (question, text), reading in zip(asked, _read(reader, asked), strict=True):
         expected = probability(reading.margin, calibration.answer)
         abstains = expected < probability(reading.margin, calibration.null)
@@ -247,8 +247,8 @@ def labeled_windows(
         if context != text or not passage.ids:
             text = context
             passage = reading.passage(context)
-        with_answer = []
-        without = []
+        with_answer: list[LabeledWindow] = []
+        without: list[LabeledWindow] = []
         for window in reading.windows(reading.question(question.text), passage):
             spans = _answer_spans(question.spans, passage, window)
             typed = window.tokens.types.index(1) if 1 in window.tokens.types else len(window.tokens)

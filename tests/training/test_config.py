@@ -44,7 +44,7 @@ def test_several_mistakes_are_named():
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("- 1", "got list"), ("", "got an empty file"), ("a: [", "not valid YAML"), ("\xff", "not UTF-8")],
+    [("- 1", "expected an object"), ("", "expected an object"), ("a: [", "not valid YAML"), ("\xff", "not UTF-8")],
 )
 def test_a_file_that_is_no_settings_is_refused(tmp_path, text, said):
     (tmp_path / "mine.yaml").write_bytes(text.encode("latin-1"))

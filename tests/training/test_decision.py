@@ -47,7 +47,7 @@ def test_a_decision_is_fitted_reported_and_loaded(data, tmp_path):
 
 
 def test_what_cannot_be_fitted_is_named(data, tmp_path):
-    with pytest.raises(InputError, match=r"none/ground-truth\.json, .*none/passages\.jsonl: no such file"):
+    with pytest.raises(InputError, match=r"none/ground-truth\.json"):
         train(load("decision", None, {"conversations": ["none"]}), Bench(tmp_path / "a", data))
     with pytest.raises(InputError, match="with and without an answer"):
         train(load("decision", None, {"conversations": ["books over books"]}), Bench(tmp_path / "b", data))

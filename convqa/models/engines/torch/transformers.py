@@ -112,10 +112,6 @@ def load_writer(folder: ModelFolder, device: str, precision: str) -> tuple[Any, 
         )
     tokenizer = _auto_tokenizer(folder)
     model = load_module(folder, auto, device, precision)
-    # Without its files, transformers makes an empty tokenizer.
-    files = ("tokenizer", "vocab", "spiece", "sentencepiece")
-    if not tokenizer("Who?")["input_ids"] or not any(file.name.startswith(files) for file in folder.path.iterdir()):
-        raise InputError(f"{folder.path}: the tokenizer is missing. {_ADVICE}")
     size = model.get_input_embeddings().num_embeddings
     if len(tokenizer) > size:
         raise _foreign(folder, len(tokenizer), size)
@@ -127,31 +123,29 @@ def tokenizer_of(folder: ModelFolder, config: Any, most: int) -> Tokenizer:
 
     :param most: maximum tokens of a sequence.
     """
-    has_file = (folder.path / TOKENIZER).is_file()
-    tokenizer = load_tokenizer(folder.path, most) if has_file else _converted_tokenizer(folder, most)
+    if (folder.path / TOKENIZER).is_file():
+        tokenizer = load_tokenizer(folder.path, most)
+    else:
+        tokenizer = Tokenizer(_auto_tokenizer(folder).backend_tokenizer, most)
     size = max(tokenizer.inner.get_vocab().values(), default=-1) + 1
     if size > config.vocab_size:
         raise _foreign(folder, size, config.vocab_size)
     return tokenizer
 
 
-def _converted_tokenizer(folder: ModelFolder, most: int) -> Tokenizer:
-    if not any((folder.path / name).is_file() for name in _VOCABULARIES):
-        # Without a vocabulary, transformers makes an empty tokenizer.
-        raise InputError(f"{folder.path}: the model has no tokenizer; expected {TOKENIZER}. {_ADVICE}")
-    return Tokenizer(_auto_tokenizer(folder).backend_tokenizer, most)
-
-
 def _auto_tokenizer(folder: ModelFolder) -> Any:
     import transformers
 
+    # Without a vocabulary, transformers makes an empty tokenizer.
+    if not any((folder.path / name).is_file() for name in (TOKENIZER, *_VOCABULARIES)):
+        raise InputError(f"{folder.path}: the model has no tokenizer; expected {TOKENIZER}. {_ADVICE}")
     try:
         return transformers.AutoTokenizer.from_pretrained(folder.path, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # the libraries raise anything on missing and damaged files
-        what = "the tokenizer"
+    except Exception as error:  # the libraries raise anything on damaged files
+        subject = "the tokenizer"
         if not (folder.path / TOKENIZER).is_file():
-            what = f"the tokenizer without {TOKENIZER}, for which the package sentencepiece may be needed,"
-        raise _unloadable(folder, what, error) from error
+            subject = f"the tokenizer without {TOKENIZER}, for which the package sentencepiece may be needed,"
+        raise _unloadable(folder, subject, error) from error
 
 
 def max_tokens(path: Path, config: Any) -> int:
@@ -225,8 +219,8 @@ def _read(file: Path) -> FolderFields:
     return read_as(FolderFields, read_json(file, "settings of a model"), str(file), _ADVICE)
 
 
-def _unloadable(folder: ModelFolder, what: str, error: Exception) -> InputError:
-    return InputError(f"{folder.path}: {what} cannot be loaded ({reason_of(error)}). {_ADVICE}")
+def _unloadable(folder: ModelFolder, subject: str, error: Exception) -> InputError:
+    return InputError(f"{folder.path}: {subject} cannot be loaded ({reason_of(error)}). {_ADVICE}")
 
 
 def _foreign(folder: ModelFolder, tokens: int, known: int) -> InputError:
