@@ -40,7 +40,12 @@ class Cache:
     """
 
     def __init__(
-        self, salt: bytes, most: int, path: Path | None = None, most_in_file: int = 0, without: str = ""
+        self,
+        salt: bytes,
+        most: int,
+        path: Path | None = None,
+        most_in_file: int = 0,
+        without: str = "",
     ) -> None:
         self._salt = blake2b(salt).digest()
         self._most = most
@@ -140,7 +145,12 @@ class Cache:
                 file.execute(f"CREATE TABLE IF NOT EXISTS {table} (key BLOB PRIMARY KEY, value BLOB NOT NULL)")
                 return work(file, table)
         except (OSError, sqlite3.Error) as error:
-            logger.warning("the cache %s cannot be used (%s): %s. It may be deleted.", self._path, error, self._without)
+            logger.warning(
+                "the cache %s cannot be used (%s): %s. It may be deleted.",
+                self._path,
+                error,
+                self._without,
+            )
             self._path = None
             return []
 

@@ -55,7 +55,11 @@ def check(name: str, options: Options = Options()) -> dict[str, Any]:  # noqa: B
     start = time.perf_counter()
     _run(model, texts)
     rate = len(texts) / (time.perf_counter() - start)
-    report: dict[str, Any] = {"name": name, "kind": kind, "folder": str(folder.path)}
+    report: dict[str, Any] = {
+        "name": name,
+        "kind": kind,
+        "folder": str(folder.path),
+    }
     for field in ("dimension", "max_tokens"):
         if hasattr(model, field):
             report[field] = getattr(model, field)
@@ -76,7 +80,11 @@ def kind_of(folder: ModelFolder) -> str:
 
 def sample_passages() -> list[str]:
     """Return the first passages of the bundled example."""
-    with gzip.open(shipped("examples", "qrecc-trec", "passages.jsonl.gz"), "rt", encoding="utf-8") as lines:
+    with gzip.open(
+        shipped("examples", "qrecc-trec", "passages.jsonl.gz"),
+        "rt",
+        encoding="utf-8",
+    ) as lines:
         return [json.loads(line)["text"] for line in itertools.islice(lines, _PASSAGES)]
 
 

@@ -76,10 +76,20 @@ def quantize(name: str, target: Path) -> None:
         about = manifest.model_dump(exclude={"format", "files"})
         about["name"] = target.resolve().name
         about["precision"] = "int8"
-        write_folder(target, about, {ONNX: graph, TOKENIZER: folder.path / TOKENIZER, CARD: card.encode()})
+        write_folder(
+            target,
+            about,
+            {ONNX: graph, TOKENIZER: folder.path / TOKENIZER, CARD: card.encode()},
+        )
 
 
-def write_model(target: Path, module: Any, tokenizer: Tokenizer, about: Mapping[str, Any], card: str) -> None:
+def write_model(
+    target: Path,
+    module: Any,
+    tokenizer: Tokenizer,
+    about: Mapping[str, Any],
+    card: str,
+) -> None:
     """Write a torch module as a model folder for ONNX Runtime.
 
     :param module: has ``inputs`` and ``outputs``; it stays on its device and is left in evaluation mode.
@@ -165,6 +175,12 @@ def _quantize_graph(source: Path, target: Path) -> None:
             warnings.simplefilter("ignore")
             prepared = Path(aside) / "prepared.onnx"
             quant_pre_process(str(source), str(prepared), skip_symbolic_shape=True)
-            quantize_dynamic(prepared, target, per_channel=True, reduce_range=True, weight_type=QuantType.QInt8)
+            quantize_dynamic(
+                prepared,
+                target,
+                per_channel=True,
+                reduce_range=True,
+                weight_type=QuantType.QInt8,
+            )
     finally:
         root.setLevel(level)

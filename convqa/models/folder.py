@@ -112,7 +112,12 @@ class ModelFolder:
         """The checksum of the original model of transformers, the same for its exports in any precision."""
         return (self.manifest.source if self.manifest else "") or self.checksum()
 
-    def settings(self, shape: type[Shape], values: Mapping[str, Any], advice: str = _EXPORT) -> Shape:
+    def settings(
+        self,
+        shape: type[Shape],
+        values: Mapping[str, Any],
+        advice: str = _EXPORT,
+    ) -> Shape:
         """Validate the settings specific to the kind of model."""
         return read_as(shape, values, f"{self.path / MANIFEST}: settings", advice)
 
@@ -151,10 +156,19 @@ def open_folder(name: str, path: Path) -> ModelFolder:
 def read_manifest(path: Path) -> Manifest:
     """Return the manifest ``convqa.json`` of a folder, without verifying files."""
     file = path / MANIFEST
-    return read_as(Manifest, read_json(file, "the manifest of a model"), str(file), _EXPORT)
+    return read_as(
+        Manifest,
+        read_json(file, "the manifest of a model"),
+        str(file),
+        _EXPORT,
+    )
 
 
-def write_folder(target: Path, about: Mapping[str, Any], files: Mapping[str, Path | bytes]) -> None:
+def write_folder(
+    target: Path,
+    about: Mapping[str, Any],
+    files: Mapping[str, Path | bytes],
+) -> None:
     """Write a model's folder atomically.
 
     :param about: the manifest's fields, without ``format`` and ``files``.

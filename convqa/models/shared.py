@@ -36,11 +36,22 @@ class SharedOutputs:
     """
 
     def __init__(self, path: Path, salt: str) -> None:
-        self._cache = Cache(salt.encode(), 0, path, _MOST_IN_FILE, "nothing is shared between runs")
+        self._cache = Cache(
+            salt.encode(),
+            0,
+            path,
+            _MOST_IN_FILE,
+            "nothing is shared between runs",
+        )
         self._counted: set[bytes] = set()
         self.seconds = 0.0
 
-    def outputs(self, owner: str, sequences: Sequence[Tokens], run: Run) -> list[list[Array]]:
+    def outputs(
+        self,
+        owner: str,
+        sequences: Sequence[Tokens],
+        run: Run,
+    ) -> list[list[Array]]:
         """Return the outputs of each sequence, in order.
 
         :param owner: identifies the network and how it runs. :param run: computes the outputs of sequences.

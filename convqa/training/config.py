@@ -108,7 +108,11 @@ class DecisionSettings(Settings):
     signals: list[Literal["null", "best", "near", "cosine"]] = Field(min_length=1)
 
 
-def load(recipe: str, path: Path | None = None, changes: Mapping[str, Any] | None = None) -> Settings:
+def load(
+    recipe: str,
+    path: Path | None = None,
+    changes: Mapping[str, Any] | None = None,
+) -> Settings:
     """Load the settings of a recipe.
 
     :param path: a YAML file; None = the shipped ``configs/training/RECIPE.yaml``.

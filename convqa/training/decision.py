@@ -114,9 +114,22 @@ class DecisionTraining(Recipe):
             for turn, response in zip(batch, responses, strict=True):
                 known = truth.get((str(turn.id.conversation), turn.id.number))
                 if known is not None and response.rewrite is not None and response.ranking is not None:
-                    stages = (turn, response.rewrite, response.ranking, response.reading)
-                    values = {**signals(*stages), "cosine": cosine(self.queries, *stages)}
-                    yield SignalRow(name, int(turn.id.conversation), known and not foreign, values)
+                    stages = (
+                        turn,
+                        response.rewrite,
+                        response.ranking,
+                        response.reading,
+                    )
+                    values = {
+                        **signals(*stages),
+                        "cosine": cosine(self.queries, *stages),
+                    }
+                    yield SignalRow(
+                        name,
+                        int(turn.id.conversation),
+                        known and not foreign,
+                        values,
+                    )
 
 
 def answerable(record: Mapping[str, Any]) -> bool | None:
@@ -132,8 +145,16 @@ def fit(rows: Sequence[SignalRow], names: Sequence[Any]) -> Decision:
     sizes = Counter(row.set for row in rows)
     shares = np.array([len(rows) / len(sizes) / sizes[row.set] for row in rows])
     values = np.ma.masked_invalid(np.array([[row.signals[name] for name in names] for row in rows], float))
-    means = np.ma.average(values, axis=0, weights=shares)
-    variances = np.ma.average((values - means) ** 2, axis=0, weights=shares)
+    means = np.ma.average(
+        values,
+        axis=0,
+        weights=shares,
+    )
+    variances = np.ma.average(
+        (values - means) ** 2,
+        axis=0,
+        weights=shares,
+    )
     deviations = np.maximum(np.sqrt(variances), 1e-3)
     standardized = ((values - means) / deviations).filled(0.0)
     sides = np.array([float(row.answerable) for row in rows])
@@ -145,10 +166,18 @@ def fit(rows: Sequence[SignalRow], names: Sequence[Any]) -> Decision:
             deviation=round(float(deviations[index]), 4),
             weight=round(float(weights[index]), 4),
         )
-    return Decision(intercept=round(offset, 4), signals=signal_weights, threshold=0.5)
+    return Decision(
+        intercept=round(offset, 4),
+        signals=signal_weights,
+        threshold=0.5,
+    )
 
 
-def chosen(rows: Sequence[SignalRow], score: Callable[[Any], float], refused: float = 0.1) -> float:
+def chosen(
+    rows: Sequence[SignalRow],
+    score: Callable[[Any], float],
+    refused: float = 0.1,
+) -> float:
     """Return the highest threshold that refuses at most this share of the answerable turns, averaged over the sets."""
     scores: dict[str, list[float]] = {}
     for row in rows:

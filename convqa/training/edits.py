@@ -52,13 +52,25 @@ def find_edits(layout: TurnLayout, rewrite: str) -> QuestionEdits:
     insertions = []
     history = layout.history_words
     texts = [_plain(layout.text(word)) for word in history]
-    matcher = difflib.SequenceMatcher(None, question[:length], target, autojunk=False)
+    matcher = difflib.SequenceMatcher(
+        None,
+        question[:length],
+        target,
+        autojunk=False,
+    )
     for tag, start, end, target_start, target_end in matcher.get_opcodes():
         if tag == "equal":
             continue
         deleted[start:end] = [True] * (end - start)
         if target_end > target_start:
-            insertions.append(_insertion(start, target[target_start:target_end], history, texts))
+            insertions.append(
+                _insertion(
+                    start,
+                    target[target_start:target_end],
+                    history,
+                    texts,
+                )
+            )
     return QuestionEdits(deleted, insertions, terms_of(layout, rewrite))
 
 
@@ -77,7 +89,12 @@ def known_pattern(pattern: str, known: Sequence[str]) -> str | None:
     return SLOT if SLOT in pattern else None
 
 
-def _insertion(position: int, phrase: list[str], history: Sequence[LayoutWord], texts: list[str]) -> PatternInsertion:
+def _insertion(
+    position: int,
+    phrase: list[str],
+    history: Sequence[LayoutWord],
+    texts: list[str],
+) -> PatternInsertion:
     """Return the pattern with the longest words of the history in its slot."""
     for length in range(min(len(phrase), MAX_PHRASE_WORDS), 0, -1):
         for start in range(len(phrase) - length + 1):
@@ -89,7 +106,11 @@ def _insertion(position: int, phrase: list[str], history: Sequence[LayoutWord], 
     return PatternInsertion(position, " ".join(phrase), [])
 
 
-def _occurrences(slot: list[str], history: Sequence[LayoutWord], texts: list[str]) -> list[tuple[int, int]]:
+def _occurrences(
+    slot: list[str],
+    history: Sequence[LayoutWord],
+    texts: list[str],
+) -> list[tuple[int, int]]:
     """Return first and last index in the history of each occurrence of words within an utterance."""
     places = []
     for first in range(len(texts) - len(slot) + 1):

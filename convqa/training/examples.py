@@ -101,7 +101,12 @@ def read(path: Path, shape: type[Shape]) -> list[Shape]:
     for number, line in read_lines(path, expected):
         if line.strip():
             where = f"{path}: line {number}"
-            value, _ = parse_line(line, where, advice, first=number == 1)
+            value, _ = parse_line(
+                line,
+                where,
+                advice,
+                first=number == 1,
+            )
             records.append(read_as(shape, value, where, advice))
     if not records:
         raise InputError(f"{path}: the file is empty; expected {expected}.")

@@ -22,7 +22,12 @@ from convqa.training.train import Scores, card, name_of, summary
 _FOLDS = 5
 
 
-def logistic(rows: Rows, sides: Rows, shares: Rows, penalty: float) -> tuple[Rows, float]:
+def logistic(
+    rows: Rows,
+    sides: Rows,
+    shares: Rows,
+    penalty: float,
+) -> tuple[Rows, float]:
     """Fit a logistic regression by Newton's method and return its weights and offset.
 
     :param sides: target of each row, 0 to 1. :param shares: weight of each row, 1 on average.
@@ -54,7 +59,13 @@ def logistic(rows: Rows, sides: Rows, shares: Rows, penalty: float) -> tuple[Row
     return weights, float(line[-1] - weights @ means)
 
 
-def fitted(features: Sequence[str], rows: Rows, sides: Rows, shares: Rows, penalty: float) -> Line:
+def fitted(
+    features: Sequence[str],
+    rows: Rows,
+    sides: Rows,
+    shares: Rows,
+    penalty: float,
+) -> Line:
     """Fit a logistic regression of these features, rounded as in a manifest."""
     weights, offset = logistic(rows, sides, shares, penalty)
     rounded = {name: round(float(weight), 6) for name, weight in zip(features, weights, strict=True)}
@@ -87,7 +98,22 @@ def write_head(
         "max_tokens": encoder.max_tokens,
         "licence": licence,
         "base": name_of(settings.base),
-        "settings": {"encoder": settings.base, "checksum": encoder.checksum, **learned},
+        "settings": {
+            "encoder": settings.base,
+            "checksum": encoder.checksum,
+            **learned,
+        },
     }
-    text = card(title, settings, summary(scores), use, sources, licence)
-    write_folder(target, about, {CARD: text.encode()})
+    text = card(
+        title,
+        settings,
+        summary(scores),
+        use,
+        sources,
+        licence,
+    )
+    write_folder(
+        target,
+        about,
+        {CARD: text.encode()},
+    )

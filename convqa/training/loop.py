@@ -56,7 +56,13 @@ class NetworkRecipe(Recipe):
             licence_of(self.base.path),
         )
 
-    def write(self, folder: Path, settings: dict[str, Any], text: str = "", precision: str = "int8") -> None:
+    def write(
+        self,
+        folder: Path,
+        settings: dict[str, Any],
+        text: str = "",
+        precision: str = "int8",
+    ) -> None:
         """Write the network for ONNX Runtime. :param settings: fields of this kind of model. :param text: its card."""
         about = {
             "kind": self.settings.recipe,
@@ -67,7 +73,13 @@ class NetworkRecipe(Recipe):
             "licence": licence_of(self.base.path),
             "settings": settings,
         }
-        write_model(folder, self.net, self.tokenizer, about, text)
+        write_model(
+            folder,
+            self.net,
+            self.tokenizer,
+            about,
+            text,
+        )
 
 
 def fit(
@@ -90,7 +102,11 @@ def fit(
     batches: list[list[int]] = []
     for epoch in range(math.ceil(settings.epochs)):
         batches += batches_of(lengths, settings, epoch)
-    optimizer = torch.optim.AdamW(_groups(model, settings, is_head), lr=settings.rate, weight_decay=_WEIGHT_DECAY)
+    optimizer = torch.optim.AdamW(
+        _groups(model, settings, is_head),
+        lr=settings.rate,
+        weight_decay=_WEIGHT_DECAY,
+    )
     torch.manual_seed(settings.seed)
     checkpoint = Checkpoint(model, optimizer, settings, bench)
     done, mean = checkpoint.load()
@@ -111,7 +127,13 @@ def fit(
         now = time.monotonic()
         is_last = step + 1 == steps
         if now - logged > _LOG_SECONDS or is_last:
-            log.info("step %d of %d, loss %.3f, %.1f examples/s", step + 1, steps, mean, seen / (now - logged))
+            log.info(
+                "step %d of %d, loss %.3f, %.1f examples/s",
+                step + 1,
+                steps,
+                mean,
+                seen / (now - logged),
+            )
             logged = now
             seen = 0
         if now - saved > settings.checkpoint or is_last:
@@ -122,7 +144,11 @@ def fit(
     model.eval()
 
 
-def batches_of(lengths: Sequence[int], settings: LoopSettings, epoch: int) -> list[list[int]]:
+def batches_of(
+    lengths: Sequence[int],
+    settings: LoopSettings,
+    epoch: int,
+) -> list[list[int]]:
     """Return the indices of all examples in batches of similar length, shuffled by seed and epoch."""
     chance = random.Random(settings.seed * 1_000 + epoch)
     order = list(range(len(lengths)))
@@ -136,11 +162,19 @@ def batches_of(lengths: Sequence[int], settings: LoopSettings, epoch: int) -> li
     return batches
 
 
-def padded(rows: Sequence[Sequence[int]], fill: int, device: str) -> Tensor:
+def padded(
+    rows: Sequence[Sequence[int]],
+    fill: int,
+    device: str,
+) -> Tensor:
     """Return a tensor (n, longest) with each row padded with ``fill``."""
     longest = max(len(row) for row in rows)
     filled = [[*row, *[fill] * (longest - len(row))] for row in rows]
-    return torch.tensor(filled, dtype=torch.long, device=device)
+    return torch.tensor(
+        filled,
+        dtype=torch.long,
+        device=device,
+    )
 
 
 def mask_of(rows: Sequence[Sequence[object]], device: str) -> Tensor:
@@ -148,7 +182,11 @@ def mask_of(rows: Sequence[Sequence[object]], device: str) -> Tensor:
     return padded([[1] * len(row) for row in rows], 0, device)
 
 
-def _groups(model: nn.Module, settings: LoopSettings, is_head: Callable[[str], bool]) -> list[dict[str, Any]]:
+def _groups(
+    model: nn.Module,
+    settings: LoopSettings,
+    is_head: Callable[[str], bool],
+) -> list[dict[str, Any]]:
     trunk: dict[str, Any] = {"params": [], "factor": 1.0}
     head: dict[str, Any] = {"params": [], "factor": settings.head}
     for name, parameter in model.named_parameters():
@@ -170,7 +208,11 @@ class Checkpoint:
     """
 
     def __init__(
-        self, model: nn.Module, optimizer: torch.optim.Optimizer, settings: LoopSettings, bench: Bench
+        self,
+        model: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        settings: LoopSettings,
+        bench: Bench,
     ) -> None:
         self._path = bench.folder / "checkpoint.pt"
         self._model = model
@@ -198,7 +240,11 @@ class Checkpoint:
         if not self._path.exists():
             return 0, 0.0
         # Loads to the CPU first, because the device may have changed.
-        state = torch.load(self._path, map_location="cpu", weights_only=True)
+        state = torch.load(
+            self._path,
+            map_location="cpu",
+            weights_only=True,
+        )
         before = state.get("training", {})
         for name, value in self._training.items():
             if before.get(name) != value:

@@ -78,7 +78,14 @@ class ReaderTraining(NetworkRecipe):
     def fit(self) -> None:
         """Minimize the cross-entropy of the answers' first and last tokens."""
         lengths = [len(window.ids) for window in self.windows]
-        fit(self.net, lengths, self._batch_loss, self.settings, self.bench, lambda name: "qa_outputs" in name)
+        fit(
+            self.net,
+            lengths,
+            self._batch_loss,
+            self.settings,
+            self.bench,
+            lambda name: "qa_outputs" in name,
+        )
 
     def _batch_loss(self, indices: Sequence[int]) -> Tensor:
         device = self.bench.device
@@ -86,9 +93,22 @@ class ReaderTraining(NetworkRecipe):
         ids = [window.ids for window in windows]
         types = [[0] * window.typed + [1] * (len(window.ids) - window.typed) for window in windows]
         mask = mask_of(ids, device)
-        with torch.autocast(device, torch.bfloat16, enabled=self.bench.precision == "bfloat16"):
-            starts, ends = self.net(padded(ids, 0, device), mask, padded(types, 0, device))
-        return _loss(starts.float(), ends.float(), mask, [window.spans for window in windows])
+        with torch.autocast(
+            device,
+            torch.bfloat16,
+            enabled=self.bench.precision == "bfloat16",
+        ):
+            starts, ends = self.net(
+                padded(ids, 0, device),
+                mask,
+                padded(types, 0, device),
+            )
+        return _loss(
+            starts.float(),
+            ends.float(),
+            mask,
+            [window.spans for window in windows],
+        )
 
     def validate(self) -> Scores:
         """Score the int8 model on ONNX Runtime, as it is used, and its float32 graph.
@@ -97,7 +117,11 @@ class ReaderTraining(NetworkRecipe):
         """
         with tempfile.TemporaryDirectory(dir=self.bench.folder) as folder:
             self.write(Path(folder) / "int8", {})
-            self.write(Path(folder) / "float32", {}, precision="float32")
+            self.write(
+                Path(folder) / "float32",
+                {},
+                precision="float32",
+            )
             int8_reader = load_reader(f"{folder}/int8")
             float32_reader = load_reader(f"{folder}/float32")
             calibration = calibrated(int8_reader, self.validation, self.settings.seed)
@@ -124,7 +148,11 @@ class ReaderTraining(NetworkRecipe):
             null=(fitted["null slope"], fitted["null offset"]),
         )
         card = self.card(scores)
-        self.write(target, {"calibration": calibration.model_dump(mode="json")}, card)
+        self.write(
+            target,
+            {"calibration": calibration.model_dump(mode="json")},
+            card,
+        )
         float32_folder = target.with_name(f"{target.name}-torch")
         self.net.answering.save_pretrained(float32_folder)
         self.tokenizer.inner.save(str(float32_folder / TOKENIZER))
@@ -132,7 +160,11 @@ class ReaderTraining(NetworkRecipe):
             file.write(card.encode())
 
 
-def calibrated(reader: SpanReader, sets: Mapping[str, Sequence[Context]], seed: int) -> Calibration:
+def calibrated(
+    reader: SpanReader,
+    sets: Mapping[str, Sequence[Context]],
+    seed: int,
+) -> Calibration:
     """Fit the calibration on questions that are each also asked of an unanswering context.
 
     ``answer``: the expected F1 of a passage's best span; ``null``: the probability that the passage does not answer.
@@ -160,7 +192,11 @@ def calibrated(reader: SpanReader, sets: Mapping[str, Sequence[Context]], seed: 
     return Calibration(answer=answer, null=null)
 
 
-def score(reader: SpanReader, contexts: Sequence[Context], calibration: Calibration) -> dict[str, float]:
+def score(
+    reader: SpanReader,
+    contexts: Sequence[Context],
+    calibration: Calibration,
+) -> dict[str, float]:
     """Return exact match and F1 (SQuAD 2) in per cent, overall and for questions with and without an answer.
 
     The reader abstains if the probability of no answer exceeds the expected F1 of the best span.
@@ -217,7 +253,12 @@ def curve(scores: Sequence[float], targets: Sequence[float]) -> tuple[float, flo
     """
     least = 1 / (len(scores) + 2)
     rows = np.array(scores, dtype=np.float64)[:, None]
-    (slope,), offset = logistic(rows, np.clip(targets, least, 1 - least), np.ones(len(rows)), 0.0)
+    (slope,), offset = logistic(
+        rows,
+        np.clip(targets, least, 1 - least),
+        np.ones(len(rows)),
+        0.0,
+    )
     return float(slope), offset
 
 
@@ -252,7 +293,11 @@ def labeled_windows(
         for window in reading.windows(reading.question(question.text), passage):
             spans = _answer_spans(question.spans, passage, window)
             typed = window.tokens.types.index(1) if 1 in window.tokens.types else len(window.tokens)
-            labeled = LabeledWindow(array("i", window.tokens.ids), typed, spans or [(0, 0)])
+            labeled = LabeledWindow(
+                array("i", window.tokens.ids),
+                typed,
+                spans or [(0, 0)],
+            )
             group = with_answer if spans else without
             group.append(labeled)
         if with_answer:
@@ -262,7 +307,11 @@ def labeled_windows(
             yield chance.choice(without)
 
 
-def _answer_spans(spans: Sequence[tuple[int, int]], passage: PassageTokens, window: Window) -> list[TokenSpan]:
+def _answer_spans(
+    spans: Sequence[tuple[int, int]],
+    passage: PassageTokens,
+    window: Window,
+) -> list[TokenSpan]:
     """Return the first and last token of every answer that the window contains whole."""
     starts = [start for start, _ in passage.offsets]
     ends = [end for _, end in passage.offsets]
@@ -277,7 +326,12 @@ def _answer_spans(spans: Sequence[tuple[int, int]], passage: PassageTokens, wind
     return token_spans[:_MAX_SPANS]
 
 
-def _loss(starts: Tensor, ends: Tensor, mask: Tensor, spans: Sequence[Sequence[TokenSpan]]) -> Tensor:
+def _loss(
+    starts: Tensor,
+    ends: Tensor,
+    mask: Tensor,
+    spans: Sequence[Sequence[TokenSpan]],
+) -> Tensor:
     """Return -log of the total probability of all right answers, averaged over the batch."""
     nothing = torch.finfo(starts.dtype).min
     device = str(starts.device)

@@ -47,28 +47,56 @@ class ResolverTraining(NetworkRecipe):
         choice = Choice("torch", bench.device, "float32")  # type: ignore[arg-type]
         pooled, self.tokenizer, _ = load_source(self.base, choice, "encoder")
         self.tokenizer.inner.no_truncation()
-        self.most = _max_tokens(self.base, pooled.trunk.config, self.tokenizer)
+        self.most = _max_tokens(
+            self.base,
+            pooled.trunk.config,
+            self.tokenizer,
+        )
         self.layouts = []
         edits = []
         for example in examples:
-            layout = lay_out(example.question, example.history, self.tokenizer.inner, self.most)
+            layout = lay_out(
+                example.question,
+                example.history,
+                self.tokenizer.inner,
+                self.most,
+            )
             self.layouts.append(layout)
             edits.append(find_edits(layout, example.rewrite))
         self.patterns = _patterns(examples, edits, settings.pattern)
         self.targets = [target(layout, edit, self.patterns) for layout, edit in zip(self.layouts, edits, strict=True)]
-        self.net = ResolverNet(pooled.trunk, len(self.patterns), settings.seed).to(bench.device)
+        self.net = ResolverNet(
+            pooled.trunk,
+            len(self.patterns),
+            settings.seed,
+        ).to(bench.device)
 
     def fit(self) -> None:
         """Minimize the sum of the heads' cross-entropies."""
         lengths = [len(layout.ids) for layout in self.layouts]
-        fit(self.net, lengths, self._batch_loss, self.settings, self.bench, lambda name: not name.startswith("trunk."))
+        fit(
+            self.net,
+            lengths,
+            self._batch_loss,
+            self.settings,
+            self.bench,
+            lambda name: not name.startswith("trunk."),
+        )
 
     def _batch_loss(self, indices: Sequence[int]) -> Tensor:
         device = self.bench.device
         ids = [self.layouts[index].ids for index in indices]
         types = [self.layouts[index].types for index in indices]
-        with torch.autocast(device, torch.bfloat16, enabled=self.bench.precision == "bfloat16"):
-            outputs = self.net(padded(ids, 0, device), mask_of(ids, device), padded(types, 0, device))
+        with torch.autocast(
+            device,
+            torch.bfloat16,
+            enabled=self.bench.precision == "bfloat16",
+        ):
+            outputs = self.net(
+                padded(ids, 0, device),
+                mask_of(ids, device),
+                padded(types, 0, device),
+            )
         return loss(tuple(output.float() for output in outputs), [self.targets[index] for index in indices])
 
     def validate(self) -> Scores:
@@ -81,7 +109,11 @@ class ResolverTraining(NetworkRecipe):
 
     def export(self, scores: Scores, target: Path) -> None:
         """Write the folder that ``load_resolver`` reads, int8 for ONNX Runtime, with a model card."""
-        self.write(target, {"patterns": self.patterns}, self.card(scores))
+        self.write(
+            target,
+            {"patterns": self.patterns},
+            self.card(scores),
+        )
 
 
 def gather(folder: Path) -> tuple[list[RewriteExample], dict[str, list[RewriteExample]]]:
@@ -102,12 +134,22 @@ def gather(folder: Path) -> tuple[list[RewriteExample], dict[str, list[RewriteEx
     return examples, checks | {label: read(path, RewriteExample) for label, path in files(folder, REPORT).items()}
 
 
-def score(resolver: Resolver, examples: Sequence[RewriteExample], sure: float = 0.2) -> dict[str, float]:
+def score(
+    resolver: Resolver,
+    examples: Sequence[RewriteExample],
+    sure: float = 0.2,
+) -> dict[str, float]:
     """Return mean ROUGE-1 recall and F1 of the edited questions, and of the unchanged questions (``copy``)."""
     resolutions = resolver.resolve([(example.question, example.history) for example in examples])
     recall, f1 = _mean_rouge(examples, [resolution.text(sure) for resolution in resolutions])
     copy_recall, copy_f1 = _mean_rouge(examples, [example.question for example in examples])
-    return {"turns": len(examples), "recall": recall, "F1": f1, "copy recall": copy_recall, "copy F1": copy_f1}
+    return {
+        "turns": len(examples),
+        "recall": recall,
+        "F1": f1,
+        "copy recall": copy_recall,
+        "copy F1": copy_f1,
+    }
 
 
 def _mean_rouge(examples: Sequence[RewriteExample], texts: Sequence[str]) -> tuple[float, float]:
@@ -136,7 +178,11 @@ def _max_tokens(base: ModelFolder, config: Any, tokenizer: Tokenizer) -> int:
     return min(MAX_TOKENS, positions)
 
 
-def _patterns(examples: Sequence[RewriteExample], edits: Sequence[QuestionEdits], least: int) -> list[str]:
+def _patterns(
+    examples: Sequence[RewriteExample],
+    edits: Sequence[QuestionEdits],
+    least: int,
+) -> list[str]:
     """Return the patterns of enough conversations that are more than punctuation, the most frequent first."""
     conversations: dict[str, set[str]] = {SLOT: set()}
     for example, edit in zip(examples, edits, strict=True):
@@ -173,7 +219,11 @@ class ResolverTarget(NamedTuple):
     needs: Labels
 
 
-def target(layout: TurnLayout, edits: QuestionEdits, patterns: Sequence[str]) -> ResolverTarget:
+def target(
+    layout: TurnLayout,
+    edits: QuestionEdits,
+    patterns: Sequence[str],
+) -> ResolverTarget:
     """Return the labels of a sequence, without phrases from outside the history."""
     history = layout.history_words
     question = layout.question_words
@@ -206,21 +256,41 @@ def loss(outputs: tuple[Tensor, ...], targets: Sequence[ResolverTarget]) -> Tens
     total = total + _binary(deleted, [target.deleted for target in targets])
     total = total + _binary(needs, [target.needs for target in targets])
     row, token, label = _columns([target.patterns for target in targets], patterns)
-    total = total + functional.cross_entropy(patterns[row, token], label, reduction="sum")
+    total = total + functional.cross_entropy(
+        patterns[row, token],
+        label,
+        reduction="sum",
+    )
     for index, target in enumerate(targets):
         keys = torch.tensor(target.keys, device=starts.device)
         for pointer in target.pointers:
-            total = total + _pointing(starts[index, pointer.token], keys, pointer.starts)
-            total = total + _pointing(ends[index, pointer.token], keys, pointer.ends)
+            total = total + _pointing(
+                starts[index, pointer.token],
+                keys,
+                pointer.starts,
+            )
+            total = total + _pointing(
+                ends[index, pointer.token],
+                keys,
+                pointer.ends,
+            )
     return total / len(targets)
 
 
 def _binary(logits: Tensor, labels: Sequence[Labels]) -> Tensor:
     row, token, label = _columns(labels, logits)
-    return functional.binary_cross_entropy_with_logits(logits[row, token], label.float(), reduction="sum")
+    return functional.binary_cross_entropy_with_logits(
+        logits[row, token],
+        label.float(),
+        reduction="sum",
+    )
 
 
-def _pointing(logits: Tensor, keys: Tensor, right: list[int]) -> Tensor:
+def _pointing(
+    logits: Tensor,
+    keys: Tensor,
+    right: list[int],
+) -> Tensor:
     chosen = torch.tensor(right, device=logits.device)
     return torch.logsumexp(logits[keys], 0) - torch.logsumexp(logits[chosen], 0)
 
@@ -228,5 +298,13 @@ def _pointing(logits: Tensor, keys: Tensor, right: list[int]) -> Tensor:
 def _columns(labels: Sequence[Labels], like: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Return row, token and label of every labeled token of a batch."""
     rows = [(row, token, int(label)) for row, tokens in enumerate(labels) for token, label in tokens]
-    row, token, label = torch.tensor(rows, dtype=torch.long, device=like.device).reshape(-1, 3).unbind(1)
+    row, token, label = (
+        torch.tensor(
+            rows,
+            dtype=torch.long,
+            device=like.device,
+        )
+        .reshape(-1, 3)
+        .unbind(1)
+    )
     return row, token, label

@@ -96,7 +96,13 @@ def _features(encoder: TextEncoder, claims: Sequence[SupportClaim]) -> Rows:
 
 def _fitted(rows: Rows, claims: Sequence[SupportClaim]) -> Line:
     sides = np.array([float(claim.supported) for claim in claims])
-    return fitted(FEATURES, rows, sides, _shares(claims), 1.0)
+    return fitted(
+        FEATURES,
+        rows,
+        sides,
+        _shares(claims),
+        1.0,
+    )
 
 
 def claims_of(examples: Iterable[SupportExample]) -> list[SupportClaim]:
@@ -105,7 +111,15 @@ def claims_of(examples: Iterable[SupportExample]) -> list[SupportClaim]:
     for origin, example in enumerate(examples):
         pairs: dict[str, Evidenced] = {SUPPORTED: example, **example.unsupported}
         for kind, pair in pairs.items():
-            claims.append(SupportClaim(example.conversation, origin, kind, pair.evidence, pair.sentence))
+            claims.append(
+                SupportClaim(
+                    example.conversation,
+                    origin,
+                    kind,
+                    pair.evidence,
+                    pair.sentence,
+                )
+            )
     return claims
 
 

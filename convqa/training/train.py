@@ -127,7 +127,14 @@ def summary(scores: Mapping[str, Mapping[str, float]]) -> list[str]:
     return lines
 
 
-def card(title: str, settings: Settings, scores: Sequence[str], use: str, sources: str, licence: str = "") -> str:
+def card(
+    title: str,
+    settings: Settings,
+    scores: Sequence[str],
+    use: str,
+    sources: str,
+    licence: str = "",
+) -> str:
     """Return the card as Markdown.
 
     :param sources: what the examples were made of, as Markdown. :param licence: the licence of the base model.

@@ -20,7 +20,12 @@ from convqa.models.types import Choice, Network, Options
 T = TypeVar("T")
 
 
-def load_once(kind: str, folder: ModelFolder, options: Options, make: Callable[[ModelFolder, Choice, Network], T]) -> T:
+def load_once(
+    kind: str,
+    folder: ModelFolder,
+    options: Options,
+    make: Callable[[ModelFolder, Choice, Network], T],
+) -> T:
     """Return ``make``'s result for the network in a folder, loaded once per process."""
     choice = choose(folder, options)
 
@@ -61,4 +66,8 @@ def choose(folder: ModelFolder, options: Options) -> Choice:
     if options.precision != "auto":
         return Choice("torch", device, options.precision)
     # On a GPU, sequences share batches, which would show in bfloat16 results.
-    return Choice("torch", device, runtime.fast_precision(device) if device == "cpu" else "float32")
+    return Choice(
+        "torch",
+        device,
+        runtime.fast_precision(device) if device == "cpu" else "float32",
+    )

@@ -43,7 +43,12 @@ def load(folder: ModelFolder, kind: str) -> Network:
         return list(workers().map(run_one, sequences))
 
     tokenizer = load_tokenizer(folder.path, manifest.max_tokens)
-    return Network(tokenizer, run, manifest.dimension or 0, manifest.settings)
+    return Network(
+        tokenizer,
+        run,
+        manifest.dimension or 0,
+        manifest.settings,
+    )
 
 
 def _session(file: Path) -> Any:

@@ -94,7 +94,11 @@ class TextEncoder(NetworkModel):
             return [vector.tobytes() for vector in vectors]
 
         inputs = [text.encode("utf-8", "surrogatepass") for text in prefixed]
-        rows = self._cache.each(inputs, compute, in_file=role == "passage" and shared() is None)
+        rows = self._cache.each(
+            inputs,
+            compute,
+            in_file=role == "passage" and shared() is None,
+        )
         return np.stack([np.frombuffer(row, np.float32) for row in rows])
 
     @cached_property
@@ -193,7 +197,11 @@ class RemoteEncoder(TextEncoder):
         self._remembers = False
         self._model = model
         self._label = f"the encoder {model!r} at {server}"
-        self._client = OpenAI(base_url=server, api_key=os.environ.get(variable) or "none", timeout=60)
+        self._client = OpenAI(
+            base_url=server,
+            api_key=os.environ.get(variable) or "none",
+            timeout=60,
+        )
         self.dimension = len(self._request(["vector"])[0])
 
     def longer(self, texts: Sequence[str], role: Role = "passage") -> int:  # noqa: ARG002
@@ -218,7 +226,11 @@ class RemoteEncoder(TextEncoder):
 
         nonblank = [text if text.strip() else "." for text in texts]
         try:
-            response = self._client.embeddings.create(model=self._model, input=nonblank, encoding_format="float")
+            response = self._client.embeddings.create(
+                model=self._model,
+                input=nonblank,
+                encoding_format="float",
+            )
         except APIConnectionError as error:
             raise StoreUnavailable(f"{self._label} does not answer.") from error
         except APIStatusError as error:
@@ -231,7 +243,11 @@ class RemoteEncoder(TextEncoder):
         return [item.embedding for item in items]
 
 
-def load_encoder(name: str, options: Options = Options(), sparse: bool = False) -> TextEncoder:  # noqa: B008 - frozen
+def load_encoder(
+    name: str,
+    options: Options = Options(),  # noqa: B008 - frozen
+    sparse: bool = False,
+) -> TextEncoder:
     """Load the encoder with a name or a server's address, once per process.
 
     :param sparse: load a masked language model as an encoder of token weights.

@@ -127,7 +127,11 @@ class Generator(Model):
 
     def _decoded(self, ids: Sequence[int], ends: Sequence[int]) -> GeneratedText:
         stop = next((index for index, id in enumerate(ids) if id in ends), None)
-        text = self._tokenizer.decode(ids[:stop], skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        text = self._tokenizer.decode(
+            ids[:stop],
+            skip_special_tokens=True,
+            clean_up_tokenization_spaces=False,
+        )
         return GeneratedText(text, stop is not None)
 
     def _as_chat(self, message: str) -> str:
@@ -138,7 +142,11 @@ class Generator(Model):
         if not texts:
             return []
         # Tokenizers reject lone surrogates. Too long texts need no warning: they are truncated here.
-        rows = self._tokenizer(replace_surrogates(list(texts)), add_special_tokens=special, verbose=False)["input_ids"]
+        rows = self._tokenizer(
+            replace_surrogates(list(texts)),
+            add_special_tokens=special,
+            verbose=False,
+        )["input_ids"]
         return [list(ids) for ids in rows]
 
     def _config(self, most_tokens: int, beams: int) -> Any:

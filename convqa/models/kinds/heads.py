@@ -48,7 +48,11 @@ Head = TypeVar("Head", bound=HeadSettings)
 
 
 def load_head(
-    kind: str, folder: ModelFolder, shape: type[Head], features: Sequence[str], options: Options
+    kind: str,
+    folder: ModelFolder,
+    shape: type[Head],
+    features: Sequence[str],
+    options: Options,
 ) -> tuple[Head, TextEncoder]:
     """Load the settings of a head of this kind, whose lines must have weights for the features, and its encoder.
 
@@ -79,7 +83,11 @@ def load_head(
     return settings, encoder
 
 
-def score_nonblank(pairs: Sequence[Pair], score: Callable[[Sequence[Pair]], Sequence[T]], blank: T) -> list[T]:
+def score_nonblank(
+    pairs: Sequence[Pair],
+    score: Callable[[Sequence[Pair]], Sequence[T]],
+    blank: T,
+) -> list[T]:
     """Return the score of each pair, ``blank`` for pairs with a blank text."""
     nonblank = [pair for pair in pairs if pair[0].strip() and pair[1].strip()]
     values = iter(score(nonblank) if nonblank else [])

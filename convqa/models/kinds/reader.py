@@ -46,7 +46,13 @@ class Band:
         # Row: the first token of a span; column: the distance to its last token.
         self._margins = np.full((tokens, min(longest, tokens)), -np.inf, dtype=np.float32)
 
-    def add(self, first: int, starts: Logits, ends: Logits, null: float) -> None:
+    def add(
+        self,
+        first: int,
+        starts: Logits,
+        ends: Logits,
+        null: float,
+    ) -> None:
         """Add the scores of a window.
 
         :param first: index in the passage of the window's first token.
@@ -99,7 +105,11 @@ class Band:
             self._margins[first - distance, distance:] = -np.inf
 
 
-def _following(values: NDArray[Any], beyond: float, width: int) -> NDArray[Any]:
+def _following(
+    values: NDArray[Any],
+    beyond: float,
+    width: int,
+) -> NDArray[Any]:
     """Return an array whose row i has the ``width`` values from index i on, padded with ``beyond``."""
     padded = np.concatenate([values, np.full(width - 1, beyond, dtype=values.dtype)])
     return sliding_window_view(padded, width)
@@ -162,7 +172,12 @@ class SpanReader(NetworkModel):
                 f"{folder.path}: the tokenizer does not work ({reason_of(error)}). Copy the model again."
             ) from error
 
-    def read(self, pairs: Sequence[Pair], most: int, longest: int = 30) -> list[PairReading]:
+    def read(
+        self,
+        pairs: Sequence[Pair],
+        most: int,
+        longest: int = 30,
+    ) -> list[PairReading]:
         """Return one reading per pair (question, passage), in order; repeated pairs are read once.
 
         :param most: maximum spans per passage. :param longest: maximum tokens of a span.
@@ -185,7 +200,12 @@ class SpanReader(NetworkModel):
         """Return the probability of no answer, given the best margin over all passages; 1 for -infinity."""
         return probability(margin, self.calibration.null)
 
-    def _best_spans(self, scored: Iterable[tuple[PairWindow, Array]], most: int, longest: int) -> list[ScoredSpan]:
+    def _best_spans(
+        self,
+        scored: Iterable[tuple[PairWindow, Array]],
+        most: int,
+        longest: int,
+    ) -> list[ScoredSpan]:
         """Return the best spans of a passage from the logits of its windows."""
         band: Band | None = None
         for (_, passage, window), logits in scored:
@@ -194,7 +214,12 @@ class SpanReader(NetworkModel):
                 band = Band(passage, min(longest, self.max_tokens))
             end = window.at + window.last - window.first
             starts, ends = logits[:, window.at : end]
-            band.add(window.first, starts, ends, float(logits[:, 0].sum()))
+            band.add(
+                window.first,
+                starts,
+                ends,
+                float(logits[:, 0].sum()),
+            )
         return band.best(most) if band else []
 
     def _scored(self, pairs: Iterable[Pair]) -> Iterator[tuple[PairWindow, Array]]:

@@ -103,7 +103,10 @@ def _needed(logits: ResolverLogits) -> float:
 
 
 def edited(
-    layout: TurnLayout, logits: ResolverLogits, patterns: Sequence[str], least: float
+    layout: TurnLayout,
+    logits: ResolverLogits,
+    patterns: Sequence[str],
+    least: float,
 ) -> tuple[str, list[PhraseInsertion]]:
     """Return the self-contained question, and the insertions made.
 
@@ -144,7 +147,12 @@ def _with_phrase(text: str, phrase: str) -> str:
     return f"{text.rstrip()} {phrase}"
 
 
-def _piece(question: str, start: int, end: int, follows_phrase: bool) -> str:
+def _piece(
+    question: str,
+    start: int,
+    end: int,
+    follows_phrase: bool,
+) -> str:
     """Return a piece of the question; after a phrase with one blank, none before an attached sign."""
     piece = question[start:end]
     if not follows_phrase:
@@ -158,7 +166,10 @@ def _piece(question: str, start: int, end: int, follows_phrase: bool) -> str:
 
 
 def _insertions(
-    layout: TurnLayout, logits: ResolverLogits, patterns: Sequence[str], least: float
+    layout: TurnLayout,
+    logits: ResolverLogits,
+    patterns: Sequence[str],
+    least: float,
 ) -> list[PhraseInsertion]:
     tokens = [word.first for word in layout.question_words] + [layout.end]
     needed = _needed(logits)
@@ -172,10 +183,21 @@ def _insertions(
         if SLOT not in pattern:
             insertions.append(PhraseInsertion(position, pattern, probability, ()))
             continue
-        phrase = _best_phrase(layout, logits.starts[token], logits.ends[token])
+        phrase = _best_phrase(
+            layout,
+            logits.starts[token],
+            logits.ends[token],
+        )
         if phrase is not None and probability * phrase.probability >= least:
             text = _filled(pattern, phrase.text)
-            insertions.append(PhraseInsertion(position, text, probability * phrase.probability, phrase.words))
+            insertions.append(
+                PhraseInsertion(
+                    position,
+                    text,
+                    probability * phrase.probability,
+                    phrase.words,
+                )
+            )
     return _without_repeats(layout, insertions)
 
 
@@ -205,7 +227,11 @@ def _best_phrase(layout: TurnLayout, starts: Matrix, ends: Matrix) -> Phrase | N
         words_of.setdefault(key, words)
     best = max(probabilities, key=probabilities.__getitem__)
     words = words_of[best]
-    return Phrase(layout.span(words[0], words[-1]), words, probabilities[best])
+    return Phrase(
+        layout.span(words[0], words[-1]),
+        words,
+        probabilities[best],
+    )
 
 
 def _noun_phrases(layout: TurnLayout) -> list[tuple[LayoutWord, ...]]:
@@ -289,7 +315,12 @@ class Resolution:
 
         :param sure: minimum probability of an inserted phrase.
         """
-        text, insertions = edited(self._layout, self._logits, self._patterns, sure)
+        text, insertions = edited(
+            self._layout,
+            self._logits,
+            self._patterns,
+            sure,
+        )
         return text if insertions else self._layout.utterances[0]
 
 

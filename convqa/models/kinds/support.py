@@ -18,7 +18,17 @@ from convqa.text.sentences import sentences
 from convqa.text.support import CAP, IDENTITY, lexical_support, overlap
 
 SHARE = "share"
-FEATURES = (SHARE, "pairs", "numbers", "near numbers", "names", "near names", "opposed", "cosine", "nearest")
+FEATURES = (
+    SHARE,
+    "pairs",
+    "numbers",
+    "near numbers",
+    "names",
+    "near names",
+    "opposed",
+    "cosine",
+    "nearest",
+)
 """Fields of :class:`convqa.text.support.Overlap`, with ``near`` of the two adjacent sentences of the evidence that
 match best; the cosine with the ``nearest`` sentence, and with the nearest piece of the evidence (``cosine``). There is
 no feature for length, because the training data has hardly any short unsupported sentences."""
@@ -37,7 +47,13 @@ class SupportHead(HeadSettings, Line, frozen=True):
 class Support(Model):
     """Scores how likely evidence supports a sentence, 0 to 1; from .5 on the sentence is supported. Thread-safe."""
 
-    def __init__(self, name: str, checksum: str, runs: str, scorer: SupportScorer) -> None:
+    def __init__(
+        self,
+        name: str,
+        checksum: str,
+        runs: str,
+        scorer: SupportScorer,
+    ) -> None:
         super().__init__(name, checksum, runs)
         self._scorer = scorer
 
@@ -47,7 +63,11 @@ class Support(Model):
         :raises InputError: if the language has no analysis, which only models of entailment do without.
         :raises WorkError: if the model returns invalid numbers.
         """
-        scores = score_nonblank(pairs, lambda nonblank: self._scorer(nonblank, language), 0.0)
+        scores = score_nonblank(
+            pairs,
+            lambda nonblank: self._scorer(nonblank, language),
+            0.0,
+        )
         if not all(0 <= score <= 1 for score in scores):
             raise self.invalid("support check")
         return scores
@@ -79,7 +99,12 @@ def _load_support_head(folder: ModelFolder, options: Options) -> Support:
         scores: list[float] = judged(features(encoder, pairs, language), head).tolist()
         return scores
 
-    return Support(folder.name, folder.checksum(), str(encoder.runs), score)
+    return Support(
+        folder.name,
+        folder.checksum(),
+        str(encoder.runs),
+        score,
+    )
 
 
 def _load_entailment(folder: ModelFolder, choice: Choice, network: Network) -> Support:
@@ -95,7 +120,12 @@ def _load_entailment(folder: ModelFolder, choice: Choice, network: Network) -> S
         probabilities = [float(probability) for (probability,) in outputs]
         return [max(probabilities[start:end]) for start, end in pairwise([0, *ends])]
 
-    return Support(folder.name, folder.checksum(), str(choice), score)
+    return Support(
+        folder.name,
+        folder.checksum(),
+        str(choice),
+        score,
+    )
 
 
 def _windows(pair: Pair, tokenizer: Tokenizer, language: str) -> list[Pair]:
@@ -130,7 +160,11 @@ def judged(rows: Rows, line: Line) -> Rows:
     return np.where(shares > 0, scores, np.minimum(scores, CAP))
 
 
-def features(encoder: TextEncoder, pairs: Sequence[Pair], language: str = "en") -> Rows:
+def features(
+    encoder: TextEncoder,
+    pairs: Sequence[Pair],
+    language: str = "en",
+) -> Rows:
     """Return the features of each pair, in order.
 
     :raises InputError: if the language has no analysis.
@@ -150,7 +184,12 @@ def features(encoder: TextEncoder, pairs: Sequence[Pair], language: str = "en") 
     return np.array(rows, dtype=np.float64).reshape(len(pairs), len(FEATURES))
 
 
-def _overlaps(evidence: str, sentence: str, parts: Sequence[str], language: str) -> list[float]:
+def _overlaps(
+    evidence: str,
+    sentence: str,
+    parts: Sequence[str],
+    language: str,
+) -> list[float]:
     whole = overlap(evidence, sentence, language)
     windows = ["\n".join(pair) for pair in pairwise(parts)] or parts
     near = max((overlap(window, sentence, language) for window in windows), default=whole)
@@ -165,7 +204,11 @@ def _overlaps(evidence: str, sentence: str, parts: Sequence[str], language: str)
     ]
 
 
-def _best_cosine(sentence: str, texts: Sequence[str], vectors: Mapping[str, Array]) -> float:
+def _best_cosine(
+    sentence: str,
+    texts: Sequence[str],
+    vectors: Mapping[str, Array],
+) -> float:
     """Return the cosine with the nearest text, 0 without any."""
     return max((float(vectors[text] @ vectors[sentence]) for text in texts), default=0.0)
 

@@ -64,9 +64,18 @@ class Pooled(Module):
         self._pooling = pooling
         self.batch_share = 8 if pooling == "weights" else 1  # each token has a logit per word
 
-    def forward(self, input_ids: Any, attention_mask: Any, token_type_ids: Any = None) -> Any:
+    def forward(
+        self,
+        input_ids: Any,
+        attention_mask: Any,
+        token_type_ids: Any = None,
+    ) -> Any:
         """(n, tokens) each -> (n, dimension) in float32."""
-        output = self.trunk(input_ids=input_ids, attention_mask=attention_mask, **self.types(token_type_ids))
+        output = self.trunk(
+            input_ids=input_ids,
+            attention_mask=attention_mask,
+            **self.types(token_type_ids),
+        )
         if self._pooling == "weights":
             return output.logits.float().mul_(attention_mask.unsqueeze(-1)).amax(1).relu().log1p()
         states = output.last_hidden_state.float()
@@ -91,9 +100,18 @@ class Classifier(Module):
         self.classifier = classifier
         self._label = label
 
-    def forward(self, input_ids: Any, attention_mask: Any, token_type_ids: Any = None) -> Any:
+    def forward(
+        self,
+        input_ids: Any,
+        attention_mask: Any,
+        token_type_ids: Any = None,
+    ) -> Any:
         """(n, tokens) each -> (n,) in float32."""
-        output = self.classifier(input_ids=input_ids, attention_mask=attention_mask, **self.types(token_type_ids))
+        output = self.classifier(
+            input_ids=input_ids,
+            attention_mask=attention_mask,
+            **self.types(token_type_ids),
+        )
         logits = output.logits.float()
         if self._label is not None:
             return torch.softmax(logits, -1)[:, self._label]
@@ -109,9 +127,18 @@ class Spanned(Module):
         super().__init__(answering.config)
         self.answering = answering
 
-    def forward(self, input_ids: Any, attention_mask: Any, token_type_ids: Any = None) -> tuple[Any, Any]:
+    def forward(
+        self,
+        input_ids: Any,
+        attention_mask: Any,
+        token_type_ids: Any = None,
+    ) -> tuple[Any, Any]:
         """(n, tokens) each -> starts and ends, each (n, tokens) in float32."""
-        output = self.answering(input_ids=input_ids, attention_mask=attention_mask, **self.types(token_type_ids))
+        output = self.answering(
+            input_ids=input_ids,
+            attention_mask=attention_mask,
+            **self.types(token_type_ids),
+        )
         return output.start_logits.float(), output.end_logits.float()
 
 
@@ -141,7 +168,12 @@ class ResolverNet(torch.nn.Module):  # type: ignore[name-defined,misc]
         self.spans = torch.nn.Linear(width, 2 * width)
         self.scale = math.sqrt(width)
 
-    def forward(self, ids: Any, mask: Any, types: Any) -> tuple[Any, ...]:
+    def forward(
+        self,
+        ids: Any,
+        mask: Any,
+        types: Any,
+    ) -> tuple[Any, ...]:
         """(n, tokens) each -> outputs whose first axis is the batch."""
         states = self.trunk(input_ids=ids, attention_mask=mask, token_type_ids=types).last_hidden_state
         terms, deleted = self.words(states).unbind(-1)
@@ -186,7 +218,12 @@ def load(folder: ModelFolder, choice: Choice, kind: str) -> Network:
             return [_unpadded(row, len(tokens)) for row, tokens in zip(rows, sequences, strict=True)]
         return rows
 
-    return Network(tokenizer, run, about.get("dimension", 0), about.get("settings", {}))
+    return Network(
+        tokenizer,
+        run,
+        about.get("dimension", 0),
+        about.get("settings", {}),
+    )
 
 
 def load_source(folder: ModelFolder, choice: Choice, kind: str) -> Loaded:
@@ -206,7 +243,12 @@ def load_source(folder: ModelFolder, choice: Choice, kind: str) -> Loaded:
         about["settings"] = {"prefixes": transformers.prefixes_of(folder.path)}
     elif kind == "sparse":
         about["dimension"] = config.vocab_size
-    model = transformers.load_module(folder, _AUTO_CLASSES[kind], choice.device, choice.precision)
+    model = transformers.load_module(
+        folder,
+        _AUTO_CLASSES[kind],
+        choice.device,
+        choice.precision,
+    )
     longest = transformers.max_tokens(folder.path, config)
     if kind == "reader":
         longest = min(longest, READER_TOKENS)
@@ -240,7 +282,11 @@ def load_exported(folder: ModelFolder, choice: Choice, kind: str) -> Loaded:
     return module, load_tokenizer(folder.path, manifest.max_tokens), about
 
 
-def _wrapped(model: Any, kind: str, about: Mapping[str, Any]) -> Any:
+def _wrapped(
+    model: Any,
+    kind: str,
+    about: Mapping[str, Any],
+) -> Any:
     match kind:
         case "encoder":
             return Pooled(model, about["pooling"])

@@ -77,7 +77,12 @@ def fast_precision(device: Literal["cpu", "cuda", "mps"]) -> Literal["float32", 
     return "bfloat16" if device == "cpu" and has_amx() else "float32"
 
 
-def rows(forward: Forward, sequences: Sequence[Tokens], pad: int, choice: Choice) -> list[list[Array]]:
+def rows(
+    forward: Forward,
+    sequences: Sequence[Tokens],
+    pad: int,
+    choice: Choice,
+) -> list[list[Array]]:
     """Return the outputs for each sequence, in order. Sequences of similar length share batches.
 
     The token axis of an output is as long as the longest sequence of its batch.
@@ -91,7 +96,13 @@ def rows(forward: Forward, sequences: Sequence[Tokens], pad: int, choice: Choice
     results: list[list[Array]] = [[] for _ in sequences]
     with torch.inference_mode():
         for batch in batches([len(sequence) for sequence in sequences], budget):
-            outputs = forward(*_padded([sequences[index] for index in batch], pad, choice.device))
+            outputs = forward(
+                *_padded(
+                    [sequences[index] for index in batch],
+                    pad,
+                    choice.device,
+                )
+            )
             for output in outputs if isinstance(outputs, tuple) else (outputs,):
                 array = output.float().cpu().numpy()
                 for row, index in zip(array, batch, strict=True):
@@ -115,7 +126,11 @@ def batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
     return groups
 
 
-def _padded(sequences: Sequence[Tokens], pad: int, device: str) -> tuple[Any, ...]:
+def _padded(
+    sequences: Sequence[Tokens],
+    pad: int,
+    device: str,
+) -> tuple[Any, ...]:
     torch = import_torch()
     shape = (len(sequences), max(len(sequence) for sequence in sequences))
     ids = np.full(shape, pad)

@@ -27,7 +27,10 @@ _MODULES = {"Transformer", "Pooling", "Normalize"}
 _VOCABULARIES = ("vocab.txt", "vocab.json", "spiece.model", "sentencepiece.bpe.model", "tokenizer.model")
 # Models whose positions begin after the padding token, so that there are two fewer than configured.
 _SHIFTED_POSITIONS = {"roberta", "xlm-roberta", "camembert", "mpnet", "xlm-roberta-xl"}
-_ROLES: dict[Role, tuple[str, ...]] = {"query": ("query",), "passage": ("passage", "document", "corpus")}
+_ROLES: dict[Role, tuple[str, ...]] = {
+    "query": ("query",),
+    "passage": ("passage", "document", "corpus"),
+}
 
 
 class SentenceModule(Record):
@@ -58,12 +61,21 @@ def load_config(folder: ModelFolder) -> Any:
     import transformers
 
     try:
-        return transformers.AutoConfig.from_pretrained(folder.path, local_files_only=True, trust_remote_code=False)
+        return transformers.AutoConfig.from_pretrained(
+            folder.path,
+            local_files_only=True,
+            trust_remote_code=False,
+        )
     except Exception as error:  # the libraries raise anything on damaged files
         raise _unloadable(folder, "config.json", error) from error
 
 
-def load_module(folder: ModelFolder, auto: str, device: str, precision: str) -> Any:
+def load_module(
+    folder: ModelFolder,
+    auto: str,
+    device: str,
+    precision: str,
+) -> Any:
     """Load a model of transformers, ready to run.
 
     :param auto: the class of transformers that loads it, such as ``AutoModel``.
@@ -92,7 +104,11 @@ def load_module(folder: ModelFolder, auto: str, device: str, precision: str) -> 
     return module.to(device).eval()
 
 
-def load_writer(folder: ModelFolder, device: str, precision: str) -> tuple[Any, Any]:
+def load_writer(
+    folder: ModelFolder,
+    device: str,
+    precision: str,
+) -> tuple[Any, Any]:
     """Load a causal or sequence-to-sequence language model and its tokenizer, both of transformers."""
     import transformers
 
@@ -140,7 +156,11 @@ def _auto_tokenizer(folder: ModelFolder) -> Any:
     if not any((folder.path / name).is_file() for name in (TOKENIZER, *_VOCABULARIES)):
         raise InputError(f"{folder.path}: the model has no tokenizer; expected {TOKENIZER}. {_ADVICE}")
     try:
-        return transformers.AutoTokenizer.from_pretrained(folder.path, local_files_only=True, trust_remote_code=False)
+        return transformers.AutoTokenizer.from_pretrained(
+            folder.path,
+            local_files_only=True,
+            trust_remote_code=False,
+        )
     except Exception as error:  # the libraries raise anything on damaged files
         subject = "the tokenizer"
         if not (folder.path / TOKENIZER).is_file():
@@ -216,7 +236,12 @@ def _read(file: Path) -> FolderFields:
     """Return the fields of a file, all unset if the file is missing."""
     if not file.is_file():
         return FolderFields()
-    return read_as(FolderFields, read_json(file, "settings of a model"), str(file), _ADVICE)
+    return read_as(
+        FolderFields,
+        read_json(file, "settings of a model"),
+        str(file),
+        _ADVICE,
+    )
 
 
 def _unloadable(folder: ModelFolder, subject: str, error: Exception) -> InputError:
