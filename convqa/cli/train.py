@@ -17,7 +17,7 @@ Device = Literal["auto", "cpu", "cuda", "mps"]
 
 @command
 def train(
-    recipe: Annotated[str, typer.Argument(metavar="RECIPE", help=f"{', '.join(recipe_names())}.")],
+    recipe: Annotated[str, typer.Argument(metavar="RECIPE", help=f"Recipe: {', '.join(recipe_names())}.")],
     data: Annotated[Path, typer.Option(help="Folder of the examples (see docs/reference/training.md).")],
     config: Annotated[
         Path | None,
