@@ -6,27 +6,27 @@ import gzip
 import itertools
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 from convqa.errors import InputError
 from convqa.models.folder import ModelFolder
-from convqa.models.kinds.conditions import Conditions, load_conditions
-from convqa.models.kinds.encoder import TextEncoder, load_encoder
+from convqa.models.kinds.conditions import load_conditions
+from convqa.models.kinds.encoder import load_encoder
 from convqa.models.kinds.generator import Generator, load_generator
-from convqa.models.kinds.pairs import PairScorer, load_pair_scorer
-from convqa.models.kinds.reader import SpanReader, load_reader
-from convqa.models.kinds.resolver import Resolver, load_resolver
-from convqa.models.kinds.resolver_input import Past
-from convqa.models.kinds.support import Support, load_support
+from convqa.models.kinds.pairs import load_pair_scorer
+from convqa.models.kinds.reader import load_reader
+from convqa.models.kinds.resolver import load_resolver
+from convqa.models.kinds.support import load_support
 from convqa.models.source import find_model
 from convqa.models.types import Model, Options
 from convqa.places import shipped
+from convqa.plugins import load as load_plugin
+from convqa.plugins import plugins
 
-_PASSAGES = 32
+_SAMPLE_PASSAGES = 32
 _GENERATED_PASSAGES = 2
-_GENERATED_TOKENS = 16
 
 KINDS: Mapping[str, Callable[[str, Options], Model]] = {
     "encoder": load_encoder,
@@ -40,20 +40,25 @@ KINDS: Mapping[str, Callable[[str, Options], Model]] = {
 }
 """The kinds of models that convqa runs, with the functions that load them."""
 
+GROUP = "convqa.models"
+"""The entry point group of other kinds: kind = function that loads a model."""
+
 
 def check(name: str, options: Options = Options()) -> dict[str, Any]:  # noqa: B008 - frozen
     """Load a model, which verifies its checksums, run it on a small sample and return a report to print."""
     folder = find_model(name)
     kind = kind_of(folder)
-    if kind not in KINDS:
+    point = plugins(GROUP).get(kind)
+    load_kind = load_plugin(point) if point else KINDS.get(kind)
+    if load_kind is None:
         raise InputError(f"{folder.path} holds a model of kind {kind!r}, which this version of convqa does not run.")
-    model = KINDS[kind](name, options)
+    model = load_kind(name, options)
     texts = sample_passages()
     if isinstance(model, Generator):
         texts = texts[:_GENERATED_PASSAGES]
-    _run(model, texts[:1])
+    model.try_texts(texts[:1])
     start = time.perf_counter()
-    _run(model, texts)
+    model.try_texts(texts)
     rate = len(texts) / (time.perf_counter() - start)
     report: dict[str, Any] = {
         "name": name,
@@ -85,25 +90,4 @@ def sample_passages() -> list[str]:
         "rt",
         encoding="utf-8",
     ) as lines:
-        return [json.loads(line)["text"] for line in itertools.islice(lines, _PASSAGES)]
-
-
-def _run(model: Model, texts: Sequence[str]) -> None:
-    """Run a model of any kind on passages."""
-    match model:
-        case TextEncoder():
-            model.encode(texts)
-        case PairScorer():
-            model.score([(text[:60], text) for text in texts])
-        case SpanReader():
-            model.read([("What is said of it?", text) for text in texts], 1)
-        case Generator():
-            model.write([text[:200] for text in texts], _GENERATED_TOKENS)
-        case Resolver():
-            turns = [("What else is said of it?", [Past(text[:60], text)]) for text in texts]
-            for resolution in model.resolve(turns):
-                resolution.text()
-        case Support():
-            model.score([(text, text[:60]) for text in texts])
-        case Conditions():
-            model.judge([(text, f"Is it {text[:60]}?") for text in texts])
+        return [json.loads(line)["text"] for line in itertools.islice(lines, _SAMPLE_PASSAGES)]

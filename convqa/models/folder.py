@@ -36,8 +36,8 @@ QUERY_WEIGHTS = ("idf.json", "query_token_weights.txt")
 """Files with the token weights of a sparse encoder's queries, which then need no network."""
 
 _EXPORT = "The model may be of another version of convqa: make it again with convqa models export."
-_WEIGHTS = (".safetensors", ".bin")
-_SHAPING = {
+_WEIGHT_ENDINGS = (".safetensors", ".bin")
+_RESULT_FILES = {
     TOKENIZER,
     "added_tokens.json",
     "chat_template.jinja",
@@ -130,7 +130,7 @@ class ModelFolder:
             content = orjson.dumps(about, option=orjson.OPT_SORT_KEYS)
         else:
             files = [path.name for path in self.path.iterdir()]
-            names = sorted(name for name in files if name.endswith(_WEIGHTS) or name in _SHAPING)
+            names = sorted(name for name in files if name.endswith(_WEIGHT_ENDINGS) or name in _RESULT_FILES)
             if (self.path / "1_Pooling" / "config.json").is_file():
                 names.append("1_Pooling/config.json")
             content = "".join(f"{name} {file_hash(self.path / name)}\n" for name in names).encode()
@@ -148,7 +148,7 @@ def open_folder(name: str, path: Path) -> ModelFolder:
             f"{path}: this folder has no model; expected {MANIFEST} (made by convqa models export) or config.json "
             "(made by transformers)."
         )
-    if not any(file.name.endswith(_WEIGHTS) for file in path.iterdir()):
+    if not any(file.name.endswith(_WEIGHT_ENDINGS) for file in path.iterdir()):
         raise InputError(f"{path}: has config.json, but the weights (*.safetensors) are missing. Copy the model again.")
     return ModelFolder(name, path, None)
 
@@ -244,7 +244,8 @@ def _hash(path: Path, time: int, size: int) -> str:  # noqa: ARG001 - the key of
 
 def _verified(path: Path) -> Manifest:
     manifest = read_manifest(path)
-    required = [] if manifest.kind in (SUPPORT, CONDITIONS) else [ONNX, TOKENIZER]
+    # A head, a few weights in the manifest over an encoder that it names, has no files of its own.
+    required = [] if "encoder" in manifest.settings else [ONNX, TOKENIZER]
     for name in required:
         if name not in manifest.files:
             raise InputError(f"{path / MANIFEST}: files: expected a checksum of {name}; the model is incomplete.")

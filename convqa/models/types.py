@@ -144,6 +144,9 @@ class Model:
         """The model's entry in a run's fingerprint. Models with the same identity give the same results."""
         return f"{self.checksum} ({self.runs})"
 
+    def try_texts(self, texts: Sequence[str]) -> None:
+        """Run the model on passages, to check it."""
+
     def invalid(self, kind: str) -> WorkError:
         """Return the error for output that has the wrong shape or is not finite."""
         return WorkError(f"the {kind} {self.name!r} returned invalid numbers; try: convqa models check {self.name}")

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from functools import lru_cache, wraps
 from typing import TypeVar
 
-LONGEST = 10_000
+MAX_CHARS = 10_000
 """Maximum characters of the arguments of a cached call. Passages of open collections average about 700."""
 
 T = TypeVar("T")
 
 
 def remembered(entries: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Cache up to ``entries`` results, except for calls with more than ``LONGEST`` characters.
+    """Cache up to ``entries`` results, except for calls with more than ``MAX_CHARS`` characters.
 
     >>> calls = []
     >>> size = remembered(8)(lambda text: calls.append(text) or len(text))
@@ -26,7 +26,7 @@ def remembered(entries: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
 
         @wraps(function)
         def call(*texts: str) -> T:
-            return cached(*texts) if sum(map(len, texts)) <= LONGEST else function(*texts)
+            return cached(*texts) if sum(map(len, texts)) <= MAX_CHARS else function(*texts)
 
         return call
 

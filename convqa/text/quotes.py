@@ -67,7 +67,7 @@ def quotable(text: str, start: int, end: int, language: str) -> tuple[int, int] 
 def _grown(text: str, start: int, end: int) -> tuple[int, int]:
     """Add the parts before and after, where one sentence was cut at an abbreviation or for its length."""
     # Skips very long texts: their sentences are not cached, and splitting them again each time would be slow.
-    for (first, last), (begin, stop) in pairwise(sentences(text, "en") if len(text) <= cache.LONGEST else ()):
+    for (first, last), (begin, stop) in pairwise(sentences(text, "en") if len(text) <= cache.MAX_CHARS else ()):
         whole = text[last - 1] in prose.CLOSING
         continues = "\n" not in text[last:begin] and (
             (text[begin].islower() and (not whole or prose.ABBREVIATED.search(text, max(0, last - 6), last)))
@@ -95,7 +95,7 @@ def judged(text: str, start: int, end: int) -> tuple[int, float]:
         return begin, 0.0
     if quote != text[start:end]:
         odds = prose.judged(quote)[1]
-    return begin if sure else start, prose.among(odds, share_of_prose(text[: cache.LONGEST]))
+    return begin if sure else start, prose.among(odds, share_of_prose(text[: cache.MAX_CHARS]))
 
 
 @cache.remembered(4096)

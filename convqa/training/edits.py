@@ -21,12 +21,12 @@ from convqa.text.analysis import analyzer
 class PatternInsertion:
     """A phrase to insert before word ``position`` of the question, or at its end.
 
-    ``places``: first and last index in ``history_words`` of each occurrence of the slot's words, none without a slot.
+    ``occurrences``: first and last index in ``history_words`` of each occurrence of the slot's words, if it has a slot.
     """
 
     position: int
     pattern: str
-    places: list[tuple[int, int]]
+    occurrences: list[tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +99,10 @@ def _insertion(
     for length in range(min(len(phrase), MAX_PHRASE_WORDS), 0, -1):
         for start in range(len(phrase) - length + 1):
             slot = phrase[start : start + length]
-            places = _occurrences(slot, history, texts) if any(map(_is_content, slot)) else []
-            if places:
+            occurrences = _occurrences(slot, history, texts) if any(map(_is_content, slot)) else []
+            if occurrences:
                 pattern = " ".join([*phrase[:start], SLOT, *phrase[start + length :]])
-                return PatternInsertion(position, pattern, places)
+                return PatternInsertion(position, pattern, occurrences)
     return PatternInsertion(position, " ".join(phrase), [])
 
 
@@ -112,12 +112,12 @@ def _occurrences(
     texts: list[str],
 ) -> list[tuple[int, int]]:
     """Return first and last index in the history of each occurrence of words within an utterance."""
-    places = []
+    occurrences = []
     for first in range(len(texts) - len(slot) + 1):
         last = first + len(slot) - 1
         if texts[first : last + 1] == slot and history[first].utterance == history[last].utterance:
-            places.append((first, last))
-    return places
+            occurrences.append((first, last))
+    return occurrences
 
 
 def _plain(word: str) -> str:

@@ -31,7 +31,7 @@ _WEIGHT_DECAY = 0.01
 
 _LOG_SECONDS = 15
 
-_POOL = 50
+_BATCHES_PER_POOL = 50
 """Batches in a pool of shuffled examples that is sorted by length: little padding, but a new order each epoch."""
 
 
@@ -153,7 +153,7 @@ def batches_of(
     chance = random.Random(settings.seed * 1_000 + epoch)
     order = list(range(len(lengths)))
     chance.shuffle(order)
-    pool = settings.batch * _POOL
+    pool = settings.batch * _BATCHES_PER_POOL
     batches: list[list[int]] = []
     for start in range(0, len(order), pool):
         similar = sorted(order[start : start + pool], key=lambda index: lengths[index])

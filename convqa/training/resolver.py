@@ -235,9 +235,9 @@ def target(
         if pattern is None:
             continue
         labels[insertion.position] = patterns.index(pattern) + 1
-        if insertion.places:
-            starts = [history[first].first for first, _ in insertion.places]
-            ends = [history[last].last for _, last in insertion.places]
+        if insertion.occurrences:
+            starts = [history[first].first for first, _ in insertion.occurrences]
+            ends = [history[last].last for _, last in insertion.occurrences]
             pointers.append(Pointer(tokens[insertion.position], starts, ends))
     return ResolverTarget(
         terms=[(word.first, label) for word, label in zip(history, edits.terms, strict=True)],

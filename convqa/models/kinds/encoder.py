@@ -108,6 +108,9 @@ class TextEncoder(NetworkModel):
         path = cache_folder() / "vectors" / "vectors.sqlite"
         return Cache(salt, _MOST_IN_PROCESS, path, _MOST_IN_FILE, "vectors are computed again each time")
 
+    def try_texts(self, texts: Sequence[str]) -> None:
+        self.encode(texts)
+
     def _run(self, texts: Sequence[str]) -> Array:
         outputs = self._network.run(self._network.tokenizer.texts(texts))
         vectors = np.stack([vector for (vector,) in outputs])

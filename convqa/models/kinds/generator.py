@@ -18,7 +18,7 @@ from convqa.models.types import Choice, Model, Options
 MAX_PROMPT_TOKENS = 1024
 MIN_PROMPT_TOKENS = 32
 
-_BATCH = 16
+_PROMPTS_PER_BATCH = 16
 """Prompts per batch."""
 
 
@@ -94,11 +94,14 @@ class Generator(Model):
         texts: dict[int, GeneratedText] = {}
         config = self._config(most_tokens, beams)
         with torch.inference_mode():
-            for start in range(0, len(order), _BATCH):
-                batch = order[start : start + _BATCH]
+            for start in range(0, len(order), _PROMPTS_PER_BATCH):
+                batch = order[start : start + _PROMPTS_PER_BATCH]
                 generated = self._batch([ids[index] for index in batch], config)
                 texts.update(zip(batch, generated, strict=True))
         return [texts[index] for index in range(len(ids))]
+
+    def try_texts(self, texts: Sequence[str]) -> None:
+        self.write([text[:200] for text in texts], 16)
 
     def _batch(self, rows: Sequence[list[int]], config: Any) -> list[GeneratedText]:
         import torch

@@ -27,6 +27,9 @@ class PairScorer(NetworkModel):
             raise self.invalid("scorer")
         return scores
 
+    def try_texts(self, texts: Sequence[str]) -> None:
+        self.score([(text[:60], text) for text in texts])
+
 
 def load_pair_scorer(name: str, options: Options = Options()) -> PairScorer:  # noqa: B008 - frozen
     """Load a scorer, a model for sequence classification, once per process.

@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field, FiniteFloat
 from convqa.errors import InputError, reason_of
 from convqa.models.engines import load_once
 from convqa.models.folder import ModelFolder
-from convqa.models.kinds.reader_input import LEAST_TOKENS, PassageTokens, ReaderInput, Window
+from convqa.models.kinds.reader_input import MIN_TOKENS, PassageTokens, ReaderInput, Window
 from convqa.models.source import find_model
 from convqa.models.types import Array, Choice, Network, NetworkModel, Options, Pair
 
@@ -115,7 +115,7 @@ def _following(
     return sliding_window_view(padded, width)
 
 
-CHUNK = 131_072
+MAX_CHUNK_TOKENS = 131_072
 """Maximum tokens of the windows in memory at a time."""
 
 
@@ -162,8 +162,8 @@ class SpanReader(NetworkModel):
     def __init__(self, folder: ModelFolder, choice: Choice, network: Network) -> None:
         super().__init__(folder, choice, network)
         self.calibration = folder.settings(ReaderFields, network.settings).calibration
-        if self.max_tokens < LEAST_TOKENS:
-            raise InputError(f"{folder.path}: max_tokens: expected {LEAST_TOKENS} or more, got {self.max_tokens}.")
+        if self.max_tokens < MIN_TOKENS:
+            raise InputError(f"{folder.path}: max_tokens: expected {MIN_TOKENS} or more, got {self.max_tokens}.")
         try:
             self._input = ReaderInput(network.tokenizer.inner, self.max_tokens)
             self._input.passage("\U0010fffd")
@@ -191,6 +191,9 @@ class SpanReader(NetworkModel):
             if spans:
                 readings[pair] = PairReading(tuple(spans[:most]), spans[0].margin)
         return [readings[pair] for pair in pairs]
+
+    def try_texts(self, texts: Sequence[str]) -> None:
+        self.read([("What is said of it?", text) for text in texts], 1)
 
     def expected(self, margin: float) -> float:
         """Return the expected F1 of a span with this margin."""
@@ -254,7 +257,7 @@ def _chunks(windows: Iterable[PairWindow]) -> Iterator[list[PairWindow]]:
     size = 0
     for item in windows:
         length = len(item.window.tokens)
-        if chunk and size + length > CHUNK:
+        if chunk and size + length > MAX_CHUNK_TOKENS:
             yield chunk
             chunk = []
             size = 0

@@ -20,7 +20,7 @@ from convqa.models.types import READER_TOKENS, Tokens
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-LEAST_TOKENS = 16
+MIN_TOKENS = 16
 
 OVERLAP = 128
 """Maximum tokens that a window shares with the previous one; at least half of its tokens are new."""

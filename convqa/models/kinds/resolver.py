@@ -347,6 +347,11 @@ class Resolver(NetworkModel):
             resolutions.append(Resolution(layout, ResolverLogits(*outputs), self._patterns))
         return resolutions
 
+    def try_texts(self, texts: Sequence[str]) -> None:
+        turns = [("What else is said of it?", [Past(text[:60], text)]) for text in texts]
+        for resolution in self.resolve(turns):
+            resolution.text()
+
 
 def load_resolver(name: str, options: Options = Options()) -> Resolver:  # noqa: B008 - frozen
     """Load a resolver, once per process.

@@ -62,7 +62,7 @@ def test_the_shipped_reader_reads_alike_on_torch():
 
 @pytest.mark.parametrize("budget", [10, 2048])
 def test_the_shipped_resolver_resolves_alike_on_torch(monkeypatch, budget):
-    monkeypatch.setattr("convqa.models.engines.torch.runtime.BUDGET", {"cpu": budget})
+    monkeypatch.setattr("convqa.models.engines.torch.runtime.MAX_BATCH_TOKENS", {"cpu": budget})
     for one, two in zip(
         load_resolver("resolver").resolve(TURNS), load_resolver("resolver", FLOAT).resolve(TURNS), strict=True
     ):

@@ -15,7 +15,7 @@ from tokenizers.models import WordLevel
 from tokenizers.normalizers import Replace
 from tokenizers.processors import TemplateProcessing
 
-from convqa.models.kinds.reader_input import LEAST_TOKENS, MAX_QUESTION_TOKENS, OVERLAP, ReaderInput
+from convqa.models.kinds.reader_input import MAX_QUESTION_TOKENS, MIN_TOKENS, OVERLAP, ReaderInput
 
 KINDS = ["words", "bytes", "pieces"]
 
@@ -96,11 +96,11 @@ def test_white_space_behind_a_question_hides_nothing_of_it(reading, kind):
 @pytest.mark.parametrize("question", ["", " ", "Faust? " * 3000])
 def test_the_smallest_window_reads_everything(reading, kind, question):
     # The library panics where the overlap is not smaller than the room beside the question.
-    input = reading(kind, LEAST_TOKENS)
+    input = reading(kind, MIN_TOKENS)
     passage = input.passage("Goethe wrote Faust in Weimar. " * 20)
     windows = list(input.windows(input.question(question), passage))
     assert {place for window in windows for place in range(window.first, window.last)} == set(range(len(passage.ids)))
-    assert all(len(window.tokens) <= LEAST_TOKENS for window in windows)
+    assert all(len(window.tokens) <= MIN_TOKENS for window in windows)
 
 
 EXACT = {
@@ -194,7 +194,7 @@ wild = st.text(
 
 
 @settings(deadline=None)
-@given(st.sampled_from(KINDS), wild, st.integers(LEAST_TOKENS, 40))
+@given(st.sampled_from(KINDS), wild, st.integers(MIN_TOKENS, 40))
 def test_any_text_has_offsets_in_order_inside_it(reading, kind, text, most):
     input = reading(kind, most)
     found = input.passage(text)

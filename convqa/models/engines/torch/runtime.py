@@ -13,7 +13,7 @@ from convqa.models.once import once
 from convqa.models.types import Array, Choice, Tokens
 from convqa.workers.threads import threads
 
-BUDGET = {"cpu": 2048, "cuda": 65536, "mps": 16384}
+MAX_BATCH_TOKENS = {"cpu": 2048, "cuda": 65536, "mps": 16384}
 """Device -> maximum tokens of a batch, including padding."""
 
 Forward = Callable[[Any, Any, Any], Any]
@@ -92,7 +92,7 @@ def rows(
     """
     torch = import_torch()
     alone = choice.device == "cpu" and choice.precision == "bfloat16"
-    budget = 0 if alone else BUDGET[choice.device] // getattr(forward, "batch_share", 1)
+    budget = 0 if alone else MAX_BATCH_TOKENS[choice.device] // getattr(forward, "batch_share", 1)
     results: list[list[Array]] = [[] for _ in sequences]
     with torch.inference_mode():
         for batch in batches([len(sequence) for sequence in sequences], budget):
