@@ -71,7 +71,7 @@ HELD_OUT = 14
 
 
 @dataclass(frozen=True)
-class Row(decision.Row):
+class Row(decision.SignalRow):
     """A turn, with the number of its conversation or article.
 
     ``f1`` is that of the answer; None without a reference.

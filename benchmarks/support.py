@@ -22,14 +22,14 @@ from comparing import SEED
 from convqa.metrics.bootstrap import interval_of_statistic
 from convqa.models import load_encoder, load_support
 from convqa.models.kinds.support import FEATURES, features
-from convqa.training.support import Claim, claims_of, score
+from convqa.training.support import SupportClaim, claims_of, score
 from recipes.support import CLAPNQ, INSCIT, KINDS, split
 
 COSINE = "cosine"
 RESAMPLES = 300
 
 
-def scores(model: str, claims: Sequence[Claim]) -> list[float]:
+def scores(model: str, claims: Sequence[SupportClaim]) -> list[float]:
     pairs = [(claim.evidence, claim.sentence) for claim in claims]
     if model == COSINE:
         found: list[float] = features(load_encoder("encoder"), pairs)[:, FEATURES.index(COSINE)].tolist()
@@ -40,7 +40,7 @@ def scores(model: str, claims: Sequence[Claim]) -> list[float]:
 class Measured:
     """The figures of a model on a set with intervals, all over the same resampled conversations."""
 
-    def __init__(self, claims: Sequence[Claim], found: Sequence[float]) -> None:
+    def __init__(self, claims: Sequence[SupportClaim], found: Sequence[float]) -> None:
         self._claims, self._found = claims, found
         self._members: dict[int, list[int]] = {}
         for place, claim in enumerate(claims):

@@ -28,9 +28,15 @@ def list_models(json: Json = False) -> None:
         manifest = read_manifest(SHIPPED / name)
         size = sum(file.stat().st_size for file in (SHIPPED / name).iterdir())
         rows.append(
-            {"name": name, "kind": manifest.kind, "precision": manifest.precision, "megabytes": round(size / 1e6, 1),
-             "licence": manifest.licence, "base": manifest.base}
-        )  # fmt: skip
+            {
+                "name": name,
+                "kind": manifest.kind,
+                "precision": manifest.precision,
+                "megabytes": round(size / 1e6, 1),
+                "licence": manifest.licence,
+                "base": manifest.base,
+            }
+        )
     if json:
         print_json(rows)
         return
@@ -42,37 +48,20 @@ def list_models(json: Json = False) -> None:
 
 
 @models("check")
-def check_model(
-    name: Name,
-    speed: Annotated[
-        bool, typer.Option("--speed", help="Also measure the speed of every device and precision.")
-    ] = False,
-    *,
-    settings: ModelSettings,
-    json: Json = False,
-) -> None:
+def check_model(name: Name, *, settings: ModelSettings, json: Json = False) -> None:
     """Verify a model and run it on a small sample.
 
     Exit code 2 if the model is damaged or unusable.
     """
     from convqa.models import Options
-    from convqa.models.check import check, speeds
+    from convqa.models.check import check
 
-    options = Options(**settings.models)
-    found: Any = check(name, options)
-    if speed:
-        found["speeds"] = speeds(name, options)
+    report = check(name, Options(**settings.models))
     if json:
-        print_json(found)
+        print_json(report)
         return
-    rows = found.pop("speeds", [])
-    for key, value in found.items():
-        typer.echo(f"{key:<16}{value}")
-    for row in rows:
-        typer.echo(f"{row['runs']:<28}{row['rate']:>10,.1f} {row['unit']}/s")
-    if rows and rows[0]["runs"] != found["runs"]:
-        best = f"--device {rows[0]['device']} --precision {rows[0]['precision']}"
-        typer.echo(f"Fastest on this sample: {best}. Measure with your own texts before a long run.")
+    for field, value in report.items():
+        typer.echo(f"{field:<16}{value}")
 
 
 @models("export")
@@ -94,16 +83,12 @@ def quantize_model(
     folder: Annotated[str, typer.Argument(metavar="FOLDER", help="float32 model made by convqa models export.")],
     target: Target,
 ) -> None:
-    """Quantize a float32 model to int8.
-
-    Reports how closely the results of both agree on a small sample.
-    """
-    from convqa.models.check import compare
+    """Quantize a float32 model to int8."""
     from convqa.models.export import quantize
 
     quantize(folder, target)
     typer.echo(f"{target}: {_megabytes(target)}")
-    typer.echo(f"Compared with {folder}: {compare(folder, str(target))}")
+    typer.echo(f"int8 changes results slightly. Compare {target} with {folder} on your own task before you use it.")
 
 
 def _megabytes(folder: Path) -> str:

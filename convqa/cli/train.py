@@ -10,13 +10,14 @@ import typer
 from convqa.cli.app import command
 from convqa.cli.options import parsed
 from convqa.cli.progress import Progress
+from convqa.training import recipe_names
 
 Device = Literal["auto", "cpu", "cuda", "mps"]
 
 
 @command
 def train(
-    recipe: Annotated[str, typer.Argument(metavar="RECIPE", help="resolver, reader, support, conditions or decision.")],
+    recipe: Annotated[str, typer.Argument(metavar="RECIPE", help=f"Recipe: {', '.join(recipe_names())}.")],
     data: Annotated[Path, typer.Option(help="Folder of the examples (see docs/reference/training.md).")],
     config: Annotated[
         Path | None,
@@ -42,14 +43,16 @@ def train(
     need_extra()
     from convqa.models.engines.torch import runtime as torch_runtime
 
-    place = torch_runtime.device(device)
+    chosen_device = torch_runtime.device(device)
     precision = getattr(chosen, "precision", "float32")  # not every recipe has a choice
+    if precision == "auto":
+        precision = torch_runtime.fast_precision(chosen_device)
     with Progress("training", "steps", quiet) as shown:
         bench = Bench(
             output or Path("out", "training", recipe),
             data,
-            place,
-            torch_runtime.fast_precision(place) if precision == "auto" else precision,
+            chosen_device,
+            precision,
             lambda done, steps, loss: shown(done, steps, f"loss {loss:.3f}"),
         )
         model, scores = train_model(chosen, bench)

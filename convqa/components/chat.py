@@ -18,7 +18,7 @@ from convqa.components.haystack import Wrapper
 from convqa.components.members import describe, make, with_parameters
 from convqa.domain import CAVEAT
 from convqa.errors import InputError, RunError, StoreUnavailable
-from convqa.models.cache import Cache, CacheFile
+from convqa.models.cache import Cache
 from convqa.places import cache_folder
 from convqa.validation import refuse_secrets
 
@@ -103,12 +103,9 @@ class ChatStation(Wrapper, Station):
             # OpenAI's client reads this variable. Named here, it is part of the pipeline, as any other address.
             parameters["api_base_url"] = os.environ.get("OPENAI_BASE_URL")
             refuse_secrets(parameters, "OPENAI_BASE_URL: component")
-        self._file: CacheFile | None = None
-        if self.keep:
-            path = cache_folder() / "replies.sqlite"
-            self._file = CacheFile(path, _MAX_REPLIES_IN_FILE, "replies are kept in memory")
         model = json.dumps(self.component, sort_keys=True, default=str)
-        self._replies = Cache(_encoded(model), _MAX_REPLIES_IN_MEMORY)
+        path = cache_folder() / "replies.sqlite" if self.keep else None
+        self._replies = Cache(_encoded(model), _MAX_REPLIES_IN_MEMORY, path, _MAX_REPLIES_IN_FILE, "replies are kept in memory")
 
     def warm_up(self) -> None:
         Wrapper.warm_up(self)
@@ -141,7 +138,7 @@ class ChatStation(Wrapper, Station):
     def _reply(self, prompt: str, messages: Sequence[ChatMessage]) -> Reply:
         """Return the reply to one prompt. A missing reply counts as an empty one; empty replies are not cached."""
         key = self._replies.key(_encoded(prompt))
-        cached = self._replies.read([key], self._file).get(key)
+        cached = self._replies.read([key]).get(key)
         if cached:
             return Reply(cached.decode("utf-8", "surrogatepass"))
         try:
@@ -158,7 +155,7 @@ class ChatStation(Wrapper, Station):
         except Exception as error:
             return Reply(doubt=self._doubt(error))
         if replies and text:
-            self._replies.write({key: _encoded(text)}, self._file)
+            self._replies.write({key: _encoded(text)})
         return Reply(text)
 
     def _written(self, reply: ChatMessage) -> str:

@@ -1,15 +1,11 @@
-"""Caches of computed values, in this process and in files for other processes.
-
-A file, such as ``$XDG_CACHE_HOME/convqa/vectors/vectors.sqlite``, never changes a value's bytes and may be deleted at
-any time. If it cannot be read or written, it is ignored.
-"""
+"""A cache of computed values, in this process and in a file for other processes."""
 
 from __future__ import annotations
 
 import logging
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from hashlib import blake2b
 from itertools import islice
@@ -18,24 +14,44 @@ from zlib import crc32
 
 logger = logging.getLogger(__name__)
 
-_AT_ONCE = 256
-"""Values per write, which a killed process may lose."""
+_VALUES_PER_WRITE = 256
+"""A killed process may lose so many values."""
+
+_LOCK_SECONDS = 10.0
+"""How long to wait while another process writes."""
+
+_CHECKSUM_BYTES = 4
 
 Row = tuple[bytes, bytes]
-
-_PATIENCE = 10.0
-"""Seconds to wait while another process writes."""
+"""A key and its value, which a checksum follows."""
 
 
 class Cache:
-    """The latest values of this process by what they were computed from; each call may use a file too. Thread-safe.
+    """The latest values of this process by what they were computed from, and those in a file. Thread-safe.
 
-    :param salt: what all values depend on; part of every key. :param most: maximum values in this process.
+    The file is an SQLite database that processes share; every call is a short transaction. It never changes a value's
+    bytes and may be deleted at any time. After a failure, a warning is logged and this process ignores the file.
+
+    :param salt: what all values depend on; part of every key.
+    :param most: maximum values in this process; the latest are kept.
+    :param path: the file, whose table has its stem as name.
+    :param most_in_file: maximum values in the file; the latest are kept.
+    :param without: the consequence of a failure, for the warning.
     """
 
-    def __init__(self, salt: bytes, most: int) -> None:
+    def __init__(
+        self,
+        salt: bytes,
+        most: int,
+        path: Path | None = None,
+        most_in_file: int = 0,
+        without: str = "",
+    ) -> None:
         self._salt = blake2b(salt).digest()
         self._most = most
+        self._path = path
+        self._most_in_file = most_in_file
+        self._without = without
         self._values: dict[bytes, bytes] = {}
         self._lock = threading.Lock()
 
@@ -43,95 +59,101 @@ class Cache:
         """Return the key of what a value is computed from."""
         return blake2b(data, digest_size=16, key=self._salt).digest()
 
-    def read(self, keys: Iterable[bytes], file: CacheFile | None = None) -> dict[bytes, bytes]:
-        """Return the known values of the keys."""
+    def read(self, keys: Sequence[bytes], in_file: bool = True) -> dict[bytes, bytes]:
+        """Return the known values of the keys, except damaged ones."""
         with self._lock:
             values = {key: self._values[key] for key in keys if key in self._values}
-        if file is not None and (missing := [key for key in keys if key not in values]):
-            values |= self._keep(file.read(missing))
+        missing = [key for key in keys if key not in values]
+        if in_file and missing:
+            stored = self._read_file(missing)
+            self._remember(stored)
+            values |= stored
         return values
 
-    def write(self, values: Mapping[bytes, bytes], file: CacheFile | None = None) -> None:
-        self._keep(values)
-        if file is not None:
-            file.write(values)
+    def write(self, values: Mapping[bytes, bytes], in_file: bool = True) -> None:
+        """Keep the values of these keys."""
+        self._remember(values)
+        if in_file:
+            self._write_file(values)
 
     def each(
-        self, inputs: Sequence[bytes], make: Callable[[list[int]], Sequence[bytes]], file: CacheFile | None = None
+        self,
+        inputs: Sequence[bytes],
+        compute: Callable[[list[int]], Sequence[bytes]],
+        in_file: bool = True,
     ) -> list[bytes]:
         """Return one value per input, in order.
 
-        :param make: computes the values of the inputs at these indexes.
+        :param compute: returns the values of the inputs at these indexes.
+        :param in_file: whether to look values up in the file and to write them there.
         """
         keys = [self.key(data) for data in inputs]
         indexes: dict[bytes, int] = {}
         for index, key in enumerate(keys):
             indexes.setdefault(key, index)
-        values = self.read(indexes)
+        values = self.read(list(indexes), in_file=False)
         rest = [key for key in indexes if key not in values]
-        for start in range(0, len(rest), _AT_ONCE):
-            batch = rest[start : start + _AT_ONCE]
-            values |= self.read(batch, file)
-            if missing := [key for key in batch if key not in values]:
-                made = dict(zip(missing, make([indexes[key] for key in missing]), strict=True))
-                self.write(made, file)
-                values |= made
+        for start in range(0, len(rest), _VALUES_PER_WRITE):
+            batch = rest[start : start + _VALUES_PER_WRITE]
+            values |= self.read(batch, in_file)
+            missing = [key for key in batch if key not in values]
+            if missing:
+                computed = compute([indexes[key] for key in missing])
+                fresh = dict(zip(missing, computed, strict=True))
+                self.write(fresh, in_file)
+                values |= fresh
         return [values[key] for key in keys]
 
-    def _keep(self, values: Mapping[bytes, bytes]) -> Mapping[bytes, bytes]:
+    def _remember(self, values: Mapping[bytes, bytes]) -> None:
         with self._lock:
             self._values |= values
-            for key in list(islice(self._values, max(0, len(self._values) - self._most))):
+            surplus = max(0, len(self._values) - self._most)
+            for key in list(islice(self._values, surplus)):
                 del self._values[key]
+
+    def _read_file(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        marks = ", ".join("?" * len(keys))
+        rows = self._transact(
+            lambda file, table: file.execute(f"SELECT * FROM {table} WHERE key IN ({marks})", keys).fetchall()
+        )
+        values = {}
+        for key, data in rows:
+            value, checksum = data[:-_CHECKSUM_BYTES], data[-_CHECKSUM_BYTES:]
+            if _checksum(value) == checksum:
+                values[key] = value
         return values
 
+    def _write_file(self, values: Mapping[bytes, bytes]) -> None:
+        rows = [(key, value + _checksum(value)) for key, value in values.items()]
 
-class CacheFile:
-    """A key-value cache in an SQLite file. Every call is a short transaction, so that processes can share the file.
-
-    After a failure it logs one warning and stops trying in this process.
-
-    :param path: the file; the table has its stem as name. :param most: maximum rows; the latest are kept.
-    :param without: the consequence of a failure, for the warning.
-    """
-
-    def __init__(self, path: Path, most: int, without: str) -> None:
-        self._path, self._most, self._without = path, most, without
-        self._failed: set[str] = set()
-
-    def read(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """Return the values of the keys in the file, except damaged ones."""
-        query = f"SELECT * FROM {self._path.stem} WHERE key IN ({', '.join('?' * len(keys))})"
-        rows = self._attempt("read", lambda file: file.execute(query, keys).fetchall())
-        return {key: data[:-4] for key, data in rows if crc32(data[:-4]).to_bytes(4) == data[-4:]}
-
-    def write(self, values: Mapping[bytes, bytes]) -> None:
-        """Write values and delete the oldest rows above the maximum."""
-        rows = [(key, data + crc32(data).to_bytes(4)) for key, data in values.items()]
-        table = self._path.stem
-
-        def work(file: sqlite3.Connection) -> list[Row]:
+        def insert(file: sqlite3.Connection, table: str) -> list[Row]:
             file.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", rows)
-            file.execute(f"DELETE FROM {table} WHERE rowid <= (SELECT max(rowid) FROM {table}) - ?", (self._most,))
+            newest = f"(SELECT max(rowid) FROM {table})"
+            file.execute(f"DELETE FROM {table} WHERE rowid <= {newest} - ?", (self._most_in_file,))
             return []
 
-        self._attempt("written", work)
+        self._transact(insert)
 
-    def _attempt(self, action: str, work: Callable[[sqlite3.Connection], list[Row]]) -> list[Row]:
-        """Return the rows of a transaction, none if it fails or failed before."""
-        if action in self._failed:
+    def _transact(self, work: Callable[[sqlite3.Connection, str], list[Row]]) -> list[Row]:
+        """Return the rows of a transaction on the table in the file; none without a file or if it fails."""
+        if self._path is None:
             return []
+        table = self._path.stem
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            with closing(sqlite3.connect(self._path, timeout=_PATIENCE)) as file, file:
-                file.execute(
-                    f"CREATE TABLE IF NOT EXISTS {self._path.stem} (key BLOB PRIMARY KEY, value BLOB NOT NULL)"
-                )
-                return work(file)
+            with closing(sqlite3.connect(self._path, timeout=_LOCK_SECONDS)) as file, file:
+                file.execute(f"CREATE TABLE IF NOT EXISTS {table} (key BLOB PRIMARY KEY, value BLOB NOT NULL)")
+                return work(file, table)
         except (OSError, sqlite3.Error) as error:
-            # A file that cannot be read is not written either; one that cannot be written is still read.
-            self._failed |= {action, "written"}
             logger.warning(
-                "the cache %s cannot be %s (%s): %s. It may be deleted.", self._path, action, error, self._without
+                "the cache %s cannot be used (%s): %s. It may be deleted.",
+                self._path,
+                error,
+                self._without,
             )
+            self._path = None
             return []
+
+
+def _checksum(value: bytes) -> bytes:
+    return crc32(value).to_bytes(_CHECKSUM_BYTES)

@@ -16,7 +16,7 @@ from convqa.models.folder import CARD, ONNX, TOKENIZER, check_target, licence_of
 from convqa.models.source import find_model
 from convqa.models.types import PER_TOKEN, Choice, Tokenizer
 
-_EXAMPLE = (2, 16)
+_EXAMPLE_SHAPE = (2, 16)
 """Shape of the batch that the exporter traces; both axes are dynamic in the graph."""
 
 
@@ -35,10 +35,15 @@ def export(name: str, target: Path) -> None:
     module, tokenizer, about = load_source(folder, Choice("torch", "cpu", "float32"), kind)
     licence = licence_of(folder.path)
     about |= {
-        "kind": kind, "name": target.resolve().name, "precision": "float32", "max_tokens": tokenizer.max_tokens,
+        "kind": kind,
+        "name": target.resolve().name,
+        "precision": "float32",
+        "max_tokens": tokenizer.max_tokens,
         "base": folder.path.name if Path(folder.name).expanduser().is_dir() else folder.name,
-        "languages": folder.languages, "licence": licence, "source": folder.checksum(),
-    }  # fmt: skip
+        "languages": folder.languages,
+        "licence": licence,
+        "source": folder.checksum(),
+    }
     card = (
         f"# {folder.name} for ONNX Runtime\n\nThe {kind} {folder.name}, exported in float32 by `convqa models export`. "
         f"Licence: {licence or 'see the original'}. What it was trained on and what it is for: see the original's "
@@ -69,11 +74,22 @@ def quantize(name: str, target: Path) -> None:
         _quantize_graph(folder.path / ONNX, graph)
         card = f"{(folder.path / CARD).read_text(encoding='utf-8')}\nMade int8 by `convqa models quantize`.\n"
         about = manifest.model_dump(exclude={"format", "files"})
-        about |= {"name": target.resolve().name, "precision": "int8"}
-        write_folder(target, about, {ONNX: graph, TOKENIZER: folder.path / TOKENIZER, CARD: card.encode()})
+        about["name"] = target.resolve().name
+        about["precision"] = "int8"
+        write_folder(
+            target,
+            about,
+            {ONNX: graph, TOKENIZER: folder.path / TOKENIZER, CARD: card.encode()},
+        )
 
 
-def write_model(target: Path, module: Any, tokenizer: Tokenizer, about: Mapping[str, Any], card: str) -> None:
+def write_model(
+    target: Path,
+    module: Any,
+    tokenizer: Tokenizer,
+    about: Mapping[str, Any],
+    card: str,
+) -> None:
     """Write a torch module as a model folder for ONNX Runtime.
 
     :param module: has ``inputs`` and ``outputs``; it stays on its device and is left in evaluation mode.
@@ -83,16 +99,18 @@ def write_model(target: Path, module: Any, tokenizer: Tokenizer, about: Mapping[
         graph = Path(aside) / ONNX
         _to_onnx(module, graph, about["kind"] in PER_TOKEN)
         if about["precision"] == "int8":
-            whole = graph.rename(graph.with_name("float32.onnx"))
-            _quantize_graph(whole, graph)
-        about = {**about, "config": _described(module.config)}
-        write_folder(target, about, {ONNX: graph, TOKENIZER: tokenizer.inner.to_str().encode(), CARD: card.encode()})
-
-
-def _described(config: Any) -> dict[str, Any]:
-    """Return transformers' configuration without versions and paths of this machine."""
-    hidden = {"_name_or_path", "transformers_version", "dtype", "torch_dtype"}
-    return {name: value for name, value in json.loads(config.to_json_string()).items() if name not in hidden}
+            float32_graph = graph.rename(graph.with_name("float32.onnx"))
+            _quantize_graph(float32_graph, graph)
+        config = json.loads(module.config.to_json_string())
+        # Versions and paths of this machine.
+        for name in ("_name_or_path", "transformers_version", "dtype", "torch_dtype"):
+            config.pop(name, None)
+        files: dict[str, Path | bytes] = {
+            ONNX: graph,
+            TOKENIZER: tokenizer.inner.to_str().encode(),
+            CARD: card.encode(),
+        }
+        write_folder(target, {**about, "config": config}, files)
 
 
 def needs_onnx() -> None:
@@ -113,19 +131,29 @@ def _to_onnx(module: Any, target: Path, per_token: bool) -> None:
     # In training mode, dropout would become part of the graph.
     module.eval()
     device = next(module.parameters()).device
-    example = {"input_ids": torch.full(_EXAMPLE, 5), "attention_mask": torch.ones(_EXAMPLE, dtype=torch.long)}
-    example["attention_mask"][1, 9:] = 0
-    example["token_type_ids"] = torch.zeros(_EXAMPLE, dtype=torch.long)
-    free = {0: "sequences", 1: "tokens"}
-    axes = dict.fromkeys(module.inputs, free)
-    axes |= dict.fromkeys(module.outputs, free if per_token else {0: "sequences"})
+    mask = torch.ones(_EXAMPLE_SHAPE, dtype=torch.long)
+    mask[1, 9:] = 0
+    example = {
+        "input_ids": torch.full(_EXAMPLE_SHAPE, 5),
+        "attention_mask": mask,
+        "token_type_ids": torch.zeros(_EXAMPLE_SHAPE, dtype=torch.long),
+    }
+    dynamic_axes = {0: "sequences", 1: "tokens"}
+    axes = dict.fromkeys(module.inputs, dynamic_axes)
+    axes |= dict.fromkeys(module.outputs, dynamic_axes if per_token else {0: "sequences"})
     with warnings.catch_warnings(), torch.inference_mode():
         # The graphs of the tracing exporter run faster on ONNX Runtime than those of the newer one.
         warnings.simplefilter("ignore")
         torch.onnx.export(
-            module.cpu(), tuple(example[name] for name in module.inputs), str(target), input_names=list(module.inputs),
-            output_names=list(module.outputs), dynamic_axes=axes, opset_version=17, dynamo=False,
-        )  # fmt: skip
+            module.cpu(),
+            tuple(example[name] for name in module.inputs),
+            str(target),
+            input_names=list(module.inputs),
+            output_names=list(module.outputs),
+            dynamic_axes=axes,
+            opset_version=17,
+            dynamo=False,
+        )
     module.to(device)
 
 
@@ -147,6 +175,12 @@ def _quantize_graph(source: Path, target: Path) -> None:
             warnings.simplefilter("ignore")
             prepared = Path(aside) / "prepared.onnx"
             quant_pre_process(str(source), str(prepared), skip_symbolic_shape=True)
-            quantize_dynamic(prepared, target, per_channel=True, reduce_range=True, weight_type=QuantType.QInt8)
+            quantize_dynamic(
+                prepared,
+                target,
+                per_channel=True,
+                reduce_range=True,
+                weight_type=QuantType.QInt8,
+            )
     finally:
         root.setLevel(level)

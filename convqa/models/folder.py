@@ -35,11 +35,28 @@ QUERY_WEIGHTS = ("idf.json", "query_token_weights.txt")
 """Files with the token weights of a sparse encoder's queries, which then need no network."""
 
 _EXPORT = "The model may be of another version of convqa: make it again with convqa models export."
-_WEIGHTS = (".safetensors", ".bin")
-_SHAPING = {TOKENIZER, "tokenizer_config.json", "vocab.txt", "vocab.json", "merges.txt", "special_tokens_map.json",
-            "spiece.model", "tokenizer.model", "sentencepiece.bpe.model", "added_tokens.json", "config.json",
-            "modules.json", "sentence_bert_config.json", "config_sentence_transformers.json",
-            "generation_config.json", "chat_template.jinja", "chat_template.json", *QUERY_WEIGHTS}  # fmt: skip
+_WEIGHT_ENDINGS = (".safetensors", ".bin")
+_RESULT_FILES = {
+    TOKENIZER,
+    "added_tokens.json",
+    "chat_template.jinja",
+    "chat_template.json",
+    "config.json",
+    "config_sentence_transformers.json",
+    "generation_config.json",
+    "merges.txt",
+    "modules.json",
+    "sentence_bert_config.json",
+    "sentencepiece.bpe.model",
+    "special_tokens_map.json",
+    "spiece.model",
+    "tokenizer.model",
+    "tokenizer_config.json",
+    "vocab.json",
+    "vocab.txt",
+    *QUERY_WEIGHTS,
+}
+"""Files besides the weights that affect the results of a model of transformers."""
 
 
 class Manifest(BaseModel, extra="forbid", frozen=True):
@@ -94,7 +111,12 @@ class ModelFolder:
         """The checksum of the original model of transformers, the same for its exports in any precision."""
         return (self.manifest.source if self.manifest else "") or self.checksum()
 
-    def settings(self, shape: type[Shape], values: Mapping[str, Any], advice: str = _EXPORT) -> Shape:
+    def settings(
+        self,
+        shape: type[Shape],
+        values: Mapping[str, Any],
+        advice: str = _EXPORT,
+    ) -> Shape:
         """Validate the settings specific to the kind of model."""
         return read_as(shape, values, f"{self.path / MANIFEST}: settings", advice)
 
@@ -104,12 +126,14 @@ class ModelFolder:
             about = self.manifest.model_dump(
                 include={"kind", "dimension", "max_tokens", "pooling", "settings", "files"}
             )
-            return hashlib.sha256(orjson.dumps(about, option=orjson.OPT_SORT_KEYS)).hexdigest()[:32]
-        files = (path.name for path in self.path.iterdir())
-        names = sorted(name for name in files if name.endswith(_WEIGHTS) or name in _SHAPING)
-        names += ["1_Pooling/config.json"] if (self.path / "1_Pooling" / "config.json").is_file() else []
-        parts = [f"{name} {file_hash(self.path / name)}\n" for name in names]
-        return hashlib.sha256("".join(parts).encode()).hexdigest()[:32]
+            content = orjson.dumps(about, option=orjson.OPT_SORT_KEYS)
+        else:
+            files = [path.name for path in self.path.iterdir()]
+            names = sorted(name for name in files if name.endswith(_WEIGHT_ENDINGS) or name in _RESULT_FILES)
+            if (self.path / "1_Pooling" / "config.json").is_file():
+                names.append("1_Pooling/config.json")
+            content = "".join(f"{name} {file_hash(self.path / name)}\n" for name in names).encode()
+        return hashlib.sha256(content).hexdigest()[:32]
 
 
 def open_folder(name: str, path: Path) -> ModelFolder:
@@ -123,7 +147,7 @@ def open_folder(name: str, path: Path) -> ModelFolder:
             f"{path}: this folder has no model; expected {MANIFEST} (made by convqa models export) or config.json "
             "(made by transformers)."
         )
-    if not any(file.name.endswith(_WEIGHTS) for file in path.iterdir()):
+    if not any(file.name.endswith(_WEIGHT_ENDINGS) for file in path.iterdir()):
         raise InputError(f"{path}: has config.json, but the weights (*.safetensors) are missing. Copy the model again.")
     return ModelFolder(name, path, None)
 
@@ -131,10 +155,19 @@ def open_folder(name: str, path: Path) -> ModelFolder:
 def read_manifest(path: Path) -> Manifest:
     """Return the manifest ``convqa.json`` of a folder, without verifying files."""
     file = path / MANIFEST
-    return read_as(Manifest, read_json(file, "the manifest of a model"), str(file), _EXPORT)
+    return read_as(
+        Manifest,
+        read_json(file, "the manifest of a model"),
+        str(file),
+        _EXPORT,
+    )
 
 
-def write_folder(target: Path, about: Mapping[str, Any], files: Mapping[str, Path | bytes]) -> None:
+def write_folder(
+    target: Path,
+    about: Mapping[str, Any],
+    files: Mapping[str, Path | bytes],
+) -> None:
     """Write a model's folder atomically.
 
     :param about: the manifest's fields, without ``format`` and ``files``.
@@ -163,7 +196,8 @@ def write_folder(target: Path, about: Mapping[str, Any], files: Mapping[str, Pat
 
 def check_target(target: Path) -> None:
     """Raise an ``InputError`` if the target exists and is not an empty folder."""
-    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+    is_empty = target.is_dir() and not any(target.iterdir())
+    if target.exists() and not is_empty:
         raise InputError(f"{target}: already exists; name a new folder.")
 
 
@@ -176,7 +210,9 @@ def licence_of(folder: Path) -> str:
 def languages_of(folder: Path) -> list[str]:
     """Return the two-letter languages in the metadata of a model's card, none if one is longer ("multilingual")."""
     match = re.search(r"^language:(.*(?:\n *- .*)*)", _card(folder), re.M)
-    names = [name.partition("-")[0].lower() for name in re.findall(r"\w[\w-]*", match[1])] if match else []
+    if not match:
+        return []
+    names = [name.partition("-")[0].lower() for name in re.findall(r"\w[\w-]*", match[1])]
     return names if all(len(name) == len("en") for name in names) else []
 
 
@@ -208,12 +244,11 @@ def _hash(path: Path, time: int, size: int) -> str:  # noqa: ARG001 - the key of
 def _verified(path: Path) -> Manifest:
     manifest = read_manifest(path)
     # A head, a few weights in the manifest over an encoder that it names, has no files of its own.
-    for name in () if "encoder" in manifest.settings else (ONNX, TOKENIZER):
+    required = [] if "encoder" in manifest.settings else [ONNX, TOKENIZER]
+    for name in required:
         if name not in manifest.files:
             raise InputError(f"{path / MANIFEST}: files: expected a checksum of {name}; the model is incomplete.")
     for name, checksum in manifest.files.items():
-        if Path(name).name != name:
-            raise InputError(f"{path / MANIFEST}: files: expected names of files in this folder, got {name!r}.")
         if file_hash(path / name) != checksum:
             raise InputError(
                 f"{path / name}: the checksum differs from {MANIFEST}: the file is damaged or was replaced. Copy or "

@@ -17,65 +17,78 @@ from pathlib import Path
 import numpy as np
 import orjson
 
-from convqa.models.cache import Cache, CacheFile
+from convqa.models.cache import Cache
 from convqa.models.types import Array, Network, Tokens
 
 Run = Callable[[Sequence[Tokens]], list[list[Array]]]
 
-_MOST = 20_000_000
+_MOST_IN_FILE = 20_000_000
 """Maximum results in the file."""
 
+_SECONDS = struct.Struct("<d")
+"""The first bytes of an entry: the seconds that its outputs took."""
 
-class Shared:
+
+class SharedOutputs:
     """A file of networks' outputs. ``seconds``: computing time of those that were looked up, minus that of look-ups.
 
     :param salt: what affects all results, such as the versions of libraries.
     """
 
     def __init__(self, path: Path, salt: str) -> None:
-        self._file = CacheFile(path, _MOST, "nothing is shared between runs")
-        self._cache = Cache(salt.encode(), 0)
+        self._cache = Cache(
+            salt.encode(),
+            0,
+            path,
+            _MOST_IN_FILE,
+            "nothing is shared between runs",
+        )
         self._counted: set[bytes] = set()
         self.seconds = 0.0
 
-    def outputs(self, owner: str, sequences: Sequence[Tokens], run: Run) -> list[list[Array]]:
+    def outputs(
+        self,
+        owner: str,
+        sequences: Sequence[Tokens],
+        run: Run,
+    ) -> list[list[Array]]:
         """Return the outputs of each sequence, in order.
 
         :param owner: identifies the network and how it runs. :param run: computes the outputs of sequences.
         """
         start = time.perf_counter()
-        inputs = [
-            b"%s\0%s" % (owner.encode(), np.array([tokens.ids, tokens.types], np.int64).tobytes())
-            for tokens in sequences
-        ]
+        inputs = []
+        for tokens in sequences:
+            numbers = np.array([tokens.ids, tokens.types], np.int64)
+            inputs.append(owner.encode() + b"\0" + numbers.tobytes())
 
-        def make(indexes: list[int]) -> list[bytes]:
+        def compute(indexes: list[int]) -> list[bytes]:
             before = time.perf_counter()
             results = run([sequences[index] for index in indexes])
-            each = struct.pack("<d", (time.perf_counter() - before) / len(indexes))
-            return [each + _dump(result) for result in results]
+            seconds = _SECONDS.pack((time.perf_counter() - before) / len(indexes))
+            return [seconds + _dump(result) for result in results]
 
-        entries = self._cache.each(inputs, make, self._file)
-        seconds = {
-            self._cache.key(data): struct.unpack("<d", entry[:8])[0]
-            for data, entry in zip(inputs, entries, strict=True)
-        }
-        results = [_load(entry[8:]) for entry in entries]
-        self.seconds += sum(seconds[key] for key in seconds.keys() - self._counted) - (time.perf_counter() - start)
-        self._counted |= seconds.keys()
+        entries = self._cache.each(inputs, compute)
+        for data, entry in zip(inputs, entries, strict=True):
+            key = self._cache.key(data)
+            if key not in self._counted:
+                self._counted.add(key)
+                self.seconds += _SECONDS.unpack_from(entry)[0]
+        results = [_load(entry[_SECONDS.size :]) for entry in entries]
+        self.seconds -= time.perf_counter() - start
         return results
 
 
-_shared: Shared | None = None
+_shared: SharedOutputs | None = None
 
 
 def share(path: Path, salt: str) -> None:
     """Share results through this file from now on in this process."""
     global _shared
-    _shared = Shared(path, salt)
+    _shared = SharedOutputs(path, salt)
 
 
-def shared() -> Shared | None:
+def shared() -> SharedOutputs | None:
     """Return the shared results of this process, None without any."""
     return _shared
 
@@ -94,7 +107,7 @@ def sharing(network: Network, identity: str) -> Network:
 
 def _dump(arrays: list[Array]) -> bytes:
     shapes = orjson.dumps([array.shape for array in arrays])
-    return b"\n".join([shapes, b"".join(np.asarray(array, np.float32).tobytes() for array in arrays)])
+    return shapes + b"\n" + b"".join(np.asarray(array, np.float32).tobytes() for array in arrays)
 
 
 def _load(data: bytes) -> list[Array]:
@@ -102,6 +115,7 @@ def _load(data: bytes) -> list[Array]:
     arrays: list[Array] = []
     offset = 0
     for shape in orjson.loads(shapes):
-        arrays.append(np.ndarray(shape, np.float32, rest, offset))
-        offset += arrays[-1].nbytes
+        array = np.ndarray(shape, np.float32, rest, offset)
+        arrays.append(array)
+        offset += array.nbytes
     return arrays

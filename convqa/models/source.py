@@ -12,14 +12,14 @@ from pathlib import Path
 from convqa.errors import InputError, nearest, reason_of
 from convqa.models.folder import ModelFolder, open_folder
 
-ALLOW = "CONVQA_ALLOW_DOWNLOAD"
+ALLOW_DOWNLOAD = "CONVQA_ALLOW_DOWNLOAD"
 """The environment variable that permits downloads: 1 or true."""
 
 SHIPPED = Path(__file__).resolve().parent / "weights"
 
 _HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
-_DOWNLOADED = ["*.json", "*.txt", "*.model", "*.jinja", "README.md", "*.safetensors"]
-_IGNORED = ["onnx/*", "openvino/*", "*/pytorch_model*", "original/*"]
+_DOWNLOADED_FILES = ["*.json", "*.txt", "*.model", "*.jinja", "README.md", "*.safetensors"]
+_IGNORED_FILES = ["onnx/*", "openvino/*", "*/pytorch_model*", "original/*"]
 
 
 def shipped_names() -> list[str]:
@@ -54,11 +54,11 @@ def _from_hub(name: str) -> Path:
     config = try_to_load_from_cache(name, "config.json")
     if isinstance(config, str) and _has_weights(Path(config).parent):
         return Path(config).parent
-    if os.environ.get(ALLOW, "").strip().lower() in {"1", "true", "yes"}:
+    if os.environ.get(ALLOW_DOWNLOAD, "").strip().lower() in {"1", "true", "yes"}:
         return _download(name)
     raise InputError(
         f"the model {name} is not on this machine. Download it with: hf download {name}; or permit the download with "
-        f"--allow-download or {ALLOW}=1; or name its folder."
+        f"--allow-download or {ALLOW_DOWNLOAD}=1; or name its folder."
     )
 
 
@@ -66,10 +66,12 @@ def _download(name: str) -> Path:
     from huggingface_hub import snapshot_download
 
     try:
-        folder = Path(snapshot_download(name, allow_patterns=_DOWNLOADED, ignore_patterns=_IGNORED))
+        folder = Path(snapshot_download(name, allow_patterns=_DOWNLOADED_FILES, ignore_patterns=_IGNORED_FILES))
         if not _has_weights(folder):
             # Older models only have weights in torch's own format.
-            folder = Path(snapshot_download(name, allow_patterns=[*_DOWNLOADED, "*.bin"], ignore_patterns=_IGNORED))
+            folder = Path(
+                snapshot_download(name, allow_patterns=[*_DOWNLOADED_FILES, "*.bin"], ignore_patterns=_IGNORED_FILES)
+            )
     except Exception as error:  # errors of the hub and of the network libraries below it
         raise InputError(
             f"the model {name} cannot be downloaded: {reason_of(error)}. Check the name and the network (a gated model "

@@ -15,7 +15,7 @@ from convqa.files import replace_surrogates
 from convqa.models.folder import TOKENIZER, ModelFolder
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer as Tokenizer_
+    import tokenizers
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Tokens:
 class Tokenizer:
     """A tokenizer that truncates to ``max_tokens`` (with special tokens), in a pair the longer text, and never pads."""
 
-    def __init__(self, inner: Tokenizer_, max_tokens: int) -> None:
+    def __init__(self, inner: tokenizers.Tokenizer, max_tokens: int) -> None:
         self.inner = inner
         self.max_tokens = max_tokens
         inner.no_padding()
@@ -40,31 +40,31 @@ class Tokenizer:
 
     def texts(self, texts: Sequence[str]) -> list[Tokens]:
         """Return the tokens of each text; lone surrogates count as U+FFFD."""
-        return [
-            Tokens(item.ids, item.type_ids) for item in self.inner.encode_batch_fast(replace_surrogates(list(texts)))
-        ]
+        return self._encode(replace_surrogates(list(texts)))
+
+    def pairs(self, pairs: Sequence[tuple[str, str]]) -> list[Tokens]:
+        """Return the tokens of each pair of texts, as one sequence."""
+        return self._encode([tuple(replace_surrogates(list(pair))) for pair in pairs])
 
     def longer(self, texts: Sequence[str]) -> int:
         """Count the texts that are truncated."""
         # No token is shorter than a byte.
         candidates = [text for text in replace_surrogates(list(texts)) if len(text.encode()) >= self.max_tokens - 2]
-        return sum(1 for item in self.inner.encode_batch_fast(candidates) if item.overflowing)
+        return sum(1 for encoding in self.inner.encode_batch_fast(candidates) if encoding.overflowing)
 
-    def pairs(self, pairs: Sequence[tuple[str, str]]) -> list[Tokens]:
-        """Return the tokens of each pair of texts, as one sequence."""
-        encodable = [tuple(replace_surrogates(list(pair))) for pair in pairs]
-        return [Tokens(item.ids, item.type_ids) for item in self.inner.encode_batch_fast(encodable)]
+    def _encode(self, inputs: list[Any]) -> list[Tokens]:
+        return [Tokens(encoding.ids, encoding.type_ids) for encoding in self.inner.encode_batch_fast(inputs)]
 
 
 def load_tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
     """Load the tokenizer of a model's folder."""
-    from tokenizers import Tokenizer as Tokenizer_
+    import tokenizers
 
     file = folder / TOKENIZER
     if not file.is_file():
         raise InputError(f"{file}: no such file; the model has no tokenizer. Copy or make it again.")
     try:
-        inner = Tokenizer_.from_file(str(file))
+        inner = tokenizers.Tokenizer.from_file(str(file))
     except Exception as error:  # the library raises plain Exceptions
         raise InputError(f"{file}: is not a tokenizer ({error}). Copy or make the model again.") from error
     return Tokenizer(inner, max_tokens)
@@ -143,6 +143,9 @@ class Model:
     def identity(self) -> str:
         """The model's entry in a run's fingerprint. Models with the same identity give the same results."""
         return f"{self.checksum} ({self.runs})"
+
+    def try_texts(self, texts: Sequence[str]) -> None:
+        """Run the model on passages, to check it."""
 
     def invalid(self, kind: str) -> WorkError:
         """Return the error for output that has the wrong shape or is not finite."""

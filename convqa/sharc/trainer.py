@@ -33,9 +33,6 @@ class ConditionsSettings(Settings):
     threshold: Share = 0.6
 
 
-SETTINGS = ConditionsSettings
-
-
 class ConditionExample(Record, extra="forbid"):
     """A question and the text ``told``. ``yes``: the answer in that text, None if it leaves the question open.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
@@ -15,6 +15,7 @@ from convqa.places import shipped
 from convqa.plugins import load as load_plugin
 from convqa.plugins import plugins
 from convqa.safe_yaml import read_yaml
+from convqa.training import GROUP, recipe_names
 from convqa.validation import Record, read_as
 
 Share = Annotated[float, Field(strict=False, ge=0, le=1)]
@@ -24,27 +25,35 @@ Precision = Literal["auto", "float32", "bfloat16"]
 
 
 class Settings(Record, extra="forbid"):
-    """Settings of all recipes. ``base``: the base model, a folder or a Hugging Face name."""
+    """Settings of all recipes. ``base``: the base model, a folder or a Hugging Face name.
+
+    A recipe's own settings derive from it, with ``recipe: Literal[NAME]``.
+    """
+
+    classes: ClassVar[dict[str, type[Settings]]] = {}
+    """Recipe -> the class of its settings."""
 
     recipe: str
     base: str = Field(min_length=1)
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        for name in get_args(cls.model_fields["recipe"].annotation):
+            Settings.classes[name] = cls
 
 
 class LoopSettings(Settings):
     """Settings of the training loop (``convqa.training.loop``).
 
     ``seed``: of initial weights and of the order of examples. ``epochs`` may be fractional. ``rate``: peak learning
-    rate. ``warmup``: share of steps in which the rate rises. ``head``: factor on the rate of heads. ``clip``: maximum
-    gradient norm. ``checkpoint``: seconds between checkpoints. ``precision``: of torch's matrix products.
+    rate. ``head``: factor on the rate of heads. ``checkpoint``: seconds between checkpoints. ``precision``: of torch's
+    matrix products.
     """
 
     seed: int = Field(1, ge=0)
     epochs: Positive
     batch: int = Field(32, ge=1)
     rate: Positive
-    warmup: Annotated[float, Field(strict=False, ge=0, lt=1)] = 0.06
-    clip: Positive = 1.0
-    decay: Annotated[float, Field(strict=False, ge=0)] = 0.01
     checkpoint: Positive = 120.0
     head: Positive = 5.0
     precision: Precision = "auto"
@@ -92,34 +101,25 @@ class DecisionSettings(Settings):
     signals: list[Literal["null", "best", "near", "cosine"]] = Field(min_length=1)
 
 
-RECIPES: Mapping[str, type[Settings]] = {
-    "resolver": ResolverSettings,
-    "reader": ReaderSettings,
-    "support": SupportSettings,
-    "decision": DecisionSettings,
-}
-"""Recipe -> settings class. The recipe itself is the class ``Training`` of ``convqa.training.NAME``."""
-
-GROUP = "convqa.training"
-"""The entry point group of other packages' recipes: name = module with ``Training`` and its settings, ``SETTINGS``."""
-
-
-def load(recipe: str, path: Path | None = None, changes: Mapping[str, Any] | None = None) -> Settings:
+def load(
+    recipe: str,
+    path: Path | None = None,
+    changes: Mapping[str, Any] | None = None,
+) -> Settings:
     """Load the settings of a recipe.
 
     :param path: a YAML file; None = the shipped ``configs/training/RECIPE.yaml``.
     :param changes: settings that override the file's.
     """
-    outside = plugins(GROUP)
-    known = [*RECIPES, *outside]
-    if recipe not in known:
-        raise InputError(f"recipe: expected one of {', '.join(known)}, got {recipe!r}.{nearest(recipe, known)}")
-    shape: type[Settings] = RECIPES[recipe] if recipe in RECIPES else load_plugin(outside[recipe]).SETTINGS
+    names = recipe_names()
+    if recipe not in names:
+        raise InputError(f"recipe: expected one of {', '.join(names)}, got {recipe!r}.{nearest(recipe, names)}")
+    point = plugins(GROUP).get(recipe)
+    if point is not None:
+        load_plugin(point)  # defines the class of its settings
+    shape = Settings.classes[recipe]
     path = path or shipped("configs", "training", f"{recipe}.yaml")
     data = read_yaml(path, "training file")
-    if not isinstance(data, dict):
-        kind = "an empty file" if data is None else type(data).__name__
-        raise InputError(f"training file {path}: expected fields such as recipe, base, epochs, rate; got {kind}.")
-    data |= changes or {}
-    advice = f"Fields: {', '.join(shape.model_fields)}."
-    return read_as(shape, data, f"training file {path}", advice)
+    if isinstance(data, dict):
+        data |= changes or {}
+    return read_as(shape, data, f"training file {path}", f"Fields: {', '.join(shape.model_fields)}.")

@@ -12,60 +12,74 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from convqa.models.kinds.resolver import LONGEST, SLOT
-from convqa.models.kinds.resolver_input import Layout, Word, word_spans
+from convqa.models.kinds.resolver import MAX_PHRASE_WORDS, SLOT
+from convqa.models.kinds.resolver_input import LayoutWord, TurnLayout, word_spans
 from convqa.text.analysis import analyzer
 
 
 @dataclass(frozen=True, slots=True)
-class Insertion:
+class PatternInsertion:
     """A phrase to insert before word ``position`` of the question, or at its end.
 
-    ``places``: first and last index in ``Layout.history_words`` of each occurrence of the slot's words, () without a
-    slot.
+    ``occurrences``: first and last index in ``history_words`` of each occurrence of the slot's words, if it has a slot.
     """
 
     position: int
     pattern: str
-    places: tuple[tuple[int, int], ...]
+    occurrences: list[tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Edits:
+class QuestionEdits:
     """``deleted[i]``: question word i is deleted; ``terms[j]``: history word j belongs to the rewrite."""
 
-    deleted: tuple[bool, ...]
-    insertions: tuple[Insertion, ...]
-    terms: tuple[bool, ...]
+    deleted: list[bool]
+    insertions: list[PatternInsertion]
+    terms: list[bool]
 
 
-def find_edits(layout: Layout, rewrite: str) -> Edits:
+def find_edits(layout: TurnLayout, rewrite: str) -> QuestionEdits:
     """Return the edits from a layout's question to its rewrite, as far as the history contains the words."""
     question = [_plain(layout.text(word)) for word in layout.question_words]
     target = [_plain(rewrite[start:end]) for start, end in word_spans(rewrite)]
     # Ignores punctuation at the end; insertions at the end go before it.
-    length = len(question) - (1 if question and not question[-1].isalnum() else 0)
+    length = len(question)
+    if question and not question[-1].isalnum():
+        length -= 1
     while target and not target[-1].isalnum() and target[-1] != "'s":
         target.pop()
     deleted = [False] * len(question)
     insertions = []
     history = layout.history_words
-    history_texts = [_plain(layout.text(word)) for word in history]
-    matcher = difflib.SequenceMatcher(None, question[:length], target, autojunk=False)
-    for tag, i, j, a, b in matcher.get_opcodes():
-        if tag != "equal":
-            deleted[i:j] = [True] * (j - i)
-            if b > a:
-                insertions.append(_insertion(i, target[a:b], history, history_texts))
-    return Edits(tuple(deleted), tuple(insertions), terms_of(layout, rewrite))
+    texts = [_plain(layout.text(word)) for word in history]
+    matcher = difflib.SequenceMatcher(
+        None,
+        question[:length],
+        target,
+        autojunk=False,
+    )
+    for tag, start, end, target_start, target_end in matcher.get_opcodes():
+        if tag == "equal":
+            continue
+        deleted[start:end] = [True] * (end - start)
+        if target_end > target_start:
+            insertions.append(
+                _insertion(
+                    start,
+                    target[target_start:target_end],
+                    history,
+                    texts,
+                )
+            )
+    return QuestionEdits(deleted, insertions, terms_of(layout, rewrite))
 
 
-def terms_of(layout: Layout, rewrite: str) -> tuple[bool, ...]:
+def terms_of(layout: TurnLayout, rewrite: str) -> list[bool]:
     """Mark the history words that occur in the rewrite but not in the question, by stem and without stop words."""
     question = {_stem(_plain(layout.text(word))) for word in layout.question_words}
     added = {_stem(_plain(rewrite[start:end])) for start, end in word_spans(rewrite)} - question
-    history = (_plain(layout.text(word)) for word in layout.history_words)
-    return tuple(_is_content(word) and _stem(word) in added for word in history)
+    history = [_plain(layout.text(word)) for word in layout.history_words]
+    return [_is_content(word) and _stem(word) in added for word in history]
 
 
 def known_pattern(pattern: str, known: Sequence[str]) -> str | None:
@@ -75,25 +89,35 @@ def known_pattern(pattern: str, known: Sequence[str]) -> str | None:
     return SLOT if SLOT in pattern else None
 
 
-def _insertion(position: int, phrase: list[str], history: Sequence[Word], texts: list[str]) -> Insertion:
-    for length in range(min(len(phrase), LONGEST), 0, -1):
+def _insertion(
+    position: int,
+    phrase: list[str],
+    history: Sequence[LayoutWord],
+    texts: list[str],
+) -> PatternInsertion:
+    """Return the pattern with the longest words of the history in its slot."""
+    for length in range(min(len(phrase), MAX_PHRASE_WORDS), 0, -1):
         for start in range(len(phrase) - length + 1):
             slot = phrase[start : start + length]
-            if any(map(_is_content, slot)) and (places := _occurrences(slot, history, texts)):
+            occurrences = _occurrences(slot, history, texts) if any(map(_is_content, slot)) else []
+            if occurrences:
                 pattern = " ".join([*phrase[:start], SLOT, *phrase[start + length :]])
-                return Insertion(position, pattern, places)
-    return Insertion(position, " ".join(phrase), ())
+                return PatternInsertion(position, pattern, occurrences)
+    return PatternInsertion(position, " ".join(phrase), [])
 
 
-def _occurrences(slot: list[str], history: Sequence[Word], texts: list[str]) -> tuple[tuple[int, int], ...]:
-    last = len(slot) - 1
-    return tuple(
-        (first, first + last)
-        for first in range(len(texts) - last)
-        if texts[first] == slot[0]
-        and texts[first : first + last + 1] == slot
-        and history[first].utterance == history[first + last].utterance
-    )
+def _occurrences(
+    slot: list[str],
+    history: Sequence[LayoutWord],
+    texts: list[str],
+) -> list[tuple[int, int]]:
+    """Return first and last index in the history of each occurrence of words within an utterance."""
+    occurrences = []
+    for first in range(len(texts) - len(slot) + 1):
+        last = first + len(slot) - 1
+        if texts[first : last + 1] == slot and history[first].utterance == history[last].utterance:
+            occurrences.append((first, last))
+    return occurrences
 
 
 def _plain(word: str) -> str:

@@ -82,12 +82,19 @@ def training_files(folder: Path) -> list[Path]:
 def read(path: Path, shape: type[Shape]) -> list[Shape]:
     """Read the records of a file of JSON lines, at least one; blank lines are skipped."""
     fields = f"{{{', '.join(shape.model_fields)}}}"
-    expected, advice = f"JSON lines of {fields}", f"Expected a line of {fields}."
-    records = [
-        read_as(shape, parse_line(line, where, advice, first=number == 1)[0], where, advice)
-        for number, line in read_lines(path, expected)
-        if line.strip() and (where := f"{path}: line {number}")
-    ]
+    expected = f"JSON lines of {fields}"
+    advice = f"Expected a line of {fields}."
+    records = []
+    for number, line in read_lines(path, expected):
+        if line.strip():
+            where = f"{path}: line {number}"
+            value, _ = parse_line(
+                line,
+                where,
+                advice,
+                first=number == 1,
+            )
+            records.append(read_as(shape, value, where, advice))
     if not records:
         raise InputError(f"{path}: the file is empty; expected {expected}.")
     return records
@@ -100,13 +107,13 @@ def held_out(
     names = sorted({example.conversation for example in examples})
     random.Random(7).shuffle(names)
     chosen = set(names[:conversations])
-    return (
-        [example for example in examples if example.conversation not in chosen],
-        [example for example in examples if example.conversation in chosen],
-    )
+    others = [example for example in examples if example.conversation not in chosen]
+    return others, [example for example in examples if example.conversation in chosen]
 
 
 def sources(folder: Path) -> str:
     """Return the text of ``sources.md``, or a line that says that there is none."""
     path = folder / SOURCES
-    return path.read_text(encoding="utf-8", errors="replace").strip() if path.is_file() else "- the user's own examples"
+    if not path.is_file():
+        return "- the user's own examples"
+    return path.read_text(encoding="utf-8", errors="replace").strip()

@@ -22,7 +22,12 @@ from convqa.training.train import Scores, card, name_of, summary
 _FOLDS = 5
 
 
-def logistic(rows: Rows, sides: Rows, shares: Rows, penalty: float) -> tuple[Rows, float]:
+def logistic(
+    rows: Rows,
+    sides: Rows,
+    shares: Rows,
+    penalty: float,
+) -> tuple[Rows, float]:
     """Fit a logistic regression by Newton's method and return its weights and offset.
 
     :param sides: target of each row, 0 to 1. :param shares: weight of each row, 1 on average.
@@ -32,7 +37,8 @@ def logistic(rows: Rows, sides: Rows, shares: Rows, penalty: float) -> tuple[Row
     >>> bool(weights[0] > 0), round(float(offset + weights[0] / 2), 6)
     (True, 0.0)
     """
-    means, deviations = rows.mean(axis=0), rows.std(axis=0)
+    means = rows.mean(axis=0)
+    deviations = rows.std(axis=0)
     deviations[deviations < 1e-9] = 1.0
     inputs = np.column_stack([(rows - means) / deviations, np.ones(len(rows))])
     costs = np.full(inputs.shape[1], penalty)
@@ -41,17 +47,25 @@ def logistic(rows: Rows, sides: Rows, shares: Rows, penalty: float) -> tuple[Row
     for _ in range(100):
         predicted = probabilities(inputs, line, 0.0)
         gradient = inputs.T @ (shares * (predicted - sides)) + costs * line
-        hessian = (inputs * (shares * predicted * (1 - predicted))[:, None]).T @ inputs + np.diag(costs + 1e-9)
+        variances = shares * predicted * (1 - predicted)
+        hessian = (inputs * variances[:, None]).T @ inputs + np.diag(costs + 1e-9)
         step = np.linalg.solve(hessian, gradient)
+        largest = float(np.abs(step).max())
         # Limits the step, because Newton's method overshoots far from the optimum.
-        line -= step * min(1.0, 5.0 / max(float(np.abs(step).max()), 1e-12))
-        if float(np.abs(step).max()) < 1e-9:
+        line -= step * min(1.0, 5.0 / max(largest, 1e-12))
+        if largest < 1e-9:
             break
     weights = line[:-1] / deviations
     return weights, float(line[-1] - weights @ means)
 
 
-def fitted(features: Sequence[str], rows: Rows, sides: Rows, shares: Rows, penalty: float) -> Line:
+def fitted(
+    features: Sequence[str],
+    rows: Rows,
+    sides: Rows,
+    shares: Rows,
+    penalty: float,
+) -> Line:
     """Fit a logistic regression of these features, rounded as in a manifest."""
     weights, offset = logistic(rows, sides, shares, penalty)
     rounded = {name: round(float(weight), 6) for name, weight in zip(features, weights, strict=True)}
@@ -66,15 +80,40 @@ def folds(groups: Sequence[Any]) -> list[NDArray[np.bool_]]:
 
 
 def write_head(
-    target: Path, title: str, use: str, settings: Settings, encoder: TextEncoder, learnt: dict[str, Any],
-    scores: Scores, sources: str,
-) -> None:  # fmt: skip
-    """Write the folder of a head over the encoder ``settings.base``, with what it learnt in the manifest."""
+    target: Path,
+    title: str,
+    use: str,
+    settings: Settings,
+    encoder: TextEncoder,
+    learned: dict[str, Any],
+    scores: Scores,
+    sources: str,
+) -> None:
+    """Write the folder of a head over the encoder ``settings.base``, with what it learned in the manifest."""
     base = find_model(settings.base)
     licence = base.manifest.licence if base.manifest else licence_of(base.path)
     about = {
-        "kind": settings.recipe, "name": settings.recipe, "max_tokens": encoder.max_tokens, "licence": licence,
+        "kind": settings.recipe,
+        "name": settings.recipe,
+        "max_tokens": encoder.max_tokens,
+        "licence": licence,
         "base": name_of(settings.base),
-        "settings": {"encoder": settings.base, "checksum": encoder.checksum, **learnt},
-    }  # fmt: skip
-    write_folder(target, about, {CARD: card(title, settings, summary(scores), use, sources, licence).encode()})
+        "settings": {
+            "encoder": settings.base,
+            "checksum": encoder.checksum,
+            **learned,
+        },
+    }
+    text = card(
+        title,
+        settings,
+        summary(scores),
+        use,
+        sources,
+        licence,
+    )
+    write_folder(
+        target,
+        about,
+        {CARD: text.encode()},
+    )

@@ -18,12 +18,20 @@ from convqa.models.export import write_model
 from convqa.models.folder import ModelFolder, licence_of
 from convqa.models.types import Tokenizer
 from convqa.training.config import LoopSettings
-from convqa.training.examples import sources
+from convqa.training.examples import TRAIN, files, sources
 from convqa.training.train import Bench, Recipe, Scores, card, name_of, summary
 
 log = logging.getLogger("convqa")
 
-_POOL = 50
+_WARMUP = 0.06
+"""Share of the steps in which the learning rate rises."""
+
+_MAX_GRADIENT_NORM = 1.0
+_WEIGHT_DECAY = 0.01
+
+_LOG_SECONDS = 15
+
+_BATCHES_PER_POOL = 50
 """Batches in a pool of shuffled examples that is sorted by length: little padding, but a new order each epoch."""
 
 
@@ -39,16 +47,39 @@ class NetworkRecipe(Recipe):
     most: int
 
     def card(self, scores: Scores) -> str:
-        about, licence = sources(self.bench.data), licence_of(self.base.path)
-        return card(f"A {self.settings.recipe}", self.settings, summary(scores), self.use, about, licence)
+        return card(
+            f"A {self.settings.recipe}",
+            self.settings,
+            summary(scores),
+            self.use,
+            sources(self.bench.data),
+            licence_of(self.base.path),
+        )
 
-    def write(self, folder: Path, settings: dict[str, Any], text: str = "", precision: str = "int8") -> None:
+    def write(
+        self,
+        folder: Path,
+        settings: dict[str, Any],
+        text: str = "",
+        precision: str = "int8",
+    ) -> None:
         """Write the network for ONNX Runtime. :param settings: fields of this kind of model. :param text: its card."""
         about = {
-            "kind": self.settings.recipe, "name": folder.name, "precision": precision, "max_tokens": self.most,
-            "base": name_of(self.settings.base), "licence": licence_of(self.base.path), "settings": settings,
-        }  # fmt: skip
-        write_model(folder, self.net, self.tokenizer, about, text)
+            "kind": self.settings.recipe,
+            "name": folder.name,
+            "precision": precision,
+            "max_tokens": self.most,
+            "base": name_of(self.settings.base),
+            "licence": licence_of(self.base.path),
+            "settings": settings,
+        }
+        write_model(
+            folder,
+            self.net,
+            self.tokenizer,
+            about,
+            text,
+        )
 
 
 def fit(
@@ -67,56 +98,83 @@ def fit(
     :param lengths: tokens of each example. :param loss: returns the loss of the examples with these indices.
     :param is_head: whether the parameter of this name learns ``settings.head`` times faster.
     """
-    batches = [batch for epoch in range(math.ceil(settings.epochs)) for batch in batches_of(lengths, settings, epoch)]
-    batches = batches[: settings.steps(len(lengths))]
-    optimizer = torch.optim.AdamW(_groups(model, settings, is_head), lr=settings.rate, weight_decay=settings.decay)
+    steps = settings.steps(len(lengths))
+    batches: list[list[int]] = []
+    for epoch in range(math.ceil(settings.epochs)):
+        batches += batches_of(lengths, settings, epoch)
+    optimizer = torch.optim.AdamW(
+        _groups(model, settings, is_head),
+        lr=settings.rate,
+        weight_decay=_WEIGHT_DECAY,
+    )
     torch.manual_seed(settings.seed)
-    checkpoint = _Checkpoint(bench.folder / "checkpoint.pt", model, optimizer, len(batches))
-    done = checkpoint.load()
+    checkpoint = Checkpoint(model, optimizer, settings, bench)
+    done, mean = checkpoint.load()
     model.train()
     saved = logged = time.monotonic()
-    seen, mean = 0, checkpoint.loss
-    for step in range(done, len(batches)):
-        slope = _slope(step / len(batches), settings.warmup)
+    seen = 0
+    for step in range(done, steps):
+        slope = _slope(step / steps)
         for group in optimizer.param_groups:
             group["lr"] = settings.rate * group["factor"] * slope
         value = loss(batches[step])
         value.backward()  # type: ignore[no-untyped-call,unused-ignore]
-        nn.utils.clip_grad_norm_(model.parameters(), settings.clip)
+        nn.utils.clip_grad_norm_(model.parameters(), _MAX_GRADIENT_NORM)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
         seen += len(batches[step])
         mean = 0.98 * mean + 0.02 * value.item() if mean else value.item()
-        now, last = time.monotonic(), step + 1 == len(batches)
-        if now - logged > 15 or last:
-            log.info("step %d of %d, loss %.3f, %.1f examples/s", step + 1, len(batches), mean, seen / (now - logged))
-            logged, seen = now, 0
-        if now - saved > settings.checkpoint or last:
+        now = time.monotonic()
+        is_last = step + 1 == steps
+        if now - logged > _LOG_SECONDS or is_last:
+            log.info(
+                "step %d of %d, loss %.3f, %.1f examples/s",
+                step + 1,
+                steps,
+                mean,
+                seen / (now - logged),
+            )
+            logged = now
+            seen = 0
+        if now - saved > settings.checkpoint or is_last:
             checkpoint.save(step + 1, mean)
             saved = now
         if bench.progress:
-            bench.progress(step + 1, len(batches), mean)
+            bench.progress(step + 1, steps, mean)
     model.eval()
 
 
-def batches_of(lengths: Sequence[int], settings: LoopSettings, epoch: int) -> list[list[int]]:
+def batches_of(
+    lengths: Sequence[int],
+    settings: LoopSettings,
+    epoch: int,
+) -> list[list[int]]:
     """Return the indices of all examples in batches of similar length, shuffled by seed and epoch."""
     chance = random.Random(settings.seed * 1_000 + epoch)
     order = list(range(len(lengths)))
     chance.shuffle(order)
-    pool = settings.batch * _POOL
+    pool = settings.batch * _BATCHES_PER_POOL
     batches: list[list[int]] = []
     for start in range(0, len(order), pool):
         similar = sorted(order[start : start + pool], key=lambda index: lengths[index])
-        batches.extend(similar[first : first + settings.batch] for first in range(0, len(similar), settings.batch))
+        batches += [similar[first : first + settings.batch] for first in range(0, len(similar), settings.batch)]
     chance.shuffle(batches)
     return batches
 
 
-def padded(rows: Sequence[Sequence[int]], fill: int, device: str) -> Tensor:
+def padded(
+    rows: Sequence[Sequence[int]],
+    fill: int,
+    device: str,
+) -> Tensor:
     """Return a tensor (n, longest) with each row padded with ``fill``."""
     longest = max(len(row) for row in rows)
-    return torch.tensor([[*row, *[fill] * (longest - len(row))] for row in rows], dtype=torch.long, device=device)
+    filled = [[*row, *[fill] * (longest - len(row))] for row in rows]
+    return torch.tensor(
+        filled,
+        dtype=torch.long,
+        device=device,
+    )
 
 
 def mask_of(rows: Sequence[Sequence[object]], device: str) -> Tensor:
@@ -124,50 +182,80 @@ def mask_of(rows: Sequence[Sequence[object]], device: str) -> Tensor:
     return padded([[1] * len(row) for row in rows], 0, device)
 
 
-def _groups(model: nn.Module, settings: LoopSettings, is_head: Callable[[str], bool]) -> list[dict[str, object]]:
-    learning = [(is_head(name), value) for name, value in model.named_parameters() if value.requires_grad]
-    trunk, head = ([value for of_head, value in learning if of_head == wanted] for wanted in (False, True))
-    groups: list[dict[str, object]] = [{"params": trunk, "factor": 1.0}]
-    return [*groups, {"params": head, "factor": settings.head}] if head else groups
+def _groups(
+    model: nn.Module,
+    settings: LoopSettings,
+    is_head: Callable[[str], bool],
+) -> list[dict[str, Any]]:
+    trunk: dict[str, Any] = {"params": [], "factor": 1.0}
+    head: dict[str, Any] = {"params": [], "factor": settings.head}
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad:
+            group = head if is_head(name) else trunk
+            group["params"].append(parameter)
+    return [trunk, head] if head["params"] else [trunk]
 
 
-def _slope(part: float, warmup: float) -> float:
-    return part / warmup if part < warmup else (1.0 - part) / (1.0 - warmup)
+def _slope(part: float) -> float:
+    """Return the learning rate after a part of the steps, as a share of its peak."""
+    return part / _WARMUP if part < _WARMUP else (1.0 - part) / (1.0 - _WARMUP)
 
 
-class _Checkpoint:
-    """Model, optimizer and random state after a step, in a file that is written atomically."""
+class Checkpoint:
+    """Model, optimizer and random state after a step, in a file that is written atomically.
 
-    def __init__(self, path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, steps: int) -> None:
-        self._path, self._model, self._optimizer, self._steps = path, model, optimizer, steps
-        self.loss = 0.0
+    It belongs to one training: to its settings, and to training files of these sizes.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        settings: LoopSettings,
+        bench: Bench,
+    ) -> None:
+        self._path = bench.folder / "checkpoint.pt"
+        self._model = model
+        self._optimizer = optimizer
+        self._training = settings.model_dump(mode="json", exclude={"checkpoint"})
+        self._training["examples"] = {path.name: path.stat().st_size for path in files(bench.data, TRAIN).values()}
 
     def save(self, step: int, loss: float) -> None:
         state = {
-            "model": self._model.state_dict(), "optimizer": self._optimizer.state_dict(), "step": step,
-            "of": self._steps, "loss": loss, "chance": torch.get_rng_state(), "cuda": torch.cuda.get_rng_state_all(),
-        }  # fmt: skip
+            "training": self._training,
+            "model": self._model.state_dict(),
+            "optimizer": self._optimizer.state_dict(),
+            "step": step,
+            "loss": loss,
+            "chance": torch.get_rng_state(),
+            "cuda": torch.cuda.get_rng_state_all(),
+        }
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        fresh = self._path.with_suffix(".new")
-        torch.save(state, fresh)
-        fresh.replace(self._path)
+        new = self._path.with_suffix(".new")
+        torch.save(state, new)
+        new.replace(self._path)
 
-    def load(self) -> int:
-        """Restore the checkpoint and return the number of steps done, 0 without a checkpoint."""
+    def load(self) -> tuple[int, float]:
+        """Restore the checkpoint and return the number of steps done and the mean loss; zeros without a checkpoint."""
         if not self._path.exists():
-            return 0
+            return 0, 0.0
         # Loads to the CPU first, because the device may have changed.
-        state = torch.load(self._path, map_location="cpu", weights_only=True)
-        if state["of"] != self._steps:
-            raise InputError(
-                f"{self._path} belongs to a training of {state['of']} steps, but this one has {self._steps}: the data "
-                "or the settings have changed. Choose another output folder, or remove the checkpoint."
-            )
+        state = torch.load(
+            self._path,
+            map_location="cpu",
+            weights_only=True,
+        )
+        before = state.get("training", {})
+        for name, value in self._training.items():
+            if before.get(name) != value:
+                raise InputError(
+                    f"{self._path} belongs to another training ({name} {before.get(name)!r}, now {value!r}). Choose "
+                    "another --output."
+                )
         self._model.load_state_dict(state["model"])
         self._optimizer.load_state_dict(state["optimizer"])
         torch.set_rng_state(state["chance"])
         if len(state["cuda"]) == torch.cuda.device_count():
             torch.cuda.set_rng_state_all(state["cuda"])
-        self.loss = state["loss"]
-        log.info("resuming at step %d of %d", state["step"], state["of"])
-        return int(state["step"])
+        log.info("resuming at step %d", state["step"])
+        return state["step"], state["loss"]

@@ -34,22 +34,26 @@ from convqa.training.loop import NetworkRecipe, fit, mask_of, padded
 from convqa.training.questions import asked_elsewhere, gather
 from convqa.training.train import Bench, Scores, trainable
 
-_MOST_SPANS = 12
+_MAX_SPANS = 12
+"""Maximum right answers of a window."""
 
 Measure = Callable[[str, str], float]
 
+TokenSpan = tuple[int, int]
+"""The first and the last token of an answer."""
 
-class Row(NamedTuple):
+
+class LabeledWindow(NamedTuple):
     """``ids``: tokens of a window. ``typed``: index of the first token of type 1. ``spans``: first and last token of
     every right answer, (0, 0) if there is none.
     """
 
     ids: Sequence[int]
     typed: int
-    spans: Sequence[tuple[int, int]]
+    spans: Sequence[TokenSpan]
 
 
-class Training(NetworkRecipe):
+class ReaderTraining(NetworkRecipe):
     """Token windows with their answers, and the network. ``validation``, ``reported``: label -> contexts."""
 
     settings: ReaderSettings
@@ -64,27 +68,47 @@ class Training(NetworkRecipe):
         self.most = min(settings.longest, positions(config) or settings.longest)
         self.tokenizer = tokenizer_of(self.base, config, self.most)
         reading = ReaderInput(self.tokenizer.inner, self.most)
-        self.rows: list[Row] = []
+        self.windows: list[LabeledWindow] = []
         for contexts in training:
-            asked = asked_elsewhere(contexts, settings.foreign / 100, settings.seed)
-            self.rows += _rows(reading, asked, settings.seed)
-        settings.steps(len(self.rows))
+            questions = asked_elsewhere(contexts, settings.foreign / 100, settings.seed)
+            self.windows += labeled_windows(reading, questions, settings.seed)
+        settings.steps(len(self.windows))  # fails early, before the long work
         self.net = _net(self.base, config, settings.seed).to(bench.device)
 
     def fit(self) -> None:
         """Minimize the cross-entropy of the answers' first and last tokens."""
+        lengths = [len(window.ids) for window in self.windows]
+        fit(
+            self.net,
+            lengths,
+            self._batch_loss,
+            self.settings,
+            self.bench,
+            lambda name: "qa_outputs" in name,
+        )
+
+    def _batch_loss(self, indices: Sequence[int]) -> Tensor:
         device = self.bench.device
-
-        def loss(indices: Sequence[int]) -> Tensor:
-            rows = [self.rows[index] for index in indices]
-            ids, mask = padded([row.ids for row in rows], 0, device), mask_of([row.ids for row in rows], device)
-            types = padded([[0] * row.typed + [1] * (len(row.ids) - row.typed) for row in rows], 0, device)
-            with torch.autocast(device, torch.bfloat16, enabled=self.bench.precision == "bfloat16"):
-                starts, ends = self.net(ids, mask, types)
-            return _loss(starts.float(), ends.float(), mask, [row.spans for row in rows])
-
-        lengths = [len(row.ids) for row in self.rows]
-        fit(self.net, lengths, loss, self.settings, self.bench, lambda name: "qa_outputs" in name)
+        windows = [self.windows[index] for index in indices]
+        ids = [window.ids for window in windows]
+        types = [[0] * window.typed + [1] * (len(window.ids) - window.typed) for window in windows]
+        mask = mask_of(ids, device)
+        with torch.autocast(
+            device,
+            torch.bfloat16,
+            enabled=self.bench.precision == "bfloat16",
+        ):
+            starts, ends = self.net(
+                padded(ids, 0, device),
+                mask,
+                padded(types, 0, device),
+            )
+        return _loss(
+            starts.float(),
+            ends.float(),
+            mask,
+            [window.spans for window in windows],
+        )
 
     def validate(self) -> Scores:
         """Score the int8 model on ONNX Runtime, as it is used, and its float32 graph.
@@ -92,19 +116,24 @@ class Training(NetworkRecipe):
         ``calibration``: slopes and offsets that turn margins into probabilities, fitted on the validation sets.
         """
         with tempfile.TemporaryDirectory(dir=self.bench.folder) as folder:
-            quantized, whole = Path(folder) / "model", Path(folder) / "whole"
-            self.write(quantized, {})
-            self.write(whole, {}, precision="float32")
-            calibration = calibrated(load_reader(str(quantized)), self.validation, self.settings.seed)
+            self.write(Path(folder) / "int8", {})
+            self.write(
+                Path(folder) / "float32",
+                {},
+                precision="float32",
+            )
+            int8_reader = load_reader(f"{folder}/int8")
+            float32_reader = load_reader(f"{folder}/float32")
+            calibration = calibrated(int8_reader, self.validation, self.settings.seed)
             scores: Scores = {}
-            for name, reader in (("", load_reader(str(quantized))), (" float32", load_reader(str(whole)))):
+            for suffix, reader in (("", int8_reader), (" float32", float32_reader)):
                 for label, contexts in {**self.validation, **self.reported}.items():
-                    scores[f"{label}{name}"] = score(reader, contexts, calibration)
-        lines = {"answer": calibration.answer, "null": calibration.null}
+                    scores[f"{label}{suffix}"] = score(reader, contexts, calibration)
         scores["calibration"] = {
-            f"{name} {part}": value
-            for name, line in lines.items()
-            for part, value in zip(("slope", "offset"), line, strict=True)
+            "answer slope": calibration.answer[0],
+            "answer offset": calibration.answer[1],
+            "null slope": calibration.null[0],
+            "null offset": calibration.null[1],
         }
         return scores
 
@@ -114,17 +143,28 @@ class Training(NetworkRecipe):
         Also writes the same weights in float32 for transformers, to a folder of the same name plus ``-torch``.
         """
         fitted = scores["calibration"]
-        answer, null = ((fitted[f"{name} slope"], fitted[f"{name} offset"]) for name in ("answer", "null"))
-        calibration, text = Calibration(answer=answer, null=null), self.card(scores)
-        self.write(target, {"calibration": calibration.model_dump(mode="json")}, text)
-        whole = target.with_name(f"{target.name}-torch")
-        self.net.answering.save_pretrained(whole)
-        self.tokenizer.inner.save(str(whole / TOKENIZER))
-        with whole_file(whole / CARD) as file:
-            file.write(text.encode())
+        calibration = Calibration(
+            answer=(fitted["answer slope"], fitted["answer offset"]),
+            null=(fitted["null slope"], fitted["null offset"]),
+        )
+        card = self.card(scores)
+        self.write(
+            target,
+            {"calibration": calibration.model_dump(mode="json")},
+            card,
+        )
+        float32_folder = target.with_name(f"{target.name}-torch")
+        self.net.answering.save_pretrained(float32_folder)
+        self.tokenizer.inner.save(str(float32_folder / TOKENIZER))
+        with whole_file(float32_folder / CARD) as file:
+            file.write(card.encode())
 
 
-def calibrated(reader: SpanReader, sets: Mapping[str, Sequence[Context]], seed: int) -> Calibration:
+def calibrated(
+    reader: SpanReader,
+    sets: Mapping[str, Sequence[Context]],
+    seed: int,
+) -> Calibration:
     """Fit the calibration on questions that are each also asked of an unanswering context.
 
     ``answer``: the expected F1 of a passage's best span; ``null``: the probability that the passage does not answer.
@@ -132,48 +172,65 @@ def calibrated(reader: SpanReader, sets: Mapping[str, Sequence[Context]], seed: 
     A reader that prefers wrong spans, such as an untrained one, gets the default calibration.
     """
     asked = [pair for contexts in sets.values() for pair in asked_elsewhere(iter(contexts), 1.0, seed)]
-    readings = reader.read([(question.text, text) for question, text in asked], 1)
-    pairs = [(pair, reading) for pair, reading in zip(asked, readings, strict=True) if reading.spans]
-    margins = [reading.margin for _, reading in pairs]
-    right = [_best(f1, question, _best_span(reading, text)) if question.answers else 0.0
-             for (question, text), reading in pairs]  # fmt: skip
-    answer = curve(margins, right)
-    null = curve(margins, [float(not question.answers) for (question, _), _ in pairs])
+    margins = []
+    scores = []
+    unanswered = []
+    for (question, text), reading in zip(asked, _read(reader, asked), strict=True):
+        if reading.spans:
+            margins.append(reading.margin)
+            scores.append(_best(f1, question, _best_span(reading, text)) if question.answers else 0.0)
+            unanswered.append(float(not question.answers))
+    answer = curve(margins, scores)
+    null = curve(margins, unanswered)
     if answer[0] <= 0 or null[0] >= 0:
         log.warning(
             "the reader prefers wrong spans on the %d validation questions, so its scores are not probabilities. Train "
-            "longer (epochs), on more questions, or with another rate.", len(pairs),
-        )  # fmt: skip
+            "longer (epochs), on more questions, or with another rate.",
+            len(margins),
+        )
         return Calibration()
     return Calibration(answer=answer, null=null)
 
 
-def score(reader: SpanReader, contexts: Sequence[Context], calibration: Calibration) -> dict[str, float]:
+def score(
+    reader: SpanReader,
+    contexts: Sequence[Context],
+    calibration: Calibration,
+) -> dict[str, float]:
     """Return exact match and F1 (SQuAD 2) in per cent, overall and for questions with and without an answer.
 
     The reader abstains if the probability of no answer exceeds the expected F1 of the best span.
     """
     asked = [(question, context.text) for context in contexts for question in context.questions]
-    readings = reader.read([(question.text, text) for question, text in asked], 1)
-    forced = [_best_span(reading, text) for reading, (_, text) in zip(readings, asked, strict=True)]
-
-    def answers(margin: float) -> bool:
-        return probability(margin, calibration.answer) >= probability(margin, calibration.null)
-
-    chosen = [span if reading.spans and answers(reading.margin) else ""
-              for reading, span in zip(readings, forced, strict=True)]  # fmt: skip
-    questions = [question for question, _ in asked]
-    answered = [index for index, question in enumerate(questions) if question.answers]
-    empty = [index for index, question in enumerate(questions) if not question.answers]
-
-    def mean(measure: Measure, texts: Sequence[str], indices: Sequence[int]) -> float:
-        return 100 * sum(_best(measure, questions[index], texts[index]) for index in indices) / len(indices)
-
-    every = range(len(questions))
-    scores = {"questions": len(questions), "EM": mean(exact_match, chosen, every), "F1": mean(f1, chosen, every)}
-    if answered and empty:
-        scores |= {"answerable F1": mean(f1, chosen, answered), "unanswerable F1": mean(f1, chosen, empty)}
+    exact = []
+    overlaps = []
+    answerable: list[float] = []
+    unanswerable: list[float] = []
+    for (question, text), reading in zip(asked, _read(reader, asked), strict=True):
+        expected = probability(reading.margin, calibration.answer)
+        abstains = expected < probability(reading.margin, calibration.null)
+        span = "" if abstains else _best_span(reading, text)
+        exact.append(_best(exact_match, question, span))
+        overlaps.append(_best(f1, question, span))
+        group = answerable if question.answers else unanswerable
+        group.append(overlaps[-1])
+    scores = {
+        "questions": len(asked),
+        "EM": _per_cent(exact),
+        "F1": _per_cent(overlaps),
+    }
+    if answerable and unanswerable:
+        scores["answerable F1"] = _per_cent(answerable)
+        scores["unanswerable F1"] = _per_cent(unanswerable)
     return scores
+
+
+def _per_cent(values: Sequence[float]) -> float:
+    return 100 * sum(values) / len(values)
+
+
+def _read(reader: SpanReader, asked: Sequence[tuple[Question, str]]) -> list[PairReading]:
+    return reader.read([(question.text, text) for question, text in asked], 1)
 
 
 def _best_span(reading: PairReading, text: str) -> str:
@@ -196,7 +253,12 @@ def curve(scores: Sequence[float], targets: Sequence[float]) -> tuple[float, flo
     """
     least = 1 / (len(scores) + 2)
     rows = np.array(scores, dtype=np.float64)[:, None]
-    (slope,), offset = logistic(rows, np.clip(targets, least, 1 - least), np.ones(len(rows)), 0.0)
+    (slope,), offset = logistic(
+        rows,
+        np.clip(targets, least, 1 - least),
+        np.ones(len(rows)),
+        0.0,
+    )
     return float(slope), offset
 
 
@@ -215,46 +277,67 @@ def _net(base: ModelFolder, config: Any, seed: int) -> Spanned:
     return Spanned(model)
 
 
-def _rows(reading: ReaderInput, asked: Iterator[tuple[Question, str]], seed: int) -> Iterator[Row]:
+def labeled_windows(
+    reading: ReaderInput, questions: Iterator[tuple[Question, str]], seed: int
+) -> Iterator[LabeledWindow]:
     """Yield a window with the answer for each question, and one without for every other and the unanswerable ones."""
     chance = Random(seed)
-    text, passage = "", PassageTokens([], [], [])
-    for question, context in asked:
+    text = ""
+    passage = PassageTokens([], [], [])
+    for question, context in questions:
         if context != text or not passage.ids:
-            text, passage = context, reading.passage(context)
-        windows = list(reading.windows(reading.question(question.text), passage))
-        targets = [_targets(question.spans, passage, window) for window in windows]
-        with_answer = [index for index, spans in enumerate(targets) if spans]
-        without = [index for index, spans in enumerate(targets) if not spans]
-        chosen = [chance.choice(with_answer)] if with_answer else []
+            text = context
+            passage = reading.passage(context)
+        with_answer: list[LabeledWindow] = []
+        without: list[LabeledWindow] = []
+        for window in reading.windows(reading.question(question.text), passage):
+            spans = _answer_spans(question.spans, passage, window)
+            typed = window.tokens.types.index(1) if 1 in window.tokens.types else len(window.tokens)
+            labeled = LabeledWindow(
+                array("i", window.tokens.ids),
+                typed,
+                spans or [(0, 0)],
+            )
+            group = with_answer if spans else without
+            group.append(labeled)
+        if with_answer:
+            yield chance.choice(with_answer)
         # An answer that no window contains whole is skipped.
         if without and (not question.answers or (with_answer and chance.random() < 0.5)):
-            chosen.append(chance.choice(without))
-        for index in chosen:
-            tokens = windows[index].tokens
-            typed = tokens.types.index(1) if 1 in tokens.types else len(tokens)
-            yield Row(array("i", tokens.ids), typed, targets[index] or [(0, 0)])
+            yield chance.choice(without)
 
 
-def _targets(spans: Sequence[tuple[int, int]], passage: PassageTokens, window: Window) -> list[tuple[int, int]]:
+def _answer_spans(
+    spans: Sequence[tuple[int, int]],
+    passage: PassageTokens,
+    window: Window,
+) -> list[TokenSpan]:
     """Return the first and last token of every answer that the window contains whole."""
-    starts, ends = [start for start, _ in passage.offsets], [end for _, end in passage.offsets]
+    starts = [start for start, _ in passage.offsets]
+    ends = [end for _, end in passage.offsets]
     shift = window.at - window.first
-    targets = []
+    token_spans: list[TokenSpan] = []
     for start, end in spans:
-        first, last = bisect_right(ends, start), bisect_left(starts, end) - 1
-        if window.first <= first <= last < window.last:
-            targets.append((first + shift, last + shift))
-    return list(dict.fromkeys(targets))[:_MOST_SPANS]
+        first = bisect_right(ends, start)
+        last = bisect_left(starts, end) - 1
+        token_span = (first + shift, last + shift)
+        if window.first <= first <= last < window.last and token_span not in token_spans:
+            token_spans.append(token_span)
+    return token_spans[:_MAX_SPANS]
 
 
-def _loss(starts: Tensor, ends: Tensor, mask: Tensor, spans: Sequence[Sequence[tuple[int, int]]]) -> Tensor:
+def _loss(
+    starts: Tensor,
+    ends: Tensor,
+    mask: Tensor,
+    spans: Sequence[Sequence[TokenSpan]],
+) -> Tensor:
     """Return -log of the total probability of all right answers, averaged over the batch."""
     nothing = torch.finfo(starts.dtype).min
-    starts = functional.log_softmax(starts.masked_fill(mask == 0, nothing), -1)
-    ends = functional.log_softmax(ends.masked_fill(mask == 0, nothing), -1)
-    first = padded([[start for start, _ in row] for row in spans], 0, str(starts.device))
-    last = padded([[end for _, end in row] for row in spans], 0, str(starts.device))
-    real = mask_of(spans, str(starts.device))
-    both = starts.gather(1, first) + ends.gather(1, last)
-    return -torch.logsumexp(both.masked_fill(real == 0, nothing), 1).mean()
+    device = str(starts.device)
+    first = padded([[start for start, _ in row] for row in spans], 0, device)
+    last = padded([[end for _, end in row] for row in spans], 0, device)
+    start_log = functional.log_softmax(starts.masked_fill(mask == 0, nothing), -1).gather(1, first)
+    end_log = functional.log_softmax(ends.masked_fill(mask == 0, nothing), -1).gather(1, last)
+    is_padding = mask_of(spans, device) == 0
+    return -torch.logsumexp((start_log + end_log).masked_fill(is_padding, nothing), 1).mean()

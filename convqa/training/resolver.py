@@ -19,17 +19,17 @@ from convqa.errors import InputError
 from convqa.metrics.rouge1 import rouge1
 from convqa.models.engines.torch.networks import ResolverNet, load_source
 from convqa.models.folder import ModelFolder
-from convqa.models.kinds.resolver import LEAST_TOKENS, Resolver, load_resolver
-from convqa.models.kinds.resolver_input import MOST_TOKENS, Layout, lay_out
+from convqa.models.kinds.resolver import MIN_TOKENS, SLOT, Resolver, load_resolver
+from convqa.models.kinds.resolver_input import MAX_TOKENS, TurnLayout, lay_out
 from convqa.models.types import Choice, Tokenizer
 from convqa.training.config import ResolverSettings
-from convqa.training.edits import Edits, find_edits, known_pattern
+from convqa.training.edits import QuestionEdits, find_edits, known_pattern
 from convqa.training.examples import REPORT, VALIDATION, RewriteExample, files, held_out, read, training_files
 from convqa.training.loop import NetworkRecipe, fit, mask_of, padded
 from convqa.training.train import Bench, Scores, trainable
 
 
-class Training(NetworkRecipe):
+class ResolverTraining(NetworkRecipe):
     """Sequences (``layouts``), their labels (``targets``), the insertion patterns, and the network.
 
     ``checks``: the sets to validate and report on.
@@ -47,24 +47,57 @@ class Training(NetworkRecipe):
         choice = Choice("torch", bench.device, "float32")  # type: ignore[arg-type]
         pooled, self.tokenizer, _ = load_source(self.base, choice, "encoder")
         self.tokenizer.inner.no_truncation()
-        self.most = _most_tokens(self.base, pooled.trunk.config, self.tokenizer)
-        self.layouts = [lay_out(one.question, one.history, self.tokenizer.inner, self.most) for one in examples]
-        edits = [find_edits(layout, one.rewrite) for layout, one in zip(self.layouts, examples, strict=True)]
+        self.most = _max_tokens(
+            self.base,
+            pooled.trunk.config,
+            self.tokenizer,
+        )
+        self.layouts = []
+        edits = []
+        for example in examples:
+            layout = lay_out(
+                example.question,
+                example.history,
+                self.tokenizer.inner,
+                self.most,
+            )
+            self.layouts.append(layout)
+            edits.append(find_edits(layout, example.rewrite))
         self.patterns = _patterns(examples, edits, settings.pattern)
         self.targets = [target(layout, edit, self.patterns) for layout, edit in zip(self.layouts, edits, strict=True)]
-        self.net = ResolverNet(pooled.trunk, len(self.patterns), settings.seed).to(bench.device)
+        self.net = ResolverNet(
+            pooled.trunk,
+            len(self.patterns),
+            settings.seed,
+        ).to(bench.device)
 
     def fit(self) -> None:
         """Minimize the sum of the heads' cross-entropies."""
-
-        def batch_loss(indices: Sequence[int]) -> Tensor:
-            inputs = batch([self.layouts[index] for index in indices], self.bench.device)
-            with torch.autocast(self.bench.device, torch.bfloat16, enabled=self.bench.precision == "bfloat16"):
-                outputs = self.net(*inputs)
-            return loss(tuple(output.float() for output in outputs), [self.targets[index] for index in indices])
-
         lengths = [len(layout.ids) for layout in self.layouts]
-        fit(self.net, lengths, batch_loss, self.settings, self.bench, lambda name: not name.startswith("trunk."))
+        fit(
+            self.net,
+            lengths,
+            self._batch_loss,
+            self.settings,
+            self.bench,
+            lambda name: not name.startswith("trunk."),
+        )
+
+    def _batch_loss(self, indices: Sequence[int]) -> Tensor:
+        device = self.bench.device
+        ids = [self.layouts[index].ids for index in indices]
+        types = [self.layouts[index].types for index in indices]
+        with torch.autocast(
+            device,
+            torch.bfloat16,
+            enabled=self.bench.precision == "bfloat16",
+        ):
+            outputs = self.net(
+                padded(ids, 0, device),
+                mask_of(ids, device),
+                padded(types, 0, device),
+            )
+        return loss(tuple(output.float() for output in outputs), [self.targets[index] for index in indices])
 
     def validate(self) -> Scores:
         """Score the int8 model on ONNX Runtime, as it is used, by ROUGE-1 against the human rewrite."""
@@ -76,7 +109,11 @@ class Training(NetworkRecipe):
 
     def export(self, scores: Scores, target: Path) -> None:
         """Write the folder that ``load_resolver`` reads, int8 for ONNX Runtime, with a model card."""
-        self.write(target, {"patterns": self.patterns}, self.card(scores))
+        self.write(
+            target,
+            {"patterns": self.patterns},
+            self.card(scores),
+        )
 
 
 def gather(folder: Path) -> tuple[list[RewriteExample], dict[str, list[RewriteExample]]]:
@@ -97,20 +134,32 @@ def gather(folder: Path) -> tuple[list[RewriteExample], dict[str, list[RewriteEx
     return examples, checks | {label: read(path, RewriteExample) for label, path in files(folder, REPORT).items()}
 
 
-def score(resolver: Resolver, examples: Sequence[RewriteExample], sure: float = 0.2) -> dict[str, float]:
+def score(
+    resolver: Resolver,
+    examples: Sequence[RewriteExample],
+    sure: float = 0.2,
+) -> dict[str, float]:
     """Return mean ROUGE-1 recall and F1 of the edited questions, and of the unchanged questions (``copy``)."""
     resolutions = resolver.resolve([(example.question, example.history) for example in examples])
     recall, f1 = _mean_rouge(examples, [resolution.text(sure) for resolution in resolutions])
     copy_recall, copy_f1 = _mean_rouge(examples, [example.question for example in examples])
-    return {"turns": len(examples), "recall": recall, "F1": f1, "copy recall": copy_recall, "copy F1": copy_f1}
+    return {
+        "turns": len(examples),
+        "recall": recall,
+        "F1": f1,
+        "copy recall": copy_recall,
+        "copy F1": copy_f1,
+    }
 
 
 def _mean_rouge(examples: Sequence[RewriteExample], texts: Sequence[str]) -> tuple[float, float]:
     scores = [rouge1(example.rewrite, text) for example, text in zip(examples, texts, strict=True)]
-    return sum(score.recall for score in scores) / len(scores), sum(score.f1 for score in scores) / len(scores)
+    recall = sum(score.recall for score in scores) / len(scores)
+    f1 = sum(score.f1 for score in scores) / len(scores)
+    return recall, f1
 
 
-def _most_tokens(base: ModelFolder, config: Any, tokenizer: Tokenizer) -> int:
+def _max_tokens(base: ModelFolder, config: Any, tokenizer: Tokenizer) -> int:
     """Return the maximum tokens of a sequence.
 
     :raises InputError: for a base model without what the resolver needs.
@@ -118,100 +167,144 @@ def _most_tokens(base: ModelFolder, config: Any, tokenizer: Tokenizer) -> int:
     lacks = [f"the token {token}" for token in ("[CLS]", "[SEP]") if tokenizer.inner.token_to_id(token) is None]
     if getattr(config, "type_vocab_size", 0) < 2:
         lacks.append("token types that tell the question from its history")
-    positions = getattr(config, "max_position_embeddings", MOST_TOKENS)
-    if positions < LEAST_TOKENS:
-        lacks.append(f"room for {LEAST_TOKENS} tokens (it has {positions} positions)")
+    positions = getattr(config, "max_position_embeddings", MAX_TOKENS)
+    if positions < MIN_TOKENS:
+        lacks.append(f"room for {MIN_TOKENS} tokens (it has {positions} positions)")
     if lacks:
         raise InputError(
             f"base: {base.name} ({config.model_type}) lacks {', '.join(lacks)}; expected an encoder like BERT, such as "
             "sentence-transformers/all-MiniLM-L6-v2."
         )
-    return min(MOST_TOKENS, positions)
+    return min(MAX_TOKENS, positions)
 
 
-def _patterns(examples: Sequence[RewriteExample], edits: Sequence[Edits], least: int) -> list[str]:
+def _patterns(
+    examples: Sequence[RewriteExample],
+    edits: Sequence[QuestionEdits],
+    least: int,
+) -> list[str]:
     """Return the patterns of enough conversations that are more than punctuation, the most frequent first."""
-    conversations: dict[str, set[str]] = {"{}": set()}
+    conversations: dict[str, set[str]] = {SLOT: set()}
     for example, edit in zip(examples, edits, strict=True):
         for insertion in edit.insertions:
             conversations.setdefault(insertion.pattern, set()).add(example.conversation)
-    kept = [
-        pattern
-        for pattern, names in conversations.items()
-        if pattern == "{}" or (len(names) >= least and any(char.isalpha() or char == "{" for char in pattern))
-    ]
-    return sorted(kept, key=lambda pattern: (-len(conversations[pattern]), pattern))
+    patterns = [SLOT]
+    for pattern, names in conversations.items():
+        has_words = SLOT in pattern or any(char.isalpha() for char in pattern)
+        if pattern != SLOT and has_words and len(names) >= least:
+            patterns.append(pattern)
+    return sorted(patterns, key=lambda pattern: (-len(conversations[pattern]), pattern))
 
 
-class Target(NamedTuple):
-    """The labels of a sequence: (token, label) pairs, and (token, first tokens, last tokens) to point to."""
+class Pointer(NamedTuple):
+    """The token before which a phrase is inserted, and the first and last tokens of its occurrences."""
 
-    terms: list[tuple[int, bool]]
-    deleted: list[tuple[int, bool]]
-    patterns: list[tuple[int, int]]
-    pointers: list[tuple[int, list[int], list[int]]]
+    token: int
+    starts: list[int]
+    ends: list[int]
+
+
+Labels = list[tuple[int, int]]
+"""Tokens of a sequence with their labels."""
+
+
+class ResolverTarget(NamedTuple):
+    """The labels of a sequence. ``keys``: the tokens that can be pointed to."""
+
+    terms: Labels
+    deleted: Labels
+    patterns: Labels
+    pointers: list[Pointer]
     keys: list[int]
-    needs: list[tuple[int, bool]]
+    needs: Labels
 
 
-def target(layout: Layout, edits: Edits, patterns: Sequence[str]) -> Target:
+def target(
+    layout: TurnLayout,
+    edits: QuestionEdits,
+    patterns: Sequence[str],
+) -> ResolverTarget:
     """Return the labels of a sequence, without phrases from outside the history."""
-    question, history = layout.question_words, layout.history_words
-    positions = [word.first for word in question] + [layout.end]
-    labels = [0] * len(positions)
+    history = layout.history_words
+    question = layout.question_words
+    tokens = [word.first for word in question] + [layout.end]
+    labels = [0] * len(tokens)
     pointers = []
     for insertion in edits.insertions:
         pattern = known_pattern(insertion.pattern, patterns)
         if pattern is None:
             continue
         labels[insertion.position] = patterns.index(pattern) + 1
-        if insertion.places:
-            starts = [history[first].first for first, _ in insertion.places]
-            ends = [history[last].last for _, last in insertion.places]
-            pointers.append((positions[insertion.position], starts, ends))
-    return Target(
-        [(word.first, label) for word, label in zip(history, edits.terms, strict=True)],
-        [(word.first, label) for word, label in zip(question, edits.deleted, strict=True)],
-        list(zip(positions, labels, strict=True)),
-        pointers,
-        sorted({token for word in history for token in (word.first, word.last)}),
-        [(0, any(edits.deleted) or bool(edits.insertions))],
+        if insertion.occurrences:
+            starts = [history[first].first for first, _ in insertion.occurrences]
+            ends = [history[last].last for _, last in insertion.occurrences]
+            pointers.append(Pointer(tokens[insertion.position], starts, ends))
+    return ResolverTarget(
+        terms=[(word.first, label) for word, label in zip(history, edits.terms, strict=True)],
+        deleted=[(word.first, label) for word, label in zip(question, edits.deleted, strict=True)],
+        patterns=list(zip(tokens, labels, strict=True)),
+        pointers=pointers,
+        keys=sorted({token for word in history for token in (word.first, word.last)}),
+        needs=[(0, any(edits.deleted) or bool(edits.insertions))],
     )
 
 
-def loss(outputs: tuple[Tensor, ...], targets: Sequence[Target]) -> Tensor:
+def loss(outputs: tuple[Tensor, ...], targets: Sequence[ResolverTarget]) -> Tensor:
     """Return the sum of the heads' cross-entropies per sequence. A pointer may point to any occurrence of the words."""
     terms, deleted, patterns, starts, ends, needs = outputs
-    total = _binary(terms, [each.terms for each in targets]) + _binary(deleted, [each.deleted for each in targets])
-    total = total + _binary(needs, [each.needs for each in targets])
-    row, token, label = _columns([each.patterns for each in targets], patterns)
-    total = total + functional.cross_entropy(patterns[row, token], label, reduction="sum")
-    for index, each in enumerate(targets):
-        keys = torch.tensor(each.keys, device=starts.device)
-        for position, first, last in each.pointers:
-            total = total + _pointing(starts[index, position], keys, first)
-            total = total + _pointing(ends[index, position], keys, last)
+    total = _binary(terms, [target.terms for target in targets])
+    total = total + _binary(deleted, [target.deleted for target in targets])
+    total = total + _binary(needs, [target.needs for target in targets])
+    row, token, label = _columns([target.patterns for target in targets], patterns)
+    total = total + functional.cross_entropy(
+        patterns[row, token],
+        label,
+        reduction="sum",
+    )
+    for index, target in enumerate(targets):
+        keys = torch.tensor(target.keys, device=starts.device)
+        for pointer in target.pointers:
+            total = total + _pointing(
+                starts[index, pointer.token],
+                keys,
+                pointer.starts,
+            )
+            total = total + _pointing(
+                ends[index, pointer.token],
+                keys,
+                pointer.ends,
+            )
     return total / len(targets)
 
 
-def _binary(logits: Tensor, labels: Sequence[list[tuple[int, bool]]]) -> Tensor:
+def _binary(logits: Tensor, labels: Sequence[Labels]) -> Tensor:
     row, token, label = _columns(labels, logits)
-    return functional.binary_cross_entropy_with_logits(logits[row, token], label.float(), reduction="sum")
+    return functional.binary_cross_entropy_with_logits(
+        logits[row, token],
+        label.float(),
+        reduction="sum",
+    )
 
 
-def _pointing(logits: Tensor, keys: Tensor, right: list[int]) -> Tensor:
+def _pointing(
+    logits: Tensor,
+    keys: Tensor,
+    right: list[int],
+) -> Tensor:
     chosen = torch.tensor(right, device=logits.device)
     return torch.logsumexp(logits[keys], 0) - torch.logsumexp(logits[chosen], 0)
 
 
-def _columns(labels: Sequence[Sequence[tuple[int, int]]], like: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return row, token and label of every labelled token of a batch."""
-    rows = [(row, token, int(label)) for row, pairs in enumerate(labels) for token, label in pairs]
-    row, token, label = torch.tensor(rows, dtype=torch.long, device=like.device).reshape(-1, 3).unbind(1)
+def _columns(labels: Sequence[Labels], like: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return row, token and label of every labeled token of a batch."""
+    rows = [(row, token, int(label)) for row, tokens in enumerate(labels) for token, label in tokens]
+    row, token, label = (
+        torch.tensor(
+            rows,
+            dtype=torch.long,
+            device=like.device,
+        )
+        .reshape(-1, 3)
+        .unbind(1)
+    )
     return row, token, label
-
-
-def batch(layouts: Sequence[Layout], device: str) -> tuple[Tensor, Tensor, Tensor]:
-    """Return ids, mask and types, padded to the longest sequence."""
-    ids, types = [layout.ids for layout in layouts], [layout.types for layout in layouts]
-    return padded(ids, 0, device), mask_of(ids, device), padded(types, 0, device)

@@ -11,11 +11,11 @@ import numpy as np
 
 from convqa.errors import InputError
 from convqa.metrics.answerability import auc
-from convqa.models.kinds.encoder import load_encoder
+from convqa.models.kinds.encoder import TextEncoder, load_encoder
 from convqa.models.kinds.heads import Line, Rows
 from convqa.models.kinds.support import FEATURES, features, judged
 from convqa.training.config import SupportSettings
-from convqa.training.examples import REPORT, SupportExample, files, read, sources, training_files
+from convqa.training.examples import REPORT, Evidenced, SupportExample, files, read, sources, training_files
 from convqa.training.heads import fitted, folds, write_head
 from convqa.training.train import Bench, Recipe, Scores
 
@@ -25,7 +25,7 @@ SUPPORTED = "supported"
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class SupportClaim:
     """A sentence with evidence. ``kind``: ``SUPPORTED``, or the way in which it is not. ``conversation``: the unit of
     splits. ``origin``: index of the supported sentence that it is or was derived from.
     """
@@ -41,7 +41,7 @@ class Claim:
         return self.kind == SUPPORTED
 
 
-class Training(Recipe):
+class SupportTraining(Recipe):
     """Sentences and evidence as feature vectors; ``fit`` sets ``line``."""
 
     settings: SupportSettings
@@ -57,46 +57,73 @@ class Training(Recipe):
                 "some are for validation, the rest for training."
             )
         self.encoder = load_encoder(settings.base)
-        self.rows = self._rows(self.claims)
+        self.rows = _features(self.encoder, self.claims)
 
     def fit(self) -> None:
         """Fit the weights."""
-        self.line = self._fitted(self.rows, self.claims)
+        self.line = _fitted(self.rows, self.claims)
 
     def validate(self) -> Scores:
         """Score on held-out conversations by cross-validation (``validation``), and on the report sets."""
         held_out = np.zeros(len(self.claims))
         for chosen in folds([claim.conversation for claim in self.claims]):
-            rest = [claim for claim, left_out in zip(self.claims, chosen, strict=True) if not left_out]
-            held_out[chosen] = judged(self.rows[chosen], self._fitted(self.rows[~chosen], rest))
+            rest = [claim for claim, is_chosen in zip(self.claims, chosen, strict=True) if not is_chosen]
+            line = _fitted(self.rows[~chosen], rest)
+            held_out[chosen] = judged(self.rows[chosen], line)
         scores = {"validation": score(self.claims, held_out.tolist())}
         for label, claims in self.reported.items():
-            scores[label] = score(claims, judged(self._rows(claims), self.line).tolist())
+            rows = _features(self.encoder, claims)
+            scores[label] = score(claims, judged(rows, self.line).tolist())
         return scores
 
     def export(self, scores: Scores, target: Path) -> None:
         """Write the folder that ``load_support`` reads, with the weights in its manifest."""
-        learnt, about = self.line.model_dump(mode="json"), sources(self.bench.data)
-        write_head(target, "A support check", _USE, self.settings, self.encoder, learnt, scores, about)
+        write_head(
+            target,
+            "A support check",
+            _USE,
+            self.settings,
+            self.encoder,
+            self.line.model_dump(mode="json"),
+            scores,
+            sources(self.bench.data),
+        )
 
-    def _rows(self, claims: Sequence[Claim]) -> Rows:
-        return features(self.encoder, [(claim.evidence, claim.sentence) for claim in claims])
 
-    def _fitted(self, rows: Rows, claims: Sequence[Claim]) -> Line:
-        sides = np.array([float(claim.supported) for claim in claims])
-        return fitted(FEATURES, rows, sides, _shares(claims), 1.0)
+def _features(encoder: TextEncoder, claims: Sequence[SupportClaim]) -> Rows:
+    return features(encoder, [(claim.evidence, claim.sentence) for claim in claims])
 
 
-def claims_of(examples: Iterable[SupportExample]) -> list[Claim]:
+def _fitted(rows: Rows, claims: Sequence[SupportClaim]) -> Line:
+    sides = np.array([float(claim.supported) for claim in claims])
+    return fitted(
+        FEATURES,
+        rows,
+        sides,
+        _shares(claims),
+        1.0,
+    )
+
+
+def claims_of(examples: Iterable[SupportExample]) -> list[SupportClaim]:
     """Return the supported sentence of each example, followed by its unsupported ones."""
-    return [
-        Claim(example.conversation, origin, kind, pair.evidence, pair.sentence)
-        for origin, example in enumerate(examples)
-        for kind, pair in {SUPPORTED: example, **example.unsupported}.items()
-    ]
+    claims = []
+    for origin, example in enumerate(examples):
+        pairs: dict[str, Evidenced] = {SUPPORTED: example, **example.unsupported}
+        for kind, pair in pairs.items():
+            claims.append(
+                SupportClaim(
+                    example.conversation,
+                    origin,
+                    kind,
+                    pair.evidence,
+                    pair.sentence,
+                )
+            )
+    return claims
 
 
-def read_claims(paths: Sequence[Path]) -> list[Claim]:
+def read_claims(paths: Sequence[Path]) -> list[SupportClaim]:
     """Read the sentences of files."""
     claims = claims_of(example for path in paths for example in read(path, SupportExample))
     if all(claim.supported for claim in claims):
@@ -105,27 +132,34 @@ def read_claims(paths: Sequence[Path]) -> list[Claim]:
     return claims
 
 
-def score(claims: Sequence[Claim], scores: Sequence[float]) -> dict[str, float]:
+def score(claims: Sequence[SupportClaim], scores: Sequence[float]) -> dict[str, float]:
     """Return ``AUC`` and ``accuracy`` at .5, both averaged over the kinds of unsupported sentences, and AUC by kind.
 
     Each kind is compared with the supported sentences that it was derived from, so that their content, such as a
     number, gives nothing away. Both sides have equal weight.
     """
-    score_by_claim = {(claim.origin, claim.kind): value for claim, value in zip(claims, scores, strict=True)}
-    kinds: dict[str, list[int]] = {}
-    for origin, kind in score_by_claim:
-        kinds.setdefault(kind, []).append(origin)
-    sentences = len(kinds.pop(SUPPORTED))
-    aucs, accuracies = {}, []
-    for kind, origins in kinds.items():
-        right, wrong = ([score_by_claim[origin, side] for origin in origins] for side in (SUPPORTED, kind))
-        aucs[f"AUC {kind}"] = auc([*right, *wrong], [True] * len(right) + [False] * len(wrong))
-        accuracies.append((np.mean(np.array(right) >= 0.5) + np.mean(np.array(wrong) < 0.5)) / 2)
-    means = {"AUC": float(np.mean(list(aucs.values()))), "accuracy": float(np.mean(accuracies))}
-    return {"sentences": float(sentences)} | means | aucs
+    by_kind: defaultdict[str, dict[int, float]] = defaultdict(dict)
+    for claim, value in zip(claims, scores, strict=True):
+        by_kind[claim.kind][claim.origin] = value
+    supported = by_kind.pop(SUPPORTED)
+    aucs = {}
+    accuracies = []
+    for kind, wrong in by_kind.items():
+        right = [supported[origin] for origin in wrong]
+        values = [*right, *wrong.values()]
+        aucs[f"AUC {kind}"] = auc(values, [True] * len(right) + [False] * len(wrong))
+        found = np.mean(np.array(right) >= 0.5)
+        refused = np.mean(np.array(list(wrong.values())) < 0.5)
+        accuracies.append((found + refused) / 2)
+    means = {
+        "sentences": float(len(supported)),
+        "AUC": float(np.mean(list(aucs.values()))),
+        "accuracy": float(np.mean(accuracies)),
+    }
+    return means | aucs
 
 
-def _shares(claims: Sequence[Claim]) -> Rows:
+def _shares(claims: Sequence[SupportClaim]) -> Rows:
     """Weigh all kinds equally, and a supported sentence as much as all its derivations; the mean is 1."""
     counts = Counter(claim.kind for claim in claims)
     derived: defaultdict[int, float] = defaultdict(float)

@@ -18,21 +18,16 @@ from convqa.errors import InputError
 from convqa.files import whole_file
 from convqa.models.folder import ModelFolder, check_target
 from convqa.models.source import find_model
-from convqa.plugins import load, plugins
-from convqa.safe_yaml import read_yaml
-from convqa.training.config import GROUP, RECIPES, Settings
-from convqa.training.examples import TRAIN, files
+from convqa.plugins import load as load_plugin
+from convqa.plugins import plugins
+from convqa.training import GROUP
+from convqa.training.config import Settings
 
 Scores = dict[str, dict[str, float]]
 """Set -> measure -> value."""
 
 Progress = Callable[[int, int, float], None]
 """Called after every step with steps done, total steps, and the running mean of the loss."""
-
-_NOTE = "training.yaml"
-
-_FREE = {"checkpoint"}
-"""Settings that may change when a training resumes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +42,36 @@ class Bench:
 
 
 class Recipe:
-    """Base of a recipe, the class ``Training`` in ``convqa.training.NAME``.
+    """Base of a recipe: a subclass in the module ``convqa.training.NAME``, or in the module of an entry point.
 
-    It holds the examples, their targets and the model. ``fit()`` trains; ``validate()``
-    returns the scores on held-out examples; ``export(scores, target)`` writes the model to a new folder.
+    It holds the examples, their targets and the model.
     """
 
     def __init__(self, settings: Any, bench: Bench) -> None:
-        self.settings, self.bench = settings, bench
+        self.settings = settings
+        self.bench = bench
+
+    def fit(self) -> None:
+        """Train."""
+        raise NotImplementedError
+
+    def validate(self) -> Scores:
+        """Return the scores on held-out examples."""
+        raise NotImplementedError
+
+    def export(self, scores: Scores, target: Path) -> None:
+        """Write the model to a new folder."""
+        raise NotImplementedError
+
+
+def find_recipe(name: str) -> type[Recipe]:
+    """Return the class of a recipe: the subclass of :class:`Recipe` in its module."""
+    point = plugins(GROUP).get(name)
+    module = load_plugin(point) if point else importlib.import_module(f"convqa.training.{name}")
+    for member in vars(module).values():
+        if isinstance(member, type) and issubclass(member, Recipe) and member.__module__ == module.__name__:
+            return member
+    raise InputError(f"recipe {name}: expected a subclass of convqa.training.train.Recipe in {module.__name__}.")
 
 
 def train(settings: Settings, bench: Bench) -> tuple[Path, Scores]:
@@ -62,21 +79,13 @@ def train(settings: Settings, bench: Bench) -> tuple[Path, Scores]:
 
     Resumes an interrupted training of the same settings in the same folder.
     """
-    if settings.recipe in RECIPES:
-        module: Any = importlib.import_module(f"convqa.training.{settings.recipe}")
-    else:
-        module = load(plugins(GROUP)[settings.recipe])
+    recipe = find_recipe(settings.recipe)
     bench.folder.mkdir(parents=True, exist_ok=True)
     try:
         with FileLock(bench.folder / ".lock", timeout=0):
-            note = settings.model_dump(mode="json") | {"examples": _sizes(bench.data)}
-            _same_training(note, bench.folder)
             target = bench.folder / "model"
             check_target(target)
-            training = module.Training(settings, bench)
-            # Written last, so that settings that the recipe refuses, such as a mistyped base, do not bind the folder.
-            with whole_file(bench.folder / _NOTE) as file:
-                file.write(yaml.safe_dump(note, sort_keys=False).encode())
+            training = recipe(settings, bench)
             training.fit()
             scores = training.validate()
             with whole_file(bench.folder / "scores.json") as file:
@@ -113,45 +122,33 @@ def summary(scores: Mapping[str, Mapping[str, float]]) -> list[str]:
     """
     lines = []
     for name, row in scores.items():
-        figures = [
-            f"{measure} {value:.3f}" if value % 1 else f"{measure} {value:.0f}" for measure, value in row.items()
-        ]
+        figures = [f"{measure} {value:.{3 if value % 1 else 0}f}" for measure, value in row.items()]
         lines.append(f"{name}: {', '.join(figures)}")
     return lines
 
 
-def _sizes(folder: Path) -> dict[str, int]:
-    """Return the bytes of each training file, which tell other examples."""
-    return {path.name: path.stat().st_size for path in files(folder, TRAIN).values()}
-
-
-def _same_training(now: Mapping[str, Any], folder: Path) -> None:
-    """Raise InputError if the folder holds a training with other settings or examples."""
-    if not (folder / _NOTE).exists():
-        return
-    before = read_yaml(folder / _NOTE, "note of the training") or {}
-    names = sorted(name for name in now.keys() | before.keys() if now.get(name) != before.get(name))
-    changes = "; ".join(f"{name} {before.get(name)!r}, now {now.get(name)!r}" for name in names if name not in _FREE)
-    if changes:
-        raise InputError(f"{folder} holds another training ({changes}). Choose another --output.")
-
-
-def card(title: str, settings: Settings, scores: Sequence[str], use: str, sources: str, licence: str = "") -> str:
+def card(
+    title: str,
+    settings: Settings,
+    scores: Sequence[str],
+    use: str,
+    sources: str,
+    licence: str = "",
+) -> str:
     """Return the card as Markdown.
 
     :param sources: what the examples were made of, as Markdown. :param licence: the licence of the base model.
     """
-    dumped = settings.model_dump(mode="json") | {"base": name_of(settings.base)}
-    return "\n".join(
-        [
-            f"# {title}\n\n{use}\n",
-            f"Trained by `convqa train {settings.recipe}` of convqa {convqa.__version__}, from {dumped['base']}.\n",
-            f"Licence: {licence or 'as the base'}; the training data have licences of their own.\n",
-            f"## Data\n\n{sources}\n",
-            "## Scores\n",
-            *(f"- {line}" for line in scores),
-            f"\n## Settings\n\n```yaml\n{yaml.safe_dump(dumped, sort_keys=False)}```\n",
-        ]
+    base = name_of(settings.base)
+    dumped = settings.model_dump(mode="json") | {"base": base}
+    score_lines = "\n".join(f"- {line}" for line in scores)
+    return (
+        f"# {title}\n\n{use}\n\n"
+        f"Trained by `convqa train {settings.recipe}` of convqa {convqa.__version__}, from {base}.\n\n"
+        f"Licence: {licence or 'as the base'}; the training data have licences of their own.\n\n"
+        f"## Data\n\n{sources}\n\n"
+        f"## Scores\n\n{score_lines}\n\n"
+        f"## Settings\n\n```yaml\n{yaml.safe_dump(dumped, sort_keys=False)}```\n"
     )
 
 

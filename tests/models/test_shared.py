@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from convqa.models import shared
-from convqa.models.shared import Shared, clock, sharing
+from convqa.models.shared import SharedOutputs, clock, sharing
 from convqa.models.types import Network, Tokens
 
 
 @pytest.fixture
 def results(tmp_path, monkeypatch):
-    made = Shared(tmp_path / "shared.sqlite", "1")
+    made = SharedOutputs(tmp_path / "shared.sqlite", "1")
     monkeypatch.setattr(shared, "_shared", made)
     return made
 
@@ -35,20 +35,21 @@ def test_what_was_made_is_looked_up(results, tmp_path):
     calls = []
     outputs(results, [1, 2, 1], calls)
     outputs(results, [2, 3], calls)
-    outputs(Shared(tmp_path / "shared.sqlite", "1"), [3, 4], calls)
+    outputs(SharedOutputs(tmp_path / "shared.sqlite", "1"), [3, 4], calls)
     assert calls == [[1, 2], [3], [4]]
 
 
 def test_another_owner_and_another_salt_have_results_of_their_own(results, tmp_path):
     calls = []
-    for made, owner in ((results, "model"), (results, "other"), (Shared(tmp_path / "shared.sqlite", "2"), "model")):
+    other_salt = SharedOutputs(tmp_path / "shared.sqlite", "2")
+    for made, owner in ((results, "model"), (results, "other"), (other_salt, "model")):
         outputs(made, [1], calls, owner)
     assert calls == [[1]] * 3
 
 
 def test_a_result_counts_with_the_seconds_that_it_took_once(results, tmp_path, monkeypatch):
     outputs(results, [1, 2], [], seconds=0.05)
-    again = Shared(tmp_path / "shared.sqlite", "1")
+    again = SharedOutputs(tmp_path / "shared.sqlite", "1")
     monkeypatch.setattr(shared, "_shared", again)
     start = clock()
     for _ in range(2):

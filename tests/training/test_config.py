@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from convqa.errors import InputError
-from convqa.training.config import RECIPES, load
+from convqa.training import recipe_names
+from convqa.training.config import load
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("recipe", recipe_names())
 def test_the_shipped_file_of_every_recipe_loads(recipe):
     assert load(recipe).recipe == recipe
 
@@ -26,7 +27,6 @@ def test_an_unknown_recipe_is_refused_with_the_nearest():
         ({"epoch": 1}, "epoch: unknown field. Fields: recipe, base, "),
         ({"recipe": "reader"}, "recipe: expected 'resolver', got 'reader'"),
         ({"batch": 1.5}, "batch: expected a whole number, got 1.5"),
-        ({"warmup": 1}, "warmup: expected less than 1, got 1"),
     ],
 )
 def test_a_wrong_field_is_named_with_its_file(change, said):
@@ -44,7 +44,7 @@ def test_several_mistakes_are_named():
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("- 1", "got list"), ("", "got an empty file"), ("a: [", "not valid YAML"), ("\xff", "not UTF-8")],
+    [("- 1", "expected an object"), ("", "expected an object"), ("a: [", "not valid YAML"), ("\xff", "not UTF-8")],
 )
 def test_a_file_that_is_no_settings_is_refused(tmp_path, text, said):
     (tmp_path / "mine.yaml").write_bytes(text.encode("latin-1"))

@@ -20,7 +20,10 @@ def edits(question, rewrite, history=HISTORY):
     said = [layout.text(word) for word in layout.history_words]
     return (
         [word for word, gone in zip(words, found.deleted, strict=True) if gone],
-        [(one.position, one.pattern, [" ".join(said[a : b + 1]) for a, b in one.places]) for one in found.insertions],
+        [
+            (one.position, one.pattern, [" ".join(said[a : b + 1]) for a, b in one.occurrences])
+            for one in found.insertions
+        ],
         [word for word, needed in zip(said, found.terms, strict=True) if needed],
     )
 

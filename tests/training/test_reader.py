@@ -57,7 +57,7 @@ def test_a_reader_learns_goes_on_where_it_was_cut_and_is_exported_twice(settings
 
     wanted = settings()
     (tmp_path / "whole").mkdir()
-    reader.Training(wanted, Bench(tmp_path / "whole", data)).fit()
+    reader.ReaderTraining(wanted, Bench(tmp_path / "whole", data)).fit()
     with pytest.raises(Cut):
         train(wanted, Bench(tmp_path / "cut", data, progress=cut))
     model, scores = train(wanted, Bench(tmp_path / "cut", data))
@@ -88,9 +88,9 @@ def reading(tiny_encoder):
 
 
 def rows(reading, question, text, seed=1):
-    from convqa.training.reader import _rows
+    from convqa.training.reader import labeled_windows
 
-    return list(_rows(reading, iter([(question, text)]), seed))
+    return list(labeled_windows(reading, iter([(question, text)]), seed))
 
 
 def test_targets_are_the_tokens_of_every_answer(reading):

@@ -3,13 +3,12 @@
 For options left at ``auto``: a folder with ``model.onnx`` runs on ONNX Runtime, on the CPU, in the precision it was
 exported in; asked for another device or precision, it runs on torch. Any other folder runs on torch: on a GPU, if there
 is one, in float32; else on the CPU, in bfloat16 where that is fast, otherwise in float32. No result depends on its
-batch-mates beyond 1e-4. An explicit option is honoured or refused, never replaced (docs/reference/models.md).
+batch-mates beyond 1e-4. An explicit option is honored or refused, never replaced (docs/reference/models.md).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import TypeVar
 
 from convqa.errors import InputError
@@ -18,21 +17,33 @@ from convqa.models.once import once
 from convqa.models.shared import sharing
 from convqa.models.types import Choice, Network, Options
 
-_ENGINES = {"onnx": "convqa.models.engines.onnx", "torch": "convqa.models.engines.torch.networks"}
-"""Engine -> the module whose ``load(folder, choice, kind)`` loads a network."""
-
 T = TypeVar("T")
 
 
-def load_once(kind: str, folder: ModelFolder, options: Options, make: Callable[[ModelFolder, Choice, Network], T]) -> T:
+def load_once(
+    kind: str,
+    folder: ModelFolder,
+    options: Options,
+    make: Callable[[ModelFolder, Choice, Network], T],
+) -> T:
     """Return ``make``'s result for the network in a folder, loaded once per process."""
     choice = choose(folder, options)
 
     def load() -> T:
-        network = import_module(_ENGINES[choice.engine]).load(folder, choice, kind)
-        return make(folder, choice, sharing(network, f"{kind} {folder.checksum()} ({choice})"))
+        network = sharing(_load_network(kind, folder, choice), f"{kind} {folder.checksum()} ({choice})")
+        return make(folder, choice, network)
 
     return once((kind, folder.path, folder.checksum(), choice), load)
+
+
+def _load_network(kind: str, folder: ModelFolder, choice: Choice) -> Network:
+    if choice.engine == "onnx":
+        from convqa.models.engines import onnx
+
+        return onnx.load(folder, kind)
+    from convqa.models.engines.torch import networks
+
+    return networks.load(folder, choice, kind)
 
 
 def choose(folder: ModelFolder, options: Options) -> Choice:
@@ -52,7 +63,11 @@ def choose(folder: ModelFolder, options: Options) -> Choice:
     from convqa.models.engines.torch import runtime
 
     device = runtime.device(options.device)
-    if options.precision == "auto":
-        # On a GPU, sequences share batches, which would show in bfloat16 results.
-        return Choice("torch", device, runtime.fast_precision(device) if device == "cpu" else "float32")
-    return Choice("torch", device, options.precision)
+    if options.precision != "auto":
+        return Choice("torch", device, options.precision)
+    # On a GPU, sequences share batches, which would show in bfloat16 results.
+    return Choice(
+        "torch",
+        device,
+        runtime.fast_precision(device) if device == "cpu" else "float32",
+    )

@@ -15,29 +15,26 @@ import numpy as np
 from convqa.errors import InputError, reason_of
 from convqa.models.folder import ONNX, ModelFolder
 from convqa.models.once import workers
-from convqa.models.types import OUTPUTS, Array, Choice, Network, Tokens, load_tokenizer
+from convqa.models.types import OUTPUTS, Array, Network, Tokens, load_tokenizer
 from convqa.workers.threads import threads
 
 
-def load(folder: ModelFolder, choice: Choice, kind: str) -> Network:  # noqa: ARG001 - the engines' interface
+def load(folder: ModelFolder, kind: str) -> Network:
     """Load the network of a folder with ``model.onnx``."""
     manifest = folder.manifest
     assert manifest is not None
     manifest.require_kind(kind, folder.path)
     session = _session(folder.path / ONNX)
     inputs = [value.name for value in session.get_inputs()]
-    outputs = [value.name for value in session.get_outputs()]
-    if outputs != list(OUTPUTS[kind]):
-        raise InputError(
-            f"{folder.path}: expected a graph with the outputs {list(OUTPUTS[kind])}, got {outputs}. Copy the model "
-            "again."
-        )
 
     def run_one(sequence: Tokens) -> list[Array]:
         ids = np.array([sequence.ids], dtype=np.int64)
-        types = np.array([sequence.types], dtype=np.int64)
-        arrays = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": types}
-        results = session.run(None, {name: arrays[name] for name in inputs})
+        arrays = {
+            "input_ids": ids,
+            "attention_mask": np.ones_like(ids),
+            "token_type_ids": np.array([sequence.types], dtype=np.int64),
+        }
+        results = session.run(list(OUTPUTS[kind]), {name: arrays[name] for name in inputs})
         return [result[0].astype(np.float32, copy=False) for result in results]
 
     def run(sequences: Sequence[Tokens]) -> list[list[Array]]:
@@ -46,7 +43,12 @@ def load(folder: ModelFolder, choice: Choice, kind: str) -> Network:  # noqa: AR
         return list(workers().map(run_one, sequences))
 
     tokenizer = load_tokenizer(folder.path, manifest.max_tokens)
-    return Network(tokenizer, run, manifest.dimension or 0, manifest.settings)
+    return Network(
+        tokenizer,
+        run,
+        manifest.dimension or 0,
+        manifest.settings,
+    )
 
 
 def _session(file: Path) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import get_args
@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from convqa.errors import InputError, StoreUnavailable, WorkError
-from convqa.models.cache import Cache, CacheFile
+from convqa.models.cache import Cache
 from convqa.models.engines import load_once
 from convqa.models.folder import QUERY_WEIGHTS, ModelFolder
 from convqa.models.once import once
@@ -25,20 +25,21 @@ from convqa.models.types import Array, Choice, Model, Network, NetworkModel, Opt
 from convqa.places import cache_folder
 from convqa.validation import shorten
 
-_FORM = "https://HOST/v1?model=MODEL, with &key=VARIABLE if the environment variable VARIABLE holds a key"
-_AT_ONCE = 32
-"""Texts per request to a server; some refuse more."""
+_ADDRESS_FORM = "https://HOST/v1?model=MODEL, with &key=VARIABLE if the environment variable VARIABLE holds a key"
 
-_IN_PROCESS = 20_000
+_TEXTS_PER_REQUEST = 32
+"""Some servers refuse more."""
+
+_MOST_IN_PROCESS = 20_000
 """Maximum vectors in a process: 31 MB with 384 dimensions."""
 
-_IN_FILE = 1_000_000
+_MOST_IN_FILE = 1_000_000
 """Maximum vectors in the file: 2.1 GB with 384 dimensions."""
 
 _PROBES = ("What did he write?", "In 1808 \u201cFaust\u201d was printed in T\u00fcbingen, 309 pages long.")
 
 
-class Settings(BaseModel):
+class EncoderFields(BaseModel):
     """Manifest fields of encoders. ``prefixes``: what to put before a text, by role."""
 
     prefixes: dict[Role, str] = {}
@@ -58,9 +59,9 @@ class TextEncoder(NetworkModel):
         self.family = folder.family
         self.dimension = network.dimension
         self.languages = folder.languages
-        self._prefixes = folder.settings(Settings, network.settings).prefixes
+        self._prefixes = folder.settings(EncoderFields, network.settings).prefixes
         # On torch, texts share batches, which may change the last digits of a vector.
-        self._caches = choice.engine == "onnx"
+        self._remembers = choice.engine == "onnx"
 
     def knows(self, language: str) -> bool:
         """Return whether the model supports a language. True if its languages are unknown."""
@@ -73,11 +74,8 @@ class TextEncoder(NetworkModel):
         :raises InputError: for an argument of another type, or an unknown role.
         :raises WorkError: if the model returns invalid numbers.
         """
-        if (
-            isinstance(texts, str)
-            or not isinstance(texts, Sequence)
-            or not all(isinstance(text, str) for text in texts)
-        ):
+        is_list = isinstance(texts, Sequence) and not isinstance(texts, str)
+        if not is_list or not all(isinstance(text, str) for text in texts):
             raise InputError(f"texts: expected a list of strings, got {shorten(texts)}.")
         if role not in get_args(Role):
             raise InputError(f"role: expected {' or '.join(get_args(Role))}, got {role!r}.")
@@ -87,26 +85,35 @@ class TextEncoder(NetworkModel):
 
     def remembered(self, texts: Sequence[str], role: Role = "passage") -> Array:
         """Encode like :meth:`encode`, but on ONNX Runtime with a cache: for passages also a file of all processes."""
-        if not self._caches or not texts:
+        if not self._remembers or not texts:
             return self.encode(texts, role)
-        prefixed, path = self._prefixed(texts, role), cache_folder() / "vectors" / "vectors.sqlite"
-        file = None
-        if role == "passage" and shared() is None:
-            file = once(path, lambda: CacheFile(path, _IN_FILE, "vectors are computed again each time"))
+        prefixed = self._prefixed(texts, role)
 
-        def make(indexes: Sequence[int]) -> list[bytes]:
-            return [row.tobytes() for row in self._run([prefixed[index] for index in indexes])]
+        def compute(indexes: list[int]) -> list[bytes]:
+            vectors = self._run([prefixed[index] for index in indexes])
+            return [vector.tobytes() for vector in vectors]
 
-        rows = self._cache.each([text.encode("utf-8", "surrogatepass") for text in prefixed], make, file)
+        inputs = [text.encode("utf-8", "surrogatepass") for text in prefixed]
+        rows = self._cache.each(
+            inputs,
+            compute,
+            in_file=role == "passage" and shared() is None,
+        )
         return np.stack([np.frombuffer(row, np.float32) for row in rows])
 
     @cached_property
     def _cache(self) -> Cache:
         # Vectors of two probes cover what else affects results, such as library versions and processor instructions.
-        return Cache(self.identity.encode() + self._run(_PROBES).tobytes(), _IN_PROCESS)
+        salt = self.identity.encode() + self._run(_PROBES).tobytes()
+        path = cache_folder() / "vectors" / "vectors.sqlite"
+        return Cache(salt, _MOST_IN_PROCESS, path, _MOST_IN_FILE, "vectors are computed again each time")
+
+    def try_texts(self, texts: Sequence[str]) -> None:
+        self.encode(texts)
 
     def _run(self, texts: Sequence[str]) -> Array:
-        vectors = np.stack([vector for (vector,) in self._network.run(self._network.tokenizer.texts(texts))])
+        outputs = self._network.run(self._network.tokenizer.texts(texts))
+        vectors = np.stack([vector for (vector,) in outputs])
         if vectors.shape != (len(texts), self.dimension) or not np.isfinite(vectors).all():
             raise self.invalid("encoder")
         return vectors
@@ -130,33 +137,39 @@ class SparseEncoder(TextEncoder):
 
     def __init__(self, folder: ModelFolder, choice: Choice, network: Network) -> None:
         super().__init__(folder, choice, network)
-        file = next((folder.path / name for name in QUERY_WEIGHTS if (folder.path / name).is_file()), None)
-        self._table = None if file is None else _table(file, network)
+        self._query_weights: Array | None = None
+        for name in QUERY_WEIGHTS:
+            if (folder.path / name).is_file():
+                self._query_weights = _read_query_weights(folder.path / name, network)
+                break
 
     def encode(self, texts: Sequence[str], role: Role = "passage") -> Array:
-        if role == "passage" or self._table is None:
+        if role == "passage" or self._query_weights is None:
             return super().encode(texts, role)
-        weights = np.zeros((len(texts), self.dimension), np.float32)
-        for row, tokens in zip(weights, self._network.tokenizer.texts(texts), strict=True):
-            row[tokens.ids] = self._table[tokens.ids]
-        return weights
+        rows = np.zeros((len(texts), self.dimension), np.float32)
+        for row, tokens in zip(rows, self._network.tokenizer.texts(texts), strict=True):
+            row[tokens.ids] = self._query_weights[tokens.ids]
+        return rows
 
 
-def _table(file: Path, network: Network) -> Array:
+def _read_query_weights(file: Path, network: Network) -> Array:
     """Return token id -> weight in a query, 0 for special tokens and those missing from the file."""
-    table, inner = np.zeros(network.dimension, np.float32), network.tokenizer.inner
-    special = inner.get_added_tokens_decoder()
-    ids = {token: id for token, id in inner.get_vocab().items() if id not in special}
+    tokenizer = network.tokenizer.inner
+    special = tokenizer.get_added_tokens_decoder()
+    weights = np.zeros(network.dimension, np.float32)
     try:
         text = file.read_text(encoding="utf-8")
-        for token, weight in json.loads(text).items() if file.suffix == ".json" else map(str.split, text.splitlines()):
-            if token in ids:
-                table[ids[token]] = float(weight)
-        if not (np.isfinite(table) & (table >= 0)).all():
+        is_json = file.suffix == ".json"
+        items: Iterable[Sequence[str]] = json.loads(text).items() if is_json else map(str.split, text.splitlines())
+        for token, weight in items:
+            id = tokenizer.token_to_id(token)
+            if id is not None and id not in special:
+                weights[id] = float(weight)
+        if not np.isfinite(weights).all() or (weights < 0).any():
             raise ValueError("a weight is negative or infinite")
     except (ValueError, AttributeError, TypeError) as error:
         raise InputError(f"{file}: expected tokens with weights ({error}). Copy the model again.") from error
-    return table
+    return weights
 
 
 class RemoteEncoder(TextEncoder):
@@ -167,55 +180,77 @@ class RemoteEncoder(TextEncoder):
     :raises StoreUnavailable: from any method if the server does not answer.
     """
 
-    longer = lambda *_: 0  # noqa: E731 - the server's limit is unknown
-
     def __init__(self, address: str) -> None:
         from openai import OpenAI
 
-        parts, query = urlsplit(address), parse_qs(urlsplit(address).query)
+        parts = urlsplit(address)
+        query = parse_qs(parts.query)
         if not parts.hostname or "@" in parts.netloc or not {"model"} <= set(query) <= {"model", "key"}:
-            raise InputError(f"malformed address of an encoder; expected {_FORM}.")
-        model, variable = query["model"][0], query.get("key", [""])[0]
+            raise InputError(f"malformed address of an encoder; expected {_ADDRESS_FORM}.")
+        model = query["model"][0]
+        variable = query.get("key", [""])[0]
         if variable and not os.environ.get(variable):
             raise InputError(f"the encoder {model!r} needs a key, but the environment variable {variable} is not set.")
         Model.__init__(self, address, f"sha256:{hashlib.sha256(model.encode()).hexdigest()}", "a server")
+        server = f"{parts.scheme}://{parts.netloc}{parts.path.removesuffix('/embeddings')}"
         self.family = self.checksum
-        self._server, self._model = f"{parts.scheme}://{parts.netloc}{parts.path.removesuffix('/embeddings')}", model
-        self._client = OpenAI(base_url=self._server, api_key=os.environ.get(variable) or "none", timeout=60)
-        self._prefixes, self._caches, self.languages, self.max_tokens = {}, False, [], 0
+        self.languages = []
+        self.max_tokens = 0
+        self._prefixes = {}
+        self._remembers = False
+        self._model = model
+        self._label = f"the encoder {model!r} at {server}"
+        self._client = OpenAI(
+            base_url=server,
+            api_key=os.environ.get(variable) or "none",
+            timeout=60,
+        )
         self.dimension = len(self._request(["vector"])[0])
 
+    def longer(self, texts: Sequence[str], role: Role = "passage") -> int:  # noqa: ARG002
+        """Return 0, because the server's limit is unknown."""
+        return 0
+
     def _run(self, texts: Sequence[str]) -> Array:
-        chunks = [texts[start : start + _AT_ONCE] for start in range(0, len(texts), _AT_ONCE)]
-        rows = [row for chunk in chunks for row in self._request(chunk)]
-        vectors = np.array(rows, np.float32) if {len(row) for row in rows} == {self.dimension} else np.zeros((1, 1))
+        rows: list[list[float]] = []
+        for start in range(0, len(texts), _TEXTS_PER_REQUEST):
+            rows += self._request(texts[start : start + _TEXTS_PER_REQUEST])
+        invalid = WorkError(f"{self._label} returned invalid vectors for {len(texts)} texts.")
+        if len(rows) != len(texts) or {len(row) for row in rows} != {self.dimension}:
+            raise invalid
+        vectors = np.array(rows, np.float32)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        if len(vectors) != len(texts) or not (np.isfinite(lengths) & (lengths > 0)).all():
-            raise WorkError(
-                f"the encoder {self._model!r} at {self._server} returned invalid vectors for {len(texts)} texts."
-            )
+        if not np.isfinite(lengths).all() or not (lengths > 0).all():
+            raise invalid
         return np.asarray(vectors / lengths, np.float32)
 
     def _request(self, texts: Sequence[str]) -> list[list[float]]:
         from openai import APIConnectionError, APIStatusError
 
-        who = f"the encoder {self._model!r} at {self._server}"
         nonblank = [text if text.strip() else "." for text in texts]
         try:
-            response = self._client.embeddings.create(model=self._model, input=nonblank, encoding_format="float")
+            response = self._client.embeddings.create(
+                model=self._model,
+                input=nonblank,
+                encoding_format="float",
+            )
         except APIConnectionError as error:
-            raise StoreUnavailable(f"{who} does not answer.") from error
+            raise StoreUnavailable(f"{self._label} does not answer.") from error
         except APIStatusError as error:
             # The server's message is not repeated, because it may contain the key.
+            status = f"{self._label} answers with status {error.status_code}."
             if error.status_code >= 500 or error.status_code == 429:
-                raise StoreUnavailable(f"{who} answers with status {error.status_code}.") from None
-            raise InputError(
-                f"{who} answers with status {error.status_code}. Check address, model and key; expected {_FORM}."
-            ) from None
-        return [item.embedding for item in sorted(response.data, key=lambda item: item.index)]
+                raise StoreUnavailable(status) from None
+            raise InputError(f"{status} Check address, model and key; expected {_ADDRESS_FORM}.") from None
+        items = sorted(response.data, key=lambda item: item.index)
+        return [item.embedding for item in items]
 
 
-def load_encoder(name: str, options: Options = Options(), sparse: bool = False) -> TextEncoder:  # noqa: B008 - frozen
+def load_encoder(
+    name: str,
+    options: Options = Options(),  # noqa: B008 - frozen
+    sparse: bool = False,
+) -> TextEncoder:
     """Load the encoder with a name or a server's address, once per process.
 
     :param sparse: load a masked language model as an encoder of token weights.

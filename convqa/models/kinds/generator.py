@@ -15,14 +15,11 @@ from convqa.models.once import once
 from convqa.models.source import find_model
 from convqa.models.types import Choice, Model, Options
 
-LONGEST = 1024
-"""Default maximum tokens of a prompt."""
+MAX_PROMPT_TOKENS = 1024
+MIN_PROMPT_TOKENS = 32
 
-_BATCH = 16
+_PROMPTS_PER_BATCH = 16
 """Prompts per batch."""
-
-LEAST = 32
-"""Minimum room in tokens for a prompt."""
 
 
 class GeneratedText(NamedTuple):
@@ -58,22 +55,23 @@ class Generator(Model):
         """
         positions = getattr(self._model.config, "max_position_embeddings", None)
         if not positions:  # T5 has no hard limit
-            return LONGEST
+            return MAX_PROMPT_TOKENS
         # A causal model reads and writes in the same positions; an encoder-decoder has as many for each.
-        reserved = LEAST if self.kind == "causal" else 0
+        is_causal = self.kind == "causal"
+        reserved = MIN_PROMPT_TOKENS if is_causal else 0
         if most_tokens > positions - reserved:
             raise InputError(
                 f"most_tokens: expected {max(positions - reserved, 0)} or less, got {most_tokens}: the model "
                 f"{self.name!r} has {positions} positions, of which {reserved} are reserved for the prompt."
             )
-        return int(positions) - most_tokens if self.kind == "causal" else min(int(positions), LONGEST)
+        return int(positions) - most_tokens if is_causal else min(int(positions), MAX_PROMPT_TOKENS)
 
     def write(
         self,
         prompts: Sequence[str],
         most_tokens: int,
         beams: int = 1,
-        longest_input: int = LONGEST,
+        longest_input: int = MAX_PROMPT_TOKENS,
         chat: bool = False,
     ) -> list[GeneratedText]:
         """Generate one text per prompt, in order.
@@ -86,19 +84,24 @@ class Generator(Model):
         import torch
 
         room = min(longest_input, self.room(most_tokens))
+        if chat:
+            prompts = [self._as_chat(prompt) for prompt in prompts]
         # A chat template adds its own special tokens.
-        rows = self._ids([self._as_chat(prompt) for prompt in prompts], False) if chat else self._ids(prompts, True)
+        rows = self._ids(prompts, not chat)
         ids = [_without_middle(row, room) for row in rows]
         # Prompts of similar length share a batch, to save padding. The sort is stable, hence reproducible.
         order = sorted(range(len(ids)), key=lambda index: len(ids[index]))
-        written = [GeneratedText("", True)] * len(ids)
+        texts: dict[int, GeneratedText] = {}
         config = self._config(most_tokens, beams)
         with torch.inference_mode():
-            for start in range(0, len(order), _BATCH):
-                batch = order[start : start + _BATCH]
-                for index, text in zip(batch, self._batch([ids[index] for index in batch], config), strict=True):
-                    written[index] = text
-        return written
+            for start in range(0, len(order), _PROMPTS_PER_BATCH):
+                batch = order[start : start + _PROMPTS_PER_BATCH]
+                generated = self._batch([ids[index] for index in batch], config)
+                texts.update(zip(batch, generated, strict=True))
+        return [texts[index] for index in range(len(ids))]
+
+    def try_texts(self, texts: Sequence[str]) -> None:
+        self.write([text[:200] for text in texts], 16)
 
     def _batch(self, rows: Sequence[list[int]], config: Any) -> list[GeneratedText]:
         import torch
@@ -107,21 +110,31 @@ class Generator(Model):
         ids = torch.full((len(rows), longest), config.pad_token_id)
         mask = torch.zeros_like(ids)
         # A causal model continues at the end of the prompt, so padding comes first.
-        left = self.kind == "causal"
+        is_causal = self.kind == "causal"
         for index, row in enumerate(rows):
-            columns = slice(longest - len(row), longest) if left else slice(len(row))
+            columns = slice(longest - len(row), longest) if is_causal else slice(len(row))
             ids[index, columns] = torch.tensor(row, dtype=ids.dtype)
             mask[index, columns] = 1
         device = self._model.device
         sequences = self._model.generate(
-            input_ids=ids.to(device), attention_mask=mask.to(device), generation_config=config
-        ).tolist()
-        ends = config.eos_token_id if isinstance(config.eos_token_id, list) else [config.eos_token_id]
-        return [self._written(row[longest:] if left else row[1:], ends) for row in sequences]
+            input_ids=ids.to(device),
+            attention_mask=mask.to(device),
+            generation_config=config,
+        )
+        ends = config.eos_token_id
+        if not isinstance(ends, list):
+            ends = [ends]
+        # A causal model repeats the prompt, an encoder-decoder has one token that starts the text.
+        start = longest if is_causal else 1
+        return [self._decoded(row[start:], ends) for row in sequences.tolist()]
 
-    def _written(self, ids: Sequence[int], ends: Sequence[int]) -> GeneratedText:
+    def _decoded(self, ids: Sequence[int], ends: Sequence[int]) -> GeneratedText:
         stop = next((index for index, id in enumerate(ids) if id in ends), None)
-        text = self._tokenizer.decode(ids[:stop], skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        text = self._tokenizer.decode(
+            ids[:stop],
+            skip_special_tokens=True,
+            clean_up_tokenization_spaces=False,
+        )
         return GeneratedText(text, stop is not None)
 
     def _as_chat(self, message: str) -> str:
@@ -132,17 +145,31 @@ class Generator(Model):
         if not texts:
             return []
         # Tokenizers reject lone surrogates. Too long texts need no warning: they are truncated here.
-        rows = self._tokenizer(replace_surrogates(list(texts)), add_special_tokens=special, verbose=False)["input_ids"]
+        rows = self._tokenizer(
+            replace_surrogates(list(texts)),
+            add_special_tokens=special,
+            verbose=False,
+        )["input_ids"]
         return [list(ids) for ids in rows]
 
     def _config(self, most_tokens: int, beams: int) -> Any:
         """Return the model's own generation settings, made deterministic and with an end token."""
         config = copy.deepcopy(self._model.generation_config)
         config.update(
-            max_new_tokens=most_tokens, max_length=None, min_length=0, min_new_tokens=None, num_beams=beams,
-            do_sample=False, temperature=None, top_p=None, top_k=None, typical_p=None, max_time=None,
-            num_return_sequences=1, return_dict_in_generate=False,
-        )  # fmt: skip
+            max_new_tokens=most_tokens,
+            max_length=None,
+            min_length=0,
+            min_new_tokens=None,
+            num_beams=beams,
+            do_sample=False,
+            temperature=None,
+            top_p=None,
+            top_k=None,
+            typical_p=None,
+            max_time=None,
+            num_return_sequences=1,
+            return_dict_in_generate=False,
+        )
         if config.eos_token_id is None:
             config.eos_token_id = self._tokenizer.eos_token_id
         if config.pad_token_id is None:
@@ -157,8 +184,11 @@ def _without_middle(ids: list[int], room: int) -> list[int]:
     >>> _without_middle([1, 2, 3, 4, 5, 6], 4)
     [1, 2, 5, 6]
     """
+    if len(ids) <= room:
+        return ids
     head = room // 2
-    return ids if len(ids) <= room else [*ids[:head], *ids[len(ids) - (room - head) :]]
+    tail = room - head
+    return ids[:head] + ids[len(ids) - tail :]
 
 
 def load_generator(name: str, options: Options = Options()) -> Generator:  # noqa: B008 - frozen
@@ -171,5 +201,7 @@ def load_generator(name: str, options: Options = Options()) -> Generator:  # noq
     folder = find_model(name)
     if folder.manifest is not None:
         raise InputError(f"{folder.path}: expected a generator, got a model of kind {folder.manifest.kind!r}.")
-    choice = choose(folder, replace(options, precision="float32") if options.precision == "auto" else options)
+    if options.precision == "auto":
+        options = replace(options, precision="float32")
+    choice = choose(folder, options)
     return once(("generator", folder.path, folder.checksum(), choice), lambda: Generator(folder, choice))

@@ -36,7 +36,8 @@ class Line(BaseModel, frozen=True, extra="forbid"):
 
     def probabilities(self, rows: Rows, features: Sequence[str]) -> Rows:
         """Return one probability per row of features."""
-        return probabilities(rows, np.array([self.weights[name] for name in features]), self.offset)
+        weights = np.array([self.weights[name] for name in features])
+        return probabilities(rows, weights, self.offset)
 
 
 LEXICAL = "lexical"
@@ -47,22 +48,28 @@ Head = TypeVar("Head", bound=HeadSettings)
 
 
 def load_head(
-    kind: str, folder: ModelFolder, shape: type[Head], features: Sequence[str], options: Options
+    kind: str,
+    folder: ModelFolder,
+    shape: type[Head],
+    features: Sequence[str],
+    options: Options,
 ) -> tuple[Head, TextEncoder]:
     """Load the settings of a head of this kind, whose lines must have weights for the features, and its encoder.
 
     :raises InputError: for a model of another kind, damaged settings, or weights or an encoder of another version.
     """
-    manifest, advice = folder.manifest, f"Make the model again with convqa train {kind}."
+    manifest = folder.manifest
+    advice = f"Make the model again with convqa train {kind}."
     if manifest is None or manifest.kind != kind:
+        other = manifest.kind if manifest else "transformers"
         raise InputError(
-            f"{folder.path}: expected a model of kind {kind!r} (convqa train {kind}), or {LEXICAL}, got kind "
-            f"{manifest.kind if manifest else 'transformers'!r}."
+            f"{folder.path}: expected a model of kind {kind!r} (convqa train {kind}), or {LEXICAL}, got kind {other!r}."
         )
     settings = folder.settings(shape, manifest.settings, advice)
     where = f"{folder.path / MANIFEST}: settings"
-    for line in (settings, *vars(settings).values()):
-        if isinstance(line, Line) and set(line.weights) != set(features):
+    lines = [line for line in (settings, *vars(settings).values()) if isinstance(line, Line)]
+    for line in lines:
+        if set(line.weights) != set(features):
             raise InputError(
                 f"{where}: weights: expected {', '.join(features)}, got {', '.join(line.weights)}: the model is of "
                 f"another version of convqa. {advice}"
@@ -76,20 +83,22 @@ def load_head(
     return settings, encoder
 
 
-def score_nonblank(pairs: Sequence[Pair], score: Callable[[Sequence[Pair]], Sequence[T]], blank: T) -> list[T]:
+def score_nonblank(
+    pairs: Sequence[Pair],
+    score: Callable[[Sequence[Pair]], Sequence[T]],
+    blank: T,
+) -> list[T]:
     """Return the score of each pair, ``blank`` for pairs with a blank text."""
-    indexes = [index for index, pair in enumerate(pairs) if all(text.strip() for text in pair)]
-    scores = [blank] * len(pairs)
-    if indexes:
-        for index, value in zip(indexes, score([pairs[index] for index in indexes]), strict=True):
-            scores[index] = value
-    return scores
+    nonblank = [pair for pair in pairs if pair[0].strip() and pair[1].strip()]
+    values = iter(score(nonblank) if nonblank else [])
+    return [next(values) if pair[0].strip() and pair[1].strip() else blank for pair in pairs]
 
 
 def probabilities(rows: Rows, weights: Rows, offset: float) -> Rows:
     """Return sigmoid(rows x weights + offset)."""
     # Summed row by row: the rounding of a matrix product depends on the number of rows.
-    values: Rows = 1 / (1 + np.exp(-np.clip((rows * weights).sum(axis=1) + offset, -700, 700)))
+    logits = (rows * weights).sum(axis=1) + offset
+    values: Rows = 1 / (1 + np.exp(-np.clip(logits, -700, 700)))
     return values
 
 

@@ -21,10 +21,14 @@ class PairScorer(NetworkModel):
         """
         if not pairs:
             return np.zeros(0, dtype=np.float32)
-        scores = np.stack([score for (score,) in self._network.run(self._network.tokenizer.pairs(pairs))])
+        outputs = self._network.run(self._network.tokenizer.pairs(pairs))
+        scores = np.stack([score for (score,) in outputs])
         if scores.shape != (len(pairs),) or not np.isfinite(scores).all():
             raise self.invalid("scorer")
         return scores
+
+    def try_texts(self, texts: Sequence[str]) -> None:
+        self.score([(text[:60], text) for text in texts])
 
 
 def load_pair_scorer(name: str, options: Options = Options()) -> PairScorer:  # noqa: B008 - frozen

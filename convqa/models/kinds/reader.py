@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
 from typing import Annotated, Any, NamedTuple
 
@@ -16,7 +17,7 @@ from pydantic import BaseModel, Field, FiniteFloat
 from convqa.errors import InputError, reason_of
 from convqa.models.engines import load_once
 from convqa.models.folder import ModelFolder
-from convqa.models.kinds.reader_input import LEAST_TOKENS, PassageTokens, ReaderInput, Window
+from convqa.models.kinds.reader_input import MIN_TOKENS, PassageTokens, ReaderInput, Window
 from convqa.models.source import find_model
 from convqa.models.types import Array, Choice, Network, NetworkModel, Options, Pair
 
@@ -45,7 +46,13 @@ class Band:
         # Row: the first token of a span; column: the distance to its last token.
         self._margins = np.full((tokens, min(longest, tokens)), -np.inf, dtype=np.float32)
 
-    def add(self, first: int, starts: Logits, ends: Logits, null: float) -> None:
+    def add(
+        self,
+        first: int,
+        starts: Logits,
+        ends: Logits,
+        null: float,
+    ) -> None:
         """Add the scores of a window.
 
         :param first: index in the passage of the window's first token.
@@ -61,17 +68,17 @@ class Band:
 
         Can be called once, because it removes the spans it returns.
         """
-        margins, width = self._margins, self._margins.shape[1]
-        if not margins.size:
-            return []
-        self._forbid()
         spans: list[ScoredSpan] = []
+        if not self._margins.size:
+            return spans
+        self._forbid()
         while len(spans) < most:
-            first, further = divmod(int(margins.argmax()), width)
-            margin = float(margins[first, further])
+            first, distance = np.unravel_index(self._margins.argmax(), self._margins.shape)
+            margin = float(self._margins[first, distance])
             if margin == -np.inf:
                 break
-            start, end = int(self._offsets[first, 0]), int(self._offsets[first + further, 1])
+            start = int(self._offsets[first, 0])
+            end = int(self._offsets[first + distance, 1])
             spans.append(ScoredSpan(start, end, margin))
             self._remove(start, end)
         return spans
@@ -79,9 +86,10 @@ class Band:
     def _forbid(self) -> None:
         """Remove spans that begin or end with white space or cross a section."""
         width = self._margins.shape[1]
-        full = self._offsets[:, 0] < self._offsets[:, 1]
+        starts, ends = self._offsets.T
+        full = starts < ends
         allowed = _following(self._sections, -1, width) == self._sections[:, None]
-        allowed &= _following(self._offsets[:, 1], 0, width) > self._offsets[:, :1]
+        allowed &= _following(ends, 0, width) > starts[:, None]
         allowed &= _following(full, False, width)
         allowed &= full[:, None]
         np.copyto(self._margins, -np.inf, where=~allowed)
@@ -90,20 +98,24 @@ class Band:
         """Remove every span with one of these characters, which tokens can share."""
         width = self._margins.shape[1]
         touched = np.flatnonzero((self._offsets[:, 0] < end) & (self._offsets[:, 1] > start))
-        low, high = int(touched[0]), int(touched[-1])
-        self._margins[low : high + 1] = -np.inf
-        before = min(width - 1, low)
-        reaching = np.arange(width) >= np.arange(before, 0, -1)[:, None]
-        np.copyto(self._margins[low - before : low], -np.inf, where=reaching)
+        first = int(touched[0])
+        last = int(touched[-1])
+        self._margins[first : last + 1] = -np.inf
+        for distance in range(1, min(width, first + 1)):
+            self._margins[first - distance, distance:] = -np.inf
 
 
-def _following(values: NDArray[Any], beyond: float, width: int) -> NDArray[Any]:
+def _following(
+    values: NDArray[Any],
+    beyond: float,
+    width: int,
+) -> NDArray[Any]:
     """Return an array whose row i has the ``width`` values from index i on, padded with ``beyond``."""
     padded = np.concatenate([values, np.full(width - 1, beyond, dtype=values.dtype)])
     return sliding_window_view(padded, width)
 
 
-CHUNK = 131_072
+MAX_CHUNK_TOKENS = 131_072
 """Maximum tokens of the windows in memory at a time."""
 
 
@@ -118,7 +130,7 @@ class Calibration(BaseModel, frozen=True):
     null: tuple[Annotated[FiniteFloat, Field(lt=0)], FiniteFloat] = (-1.0, 0.0)
 
 
-class Settings(BaseModel):
+class ReaderFields(BaseModel):
     """Manifest fields of readers."""
 
     calibration: Calibration = Calibration()
@@ -132,10 +144,9 @@ class PairReading:
     margin: float
 
 
-_NOTHING = PairReading((), -math.inf)
+class PairWindow(NamedTuple):
+    """A window of a pair's passage."""
 
-
-class _Part(NamedTuple):
     pair: Pair
     passage: PassageTokens
     window: Window
@@ -150,9 +161,9 @@ class SpanReader(NetworkModel):
 
     def __init__(self, folder: ModelFolder, choice: Choice, network: Network) -> None:
         super().__init__(folder, choice, network)
-        self.calibration = folder.settings(Settings, network.settings).calibration
-        if self.max_tokens < LEAST_TOKENS:
-            raise InputError(f"{folder.path}: max_tokens: expected {LEAST_TOKENS} or more, got {self.max_tokens}.")
+        self.calibration = folder.settings(ReaderFields, network.settings).calibration
+        if self.max_tokens < MIN_TOKENS:
+            raise InputError(f"{folder.path}: max_tokens: expected {MIN_TOKENS} or more, got {self.max_tokens}.")
         try:
             self._input = ReaderInput(network.tokenizer.inner, self.max_tokens)
             self._input.passage("\U0010fffd")
@@ -161,28 +172,28 @@ class SpanReader(NetworkModel):
                 f"{folder.path}: the tokenizer does not work ({reason_of(error)}). Copy the model again."
             ) from error
 
-    def read(self, pairs: Sequence[Pair], most: int, longest: int = 30) -> list[PairReading]:
+    def read(
+        self,
+        pairs: Sequence[Pair],
+        most: int,
+        longest: int = 30,
+    ) -> list[PairReading]:
         """Return one reading per pair (question, passage), in order; repeated pairs are read once.
 
         :param most: maximum spans per passage. :param longest: maximum tokens of a span.
         :raises WorkError: if the model returns invalid numbers.
         """
-        readings = dict.fromkeys(pairs, _NOTHING)
+        readings = dict.fromkeys(pairs, PairReading((), -math.inf))
         # Passages of similar length run together; questions about the same passage share its tokens.
         ordered = sorted(readings, key=lambda pair: (len(pair[1]), pair[1], pair[0]))
-        for pair, parts in groupby(self._scored(ordered), key=lambda scored: scored[0].pair):
-            band: Band | None = None
-            for part, logits in parts:
-                # A span cannot be longer than a window.
-                band = band or Band(part.passage, min(longest, self.max_tokens))
-                window = part.window
-                starts, ends = logits[:, window.at : window.at + window.last - window.first]
-                band.add(window.first, starts, ends, float(logits[:, 0].sum()))
-            assert band is not None
-            spans = band.best(max(most, 1))
+        for pair, windows in groupby(self._scored(ordered), key=lambda scored: scored[0].pair):
+            spans = self._best_spans(windows, max(most, 1), longest)
             if spans:
                 readings[pair] = PairReading(tuple(spans[:most]), spans[0].margin)
         return [readings[pair] for pair in pairs]
+
+    def try_texts(self, texts: Sequence[str]) -> None:
+        self.read([("What is said of it?", text) for text in texts], 1)
 
     def expected(self, margin: float) -> float:
         """Return the expected F1 of a span with this margin."""
@@ -192,24 +203,45 @@ class SpanReader(NetworkModel):
         """Return the probability of no answer, given the best margin over all passages; 1 for -infinity."""
         return probability(margin, self.calibration.null)
 
-    def _scored(self, pairs: Iterable[Pair]) -> Iterator[tuple[_Part, Array]]:
-        for chunk in _chunks(self._parts(pairs)):
-            results = self._network.run([part.window.tokens for part in chunk])
-            for part, outputs in zip(chunk, results, strict=True):
-                logits = np.stack(outputs)
-                if logits.shape != (2, len(part.window.tokens)) or not np.isfinite(logits).all():
-                    raise self.invalid("reader")
-                yield part, logits
+    def _best_spans(
+        self,
+        scored: Iterable[tuple[PairWindow, Array]],
+        most: int,
+        longest: int,
+    ) -> list[ScoredSpan]:
+        """Return the best spans of a passage from the logits of its windows."""
+        band: Band | None = None
+        for (_, passage, window), logits in scored:
+            if band is None:
+                # A span cannot be longer than a window.
+                band = Band(passage, min(longest, self.max_tokens))
+            end = window.at + window.last - window.first
+            starts, ends = logits[:, window.at : end]
+            band.add(
+                window.first,
+                starts,
+                ends,
+                float(logits[:, 0].sum()),
+            )
+        return band.best(most) if band else []
 
-    def _parts(self, pairs: Iterable[Pair]) -> Iterator[_Part]:
-        questions: dict[str, list[int]] = {}
-        for text, about_text in groupby(pairs, key=lambda pair: pair[1]):
+    def _scored(self, pairs: Iterable[Pair]) -> Iterator[tuple[PairWindow, Array]]:
+        """Yield the windows of each pair with their logits, shape (2, tokens)."""
+        for chunk in _chunks(self._windows(pairs)):
+            results = self._network.run([item.window.tokens for item in chunk])
+            for item, outputs in zip(chunk, results, strict=True):
+                logits = np.stack(outputs)
+                if logits.shape != (2, len(item.window.tokens)) or not np.isfinite(logits).all():
+                    raise self.invalid("reader")
+                yield item, logits
+
+    def _windows(self, pairs: Iterable[Pair]) -> Iterator[PairWindow]:
+        tokens_of_question = cache(self._input.question)
+        for text, pairs_of_text in groupby(pairs, key=lambda pair: pair[1]):
             passage = self._input.passage(text)
-            for pair in about_text:
-                if pair[0] not in questions:
-                    questions[pair[0]] = self._input.question(pair[0])
-                for window in self._input.windows(questions[pair[0]], passage):
-                    yield _Part(pair, passage, window)
+            for pair in pairs_of_text:
+                for window in self._input.windows(tokens_of_question(pair[0]), passage):
+                    yield PairWindow(pair, passage, window)
 
 
 def load_reader(name: str = "reader", options: Options = Options()) -> SpanReader:  # noqa: B008 - frozen
@@ -220,22 +252,25 @@ def load_reader(name: str = "reader", options: Options = Options()) -> SpanReade
     return load_once("reader", find_model(name), options, SpanReader)
 
 
-def _chunks(parts: Iterable[_Part]) -> Iterator[list[_Part]]:
-    chunk: list[_Part] = []
+def _chunks(windows: Iterable[PairWindow]) -> Iterator[list[PairWindow]]:
+    chunk: list[PairWindow] = []
     size = 0
-    for part in parts:
-        if chunk and size + len(part.window.tokens) > CHUNK:
+    for item in windows:
+        length = len(item.window.tokens)
+        if chunk and size + length > MAX_CHUNK_TOKENS:
             yield chunk
-            chunk, size = [], 0
-        chunk.append(part)
-        size += len(part.window.tokens)
+            chunk = []
+            size = 0
+        chunk.append(item)
+        size += length
     if chunk:
         yield chunk
 
 
 def probability(margin: float, line: tuple[float, float]) -> float:
     """Return sigmoid(slope x margin + offset) for a (slope, offset) of a :class:`Calibration`."""
-    value = line[0] * margin + line[1]
+    slope, offset = line
+    value = slope * margin + offset
     if value >= 0:
         return 1 / (1 + math.exp(-value))
     return math.exp(value) / (1 + math.exp(value))

@@ -20,20 +20,20 @@ from convqa.models.types import READER_TOKENS, Tokens
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-LEAST_TOKENS = 16
+MIN_TOKENS = 16
 
 OVERLAP = 128
 """Maximum tokens that a window shares with the previous one; at least half of its tokens are new."""
 
-MOST_QUESTION = 64
+MAX_QUESTION_TOKENS = 64
 
 _MARKS = re.compile(r"\[(?:TLE|DOC|PAR)\]")
 """MRQA's marks of titles, documents and paragraphs."""
 
-_MARKS_OF_ONE = 30
+_MAX_COMBINING_MARKS = 30
 """Maximum combining marks of a letter (Unicode's Stream-Safe Text Format, UAX 15), which keeps long runs cheap."""
 
-_PIECE = 40
+_MAX_TOKEN_CHARS = 40
 """Maximum characters per token, to truncate long questions before they are tokenized."""
 
 
@@ -73,44 +73,54 @@ class ReaderInput:
         # A special token in a text is plain text.
         tokenizer.encode_special_tokens = True
         probe = tokenizer.encode("a", "a")
-        parts = probe.sequence_ids
-        if not {0, 1} <= set(parts):
+        sides = probe.sequence_ids
+        if 0 not in sides or 1 not in sides:
             raise ValueError("the tokenizer makes no tokens of a pair of texts")
-        first, second = parts.index(0), parts.index(1)
-        end = len(parts) - parts[::-1].index(1)
-        between = first + parts[first:second].count(0)
-        self._before, self._between, self._after = probe.ids[:first], probe.ids[between:second], probe.ids[end:]
-        types = probe.type_ids
-        self._types = types[0], types[first], types[between:second], types[second], types[end:]
+        first = sides.index(0)
+        between = first + sides.count(0)
+        second = sides.index(1)
+        after = second + sides.count(1)
+        self._before = Tokens(probe.ids[:first], probe.type_ids[:first])
+        self._between = Tokens(probe.ids[between:second], probe.type_ids[between:second])
+        self._after = Tokens(probe.ids[after:], probe.type_ids[after:])
+        self._question_type = probe.type_ids[first]
+        self._passage_type = probe.type_ids[second]
         self._room = most - len(self._before) - len(self._between) - len(self._after)
 
     def question(self, text: str) -> list[int]:
         """Return the last tokens of a question."""
-        most = min(MOST_QUESTION, self._room // 2)
-        end = replace_surrogates(text.rstrip()[-most * _PIECE :])
+        most = min(MAX_QUESTION_TOKENS, self._room // 2)
+        end = replace_surrogates(text.rstrip()[-most * _MAX_TOKEN_CHARS :])
         ids: list[int] = self._tokenizer.encode(end, add_special_tokens=False).ids
         return ids[-most:]
 
     def passage(self, text: str) -> PassageTokens:
         """Return the tokens of a whole passage, without MRQA's marks."""
         marks = [match.start() for match in _MARKS.finditer(text)]
-        blanked = _MARKS.sub(lambda match: " " * len(match[0]), text) if marks else text
+        blanked = _MARKS.sub(lambda match: " " * len(match[0]), text)
         encoding = self._tokenizer.encode(replace_surrogates(blanked), add_special_tokens=False)
         offsets = _fitted(encoding.offsets, blanked)
-        sections = [bisect_right(marks, start) for start, _ in offsets] if marks else [0] * len(offsets)
+        sections = [bisect_right(marks, start) for start, _ in offsets]
         return PassageTokens(encoding.ids, offsets, sections)
 
     def windows(self, question: list[int], passage: PassageTokens) -> Iterator[Window]:
         """Yield the windows that cover a passage, none for a passage without tokens."""
         room = self._room - len(question)
         overlap = min(OVERLAP, room // 2)
-        opening, asking, middle, text, closing = self._types
-        before = [*self._before, *question, *self._between]
-        types = [*[opening] * len(self._before), *[asking] * len(question), *middle]
-        for first in range(0, max(len(passage.ids) - overlap, min(len(passage.ids), 1)), room - overlap):
+        count = len(passage.ids)
+        before = self._before.ids + question + self._between.ids
+        types_before = self._before.types + [self._question_type] * len(question) + self._between.types
+        # The last window may begin only where the previous one ends before the passage's end.
+        for first in range(0, max(count - overlap, min(count, 1)), room - overlap):
             ids = passage.ids[first : first + room]
-            tokens = Tokens([*before, *ids, *self._after], [*types, *[text] * len(ids), *closing])
-            yield Window(tokens, len(before), first, first + len(ids))
+            types = types_before + [self._passage_type] * len(ids) + self._after.types
+            tokens = Tokens(before + ids + self._after.ids, types)
+            yield Window(
+                tokens,
+                len(before),
+                first,
+                first + len(ids),
+            )
 
 
 def _fitted(offsets: Sequence[tuple[int, int]], text: str) -> list[tuple[int, int]]:
@@ -128,16 +138,24 @@ def _fitted(offsets: Sequence[tuple[int, int]], text: str) -> list[tuple[int, in
         while start < end and text[end - 1].isspace():
             end -= 1
         fitted.append((start, end))
-    return fitted if text.isascii() else [_whole(start, end, text) for start, end in fitted]
+    if text.isascii():
+        return fitted
+    return [_whole_letters(start, end, text) for start, end in fitted]
 
 
-def _whole(start: int, end: int, text: str) -> tuple[int, int]:
-    if start < end:
-        first, last = max(0, start - _MARKS_OF_ONE), min(len(text), end + _MARKS_OF_ONE)
-        while start > first and _is_mark(text[start]) and not text[start - 1].isspace():
-            start -= 1
-        while end < last and _is_mark(text[end]):
-            end += 1
+def _whole_letters(
+    start: int,
+    end: int,
+    text: str,
+) -> tuple[int, int]:
+    if start == end:
+        return start, end
+    first = max(0, start - _MAX_COMBINING_MARKS)
+    last = min(len(text), end + _MAX_COMBINING_MARKS)
+    while start > first and _is_mark(text[start]) and not text[start - 1].isspace():
+        start -= 1
+    while end < last and _is_mark(text[end]):
+        end += 1
     return start, end
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from pydantic import BaseModel, Field
 from convqa.errors import InputError
 from convqa.models.engines import load_once
 from convqa.models.folder import ModelFolder
-from convqa.models.kinds.resolver_input import Layout, Past, Word, lay_out
+from convqa.models.kinds.resolver_input import LayoutWord, Past, TurnLayout, lay_out
 from convqa.models.source import find_model
 from convqa.models.types import Choice, Network, NetworkModel, Options, Tokens
 from convqa.text.analysis import analyzer
@@ -22,13 +23,15 @@ from convqa.text.english import lexicon
 from convqa.text.words import listed
 
 SLOT = "{}"
-LONGEST = 12
+
+MAX_PHRASE_WORDS = 12
 """Maximum words of a phrase from the history."""
 
-_SEPARATES = (
-    lexicon.AUXILIARIES | lexicon.SUBJECT_PRONOUNS | lexicon.QUESTION_WORDS | lexicon.NEGATIONS
-    | listed("him her them me us his its their because although while if that there")
-)  # fmt: skip
+MIN_TOKENS = 128
+"""Minimum ``max_tokens``, which leaves room for a question and the first question of the history."""
+
+_SEPARATES = lexicon.AUXILIARIES | lexicon.SUBJECT_PRONOUNS | lexicon.QUESTION_WORDS | lexicon.NEGATIONS
+_SEPARATES |= listed("him her them me us his its their because although while if that there")
 """Words that no inserted noun phrase contains, because they begin a clause or refer to something themselves."""
 
 _JOINS = listed("and or but of in on at to for from with by as than into about over under between during")
@@ -38,14 +41,12 @@ _WITHIN = frozenset('-&/.",')
 _POSSESSIVE = frozenset(["'s", "\u2019s", "'", "\u2019"])
 """Signs that may occur within a noun phrase, and those that may also end it."""
 
-_BARRIER, _JOINT, _OPENING, _ENDING, _INNER = range(5)
-
 _STOPWORDS = analyzer("en").long_stopwords
 
 Matrix = NDArray[np.floating[Any]]
 
 
-class Scores(NamedTuple):
+class ResolverLogits(NamedTuple):
     """The logits of a sequence of n tokens.
 
     ``terms``: (n,), a word of the history belongs to the rewrite. ``deleted``: (n,), a word of the question is removed.
@@ -63,154 +64,220 @@ class Scores(NamedTuple):
     needs: Matrix
 
 
-class Edit(NamedTuple):
+class Phrase(NamedTuple):
+    """Words of the history that can be inserted into the question."""
+
+    text: str
+    words: tuple[LayoutWord, ...]
+    probability: float
+
+
+class PhraseInsertion(NamedTuple):
     """The insertion of ``text`` before word ``position`` of the question; ``words``: those taken from the history."""
 
     position: int
     text: str
     probability: float
-    words: tuple[Word, ...]
+    words: tuple[LayoutWord, ...]
 
 
-def term_probabilities(layout: Layout, scores: Scores) -> list[tuple[Word, float]]:
+class PhraseRole(Enum):
+    """What a word of the history can be in a noun phrase."""
+
+    OUTSIDE = auto()
+    JOINT = auto()
+    FIRST = auto()
+    LAST = auto()
+    ANY = auto()
+
+
+def term_probabilities(layout: TurnLayout, logits: ResolverLogits) -> list[tuple[LayoutWord, float]]:
     """Return each word of the history with the probability that it belongs to the rewrite, in sequence order."""
-    needed = _needed(scores)
-    return [(word, needed * _sigmoid(float(scores.terms[word.first]))) for word in layout.history_words]
+    needed = _needed(logits)
+    return [(word, needed * _sigmoid(logits.terms[word.first])) for word in layout.history_words]
 
 
-def _needed(scores: Scores) -> float:
+def _needed(logits: ResolverLogits) -> float:
     """Return the probability that the question needs the history. All others are conditional on it."""
-    return _sigmoid(float(scores.needs[0]))
+    return _sigmoid(logits.needs[0])
 
 
-def edited(layout: Layout, scores: Scores, patterns: Sequence[str], least: float) -> tuple[str, list[Edit]]:
+def edited(
+    layout: TurnLayout,
+    logits: ResolverLogits,
+    patterns: Sequence[str],
+    least: float,
+) -> tuple[str, list[PhraseInsertion]]:
     """Return the self-contained question, and the insertions made.
 
     :param patterns: the patterns of classes 1, 2, ... :param least: minimum probability of an insertion.
     """
-    words, question = layout.question_words, layout.utterances[0]
-    edits = _insertions(layout, scores, patterns, least)
-    inserts = {edit.position: edit.text for edit in edits}
-    text, done, gone, joined = "", 0, False, False
-    for index in range(len(words) + 1):
-        begin, end = (words[index].start, words[index].end) if index < len(words) else (len(question.rstrip()),) * 2
-        if not gone:
-            text += _after(question, done, begin, joined)
-            joined = joined and not question[done:begin].strip()
-        if index in inserts:
-            text = _with_phrase(text, inserts[index])
-            gone, joined = False, True
+    question = layout.utterances[0]
+    insertions = _insertions(layout, logits, patterns, least)
+    phrases = {insertion.position: insertion.text for insertion in insertions}
+    spans = [(word.start, word.end) for word in layout.question_words]
+    deleted = [_sigmoid(logits.deleted[word.first]) >= 0.5 for word in layout.question_words]
+    # After the last word, there is only a place for an insertion.
+    length = len(question.rstrip())
+    spans.append((length, length))
+    deleted.append(False)
+    text = ""
+    previous_end = 0
+    is_removing = False
+    follows_phrase = False
+    for position, (start, end) in enumerate(spans):
+        if not is_removing:
+            text += _piece(question, previous_end, start, follows_phrase)
+            follows_phrase = follows_phrase and not question[previous_end:start].strip()
+        if position in phrases:
+            text = _with_phrase(text, phrases[position])
+            follows_phrase = True
         # Words are removed only next to an insertion, so that nothing is lost.
-        removed = index < len(words) and _sigmoid(float(scores.deleted[words[index].first])) >= 0.5
-        gone = removed and (index in inserts or gone)
-        if not gone:
-            text += _after(question, begin, end, joined)
-            joined = joined and begin == end
-        done = end
-    return text.strip(), edits
+        is_removing = deleted[position] and (is_removing or position in phrases)
+        if not is_removing:
+            text += _piece(question, start, end, follows_phrase)
+            follows_phrase = follows_phrase and start == end
+        previous_end = end
+    return text.strip(), insertions
 
 
 def _with_phrase(text: str, phrase: str) -> str:
-    return f"{text.rstrip()}{'' if phrase.startswith(',') or not text.strip() else ' '}{phrase}"
+    if phrase.startswith(",") or not text.strip():
+        return text.rstrip() + phrase
+    return f"{text.rstrip()} {phrase}"
 
 
-def _after(question: str, begin: int, end: int, joined: bool) -> str:
-    """Return a piece of the question; after a phrase (``joined``) with one blank, none before an attached sign."""
-    piece = question[begin:end]
-    if not joined or not piece.strip():
-        return "" if joined else piece
-    begin += len(piece) - len(piece.lstrip())
-    direct = begin > 0 and not question[begin - 1].isspace() and not question[begin].isalnum()
-    return piece.lstrip() if direct else f" {piece.lstrip()}"
+def _piece(
+    question: str,
+    start: int,
+    end: int,
+    follows_phrase: bool,
+) -> str:
+    """Return a piece of the question; after a phrase with one blank, none before an attached sign."""
+    piece = question[start:end]
+    if not follows_phrase:
+        return piece
+    stripped = piece.lstrip()
+    if not stripped:
+        return ""
+    first = end - len(stripped)
+    is_attached = first > 0 and not question[first - 1].isspace() and not question[first].isalnum()
+    return stripped if is_attached else f" {stripped}"
 
 
-def _insertions(layout: Layout, scores: Scores, patterns: Sequence[str], least: float) -> list[Edit]:
+def _insertions(
+    layout: TurnLayout,
+    logits: ResolverLogits,
+    patterns: Sequence[str],
+    least: float,
+) -> list[PhraseInsertion]:
     tokens = [word.first for word in layout.question_words] + [layout.end]
-    history, needed = layout.history_words, _needed(scores)
-    edits = []
+    needed = _needed(logits)
+    insertions = []
     for position, token in enumerate(tokens):
-        probabilities = _softmax(scores.patterns[token])
+        probabilities = _softmax(logits.patterns[token])
         probability = needed * float(1.0 - probabilities[0])
         if probability < least:
             continue
         pattern = patterns[int(np.argmax(probabilities[1:]))]
         if SLOT not in pattern:
-            edits.append(Edit(position, pattern, probability, ()))
-        elif best := _best_phrase(layout, history, scores.starts[token], scores.ends[token]):
-            text, words, share = best
-            if pattern.startswith("{} 's") and text.endswith(("'s", "\u2019s")):
-                text = text[:-2]
-            if probability * share >= least:
-                edits.append(Edit(position, _phrase(pattern, text), probability * share, words))
-    return _without_repeats(layout, edits)
-
-
-def _without_repeats(layout: Layout, edits: Sequence[Edit]) -> list[Edit]:
-    """Drop phrases if at least half of their words are in the question or in a more probable edit."""
-    known = _content(layout, layout.question_words)
-    kept = []
-    for edit in sorted(edits, key=lambda edit: (-edit.probability, edit.position)):
-        words = _content(layout, edit.words)
-        if not edit.words or 2 * len(words - known) > len(words):
-            kept.append(edit)
-            known |= words
-    return sorted(kept, key=lambda edit: edit.position)
-
-
-def _best_phrase(
-    layout: Layout, history: Sequence[Word], starts: Matrix, ends: Matrix
-) -> tuple[str, tuple[Word, ...], float] | None:
-    """Return the most probable noun phrase of the history, its words, and its probability over all occurrences."""
-    spans, logits = [], []
-    classes = [_class(layout, word) for word in history]
-    for begin, word in enumerate(history):
-        if classes[begin] not in (_INNER, _OPENING):
+            insertions.append(PhraseInsertion(position, pattern, probability, ()))
             continue
-        for end in range(begin, min(begin + LONGEST, len(history))):
-            if classes[end] == _BARRIER or history[end].utterance != word.utterance:
-                break
-            if classes[end] in (_INNER, _ENDING):
-                spans.append((begin, end))
-                logits.append(float(starts[word.first] + ends[history[end].last]))
+        phrase = _best_phrase(
+            layout,
+            logits.starts[token],
+            logits.ends[token],
+        )
+        if phrase is not None and probability * phrase.probability >= least:
+            text = _filled(pattern, phrase.text)
+            insertions.append(
+                PhraseInsertion(
+                    position,
+                    text,
+                    probability * phrase.probability,
+                    phrase.words,
+                )
+            )
+    return _without_repeats(layout, insertions)
+
+
+def _without_repeats(layout: TurnLayout, insertions: Sequence[PhraseInsertion]) -> list[PhraseInsertion]:
+    """Drop phrases if at least half of their words are in the question or in a more probable insertion."""
+    known = _content_words(layout, layout.question_words)
+    kept = []
+    for insertion in sorted(insertions, key=lambda insertion: (-insertion.probability, insertion.position)):
+        words = _content_words(layout, insertion.words)
+        if not insertion.words or 2 * len(words - known) > len(words):
+            kept.append(insertion)
+            known |= words
+    return sorted(kept, key=lambda insertion: insertion.position)
+
+
+def _best_phrase(layout: TurnLayout, starts: Matrix, ends: Matrix) -> Phrase | None:
+    """Return the most probable noun phrase of the history, with its probability over all occurrences."""
+    spans = _noun_phrases(layout)
     if not spans:
         return None
-    totals: dict[str, float] = {}
-    first: dict[str, tuple[int, int]] = {}
-    for (begin, end), probability in zip(spans, _softmax(np.array(logits)), strict=True):
-        phrase = layout.span(history[begin], history[end]).lower()
-        totals[phrase] = totals.get(phrase, 0.0) + float(probability)
-        first.setdefault(phrase, (begin, end))
-    best = max(totals, key=totals.__getitem__)
-    begin, end = first[best]
-    return layout.span(history[begin], history[end]), tuple(history[begin : end + 1]), totals[best]
+    logits = [float(starts[words[0].first] + ends[words[-1].last]) for words in spans]
+    probabilities: dict[str, float] = {}
+    words_of: dict[str, tuple[LayoutWord, ...]] = {}
+    for words, probability in zip(spans, _softmax(np.array(logits)), strict=True):
+        key = layout.span(words[0], words[-1]).lower()
+        probabilities[key] = probabilities.get(key, 0.0) + float(probability)
+        words_of.setdefault(key, words)
+    best = max(probabilities, key=probabilities.__getitem__)
+    words = words_of[best]
+    return Phrase(
+        layout.span(words[0], words[-1]),
+        words,
+        probabilities[best],
+    )
 
 
-def _class(layout: Layout, word: Word) -> int:
-    """Return the role that a word of the history can have in a noun phrase."""
-    plain = layout.text(word).lower()
-    if plain in _POSSESSIVE:
-        return _ENDING
-    if plain in _SEPARATES or (not plain[0].isalnum() and plain not in _WITHIN):
-        return _BARRIER
-    if plain in lexicon.ARTICLES:
-        return _OPENING
-    return _JOINT if plain in _JOINS or not plain[0].isalnum() else _INNER
+def _noun_phrases(layout: TurnLayout) -> list[tuple[LayoutWord, ...]]:
+    """Return the words of every noun phrase of the history."""
+    history = layout.history_words
+    roles = [_role(layout.text(word).lower()) for word in history]
+    phrases = []
+    for start, word in enumerate(history):
+        if roles[start] not in (PhraseRole.ANY, PhraseRole.FIRST):
+            continue
+        for end in range(start, min(start + MAX_PHRASE_WORDS, len(history))):
+            if roles[end] == PhraseRole.OUTSIDE or history[end].utterance != word.utterance:
+                break
+            if roles[end] in (PhraseRole.ANY, PhraseRole.LAST):
+                phrases.append(tuple(history[start : end + 1]))
+    return phrases
 
 
-def _content(layout: Layout, words: Sequence[Word]) -> set[str]:
-    texts = (layout.text(word).lower() for word in words)
+def _role(word: str) -> PhraseRole:
+    """Return the role that a word can have in a noun phrase."""
+    is_sign = not word[0].isalnum()
+    if word in _POSSESSIVE:
+        return PhraseRole.LAST
+    if word in _SEPARATES or (is_sign and word not in _WITHIN):
+        return PhraseRole.OUTSIDE
+    if word in lexicon.ARTICLES:
+        return PhraseRole.FIRST
+    return PhraseRole.JOINT if is_sign or word in _JOINS else PhraseRole.ANY
+
+
+def _content_words(layout: TurnLayout, words: Sequence[LayoutWord]) -> set[str]:
+    texts = {layout.text(word).lower() for word in words}
     return {text for text in texts if len(text) > 1 and text[0].isalnum() and text not in _STOPWORDS}
 
 
-def _phrase(pattern: str, text: str) -> str:
+def _filled(pattern: str, text: str) -> str:
     """Fill the slot of a pattern, and attach its signs as in written text."""
+    if pattern.startswith("{} 's") and text.endswith(("'s", "\u2019s")):
+        text = text[:-2]
     for sign in ("'s", "'", ","):
         pattern = pattern.replace(f"{SLOT} {sign}", f"{SLOT}{sign}")
     return pattern.replace('" {} "', '"{}"').replace(SLOT, text)
 
 
-def _sigmoid(value: float) -> float:
-    return 1.0 / (1.0 + math.exp(-value)) if value > -700 else 0.0
+def _sigmoid(logit: float) -> float:
+    return 1.0 / (1.0 + math.exp(-float(logit))) if logit > -700 else 0.0
 
 
 def _softmax(row: Matrix) -> Matrix:
@@ -219,11 +286,7 @@ def _softmax(row: Matrix) -> Matrix:
     return probabilities
 
 
-LEAST_TOKENS = 128
-"""Minimum ``max_tokens``, which leaves room for a question and the first question of the history."""
-
-
-class Settings(BaseModel):
+class ResolverFields(BaseModel):
     """Manifest fields of resolvers. ``patterns``: possible insertions, with a slot for words of the history."""
 
     patterns: tuple[str, ...] = Field(min_length=1)
@@ -233,8 +296,8 @@ class Settings(BaseModel):
 class Resolution:
     """The resolver's result for one turn."""
 
-    _layout: Layout = field(repr=False)
-    _scores: Scores = field(repr=False)
+    _layout: TurnLayout = field(repr=False)
+    _logits: ResolverLogits = field(repr=False)
     _patterns: tuple[str, ...] = field(repr=False)
 
     @property
@@ -243,7 +306,7 @@ class Resolution:
 
         The oldest exchange comes first, and in each exchange the answer.
         """
-        terms = term_probabilities(self._layout, self._scores)
+        terms = term_probabilities(self._layout, self._logits)
         terms.sort(key=lambda term: (-term[0].utterance, term[0].start))
         return [(self._layout.text(word), probability) for word, probability in terms]
 
@@ -252,8 +315,13 @@ class Resolution:
 
         :param sure: minimum probability of an inserted phrase.
         """
-        text, edits = edited(self._layout, self._scores, self._patterns, sure)
-        return text if edits else self._layout.utterances[0]
+        text, insertions = edited(
+            self._layout,
+            self._logits,
+            self._patterns,
+            sure,
+        )
+        return text if insertions else self._layout.utterances[0]
 
 
 class Resolver(NetworkModel):
@@ -263,7 +331,7 @@ class Resolver(NetworkModel):
         super().__init__(folder, choice, network)
         self._tokenizer = network.tokenizer.inner
         self._tokenizer.no_truncation()
-        self._patterns = folder.settings(Settings, network.settings).patterns
+        self._patterns = folder.settings(ResolverFields, network.settings).patterns
 
     def resolve(self, turns: Sequence[tuple[str, Sequence[Past]]]) -> list[Resolution]:
         """Resolve each question with its history, oldest exchange first.
@@ -272,12 +340,17 @@ class Resolver(NetworkModel):
         """
         layouts = [lay_out(question, history, self._tokenizer, self.max_tokens) for question, history in turns]
         results = self._network.run([Tokens(layout.ids, layout.types) for layout in layouts])
-        if any(np.isnan(output).any() for outputs in results for output in outputs):
-            raise self.invalid("resolver")
-        return [
-            Resolution(layout, Scores(*outputs), self._patterns)
-            for layout, outputs in zip(layouts, results, strict=True)
-        ]
+        resolutions = []
+        for layout, outputs in zip(layouts, results, strict=True):
+            if any(np.isnan(output).any() for output in outputs):
+                raise self.invalid("resolver")
+            resolutions.append(Resolution(layout, ResolverLogits(*outputs), self._patterns))
+        return resolutions
+
+    def try_texts(self, texts: Sequence[str]) -> None:
+        turns = [("What else is said of it?", [Past(text[:60], text)]) for text in texts]
+        for resolution in self.resolve(turns):
+            resolution.text()
 
 
 def load_resolver(name: str, options: Options = Options()) -> Resolver:  # noqa: B008 - frozen

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from convqa.files import replace_surrogates
@@ -20,10 +20,16 @@ if TYPE_CHECKING:
 LANGUAGE = "en"
 """The only language with training data (docs/reference/training.md)."""
 
-MOST_TOKENS = 192
-_MOST_QUESTION, _MOST_EARLIER_QUESTION, _MOST_ANSWER = 64, 32, 48
-_LEAST = 8
+MAX_TOKENS = 192
+_MAX_QUESTION_TOKENS = 64
+_MAX_EARLIER_QUESTION_TOKENS = 32
+_MAX_ANSWER_TOKENS = 48
+
+_MIN_ROOM = 8
 """Minimum room in tokens for another utterance."""
+
+_MAX_TOKEN_CHARS = 18
+"""No token of the vocabulary is longer."""
 
 _WORD = re.compile(r"'s\b|\u2019s\b|[^\W_]+|[^\w\s]|_")
 
@@ -35,7 +41,7 @@ class Past(NamedTuple):
     answer: str = ""
 
 
-class Word(NamedTuple):
+class LayoutWord(NamedTuple):
     """A word: its utterance, its offsets there, and its first and last token in the sequence."""
 
     utterance: int
@@ -45,8 +51,8 @@ class Word(NamedTuple):
     last: int
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+@dataclass(slots=True)
+class TurnLayout:
     """A sequence. ``utterances[0]`` is the question; ``end`` is the index of the separator after it.
 
     ``words``: the words of the question, then those of the history, in the order of the sequence.
@@ -54,46 +60,59 @@ class Layout:
 
     ids: list[int]
     types: list[int]
-    utterances: list[str]
-    words: list[Word]
-    end: int
+    utterances: list[str] = field(default_factory=list)
+    words: list[LayoutWord] = field(default_factory=list)
+    end: int = 0
 
     @property
-    def question_words(self) -> list[Word]:
+    def question_words(self) -> list[LayoutWord]:
         return [word for word in self.words if word.utterance == 0]
 
     @property
-    def history_words(self) -> list[Word]:
+    def history_words(self) -> list[LayoutWord]:
         return [word for word in self.words if word.utterance > 0]
 
-    def text(self, word: Word) -> str:
+    def text(self, word: LayoutWord) -> str:
         return self.utterances[word.utterance][word.start : word.end]
 
-    def span(self, first: Word, last: Word) -> str:
+    def span(self, first: LayoutWord, last: LayoutWord) -> str:
         """Return the text from one word to another of the same utterance."""
         return self.utterances[first.utterance][first.start : last.end]
 
 
-def lay_out(question: str, history: Sequence[Past], tokenizer: Tokenizer, most: int = MOST_TOKENS) -> Layout:
+def lay_out(
+    question: str,
+    history: Sequence[Past],
+    tokenizer: Tokenizer,
+    most: int = MAX_TOKENS,
+) -> TurnLayout:
     """Return the sequence of a turn, with at most ``most`` tokens. ``history`` is oldest first.
 
     Blank utterances are omitted; lone surrogates count as U+FFFD.
     """
-    opening, separator = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
-    assert opening is not None and separator is not None
-    question = replace_surrogates(question)
-    history = [Past(replace_surrogates(past.question), replace_surrogates(past.answer)) for past in history]
-    layout = Layout([opening], [0], [], [], 0)
-    _append(layout, question, tokenizer, _MOST_QUESTION, separator, 0)
-    end = len(layout.ids) - 1
-    first = tokenizer.encode(history[0].question, add_special_tokens=False) if history else None
-    kept = max(_LEAST, min(len(first.ids), _MOST_EARLIER_QUESTION) + 1) if first else 0
-    for index in range(len(history) - 1, -1, -1):
-        for text, longest in zip(history[index], (_MOST_EARLIER_QUESTION, _MOST_ANSWER), strict=True):
-            room = most - len(layout.ids) - (kept if index else 0)
-            if text.strip() and room >= _LEAST:
-                _append(layout, text, tokenizer, min(longest, room - 1), separator, 1)
-    return Layout(layout.ids, layout.types, layout.utterances, layout.words, end)
+    opening = tokenizer.token_to_id("[CLS]")
+    assert opening is not None
+    layout = TurnLayout([opening], [0])
+    _append(layout, replace_surrogates(question), tokenizer, _MAX_QUESTION_TOKENS)
+    layout.end = len(layout.ids) - 1
+    reserved = 0
+    if history:
+        first = tokenizer.encode(replace_surrogates(history[0].question), add_special_tokens=False)
+        reserved = max(_MIN_ROOM, min(len(first.ids), _MAX_EARLIER_QUESTION_TOKENS) + 1)
+    for index in reversed(range(len(history))):
+        if index == 0:
+            reserved = 0
+        past = history[index]
+        for text, longest in ((past.question, _MAX_EARLIER_QUESTION_TOKENS), (past.answer, _MAX_ANSWER_TOKENS)):
+            room = most - len(layout.ids) - reserved
+            if text.strip() and room >= _MIN_ROOM:
+                _append(
+                    layout,
+                    replace_surrogates(text),
+                    tokenizer,
+                    min(longest, room - 1),
+                )
+    return layout
 
 
 def word_spans(text: str) -> list[tuple[int, int]]:
@@ -106,22 +125,38 @@ def word_spans(text: str) -> list[tuple[int, int]]:
     return [match.span() for match in _WORD.finditer(text)]
 
 
-def _append(layout: Layout, text: str, tokenizer: Tokenizer, most: int, separator: int, kind: int) -> None:
+def _append(
+    layout: TurnLayout,
+    text: str,
+    tokenizer: Tokenizer,
+    most: int,
+) -> None:
     """Add an utterance and its separator. Words without a remaining token are dropped."""
-    # Truncated before it is tokenized: no token has more than 18 characters.
-    read = text[: most * 18]
-    encoding = tokenizer.encode(read, add_special_tokens=False)
-    ids, offsets = encoding.ids[:most], encoding.offsets[:most]
-    base, utterance = len(layout.ids), len(layout.utterances)
-    layout.utterances.append(text)
+    separator = tokenizer.token_to_id("[SEP]")
+    assert separator is not None
+    beginning = text[: most * _MAX_TOKEN_CHARS]
+    encoding = tokenizer.encode(beginning, add_special_tokens=False)
+    ids = encoding.ids[:most]
+    offsets = encoding.offsets[:most]
+    utterance = len(layout.utterances)
+    base = len(layout.ids)
     token = 0
-    for start, end in word_spans(read):
+    for start, end in word_spans(beginning):
         while token < len(offsets) and offsets[token][1] <= start:
             token += 1
         last = token
         while last + 1 < len(offsets) and offsets[last + 1][0] < end:
             last += 1
         if token < len(offsets) and offsets[token][0] < end:
-            layout.words.append(Word(utterance, start, end, base + token, base + last))
-    layout.ids.extend([*ids, separator])
-    layout.types.extend([kind] * (len(ids) + 1))
+            layout.words.append(
+                LayoutWord(
+                    utterance,
+                    start,
+                    end,
+                    base + token,
+                    base + last,
+                )
+            )
+    layout.utterances.append(text)
+    layout.ids += [*ids, separator]
+    layout.types += [0 if utterance == 0 else 1] * (len(ids) + 1)

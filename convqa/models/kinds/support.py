@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain, pairwise
+from itertools import pairwise
 
 import numpy as np
 
@@ -18,28 +18,44 @@ from convqa.text.sentences import sentences
 from convqa.text.support import CAP, IDENTITY, lexical_support, overlap
 
 SHARE = "share"
-FEATURES = (SHARE, "pairs", "numbers", "near numbers", "names", "near names", "opposed", "cosine", "nearest")
+FEATURES = (
+    SHARE,
+    "pairs",
+    "numbers",
+    "near numbers",
+    "names",
+    "near names",
+    "opposed",
+    "cosine",
+    "nearest",
+)
 """Fields of :class:`convqa.text.support.Overlap`, with ``near`` of the two adjacent sentences of the evidence that
 match best; the cosine with the ``nearest`` sentence, and with the nearest piece of the evidence (``cosine``). There is
 no feature for length, because the training data has hardly any short unsupported sentences."""
 
-_LONGEST = 1000
+_MAX_PIECE_CHARS = 1000
 """Maximum characters of a piece of evidence with a vector of its own."""
 
-Scores = Callable[[Sequence[Pair], str], Sequence[float]]
+SupportScorer = Callable[[Sequence[Pair], str], Sequence[float]]
 """Nonblank pairs of evidence and sentence, and their language -> scores, in order."""
 
 
-class Settings(HeadSettings, Line, frozen=True):
+class SupportHead(HeadSettings, Line, frozen=True):
     """A logistic regression over an encoder's vectors and words."""
 
 
 class Support(Model):
     """Scores how likely evidence supports a sentence, 0 to 1; from .5 on the sentence is supported. Thread-safe."""
 
-    def __init__(self, name: str, checksum: str, runs: str, scores: Scores) -> None:
+    def __init__(
+        self,
+        name: str,
+        checksum: str,
+        runs: str,
+        scorer: SupportScorer,
+    ) -> None:
         super().__init__(name, checksum, runs)
-        self._scores = scores
+        self._scorer = scorer
 
     def score(self, pairs: Sequence[Pair], language: str = "en") -> list[float]:
         """Return one score per pair (evidence, sentence), 0 if either is blank.
@@ -47,10 +63,17 @@ class Support(Model):
         :raises InputError: if the language has no analysis, which only models of entailment do without.
         :raises WorkError: if the model returns invalid numbers.
         """
-        scores = score_nonblank(pairs, lambda nonblank: self._scores(nonblank, language), 0.0)
+        scores = score_nonblank(
+            pairs,
+            lambda nonblank: self._scorer(nonblank, language),
+            0.0,
+        )
         if not all(0 <= score <= 1 for score in scores):
             raise self.invalid("support check")
         return scores
+
+    def try_texts(self, texts: Sequence[str]) -> None:
+        self.score([(text, text[:60]) for text in texts])
 
 
 def load_support(name: str = SUPPORT, options: Options = Options()) -> Support:  # noqa: B008 - frozen
@@ -61,36 +84,51 @@ def load_support(name: str = SUPPORT, options: Options = Options()) -> Support: 
     :raises InputError: if the model is unknown, damaged, of another kind, or cannot run with these options.
     """
     if name == LEXICAL:
-        return Support(LEXICAL, IDENTITY, "no model", _lexical)
+        return Support(LEXICAL, IDENTITY, "no model", _score_lexically)
     folder = find_model(name)
     if folder.manifest is None:
-        return load_once(SUPPORT, folder, options, _entailment)
-    return once((SUPPORT, folder.path, folder.checksum(), options), lambda: _head(folder, options))
+        return load_once(SUPPORT, folder, options, _load_entailment)
+    return once((SUPPORT, folder.path, folder.checksum(), options), lambda: _load_support_head(folder, options))
 
 
-def _lexical(pairs: Sequence[Pair], language: str) -> Sequence[float]:
+def _score_lexically(pairs: Sequence[Pair], language: str) -> list[float]:
     return [lexical_support(evidence, sentence, language) for evidence, sentence in pairs]
 
 
-def _head(folder: ModelFolder, options: Options) -> Support:
-    settings, encoder = load_head(SUPPORT, folder, Settings, FEATURES, options)
+def _load_support_head(folder: ModelFolder, options: Options) -> Support:
+    head, encoder = load_head(SUPPORT, folder, SupportHead, FEATURES, options)
 
-    def scores(pairs: Sequence[Pair], language: str) -> Sequence[float]:
-        return judged(features(encoder, pairs, language), settings).tolist()  # type: ignore[no-any-return]
+    def score(pairs: Sequence[Pair], language: str) -> list[float]:
+        scores: list[float] = judged(features(encoder, pairs, language), head).tolist()
+        return scores
 
-    return Support(folder.name, folder.checksum(), str(encoder.runs), scores)
+    return Support(
+        folder.name,
+        folder.checksum(),
+        str(encoder.runs),
+        score,
+    )
 
 
-def _entailment(folder: ModelFolder, choice: Choice, network: Network) -> Support:
+def _load_entailment(folder: ModelFolder, choice: Choice, network: Network) -> Support:
     """Score with the evidence as premise and the sentence as hypothesis; of long evidence, the best window counts."""
 
-    def scores(pairs: Sequence[Pair], language: str) -> Sequence[float]:
-        windows = [_windows(pair, network.tokenizer, language) for pair in pairs]
-        outputs = network.run(network.tokenizer.pairs(list(chain.from_iterable(windows))))
-        ends = np.cumsum(list(map(len, windows)))
-        return [float(max(scores)) for scores in np.split(np.stack([score for (score,) in outputs]), ends[:-1])]
+    def score(pairs: Sequence[Pair], language: str) -> list[float]:
+        windows: list[Pair] = []
+        ends = []
+        for pair in pairs:
+            windows += _windows(pair, network.tokenizer, language)
+            ends.append(len(windows))
+        outputs = network.run(network.tokenizer.pairs(windows))
+        probabilities = [float(probability) for (probability,) in outputs]
+        return [max(probabilities[start:end]) for start, end in pairwise([0, *ends])]
 
-    return Support(folder.name, folder.checksum(), str(choice), scores)
+    return Support(
+        folder.name,
+        folder.checksum(),
+        str(choice),
+        score,
+    )
 
 
 def _windows(pair: Pair, tokenizer: Tokenizer, language: str) -> list[Pair]:
@@ -99,17 +137,20 @@ def _windows(pair: Pair, tokenizer: Tokenizer, language: str) -> list[Pair]:
     Each window begins with the last sentence of the previous one. A sentence that does not fit alone is truncated.
     """
     evidence, sentence = pair
-    room = max(tokenizer.max_tokens - len(tokenizer.texts([sentence])[0]), tokenizer.max_tokens // 2)
     spans = sentences(evidence, language)
     if len(spans) < 2:
         return [pair]
+    room = max(tokenizer.max_tokens - len(tokenizer.texts([sentence])[0]), tokenizer.max_tokens // 2)
     sizes = [len(tokens) for tokens in tokenizer.texts([evidence[start:end] for start, end in spans])]
-    windows, first = [], 0
+    windows = []
+    first = 0
     while True:
         last = first + 1
         while last < len(sizes) and sum(sizes[first : last + 1]) <= room:
             last += 1
-        windows.append((evidence[spans[first][0] : spans[last - 1][1]], sentence))
+        start = spans[first][0]
+        end = spans[last - 1][1]
+        windows.append((evidence[start:end], sentence))
         if last == len(sizes):
             return windows
         first = max(last - 1, first + 1)
@@ -118,45 +159,70 @@ def _windows(pair: Pair, tokenizer: Tokenizer, language: str) -> list[Pair]:
 def judged(rows: Rows, line: Line) -> Rows:
     """Return the probabilities, at most ``CAP`` if the evidence has no word of the sentence."""
     scores = line.probabilities(rows, FEATURES)
-    return np.where(rows[:, FEATURES.index(SHARE)] > 0, scores, np.minimum(scores, CAP))
+    shares = rows[:, FEATURES.index(SHARE)]
+    return np.where(shares > 0, scores, np.minimum(scores, CAP))
 
 
-def features(encoder: TextEncoder, pairs: Sequence[Pair], language: str = "en") -> Rows:
+def features(
+    encoder: TextEncoder,
+    pairs: Sequence[Pair],
+    language: str = "en",
+) -> Rows:
     """Return the features of each pair, in order.
 
     :raises InputError: if the language has no analysis.
     """
-    evidence = {text: parts_of(text, language) for text, _ in pairs}
-    texts = {text: [*parts, *_chunks(parts)] for text, parts in evidence.items()}
-    vectors = vectors_of(encoder, [*chain.from_iterable(texts.values()), *(sentence for _, sentence in pairs)])
-    rows = [
-        _overlaps(text, sentence, evidence[text], language) + _cosines(sentence, evidence[text], texts[text], vectors)
-        for text, sentence in pairs
-    ]
+    parts = {evidence: parts_of(evidence, language) for evidence, _ in pairs}
+    pieces = {evidence: list(_pieces(parts[evidence])) for evidence in parts}
+    texts = [sentence for _, sentence in pairs]
+    for evidence in parts:
+        texts += parts[evidence]
+        texts += pieces[evidence]
+    vectors = vectors_of(encoder, texts)
+    rows = []
+    for evidence, sentence in pairs:
+        cosine = _best_cosine(sentence, pieces[evidence], vectors)
+        nearest = _best_cosine(sentence, parts[evidence], vectors)
+        rows.append([*_overlaps(evidence, sentence, parts[evidence], language), cosine, nearest])
     return np.array(rows, dtype=np.float64).reshape(len(pairs), len(FEATURES))
 
 
-def _overlaps(evidence: str, sentence: str, parts: Sequence[str], language: str) -> list[float]:
+def _overlaps(
+    evidence: str,
+    sentence: str,
+    parts: Sequence[str],
+    language: str,
+) -> list[float]:
     whole = overlap(evidence, sentence, language)
-    windows = ["\n".join(pair) for pair in pairwise(parts)] or list(parts)
+    windows = ["\n".join(pair) for pair in pairwise(parts)] or parts
     near = max((overlap(window, sentence, language) for window in windows), default=whole)
-    return [whole.share, whole.pairs, whole.numbers, near.numbers, whole.names, near.names, float(whole.opposed)]
+    return [
+        whole.share,
+        whole.pairs,
+        whole.numbers,
+        near.numbers,
+        whole.names,
+        near.names,
+        float(whole.opposed),
+    ]
 
 
-def _cosines(sentence: str, parts: Sequence[str], texts: Sequence[str], vectors: Mapping[str, Array]) -> list[float]:
-    """Return the cosines with the nearest piece and the nearest sentence, 0 without evidence."""
-    if not texts:
-        return [0.0, 0.0]
-    cosines = [float(vectors[text] @ vectors[sentence]) for text in texts]
-    return [max(cosines[len(parts) :]), max(cosines[: len(parts)])]
+def _best_cosine(
+    sentence: str,
+    texts: Sequence[str],
+    vectors: Mapping[str, Array],
+) -> float:
+    """Return the cosine with the nearest text, 0 without any."""
+    return max((float(vectors[text] @ vectors[sentence]) for text in texts), default=0.0)
 
 
-def _chunks(parts: Sequence[str]) -> Iterator[str]:
-    chunk = ""
+def _pieces(parts: Sequence[str]) -> Iterator[str]:
+    """Join sentences into pieces of the evidence."""
+    piece = ""
     for part in parts:
-        if chunk and len(chunk) + len(part) > _LONGEST:
-            yield chunk
-            chunk = ""
-        chunk = f"{chunk} {part}" if chunk else part
-    if chunk:
-        yield chunk
+        if piece and len(piece) + len(part) > _MAX_PIECE_CHARS:
+            yield piece
+            piece = ""
+        piece = f"{piece} {part}" if piece else part
+    if piece:
+        yield piece

@@ -13,7 +13,7 @@ from convqa.components.encoding import has_vectors_of, named
 from convqa.errors import InputError
 from convqa.indexing import add_vectors
 from convqa.models import Options, load_encoder, load_pair_scorer, load_reader, load_resolver
-from convqa.models.check import sample_passages, speeds
+from convqa.models.check import sample_passages
 from convqa.models.kinds.resolver_input import Past
 from convqa.models.source import SHIPPED
 from convqa.models.types import Choice
@@ -62,7 +62,7 @@ def test_the_shipped_reader_reads_alike_on_torch():
 
 @pytest.mark.parametrize("budget", [10, 2048])
 def test_the_shipped_resolver_resolves_alike_on_torch(monkeypatch, budget):
-    monkeypatch.setattr("convqa.models.engines.torch.runtime.BUDGET", {"cpu": budget})
+    monkeypatch.setattr("convqa.models.engines.torch.runtime.MAX_BATCH_TOKENS", {"cpu": budget})
     for one, two in zip(
         load_resolver("resolver").resolve(TURNS), load_resolver("resolver", FLOAT).resolve(TURNS), strict=True
     ):
@@ -136,11 +136,3 @@ def test_a_graph_without_its_configuration_or_of_another_network_is_refused(tmp_
         file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
         with pytest.raises(InputError, match=message):
             load_encoder(str(folder), FLOAT)
-
-
-def test_speeds_are_of_every_way_that_is_here(family):
-    rows = speeds(str(family / "encoder-int8"))
-    assert {"onnx int8 on cpu", "torch float32 on cpu", "torch bfloat16 on cpu"} <= {row["runs"] for row in rows}
-    assert [row["rate"] for row in rows] == sorted((row["rate"] for row in rows), reverse=True)
-    (row,) = speeds(str(family / "encoder-int8"), Options("cpu", "int8"))
-    assert (row["runs"], row["unit"]) == ("onnx int8 on cpu", "passages")

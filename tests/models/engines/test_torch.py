@@ -79,7 +79,7 @@ def test_pooling_prompts_and_length_are_those_of_sentence_transformers(transform
 
 @pytest.mark.parametrize("size", [1, 7, 64])
 def test_a_vector_does_not_depend_on_its_batch_mates(plain, words, size, monkeypatch):
-    monkeypatch.setattr("convqa.models.engines.torch.runtime.BUDGET", {"cpu": 100})
+    monkeypatch.setattr("convqa.models.engines.torch.runtime.MAX_BATCH_TOKENS", {"cpu": 100})
     texts = [" ".join(words[5 : 6 + place % 13]) for place in range(64)]
     encoder = load_encoder(str(plain))
     parts = [encoder.encode(texts[start : start + size]) for start in range(0, len(texts), size)]

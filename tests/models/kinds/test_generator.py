@@ -31,7 +31,7 @@ def test_texts_come_in_the_order_of_their_prompts_alone_or_in_batches(tiny_gener
     assert generator.kind == ("seq2seq" if kind in {"t5", "bart"} else "causal")
     alone = [generator.write([prompt], 12)[0] for prompt in PROMPTS]
     for size in (1, 2, 16):
-        monkeypatch.setattr(kinds, "_BATCH", size)
+        monkeypatch.setattr(kinds, "_PROMPTS_PER_BATCH", size)
         assert generator.write(PROMPTS, 12) == alone
     # (A decoder of random weights that looks at its encoder as little as BART's writes the same for all.)
     assert len({written.text for written in alone}) > 1 or kind == "bart"

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from convqa.errors import InputError, WorkError
-from convqa.models import Options, load_encoder, load_pair_scorer, load_reader
+from convqa.models import load_encoder, load_pair_scorer, load_reader
 from convqa.models.check import check
 from convqa.models.export import export
 from convqa.models.kinds.reader import Calibration, PairReading
@@ -84,7 +84,7 @@ def test_a_pair_is_read_once_and_a_passage_is_its_own_for_each_question(chance):
 def test_neither_batches_nor_chunks_change_a_result(chance, monkeypatch, size):
     pairs = [(f"Who {place % 3}?", (FAUST + " ") * (place % 7) + str(place % 11)) for place in range(64)]
     whole = chance().read(pairs, 3)
-    monkeypatch.setattr("convqa.models.kinds.reader.CHUNK", 100)
+    monkeypatch.setattr("convqa.models.kinds.reader.MAX_CHUNK_TOKENS", 100)
     reader = chance()
     parts = [made for start in range(0, 64, size) for made in reader.read(pairs[start : start + size], 3)]
     assert parts == whole
@@ -92,7 +92,7 @@ def test_neither_batches_nor_chunks_change_a_result(chance, monkeypatch, size):
 
 
 def test_memory_is_bounded_by_the_chunk_not_by_what_there_is_to_read(chance, monkeypatch):
-    monkeypatch.setattr("convqa.models.kinds.reader.CHUNK", 1000)
+    monkeypatch.setattr("convqa.models.kinds.reader.MAX_CHUNK_TOKENS", 1000)
     reader = chance()
     reader.read([("Who?", f"{place} {FAUST}" * 40) for place in range(20)], 3)
     assert sum(map(len, reader.seen)) > 500 and max(map(len, reader.seen)) <= 1000 / 40
@@ -240,7 +240,7 @@ def test_margins_are_those_of_the_model_itself(tiny_reader, family):
 
 @pytest.mark.models
 def test_batches_change_nothing_beyond_1e4(tiny_reader, monkeypatch):
-    monkeypatch.setattr("convqa.models.engines.torch.runtime.BUDGET", {"cpu": 300})
+    monkeypatch.setattr("convqa.models.engines.torch.runtime.MAX_BATCH_TOKENS", {"cpu": 300})
     reader = load_reader(str(tiny_reader("Bert")))
     pairs = [(f"Who {place % 3}?", FAUST[place % 5 : 12 + place]) for place in range(64)]
     whole = reader.read(pairs, 3)
@@ -350,23 +350,3 @@ def test_a_damaged_folder_is_refused(tiny_reader, tmp_path, changes, message):
     file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
     with pytest.raises(InputError, match=message):
         load_reader(str(folder))
-
-
-@pytest.mark.models
-def test_a_tokenizer_of_another_model_is_refused(tiny_reader, copied, tmp_path):
-    folder = shutil.copytree(tiny_reader("Bert"), tmp_path / "mixed")
-    shutil.copy(tiny_reader("Roberta") / "tokenizer.json", folder)
-    with pytest.raises(InputError, match="the tokenizer has 350 tokens, the model 150"):
-        load_reader(str(folder))
-    shutil.copy(folder / "tokenizer.json", copied)
-    with pytest.raises(InputError, match="the checksum differs from"):
-        load_reader(str(copied))
-
-
-@pytest.mark.models
-def test_bfloat16_is_done_where_it_is_asked_for(tiny_reader):
-    folder = str(tiny_reader("Bert"))
-    rough, exact = load_reader(folder, Options(precision="bfloat16")), load_reader(folder)
-    one, two = (reader.read(PAIRS[:1], 1)[0].margin for reader in (rough, exact))
-    assert one == pytest.approx(two, abs=0.3) and one != two
-    assert rough.identity != exact.identity

@@ -15,7 +15,7 @@ from tokenizers.models import WordLevel
 from tokenizers.normalizers import Replace
 from tokenizers.processors import TemplateProcessing
 
-from convqa.models.kinds.reader_input import LEAST_TOKENS, MOST_QUESTION, OVERLAP, ReaderInput
+from convqa.models.kinds.reader_input import MAX_QUESTION_TOKENS, MIN_TOKENS, OVERLAP, ReaderInput
 
 KINDS = ["words", "bytes", "pieces"]
 
@@ -79,12 +79,12 @@ def test_windows_cover_the_passage_overlap_and_keep_their_length(reading, number
 def test_of_a_long_question_the_end_is_kept_and_the_passage_has_room(reading):
     input = reading("shipped", 384)
     question = input.question("what else ? " * 500 + "who wrote faust ?")
-    assert len(question) == MOST_QUESTION
+    assert len(question) == MAX_QUESTION_TOKENS
     assert question[-4:] == input.question("who wrote faust ?")
     windows = list(input.windows(question, input.passage("goethe wrote faust . " * 250)))
     # The stock reader lets a question of 180 tokens stand in 42 windows of 1,000 words.
     assert len(windows) == 5
-    assert all(window.tokens.ids[1 : 1 + MOST_QUESTION] == question for window in windows)
+    assert all(window.tokens.ids[1 : 1 + MAX_QUESTION_TOKENS] == question for window in windows)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -96,11 +96,11 @@ def test_white_space_behind_a_question_hides_nothing_of_it(reading, kind):
 @pytest.mark.parametrize("question", ["", " ", "Faust? " * 3000])
 def test_the_smallest_window_reads_everything(reading, kind, question):
     # The library panics where the overlap is not smaller than the room beside the question.
-    input = reading(kind, LEAST_TOKENS)
+    input = reading(kind, MIN_TOKENS)
     passage = input.passage("Goethe wrote Faust in Weimar. " * 20)
     windows = list(input.windows(input.question(question), passage))
     assert {place for window in windows for place in range(window.first, window.last)} == set(range(len(passage.ids)))
-    assert all(len(window.tokens) <= LEAST_TOKENS for window in windows)
+    assert all(len(window.tokens) <= MIN_TOKENS for window in windows)
 
 
 EXACT = {
@@ -194,7 +194,7 @@ wild = st.text(
 
 
 @settings(deadline=None)
-@given(st.sampled_from(KINDS), wild, st.integers(LEAST_TOKENS, 40))
+@given(st.sampled_from(KINDS), wild, st.integers(MIN_TOKENS, 40))
 def test_any_text_has_offsets_in_order_inside_it(reading, kind, text, most):
     input = reading(kind, most)
     found = input.passage(text)

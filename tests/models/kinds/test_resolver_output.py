@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from convqa.models.kinds.resolver import Scores, edited, term_probabilities
+from convqa.models.kinds.resolver import ResolverLogits, edited, term_probabilities
 from convqa.models.kinds.resolver_input import Past, lay_out
 from tests.models.kinds.test_resolver_input import TOKENIZER
 
@@ -44,7 +44,7 @@ class Says:
     @property
     def scores(self):
         needs = np.full(len(self.layout.ids), self.needs)
-        return Scores(self.terms, self.deleted, self.patterns, self.starts, self.ends, needs)
+        return ResolverLogits(self.terms, self.deleted, self.patterns, self.starts, self.ends, needs)
 
     def text(self, least=0.5):
         return edited(self.layout, self.scores, PATTERNS, least)[0]

@@ -41,7 +41,7 @@ def test_the_answer_is_found_far_behind_in_a_long_text():
 
 
 def test_check_runs_it(monkeypatch):
-    monkeypatch.setattr("convqa.models.check._PASSAGES", 1)
+    monkeypatch.setattr("convqa.models.check._SAMPLE_PASSAGES", 1)
     found = check("reader")
     assert (found["kind"], found["max_tokens"], found["runs"]) == ("reader", 384, "onnx int8 on cpu")
 

@@ -148,7 +148,7 @@ def test_what_is_no_score_is_an_error():
 
 
 def test_check_runs_a_support_check(monkeypatch):
-    monkeypatch.setattr("convqa.models.check._PASSAGES", 1)
+    monkeypatch.setattr("convqa.models.check._SAMPLE_PASSAGES", 1)
     found = check("support")
     assert found["kind"] == "support" and found["speed"].endswith("texts/s (1 texts)")
 

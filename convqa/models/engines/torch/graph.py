@@ -11,10 +11,14 @@ from convqa.errors import InputError, reason_of
 from convqa.models.engines.torch.runtime import import_torch
 from convqa.models.folder import ONNX, ModelFolder
 
-_ROLES = {
-    "Add": ("bias",), "Gather": ("weight",), "Gemm": ("weight", "bias"), "LayerNormalization": ("weight", "bias"),
-    "MatMul": ("weight",), "MatMulInteger": ("weight",),
-}  # fmt: skip
+_PARAMETERS = {
+    "Add": ("bias",),
+    "Gather": ("weight",),
+    "Gemm": ("weight", "bias"),
+    "LayerNormalization": ("weight", "bias"),
+    "MatMul": ("weight",),
+    "MatMulInteger": ("weight",),
+}
 """Operator -> parameters that its constants are to the layer in its name, such as ``/trunk/encoder/layer.0/...``."""
 
 
@@ -55,27 +59,35 @@ def _weights(folder: ModelFolder) -> dict[str, NDArray[Any]]:
         raise InputError(f"{folder.path / ONNX}: cannot be read ({reason_of(error)}). Copy the model again.") from error
     constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
     # Constants that layers share are stored once and repeated by Identity nodes.
-    constants |= {
-        node.output[0]: constants[node.input[0]]
-        for node in graph.node
-        if node.op_type == "Identity" and node.input[0] in constants
-    }
+    for node in graph.node:
+        if node.op_type == "Identity" and node.input[0] in constants:
+            constants[node.output[0]] = constants[node.input[0]]
     weights: dict[str, NDArray[Any]] = {}
     for node in graph.node:
         layer = ".".join(node.name.strip("/").split("/")[:-1])
-        inputs = [_plain(name, constants) for name in node.input]
-        arrays = [array for array in inputs if array is not None and array.dtype == np.float32]
-        for role, array in zip(_ROLES.get(node.op_type, ()), arrays, strict=False):
-            weights[f"{layer}.{role}"] = array.T if node.op_type.startswith("MatMul") else array
-    direct = {name.removesuffix("_quantized"): _plain(name, constants) for name in constants}
-    return weights | {name: array for name, array in direct.items() if array is not None}
+        parameters = iter(_PARAMETERS.get(node.op_type, ()))
+        for name in node.input:
+            array = _dequantized(name, constants)
+            if array is None or array.dtype != np.float32:
+                continue
+            parameter = next(parameters, None)
+            if parameter is not None:
+                weights[f"{layer}.{parameter}"] = array.T if node.op_type.startswith("MatMul") else array
+    for name in constants:
+        array = _dequantized(name, constants)
+        if array is not None:
+            weights[name.removesuffix("_quantized")] = array
+    return weights
 
 
-def _plain(name: str, constants: dict[str, NDArray[Any]]) -> NDArray[Any] | None:
+def _dequantized(name: str, constants: dict[str, NDArray[Any]]) -> NDArray[Any] | None:
     """Return a constant as it was before quantization, None for other names and for parameters of quantization."""
+    if name.endswith(("_scale", "_zero_point")):
+        return None
     stem = name.removesuffix("_quantized")
     if stem == name or f"{stem}_scale" not in constants:
-        return constants.get(name) if not name.endswith(("_scale", "_zero_point")) else None
-    whole, zero = constants[name].astype(np.float32), constants[f"{stem}_zero_point"].astype(np.float32)
-    plain: NDArray[Any] = (whole - zero) * constants[f"{stem}_scale"]
-    return plain
+        return constants.get(name)
+    integers = constants[name].astype(np.float32)
+    zero_point = constants[f"{stem}_zero_point"].astype(np.float32)
+    array: NDArray[Any] = (integers - zero_point) * constants[f"{stem}_scale"]
+    return array

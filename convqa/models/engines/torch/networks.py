@@ -23,11 +23,14 @@ from convqa.models.types import (
 
 torch = runtime.import_torch()
 
-_READS = ("ForQuestionAnswering", "ForQuestionAnsweringSimple")
-_WRITES = ("CausalLM", "LMHeadModel")
-_CLASSIFIES = ("ForSequenceClassification",)
-_MASKED = ("ForMaskedLM",)
-_ALWAYS_TWO = {"bart", "mbart", "led", "plbart", "mvp"}
+_READER_HEADS = ("ForQuestionAnswering", "ForQuestionAnsweringSimple")
+_GENERATOR_HEADS = ("CausalLM", "LMHeadModel")
+_CLASSIFIER_HEADS = ("ForSequenceClassification",)
+_MASKED_HEADS = ("ForMaskedLM",)
+"""Endings of the names of transformers' classes."""
+
+_TWO_OUTPUTS = {"bart", "mbart", "led", "plbart", "mvp"}
+"""Types of models whose readers have two outputs, whatever their configuration says."""
 
 
 class Module(torch.nn.Module):  # type: ignore[name-defined,misc]
@@ -61,9 +64,18 @@ class Pooled(Module):
         self._pooling = pooling
         self.batch_share = 8 if pooling == "weights" else 1  # each token has a logit per word
 
-    def forward(self, input_ids: Any, attention_mask: Any, token_type_ids: Any = None) -> Any:
+    def forward(
+        self,
+        input_ids: Any,
+        attention_mask: Any,
+        token_type_ids: Any = None,
+    ) -> Any:
         """(n, tokens) each -> (n, dimension) in float32."""
-        output = self.trunk(input_ids=input_ids, attention_mask=attention_mask, **self.types(token_type_ids))
+        output = self.trunk(
+            input_ids=input_ids,
+            attention_mask=attention_mask,
+            **self.types(token_type_ids),
+        )
         if self._pooling == "weights":
             return output.logits.float().mul_(attention_mask.unsqueeze(-1)).amax(1).relu().log1p()
         states = output.last_hidden_state.float()
@@ -88,9 +100,18 @@ class Classifier(Module):
         self.classifier = classifier
         self._label = label
 
-    def forward(self, input_ids: Any, attention_mask: Any, token_type_ids: Any = None) -> Any:
+    def forward(
+        self,
+        input_ids: Any,
+        attention_mask: Any,
+        token_type_ids: Any = None,
+    ) -> Any:
         """(n, tokens) each -> (n,) in float32."""
-        output = self.classifier(input_ids=input_ids, attention_mask=attention_mask, **self.types(token_type_ids))
+        output = self.classifier(
+            input_ids=input_ids,
+            attention_mask=attention_mask,
+            **self.types(token_type_ids),
+        )
         logits = output.logits.float()
         if self._label is not None:
             return torch.softmax(logits, -1)[:, self._label]
@@ -106,14 +127,23 @@ class Spanned(Module):
         super().__init__(answering.config)
         self.answering = answering
 
-    def forward(self, input_ids: Any, attention_mask: Any, token_type_ids: Any = None) -> tuple[Any, Any]:
+    def forward(
+        self,
+        input_ids: Any,
+        attention_mask: Any,
+        token_type_ids: Any = None,
+    ) -> tuple[Any, Any]:
         """(n, tokens) each -> starts and ends, each (n, tokens) in float32."""
-        output = self.answering(input_ids=input_ids, attention_mask=attention_mask, **self.types(token_type_ids))
+        output = self.answering(
+            input_ids=input_ids,
+            attention_mask=attention_mask,
+            **self.types(token_type_ids),
+        )
         return output.start_logits.float(), output.end_logits.float()
 
 
 class ResolverNet(torch.nn.Module):  # type: ignore[name-defined,misc]
-    """The network of the resolver; its outputs are the fields of ``convqa.models.kinds.resolver.Scores``."""
+    """The network of the resolver; its outputs are the fields of ``convqa.models.kinds.resolver.ResolverLogits``."""
 
     inputs = ("input_ids", "attention_mask", "token_type_ids")
     outputs = OUTPUTS["resolver"]
@@ -138,7 +168,12 @@ class ResolverNet(torch.nn.Module):  # type: ignore[name-defined,misc]
         self.spans = torch.nn.Linear(width, 2 * width)
         self.scale = math.sqrt(width)
 
-    def forward(self, ids: Any, mask: Any, types: Any) -> tuple[Any, ...]:
+    def forward(
+        self,
+        ids: Any,
+        mask: Any,
+        types: Any,
+    ) -> tuple[Any, ...]:
         """(n, tokens) each -> outputs whose first axis is the batch."""
         states = self.trunk(input_ids=ids, attention_mask=mask, token_type_ids=types).last_hidden_state
         terms, deleted = self.words(states).unbind(-1)
@@ -152,10 +187,14 @@ class ResolverNet(torch.nn.Module):  # type: ignore[name-defined,misc]
 Loaded = tuple[Any, Tokenizer, dict[str, Any]]
 """A network, its tokenizer, and the manifest fields specific to its kind."""
 
-_AUTO = {
-    "encoder": "AutoModel", "sparse": "AutoModelForMaskedLM", "pairs": "AutoModelForSequenceClassification",
-    "support": "AutoModelForSequenceClassification", "reader": "AutoModelForQuestionAnswering", "resolver": "AutoModel",
-}  # fmt: skip
+_AUTO_CLASSES = {
+    "encoder": "AutoModel",
+    "sparse": "AutoModelForMaskedLM",
+    "pairs": "AutoModelForSequenceClassification",
+    "support": "AutoModelForSequenceClassification",
+    "reader": "AutoModelForQuestionAnswering",
+    "resolver": "AutoModel",
+}
 """Kind of model -> the class of transformers that loads it."""
 
 _EXPECTED = {
@@ -169,16 +208,22 @@ _EXPECTED = {
 
 def load(folder: ModelFolder, choice: Choice, kind: str) -> Network:
     """Load the network of a folder of transformers, or of one with ``model.onnx``."""
-    module, tokenizer, about = (load_exported if folder.has_onnx else load_source)(folder, choice, kind)
+    load_folder = load_exported if folder.has_onnx else load_source
+    module, tokenizer, about = load_folder(folder, choice, kind)
     pad = getattr(module.config, "pad_token_id", None) or 0  # masked, so that any token will do
 
     def run(sequences: Sequence[Tokens]) -> list[list[Array]]:
         rows = runtime.rows(module, sequences, pad, choice)
-        if kind not in PER_TOKEN:
-            return rows
-        return [_unpadded(row, len(tokens)) for row, tokens in zip(rows, sequences, strict=True)]
+        if kind in PER_TOKEN:
+            return [_unpadded(row, len(tokens)) for row, tokens in zip(rows, sequences, strict=True)]
+        return rows
 
-    return Network(tokenizer, run, about.get("dimension", 0), about.get("settings", {}))
+    return Network(
+        tokenizer,
+        run,
+        about.get("dimension", 0),
+        about.get("settings", {}),
+    )
 
 
 def load_source(folder: ModelFolder, choice: Choice, kind: str) -> Loaded:
@@ -188,17 +233,25 @@ def load_source(folder: ModelFolder, choice: Choice, kind: str) -> Loaded:
     """
     config = transformers.load_config(folder)
     if not _is_of_kind(config, kind):
+        name = ", ".join(config.architectures or []) or config.model_type
         labels = ", ".join(map(str, (config.id2label or {}).values()))
-        raise InputError(f"{folder.path}: expected {_EXPECTED[kind]}, got {_called(config)} with the labels {labels}.")
+        raise InputError(f"{folder.path}: expected {_EXPECTED[kind]}, got {name} with the labels {labels}.")
     about: dict[str, Any] = {}
     if kind == "encoder":
-        pooling, prefixes = transformers.pooling_of(folder.path), transformers.prefixes_of(folder.path)
-        about = {"dimension": config.hidden_size, "pooling": pooling, "settings": {"prefixes": prefixes}}
+        about["dimension"] = config.hidden_size
+        about["pooling"] = transformers.pooling_of(folder.path)
+        about["settings"] = {"prefixes": transformers.prefixes_of(folder.path)}
     elif kind == "sparse":
-        about = {"dimension": config.vocab_size}
-    model = transformers.load_module(folder, _AUTO[kind], choice.device, choice.precision)
+        about["dimension"] = config.vocab_size
+    model = transformers.load_module(
+        folder,
+        _AUTO_CLASSES[kind],
+        choice.device,
+        choice.precision,
+    )
     longest = transformers.max_tokens(folder.path, config)
-    longest = min(longest, READER_TOKENS) if kind == "reader" else longest
+    if kind == "reader":
+        longest = min(longest, READER_TOKENS)
     return _wrapped(model, kind, about), transformers.tokenizer_of(folder, config, longest), about
 
 
@@ -214,18 +267,26 @@ def load_exported(folder: ModelFolder, choice: Choice, kind: str) -> Loaded:
             f"{folder.path} was exported without the network's configuration, so only ONNX Runtime can run it, on the "
             f"CPU in {manifest.precision}. Export the model again, or name the model of transformers."
         )
-    about = {"dimension": manifest.dimension, "pooling": manifest.pooling or "mean", "settings": manifest.settings}
+    about = {
+        "dimension": manifest.dimension,
+        "pooling": manifest.pooling or "mean",
+        "settings": manifest.settings,
+    }
     # The initial weights are replaced; drawing them must not change the global random state.
     with torch.random.fork_rng(devices=[]):
         config = library.AutoConfig.for_model(**manifest.config)
-        auto: Any = getattr(library, _AUTO[kind])
+        auto: Any = getattr(library, _AUTO_CLASSES[kind])
         module = _wrapped(auto.from_config(config), kind, about)
     graph.fill(module, folder)
     module = module.to(choice.device, getattr(torch, choice.precision)).eval()
     return module, load_tokenizer(folder.path, manifest.max_tokens), about
 
 
-def _wrapped(model: Any, kind: str, about: Mapping[str, Any]) -> Any:
+def _wrapped(
+    model: Any,
+    kind: str,
+    about: Mapping[str, Any],
+) -> Any:
     match kind:
         case "encoder":
             return Pooled(model, about["pooling"])
@@ -235,22 +296,24 @@ def _wrapped(model: Any, kind: str, about: Mapping[str, Any]) -> Any:
             return Spanned(model)
         case "resolver":
             return ResolverNet(model, len(about["settings"]["patterns"]), 0)
-    return Classifier(model, _entailment(model.config) if kind == "support" else None)
+        case "support":
+            return Classifier(model, _entailment(model.config))
+    return Classifier(model)
 
 
 def _is_of_kind(config: Any, kind: str) -> bool:
     """Return whether a model can be used as one of a kind. A model of entailment can also score pairs."""
     match kind:
         case "encoder":
-            return not (config.is_encoder_decoder or _has_head(config, _WRITES))
+            return not (config.is_encoder_decoder or _has_head(config, _GENERATOR_HEADS))
         case "sparse":
-            return _has_head(config, _MASKED)
+            return _has_head(config, _MASKED_HEADS)
         case "reader":
-            # Heads of BART's family have two outputs, whatever their configuration says.
-            return _has_head(config, _READS) and (config.model_type in _ALWAYS_TWO or config.num_labels == 2)
+            has_two_outputs = config.model_type in _TWO_OUTPUTS or config.num_labels == 2
+            return _has_head(config, _READER_HEADS) and has_two_outputs
         case "pairs":
-            return _has_head(config, _CLASSIFIES) and config.num_labels in {1, 2}
-    return _has_head(config, _CLASSIFIES) and _entailment(config) is not None
+            return _has_head(config, _CLASSIFIER_HEADS) and config.num_labels in {1, 2}
+    return _has_head(config, _CLASSIFIER_HEADS) and _entailment(config) is not None
 
 
 def _unpadded(outputs: list[Array], tokens: int) -> list[Array]:
@@ -265,13 +328,13 @@ def kind_of(folder: ModelFolder) -> str:
     A masked language model is sparse, unless sentence-transformers pools its tokens into one vector.
     """
     config = transformers.load_config(folder)
-    if _has_head(config, _MASKED) and "Pooling" not in transformers.modules_of(folder.path):
+    if _has_head(config, _MASKED_HEADS) and "Pooling" not in transformers.modules_of(folder.path):
         return "sparse"
-    if _has_head(config, _READS):
+    if _has_head(config, _READER_HEADS):
         return "reader"
-    if config.is_encoder_decoder or _has_head(config, _WRITES):
+    if config.is_encoder_decoder or _has_head(config, _GENERATOR_HEADS):
         return "generator"
-    if not _has_head(config, _CLASSIFIES):
+    if not _has_head(config, _CLASSIFIER_HEADS):
         return "encoder"
     return "pairs" if _entailment(config) is None else "support"
 
@@ -280,12 +343,10 @@ def _has_head(config: Any, endings: tuple[str, ...]) -> bool:
     return any(name.endswith(endings) for name in config.architectures or [])
 
 
-def _called(config: Any) -> str:
-    return ", ".join(config.architectures or []) or config.model_type
-
-
 def _entailment(config: Any) -> int | None:
     """Return the index of the class named entailment, None if no label or several have that name."""
-    labels = {int(index): str(name).strip().lower() for index, name in (config.id2label or {}).items()}
-    indices = [index for index, name in labels.items() if name.startswith("entail")]
-    return indices[0] if len(indices) == 1 else None
+    indexes = []
+    for index, label in (config.id2label or {}).items():
+        if str(label).strip().lower().startswith("entail"):
+            indexes.append(int(index))
+    return indexes[0] if len(indexes) == 1 else None

@@ -13,7 +13,7 @@ from convqa.models.once import once
 from convqa.models.types import Array, Choice, Tokens
 from convqa.workers.threads import threads
 
-BUDGET = {"cpu": 2048, "cuda": 65536, "mps": 16384}
+MAX_BATCH_TOKENS = {"cpu": 2048, "cuda": 65536, "mps": 16384}
 """Device -> maximum tokens of a batch, including padding."""
 
 Forward = Callable[[Any, Any, Any], Any]
@@ -52,11 +52,12 @@ def import_torch() -> Any:
 def device(requested: Literal["auto", "cpu", "cuda", "mps"]) -> Literal["cpu", "cuda", "mps"]:
     """Return the device to run on: for ``auto`` a GPU if torch sees one, else the CPU."""
     torch = import_torch()
-    available: list[Literal["cpu", "cuda", "mps"]] = ["cpu"]
-    if torch.backends.mps.is_available():
-        available.insert(0, "mps")
+    available: list[Literal["cpu", "cuda", "mps"]] = []
     if torch.cuda.is_available():
-        available.insert(0, "cuda")
+        available.append("cuda")
+    if torch.backends.mps.is_available():
+        available.append("mps")
+    available.append("cpu")
     if requested == "auto":
         return available[0]
     if requested not in available:
@@ -72,11 +73,16 @@ def fast_precision(device: Literal["cpu", "cuda", "mps"]) -> Literal["float32", 
     torch = import_torch()
     if device == "cuda":
         return "bfloat16" if torch.cuda.get_device_capability()[0] >= 8 else "float32"
-    has_amx = getattr(torch.cpu, "_is_amx_tile_supported", None)
-    return "bfloat16" if device == "cpu" and has_amx is not None and has_amx() else "float32"
+    has_amx = getattr(torch.cpu, "_is_amx_tile_supported", lambda: False)
+    return "bfloat16" if device == "cpu" and has_amx() else "float32"
 
 
-def rows(forward: Forward, sequences: Sequence[Tokens], pad: int, choice: Choice) -> list[list[Array]]:
+def rows(
+    forward: Forward,
+    sequences: Sequence[Tokens],
+    pad: int,
+    choice: Choice,
+) -> list[list[Array]]:
     """Return the outputs for each sequence, in order. Sequences of similar length share batches.
 
     The token axis of an output is as long as the longest sequence of its batch.
@@ -86,15 +92,22 @@ def rows(forward: Forward, sequences: Sequence[Tokens], pad: int, choice: Choice
     """
     torch = import_torch()
     alone = choice.device == "cpu" and choice.precision == "bfloat16"
-    budget = 0 if alone else BUDGET[choice.device] // getattr(forward, "batch_share", 1)
-    results: dict[int, list[Array]] = {}
+    budget = 0 if alone else MAX_BATCH_TOKENS[choice.device] // getattr(forward, "batch_share", 1)
+    results: list[list[Array]] = [[] for _ in sequences]
     with torch.inference_mode():
         for batch in batches([len(sequence) for sequence in sequences], budget):
-            outputs = forward(*_padded([sequences[index] for index in batch], pad, choice.device))
-            outputs = outputs if isinstance(outputs, tuple) else (outputs,)
-            arrays = [output.float().cpu().numpy() for output in outputs]
-            results.update((index, [array[row] for array in arrays]) for row, index in enumerate(batch))
-    return [results[index] for index in range(len(sequences))]
+            outputs = forward(
+                *_padded(
+                    [sequences[index] for index in batch],
+                    pad,
+                    choice.device,
+                )
+            )
+            for output in outputs if isinstance(outputs, tuple) else (outputs,):
+                array = output.float().cpu().numpy()
+                for row, index in zip(array, batch, strict=True):
+                    results[index].append(row)
+    return results
 
 
 def batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
@@ -113,10 +126,16 @@ def batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
     return groups
 
 
-def _padded(sequences: Sequence[Tokens], pad: int, device: str) -> tuple[Any, ...]:
+def _padded(
+    sequences: Sequence[Tokens],
+    pad: int,
+    device: str,
+) -> tuple[Any, ...]:
     torch = import_torch()
     shape = (len(sequences), max(len(sequence) for sequence in sequences))
-    ids, mask, types = np.full(shape, pad), np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+    ids = np.full(shape, pad)
+    mask = np.zeros(shape, dtype=np.int64)
+    types = np.zeros(shape, dtype=np.int64)
     for row, sequence in enumerate(sequences):
         ids[row, : len(sequence)] = sequence.ids
         mask[row, : len(sequence)] = 1

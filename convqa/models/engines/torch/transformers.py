@@ -17,24 +17,30 @@ from convqa.validation import Record, read_as
 Pooling = Literal["mean", "cls"]
 
 _POOLING: dict[str, Pooling] = {
-    "pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls", "mean": "mean", "cls": "cls",
-}  # fmt: skip
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_cls_token": "cls",
+    "mean": "mean",
+    "cls": "cls",
+}
 _ADVICE = "Copy the model again."
 _MODULES = {"Transformer", "Pooling", "Normalize"}
 _VOCABULARIES = ("vocab.txt", "vocab.json", "spiece.model", "sentencepiece.bpe.model", "tokenizer.model")
 # Models whose positions begin after the padding token, so that there are two fewer than configured.
-_OFFSET = {"roberta", "xlm-roberta", "camembert", "mpnet", "xlm-roberta-xl"}
-_ROLES: dict[Role, tuple[str, ...]] = {"query": ("query",), "passage": ("passage", "document", "corpus")}
+_SHIFTED_POSITIONS = {"roberta", "xlm-roberta", "camembert", "mpnet", "xlm-roberta-xl"}
+_ROLES: dict[Role, tuple[str, ...]] = {
+    "query": ("query",),
+    "passage": ("passage", "document", "corpus"),
+}
 
 
-class _Module(Record):
+class SentenceModule(Record):
     """A step of sentence-transformers' modules.json."""
 
     type: str = ""
     path: str = ""
 
 
-class _Settings(Record, extra="allow"):
+class FolderFields(Record, extra="allow"):
     """Fields of sentence-transformers' files and of tokenizer_config.json; each file has some of them.
 
     Older versions have a flag per pooling mode, newer ones name the mode.
@@ -43,7 +49,7 @@ class _Settings(Record, extra="allow"):
     max_seq_length: Annotated[int, Field(ge=1)] | None = None
     # Tokenizers without a limit have a number too large for an integer of JSON parsers.
     model_max_length: Annotated[float, Field(gt=0)] | None = None
-    modules: list[_Module] = []
+    modules: list[SentenceModule] = []
     pooling_mode: str | list[str] | None = None
     include_prompt: bool = True
     prompts: dict[str, str | None] | None = None
@@ -55,12 +61,21 @@ def load_config(folder: ModelFolder) -> Any:
     import transformers
 
     try:
-        return transformers.AutoConfig.from_pretrained(folder.path, local_files_only=True, trust_remote_code=False)
+        return transformers.AutoConfig.from_pretrained(
+            folder.path,
+            local_files_only=True,
+            trust_remote_code=False,
+        )
     except Exception as error:  # the libraries raise anything on damaged files
         raise _unloadable(folder, "config.json", error) from error
 
 
-def load_module(folder: ModelFolder, auto: str, device: str, precision: str) -> Any:
+def load_module(
+    folder: ModelFolder,
+    auto: str,
+    device: str,
+    precision: str,
+) -> Any:
     """Load a model of transformers, ready to run.
 
     :param auto: the class of transformers that loads it, such as ``AutoModel``.
@@ -70,9 +85,12 @@ def load_module(folder: ModelFolder, auto: str, device: str, precision: str) -> 
 
     try:
         module, info = getattr(transformers, auto).from_pretrained(
-            folder.path, local_files_only=True, trust_remote_code=False, output_loading_info=True,
+            folder.path,
+            local_files_only=True,
+            trust_remote_code=False,
+            output_loading_info=True,
             dtype=getattr(torch, precision),
-        )  # fmt: skip
+        )
     except Exception as error:  # the libraries raise anything on damaged files
         raise _unloadable(folder, "the model", error) from error
     # BERT's class adds a pooler over the first token, which only a classifier uses.
@@ -86,15 +104,22 @@ def load_module(folder: ModelFolder, auto: str, device: str, precision: str) -> 
     return module.to(device).eval()
 
 
-def load_writer(folder: ModelFolder, device: str, precision: str) -> tuple[Any, Any]:
+def load_writer(
+    folder: ModelFolder,
+    device: str,
+    precision: str,
+) -> tuple[Any, Any]:
     """Load a causal or sequence-to-sequence language model and its tokenizer, both of transformers."""
-    config = load_config(folder)
     import transformers
 
-    seq2seq = bool(config.is_encoder_decoder)
-    known: Any = (
-        transformers.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING if seq2seq else transformers.MODEL_FOR_CAUSAL_LM_MAPPING
-    )
+    config = load_config(folder)
+    known: Any
+    if config.is_encoder_decoder:
+        auto = "AutoModelForSeq2SeqLM"
+        known = transformers.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING
+    else:
+        auto = "AutoModelForCausalLM"
+        known = transformers.MODEL_FOR_CAUSAL_LM_MAPPING
     heads = config.architectures or []
     if type(config) not in known or getattr(known[type(config)], "__name__", "") not in heads:
         raise InputError(
@@ -102,12 +127,7 @@ def load_writer(folder: ModelFolder, device: str, precision: str) -> tuple[Any, 
             f"{', '.join(heads) or config.model_type}."
         )
     tokenizer = _auto_tokenizer(folder)
-    auto = "AutoModelForSeq2SeqLM" if seq2seq else "AutoModelForCausalLM"
     model = load_module(folder, auto, device, precision)
-    # Without its files, transformers makes an empty tokenizer.
-    files = ("tokenizer", "vocab", "spiece", "sentencepiece")
-    if not tokenizer("Who?")["input_ids"] or not any(file.name.startswith(files) for file in folder.path.iterdir()):
-        raise InputError(f"{folder.path}: the tokenizer is missing. {_ADVICE}")
     size = model.get_input_embeddings().num_embeddings
     if len(tokenizer) > size:
         raise _foreign(folder, len(tokenizer), size)
@@ -119,67 +139,73 @@ def tokenizer_of(folder: ModelFolder, config: Any, most: int) -> Tokenizer:
 
     :param most: maximum tokens of a sequence.
     """
-    has_file = (folder.path / TOKENIZER).is_file()
-    tokenizer = load_tokenizer(folder.path, most) if has_file else _converted_tokenizer(folder, most)
+    if (folder.path / TOKENIZER).is_file():
+        tokenizer = load_tokenizer(folder.path, most)
+    else:
+        tokenizer = Tokenizer(_auto_tokenizer(folder).backend_tokenizer, most)
     size = max(tokenizer.inner.get_vocab().values(), default=-1) + 1
     if size > config.vocab_size:
         raise _foreign(folder, size, config.vocab_size)
     return tokenizer
 
 
-def _converted_tokenizer(folder: ModelFolder, most: int) -> Tokenizer:
-    if not any((folder.path / name).is_file() for name in _VOCABULARIES):
-        # Without a vocabulary, transformers makes an empty tokenizer.
-        raise InputError(f"{folder.path}: the model has no tokenizer; expected {TOKENIZER}. {_ADVICE}")
-    return Tokenizer(_auto_tokenizer(folder).backend_tokenizer, most)
-
-
 def _auto_tokenizer(folder: ModelFolder) -> Any:
     import transformers
 
+    # Without a vocabulary, transformers makes an empty tokenizer.
+    if not any((folder.path / name).is_file() for name in (TOKENIZER, *_VOCABULARIES)):
+        raise InputError(f"{folder.path}: the model has no tokenizer; expected {TOKENIZER}. {_ADVICE}")
     try:
-        return transformers.AutoTokenizer.from_pretrained(folder.path, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # the libraries raise anything on missing and damaged files
-        what = "the tokenizer"
+        return transformers.AutoTokenizer.from_pretrained(
+            folder.path,
+            local_files_only=True,
+            trust_remote_code=False,
+        )
+    except Exception as error:  # the libraries raise anything on damaged files
+        subject = "the tokenizer"
         if not (folder.path / TOKENIZER).is_file():
-            what = f"the tokenizer without {TOKENIZER}, for which the package sentencepiece may be needed,"
-        raise _unloadable(folder, what, error) from error
+            subject = f"the tokenizer without {TOKENIZER}, for which the package sentencepiece may be needed,"
+        raise _unloadable(folder, subject, error) from error
 
 
 def max_tokens(path: Path, config: Any) -> int:
     """Return the maximum tokens of a sequence: the smallest limit in the model's files, else 512."""
-    limits: list[float | None] = [
+    limits = [
         _read(path / "sentence_bert_config.json").max_seq_length,
         _read(path / "tokenizer_config.json").model_max_length,
         positions(config),
     ]
-    return int(min([limit for limit in limits if limit and limit < 1_000_000] or [512]))
+    return int(min((limit for limit in limits if limit and limit < 1_000_000), default=512))
 
 
 def positions(config: Any) -> int | None:
     """Return how many tokens the model has positions for, None without a limit."""
     count = getattr(config, "max_position_embeddings", None)
-    return count - 2 if count and config.model_type in _OFFSET else count
+    return count - 2 if count and config.model_type in _SHIFTED_POSITIONS else count
 
 
 def pooling_of(path: Path) -> Pooling:
     """Return the pooling of an encoder, the mean for a plain model."""
-    file, paths = path / "modules.json", modules_of(path)
+    file = path / "modules.json"
     if not file.is_file():
         return "mean"
-    unknown = sorted(set(paths) - _MODULES)
-    if unknown or "Pooling" not in paths:
+    folders = modules_of(path)
+    unknown = sorted(set(folders) - _MODULES)
+    if unknown or "Pooling" not in folders:
         raise InputError(
             f"{file}: expected Transformer, Pooling and Normalize, got {', '.join(unknown) or 'no Pooling'}."
         )
-    file = path / paths["Pooling"] / "config.json"
-    settings = _read(file)
-    flags = [name for name, value in (settings.model_extra or {}).items() if name.startswith("pooling_mode") and value]
-    named = settings.pooling_mode
-    modes = [named] if isinstance(named, str) else named or flags
+    file = path / folders["Pooling"] / "config.json"
+    fields = _read(file)
+    modes = fields.pooling_mode or []
+    if isinstance(modes, str):
+        modes = [modes]
+    if not modes:
+        flags = fields.model_extra or {}
+        modes = [name for name, value in flags.items() if name.startswith("pooling_mode") and value]
     if len(modes) != 1 or modes[0] not in _POOLING:
         raise InputError(f"{file}: expected the pooling mean or cls, got {', '.join(modes) or 'none'}.")
-    if not settings.include_prompt:
+    if not fields.include_prompt:
         raise InputError(f"{file}: include_prompt: expected true, got false; convqa always pools the prompt too.")
     return _POOLING[modes[0]]
 
@@ -190,26 +216,36 @@ def modules_of(path: Path) -> dict[str, str]:
     if not file.is_file():
         return {}
     listed = {"modules": read_json(file, "sentence-transformers' list of modules")}
-    modules = read_as(_Settings, listed, str(file), _ADVICE).modules
+    modules = read_as(FolderFields, listed, str(file), _ADVICE).modules
     return {module.type.rsplit(".", 1)[-1]: module.path for module in modules}
 
 
 def prefixes_of(path: Path) -> dict[Role, str]:
     """Return the prefixes that an encoder needs before texts, by role."""
     prompts = _read(path / "config_sentence_transformers.json").prompts or {}
-    named = {role: next((prompts[name] for name in names if prompts.get(name)), None) for role, names in _ROLES.items()}
-    return {role: text for role, text in named.items() if text}
+    prefixes: dict[Role, str] = {}
+    for role, names in _ROLES.items():
+        for name in names:
+            prefix = prompts.get(name)
+            if prefix:
+                prefixes.setdefault(role, prefix)
+    return prefixes
 
 
-def _read(file: Path) -> _Settings:
+def _read(file: Path) -> FolderFields:
     """Return the fields of a file, all unset if the file is missing."""
     if not file.is_file():
-        return _Settings()
-    return read_as(_Settings, read_json(file, "settings of a model"), str(file), _ADVICE)
+        return FolderFields()
+    return read_as(
+        FolderFields,
+        read_json(file, "settings of a model"),
+        str(file),
+        _ADVICE,
+    )
 
 
-def _unloadable(folder: ModelFolder, what: str, error: Exception) -> InputError:
-    return InputError(f"{folder.path}: {what} cannot be loaded ({reason_of(error)}). {_ADVICE}")
+def _unloadable(folder: ModelFolder, subject: str, error: Exception) -> InputError:
+    return InputError(f"{folder.path}: {subject} cannot be loaded ({reason_of(error)}). {_ADVICE}")
 
 
 def _foreign(folder: ModelFolder, tokens: int, known: int) -> InputError:

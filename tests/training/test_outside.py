@@ -1,0 +1,56 @@
+"""A recipe of another package, found by its entry point."""
+
+import sys
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from convqa.errors import InputError
+from convqa.training import recipe_names
+from convqa.training.config import load
+from convqa.training.train import Bench, train
+
+MODULE = """
+from typing import Literal
+from convqa.training.config import Settings
+from convqa.training.train import Recipe
+
+class MineSettings(Settings):
+    recipe: Literal["mine"]
+    strength: int = 1
+
+class Mine(Recipe):
+    def fit(self): self.learned = self.settings.strength
+    def validate(self): return {"validation": {"strength": self.learned}}
+    def export(self, scores, target): target.mkdir()
+"""
+
+
+@pytest.fixture
+def outside(tmp_path, monkeypatch):
+    """Install a module ``outside_recipe`` with this text as the recipe ``mine``."""
+
+    def install(text):
+        (tmp_path / "outside_recipe.py").write_text(text)
+        monkeypatch.syspath_prepend(tmp_path)
+        monkeypatch.delitem(sys.modules, "outside_recipe", raising=False)
+        point = EntryPoint("mine", "outside_recipe", "convqa.training")
+        monkeypatch.setattr("convqa.plugins.entry_points", lambda group: [point] if group == point.group else [])
+
+    (tmp_path / "mine.yaml").write_text("recipe: mine\nbase: x\n")
+    return install
+
+
+def test_it_is_listed_configured_and_trained(outside, tmp_path):
+    outside(MODULE)
+    assert recipe_names() == ["conditions", "decision", "mine", "reader", "resolver", "support"]
+    settings = load("mine", tmp_path / "mine.yaml", {"strength": 3})
+    model, scores = train(settings, Bench(tmp_path / "out", tmp_path))
+    assert model.is_dir() and scores == {"validation": {"strength": 3}}
+
+
+def test_a_module_without_a_recipe_is_named(outside, tmp_path):
+    outside(MODULE.partition("class Mine(")[0])
+    settings = load("mine", tmp_path / "mine.yaml")
+    with pytest.raises(InputError, match="Recipe in outside_recipe"):
+        train(settings, Bench(tmp_path / "out", tmp_path))
