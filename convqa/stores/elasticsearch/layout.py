@@ -54,7 +54,7 @@ class VectorField:
         return 1.5 - 0.5 / score if self.similarity == "l2_norm" else 2 * score - 1
 
 
-class Layout:
+class PassageFields:
     """The fields of a passage: ``text``, and optionally ``title`` and ``vector``.
 
     :param fields: None for an index of Haystack's. An id "" or "_id" is the document's ``_id``.
@@ -67,17 +67,19 @@ class Layout:
         self._place = place
         self._mapped = flat(index.get("mappings", {}).get("properties", {}))
         self._settings: Mapping[str, Any] = index["settings"]["index"]
-        if fields is None and self._mapped.get("content", {}).get("type") != "text":
-            raise InputError(
-                f"collection {place} was made by neither convqa nor Haystack: which of its fields are a passage's? "
-                "Name them in a file FILE.yaml with url and fields (text, id, title, url, meta) and give "
-                f"--collection FILE.yaml. Its fields: {self._listed()}."
-            )
         # None: all meta of Haystack's documents.
         self._meta = None if fields is None else fields.meta
-        fields = fields or _HAYSTACK
-        for name in filter(None, (fields.url, *fields.meta)):
-            self._known(name)
+        if fields is None:
+            if self._mapped.get("content", {}).get("type") != "text":
+                raise InputError(
+                    f"collection {place} was made by neither convqa nor Haystack: which of its fields are a passage's? "
+                    "Name them in a file FILE.yaml with url and fields (text, id, title, url, meta) and give "
+                    f"--collection FILE.yaml. Its fields: {self._listed()}."
+                )
+            fields = _HAYSTACK
+        for name in [fields.url, *fields.meta]:
+            if name:
+                self._known(name)
         self._url = fields.url
         self.id = "" if fields.id == "_id" else fields.id
         if self.id:
@@ -117,8 +119,11 @@ class Layout:
         title = _string(value(source, self.title.name)) if self.title else ""
         url = _string(value(source, self._url)) if self._url else ""
         names = [name for name in source if name not in _NOT_META] if self._meta is None else self._meta
-        values = {name: value(source, name) for name in names}
-        meta = {name: item for name, item in values.items() if isinstance(item, str | int | float | bool)}
+        meta = {}
+        for name in names:
+            item = value(source, name)
+            if isinstance(item, str | int | float | bool):
+                meta[name] = item
         return Passage(self.id_of(key, source), _string(value(source, self.text.name)), title, url, meta)
 
     def _text(self, name: str) -> TextField:
@@ -128,12 +133,12 @@ class Layout:
                 f"collection {self._place}: the field {name!r} has the type {field['type']}; expected text, which can "
                 "be searched by words."
             )
-        default = "default" if "default" in self._settings.get("analysis", {}).get("analyzer", {}) else "standard"
+        analyzers = self._settings.get("analysis", {}).get("analyzer", {})
+        default = "default" if "default" in analyzers else "standard"
         analyzer = field.get("search_analyzer") or field.get("analyzer") or default
         named = field.get("similarity", "default")
-        similarity = self._settings.get("similarity", {}).get(named) or {
-            "type": "BM25" if named == "default" else named
-        }
+        builtin = {"type": "BM25" if named == "default" else named}
+        similarity = self._settings.get("similarity", {}).get(named, builtin)
         if similarity.get("type", "BM25") != "BM25":
             return TextField(name, analyzer, None, None)
         # Elasticsearch's defaults.

@@ -21,13 +21,13 @@ logger = logging.getLogger(__name__)
 FIELD = {"type": "sparse_vector", "store": True, "index_options": {"prune": False}}
 """The mapping. Weights are stored because neither ``_source`` nor a script can return them."""
 
-_LEAST = np.finfo(np.float32).smallest_normal
+_SMALLEST_WEIGHT = np.finfo(np.float32).smallest_normal
 """The smallest weight in Lucene."""
 
 
 def by_token(row: Floats) -> dict[str, float]:
     """Return the positive weights of a row by token."""
-    tokens = np.flatnonzero(row >= _LEAST)
+    tokens = np.flatnonzero(row >= _SMALLEST_WEIGHT)
     return dict(zip(map(str, tokens.tolist()), row[tokens].tolist(), strict=True))
 
 

@@ -12,12 +12,12 @@ from convqa.stores.elasticsearch.schema import (
     Meta,
     VectorMeta,
     document_id,
-    mappings,
-    settings,
+    index_mappings,
+    index_settings,
 )
 
 VECTORS = VectorMeta(Encoder("e", "c", 3), VectorOptions("int8", "hnsw"), 7, 2)
-META = Meta("de", "convqa-de-1", 3, "ab" * 16, 3, digest="0" * 16, vectors=VECTORS)
+META = Meta("de", "convqa-de-1", 3, "ab" * 16, vectors=VECTORS)
 
 
 def test_what_an_index_says_comes_back_as_it_was():
@@ -53,7 +53,7 @@ def test_ids_of_any_length_become_32_digits():
 
 
 def test_an_index_keeps_the_similarity_and_what_it_says_of_itself():
-    made = settings(3, 0.9, 0.4)
+    made = index_settings(3, 0.9, 0.4)
     assert made["similarity"]["default"] == {"type": "BM25", "k1": 0.9, "b": 0.4}
     assert made["number_of_shards"] == 3
-    assert mappings(META)["_meta"] == META.to_json()
+    assert index_mappings(META)["_meta"] == META.to_json()
