@@ -33,7 +33,6 @@ from convqa.stores.elasticsearch.index import (
 )
 from convqa.stores.elasticsearch.layout import PassageFields
 from convqa.stores.elasticsearch.lock import CollectionLock
-from convqa.stores.elasticsearch.reading import IndexReader
 from convqa.stores.elasticsearch.schema import Meta, Version, index_mappings, index_settings
 from convqa.stores.elasticsearch.store import ElasticsearchCollection, NewCollection
 from convqa.stores.elasticsearch.target import IndexTarget
@@ -87,16 +86,16 @@ def open_collection(address: Address) -> ElasticsearchCollection | ForeignIndex:
 
 def _open_foreign(address: Address, target: IndexTarget, name: str, record: Mapping[str, Any]) -> ForeignIndex:
     fields = PassageFields(address.fields, record, str(target), address.vector)
-    index = ServerIndex(target, name)
+    shards = int(record["settings"]["index"]["number_of_shards"])
+    index = ServerIndex(target, name, dfs=shards > 1)
     count = index.count()
     vectors = 0
     encoder = None
     if fields.vector is not None:
         vectors = index.count({"exists": {"field": fields.vector.name}})
         encoder = Encoder(address.encoder, "", fields.vector.dimension)
-    shards = int(record["settings"]["index"]["number_of_shards"])
     return ForeignIndex(
-        IndexReader(target, name, dfs=shards > 1),
+        index,
         fields,
         address.language or DEFAULT_LANGUAGE,
         (count, vectors),
@@ -132,8 +131,8 @@ def create(
             leftover.delete()
         index = ServerIndex(target)
         index.create(index_settings(options.shards, options.k1, options.b), index_mappings(meta))
-        writer = IndexWriter(index, meta, options.threads)
         version = Version(index.name, meta, options.shards, 0, options.k1, options.b)
+        writer = IndexWriter(index, version, options.threads)
         try:
             yield NewCollection(target, writer, version)
             writer.finish()

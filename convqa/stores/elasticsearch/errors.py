@@ -9,7 +9,7 @@ from elastic_transport import ConnectionError, ConnectionTimeout, SerializationE
 from elasticsearch import ApiError, UnsupportedProductError
 
 from convqa.errors import InputError, StoreUnavailable, WorkError
-from convqa.stores.elasticsearch.target import CA, VARIABLES, Credentials, IndexTarget
+from convqa.stores.elasticsearch.target import CA, VARIABLES, IndexTarget
 
 # These logs repeat our errors, with tracebacks.
 logging.getLogger("elastic_transport").setLevel(logging.ERROR)
@@ -24,10 +24,9 @@ BUSY = frozenset({429, 502, 503, 504})
 BLOCKED = "cluster_block_exception"
 """A full disk has it too, with the status of a busy server; it is not transient."""
 
-SEARCH_FAILED = "search_phase_execution_exception"
+_SEARCH_FAILED = "search_phase_execution_exception"
 
-NO_SHARD = "unavailable_shards_exception"
-_NO_SHARD = frozenset({NO_SHARD, "no_shard_available_action_exception"})
+_NO_SHARD = frozenset({"unavailable_shards_exception", "no_shard_available_action_exception"})
 _GONE = frozenset({"index_not_found_exception", "aliases_not_found_exception", "search_context_missing_exception"})
 _BROKE = ("Connection aborted", "RemoteDisconnected", "reset by peer", "IncompleteRead")
 
@@ -100,17 +99,15 @@ def refused(status: int, body: Any, target: IndexTarget) -> BaseException:
             f"index {name!r} at {target.http} is red: a shard has no copy that answers. Bring its node back; "
             f"{target.http}/_cat/shards/{name}?v and {target.http}/_cluster/allocation/explain say which and why."
         )
-    # The server's reason might show the login.
     words = reason or kind or "not in the form of Elasticsearch's errors"
     if status == 401:
-        words = Credentials.of(target).shown
+        # The server's reason might show the login.
+        words = "the login is missing or wrong"
     message = f"Elasticsearch at {target.http} refused a request to {name or 'the server'} (status {status}: {words})."
     if kind == "index_closed_exception":
         return StoreUnavailable(f"{message} It is closed. Open it: POST {target.http}/{name}/_open")
-    if status in BUSY:
+    if status == 429 or status >= 500:
         return StoreUnavailable(f"{message} Try again later, with fewer threads, or give the server more memory.")
-    if status >= 500:
-        return StoreUnavailable(message)
     if not kind and status not in {401, 413}:
         return InputError(f"{message} Is it OpenSearch, or a proxy? Give the address of Elasticsearch itself.")
     advice = _KIND_ADVICE.get(kind) or _STATUS_ADVICE.get(status)
@@ -138,7 +135,7 @@ def cause(body: Any) -> tuple[str, str, str]:
         return "", "", ""
     causes = error.get("root_cause") or error.get("failed_shards") or [{}]
     index = error.get("index") or causes[0].get("index") or ""
-    if error.get("type") == SEARCH_FAILED:
+    if error.get("type") == _SEARCH_FAILED:
         # Its own reason is only that all shards failed.
         reason = causes[0].get("reason")
         error = reason if isinstance(reason, dict) else causes[0] or error

@@ -28,8 +28,8 @@ from convqa.stores.base import (
 )
 from convqa.stores.checks import checked_vectors
 from convqa.stores.elasticsearch.bulk import slices
+from convqa.stores.elasticsearch.index import Answer, ServerIndex
 from convqa.stores.elasticsearch.layout import PassageFields, VectorField
-from convqa.stores.elasticsearch.reading import Answer, IndexReader
 from convqa.stores.elasticsearch.schema import is_text
 from convqa.stores.elasticsearch.search import NOTHING, Scored, hits_asked, hits_of, nearest, rankings
 from convqa.text.analysis import MOST_TOKENS, analyzer
@@ -59,15 +59,15 @@ class ForeignIndex:
 
     def __init__(
         self,
-        reader: IndexReader,
+        index: ServerIndex,
         fields: PassageFields,
         language: str,
         counts: tuple[int, int],
         checksum: str,
         encoder: Encoder | None = None,
     ) -> None:
-        self.target = reader.target
-        self._reader = reader
+        self.target = index.target
+        self._index = index
         self._fields = fields
         self._analyzer = analyzer(language)
         self.compared: set[str] = set()
@@ -111,7 +111,7 @@ class ForeignIndex:
         """
         self.check(params)
         bodies = [self._asked(k, query=self._query(query, params)) for query in queries]
-        matches = [self._scored(answer) for answer in self._reader.search(bodies, _SCORED)]
+        matches = [self._scored(answer) for answer in self._index.search(bodies, _SCORED)]
         return rankings(matches, k, texts, self.fetch)
 
     def search_vectors(
@@ -127,7 +127,7 @@ class ForeignIndex:
         for row in rows:
             knn = nearest(field.name, row, k, field.precision) | accepted
             bodies.append(self._asked(k, knn=knn))
-        matches = [self._scored(answer) for answer in self._reader.search(bodies, _SCORED)]
+        matches = [self._scored(answer) for answer in self._index.search(bodies, _SCORED)]
         products = [[(field.product(score), id) for score, id in hits] for hits in matches]
         return rankings(products, k, texts, self.fetch)
 
@@ -149,7 +149,12 @@ class ForeignIndex:
 
     def _with_vectors(self, query: dict[str, Any], size: int) -> list[tuple[Passage, Floats]]:
         field = self._vector_field()
-        body = {"size": size, "query": query, "fields": [field.name], "_source": {"excludes": [field.name]}}
+        body = {
+            "size": size,
+            "query": query,
+            "fields": [field.name],
+            "_source": {"excludes": [field.name]},
+        }
         pairs = []
         for hit in self._hits([body], ("hits.hits",)):
             if field.name not in hit.get("fields", {}):
@@ -170,9 +175,11 @@ class ForeignIndex:
 
     def fetch(self, ids: Ids) -> list[Passage | None]:
         self.info()
-        distinct = list(dict.fromkeys(id for id in ids if id and is_text(id)))
-        pieces = slices(distinct, _DOCUMENTS_PER_SEARCH)
-        bodies = [{"size": _DOCUMENTS_PER_SEARCH, "query": self._fields.with_ids(piece)} for piece in pieces]
+        distinct = sorted({id for id in ids if id and is_text(id)})
+        bodies = []
+        for piece in slices(distinct, _DOCUMENTS_PER_SEARCH):
+            query = self._fields.with_ids(piece)
+            bodies.append({"size": _DOCUMENTS_PER_SEARCH, "query": query})
         passage_of = {}
         for hit in self._hits(bodies, ("hits.hits._id", "hits.hits._source")):
             passage = self._fields.passage(hit["_id"], hit["_source"])
@@ -180,12 +187,12 @@ class ForeignIndex:
         return [passage_of.get(id) for id in ids]
 
     def _hits(self, bodies: Sequence[dict[str, Any]], fields: Sequence[str]) -> list[Mapping[str, Any]]:
-        answers = self._reader.search(bodies, fields)
+        answers = self._index.search(bodies, fields)
         return [hit for answer in answers for hit in hits_of(answer)]
 
     def scan(self) -> Iterator[Passage]:
         self.info()
-        for hit in self._reader.scan():
+        for hit in self._index.scan():
             yield self._fields.passage(hit["_id"], hit["_source"])
 
     def close(self) -> None:
@@ -199,26 +206,37 @@ class ForeignIndex:
             clauses += self._fields.match(text, weight, params.title_weight)
         if not clauses:
             return NOTHING
-        return {"bool": {"should": clauses, "minimum_should_match": 1, "filter": self._filter(params)}}
+        match = {
+            "should": clauses,
+            "minimum_should_match": 1,
+            "filter": self._filter(params),
+        }
+        return {"bool": match}
 
     def _asked(self, k: int, **search: Any) -> dict[str, Any]:
-        source = [self._fields.id] if self._fields.id else False
-        return {"size": hits_asked(k), "track_total_hits": False, "_source": source, **search}
+        return {
+            "size": hits_asked(k),
+            "track_total_hits": False,
+            "_source": [self._fields.id] if self._fields.id else False,
+            **search,
+        }
 
     def _shortened(self, parts: Sequence[tuple[str, float]], params: SearchParams) -> list[tuple[str, float]]:
         """Return texts without stop words, with at most as many words as a server accepts."""
         spare = MOST_TOKENS if self._fields.title is None else MOST_TOKENS // 2
+        is_cut = False
         shortened = []
         for text, weight in parts:
             words = [word for word in text.split() if weight and is_text(word)]
             if params.stopwords == "long":
                 words = [word for word in words if not self._is_stopword(word)]
-            if len(words) > spare:
-                logger.warning("a query has more words than Elasticsearch accepts: the first are searched")
-                words = words[:spare]
+            is_cut = is_cut or len(words) > spare
+            words = words[:spare]
             spare -= len(words)
             if words:
                 shortened.append((" ".join(words), weight))
+        if is_cut:
+            logger.warning("a query has more words than Elasticsearch accepts: the first are searched")
         return shortened
 
     def _is_stopword(self, word: str) -> bool:

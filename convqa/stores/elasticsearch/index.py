@@ -1,24 +1,39 @@
-"""Indexes on a server: create, clone, check and delete them, and switch the alias of a collection."""
+"""Indexes on a server: create, clone, delete, search and read them, and switch the alias of a collection."""
 
 from __future__ import annotations
 
 import re
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
-from elasticsearch import Elasticsearch
+import orjson
+from elastic_transport import TransportError
+from elasticsearch import ApiError, Elasticsearch
+from elasticsearch.helpers import ScanError, scan
 
-from convqa.errors import ConvqaError, InputError, RunError
-from convqa.stores.elasticsearch.bulk import PATIENCE
-from convqa.stores.elasticsearch.client import ask
-from convqa.stores.elasticsearch.errors import IndexMissing, refused
+from convqa.errors import ConvqaError, InputError, RunError, StoreUnavailable
+from convqa.stores.elasticsearch.bulk import PATIENCE, Document, send, slices
+from convqa.stores.elasticsearch.client import TIMEOUT, ask, client
+from convqa.stores.elasticsearch.errors import IndexMissing, refused, translated
 from convqa.stores.elasticsearch.lock import CollectionLock
 from convqa.stores.elasticsearch.schema import FORMAT, Meta, meta_of, vectors_of
 from convqa.stores.elasticsearch.target import IndexTarget
 
+Answer = Mapping[str, Any]
+
+SEARCHES_PER_REQUEST = 32
+"""16 to 64, in 1 to 4 threads, were equally fast on two cores."""
+
+_DOCUMENTS_PER_REQUEST = 1000
+_PAGE = 500
+_KEEP_ALIVE = "30m"
+"""How long the server keeps a scan after each page."""
+
+_SECONDS_PER_SEARCH = 10
 _GRACE_SECONDS = 1.0
 """Time for searches of an old version to end."""
 _LONGEST_SECONDS = 6 * 3600.0
@@ -27,12 +42,16 @@ _OWN = "*.aliases,*.mappings._meta,*.settings.index"
 
 
 class ServerIndex:
-    """An index by its own name, not an alias; by default a new version ``NAME-YYYYMMDDHHMMSS-xxxx``."""
+    """An index by its own name, not an alias; by default a new version ``NAME-YYYYMMDDHHMMSS-xxxx``.
 
-    def __init__(self, target: IndexTarget, name: str = "") -> None:
+    :param dfs: whether searches take word frequencies from all shards.
+    """
+
+    def __init__(self, target: IndexTarget, name: str = "", dfs: bool = False) -> None:
         now = time.strftime("%Y%m%d%H%M%S", time.gmtime())
         self.target = target
         self.name = name or f"{target.index}-{now}-{secrets.token_hex(2)}"
+        self._dfs = dfs
         self._with_vectors = f"{self.name},{vectors_of(self.name)}"
 
     def create(self, settings: Mapping[str, Any], mappings: Mapping[str, Any]) -> None:
@@ -48,9 +67,13 @@ class ServerIndex:
         return copy
 
     def _clone(self, source: str, name: str) -> None:
-        settings = {"index.blocks.write": None, "index.number_of_replicas": 0}
-        how: dict[str, Any] = {"settings": settings, "timeout": "10m"}
-        self._ask_long(lambda es: es.indices.clone(index=source, target=name, **how))
+        how: dict[str, Any] = {
+            "index": source,
+            "target": name,
+            "settings": {"index.blocks.write": None, "index.number_of_replicas": 0},
+            "timeout": "10m",
+        }
+        self._ask_long(lambda es: es.indices.clone(**how))
 
     def delete(self) -> None:
         """Remove the index and its vectors."""
@@ -66,7 +89,11 @@ class ServerIndex:
 
     def configure(self, settings: Mapping[str, Any]) -> None:
         """Change settings of the index and its vectors."""
-        how: dict[str, Any] = {"index": self._with_vectors, "settings": settings, "ignore_unavailable": True}
+        how: dict[str, Any] = {
+            "index": self._with_vectors,
+            "settings": settings,
+            "ignore_unavailable": True,
+        }
         ask(self.target, lambda es: es.indices.put_settings(**how))
 
     def refresh(self) -> None:
@@ -80,20 +107,108 @@ class ServerIndex:
         self._ask_long(lambda es: es.indices.forcemerge(index=self.name, max_num_segments=1))
         self.refresh()
 
+    def send(self, action: Literal["create", "index", "delete"], documents: Sequence[Document]) -> list[str]:
+        """See :func:`convqa.stores.elasticsearch.bulk.send`."""
+        return send(self.target, self.name, action, documents)
+
+    def search(self, bodies: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> list[Answer]:
+        """Return the answers to searches.
+
+        :param fields: the fields of answers to return, such as ``hits.hits._score``.
+        :raises RunError: from this and other methods, if the index that was opened is gone.
+        :raises StoreUnavailable: if searches repeatedly time out or lack shards.
+        """
+        path = ["responses.status", "responses.error", *(f"responses.{field}" for field in fields)]
+        answers: list[Answer] = []
+        for piece in slices(bodies, SEARCHES_PER_REQUEST):
+            answers += self._ask(partial(self._search, piece, path))
+        return answers
+
+    def documents(
+        self, keys: Sequence[str], fields: Sequence[str] | None = None, realtime: bool = False
+    ) -> dict[str, Answer]:
+        """Return ``_source``, or some fields of it, by ``_id``; missing documents are left out.
+
+        :param realtime: include documents that no search sees yet.
+        """
+        sources: dict[str, Answer] = {}
+        for piece in slices(keys, _DOCUMENTS_PER_REQUEST):
+            how: dict[str, Any] = {
+                "ids": piece,
+                "source": True if fields is None else fields,
+                "realtime": realtime,
+            }
+            for document in self._ask(partial(self._documents, how)):
+                if document["found"]:
+                    sources[document["_id"]] = document.get("_source", {})
+        return sources
+
+    def scan(self) -> Iterator[Mapping[str, Any]]:
+        """Yield all documents as hits at one point in time."""
+        known = client(self.target)
+        # The helper would take a first page that lacks shards for an empty index.
+        how: dict[str, Any] = {"scroll": _KEEP_ALIVE, "allow_partial_search_results": False}
+        try:
+            yield from scan(known, index=self.name, size=_PAGE, **how)
+        except ScanError as error:
+            raise StoreUnavailable(f"index {self.name!r} at {self.target.http} cannot be read whole: {error}") from None
+        except (TransportError, ApiError) as error:
+            raise self._gone_or(translated(error, self.target)) from None
+
+    def _search(self, bodies: Sequence[Mapping[str, Any]], path: Sequence[str], es: Elasticsearch) -> list[Answer]:
+        # The client accepts lines of JSON, against its type, and would write vectors more slowly.
+        lines: list[Any] = []
+        for body in bodies:
+            options: dict[str, Any] = {"allow_partial_search_results": False}
+            if self._dfs and "query" in body:
+                options["search_type"] = "dfs_query_then_fetch"
+            lines.append(orjson.dumps(options))
+            lines.append(orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY))
+        # Many slow searches take longer than one request may.
+        patient = es.options(request_timeout=TIMEOUT + _SECONDS_PER_SEARCH * len(bodies))
+        answers = patient.msearch(index=self.name, searches=lines, filter_path=path)["responses"]
+        return self._complete(answers)
+
+    def _documents(self, how: Mapping[str, Any], es: Elasticsearch) -> list[Answer]:
+        return self._complete(es.mget(index=self.name, **how)["docs"])
+
+    def _complete(self, answers: list[Answer]) -> list[Answer]:
+        """Return answers; raise the error of the first failed one."""
+        for answer in answers:
+            if "error" in answer:
+                raise refused(answer.get("status", 503), answer, self.target)
+        return answers
+
+    def _ask(self, call: Callable[[Elasticsearch], list[Answer]]) -> list[Answer]:
+        try:
+            return ask(self.target, call)
+        except IndexMissing as error:
+            raise self._gone_or(error) from error
+
+    def _gone_or(self, error: BaseException) -> BaseException:
+        """Return the error of an index that was there when it was opened; other errors stay."""
+        if not isinstance(error, IndexMissing):
+            return error
+        return RunError(
+            f"collection {self.target} was changed, indexed anew or deleted since it was opened: its index {self.name} "
+            "is gone. Start again: one run must not mix two collections."
+        )
+
     def _ask_long(self, call: Callable[[Elasticsearch], Any]) -> None:
         ask(self.target, lambda es: call(es.options(request_timeout=_LONGEST_SECONDS)), PATIENCE)
 
 
 def indices_like(target: IndexTarget, pattern: str, path: str = _OWN) -> dict[str, Any]:
     """Return the server's records of the indexes that match a pattern, name or alias, by name."""
-    how: dict[str, Any] = {"expand_wildcards": ["open", "closed"], "filter_path": f"{path},error,status"}
-    answer = ask(target, lambda es: es.options(ignore_status=404).indices.get(index=pattern, **how))
-    if answer.meta.status == 404:
-        error = refused(404, answer.body, target)
-        if not isinstance(error, IndexMissing):
-            raise error
+    how: dict[str, Any] = {
+        "index": pattern,
+        "expand_wildcards": ["open", "closed"],
+        "filter_path": f"{path},error,status",
+    }
+    try:
+        return dict(ask(target, lambda es: es.indices.get(**how)))
+    except IndexMissing:
         return {}
-    return dict(answer.body)
 
 
 def look_up(target: IndexTarget, path: str = _OWN) -> tuple[str, Mapping[str, Any]] | None:

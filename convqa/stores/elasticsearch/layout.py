@@ -13,13 +13,34 @@ from convqa.stores.address import Fields
 from convqa.stores.elasticsearch.search import inner_product
 
 _HAYSTACK = Fields(text="content")
-_NOT_META = frozenset({"content", "id", "blob", "embedding", "sparse_embedding", "score", "dataframe"})
+_NOT_META = frozenset(
+    {
+        "content",
+        "id",
+        "blob",
+        "embedding",
+        "sparse_embedding",
+        "score",
+        "dataframe",
+    }
+)
 """Fields of Haystack's documents that are not meta."""
 
 _KEYWORDS = frozenset({"keyword", "constant_keyword", "wildcard"})
 _NUMBERS = frozenset(
-    {"byte", "short", "integer", "long", "unsigned_long", "half_float", "float", "double", "scaled_float"}
+    {
+        "byte",
+        "short",
+        "integer",
+        "long",
+        "unsigned_long",
+        "half_float",
+        "float",
+        "double",
+        "scaled_float",
+    }
 )
+_EXACT = _KEYWORDS | _NUMBERS | {"boolean"}
 _NUMBER = re.compile(r"-?\d{1,18}", re.ASCII)
 
 
@@ -51,7 +72,9 @@ class VectorField:
         """Return the inner product from the server's score; for ``l2_norm`` and ``cosine``, of vectors of length 1."""
         if self.similarity == "max_inner_product":
             return inner_product(score)
-        return 1.5 - 0.5 / score if self.similarity == "l2_norm" else 2 * score - 1
+        if self.similarity == "l2_norm":
+            return 1.5 - 0.5 / score
+        return 2 * score - 1
 
 
 class PassageFields:
@@ -90,8 +113,10 @@ class PassageFields:
 
     def match(self, text: str, weight: float, title_weight: float | None) -> list[dict[str, Any]]:
         clauses = [self.text.match(text, weight)]
+        if title_weight is None:
+            title_weight = 1.0
         if self.title is not None and title_weight != 0:
-            clauses.append(self.title.match(text, weight * (1.0 if title_weight is None else title_weight)))
+            clauses.append(self.title.match(text, weight * title_weight))
         return clauses
 
     def filter(self, name: str, accepted: Sequence[MetaValue]) -> dict[str, Any]:
@@ -106,7 +131,9 @@ class PassageFields:
         if not self.id:
             return {"ids": {"values": ids}}
         field, kind = self._exact(self.id)
-        return {"terms": {field: [id for id in ids if kind in _KEYWORDS or _NUMBER.fullmatch(id)]}}
+        if kind not in _KEYWORDS:
+            ids = [id for id in ids if _NUMBER.fullmatch(id)]
+        return {"terms": {field: ids}}
 
     def id_of(self, key: str, source: Mapping[str, Any]) -> str:
         id = _string(value(source, self.id)) if self.id else key
@@ -168,9 +195,10 @@ class PassageFields:
     def _exact(self, name: str) -> tuple[str, str]:
         """Return the field, or its inner field, with exact values, and its type."""
         field = self._known(name)
-        for candidate in (name, *(f"{name}.{inner}" for inner in field.get("fields", {}))):
+        inner_fields = [f"{name}.{inner}" for inner in field.get("fields", {})]
+        for candidate in [name, *inner_fields]:
             kind = str(self._mapped[candidate]["type"])
-            if kind in _KEYWORDS | _NUMBERS | {"boolean"}:
+            if kind in _EXACT:
                 return candidate, kind
         raise InputError(
             f"collection {self._place}: the field {name!r} ({field['type']}) is not indexed for exact values; expected "
@@ -215,4 +243,6 @@ def _string(value: Any) -> str:
 def _fits(value: MetaValue, kind: str) -> bool:
     if isinstance(value, bool):
         return kind == "boolean"
-    return kind in (_KEYWORDS if isinstance(value, str) else _NUMBERS)
+    if isinstance(value, str):
+        return kind in _KEYWORDS
+    return kind in _NUMBERS

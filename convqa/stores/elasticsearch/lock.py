@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from elastic_transport import TransportError
-from elasticsearch import ApiError
+from elasticsearch import ApiError, Elasticsearch
 
 from convqa.errors import WorkError
 from convqa.stores.elasticsearch.client import ask, client
@@ -37,19 +37,14 @@ class CollectionLock:
     def __init__(self, target: IndexTarget) -> None:
         self._target = target
         self._owner = uuid.uuid4().hex
-        settings = {"number_of_shards": 1, "auto_expand_replicas": "0-1", "hidden": True}
-        index: dict[str, Any] = {"index": LOCKS, "settings": settings, "mappings": {"enabled": False}}
-        ask(target, lambda es: es.options(ignore_status=_EXISTS).indices.create(**index))
-        process = {"owner": self._owner, "host": socket.gethostname(), "pid": os.getpid()}
-        name = target.index
-        ask(target, lambda es: es.options(ignore_status=_CONFLICT).create(index=LOCKS, id=name, document=process))
-        holder = self._holder()
+        ask(target, self._create)
+        process = ask(target, self._process)
         # A request that seemed to fail may have created ours, so the owner counts, and not the status.
-        if holder.get("owner") != self._owner:
-            url = f"{target.http}/{LOCKS}/_doc/{quote(name, safe='')}"
+        if process.get("owner") != self._owner:
+            url = f"{target.http}/{LOCKS}/_doc/{quote(target.index, safe='')}"
             raise WorkError(
-                f"collection {target} is being written by another process (pid {holder.get('pid')} on "
-                f"{holder.get('host')}); try again later. If that process was killed, delete its lock: curl -X DELETE "
+                f"collection {target} is being written by another process (pid {process.get('pid')} on "
+                f"{process.get('host')}); try again later. If that process was killed, delete its lock: curl -X DELETE "
                 f"{url}"
             )
 
@@ -61,18 +56,26 @@ class CollectionLock:
 
     def check(self) -> None:
         """Raise a ``WorkError`` if the lock was deleted. Called before a version is put in place."""
-        if self._holder().get("owner") != self._owner:
+        if ask(self._target, self._process).get("owner") != self._owner:
             raise WorkError(f"collection {self._target}: its lock was deleted, so nothing was changed.")
 
     def release(self) -> None:
         """Let others write. A lock that cannot be deleted stays."""
-        quick = client(self._target).options(request_timeout=_RELEASE_SECONDS)
+        es = client(self._target).options(request_timeout=_RELEASE_SECONDS)
         with suppress(ApiError, TransportError):
-            lock = quick.get(index=LOCKS, id=self._target.index)
-            if lock["_source"]["owner"] == self._owner:
-                quick.delete(index=LOCKS, id=self._target.index)
+            if self._process(es).get("owner") == self._owner:
+                es.delete(index=LOCKS, id=self._target.index)
 
-    def _holder(self) -> dict[str, Any]:
-        name = self._target.index
-        answer = ask(self._target, lambda es: es.options(ignore_status=_MISSING).get(index=LOCKS, id=name))
+    def _create(self, es: Elasticsearch) -> None:
+        es.options(ignore_status=_EXISTS).indices.create(
+            index=LOCKS,
+            settings={"number_of_shards": 1, "auto_expand_replicas": "0-1", "hidden": True},
+            mappings={"enabled": False},
+        )
+        process = {"owner": self._owner, "host": socket.gethostname(), "pid": os.getpid()}
+        es.options(ignore_status=_CONFLICT).create(index=LOCKS, id=self._target.index, document=process)
+
+    def _process(self, es: Elasticsearch) -> dict[str, Any]:
+        """Return the process that holds the lock."""
+        answer = es.options(ignore_status=_MISSING).get(index=LOCKS, id=self._target.index)
         return dict(answer.get("_source", {}))

@@ -47,26 +47,6 @@ class Meta:
     def to_json(self) -> dict[str, Any]:
         return {"format": FORMAT, "version": VERSION, **asdict(self)}
 
-    @classmethod
-    def of(cls, meta: Mapping[str, Any], name: str) -> Meta:
-        """Read the metadata of an index.
-
-        :raises InputError: if convqa, or this version of it, did not make the index.
-        :raises StoreDamaged: if a field is malformed.
-        """
-        if meta.get("format") != FORMAT:
-            raise InputError(f"index {name} was not made by convqa.")
-        if meta.get("version") != VERSION:
-            raise InputError(
-                f"index {name} has format {meta.get('version')!r}; this version of convqa reads {VERSION}. Index the "
-                "passages again with --replace, or use the convqa that made it."
-            )
-        try:
-            return _META.validate_python(meta)
-        except ValidationError as error:
-            field, problem = explain(error)[0]
-            raise StoreDamaged(f"index {name}: _meta: {field}: {problem}. Index its passages again.") from error
-
 
 _META = TypeAdapter(Meta)
 
@@ -84,8 +64,22 @@ class Version:
 
     @classmethod
     def of(cls, name: str, index: Mapping[str, Any]) -> Version:
-        """Read the server's record of an index. :raises InputError, StoreDamaged: see :meth:`Meta.of`."""
-        meta = Meta.of(meta_of(index), name)
+        """Read the server's record of an index that convqa made.
+
+        :raises InputError: if another version of convqa made it.
+        :raises StoreDamaged: if a field of the metadata is malformed.
+        """
+        stored = meta_of(index)
+        if stored.get("version") != VERSION:
+            raise InputError(
+                f"index {name} has format {stored.get('version')!r}; this version of convqa reads {VERSION}. Index the "
+                "passages again with --replace, or use the convqa that made it."
+            )
+        try:
+            meta = _META.validate_python(stored)
+        except ValidationError as error:
+            field, problem = explain(error)[0]
+            raise StoreDamaged(f"index {name}: _meta: {field}: {problem}. Index its passages again.") from error
         settings = index["settings"]["index"]
         similarity = settings["similarity"]["default"]
         return cls(

@@ -9,7 +9,7 @@ from convqa.domain import Hit, Passage, Ranking
 from convqa.errors import InputError
 from convqa.stores.base import Filter, Floats
 from convqa.stores.content import meta_terms
-from convqa.stores.elasticsearch.reading import Answer, IndexReader
+from convqa.stores.elasticsearch.index import Answer, ServerIndex
 
 Scored = tuple[float, str]
 """Score and id of a passage. The server's scores are 32-bit floats."""
@@ -23,7 +23,12 @@ NOTHING: dict[str, Any] = {"match_none": {}}
 """The query of a text without words."""
 
 SCORED = ("hits.hits.fields", "hits.hits._score")
-BARE = {"_source": False, "track_total_hits": False, "stored_fields": "_none_", "docvalue_fields": ["pid"]}
+BARE = {
+    "_source": False,
+    "track_total_hits": False,
+    "stored_fields": "_none_",
+    "docvalue_fields": ["pid"],
+}
 """A search for ids and scores."""
 
 _CANDIDATES = 400
@@ -32,18 +37,24 @@ _OVERSAMPLE = {"int8": 2.0, "int4": 3.0, "bit": 4.0, "bbq": 4.0}
 """By precision: this many times more candidates are chosen by quantized vectors and scored by the originals."""
 
 
-def best(reader: IndexReader, queries: Sequence[dict[str, Any]], k: int) -> list[list[Scored]]:
+def best(index: ServerIndex, queries: Sequence[dict[str, Any]], k: int) -> list[list[Scored]]:
     """Return the hits that may be among the best ``k`` of each query, without scores of 0. Ties are settled by id."""
-    bodies = [{"size": hits_asked(k), "query": query, **BARE} for query in queries]
-    matches = [scored(answer) for answer in reader.search(bodies, SCORED)]
+    size = hits_asked(k)
+    bodies = [{"size": size, "query": query, **BARE} for query in queries]
+    matches = [scored(answer) for answer in index.search(bodies, SCORED)]
     # If all hits from the cut to the last tie, others may tie too, and the server has to sort by id as well. That takes
     # twice as long.
-    tied = [index for index, hits in enumerate(matches) if len(hits) >= hits_asked(k) and hits[k - 1][0] == hits[-1][0]]
+    tied = []
+    for number, hits in enumerate(matches):
+        is_full = len(hits) >= size
+        if is_full and hits[k - 1][0] == hits[-1][0]:
+            tied.append(number)
     by_id = {"sort": [{"_score": "desc"}, {"pid": "desc"}]}
-    answers = reader.search([bodies[index] | by_id for index in tied], ("hits.hits.sort",))
-    for index, answer in zip(tied, answers, strict=True):
-        matches[index] = [(hit["sort"][0], hit["sort"][1]) for hit in hits_of(answer)]
-    return [[hit for hit in hits if hit[0]] for hits in matches]
+    answers = index.search([bodies[number] | by_id for number in tied], ("hits.hits.sort",))
+    for number, answer in zip(tied, answers, strict=True):
+        sort_values = [hit["sort"] for hit in hits_of(answer)]
+        matches[number] = [(score, id) for score, id in sort_values]
+    return [[(score, id) for score, id in hits if score] for hits in matches]
 
 
 def nearest(field: str, row: Floats, k: int, precision: str) -> dict[str, Any]:

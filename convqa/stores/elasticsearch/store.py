@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -30,8 +29,7 @@ from convqa.stores.checks import checked_vectors, stored_analyzer
 from convqa.stores.content import checksum, content, digest
 from convqa.stores.elasticsearch import weights
 from convqa.stores.elasticsearch.bulk import slices
-from convqa.stores.elasticsearch.index import look_up
-from convqa.stores.elasticsearch.reading import IndexReader
+from convqa.stores.elasticsearch.index import ServerIndex, look_up
 from convqa.stores.elasticsearch.schema import Version, document_id, is_text, vectors_of
 from convqa.stores.elasticsearch.search import (
     BARE,
@@ -101,7 +99,7 @@ class ElasticsearchCollection(Writing):
         """See :class:`convqa.stores.base.Store`. k1 and b are the index's; passages with score 0 are left out."""
         self.check(params)
         wanted = [self._query(query, params) for query in queries]
-        return rankings(best(self._passages, wanted, k), k, texts, self._fetch)
+        return rankings(best(self._passages, wanted, k), k, texts, self.fetch)
 
     def search_vectors(
         self, matrix: Matrix, k: int, encoder: Encoder, texts: int = 20, filter: Filter | None = None
@@ -112,18 +110,18 @@ class ElasticsearchCollection(Writing):
         rows = checked_vectors(matrix, None, encoder, f"queries of {name}")
         meta = self._version().meta.vectors
         assert meta is not None
-        with self._reading_vectors():
-            if encoder.sparse:
-                queries = [{"bool": {"must": weights.query(row), **filtered(filter)}} for row in rows]
-                matches = best(self._neighbors, queries, k)
-            else:
-                bodies = []
-                for row in rows:
-                    knn = nearest("vector", row, k, meta.options.precision) | filtered(filter)
-                    bodies.append({"size": hits_asked(k), **BARE, "knn": knn})
-                answers = self._neighbors.search(bodies, SCORED)
-                matches = [[(inner_product(score), id) for score, id in scored(answer)] for answer in answers]
-            return rankings(matches, k, texts, self._fetch)
+        if encoder.sparse:
+            queries = [{"bool": {"must": weights.query(row), **filtered(filter)}} for row in rows]
+            matches = best(self._neighbors, queries, k)
+        else:
+            bodies = []
+            for row in rows:
+                knn = nearest("vector", row, k, meta.options.precision) | filtered(filter)
+                bodies.append({"size": hits_asked(k), **BARE, "knn": knn})
+            answers = self._neighbors.search(bodies, SCORED)
+            matches = [[(inner_product(score), id) for score, id in scored(answer)] for answer in answers]
+        self._refuse_other_vectors()
+        return rankings(matches, k, texts, self.fetch)
 
     def vectors(self, ids: Ids) -> list[Floats | None]:
         encoder = self.info().encoder
@@ -138,8 +136,8 @@ class ElasticsearchCollection(Writing):
             body["script_fields"] = {"vector": {"script": "doc['vector'].vectorValue"}}
         distinct = sorted({key for key in keys if key})
         bodies = [body | {"query": {"ids": {"values": piece}}} for piece in slices(distinct, _VECTORS_PER_SEARCH)]
-        with self._reading_vectors():
-            answers = self._neighbors.search(bodies, ("hits.hits._id", "hits.hits.fields"))
+        answers = self._neighbors.search(bodies, ("hits.hits._id", "hits.hits.fields"))
+        self._refuse_other_vectors()
         vector_of = {}
         for answer in answers:
             for hit in hits_of(answer):
@@ -148,7 +146,9 @@ class ElasticsearchCollection(Writing):
 
     def fetch(self, ids: Ids) -> list[Passage | None]:
         self._version()
-        return self._fetch(ids)
+        keys = [document_id(id) for id in ids]
+        sources = self._passages.documents(sorted({key for key in keys if key}))
+        return [self._passage(sources[key]) if key in sources else None for key in keys]
 
     def scan(self) -> Iterator[Passage]:
         self._version()
@@ -204,11 +204,6 @@ class ElasticsearchCollection(Writing):
             return NOTHING
         return {"bool": {"should": terms, "minimum_should_match": 1, **filtered(params.filter)}}
 
-    def _fetch(self, ids: Ids) -> list[Passage | None]:
-        keys = [document_id(id) for id in ids]
-        sources = self._passages.documents(sorted({key for key in keys if key}))
-        return [self._passage(sources[key]) if key in sources else None for key in keys]
-
     def _passage(self, source: Mapping[str, Any]) -> Passage:
         try:
             return Passage.from_json(source["passage"])
@@ -220,8 +215,8 @@ class ElasticsearchCollection(Writing):
 
     def _open(self, version: Version) -> None:
         self._current = version
-        self._passages = IndexReader(self.target, version.name, dfs=version.shards > 1)
-        self._neighbors = IndexReader(self.target, vectors_of(version.name))
+        self._passages = ServerIndex(self.target, version.name, dfs=version.shards > 1)
+        self._neighbors = ServerIndex(self.target, vectors_of(version.name))
 
     def _version(self) -> Version:
         if self._current is None:
@@ -232,15 +227,12 @@ class ElasticsearchCollection(Writing):
         for hit in hits:
             yield self._passage(hit["_source"])
 
-    @contextmanager
-    def _reading_vectors(self) -> Iterator[None]:
-        """Raise a ``RunError`` if another process has changed the vectors of the open version meanwhile."""
-        version = self._version()
-        yield
+    def _refuse_other_vectors(self) -> None:
+        """Raise a ``RunError`` if another process has changed the vectors of the open version."""
         if self._writer is not None:
             return
         current = look_up(self.target)
-        if current is None or Version.of(*current).stamp != version.stamp:
+        if current is None or Version.of(*current).stamp != self._version().stamp:
             raise RunError(
                 f"the passages or vectors of collection {self.target} changed since it was opened. Start again: one "
                 "run must not mix two collections."

@@ -116,13 +116,6 @@ class Credentials:
         return cls((target.user or SUPERUSER) if password else "", password, api_key, ca)
 
     @property
-    def shown(self) -> str:
-        """The login for messages, without the secret."""
-        if self.api_key:
-            return f"the API key of {API_KEY}"
-        return f"user {self.user!r} with the password of {PASSWORD}" if self.password else "no login"
-
-    @property
     def options(self) -> dict[str, object]:
         # The client would encode ASCII only; the server reads UTF-8 (RFC 7617).
         login = b64encode(f"{self.user}:{self.password}".encode()).decode() if self.password else ""

@@ -15,11 +15,9 @@ from convqa.errors import InputError
 from convqa.stores.base import Encoder, Ids, Matrix, VectorOptions
 from convqa.stores.checks import checked_vectors, vectors_kept
 from convqa.stores.content import meta_term
-from convqa.stores.elasticsearch.bulk import Document, send, slices
-from convqa.stores.elasticsearch.client import ask
+from convqa.stores.elasticsearch.bulk import Document, slices
 from convqa.stores.elasticsearch.index import ServerIndex
-from convqa.stores.elasticsearch.reading import IndexReader
-from convqa.stores.elasticsearch.schema import META_TERMS, PASSAGE_ID, VectorMeta, document_id, vectors_of
+from convqa.stores.elasticsearch.schema import META_TERMS, PASSAGE_ID, VectorMeta, Version, document_id, vectors_of
 from convqa.stores.elasticsearch.weights import FIELD, by_token
 from convqa.validation import shorten
 
@@ -32,12 +30,17 @@ _PREFIX_OF_TYPE = {"float32": "", "int8": "int8_", "bit": "bbq_"}
 class VectorIndexWriter:
     """Adds vectors to the passages of an index. ``add`` checks them, and ``flush`` sends them."""
 
-    def __init__(self, passages: ServerIndex, meta: VectorMeta | None) -> None:
+    def __init__(self, passages: ServerIndex, version: Version) -> None:
         self._passages = passages
-        self._meta = meta
+        self._meta = version.meta.vectors
+        self._settings = {
+            "number_of_shards": version.shards,
+            "number_of_replicas": version.replicas,
+            "refresh_interval": "-1",
+        }
         self._waiting: list[Document] = []
         self._index = ServerIndex(passages.target, vectors_of(passages.name))
-        self._exists = meta is not None
+        self._exists = self._meta is not None
 
     def add(self, ids: Ids, matrix: Matrix, encoder: Encoder, options: VectorOptions | None) -> None:
         name = f"collection {self._passages.target}"
@@ -47,8 +50,11 @@ class VectorIndexWriter:
         terms = self._meta_terms(ids)
         self._meta = self._meta or VectorMeta(*encoder_and_options)
         for id, row, passage_terms in zip(ids, rows, terms, strict=True):
-            vector = by_token(row) if encoder.sparse else row
-            source = {"pid": id, "vector": vector, "meta": passage_terms}
+            source = {
+                "pid": id,
+                "vector": by_token(row) if encoder.sparse else row,
+                "meta": passage_terms,
+            }
             self._waiting.append(Document(document_id(id), id, source))
 
     def flush(self) -> None:
@@ -56,12 +62,12 @@ class VectorIndexWriter:
         if self._meta is not None and not self._exists:
             # A load that ended before its first commit may have left an index.
             self._index.delete()
-            self._index.create(self._settings(), _mappings(self._meta))
+            self._index.create(self._settings, _mappings(self._meta))
             self._exists = True
         for piece in slices(self._waiting, ROWS_PER_REQUEST):
             # The last vector of a passage counts.
             document_of = {document.key: document for document in piece}
-            send(self._index.target, self._index.name, "index", list(document_of.values()))
+            self._index.send("index", list(document_of.values()))
         self._waiting = []
 
     def move(self, other: VectorIndexWriter) -> None:
@@ -72,7 +78,7 @@ class VectorIndexWriter:
     def delete(self, ids: Ids) -> None:
         self.flush()
         if self._exists:
-            send(self._index.target, self._index.name, "delete", [Document(document_id(id), id) for id in ids])
+            self._index.send("delete", [Document(document_id(id), id) for id in ids])
 
     def commit(self) -> VectorMeta | None:
         """Let searches see what was added. Return the metadata for the index of passages."""
@@ -82,21 +88,10 @@ class VectorIndexWriter:
             self._meta = replace(self._meta, count=self._index.count(), commits=self._meta.commits + 1)
         return self._meta
 
-    def _settings(self) -> dict[str, Any]:
-        name = self._passages.name
-        answer = ask(self._passages.target, lambda es: es.indices.get_settings(index=name))
-        index = answer[name]["settings"]["index"]
-        return {
-            "number_of_shards": index["number_of_shards"],
-            "number_of_replicas": index["number_of_replicas"],
-            "refresh_interval": "-1",
-        }
-
     def _meta_terms(self, ids: Ids) -> list[list[str]]:
         """Return the meta terms of passages; refuse unknown passages."""
-        reader = IndexReader(self._passages.target, self._passages.name)
         keys = [document_id(id) for id in ids]
-        sources = reader.documents([key for key in keys if key], ("passage.meta",), realtime=True)
+        sources = self._passages.documents([key for key in keys if key], ("passage.meta",), realtime=True)
         terms = []
         for id, key in zip(ids, keys, strict=True):
             if key not in sources:
@@ -109,12 +104,18 @@ class VectorIndexWriter:
         return terms
 
 
-def without_vectors(passages: IndexReader, vectors: IndexReader | None) -> Iterator[Mapping[str, Any]]:
+def without_vectors(passages: ServerIndex, vectors: ServerIndex | None) -> Iterator[Mapping[str, Any]]:
     """Yield the visible passages without a visible vector as hits. ``vectors`` reads their index, if it exists."""
     hits = passages.scan()
+    if vectors is None:
+        yield from hits
+        return
     while page := list(islice(hits, ROWS_PER_REQUEST)):
-        existing = vectors.documents([hit["_id"] for hit in page], ()) if vectors is not None else {}
-        yield from (hit for hit in page if hit["_id"] not in existing)
+        keys = [hit["_id"] for hit in page]
+        existing = vectors.documents(keys, ())
+        for hit in page:
+            if hit["_id"] not in existing:
+                yield hit
 
 
 def _mappings(meta: VectorMeta) -> dict[str, Any]:
@@ -130,5 +131,9 @@ def _mappings(meta: VectorMeta) -> dict[str, Any]:
     return {
         "dynamic": False,
         "_source": {"excludes": ["vector", "meta"]},
-        "properties": {"pid": PASSAGE_ID, "meta": META_TERMS, "vector": vector},
+        "properties": {
+            "pid": PASSAGE_ID,
+            "meta": META_TERMS,
+            "vector": vector,
+        },
     }

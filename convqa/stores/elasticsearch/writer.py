@@ -6,12 +6,12 @@ alone are written to the current version: searches see them after the refresh of
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import uuid
 from collections import deque
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
@@ -21,10 +21,9 @@ from convqa.domain import Passage
 from convqa.errors import InputError, RunError, WorkError
 from convqa.stores.base import Encoder, Ids, Matrix, VectorOptions
 from convqa.stores.content import checksum, content, digest, duplicate, meta_term
-from convqa.stores.elasticsearch.bulk import Document, send, slices
+from convqa.stores.elasticsearch.bulk import Document, slices
 from convqa.stores.elasticsearch.index import ServerIndex, look_up, put_in_place, unfinished
 from convqa.stores.elasticsearch.lock import CollectionLock
-from convqa.stores.elasticsearch.reading import IndexReader
 from convqa.stores.elasticsearch.schema import Meta, Version, document_id
 from convqa.stores.elasticsearch.target import IndexTarget
 from convqa.stores.elasticsearch.vectors import VectorIndexWriter
@@ -52,12 +51,12 @@ class Added(NamedTuple):
 class IndexWriter:
     """Adds and deletes passages and vectors of an index that has no alias; ``finish`` verifies the result."""
 
-    def __init__(self, index: ServerIndex, meta: Meta, threads: int = SENDING_THREADS) -> None:
+    def __init__(self, index: ServerIndex, version: Version, threads: int = SENDING_THREADS) -> None:
+        meta = version.meta
         self.index = index
-        self.vectors = VectorIndexWriter(index, meta.vectors)
+        self.vectors = VectorIndexWriter(index, version)
         self._meta = meta
         self._analyzer = analyzer(meta.language)
-        self._reader = IndexReader(index.target, index.name)
         self._threads = threads
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="bulk")
         self._count = meta.count
@@ -85,10 +84,10 @@ class IndexWriter:
         for piece in slices(ids, _DELETED_PER_REQUEST):
             id_of = {document_id(id): id for id in piece}
             id_of.pop("", None)
-            sources = self._reader.documents(list(id_of), ("passage",), realtime=True)
+            sources = self.index.documents(list(id_of), ("passage",), realtime=True)
             for source in sources.values():
                 self._digests -= digest(content(Passage.from_json(source["passage"])))
-            send(self.index.target, self.index.name, "delete", [Document(key, id_of[key]) for key in sources])
+            self.index.send("delete", [Document(key, id_of[key]) for key in sources])
             self.vectors.delete([id_of[key] for key in sources])
             deleted += len(sources)
         self._count -= deleted
@@ -111,12 +110,14 @@ class IndexWriter:
                 f"collection {self.index.target}: {self._count} passages were sent, and Elasticsearch has {visible}. "
                 f"Did something else write to {self.index.name}? Run the command again."
             )
-        return replace(self._meta, count=self._count, checksum=checksum(self._digests), vectors=self.vectors.commit())
+        return dataclasses.replace(
+            self._meta, count=self._count, checksum=checksum(self._digests), vectors=self.vectors.commit()
+        )
 
     def finish(self) -> Meta:
         """Complete the index and return its metadata."""
         is_new = not self._meta.ready
-        meta = replace(self.commit(), ready=True)
+        meta = dataclasses.replace(self.commit(), ready=True)
         self._executor.shutdown()
         if self._has_deleted:
             # Deleted documents count in scores. An index retains them for a while; its clone can merge them away.
@@ -146,9 +147,11 @@ class IndexWriter:
             if content_of.setdefault(key, data) != data:
                 raise duplicate(passage_of[key].text, passage)
             passage_of[key] = passage
-        documents = [_document(self._analyzer, key, passage_of[key], data, request) for key, data in content_of.items()]
-        existing = send(self.index.target, self.index.name, "create", documents)
-        sources = self._reader.documents(existing, ("request", "passage"), realtime=True)
+        documents = [
+            passage_document(self._analyzer, key, passage_of[key], data, request) for key, data in content_of.items()
+        ]
+        existing = self.index.send("create", documents)
+        sources = self.index.documents(existing, ("request", "passage"), realtime=True)
         for key, source in sources.items():
             if source.get("request") == request:
                 # An earlier attempt of this request has made it, and got no answer.
@@ -175,7 +178,7 @@ class Change:
 
     def __init__(self, target: IndexTarget, version: Version) -> None:
         self._index = ServerIndex(target, version.name)
-        self._vectors = VectorIndexWriter(self._index, version.meta.vectors)
+        self._vectors = VectorIndexWriter(self._index, version)
         self._clone: IndexWriter | None = None
         self._lock = CollectionLock(target)
         try:
@@ -207,16 +210,16 @@ class Change:
             self._lock.check()
             # Cloning has blocked writes.
             self._index.configure({"blocks.write": None})
-            meta = replace(self._version.meta, vectors=self._vectors.commit())
+            meta = dataclasses.replace(self._version.meta, vectors=self._vectors.commit())
             self._index.write(meta)
-            version = replace(self._version, meta=meta)
+            version = dataclasses.replace(self._version, meta=meta)
         else:
             meta = self._clone.finish()
             index = self._clone.index
             # From here on the alias may refer to it.
             self._clone = None
             put_in_place(index, self._index, self._version.replicas, self._lock)
-            version = replace(self._version, name=index.name, meta=meta)
+            version = dataclasses.replace(self._version, name=index.name, meta=meta)
         self.close()
         return version
 
@@ -231,8 +234,8 @@ class Change:
 
     def _cloned(self) -> IndexWriter:
         if self._clone is None:
-            meta = self._version.meta
-            self._clone = IndexWriter(self._index.clone(meta.vectors is not None), meta)
+            has_vectors = self._version.meta.vectors is not None
+            self._clone = IndexWriter(self._index.clone(has_vectors), dataclasses.replace(self._version, replicas=0))
             self._vectors.move(self._clone.vectors)
         return self._clone
 
@@ -249,7 +252,7 @@ def _content(passage: Passage) -> bytes:
     return data
 
 
-def _document(words: Analyzer, key: str, passage: Passage, data: bytes, request: str) -> Document:
+def passage_document(words: Analyzer, key: str, passage: Passage, data: bytes, request: str) -> Document:
     source = {
         "pid": passage.id,
         "tokens": " ".join(words.tokens(passage.title) + words.tokens(passage.text)),

@@ -22,7 +22,7 @@ from convqa.stores.elasticsearch import engine
 from convqa.stores.elasticsearch.client import client
 from convqa.stores.elasticsearch.index import ServerIndex, indices_like, look_up
 from convqa.stores.elasticsearch.lock import LOCKS
-from convqa.stores.elasticsearch.schema import Meta, document_id, meta_of, vectors_of
+from convqa.stores.elasticsearch.schema import Version, document_id, meta_of, vectors_of
 from convqa.stores.elasticsearch.target import IndexTarget
 from convqa.stores.elasticsearch.writer import IndexWriter
 
@@ -62,7 +62,7 @@ def make(target, given, language="en", replace=False, **settings):
 
 def state(target):
     name, found = look_up(target)
-    meta = Meta.of(meta_of(found), name)
+    meta = Version.of(name, found).meta
     return meta.count, meta.checksum
 
 

@@ -12,7 +12,7 @@ from convqa.domain import Passage, Query
 from convqa.errors import InputError
 from convqa.stores import create_store, delete_store, open_store
 from convqa.stores.base import Encoder, SearchParams, VectorOptions
-from convqa.stores.elasticsearch.reading import IndexReader
+from convqa.stores.elasticsearch.index import ServerIndex
 from convqa.stores.elasticsearch.schema import is_text
 
 DEFAULT = SearchParams()
@@ -96,13 +96,13 @@ def test_ties_beyond_the_spare_hits_are_settled_by_id_and_asked_for_apart(index_
         made.add(Passage(f"p{number:03}", "equal words" if number % 2 else f"word{number}") for number in range(300))
     opened = open_store(index_url)
     bodies = []
-    ask = IndexReader.search
+    ask = ServerIndex.search
 
     def noting(self, asked, fields):
         bodies.extend(asked)
         return ask(self, asked, fields)
 
-    monkeypatch.setattr(IndexReader, "search", noting)
+    monkeypatch.setattr(ServerIndex, "search", noting)
     found = opened.search([Query("equal"), Query("word4"), Query("equal words")], 3, DEFAULT)
     assert [[hit.id for hit in ranking.hits] for ranking in found] == [
         ["p299", "p297", "p295"],

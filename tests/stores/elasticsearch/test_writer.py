@@ -24,7 +24,7 @@ from convqa.stores.elasticsearch.client import client
 from convqa.stores.elasticsearch.engine import open_collection
 from convqa.stores.elasticsearch.index import ServerIndex, indices_like, look_up
 from convqa.stores.elasticsearch.lock import LOCKS
-from convqa.stores.elasticsearch.schema import Meta, meta_of, vectors_of
+from convqa.stores.elasticsearch.schema import Version, vectors_of
 from convqa.stores.elasticsearch.target import IndexTarget
 from convqa.stores.elasticsearch.vectors import VectorIndexWriter
 from convqa.stores.elasticsearch.writer import IndexWriter
@@ -54,7 +54,7 @@ def store(target):
 def holds(target, passages):
     """Whether the collection says that it has these passages, has them, and has left nothing else behind."""
     name, found = look_up(target)
-    meta = Meta.of(meta_of(found), name)
+    meta = Version.of(name, found).meta
     passages_there = list(open_store(target.url).scan())
     count = len(passages_there)
     assert (count, checksum_of(passages_there)) == (meta.count, meta.checksum)
@@ -322,10 +322,10 @@ def test_what_elasticsearch_cannot_keep_is_refused(store, dimension, options, me
 
 def test_every_kind_of_vectors_is_taken(target):
     name, found = look_up(target)
-    meta = Meta.of(meta_of(found), name)
+    version = Version.of(name, found)
     for precision in ("float32", "int8", "bit"):
         for kind in ("auto", "exact", "hnsw"):
-            writer = VectorIndexWriter(ServerIndex(target, name), None)
+            writer = VectorIndexWriter(ServerIndex(target, name), version)
             writer.add(["p1"], np.ones((1, 64)), Encoder("e", "c", 64), VectorOptions(precision, kind))
             assert writer.commit().count == 1
-    assert IndexWriter(ServerIndex(target, name), meta).commit() == meta
+    assert IndexWriter(ServerIndex(target, name), version).commit() == version.meta

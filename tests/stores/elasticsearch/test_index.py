@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
+import orjson
 import pytest
 from elastic_transport import ConnectionTimeout
 
 from convqa.errors import StoreUnavailable, WorkError
 from convqa.stores.elasticsearch import client as module
-from convqa.stores.elasticsearch import reading
-from convqa.stores.elasticsearch.reading import SEARCHES_PER_REQUEST, IndexReader
+from convqa.stores.elasticsearch import index
+from convqa.stores.elasticsearch.index import SEARCHES_PER_REQUEST, ServerIndex
 from convqa.stores.elasticsearch.target import IndexTarget
 from convqa.stores.elasticsearch.vectors import without_vectors
 
@@ -43,10 +46,9 @@ class Server:
     def options(self, **_):
         return self
 
-    def msearch(self, *, index, searches, filter_path, search_type):
-        assert set(searches[::2]) == {b'{"allow_partial_search_results":false}'}
-        lines = searches[1::2]
-        self.requests.append((index, filter_path, search_type, lines))
+    def msearch(self, *, index, searches, filter_path):
+        options, lines = searches[::2], searches[1::2]
+        self.requests.append((index, filter_path, {json.dumps(orjson.loads(line)) for line in options}, lines))
         return {"responses": [self.answer(line) for line in lines]}
 
     def answer(self, search):
@@ -80,26 +82,28 @@ def serve(monkeypatch):
 
 def test_searches_go_in_chunks(serve):
     server = serve()
-    answers = IndexReader(TARGET, "docs-1").search(list(range(70)), ["hits"])
+    answers = ServerIndex(TARGET, "docs-1").search(list(range(70)), ["hits"])
     assert [answer["echo"] for answer in answers] == [str(number).encode() for number in range(70)]
     chunk = SEARCHES_PER_REQUEST
     assert [len(lines) for *_, lines in server.requests] == [chunk, chunk, 70 - 2 * chunk]
-    index, path, search_type, _ = server.requests[0]
-    assert (index, search_type) == ("docs-1", "query_then_fetch")
+    name, path, options, _ = server.requests[0]
+    assert (name, options) == ("docs-1", {'{"allow_partial_search_results": false}'})
     assert path == [f"responses.{name}" for name in ("status", "error", "hits")]
-    assert IndexReader(TARGET, "docs-1").search([], ["hits"]) == []
+    assert ServerIndex(TARGET, "docs-1").search([], ["hits"]) == []
 
 
 def test_several_shards_count_words_over_all(serve):
     server = serve()
-    IndexReader(TARGET, "docs-1", dfs=True).search([1], [])
-    assert server.requests[0][2] == "dfs_query_then_fetch"
+    ServerIndex(TARGET, "docs-1", dfs=True).search([{"query": 1}, {"knn": 1}], [])
+    whole = {"allow_partial_search_results": False}
+    options = {json.dumps(whole), json.dumps(whole | {"search_type": "dfs_query_then_fetch"})}
+    assert server.requests[0][2] == options
 
 
 @pytest.mark.parametrize("failure", [BUSY, RED, BROKEN])
 def test_what_failed_is_asked_again(serve, failure):
     server = serve(failure, failure, GOOD)
-    answers = IndexReader(TARGET, "docs-1").search(["a", "x", "b"], [])
+    answers = ServerIndex(TARGET, "docs-1").search(["a", "x", "b"], [])
     assert [answer["echo"] for answer in answers] == [b'"a"', b'"x"', b'"b"']
     assert [lines for *_, lines in server.requests] == [[b'"a"', b'"x"', b'"b"']] * 3
 
@@ -115,7 +119,7 @@ def test_what_failed_is_asked_again(serve, failure):
 def test_patience_ends(serve, failure, message):
     server = serve(failure)
     with pytest.raises(StoreUnavailable, match=message) as caught:
-        IndexReader(TARGET, "docs-1").search(["a", "x"], [])
+        ServerIndex(TARGET, "docs-1").search(["a", "x"], [])
     assert caught.value.transient
     assert len(server.requests) == 5
 
@@ -123,7 +127,7 @@ def test_patience_ends(serve, failure, message):
 def test_what_is_wrong_is_not_asked_again(serve):
     server = serve(WRONG)
     with pytest.raises(WorkError, match="status 400: odd"):
-        IndexReader(TARGET, "docs-1").search(["x"], [])
+        ServerIndex(TARGET, "docs-1").search(["x"], [])
     assert len(server.requests) == 1
 
 
@@ -156,18 +160,18 @@ class Pages:
 def paged(monkeypatch):
     def paged(pages):
         server = Pages(pages)
-        monkeypatch.setattr(reading, "client", lambda target: server)
+        monkeypatch.setattr(index, "client", lambda target: server)
         return server
 
     return paged
 
 
 def all_pages():
-    return IndexReader(TARGET, "docs-1").scan()
+    return ServerIndex(TARGET, "docs-1").scan()
 
 
 def lacking():
-    return without_vectors(IndexReader(TARGET, "docs-1"), None)
+    return without_vectors(ServerIndex(TARGET, "docs-1"), None)
 
 
 @pytest.mark.parametrize("read", [all_pages, lacking])
