@@ -47,7 +47,7 @@ _LENGTH_TOLERANCE = 0.01
 class ForeignIndex:
     """See :class:`convqa.stores.base.Store`.
 
-    The server analyses words, after long stop words are dropped here. The score of a passage is the sum of the field's
+    The server analyzes words, after long stop words are dropped here. The score of a passage is the sum of the field's
     BM25, without the factor k1 + 1, over the words of the question and the weighted terms of the history; that of the
     title is added with ``title_weight`` (default 1).
 

@@ -62,7 +62,7 @@ class ElasticsearchCollection(Writing):
     a new version and removes this one: reading then raises a ``RunError``. An add, delete or commit that raises drops
     everything since the last commit.
 
-    :raises InputError: for a version analysed by another version of convqa.
+    :raises InputError: for a version analyzed by another version of convqa.
     """
 
     _current: Version | None = None

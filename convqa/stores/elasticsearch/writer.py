@@ -32,6 +32,7 @@ from convqa.text.analysis import Analyzer, analyzer
 logger = logging.getLogger(__name__)
 
 SENDING_THREADS = 4
+"""Threads that analyze and send passages."""
 
 PASSAGES_PER_REQUEST = 1000
 

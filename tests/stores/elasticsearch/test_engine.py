@@ -145,16 +145,6 @@ def test_a_load_that_is_killed_starts_again_and_ends_complete(target):
     assert state(target) == sums(passages(12_000))
 
 
-def test_an_existing_collection_is_kept_unless_it_is_to_be_replaced(target):
-    make(target, passages(3))
-    old = versions(target)
-    with pytest.raises(InputError, match=r"exists. Give --add to add to it or --replace to build it anew"):
-        make(target, passages(4))
-    make(target, passages(5), replace=True)
-    assert state(target) == sums(passages(5))
-    assert not set(old) & set(versions(target))
-
-
 def test_a_reader_sees_the_old_or_the_new_version_and_never_none(target):
     make(target, passages(3))
     seen, ended = set(), threading.Event()

@@ -58,13 +58,6 @@ def test_scores_and_order_are_those_of_the_embedded_store(store, tmp_path):
 
 
 @pytest.mark.services
-def test_a_batch_is_answered_as_each_by_itself(store):
-    together = store.search(QUERIES, 20, DEFAULT)
-    assert [store.search([query], 20, DEFAULT)[0] for query in QUERIES] == together
-    assert store.search([*QUERIES, *QUERIES], 20, DEFAULT) == [*together, *together]
-
-
-@pytest.mark.services
 def test_as_many_words_as_a_query_may_have_are_searched(store, caplog):
     many = Query(" ".join(f"x{number}" for number in range(1023)) + " w1")
     assert store.search([many], 1, DEFAULT)[0].hits == store.search([Query("w1")], 1, DEFAULT)[0].hits

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from convqa.domain import Passage, Query
-from convqa.errors import InputError, RunError, StoreDamaged, StoreUnavailable, WorkError
+from convqa.errors import InputError, RunError, StoreDamaged, StoreUnavailable
 from convqa.stores import create_store, delete_store, exists, open_store
 from convqa.stores.address import Address, Fields
 from convqa.stores.base import Encoder, SearchParams
@@ -185,21 +185,6 @@ def test_a_closed_index_is_unavailable_until_it_is_opened(url):
         store.search([Query("w1")], 1, DEFAULT)
     known.indices.open(index=name, wait_for_active_shards=1)
     assert store.search([Query("w1")], 1, DEFAULT)[0].hits
-
-
-@services
-def test_a_closed_store_says_so(url):
-    store = open_store(url)
-    store.close()
-    for use in (
-        store.info,
-        lambda: store.search([], 1, DEFAULT),
-        lambda: store.fetch([]),
-        store.scan,
-        lambda: store.add([]),
-    ):
-        with pytest.raises(WorkError, match="is closed"):
-            use()
 
 
 @services

@@ -285,27 +285,6 @@ def test_vectors_whose_commit_was_killed_come_with_the_same_command_again(target
     assert store.info().vectors == 2
 
 
-def test_vectors_that_do_not_fit_are_refused(store):
-    store.add_vectors(["p1"], np.ones((1, 4)), ENCODER)
-    store.commit()
-    for ids, matrix, encoder, options, message in (
-        (["nobody"], np.ones((1, 4)), ENCODER, None, "no passage 'nobody'"),
-        (["p2"], np.ones((1, 3)), ENCODER, None, r"expected vectors of shape \(1, 4\), got \(1, 3\)"),
-        (["p2"], np.ones((2, 4)), ENCODER, None, r"expected vectors of shape \(1, 4\), got \(2, 4\)"),
-        (
-            ["p2"],
-            np.array([[1, 2, np.nan, 0]]),
-            ENCODER,
-            None,
-            r"passages \['p2'\]: vector 1 of 1 has .*NaN",
-        ),
-        (["p2"], np.ones((1, 4)), Encoder("f", "d", 4), None, r"vectors of 'e' \(4 dim.*got vectors of 'f'"),
-        (["p2"], np.ones((1, 4)), ENCODER, VectorOptions("int8"), "precision='float32'.*precision='int8'"),
-    ):
-        with pytest.raises(InputError, match=message):
-            store.add_vectors(ids, matrix, encoder, options)
-
-
 @pytest.mark.parametrize(
     ("dimension", "options", "message"),
     [
