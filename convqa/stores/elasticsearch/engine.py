@@ -47,7 +47,7 @@ _ALL = "*.mappings,*.settings.index"
 
 
 class IndexSettings(BaseModel, strict=True, extra="forbid", frozen=True):
-    """Settings of a new index. Replicas are added when it is complete; ``threads`` analyze and send passages."""
+    """Settings of a new index. Replicas are added when it is complete; ``threads`` send passages."""
 
     replicas: int = Field(0, ge=0, le=100)
     k1: float = Field(0.82, ge=0, allow_inf_nan=False)

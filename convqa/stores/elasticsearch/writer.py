@@ -32,7 +32,7 @@ from convqa.text.analysis import Analyzer, analyzer
 logger = logging.getLogger(__name__)
 
 SENDING_THREADS = 4
-"""Threads that analyze and send passages."""
+"""One more thread analyzes."""
 
 PASSAGES_PER_REQUEST = 1000
 
@@ -47,6 +47,14 @@ class Added(NamedTuple):
     new: int
     repeated: int
     digests: int
+
+
+class AnalyzedPassage(NamedTuple):
+    """A passage to add, with its content and the document that is sent."""
+
+    passage: Passage
+    content: bytes
+    document: Document
 
 
 class IndexWriter:
@@ -73,7 +81,9 @@ class IndexWriter:
         rest = iter(passages)
         requests: deque[Future[Added]] = deque()
         while batch := list(islice(rest, PASSAGES_PER_REQUEST)):
-            requests.append(self._executor.submit(self._create, batch))
+            request_id = uuid.uuid4().hex
+            new = self._distinct(batch, request_id)
+            requests.append(self._executor.submit(self._create, new, len(batch), request_id))
             if len(requests) > self._threads + 1:
                 self._count_added(requests.popleft())
         for request in requests:
@@ -137,30 +147,32 @@ class IndexWriter:
         self._executor.shutdown(cancel_futures=True)
         self.index.discard()
 
-    def _create(self, passages: Sequence[Passage]) -> Added:
-        """Index the new ones among passages; refuse a known id with another text."""
-        request = uuid.uuid4().hex
-        passage_of: dict[str, Passage] = {}
-        content_of: dict[str, bytes] = {}
+    def _distinct(self, passages: Sequence[Passage], request_id: str) -> dict[str, AnalyzedPassage]:
+        """Analyze passages, by key; refuse an id that comes with two texts."""
+        distinct: dict[str, AnalyzedPassage] = {}
         for passage in passages:
             data = _content(passage)
             key = document_id(passage.id)
-            if content_of.setdefault(key, data) != data:
-                raise duplicate(passage_of[key].text, passage)
-            passage_of[key] = passage
-        documents = [
-            passage_document(self._analyzer, key, passage_of[key], data, request) for key, data in content_of.items()
-        ]
-        existing = self.index.send("create", documents)
+            if key not in distinct:
+                document = passage_document(self._analyzer, key, passage, data, request_id)
+                distinct[key] = AnalyzedPassage(passage, data, document)
+            elif distinct[key].content != data:
+                raise duplicate(distinct[key].passage.text, passage)
+        return distinct
+
+    def _create(self, new: dict[str, AnalyzedPassage], count: int, request_id: str) -> Added:
+        """Index the new ones among passages; refuse a known id with another text."""
+        existing = self.index.send("create", [passage.document for passage in new.values()])
         sources = self.index.documents(existing, ("request", "passage"), realtime=True)
         for key, source in sources.items():
-            if source.get("request") == request:
+            if source.get("request") == request_id:
                 # An earlier attempt of this request has made it, and got no answer.
                 continue
-            if content(Passage.from_json(source["passage"])) != content_of.pop(key):
-                raise duplicate(source["passage"]["text"], passage_of[key])
-        digests = sum(digest(data) for data in content_of.values())
-        return Added(len(content_of), len(passages) - len(content_of), digests)
+            known = new.pop(key)
+            if content(Passage.from_json(source["passage"])) != known.content:
+                raise duplicate(source["passage"]["text"], known.passage)
+        digests = sum(digest(passage.content) for passage in new.values())
+        return Added(len(new), count - len(new), digests)
 
     def _count_added(self, request: Future[Added]) -> None:
         added = request.result()
@@ -253,12 +265,12 @@ def _content(passage: Passage) -> bytes:
     return data
 
 
-def passage_document(words: Analyzer, key: str, passage: Passage, data: bytes, request: str) -> Document:
+def passage_document(words: Analyzer, key: str, passage: Passage, data: bytes, request_id: str) -> Document:
     source = {
         "pid": passage.id,
         "tokens": " ".join(words.tokens(passage.title) + words.tokens(passage.text)),
         "meta": [meta_term(name, value) for name, value in passage.meta.items()],
         "passage": orjson.Fragment(data.rstrip()),
-        "request": request,
+        "request": request_id,
     }
     return Document(key, passage.id, source)
