@@ -23,7 +23,8 @@ import docx
 from _common import arguments
 from fpdf import FPDF
 
-from convqa.indexing.documents import read_document
+from convqa.indexing.documents import DocumentFile, read_document
+from convqa.indexing.formats import document_formats
 from convqa.stores import open_store
 from convqa.text.sentences import sentences
 
@@ -110,7 +111,7 @@ def main() -> None:
             kind, own = list(KINDS)[number % len(KINDS)], sections[number * size : (number + 1) * size]
             path = folder / f"{number:04d}.{kind}"
             path.write_bytes(KINDS[kind](own))
-            read = read_document(path.name, path.read_bytes(), "en")
+            read = read_document(DocumentFile(path.name, path.read_bytes), path.read_bytes(), document_formats(), "en")
             texts = [" ".join(passage.text.split()) for passage in read]
             whole = [lead[start:end] for _, lead in own for start, end in sentences(lead)]
             found[kind] += sum(any(sentence in one for one in texts) for sentence in whole)

@@ -2,7 +2,7 @@
 
     python tests/services/elasticsearch_server.py run -- python benchmarks/loading.py [--count 27065] [--rounds 3]
 
-Prints a table. Both send the same documents (schema.py), analysed on the fly, to an index of one shard without
+Prints a table. Both send the same documents (writer.py), analysed on the fly, to an index of one shard without
 replicas; that of streaming_bulk refreshes every second, the default. Rates of streaming_bulk are until the last
 document is searchable. Those of convqa are until the last is acknowledged, and until the collection is in place:
 count and checksum verified, segments merged into one. The rounds alternate; each row is the median of its rounds.
@@ -17,17 +17,17 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
-import orjson
 from _common import arguments, table
 from elasticsearch.helpers import streaming_bulk
 from synthetic import english
 
 from convqa.domain import Passage
 from convqa.stores import create_store, delete_store
+from convqa.stores.content import content
 from convqa.stores.elasticsearch.client import client
-from convqa.stores.elasticsearch.schema import Meta, document, mappings, settings
-from convqa.stores.elasticsearch.target import Target
-from convqa.stores.elasticsearch.writer import numbered
+from convqa.stores.elasticsearch.schema import Meta, document_id, index_mappings, index_settings
+from convqa.stores.elasticsearch.target import IndexTarget
+from convqa.stores.elasticsearch.writer import passage_document
 from convqa.text.analysis import analyzer
 
 THREADS = (1, 2, 4)
@@ -35,10 +35,10 @@ THREADS = (1, 2, 4)
 
 def plain(server: str, passages: list[Passage]) -> dict[str, float]:
     """Load with streaming_bulk's defaults: 500 documents per request, one thread."""
-    target = Target.parse(f"{server}/loading-{uuid.uuid4().hex[:8]}")
+    target = IndexTarget.parse(f"{server}/loading-{uuid.uuid4().hex[:8]}")
     known = client(target)
-    made = {**settings(1, 0.82, 0.68), "refresh_interval": None}
-    known.indices.create(index=target.index, settings=made, mappings=mappings(Meta("en", "convqa-en-1")))
+    made = {**index_settings(1, 0.82, 0.68), "refresh_interval": None}
+    known.indices.create(index=target.index, settings=made, mappings=index_mappings(Meta("en", "convqa-en-1")))
     start = time.perf_counter()
     for _ in streaming_bulk(known, actions(target.index, passages)):
         pass
@@ -51,9 +51,9 @@ def plain(server: str, passages: list[Passage]) -> dict[str, float]:
 
 def actions(index: str, passages: list[Passage]) -> Iterator[dict[str, Any]]:
     words = analyzer("en")
-    for entry in numbered(passages, 0):
-        item = document(words, entry)
-        yield {"_op_type": "create", "_index": index, "_id": item.key, "_source": orjson.loads(item.body)}
+    for passage in passages:
+        document = passage_document(words, document_id(passage.id), passage, content(passage), "")
+        yield {"_op_type": "create", "_index": index, "_id": document.key, "_source": document.source}
 
 
 def ours(server: str, passages: list[Passage], threads: int) -> dict[str, float]:

@@ -80,7 +80,8 @@ def index(
 
     Unreadable documents are logged as warnings and listed in ``unread`` of the result.
 
-    :param sources: documents and folders of them, or JSONL files of passages. :param collection: a folder or a URL.
+    :param sources: documents and folders of them, ``SCHEME:...`` of a source that another package adds, or JSONL files
+        of passages. :param collection: a folder or a URL.
     :param add: keep passages that are not among the sources. :param replace: index everything again.
     :param language: the language of the texts; None = the collection's, or English.
     :param vectors: an encoder, such as ``encoder``, which makes a vector for every passage.
@@ -89,13 +90,13 @@ def index(
     :param options: options of the encoder, as in :func:`load`.
     :raises ConvqaError: if nothing is readable, or the collection is not writable.
     """
-    paths = [Path(source) for source in ([sources] if isinstance(sources, str | Path) else sources)]
+    given = [sources] if isinstance(sources, str | Path) else sources
     if vectors is not None and sparse is not None:
         raise InputError("vectors, sparse: a collection has the vectors of one model; expected one of these.")
     name = vectors if sparse is None else sparse
     with ordinary_errors():
         encoder = None if name is None else load_encoder(name, Options(**(options or {})), sparse is not None)
-        indexed = index_sources(paths, str(collection), add=add, replace=replace, language=language, base_url=base_url)
+        indexed = index_sources(given, str(collection), add=add, replace=replace, language=language, base_url=base_url)
         return indexed if encoder is None else dataclasses.replace(indexed, info=add_vectors(str(collection), encoder))
 
 

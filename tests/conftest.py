@@ -185,7 +185,7 @@ def elasticsearch_cluster() -> Iterator[Any]:
 def index_url(elasticsearch: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """The URL of an index that no other test uses; there is none yet."""
     # Each change waits for the searches that began before it. A test's are over.
-    monkeypatch.setattr("convqa.stores.elasticsearch.index._GRACE", 0.0)
+    monkeypatch.setattr("convqa.stores.elasticsearch.index._GRACE_SECONDS", 0.0)
     return f"{elasticsearch}/t-{uuid.uuid4().hex[:12]}"
 
 

@@ -42,7 +42,7 @@ Target = Annotated[
     ),
 ]
 Sources = Annotated[
-    list[Path] | None,
+    list[str] | None,
     typer.Argument(
         metavar="SOURCES",
         help="Documents (.txt, .md, .html, .docx, .pdf), or JSONL files of passages (plain or gzip), or folders of "
@@ -127,16 +127,15 @@ def index(
     and meta. Run the command again to index only new and changed documents and to remove deleted ones. Unreadable
     documents are named and skipped, with exit code 1.
 
-    A new version becomes visible only once it is complete. After an interruption, run the same command again: loading
-    into Elasticsearch resumes, a folder is indexed from the start. Vectors are made last; --vectors without SOURCES
-    resumes them.
+    A new version becomes visible only once it is complete. After an interruption, run the same command again: passages
+    are indexed from the start. Vectors are made last; --vectors without SOURCES resumes them.
     """
     from convqa.indexing import index_sources, refuse_vectors
     from convqa.tasks import find_task
 
     if task is not None and not sources:
         raise InputError("--task requires SOURCES.")
-    brings = find_task(task, sources[0]) if task and sources else None
+    brings = find_task(task, Path(sources[0])) if task and sources else None
     if vectors and sparse:
         raise InputError("--vectors, --sparse: use only one; a collection has vectors of one model.")
     settings = given(k1=k1, b=b, shards=shards, replicas=replicas, threads=threads)

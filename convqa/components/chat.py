@@ -105,7 +105,9 @@ class ChatStation(Wrapper, Station):
             refuse_secrets(parameters, "OPENAI_BASE_URL: component")
         model = json.dumps(self.component, sort_keys=True, default=str)
         path = cache_folder() / "replies.sqlite" if self.keep else None
-        self._replies = Cache(_encoded(model), _MAX_REPLIES_IN_MEMORY, path, _MAX_REPLIES_IN_FILE, "replies are kept in memory")
+        self._replies = Cache(
+            _encoded(model), _MAX_REPLIES_IN_MEMORY, path, _MAX_REPLIES_IN_FILE, "replies are kept in memory"
+        )
 
     def warm_up(self) -> None:
         Wrapper.warm_up(self)

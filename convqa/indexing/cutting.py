@@ -24,7 +24,9 @@ _LETTER = re.compile(r"[^\W\d_]")
 _NO_HEADING = re.compile(r"^\s*[|•*+\u2013-]|[.!?…:;,\u3002\uff01\uff1f]\W*$|\n")
 
 
-class _Sentence(NamedTuple):
+class SizedSentence(NamedTuple):
+    """A sentence with its offsets and number of tokens; ``is_heading``: of a paragraph that is a heading."""
+
     start: int
     end: int
     tokens: int
@@ -40,27 +42,30 @@ def cut(text: str, language: str, pages: Sequence[int] = ()) -> list[tuple[int, 
     :param pages: offsets where pages begin. A new page begins a new passage, unless the passage has only a few words.
     """
 
-    def on_new_page(passage: list[_Sentence], later: _Sentence) -> bool:
-        short = _size(passage) <= TOKENS / 16
-        return not short and bisect_right(pages, passage[0].start) < bisect_right(pages, later.start)
+    def is_on_new_page(passage: list[SizedSentence], later: SizedSentence) -> bool:
+        is_short = _size(passage) <= TOKENS / 16
+        return not is_short and bisect_right(pages, passage[0].start) < bisect_right(pages, later.start)
 
-    passages: list[list[_Sentence]] = [[]]
+    passage: list[SizedSentence] = []
+    passages = [passage]
+
+    def begin_passage() -> None:
+        nonlocal passage
+        passage = _headings_of(passage)
+        passages.append(passage)
+
     for paragraph in _paragraphs(text, language):
-        size = _size(passages[-1])
-        if size > TOKENS / 2 and (size + _size(paragraph) > TOKENS or paragraph[0].is_heading):
-            passages.append(_headings_of(passages[-1]))
+        is_half_full = _size(passage) > TOKENS / 2
+        if is_half_full and (_size(passage) + _size(paragraph) > TOKENS or paragraph[0].is_heading):
+            begin_passage()
         for sentence in paragraph:
-            if _size(passages[-1]) + sentence.tokens > TOKENS or on_new_page(passages[-1], sentence):
-                passages.append(_headings_of(passages[-1]))
-            passages[-1].append(sentence)
-    *_, before, rest = [[], *passages]
-    if (
-        before
-        and _size(rest) < TOKENS / 4
-        and _size(before + rest) <= TOKENS * 1.1
-        and not on_new_page(before, rest[0])
-    ):
-        passages[-2:] = [before + rest]
+            if _size(passage) + sentence.tokens > TOKENS or is_on_new_page(passage, sentence):
+                begin_passage()
+            passage.append(sentence)
+    if len(passages) > 1 and _size(passage) < TOKENS / 4:
+        last = passages[-2]
+        if last and _size(last + passage) <= TOKENS * 1.1 and not is_on_new_page(last, passage[0]):
+            passages[-2:] = [last + passage]
     spans = [(passage[0].start, passage[-1].end) for passage in passages if passage]
     return [(start, end) for start, end in spans if _LETTER.search(text, start, end)]
 
@@ -74,26 +79,34 @@ def is_heading(paragraph: str) -> bool:
     return len(paragraph) <= 100 and not _NO_HEADING.search(paragraph) and _LETTER.search(paragraph) is not None
 
 
-def _size(passage: list[_Sentence]) -> int:
-    return sum(sentence.tokens for sentence in passage)
+def _size(sentences: list[SizedSentence]) -> int:
+    return sum(sentence.tokens for sentence in sentences)
 
 
-def _headings_of(passage: list[_Sentence]) -> list[_Sentence]:
-    """Remove and return the headings at the end of a passage."""
-    kept = next((number for number in range(len(passage), 0, -1) if not passage[number - 1].is_heading), len(passage))
-    headings, passage[kept:] = passage[kept:], []
+def _headings_of(passage: list[SizedSentence]) -> list[SizedSentence]:
+    """Remove and return the headings at the end of a passage that has more than headings."""
+    kept = len(passage)
+    while kept and passage[kept - 1].is_heading:
+        kept -= 1
+    if kept == 0:
+        return []
+    headings = passage[kept:]
+    del passage[kept:]
     return headings
 
 
-def _paragraphs(text: str, language: str) -> Iterator[list[_Sentence]]:
+def _paragraphs(text: str, language: str) -> Iterator[list[SizedSentence]]:
     for match in _PARAGRAPH.finditer(text):
-        spans = [(match.start() + start, match.start() + end) for start, end in sentences(match[0], language)]
-        sequences = _tokenizer().texts([text[start:end] for start, end in spans])
-        # Subtracts the two special tokens. A very long word is a single token, so the length counts, too.
-        counts = [max(len(ids) - 2, (end - start) // 10) for ids, (start, end) in zip(sequences, spans, strict=True)]
-        if spans:
-            heading = is_heading(match[0].strip())
-            yield [_Sentence(*span, count, heading) for span, count in zip(spans, counts, strict=True)]
+        spans = sentences(match[0], language)
+        sequences = _tokenizer().texts([match[0][start:end] for start, end in spans])
+        heading = is_heading(match[0].strip())
+        paragraph = []
+        for (start, end), ids in zip(spans, sequences, strict=True):
+            # Subtracts the two special tokens. A very long word is a single token, so the length counts, too.
+            tokens = max(len(ids) - 2, (end - start) // 10)
+            paragraph.append(SizedSentence(match.start() + start, match.start() + end, tokens, heading))
+        if paragraph:
+            yield paragraph
 
 
 @cache

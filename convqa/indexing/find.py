@@ -14,7 +14,7 @@ from filelock import FileLock
 from convqa.domain import Passage
 from convqa.errors import InputError, StoreDamaged, StoreUnavailable, WorkError
 from convqa.files import replace_surrogates
-from convqa.indexing.passages import SUFFIXES, Progress, read_passages, reporting
+from convqa.indexing.passages import SUFFIXES, PassageProgress, read_passages, reporting
 from convqa.places import cache_folder
 from convqa.stores import create_store, is_collection, open_store
 from convqa.stores.address import redact
@@ -38,7 +38,7 @@ def collection_for(
     input_path: Path,
     url: str | None,
     language: str = "en",
-    progress: Progress | None = None,
+    progress: PassageProgress | None = None,
 ) -> str:
     """Return the URL of a run's collection, which is built if necessary. The input directory is only read.
 
@@ -69,7 +69,7 @@ def collection_for(
     )
 
 
-def collection_of(url: str, language: str = "en", progress: Progress | None = None) -> str:
+def collection_of(url: str, language: str = "en", progress: PassageProgress | None = None) -> str:
     """Return the URL of a collection, given its URL or a file of passages, which is indexed once into the cache.
 
     :raises InputError: if it does not exist, or for malformed passages.
@@ -120,7 +120,7 @@ def _cached(
     digest: str,
     passages: Callable[[], Iterable[Passage]],
     language: str,
-    progress: Progress | None,
+    progress: PassageProgress | None,
 ) -> str:
     """Return the cached collection of passages, built if necessary. Safe for concurrent processes."""
     key = f"{_CACHE_FORMAT} {analyzer(language).name} {digest}"

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 
 from convqa.indexing.cutting import is_heading
 
-_EDGE = 2
+_EDGE_LINES = 2
 """Lines at the top and bottom of a page that may be running titles or page numbers."""
 
-_NEAR = 2
-"""Adjacent pages to search for a running title, because titles of left and right pages differ."""
+_ADJACENT_PAGES = 2
+"""Pages before and after to search for a running title, because titles of left and right pages differ."""
 
-_LONGEST = 300
-"""Maximum characters of a line in a table of contents."""
+_MAX_CONTENTS_CHARS = 300
+"""Limit of a line in a table of contents."""
 
 _PAGE_NUMBER = re.compile(r"(?i)\W*(page|seite|strona|p\.|s\.)?\s*(\d{1,4}|[ivxl]{1,6})(\s*(/|of|von|z)\s*\d{1,4})?\W*")
 _CONTENTS = re.compile(r"(?i).*(\s?\.){4,}\s*([ivxl\d]+)?|(table of )?contents|inhalt(sverzeichnis)?|spis treści|目次")
@@ -30,25 +30,27 @@ def joined(pages: Sequence[str]) -> tuple[str, list[int]]:
     lines = list(_lines(pages))
     # A hyphen at the end of a line is kept if the document has the hyphenated word elsewhere.
     compounds = {word for _, line in lines for word in _HYPHENATED.findall(line)}
-    parts, length, starts, before = [""], 0, [0], ""
+    text = ""
+    starts = [0]
+    before = ""
     for number, (page, line) in enumerate(lines):
-        if not line:
-            before = ""
-            continue
-        if before and not _ends_paragraph([near for _, near in lines[max(0, number - 4) : number + 3]], before, line):
-            broken = before[-2:-1].isalpha() and before.endswith("-") and line[0].islower()
-            if broken and (before.split()[-1] + line.split()[0]).rstrip(".,;:)") not in compounds:
-                parts[-1] = parts[-1][:-1]
-                length -= 1
-            gap = "" if broken or (_WIDE.match(line) and _WIDE.match(before[-1])) else " "
-        else:
-            gap = "\n" if before and _ITEM.match(before) and _ITEM.match(line) else "\n\n" if length else ""
-        length += len(gap)
-        starts += [length] * (page + 1 - len(starts))
-        parts += [gap, line]
-        length += len(line)
+        if line:
+            around = [near for _, near in lines[max(0, number - 4) : number + 3]]
+            if before and not _ends_paragraph(around, before, line):
+                is_broken = before[-2:-1].isalpha() and before.endswith("-") and line[0].islower()
+                if is_broken and (before.split()[-1] + line.split()[0]).rstrip(".,;:)") not in compounds:
+                    text = text[:-1]
+                is_wide = _WIDE.match(line) and _WIDE.match(before[-1])
+                gap = "" if is_broken or is_wide else " "
+            elif before and _ITEM.match(before) and _ITEM.match(line):
+                gap = "\n"
+            else:
+                gap = "\n\n" if text else ""
+            text += gap
+            starts += [len(text)] * (page + 1 - len(starts))
+            text += line
         before = line
-    return "".join(parts), starts + [length] * (len(pages) - len(starts))
+    return text, starts + [len(text)] * (len(pages) - len(starts))
 
 
 def _lines(pages: Sequence[str]) -> Iterator[tuple[int, str]]:
@@ -56,16 +58,23 @@ def _lines(pages: Sequence[str]) -> Iterator[tuple[int, str]]:
 
     Lines of the first page are never running titles because they may be the document's title.
     """
-    split = [[line.strip() for line in page.strip().split("\n")] if page.strip() else [] for page in pages]
-    full = [[line for line in page if line] for page in split]
-    edges = [{*page[:_EDGE], *page[-_EDGE:]} for page in full]
-    shapes = [{_shape(line) for line in edge} for edge in edges]
-    for number, (page, edge) in enumerate(zip(split, edges, strict=True)):
+    split = [[line.strip() for line in page.strip().split("\n")] for page in pages]
+    edges = []
+    for page in split:
+        full = [line for line in page if line]
+        edges.append({*full[:_EDGE_LINES], *full[-_EDGE_LINES:]})
+    shapes = [{_shape(line) for line in edge if _LETTER.search(line)} for edge in edges]
+    for number, page in enumerate(split):
+        if not any(page):
+            continue
+        first = max(0, number - _ADJACENT_PAGES)
+        adjacent = set().union(*shapes[first:number], *shapes[number + 1 : number + 1 + _ADJACENT_PAGES])
         for line in page:
-            is_number = line in edge and _PAGE_NUMBER.fullmatch(line)
-            near = shapes[max(0, number - _NEAR) : number] + shapes[number + 1 : number + 1 + _NEAR]
-            running = number and line in edge and any(_shape(line) in page for page in near if _LETTER.search(line))
-            if not (is_number or running or (len(line) < _LONGEST and _CONTENTS.fullmatch(line))):
+            is_edge = line in edges[number]
+            is_page_number = is_edge and _PAGE_NUMBER.fullmatch(line)
+            is_title = is_edge and number > 0 and _shape(line) in adjacent
+            is_contents = len(line) < _MAX_CONTENTS_CHARS and _CONTENTS.fullmatch(line)
+            if not (is_page_number or is_title or is_contents):
                 yield number, line
 
 
@@ -76,9 +85,11 @@ def _shape(line: str) -> str:
 
 def _ends_paragraph(around: Sequence[str], before: str, line: str) -> bool:
     """Return whether a paragraph ends between two lines: at an item, a heading or a short line."""
-    width, ends = max(map(len, around)), _ENDS.search(before) is not None
+    width = max(len(near) for near in around)
     if _ITEM.match(line) or (_ITEM.match(before) and len(before) < width * 0.6 and is_heading(before)):
         return True
     if line[0].islower() or before.endswith((",", "-")):
         return False
-    return len(before) < width * (0.9 if ends else 0.75) or (ends and len(line) < width * 0.6 and is_heading(line))
+    if not _ENDS.search(before):
+        return len(before) < width * 0.75
+    return len(before) < width * 0.9 or (len(line) < width * 0.6 and is_heading(line))

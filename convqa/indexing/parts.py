@@ -13,7 +13,7 @@ from itertools import islice
 import numpy as np
 
 from convqa.errors import InputError
-from convqa.indexing.passages import Progress
+from convqa.indexing.passages import PassageProgress
 from convqa.indexing.vectors import add_vectors
 from convqa.models import TextEncoder
 from convqa.stores import create_store, exists, open_store
@@ -23,7 +23,7 @@ from convqa.stores.content import checksum
 from convqa.workers import Workers
 from convqa.workers.shard import Shard
 
-_COMMIT = 20_000
+_VECTORS_PER_COMMIT = 20_000
 """Vectors per commit."""
 
 
@@ -32,7 +32,7 @@ def encode_shard(
     model: TextEncoder,
     shard: Shard,
     part: str,
-    progress: Progress | None = None,
+    progress: PassageProgress | None = None,
     workers: Workers | None = None,
 ) -> Info:
     """Build or continue the part of a shard.
@@ -48,7 +48,7 @@ def encode_shard(
 
 
 def merge_parts(
-    url: str, parts: Sequence[str], options: VectorOptions | None = None, progress: Progress | None = None
+    url: str, parts: Sequence[str], options: VectorOptions | None = None, progress: PassageProgress | None = None
 ) -> Info:
     """Add the vectors of all parts to their collection. An interrupted merge can be repeated.
 
@@ -75,7 +75,7 @@ def merge_parts(
         source = open_store(part)
         assert isinstance(source, WritableStore)  # built by encode_shard
         all_ids = (passage.id for passage in source.scan())
-        while ids := list(islice(all_ids, _COMMIT // 10 if encoder.sparse else _COMMIT)):
+        while ids := list(islice(all_ids, _VECTORS_PER_COMMIT // 10 if encoder.sparse else _VECTORS_PER_COMMIT)):
             # Skips vectors committed by an earlier call.
             if not whole.vectors or any(vector is None for vector in store.vectors(ids)):
                 matrix = np.stack([vector for vector in source.vectors(ids) if vector is not None])

@@ -21,19 +21,19 @@ from convqa.validation import Record, explain, shorten
 logger = logging.getLogger(__name__)
 
 SUFFIXES = (".jsonl", ".jsonl.gz")
-_REPORT = 1000
-_LINES = "JSON lines of passages, plain or gzip"
+_PASSAGES_PER_REPORT = 1000
+_EXPECTED_FILE = "JSON lines of passages, plain or gzip"
 _EXPECTED = 'Expected one JSON object a line, such as {"id": "p1", "text": "...", "title": "..."}.'
 _NOT_IN_IDS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
-class Progress(Protocol):
+class PassageProgress(Protocol):
     """Called with the number of passages done; ``total`` 0 means unknown."""
 
     def __call__(self, done: int, total: int = 0) -> None: ...
 
 
-class _Line(Record, extra="allow"):
+class PassageRecord(Record, extra="allow"):
     """A line. Anserini has ``contents`` instead of ``text``."""
 
     id: str | int
@@ -51,33 +51,28 @@ def read_passages(sources: Sequence[Path]) -> Iterator[Passage]:
 
     :raises InputError: naming file, line and field, for missing or damaged files and malformed passages.
     """
-    given: set[str] = set()
+    warned: set[str] = set()
     for path in _files(sources):
         empty = True
-        for number, line in read_lines(path, _LINES):
+        for number, line in read_lines(path, _EXPECTED_FILE):
             if line.strip():
                 empty = False
-                yield _passage(line, f"{path}:{number}", given)
+                yield _passage(line, f"{path}:{number}", warned)
         if empty:
             raise InputError(f"{path} is empty. {_EXPECTED}")
 
 
-def reporting(passages: Iterator[Passage], progress: Progress | None) -> Iterator[Passage]:
+def reporting(passages: Iterator[Passage], progress: PassageProgress | None) -> Iterator[Passage]:
     """Yield the same passages and report their number to ``progress``."""
+    if progress is None:
+        yield from passages
+        return
     done = 0
     for done, passage in enumerate(passages, 1):
         yield passage
-        if progress is not None and done % _REPORT == 0:
+        if done % _PASSAGES_PER_REPORT == 0:
             progress(done)
-    if progress is not None:
-        progress(done)
-
-
-def _warn_once(given: set[str], kind: str, message: str, *values: object) -> None:
-    """Log a warning unless one of its kind was given for these files."""
-    if kind not in given:
-        given.add(kind)
-        logger.warning(message, *values)
+    progress(done)
 
 
 def _files(sources: Sequence[Path]) -> Iterator[Path]:
@@ -93,24 +88,26 @@ def _files(sources: Sequence[Path]) -> Iterator[Path]:
             raise InputError(f"passages {source} do not exist; expected a JSONL file, plain or gzip, or a folder.")
 
 
-def _passage(line: bytes, place: str, given: set[str]) -> Passage:
+def _passage(line: bytes, place: str, warned: set[str]) -> Passage:
+    """Return the passage of a line. ``warned`` has the kinds of warnings given so far."""
     data, replaced = parse_line(line, place, _EXPECTED)
-    if replaced:
-        _warn_once(given, "surrogate", "%s: lone surrogates are replaced by U+FFFD here and below", place)
     record = _record(data, place)
-    if replaced and "\ufffd" in str(record.id):
-        # The replaced id could be that of another passage.
-        raise InputError(
-            f"{place}: id: expected valid Unicode, got a lone surrogate (here U+FFFD) in {shorten(record.id)}."
-        )
-    if record.model_extra:
-        _warn_once(
-            given,
-            "unknown",
+    if replaced:
+        if "\ufffd" in str(record.id):
+            # The replaced id could be that of another passage.
+            raise InputError(
+                f"{place}: id: expected valid Unicode, got a lone surrogate (here U+FFFD) in {shorten(record.id)}."
+            )
+        if "surrogate" not in warned:
+            logger.warning("%s: lone surrogates are replaced by U+FFFD here and below", place)
+            warned.add("surrogate")
+    if record.model_extra and "unknown" not in warned:
+        logger.warning(
             "%s: unknown fields are ignored here and below: %s (known: id, text, contents, title, url, meta)",
             place,
             ", ".join(sorted(record.model_extra)),
         )
+        warned.add("unknown")
     text = record.contents if record.text is None else record.text
     if record.contents is not None and record.contents != text:
         raise InputError(
@@ -122,11 +119,13 @@ def _passage(line: bytes, place: str, given: set[str]) -> Passage:
         raise InputError(f"{place}: text: expected a non-empty text under text or contents, got {value}.")
     if not str(record.id).strip():
         raise InputError(f"{place}: id: expected a non-empty name, got {record.id!r}.")
-    for field, number in (record.meta or {}).items():
+    meta = record.meta or {}
+    for field, number in meta.items():
         if isinstance(number, float) and not math.isfinite(number):
             raise InputError(f"{place}: meta.{field}: expected a finite number, got {number}.")
-    passage = Passage(str(record.id), text, record.title or "", record.url or "", record.meta or {})
-    if len(line) > MOST_BYTES:  # otherwise the passage is short enough
+    passage = Passage(str(record.id), text, record.title or "", record.url or "", meta)
+    # A passage is no longer than its line.
+    if len(line) > MOST_BYTES:
         try:
             content(passage)
         except InputError as error:
@@ -134,17 +133,18 @@ def _passage(line: bytes, place: str, given: set[str]) -> Passage:
     return passage
 
 
-def _record(data: Any, place: str) -> _Line:
+def _record(data: Any, place: str) -> PassageRecord:
     if not isinstance(data, dict):
         raise InputError(f"{place}: got {shorten(data)}. {_EXPECTED}")
-    name = data.get("id")
-    if isinstance(name, str) and (bad := _NOT_IN_IDS.search(name)):
+    id = data.get("id")
+    bad = _NOT_IN_IDS.search(id) if isinstance(id, str) else None
+    if bad is not None:
         raise InputError(
-            f"{place}: id: expected no control characters or line ends, got {shorten(name)} with the character "
+            f"{place}: id: expected no control characters or line ends, got {shorten(id)} with the character "
             f"U+{ord(bad[0]):04X}."
         )
     try:
-        return _Line.model_validate(data)
+        return PassageRecord.model_validate(data)
     except ValidationError as error:
         field, message = explain(error)[0]
         raise InputError(f"{place}: {field}: {message}. {_EXPECTED}") from error

@@ -6,6 +6,7 @@ suffices to find changes. The whole collection is scanned only if it holds more 
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -14,8 +15,9 @@ from pathlib import Path
 
 from convqa.domain import Passage
 from convqa.errors import InputError
-from convqa.indexing.documents import Unreadable, digest, find_documents, read_document
-from convqa.indexing.passages import Progress, read_passages, reporting
+from convqa.indexing.documents import DocumentFile, Formats, digest, find_documents, read_document
+from convqa.indexing.formats import Unreadable, document_formats
+from convqa.indexing.passages import PassageProgress, read_passages, reporting
 from convqa.stores import create_store, exists, open_store
 from convqa.stores.address import redact
 from convqa.stores.base import Info, WritableStore
@@ -23,8 +25,8 @@ from convqa.tasks.base import Task
 
 logger = logging.getLogger(__name__)
 
-Files = Mapping[str, Path]
-"""Name -> path of documents."""
+Files = Mapping[str, DocumentFile]
+"""Documents by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +44,14 @@ class Indexed:
 
 
 def index_sources(
-    sources: Sequence[Path],
+    sources: Sequence[str | Path],
     url: str,
     *,
     add: bool = False,
     replace: bool = False,
     language: str | None = None,
     settings: Mapping[str, object] | None = None,
-    progress: Progress | None = None,
+    progress: PassageProgress | None = None,
     task: Task | None = None,
     base_url: str = "",
 ) -> Indexed:
@@ -58,6 +60,7 @@ def index_sources(
     An existing collection of documents is updated; a document that cannot be opened keeps its passages there. Passages
     are added to an existing collection only with ``add``.
 
+    :param sources: files, folders, and ``scheme:...`` of a source of documents that another package adds.
     :param add: keep what is not among the sources. :param replace: build a new collection and swap it in.
     :param language: the language of the texts; None = the collection's, or its file's, else English.
     :param settings: engine settings of a new collection.
@@ -68,7 +71,8 @@ def index_sources(
     """
     if add and replace:
         raise InputError("--add and --replace exclude each other: use one of them.")
-    files = {} if task else find_documents(sources)
+    formats = document_formats()
+    files = {} if task else find_documents(sources, formats)
     if base_url and not files:
         raise InputError("base_url applies to documents only; passages have their own url.")
     is_new = replace or not exists(url) or not (files or add)
@@ -76,20 +80,21 @@ def index_sources(
         logger.warning("%s: applies to new collections only; this one keeps its settings", ", ".join(settings))
     if task is not None:
         language = language or task.language
-    unread: dict[str, str] = {}
-    counts = 0, 0, 0
     with create_store(url, language, replace, settings) if is_new else nullcontext(_writable(url, language)) as store:
+        indexed = Indexed(store.info())
         if files:
-            counts = _update(store, files, unread, add, base_url, progress)
+            indexed = _update(store, files, formats, add, base_url, progress)
         else:
-            store.add(reporting(read_passages(sources) if task is None else _passages_of(task, sources), progress))
+            paths = [Path(source) for source in sources]
+            passages = read_passages(paths) if task is None else _passages_of(task, paths)
+            store.add(reporting(passages, progress))
             store.commit()
-        if files and is_new and len(unread) == len(files):
-            reasons = "; ".join(f"{name}: {why}" for name, why in unread.items())
+        if files and is_new and len(indexed.unread) == len(files):
+            reasons = "; ".join(f"{name}: {why}" for name, why in indexed.unread.items())
             raise InputError(f"no document can be read: {reasons}.")
-    for name, why in unread.items():
+    for name, why in indexed.unread.items():
         logger.warning("not indexed: %s: %s", name, why)
-    return Indexed(open_store(url).info(), *counts, unread)
+    return dataclasses.replace(indexed, info=open_store(url).info())
 
 
 def _writable(url: str, language: str | None) -> WritableStore:
@@ -120,51 +125,73 @@ def _passages_of(task: Task, sources: Sequence[Path]) -> Iterator[Passage]:
 
 
 def _update(
-    store: WritableStore, files: Files, unread: dict[str, str], add: bool, base_url: str, progress: Progress | None
-) -> tuple[int, int, int]:
-    """Add new and changed documents and delete missing ones. Return the numbers of read, same and gone documents."""
-    info, firsts = store.info(), store.fetch([f"{name}_p1" for name in files])
-    known = {name: first.meta for name, first in zip(files, firsts, strict=True) if first is not None}
+    store: WritableStore,
+    files: Files,
+    formats: Formats,
+    add: bool,
+    base_url: str,
+    progress: PassageProgress | None,
+) -> Indexed:
+    """Add new and changed documents and delete missing ones."""
+    info = store.info()
+    first_passages = store.fetch([f"{name}_p1" for name in files])
+    known = {name: first.meta for name, first in zip(files, first_passages, strict=True) if first is not None}
     if info.count and not add and not known:
         raise InputError(
             "the collection exists and has none of these documents. --add adds them, --replace makes a new collection."
         )
-    counts = {name: int(meta.get("passages", 1)) for name, meta in known.items()}
-    others = store.scan() if info.count > sum(counts.values()) and not add else ()
-    gone = {passage.id: file for passage in others if (file := _document(passage)) and file not in files}
-    contents = ((name, _data(name, path, unread)) for name, path in files.items())
-    digests = {name: digest(data, base_url) for name, data in contents if data is not None}
-    fresh = [name for name in digests if name not in known or known[name].get("digest") != digests[name]]
-    old = [*gone, *(f"{name}_p{number + 1}" for name in fresh for number in range(counts.get(name, 0)))]
-    if old:
-        store.delete(old)
-    if old or fresh:
-        passages = _read({name: files[name] for name in fresh}, unread, info.language, base_url)
+    sizes = {name: int(meta.get("passages", 1)) for name, meta in known.items()}
+    gone: dict[str, str] = {}
+    if info.count > sum(sizes.values()) and not add:
+        for passage in store.scan():
+            name = _document_of(passage)
+            if name and name not in files:
+                gone[passage.id] = name
+    unread: dict[str, str] = {}
+    fresh: list[str] = []
+    same = 0
+    for name, file in files.items():
+        data = _data(file, unread)
+        if data is None:
+            continue
+        if name in known and known[name].get("digest") == digest(data, file.meta, base_url):
+            same += 1
+        else:
+            fresh.append(name)
+    outdated = [f"{name}_p{number}" for name in fresh for number in range(1, sizes.get(name, 0) + 1)]
+    if gone or outdated:
+        store.delete([*gone, *outdated])
+    if gone or fresh:
+        passages = _read([files[name] for name in fresh], formats, unread, info.language, base_url)
         store.add(reporting(passages, progress))
         store.commit()
-    return len(set(fresh) - set(unread)), len(digests) - len(fresh), len(set(gone.values()))
+    return Indexed(info, read=len(set(fresh) - set(unread)), same=same, gone=len(set(gone.values())), unread=unread)
 
 
-def _read(files: Files, unread: dict[str, str], language: str, base_url: str) -> Iterator[Passage]:
+def _read(
+    files: Sequence[DocumentFile], formats: Formats, unread: dict[str, str], language: str, base_url: str
+) -> Iterator[Passage]:
     """Yield the passages of documents. Unreadable documents are added to ``unread``."""
-    for name, path in files.items():
+    for file in files:
+        data = _data(file, unread)
+        if data is None:
+            continue
         try:
-            if (data := _data(name, path, unread)) is not None:
-                yield from read_document(name, data, language, base_url)
+            yield from read_document(file, data, formats, language, base_url)
         except Unreadable as error:
-            unread[name] = str(error)
+            unread[file.name] = str(error)
 
 
-def _data(name: str, path: Path, unread: dict[str, str]) -> bytes | None:
+def _data(file: DocumentFile, unread: dict[str, str]) -> bytes | None:
     """Return the bytes of a document; None, with a reason in ``unread``, if it cannot be opened."""
     try:
-        return path.read_bytes()
+        return file.data()
     except OSError as error:
-        unread[name] = f"it cannot be opened ({error.strerror or error})"
+        unread[file.name] = f"it cannot be opened ({error.strerror or error})"
         return None
 
 
-def _document(passage: Passage) -> str:
+def _document_of(passage: Passage) -> str:
     """Return the name of a passage's document, "" if it has none."""
-    file = str(passage.meta.get("file", ""))
-    return file if file and passage.id.startswith(f"{file}_p") else ""
+    name = str(passage.meta.get("file", ""))
+    return name if name and passage.id.startswith(f"{name}_p") else ""

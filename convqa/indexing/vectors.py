@@ -12,7 +12,7 @@ from convqa.components.encoding import Matrix, named, unknown_language
 from convqa.domain import Passage
 from convqa.errors import InputError
 from convqa.files import log
-from convqa.indexing.passages import Progress
+from convqa.indexing.passages import PassageProgress
 from convqa.models import Options, TextEncoder, load_encoder
 from convqa.models.types import Choice
 from convqa.stores import exists, open_store
@@ -20,10 +20,10 @@ from convqa.stores.address import redact
 from convqa.stores.base import Encoder, Info, VectorOptions, WritableStore, label
 from convqa.workers import Workers
 
-_AT_ONCE = 256
+_PASSAGES_PER_BATCH = 256
 """Passages per batch of the encoder."""
 
-_COMMIT = 20 * _AT_ONCE
+_VECTORS_PER_COMMIT = 20 * _PASSAGES_PER_BATCH
 """Passages per commit: the most that a killed load loses, under a minute on two cores."""
 
 
@@ -31,7 +31,7 @@ def add_vectors(
     url: str,
     model: TextEncoder,
     options: VectorOptions | None = None,
-    progress: Progress | None = None,
+    progress: PassageProgress | None = None,
     workers: Workers | None = None,
 ) -> Info:
     """Add vectors of title and text for all passages of a collection that lack one.
@@ -46,8 +46,9 @@ def add_vectors(
     if unknown := unknown_language(model, store.info(), f"collection {redact(url)}"):
         log.warning(
             "%s: its vectors hardly represent the meaning of the passages. The default pipeline ranks them by words; "
-            "to rank by vectors, give an encoder for the language.", unknown,
-        )  # fmt: skip
+            "to rank by vectors, give an encoder for the language.",
+            unknown,
+        )
     try:
         if options is not None and store.info().encoder is not None:
             # Fails early if the collection has other options.
@@ -73,7 +74,7 @@ def _fill(
     store: WritableStore,
     model: TextEncoder,
     options: VectorOptions | None,
-    progress: Progress | None,
+    progress: PassageProgress | None,
     workers: Workers | None,
 ) -> None:
     info = store.info()
@@ -82,7 +83,7 @@ def _fill(
         store.add_vectors([passage.id for passage in batch], matrix.result(), named(model), options)
         longer += model.longer([passage.whole_text for passage in batch])
         done, waiting = done + len(batch), waiting + len(batch)
-        if waiting >= _COMMIT:
+        if waiting >= _VECTORS_PER_COMMIT:
             store.commit()
             waiting = 0
         if progress is not None:
@@ -91,8 +92,12 @@ def _fill(
     if longer:
         log.warning(
             "%d of %d passages are longer than the %d tokens of the encoder %r: their vectors represent only their "
-            "beginnings. Split long texts into several passages.", longer, done, model.max_tokens, model.name,
-        )  # fmt: skip
+            "beginnings. Split long texts into several passages.",
+            longer,
+            done,
+            model.max_tokens,
+            model.name,
+        )
 
 
 def _writable(url: str, model: TextEncoder) -> WritableStore:
@@ -115,7 +120,7 @@ def _encoded(
 ) -> Iterator[tuple[list[Passage], Future[Matrix]]]:
     """Yield batches of passages in order with their vectors. Workers encode further batches meanwhile."""
     pending: deque[tuple[list[Passage], Future[Matrix]]] = deque()
-    while batch := list(islice(passages, _AT_ONCE)):
+    while batch := list(islice(passages, _PASSAGES_PER_BATCH)):
         texts = [passage.whole_text for passage in batch]
         if workers is None:
             matrix: Future[Matrix] = Future()

@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import io
+import sys
+import uuid
 import zipfile
 from itertools import pairwise
 
 import pytest
 
 from convqa.errors import InputError
-from convqa.indexing.documents import Unreadable, find_documents, read_document
+from convqa.indexing import index_sources
+from convqa.indexing.documents import DocumentFile, find_documents, read_document
+from convqa.indexing.formats import Unreadable, document_formats
+from convqa.stores import open_store
+
+FORMATS = document_formats()
 
 
 @pytest.fixture
 def read():
     def of(name, data, language="en", base_url=""):
-        return read_document(name, data, language, base_url)
+        return read_document(DocumentFile(name, lambda: data), data, FORMATS, language, base_url)
 
     return of
+
+
+def found(*sources):
+    return find_documents(sources, FORMATS)
 
 
 def whole(passages):
@@ -25,19 +36,17 @@ def whole(passages):
 
 
 def test_documents_are_found_at_any_depth_and_named_by_their_paths(folder):
-    files = find_documents([folder])
+    files = found(folder)
     assert list(files) == [
         "manual.PDF", "notes.txt", "sub/coffee.html", "sub/deep/handbook.md", "sub/rules.docx",
     ]  # fmt: skip
-    assert files["sub/rules.docx"] == folder / "sub" / "rules.docx"
-    assert list(find_documents([folder / "notes.txt", folder / "sub" / "deep"])) == [
-        "handbook.md", "notes.txt",
-    ]  # fmt: skip
+    assert files["sub/rules.docx"].data() == (folder / "sub" / "rules.docx").read_bytes()
+    assert list(found(folder / "notes.txt", folder / "sub" / "deep")) == ["handbook.md", "notes.txt"]
 
 
 def test_folders_and_files_of_passages_hold_no_documents(folder, tmp_path):
     (folder / "sub" / "p.jsonl").write_text("{}")
-    assert find_documents([folder / "sub"]) == {} == find_documents([folder / "sub" / "p.jsonl"])
+    assert found(folder / "sub") == {} == found(folder / "sub" / "p.jsonl")
 
 
 @pytest.mark.parametrize(
@@ -45,7 +54,7 @@ def test_folders_and_files_of_passages_hold_no_documents(folder, tmp_path):
     [
         (["notes.txt", "nowhere.pdf"], "nowhere.pdf: no such file or folder"),
         (["notes.txt", "p.jsonl"], r"p\.jsonl: passages mixed with documents; index them one after another"),
-        (["notes.txt", "other/notes.txt"], r"have the same name notes\.txt: give the folder that contains both"),
+        (["notes.txt", "other/notes.txt"], r"notes\.txt: two documents have the same name"),
         (["empty"], r"empty: no passages and no documents.*\*\.pdf.*\*\.jsonl"),
     ],
 )
@@ -55,7 +64,7 @@ def test_what_cannot_be_told_apart_or_found_is_refused(folder, sources, message)
     (folder / "other" / "notes.txt").write_text("Other notes.")
     (folder / "p.jsonl").write_text("{}")
     with pytest.raises(InputError, match=message):
-        find_documents([folder / source for source in sources])
+        found(*(folder / source for source in sources))
 
 
 def test_a_pdf_keeps_its_title_and_pages_and_loses_what_they_repeat(read, make):
@@ -85,9 +94,9 @@ def test_offsets_are_into_one_text_of_which_passages_are_parts(read, make):
 def test_two_columns_are_read_one_after_the_other_with_whole_words(read, make):
     part = "Sentence {} speaks of re-\nsearch in Vienna and Budapest.\n\n"
     text = "".join(part.format(number) for number in range(30))
-    found = " ".join(whole(read("two.pdf", make.columns(text))).split())
-    places = [found.index(f"Sentence {number} speaks") for number in range(30)]
-    assert places == sorted(places) and found.count("research in Vienna and Budapest.") == 30
+    text = " ".join(whole(read("two.pdf", make.columns(text))).split())
+    places = [text.index(f"Sentence {number} speaks") for number in range(30)]
+    assert places == sorted(places) and text.count("research in Vienna and Budapest.") == 30
 
 
 def test_word_files_keep_headings_and_tables(read, make):
@@ -181,9 +190,9 @@ def bomb():
         ("a\udcfc.txt", b"Some text.", r"its name has the character U\+DCFC"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_says_why(caplog, name, data, message):
+def test_what_cannot_be_read_says_why(caplog, read, name, data, message):
     with pytest.raises(Unreadable, match=message):
-        read_document(name, data, "en")
+        read(name, data)
     assert caplog.records == []
 
 
@@ -197,7 +206,7 @@ def test_encrypted_scanned_and_oversized_files_say_what_to_do(read, make, caplog
     assert caplog.records == []
 
 
-def test_a_missing_package_is_named_with_the_command_that_installs_it(monkeypatch):
+def test_a_missing_package_is_named_with_the_command_that_installs_it(read, monkeypatch):
     from haystack.components.converters import pypdf
 
     class Missing:
@@ -206,5 +215,76 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(monkeypatc
 
     monkeypatch.setattr(pypdf, "pypdf_import", Missing())
     with pytest.raises(InputError, match=r"PyPDFToDocument needs .* pip install 'convqa\[documents\]'"):
-        read_document("a.pdf", b"%PDF", "en")
-    assert read_document("a.txt", b"Some text.", "en")
+        read("a.pdf", b"%PDF")
+    assert read("a.txt", b"Some text.")
+
+
+OUTSIDE = """
+from convqa.indexing import DocumentFile, DocumentFormat, DocumentText, Unreadable
+
+
+def read(data):
+    if data == b"odd":
+        raise Unreadable("it is odd")
+    pages = data.decode().split("+")
+    return DocumentText("".join(pages), "The title", [len("".join(pages[:number])) for number in range(len(pages))])
+
+
+form = DocumentFormat((".form",), read)
+
+
+def shelf(location):
+    for name in ("a.form", "b.form", "c.unknown"):
+        yield DocumentFile(name, lambda name=name: contents[name], {"shelf": location})
+
+
+contents = {"a.form": b"The first page of it. +The second page of it.", "b.form": b"odd"}
+"""
+
+
+@pytest.fixture
+def outside(installed):
+    """Installs a package with a format and a source of documents."""
+    name = f"outside_{uuid.uuid4().hex[:8]}"
+    installed(name, "convqa.document_formats", f"form = {name}:form", OUTSIDE)
+    installed(f"{name}_source", "convqa.document_sources", f"shelf = {name}:shelf", "")
+    yield name
+    sys.modules.pop(name, None)
+
+
+def test_a_format_of_another_package_is_read_as_convqas_own(outside, tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "A.FORM").write_text("One sentence. +And another one.")
+    (tmp_path / "docs" / "b.txt").write_text("A text.")
+    indexed = index_sources([tmp_path / "docs"], str(tmp_path / "c"))
+    first, text = sorted(open_store(str(tmp_path / "c")).scan(), key=lambda passage: passage.id)
+    assert (indexed.read, first.title, first.text) == (2, "The title", "One sentence. And another one.")
+    assert first.meta["page"] == 1 and text.title == "b"
+
+
+def test_a_source_of_another_package_yields_documents_with_meta(outside, tmp_path):
+    url = str(tmp_path / "c")
+    indexed = index_sources(["shelf:top//left"], url)
+    (passage,) = open_store(url).scan()
+    assert (indexed.read, indexed.unread) == (1, {"b.form": "it is odd"})
+    assert (passage.id, passage.meta["shelf"], passage.meta["file"]) == ("a.form_p1", "shelf:top//left", "a.form")
+    assert index_sources(["shelf:top//left"], url).same == 1
+    # Changed meta is a changed document.
+    assert index_sources(["shelf:bottom"], url).read == 1
+    with pytest.raises(InputError, match=r"\*\.form.*shelf:"):
+        index_sources(["shelves:x"], url)
+
+
+@pytest.mark.parametrize(
+    ("group", "point", "source", "message"),
+    [
+        ("document_formats", "form = {}:form", "form = 3", "form: .*DocumentFormat, got int"),
+        ("document_formats", "form = {}:form", "", "form: the entry point"),
+        ("document_sources", "shelf = {}:shelf", "shelf = lambda location: ['a']", "shelf:x: .*DocumentFile, got str"),
+    ],
+)
+def test_a_format_or_source_that_breaks_the_rules_is_named(installed, tmp_path, group, point, source, message):
+    name = f"broken_{uuid.uuid4().hex[:8]}"
+    installed(name, f"convqa.{group}", point.format(name), source)
+    with pytest.raises(InputError, match=message):
+        index_sources(["shelf:x"], str(tmp_path / "c"))

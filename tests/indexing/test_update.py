@@ -12,7 +12,7 @@ import pytest
 
 from convqa.domain import Passage, Query
 from convqa.errors import InputError
-from convqa.indexing import add_vectors, documents, index_sources, update
+from convqa.indexing import add_vectors, formats, index_sources, update
 from convqa.models import load_encoder
 from convqa.stores import create_store, delete_store, open_store
 from convqa.stores.base import SearchParams
@@ -56,8 +56,10 @@ def test_only_what_changed_is_read_again_and_what_is_gone_is_removed(folder, url
     before = held(url)
     assert set(before) == {"manual.PDF", "notes.txt", "sub/coffee.html", "sub/deep/handbook.md", "sub/rules.docx"}
 
-    converted, real = [], documents._converted
-    monkeypatch.setattr(documents, "_converted", lambda kind, data: converted.append(kind) or real(kind, data))
+    converted, real = [], formats._converted
+    monkeypatch.setattr(
+        formats, "_converted", lambda kind, *given, **more: converted.append(kind) or real(kind, *given, **more)
+    )
     made = run(folder, url)
     assert (counts(made), converted) == ((0, 5, 0), [])
     assert made.info.checksum == open_store(url).info().checksum
@@ -66,7 +68,7 @@ def test_only_what_changed_is_read_again_and_what_is_gone_is_removed(folder, url
     (folder / "more.txt").write_text("A new document.")
     (folder / "sub" / "coffee.html").unlink()
     made = run(folder, url)
-    assert (counts(made), converted) == ((2, 3, 1), [".txt", ".txt"])
+    assert (counts(made), converted) == ((2, 3, 1), ["TextFileToDocument"] * 2)
     after = held(url)
     assert set(after) == {*before, "more.txt"} - {"sub/coffee.html"}
     assert after["manual.PDF"] == before["manual.PDF"] and len(after["notes.txt"]) > 2
@@ -179,7 +181,7 @@ def test_an_update_that_is_cut_off_leaves_what_was_there_and_ends_complete_when_
     real = update.read_document
 
     def cut_off(file, *rest):
-        if file == "b.txt":
+        if file.name == "b.txt":
             raise KeyboardInterrupt
         return real(file, *rest)
 

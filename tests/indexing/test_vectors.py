@@ -43,8 +43,8 @@ def test_every_passage_gets_the_vector_of_title_and_text(collection, model):
 
 
 def test_a_load_that_ended_goes_on_from_its_last_commit(collection, model, monkeypatch):
-    monkeypatch.setattr(vectors, "_AT_ONCE", 2)
-    monkeypatch.setattr(vectors, "_COMMIT", 4)
+    monkeypatch.setattr(vectors, "_PASSAGES_PER_BATCH", 2)
+    monkeypatch.setattr(vectors, "_VECTORS_PER_COMMIT", 4)
 
     def stop(done, total=0):
         if done == 6:
@@ -142,7 +142,7 @@ def test_parts_of_all_shards_give_the_same_vectors(collection, whole, model, tmp
 
 @pytest.mark.parametrize("place", ["folder", pytest.param("index_url", marks=pytest.mark.services)])
 def test_a_merge_that_ended_goes_on_and_parts_may_be_empty(collection, model, tmp_path, monkeypatch, request, place):
-    monkeypatch.setattr("convqa.indexing.parts._COMMIT", 1)
+    monkeypatch.setattr("convqa.indexing.parts._VECTORS_PER_COMMIT", 1)
     target = collection
     if place != "folder":
         with create_store(target := request.getfixturevalue(place), "en") as store:
@@ -165,8 +165,8 @@ def test_a_merge_that_ended_goes_on_and_parts_may_be_empty(collection, model, tm
 
 
 def test_a_part_that_ended_early_is_refused_and_goes_on(collection, model, tmp_path, monkeypatch):
-    monkeypatch.setattr(vectors, "_AT_ONCE", 1)
-    monkeypatch.setattr(vectors, "_COMMIT", 1)
+    monkeypatch.setattr(vectors, "_PASSAGES_PER_BATCH", 1)
+    monkeypatch.setattr(vectors, "_VECTORS_PER_COMMIT", 1)
     part = str(tmp_path / "part")
 
     def stop(done, total=0):
@@ -194,7 +194,7 @@ def test_parts_made_before_the_collection_changed_are_refused(collection, model,
 
 
 def test_workers_make_the_same_vectors(collection, whole, model, monkeypatch):
-    monkeypatch.setattr(vectors, "_AT_ONCE", 2)
+    monkeypatch.setattr(vectors, "_PASSAGES_PER_BATCH", 2)
     with start_workers("processes", 2) as workers:
         info = add_vectors(collection, model, VectorOptions("int8"), None, workers)
     assert info.vectors == 9 and made(collection) == made(whole)

@@ -7,7 +7,7 @@ from pathlib import Path
 from convqa.errors import InputError
 from convqa.stores.address import Address
 from convqa.stores.anserini.index import SEGMENTS, fingerprint, is_index
-from convqa.stores.anserini.store import LANGUAGE, Anserini
+from convqa.stores.anserini.store import LANGUAGE, AnseriniCollection
 from convqa.stores.checks import check_folder, refuse_fields
 
 SCHEME = "anserini:"
@@ -21,14 +21,14 @@ def identity(address: Address) -> str | None:
     return fingerprint(folder_of(address))
 
 
-def open_collection(address: Address) -> Anserini:
+def open_collection(address: Address) -> AnseriniCollection:
     refuse_fields(address)
     if address.language not in (None, LANGUAGE):
         raise InputError(
             f"collection {address.url}: expected language en, which Anserini indexes are searched in, got "
             f"{address.language!r}. Index the passages with convqa index --language {address.language}."
         )
-    return Anserini(_index_folder(address))
+    return AnseriniCollection(_index_folder(address))
 
 
 def find(address: Address) -> list[str]:

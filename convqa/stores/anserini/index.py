@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ SEGMENTS = "segments_"
 _LOCK = "write.lock"
 
 
-class Index:
+class LuceneIndex:
     """An open index. ``reader`` is Lucene's. ``lucene8`` marks an index before Lucene 9, which cannot sort by id.
 
     :raises InputError: if it cannot be read, or Anserini did not make it.
@@ -92,13 +91,15 @@ class Index:
     def _check(self) -> None:
         """Validate the first document."""
         with self.in_use():
-            for number in islice(self.numbers(), 1):
-                if self.documents().document(number).get(ID) is None:
-                    raise InputError(
-                        f"index {self.folder} has no stored field {ID!r}: Anserini did not make it. Index the passages "
-                        "again with Anserini or with convqa index."
-                    )
-                self.passage(number)
+            number = next(self.numbers(), None)
+            if number is None:
+                return
+            if self.documents().document(number).get(ID) is None:
+                raise InputError(
+                    f"index {self.folder} has no stored field {ID!r}: Anserini did not make it. Index the passages "
+                    "again with Anserini or with convqa index."
+                )
+            self.passage(number)
 
 
 def stored_passage(id: str, raw: str | None, contents: str | None) -> Passage | None:
@@ -117,10 +118,19 @@ def stored_passage(id: str, raw: str | None, contents: str | None) -> Passage | 
     text = record.get("contents", record.get("text", contents))
     if not isinstance(text, str):
         return None
-    title, url = (value if isinstance(value, str) else "" for value in (record.get("title"), record.get("url")))
-    meta = record["meta"] if isinstance(record.get("meta"), dict) else {}
-    scalars = {name: value for name, value in meta.items() if isinstance(value, str | int | float | bool)}
-    return Passage(id, text, title, url, scalars)
+    title = record.get("title")
+    url = record.get("url")
+    meta = record.get("meta")
+    scalars = {}
+    if isinstance(meta, dict):
+        scalars = {name: value for name, value in meta.items() if isinstance(value, str | int | float | bool)}
+    return Passage(
+        id,
+        text,
+        title if isinstance(title, str) else "",
+        url if isinstance(url, str) else "",
+        scalars,
+    )
 
 
 def _text(stored: Any) -> str | None:

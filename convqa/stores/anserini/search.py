@@ -16,17 +16,18 @@ import numpy as np
 import orjson
 
 from convqa.domain import Query
-from convqa.stores.anserini.index import CONTENTS, ID, Index
+from convqa.stores.anserini.index import CONTENTS, ID, LuceneIndex
 from convqa.stores.anserini.java import CLAUSES, java_class, name_of
 from convqa.stores.base import Stopwords, check_weights
 from convqa.text.analysis import Analyzer, analyzer, weigh
 
-_STEP = np.float32(1e-4)
-_NUDGE = np.float32(1e-6)
+_TIE = np.float32(1e-4)
+"""Scores that differ by at most this are ties."""
+_TIE_STEP = np.float32(1e-6)
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class LuceneMatch:
     """A hit with Lucene's number of its document."""
 
     id: str
@@ -34,7 +35,7 @@ class Match:
     number: int
 
 
-class Tokens(Analyzer):
+class AnseriniAnalyzer(Analyzer):
     """Analyzer with Anserini's tokens of English text, and convqa's words and stop words."""
 
     def tokens(self, text: str) -> list[str]:
@@ -44,10 +45,10 @@ class Tokens(Analyzer):
         return self.tokens(" ".join(word for word in self.words(text) if word not in self.long_stopwords))
 
 
-class Search:
+class AnseriniSearcher:
     """Searches an index with one k1 and b. Thread-safe."""
 
-    def __init__(self, index: Index, k1: float, b: float) -> None:
+    def __init__(self, index: LuceneIndex, k1: float, b: float) -> None:
         self._index = index
         self._searcher = java_class("org.apache.lucene.search.IndexSearcher")(index.reader)
         self._searcher.setSimilarity(java_class("org.apache.lucene.search.similarities.BM25Similarity")(k1, b))
@@ -57,7 +58,7 @@ class Search:
         ids = field(ID, java_class(kind).STRING_VAL)
         self._by_score_and_id = java_class("org.apache.lucene.search.Sort")(field.FIELD_SCORE, ids)
 
-    def rank(self, query: Query, k: int, stopwords: Stopwords) -> list[Match]:
+    def rank(self, query: Query, k: int, stopwords: Stopwords) -> list[LuceneMatch]:
         """Return the best ``k`` passages for a query in SimpleSearcher's order.
 
         A query without history terms is SimpleSearcher's for its text; one with them has a weighted clause for each
@@ -69,7 +70,7 @@ class Search:
         plain = None if query.terms or stopwords != "default" else self._plain(query.text)
         if plain is not None:
             return self._top(plain, k)
-        weights = weigh(query, _tokens(), stopwords)
+        weights = weigh(query, _anserini_analyzer(), stopwords)
         check_weights(weights.values(), query)
         return self._top(self._weighted(weights), k) if weights else []
 
@@ -91,13 +92,15 @@ class Search:
             clauses.put(token, number(weight))
         return self._generator.buildQuery(CONTENTS, clauses)
 
-    def _top(self, query: Any, k: int) -> list[Match]:
+    def _top(self, query: Any, k: int) -> list[LuceneMatch]:
         hits = orjson.loads(str(self._json.writeValueAsString(self._search(query, k))))["scoreDocs"]
         if self._index.lucene8:
             documents = self._index.documents()
-            return [Match(str(documents.document(hit["doc"]).get(ID)), hit["score"], hit["doc"]) for hit in hits]
+            return [LuceneMatch(str(documents.document(hit["doc"]).get(ID)), hit["score"], hit["doc"]) for hit in hits]
         scores = adjusted([hit["score"] for hit in hits])
-        return [Match(_bytes(hit["fields"][1]), score, hit["doc"]) for hit, score in zip(hits, scores, strict=True)]
+        return [
+            LuceneMatch(_text_of(hit["fields"][1]), score, hit["doc"]) for hit, score in zip(hits, scores, strict=True)
+        ]
 
     def _search(self, query: Any, k: int) -> Any:
         if self._index.lucene8:
@@ -116,12 +119,12 @@ def adjusted(scores: list[float]) -> list[float]:
     rounded = (np.floor(np.array(scores, np.float32).astype(np.float64) * 1e4 + 0.5) / 1e4).astype(np.float32)
     ties = 0
     for index in range(1, len(rounded)):
-        ties = 0 if rounded[index - 1] - rounded[index] > _STEP else ties + 1
-        rounded[index] -= _NUDGE * np.float32(ties)
+        ties = 0 if rounded[index - 1] - rounded[index] > _TIE else ties + 1
+        rounded[index] -= _TIE_STEP * np.float32(ties)
     return [float(score) for score in rounded]
 
 
-def _bytes(ref: Mapping[str, Any]) -> str:
+def _text_of(ref: Mapping[str, Any]) -> str:
     """Return the string of a Lucene BytesRef."""
     start = ref["offset"]
     return binascii.a2b_base64(ref["bytes"])[start : start + ref["length"]].decode("utf-8")
@@ -143,6 +146,6 @@ def _java_analyzer() -> Any:
 
 
 @cache
-def _tokens() -> Tokens:
+def _anserini_analyzer() -> AnseriniAnalyzer:
     english = analyzer("en")
-    return Tokens(**{field.name: getattr(english, field.name) for field in fields(english)})
+    return AnseriniAnalyzer(**{field.name: getattr(english, field.name) for field in fields(english)})

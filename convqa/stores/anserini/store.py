@@ -11,8 +11,8 @@ from typing import NoReturn
 
 from convqa.domain import Hit, Passage, Query, Ranking
 from convqa.errors import WorkError
-from convqa.stores.anserini.index import Index, fingerprint
-from convqa.stores.anserini.search import Search
+from convqa.stores.anserini.index import LuceneIndex, fingerprint
+from convqa.stores.anserini.search import AnseriniSearcher
 from convqa.stores.base import Encoder, Ids, Info, SearchParams, refuse_encoder, refuse_unknown
 from convqa.text.bm25 import K1, B
 from convqa.workers.threads import threads
@@ -22,7 +22,7 @@ LANGUAGE = "en"
 ANALYZER = "anserini-en"
 
 
-class Anserini:
+class AnseriniCollection:
     """An Anserini index in a folder. Searching is thread-safe.
 
     Order and scores are SimpleSearcher's: ties are set 1e-6 apart (from Lucene 9 on), by ascending id.
@@ -36,7 +36,7 @@ class Anserini:
         self._name = f"the Anserini index {folder}"
         # The checksum first: if the index changes meanwhile, the next opening notices.
         checksum = fingerprint(folder) or ""
-        self._index: Index | None = Index(folder)
+        self._index: LuceneIndex | None = LuceneIndex(folder)
         self._info = Info(
             engine="anserini",
             count=self._index.count,
@@ -57,12 +57,14 @@ class Anserini:
     def search(self, queries: Sequence[Query], k: int, params: SearchParams, texts: int = 20) -> list[Ranking]:
         """See :class:`convqa.stores.base.Store`. k1 and b default to .82 and .68."""
         self.check(params)
-        index = self._state()
-        search = Search(index, K1 if params.k1 is None else params.k1, B if params.b is None else params.b)
+        index = self._open_index()
+        k1 = K1 if params.k1 is None else params.k1
+        b = B if params.b is None else params.b
+        searcher = AnseriniSearcher(index, k1, b)
 
         def rank(query: Query) -> Ranking:
             with index.in_use():
-                matches = search.rank(query, k, params.stopwords) if k else []
+                matches = searcher.rank(query, k, params.stopwords) if k else []
                 documents = index.documents()
                 passages = [index.passage(match.number, documents) for match in matches[:texts]]
                 pairs = zip_longest(matches, passages)
@@ -78,13 +80,13 @@ class Anserini:
         raise AssertionError("an Anserini index has no vectors here")
 
     def fetch(self, ids: Ids) -> list[Passage | None]:
-        index = self._state()
+        index = self._open_index()
         with index.in_use():
             numbers = [index.number(id) for id in ids]
             return [None if number is None else index.passage(number) for number in numbers]
 
     def scan(self) -> Iterator[Passage]:
-        index = self._state()
+        index = self._open_index()
         with index.in_use():
             documents = index.documents()
             for number in index.numbers():
@@ -99,7 +101,7 @@ class Anserini:
     def closed(self) -> bool:
         return self._index is None
 
-    def _state(self) -> Index:
+    def _open_index(self) -> LuceneIndex:
         index = self._index
         if index is None:
             raise WorkError(f"{self._name} is closed")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,23 +14,24 @@ from elasticsearch import ApiError, Elasticsearch
 from elasticsearch.serializer import OrjsonSerializer
 
 from convqa.errors import StoreUnavailable
-from convqa.stores.elasticsearch.errors import passes, translated
-from convqa.stores.elasticsearch.target import Credentials, Target
+from convqa.stores.elasticsearch.errors import is_transient, translated
+from convqa.stores.elasticsearch.target import Credentials, IndexTarget
 
 TIMEOUT = 60.0
+"""Seconds for an answer."""
 
-THREADS = 16
+CONNECTIONS = 16
 """Connections of a client: more threads than this wait for each other."""
 
 PATIENCE = 4.0
-"""Seconds for which a request is repeated; bulk requests have more (bulk.py)."""
+"""Seconds for which a failed request is repeated. Loads have more (bulk.py)."""
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 10.0
 
 T = TypeVar("T")
 
 
-def client(target: Target) -> Elasticsearch:
+def client(target: IndexTarget) -> Elasticsearch:
     """Return the client of a server, which is safe for threads. Nothing is requested yet.
 
     :raises InputError: if the environment's credentials are unusable.
@@ -40,63 +40,48 @@ def client(target: Target) -> Elasticsearch:
     return _connected(replace(target, index=""), Credentials.of(target), os.getpid())
 
 
-class Again(Exception):
-    """Raised by a call that failed in part and may be retried. ``error`` is raised when patience ends."""
-
-    def __init__(self, error: StoreUnavailable) -> None:
-        super().__init__(str(error))
-        self.error = error
-
-
-def ask(
-    target: Target,
-    call: Callable[[Elasticsearch], T],
-    patience: float = PATIENCE,
-    waits: bool = False,
-    sleep: Callable[[float], object] | None = None,
-) -> T:
+def ask(target: IndexTarget, call: Callable[[Elasticsearch], T], patience: float = PATIENCE) -> T:
     """Return the result of a call of a server's client, retrying transient errors after growing pauses.
 
-    (The client's own retries do not pause, and its bulk helpers retry neither a broken connection nor status 413.)
+    (The client's own retries do not pause.)
 
-    :param patience: seconds after which no further attempt begins.
-    :param waits: also retry where nothing listens, or no answer comes in time.
+    :param patience: seconds after which no further attempt begins. With more than ``PATIENCE``, a server that does not
+        listen or answer is waited for, too.
     :raises InputError: for login, rights, TLS or a missing index.
     :raises StoreUnavailable: for transient errors: no connection, no answer in time, overload, missing shards.
     :raises WorkError: for any other refusal.
     """
-    start, waited, pause = time.monotonic(), 0.0, _FIRST_PAUSE
+    deadline = time.monotonic() + patience
+    pause = _FIRST_PAUSE
     while True:
-        is_last = max(waited, time.monotonic() - start) + pause > patience
         try:
             return call(client(target))
-        except Again as again:
-            if is_last:
-                raise again.error from None
-        except (TransportError, ApiError) as error:
-            if is_last or not passes(error, waits):
+        except (StoreUnavailable, TransportError, ApiError) as error:
+            is_late = time.monotonic() + pause > deadline
+            if is_late or not is_transient(error, waits=patience > PATIENCE):
                 raise translated(error, target) from None
-        (sleep or time.sleep)(pause * random.uniform(0.75, 1.25))
-        waited, pause = waited + pause, min(2 * pause, _LONGEST_PAUSE)
+        time.sleep(pause)
+        pause = min(2 * pause, _LONGEST_PAUSE)
 
 
 @lru_cache
-def _connected(server: Target, credentials: Credentials, process: int) -> Elasticsearch:  # noqa: ARG001
+def _connected(server: IndexTarget, credentials: Credentials, process: int) -> Elasticsearch:  # noqa: ARG001
     return Elasticsearch(
         server.http,
-        node_class=_Node,
+        node_class=_QuietNode,
         serializer=OrjsonSerializer(),
         request_timeout=TIMEOUT,
-        connections_per_node=THREADS,
+        connections_per_node=CONNECTIONS,
         max_retries=0,
         **credentials.options,  # type: ignore[arg-type]
     )
 
 
-class _Node(Urllib3HttpNode):
+class _QuietNode(Urllib3HttpNode):
     """A connection that drops the server's warnings, which are for its operators, and become Python's here."""
 
     def perform_request(self, *args: Any, **kwargs: Any) -> Any:
         answer = super().perform_request(*args, **kwargs)
-        kept = {name: value for name, value in answer.meta.headers.items() if name.lower() != "warning"}
-        return answer._replace(meta=replace(answer.meta, headers=HttpHeaders(kept)))
+        headers = HttpHeaders(answer.meta.headers)
+        headers.pop("warning", None)
+        return answer._replace(meta=replace(answer.meta, headers=headers))

@@ -9,7 +9,7 @@ from elastic_transport import ConnectionError, ConnectionTimeout, SerializationE
 from elasticsearch import ApiError, UnsupportedProductError
 
 from convqa.errors import InputError, StoreUnavailable, WorkError
-from convqa.stores.elasticsearch.target import CA, VARIABLES, Credentials, Target
+from convqa.stores.elasticsearch.target import CA, VARIABLES, IndexTarget
 
 # These logs repeat our errors, with tracebacks.
 logging.getLogger("elastic_transport").setLevel(logging.ERROR)
@@ -24,28 +24,19 @@ BUSY = frozenset({429, 502, 503, 504})
 BLOCKED = "cluster_block_exception"
 """A full disk has it too, with the status of a busy server; it is not transient."""
 
-SEARCH_FAILED = "search_phase_execution_exception"
+_SEARCH_FAILED = "search_phase_execution_exception"
 
-NO_SHARD = "unavailable_shards_exception"
-_NO_SHARD = frozenset({NO_SHARD, "no_shard_available_action_exception"})
+_NO_SHARD = frozenset({"unavailable_shards_exception", "no_shard_available_action_exception"})
+_GONE = frozenset({"index_not_found_exception", "aliases_not_found_exception", "search_context_missing_exception"})
 _BROKE = ("Connection aborted", "RemoteDisconnected", "reset by peer", "IncompleteRead")
-
-_TLS_ADVICE = {
-    "WRONG_VERSION_NUMBER": "The server speaks HTTP: write elasticsearch://... instead of elasticsearch+https://...",
-    "match": "Use the name that its certificate is for.",
-    "expired": "Renew its certificate, or set the clock.",
-    "CERTIFICATE_VERIFY_FAILED": f"Set {CA} to its authority's file (config/certs/http_ca.crt of Elasticsearch).",
-    "X509": f"Set {CA} to a file with the authority's certificate (PEM).",
-}
-"""Words in the message of a failed TLS handshake -> what to do; the first match counts."""
 
 _STATUS_ADVICE = {
     401: f"Set {VARIABLES}; the user is the URL's (elasticsearch+https://USER@HOST/INDEX), else elastic.",
     403: "The user or API key lacks a right. Reading needs read, view_index_metadata and monitor; indexing needs all "
     "on the index, its versions (NAME-*), their aliases and convqa-locks.",
+    413: "The server, or a proxy before it, takes smaller requests only: raise http.max_content_length.",
 }
 _KIND_ADVICE = {
-    "media_type_header_exception": 'Install another client: pip install "elasticsearch>=8.19,<9"',
     "mapper_parsing_exception": "Choose other settings, or another precision or encoder of vectors.",
 }
 
@@ -54,18 +45,18 @@ class IndexMissing(InputError):
     """The server lacks an index or alias."""
 
 
-def passes(error: TransportError | ApiError, waits: bool = False) -> bool:
+def is_transient(error: BaseException, waits: bool) -> bool:
     """Return whether a request may be retried; ``waits``: also where nothing listens, or no answer came in time."""
     if isinstance(error, UnsupportedProductError | TlsError):
         return False
     if isinstance(error, ApiError):
         return error.meta.status in BUSY and cause(error.body)[0] != BLOCKED
     if isinstance(error, ConnectionError | ConnectionTimeout):
-        return waits or any(word in str(error.message) for word in _BROKE)
-    return isinstance(error, SerializationError)
+        return waits or any(words in str(error.message) for words in _BROKE)
+    return isinstance(error, SerializationError | StoreUnavailable)
 
 
-def translated(error: TransportError | ApiError, target: Target) -> BaseException:
+def translated(error: BaseException, target: IndexTarget) -> BaseException:
     """Return convqa's error for one of the client's."""
     if isinstance(error, UnsupportedProductError | SerializationError):
         return InputError(
@@ -79,10 +70,14 @@ def translated(error: TransportError | ApiError, target: Target) -> BaseExceptio
             f"Elasticsearch at {target.http} did not answer in time. It may be starting, overloaded or behind a "
             f"firewall: look at {target.http}/_cluster/health and try again."
         )
+    if not isinstance(error, TransportError):
+        return error
     reason = str(error.message)
     if isinstance(error, TlsError):
-        advice = next((advice for word, advice in _TLS_ADVICE.items() if word in reason), "")
-        return (InputError if advice else StoreUnavailable)(f"no TLS with {target.http}: {reason}. {advice}".rstrip())
+        advice = f"Set {CA} to the file of its certificate authority, and use the name that its certificate is for."
+        if "WRONG_VERSION_NUMBER" in reason:
+            advice = "The server speaks HTTP: write elasticsearch://... instead of elasticsearch+https://..."
+        return InputError(f"no TLS with {target.http}: {reason}. {advice}")
     tls = "" if target.https else f" If it speaks HTTPS, write elasticsearch+https://... and set {CA}."
     return StoreUnavailable(
         f"nothing answers at {target.http}: {reason.rpartition(': ')[2]}. Start Elasticsearch (in a checkout of "
@@ -91,11 +86,11 @@ def translated(error: TransportError | ApiError, target: Target) -> BaseExceptio
     )
 
 
-def refused(status: int, body: Any, target: Target) -> BaseException:
+def refused(status: int, body: Any, target: IndexTarget) -> BaseException:
     """Return the error for a failed request, or a failed search among many."""
     kind, reason, index = cause(body)
     name = index or target.index
-    if kind in {"index_not_found_exception", "aliases_not_found_exception"}:
+    if kind in _GONE:
         return missing(target, name)
     if kind == BLOCKED:
         return blocked(name, reason, target)
@@ -104,31 +99,29 @@ def refused(status: int, body: Any, target: Target) -> BaseException:
             f"index {name!r} at {target.http} is red: a shard has no copy that answers. Bring its node back; "
             f"{target.http}/_cat/shards/{name}?v and {target.http}/_cluster/allocation/explain say which and why."
         )
-    # The server's reason might show the login.
-    words = (
-        Credentials.of(target).shown if status == 401 else reason or kind or "not in the form of Elasticsearch's errors"
-    )
+    words = reason or kind or "not in the form of Elasticsearch's errors"
+    if status == 401:
+        # The server's reason might show the login.
+        words = "the login is missing or wrong"
     message = f"Elasticsearch at {target.http} refused a request to {name or 'the server'} (status {status}: {words})."
     if kind == "index_closed_exception":
         return StoreUnavailable(f"{message} It is closed. Open it: POST {target.http}/{name}/_open")
-    if status in BUSY:
+    if status == 429 or status >= 500:
         return StoreUnavailable(f"{message} Try again later, with fewer threads, or give the server more memory.")
-    if status >= 500:
-        return StoreUnavailable(message)
-    if not kind and status != 401:
+    if not kind and status not in {401, 413}:
         return InputError(f"{message} Is it OpenSearch, or a proxy? Give the address of Elasticsearch itself.")
     advice = _KIND_ADVICE.get(kind) or _STATUS_ADVICE.get(status)
     return InputError(f"{message} {advice}") if advice else WorkError(message)
 
 
-def missing(target: Target, name: str = "") -> IndexMissing:
+def missing(target: IndexTarget, name: str = "") -> IndexMissing:
     return IndexMissing(
         f"there is no index {name or target.index!r} at {target.http}. Make it with convqa index SOURCES --collection "
         f"{target}, or see convqa collections list for existing ones."
     )
 
 
-def blocked(index: str, reason: str, target: Target) -> StoreUnavailable:
+def blocked(index: str, reason: str, target: IndexTarget) -> StoreUnavailable:
     return StoreUnavailable(
         f"index {index!r} at {target.http} is blocked: {reason.partition(';')[0]}. Make room on the server's disk if "
         f"that is full, or lift the block in {target.http}/{index}/_settings."
@@ -140,9 +133,10 @@ def cause(body: Any) -> tuple[str, str, str]:
     error = body.get("error") if isinstance(body, dict) else None
     if not isinstance(error, dict):
         return "", "", ""
-    first: dict[str, Any] = next(iter(error.get("root_cause") or error.get("failed_shards") or ()), {})
-    index = error.get("index") or first.get("index") or ""
-    if error.get("type") == SEARCH_FAILED:
+    causes = error.get("root_cause") or error.get("failed_shards") or [{}]
+    index = error.get("index") or causes[0].get("index") or ""
+    if error.get("type") == _SEARCH_FAILED:
         # Its own reason is only that all shards failed.
-        error = first["reason"] if isinstance(first.get("reason"), dict) else first or error
+        reason = causes[0].get("reason")
+        error = reason if isinstance(reason, dict) else causes[0] or error
     return str(error.get("type") or ""), str(error.get("reason") or "")[:300], str(index)

@@ -1,44 +1,65 @@
-"""Indexes on a server: create, clone, check and delete them, and switch the alias of a collection."""
+"""Indexes on a server: create, clone, delete, search and read them, and switch the alias of a collection."""
 
 from __future__ import annotations
 
 import re
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
-from elasticsearch import Elasticsearch
+import orjson
+from elastic_transport import TransportError
+from elasticsearch import ApiError, Elasticsearch
+from elasticsearch.helpers import ScanError, scan
 
-from convqa.errors import ConvqaError, InputError, RunError, WorkError
-from convqa.stores.elasticsearch.bulk import PATIENCE
-from convqa.stores.elasticsearch.client import ask
-from convqa.stores.elasticsearch.errors import IndexMissing, refused
-from convqa.stores.elasticsearch.lock import Lock
+from convqa.errors import ConvqaError, InputError, RunError, StoreUnavailable
+from convqa.stores.elasticsearch.bulk import PATIENCE, Document, send, slices
+from convqa.stores.elasticsearch.client import TIMEOUT, ask, client
+from convqa.stores.elasticsearch.errors import IndexMissing, refused, translated
+from convqa.stores.elasticsearch.lock import CollectionLock
 from convqa.stores.elasticsearch.schema import FORMAT, Meta, meta_of, vectors_of
-from convqa.stores.elasticsearch.target import Target
+from convqa.stores.elasticsearch.target import IndexTarget
 
-_GRACE = 1.0
-"""Seconds for searches of an old version to end."""
-_LONGEST = 6 * 3600.0
+Answer = Mapping[str, Any]
+
+SEARCHES_PER_REQUEST = 32
+"""16 to 64, in 1 to 4 threads, were equally fast on two cores."""
+
+_DOCUMENTS_PER_REQUEST = 1000
+_PAGE = 500
+_KEEP_ALIVE = "30m"
+"""How long the server keeps a scan after each page."""
+
+_SECONDS_PER_SEARCH = 10
+_GRACE_SECONDS = 1.0
+"""Time for searches of an old version to end."""
+_LONGEST_SECONDS = 6 * 3600.0
+"""Timeout of a merge or clone."""
 _OWN = "*.aliases,*.mappings._meta,*.settings.index"
 
 
-class Index:
-    """An index by its own name, not an alias; by default a new version ``NAME-YYYYMMDDHHMMSS-xxxx``."""
+class ServerIndex:
+    """An index by its own name, not an alias; by default a new version ``NAME-YYYYMMDDHHMMSS-xxxx``.
 
-    def __init__(self, target: Target, name: str = "") -> None:
+    :param dfs: whether searches take word frequencies from all shards.
+    """
+
+    def __init__(self, target: IndexTarget, name: str = "", dfs: bool = False) -> None:
         now = time.strftime("%Y%m%d%H%M%S", time.gmtime())
-        self.target, self.name = target, name or f"{target.index}-{now}-{secrets.token_hex(2)}"
-        self._both = f"{self.name},{vectors_of(self.name)}"
+        self.target = target
+        self.name = name or f"{target.index}-{now}-{secrets.token_hex(2)}"
+        self._dfs = dfs
+        self._with_vectors = f"{self.name},{vectors_of(self.name)}"
 
     def create(self, settings: Mapping[str, Any], mappings: Mapping[str, Any]) -> None:
-        self._ask(lambda es: es.indices.create(index=self.name, settings=settings, mappings=mappings))
+        ask(self.target, lambda es: es.indices.create(index=self.name, settings=settings, mappings=mappings))
 
-    def clone(self, has_vectors: bool) -> Index:
+    def clone(self, has_vectors: bool) -> ServerIndex:
         """Return a copy without an alias, with its vectors. It takes about a second, as files are hard-linked."""
-        copy = Index(self.target)
+        copy = ServerIndex(self.target)
         self.configure({"blocks.write": True})
         self._clone(self.name, copy.name)
         if has_vectors:
@@ -46,67 +67,151 @@ class Index:
         return copy
 
     def _clone(self, source: str, name: str) -> None:
-        settings = {"index.blocks.write": None, "index.number_of_replicas": 0}
-        how: dict[str, Any] = {"settings": settings, "timeout": "10m"}
-        self._ask(lambda es: es.indices.clone(index=source, target=name, **how), is_long=True)
+        how: dict[str, Any] = {
+            "index": source,
+            "target": name,
+            "settings": {"index.blocks.write": None, "index.number_of_replicas": 0},
+            "timeout": "10m",
+        }
+        self._ask_long(lambda es: es.indices.clone(**how))
 
     def delete(self) -> None:
         """Remove the index and its vectors."""
-        self._ask(lambda es: es.indices.delete(index=self._both, ignore_unavailable=True))
+        ask(self.target, lambda es: es.indices.delete(index=self._with_vectors, ignore_unavailable=True))
+
+    def discard(self) -> None:
+        """Remove the index if the server answers. The next writer removes what stays."""
+        with suppress(ConvqaError, RunError):
+            self.delete()
 
     def write(self, meta: Meta) -> None:
-        self._ask(lambda es: es.indices.put_mapping(index=self.name, meta=meta.to_json()))
+        ask(self.target, lambda es: es.indices.put_mapping(index=self.name, meta=meta.to_json()))
 
     def configure(self, settings: Mapping[str, Any]) -> None:
         """Change settings of the index and its vectors."""
-        how: dict[str, Any] = {"settings": settings, "ignore_unavailable": True}
-        self._ask(lambda es: es.indices.put_settings(index=self._both, **how))
+        how: dict[str, Any] = {
+            "index": self._with_vectors,
+            "settings": settings,
+            "ignore_unavailable": True,
+        }
+        ask(self.target, lambda es: es.indices.put_settings(**how))
 
     def refresh(self) -> None:
-        self._ask(lambda es: es.indices.refresh(index=self.name), True)
+        self._ask_long(lambda es: es.indices.refresh(index=self.name))
 
     def count(self, query: Mapping[str, Any] | None = None) -> int:
-        return int(self._ask(lambda es: es.count(index=self.name, query=query))["count"])
-
-    def check_count(self, count: int) -> None:
-        """Raise a ``WorkError`` unless the refreshed index has as many passages as were sent."""
-        visible = self.count()
-        if visible != count:
-            raise WorkError(
-                f"collection {self.target}: {count} passages were sent, and Elasticsearch has {visible}. Did something "
-                f"else write to {self.name}? Run the command again."
-            )
-
-    def remove_after(self, place: int) -> None:
-        self.refresh()
-        query = {"range": {"place": {"gt": place}}}
-        how: dict[str, Any] = {"conflicts": "proceed", "refresh": True}
-        self._ask(lambda es: es.delete_by_query(index=self.name, query=query, **how), True)
+        return int(ask(self.target, lambda es: es.count(index=self.name, query=query))["count"])
 
     def merge(self) -> None:
         """Merge each shard into one segment without deleted documents. Searches fail meanwhile."""
-        self._ask(lambda es: es.indices.forcemerge(index=self.name, max_num_segments=1), True)
+        self._ask_long(lambda es: es.indices.forcemerge(index=self.name, max_num_segments=1))
         self.refresh()
 
-    def _ask(self, call: Callable[[Elasticsearch], Any], is_long: bool = False) -> Any:
-        if is_long:
-            return ask(self.target, lambda es: call(es.options(request_timeout=_LONGEST)), PATIENCE, waits=True)
-        return ask(self.target, call)
+    def send(self, action: Literal["create", "index", "delete"], documents: Sequence[Document]) -> list[str]:
+        """See :func:`convqa.stores.elasticsearch.bulk.send`."""
+        return send(self.target, self.name, action, documents)
 
+    def search(self, bodies: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> list[Answer]:
+        """Return the answers to searches.
 
-def indices_like(target: Target, pattern: str, path: str = _OWN) -> dict[str, Any]:
-    """Return the server's records of the indexes that match a pattern, name or alias, by name."""
-    how: dict[str, Any] = {"expand_wildcards": ["open", "closed"], "filter_path": f"{path},error,status"}
-    answer = ask(target, lambda es: es.options(ignore_status=404).indices.get(index=pattern, **how))
-    if answer.meta.status == 404:
-        error = refused(404, answer.body, target)
+        :param fields: the fields of answers to return, such as ``hits.hits._score``.
+        :raises RunError: from this and other methods, if the index that was opened is gone.
+        :raises StoreUnavailable: if searches repeatedly time out or lack shards.
+        """
+        path = ["responses.status", "responses.error", *(f"responses.{field}" for field in fields)]
+        answers: list[Answer] = []
+        for piece in slices(bodies, SEARCHES_PER_REQUEST):
+            answers += self._ask(partial(self._search, piece, path))
+        return answers
+
+    def documents(
+        self, keys: Sequence[str], fields: Sequence[str] | None = None, realtime: bool = False
+    ) -> dict[str, Answer]:
+        """Return ``_source``, or some fields of it, by ``_id``; missing documents are left out.
+
+        :param realtime: include documents that no search sees yet.
+        """
+        sources: dict[str, Answer] = {}
+        for piece in slices(keys, _DOCUMENTS_PER_REQUEST):
+            how: dict[str, Any] = {
+                "ids": piece,
+                "source": True if fields is None else fields,
+                "realtime": realtime,
+            }
+            for document in self._ask(partial(self._documents, how)):
+                if document["found"]:
+                    sources[document["_id"]] = document.get("_source", {})
+        return sources
+
+    def scan(self) -> Iterator[Mapping[str, Any]]:
+        """Yield all documents as hits at one point in time."""
+        known = client(self.target)
+        # The helper would take a first page that lacks shards for an empty index.
+        how: dict[str, Any] = {"scroll": _KEEP_ALIVE, "allow_partial_search_results": False}
+        try:
+            yield from scan(known, index=self.name, size=_PAGE, **how)
+        except ScanError as error:
+            raise StoreUnavailable(f"index {self.name!r} at {self.target.http} cannot be read whole: {error}") from None
+        except (TransportError, ApiError) as error:
+            raise self._gone_or(translated(error, self.target)) from None
+
+    def _search(self, bodies: Sequence[Mapping[str, Any]], path: Sequence[str], es: Elasticsearch) -> list[Answer]:
+        # The client accepts lines of JSON, against its type, and would write vectors more slowly.
+        lines: list[Any] = []
+        for body in bodies:
+            options: dict[str, Any] = {"allow_partial_search_results": False}
+            if self._dfs and "query" in body:
+                options["search_type"] = "dfs_query_then_fetch"
+            lines.append(orjson.dumps(options))
+            lines.append(orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY))
+        # Many slow searches take longer than one request may.
+        patient = es.options(request_timeout=TIMEOUT + _SECONDS_PER_SEARCH * len(bodies))
+        answers = patient.msearch(index=self.name, searches=lines, filter_path=path)["responses"]
+        return self._complete(answers)
+
+    def _documents(self, how: Mapping[str, Any], es: Elasticsearch) -> list[Answer]:
+        return self._complete(es.mget(index=self.name, **how)["docs"])
+
+    def _complete(self, answers: list[Answer]) -> list[Answer]:
+        """Return answers; raise the error of the first failed one."""
+        for answer in answers:
+            if "error" in answer:
+                raise refused(answer.get("status", 503), answer, self.target)
+        return answers
+
+    def _ask(self, call: Callable[[Elasticsearch], list[Answer]]) -> list[Answer]:
+        try:
+            return ask(self.target, call)
+        except IndexMissing as error:
+            raise self._gone_or(error) from error
+
+    def _gone_or(self, error: BaseException) -> BaseException:
+        """Return the error of an index that was there when it was opened; other errors stay."""
         if not isinstance(error, IndexMissing):
-            raise error
+            return error
+        return RunError(
+            f"collection {self.target} was changed, indexed anew or deleted since it was opened: its index {self.name} "
+            "is gone. Start again: one run must not mix two collections."
+        )
+
+    def _ask_long(self, call: Callable[[Elasticsearch], Any]) -> None:
+        ask(self.target, lambda es: call(es.options(request_timeout=_LONGEST_SECONDS)), PATIENCE)
+
+
+def indices_like(target: IndexTarget, pattern: str, path: str = _OWN) -> dict[str, Any]:
+    """Return the server's records of the indexes that match a pattern, name or alias, by name."""
+    how: dict[str, Any] = {
+        "index": pattern,
+        "expand_wildcards": ["open", "closed"],
+        "filter_path": f"{path},error,status",
+    }
+    try:
+        return dict(ask(target, lambda es: es.indices.get(**how)))
+    except IndexMissing:
         return {}
-    return dict(answer.body)
 
 
-def look_up(target: Target, path: str = _OWN) -> tuple[str, Mapping[str, Any]] | None:
+def look_up(target: IndexTarget, path: str = _OWN) -> tuple[str, Mapping[str, Any]] | None:
     """Return the name and record of the index that a name or alias refers to, or None."""
     indices = indices_like(target, target.index, path)
     if len(indices) > 1:
@@ -115,7 +220,7 @@ def look_up(target: Target, path: str = _OWN) -> tuple[str, Mapping[str, Any]] |
     return next(iter(indices.items()), None)
 
 
-def put(index: Index, old: Index | None, replicas: int, lock: Lock) -> None:
+def put_in_place(index: ServerIndex, old: ServerIndex | None, replicas: int, lock: CollectionLock) -> None:
     """Switch a collection's alias to a version in one call, and then remove the old one."""
     target = index.target
     if replicas:
@@ -125,32 +230,22 @@ def put(index: Index, old: Index | None, replicas: int, lock: Lock) -> None:
         # Without must_exist the server adds the alias even if the old version has lost it.
         actions.append({"remove": {"index": old.name, "alias": target.index, "must_exist": True}})
     lock.check()
-    try:
-        ask(target, lambda es: es.indices.update_aliases(actions=actions))
-    except IndexMissing as error:
-        raise WorkError(f"collection {target} was taken over by another process: nothing was changed.") from error
+    ask(target, lambda es: es.indices.update_aliases(actions=actions))
     if old is not None:
-        time.sleep(_GRACE)
-        # The next writer removes what stays.
-        with suppress(ConvqaError, RunError):
-            old.delete()
+        time.sleep(_GRACE_SECONDS)
+        old.discard()
 
 
-def unfinished(target: Target) -> dict[str, Mapping[str, Any]]:
-    """Return the versions of a collection without an alias, newest first. Only the holder of the lock uses them."""
-    indices = indices_like(target, f"{target.index}-*")
-    return {
-        name: indices[name]
-        for name in sorted(indices, reverse=True)
-        if is_version(name, target.index) and is_own(indices[name]) and not indices[name].get("aliases")
-    }
+def unfinished(target: IndexTarget) -> list[ServerIndex]:
+    """Return the versions of a collection without an alias, which killed writers left.
 
-
-def sweep(target: Target) -> None:
-    """Remove versions that killed changes left. An interrupted load stays, for the next one to resume."""
-    for name, index in unfinished(target).items():
-        if meta_of(index).get("ready"):
-            Index(target, name).delete()
+    Only the holder of the lock may use them.
+    """
+    return [
+        ServerIndex(target, name)
+        for name, index in indices_like(target, f"{target.index}-*").items()
+        if is_version(name, target.index) and is_own(index) and not index.get("aliases")
+    ]
 
 
 def is_version(name: str, alias: str) -> bool:

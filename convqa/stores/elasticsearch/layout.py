@@ -13,13 +13,34 @@ from convqa.stores.address import Fields
 from convqa.stores.elasticsearch.search import inner_product
 
 _HAYSTACK = Fields(text="content")
-_NOT_META = frozenset({"content", "id", "blob", "embedding", "sparse_embedding", "score", "dataframe"})
+_NOT_META = frozenset(
+    {
+        "content",
+        "id",
+        "blob",
+        "embedding",
+        "sparse_embedding",
+        "score",
+        "dataframe",
+    }
+)
 """Fields of Haystack's documents that are not meta."""
 
 _KEYWORDS = frozenset({"keyword", "constant_keyword", "wildcard"})
 _NUMBERS = frozenset(
-    {"byte", "short", "integer", "long", "unsigned_long", "half_float", "float", "double", "scaled_float"}
+    {
+        "byte",
+        "short",
+        "integer",
+        "long",
+        "unsigned_long",
+        "half_float",
+        "float",
+        "double",
+        "scaled_float",
+    }
 )
+_EXACT = _KEYWORDS | _NUMBERS | {"boolean"}
 _NUMBER = re.compile(r"-?\d{1,18}", re.ASCII)
 
 
@@ -51,10 +72,12 @@ class VectorField:
         """Return the inner product from the server's score; for ``l2_norm`` and ``cosine``, of vectors of length 1."""
         if self.similarity == "max_inner_product":
             return inner_product(score)
-        return 1.5 - 0.5 / score if self.similarity == "l2_norm" else 2 * score - 1
+        if self.similarity == "l2_norm":
+            return 1.5 - 0.5 / score
+        return 2 * score - 1
 
 
-class Layout:
+class PassageFields:
     """The fields of a passage: ``text``, and optionally ``title`` and ``vector``.
 
     :param fields: None for an index of Haystack's. An id "" or "_id" is the document's ``_id``.
@@ -67,17 +90,19 @@ class Layout:
         self._place = place
         self._mapped = flat(index.get("mappings", {}).get("properties", {}))
         self._settings: Mapping[str, Any] = index["settings"]["index"]
-        if fields is None and self._mapped.get("content", {}).get("type") != "text":
-            raise InputError(
-                f"collection {place} was made by neither convqa nor Haystack: which of its fields are a passage's? "
-                "Name them in a file FILE.yaml with url and fields (text, id, title, url, meta) and give "
-                f"--collection FILE.yaml. Its fields: {self._listed()}."
-            )
         # None: all meta of Haystack's documents.
         self._meta = None if fields is None else fields.meta
-        fields = fields or _HAYSTACK
-        for name in filter(None, (fields.url, *fields.meta)):
-            self._known(name)
+        if fields is None:
+            if self._mapped.get("content", {}).get("type") != "text":
+                raise InputError(
+                    f"collection {place} was made by neither convqa nor Haystack: which of its fields are a passage's? "
+                    "Name them in a file FILE.yaml with url and fields (text, id, title, url, meta) and give "
+                    f"--collection FILE.yaml. Its fields: {self._listed()}."
+                )
+            fields = _HAYSTACK
+        for name in [fields.url, *fields.meta]:
+            if name:
+                self._known(name)
         self._url = fields.url
         self.id = "" if fields.id == "_id" else fields.id
         if self.id:
@@ -88,8 +113,10 @@ class Layout:
 
     def match(self, text: str, weight: float, title_weight: float | None) -> list[dict[str, Any]]:
         clauses = [self.text.match(text, weight)]
+        if title_weight is None:
+            title_weight = 1.0
         if self.title is not None and title_weight != 0:
-            clauses.append(self.title.match(text, weight * (1.0 if title_weight is None else title_weight)))
+            clauses.append(self.title.match(text, weight * title_weight))
         return clauses
 
     def filter(self, name: str, accepted: Sequence[MetaValue]) -> dict[str, Any]:
@@ -104,7 +131,9 @@ class Layout:
         if not self.id:
             return {"ids": {"values": ids}}
         field, kind = self._exact(self.id)
-        return {"terms": {field: [id for id in ids if kind in _KEYWORDS or _NUMBER.fullmatch(id)]}}
+        if kind not in _KEYWORDS:
+            ids = [id for id in ids if _NUMBER.fullmatch(id)]
+        return {"terms": {field: ids}}
 
     def id_of(self, key: str, source: Mapping[str, Any]) -> str:
         id = _string(value(source, self.id)) if self.id else key
@@ -117,8 +146,11 @@ class Layout:
         title = _string(value(source, self.title.name)) if self.title else ""
         url = _string(value(source, self._url)) if self._url else ""
         names = [name for name in source if name not in _NOT_META] if self._meta is None else self._meta
-        values = {name: value(source, name) for name in names}
-        meta = {name: item for name, item in values.items() if isinstance(item, str | int | float | bool)}
+        meta = {}
+        for name in names:
+            item = value(source, name)
+            if isinstance(item, str | int | float | bool):
+                meta[name] = item
         return Passage(self.id_of(key, source), _string(value(source, self.text.name)), title, url, meta)
 
     def _text(self, name: str) -> TextField:
@@ -128,12 +160,12 @@ class Layout:
                 f"collection {self._place}: the field {name!r} has the type {field['type']}; expected text, which can "
                 "be searched by words."
             )
-        default = "default" if "default" in self._settings.get("analysis", {}).get("analyzer", {}) else "standard"
+        analyzers = self._settings.get("analysis", {}).get("analyzer", {})
+        default = "default" if "default" in analyzers else "standard"
         analyzer = field.get("search_analyzer") or field.get("analyzer") or default
         named = field.get("similarity", "default")
-        similarity = self._settings.get("similarity", {}).get(named) or {
-            "type": "BM25" if named == "default" else named
-        }
+        builtin = {"type": "BM25" if named == "default" else named}
+        similarity = self._settings.get("similarity", {}).get(named, builtin)
         if similarity.get("type", "BM25") != "BM25":
             return TextField(name, analyzer, None, None)
         # Elasticsearch's defaults.
@@ -163,9 +195,10 @@ class Layout:
     def _exact(self, name: str) -> tuple[str, str]:
         """Return the field, or its inner field, with exact values, and its type."""
         field = self._known(name)
-        for candidate in (name, *(f"{name}.{inner}" for inner in field.get("fields", {}))):
+        inner_fields = [f"{name}.{inner}" for inner in field.get("fields", {})]
+        for candidate in [name, *inner_fields]:
             kind = str(self._mapped[candidate]["type"])
-            if kind in _KEYWORDS | _NUMBERS | {"boolean"}:
+            if kind in _EXACT:
                 return candidate, kind
         raise InputError(
             f"collection {self._place}: the field {name!r} ({field['type']}) is not indexed for exact values; expected "
@@ -210,4 +243,6 @@ def _string(value: Any) -> str:
 def _fits(value: MetaValue, kind: str) -> bool:
     if isinstance(value, bool):
         return kind == "boolean"
-    return kind in (_KEYWORDS if isinstance(value, str) else _NUMBERS)
+    if isinstance(value, str):
+        return kind in _KEYWORDS
+    return kind in _NUMBERS

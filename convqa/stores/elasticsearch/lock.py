@@ -1,7 +1,6 @@
 """The write lock of a collection: a document in the hidden index ``convqa-locks`` that names the process.
 
-The lock of a dead process of this machine is removed silently; that of another machine stays until its process
-releases it, or the user deletes it.
+The lock of a process that was killed stays. The next writer names it and the request that deletes it.
 """
 
 from __future__ import annotations
@@ -9,115 +8,74 @@ from __future__ import annotations
 import os
 import socket
 import uuid
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, suppress
-from pathlib import Path
+from contextlib import suppress
 from typing import Any
 from urllib.parse import quote
 
-from elastic_transport import ObjectApiResponse, TransportError
+from elastic_transport import TransportError
 from elasticsearch import ApiError, Elasticsearch
 
 from convqa.errors import WorkError
 from convqa.stores.elasticsearch.client import ask, client
-from convqa.stores.elasticsearch.target import Target
-
-_SHORT = 5.0
-"""Timeout of a release; a lock that stays is removed after the process has ended."""
-_CONFLICT = 409
-
+from convqa.stores.elasticsearch.target import IndexTarget
 
 LOCKS = "convqa-locks"
 """The index of all locks of a server, by collection."""
 
+_RELEASE_SECONDS = 5.0
+"""Timeout of a release, which does not wait for a server that is away."""
 
-class Lock(AbstractContextManager["Lock"]):
+_EXISTS, _CONFLICT, _MISSING = 400, 409, 404
+
+
+class CollectionLock:
     """The right to write to a collection, until ``release`` or the end of a ``with`` block.
 
     :raises WorkError: if another process has it.
     """
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: IndexTarget) -> None:
         self._target = target
         self._owner = uuid.uuid4().hex
-        # Creating an existing index fails with status 400.
-        settings = {"number_of_shards": 1, "auto_expand_replicas": "0-1", "hidden": True}
-        index: dict[str, Any] = {"index": LOCKS, "settings": settings, "mappings": {"enabled": False}}
-        ask(target, lambda es: es.options(ignore_status=400).indices.create(**index))
-        while ask(target, self._create).meta.status == _CONFLICT:
-            holder = self._holder()
-            # A request that seemed to fail may have created ours.
-            if holder is not None and self._is_mine(holder):
-                return
-            if holder is not None:
-                self._take(holder)
-
-    def _create(self, es: Elasticsearch) -> ObjectApiResponse[Any]:
-        process = {"host": socket.gethostname(), "boot": _boot(), "pid": os.getpid(), "started": _started(os.getpid())}
-        document = {"owner": self._owner, **process}
-        return es.options(ignore_status=_CONFLICT).create(index=LOCKS, id=self._target.index, document=document)
-
-    def _take(self, holder: Mapping[str, Any]) -> None:
-        """Remove the lock of a dead process; raise a ``WorkError`` if it may be alive."""
-        process = holder["_source"]
-        if not (_is_here(process) and _started(process["pid"]) != process["started"]):
-            place = f"{self._target.http}/{LOCKS}/_doc/{quote(self._target.index, safe='')}"
-            advice = "" if _is_here(process) else f". If it is gone, delete its lock: curl -X DELETE {place}"
+        ask(target, self._create)
+        process = ask(target, self._process)
+        # A request that seemed to fail may have created ours, so the owner counts, and not the status.
+        if process.get("owner") != self._owner:
+            url = f"{target.http}/{LOCKS}/_doc/{quote(target.index, safe='')}"
             raise WorkError(
-                f"collection {self._target} is being written by another process (pid {process.get('pid')} on "
-                f"{process.get('host')}); try again later{advice}"
+                f"collection {target} is being written by another process (pid {process.get('pid')} on "
+                f"{process.get('host')}); try again later. If that process was killed, delete its lock: curl -X DELETE "
+                f"{url}"
             )
-        quiet = client(self._target).options(ignore_status=(404, _CONFLICT))
-        ask(self._target, lambda _: quiet.delete(index=LOCKS, id=self._target.index, **_version(holder)))
+
+    def __enter__(self) -> CollectionLock:
+        return self
 
     def __exit__(self, *_: object) -> None:
         self.release()
 
     def check(self) -> None:
-        """Raise a ``WorkError`` if the lock was taken over. Called before a version is put in place."""
-        holder = self._holder()
-        if holder is None or not self._is_mine(holder):
-            raise WorkError(f"collection {self._target} was taken over by another process: nothing was changed.")
+        """Raise a ``WorkError`` if the lock was deleted. Called before a version is put in place."""
+        if ask(self._target, self._process).get("owner") != self._owner:
+            raise WorkError(f"collection {self._target}: its lock was deleted, so nothing was changed.")
 
     def release(self) -> None:
-        """Let others write, without waiting for a server that does not answer."""
-        quick = client(self._target).options(request_timeout=_SHORT)
+        """Let others write. A lock that cannot be deleted stays."""
+        es = client(self._target).options(request_timeout=_RELEASE_SECONDS)
         with suppress(ApiError, TransportError):
-            holder = quick.get(index=LOCKS, id=self._target.index).body
-            if self._is_mine(holder):
-                quick.delete(index=LOCKS, id=self._target.index, **_version(holder))
+            if self._process(es).get("owner") == self._owner:
+                es.delete(index=LOCKS, id=self._target.index)
 
-    def _holder(self) -> Mapping[str, Any] | None:
-        name = self._target.index
-        answer: Any = ask(self._target, lambda es: es.options(ignore_status=404).get(index=LOCKS, id=name)).body
-        return answer if answer.get("found") else None
+    def _create(self, es: Elasticsearch) -> None:
+        es.options(ignore_status=_EXISTS).indices.create(
+            index=LOCKS,
+            settings={"number_of_shards": 1, "auto_expand_replicas": "0-1", "hidden": True},
+            mappings={"enabled": False},
+        )
+        process = {"owner": self._owner, "host": socket.gethostname(), "pid": os.getpid()}
+        es.options(ignore_status=_CONFLICT).create(index=LOCKS, id=self._target.index, document=process)
 
-    def _is_mine(self, holder: Mapping[str, Any]) -> bool:
-        return bool(holder["_source"]["owner"] == self._owner)
-
-
-def _version(holder: Mapping[str, Any]) -> dict[str, Any]:
-    return {"if_seq_no": holder["_seq_no"], "if_primary_term": holder["_primary_term"]}
-
-
-def _boot() -> str:
-    """Return a name of this boot and PID namespace; "" if unknown."""
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-        return f"{boot} {os.readlink('/proc/self/ns/pid')}"
-    except OSError:
-        return ""
-
-
-def _started(pid: int) -> str:
-    """Return the start time of a process of this machine in kernel ticks; "" if it is dead or a zombie."""
-    try:
-        values = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return ""
-    return "" if values[0] in "ZX" else values[19]
-
-
-def _is_here(process: Mapping[str, Any]) -> bool:
-    """Return whether a process is of this machine, so that it can be seen whether it lives."""
-    return bool(process.get("boot")) and process["boot"] == _boot()
+    def _process(self, es: Elasticsearch) -> dict[str, Any]:
+        """Return the process that holds the lock."""
+        answer = es.options(ignore_status=_MISSING).get(index=LOCKS, id=self._target.index)
+        return dict(answer.get("_source", {}))

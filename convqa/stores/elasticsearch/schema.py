@@ -1,9 +1,9 @@
 """A version of a collection: its index, documents and metadata.
 
 Documents: ``_id`` is a digest of the passage's id (an ``_id`` has at most 512 bytes, QReCC's ids up to 1,401); the id
-is the doc value ``pid``. ``tokens`` are those of title and text by convqa's analysis, joined by blanks. ``place`` is
-the index of a document in the order of sending: it shows what a killed load left, and whether a request was sent twice.
-The passage is in ``_source`` only. Vectors are in an index of their own (``INDEX-vectors``), under the same ``_id``.
+is the doc value ``pid``. ``tokens`` are those of title and text by convqa's analysis, joined by blanks. The passage is
+in ``_source`` only, and so is ``request``, which names the request that made the document. Vectors are in an index of
+their own (``INDEX-vectors``), under the same ``_id``.
 """
 
 from __future__ import annotations
@@ -11,41 +11,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any
 
-import orjson
 from pydantic import TypeAdapter, ValidationError
 
-from convqa.domain import Passage
 from convqa.errors import InputError, StoreDamaged
 from convqa.stores.base import Encoder, VectorOptions
-from convqa.stores.content import meta_term
-from convqa.text.analysis import Analyzer
 from convqa.validation import explain
 
 FORMAT = "convqa-index"
 VERSION = 3
-
-LONGEST_ID = 32_766
-
-
-class Entry(NamedTuple):
-    """A passage to index, with its stored content, the digest of that, and its place."""
-
-    passage: Passage
-    content: bytes
-    digest: int
-    place: int
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One document: its ``_id``, the passage's id for messages, its JSON (empty for a deletion), and its entry."""
-
-    key: str
-    id: str
-    body: bytes = b""
-    entry: Entry | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,43 +35,17 @@ class VectorMeta:
 
 @dataclass(frozen=True, slots=True)
 class Meta:
-    """The metadata of an index, ``_meta`` of its mapping.
-
-    ``places`` is the place of the last document. While an index is loaded, ``ready`` is False, and ``places``,
-    ``count``, ``checksum`` and ``digest`` (of the stream of passages) are those of the complete batches.
-    """
+    """The metadata of an index, ``_meta`` of its mapping. ``ready`` is False until all passages are in it."""
 
     language: str
     analyzer: str
     count: int = 0
     checksum: str = "0" * 32
-    places: int = 0
     ready: bool = False
-    digest: str = ""
     vectors: VectorMeta | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {"format": FORMAT, "version": VERSION, **asdict(self)}
-
-    @classmethod
-    def of(cls, meta: Mapping[str, Any], name: str) -> Meta:
-        """Read the metadata of an index.
-
-        :raises InputError: if convqa, or this version of it, did not make the index.
-        :raises StoreDamaged: if a field is malformed.
-        """
-        if meta.get("format") != FORMAT:
-            raise InputError(f"index {name} was not made by convqa.")
-        if meta.get("version") != VERSION:
-            raise InputError(
-                f"index {name} has format {meta.get('version')!r}; this version of convqa reads {VERSION}. Index the "
-                "passages again with --replace, or use the convqa that made it."
-            )
-        try:
-            return _META.validate_python(meta)
-        except ValidationError as error:
-            field, problem = explain(error)[0]
-            raise StoreDamaged(f"index {name}: _meta: {field}: {problem}. Index its passages again.") from error
 
 
 _META = TypeAdapter(Meta)
@@ -115,15 +64,36 @@ class Version:
 
     @classmethod
     def of(cls, name: str, index: Mapping[str, Any]) -> Version:
-        """Read the server's record of an index. :raises InputError, StoreDamaged: see :meth:`Meta.of`."""
-        meta, settings = Meta.of(meta_of(index), name), index["settings"]["index"]
+        """Read the server's record of an index that convqa made.
+
+        :raises InputError: if another version of convqa made it.
+        :raises StoreDamaged: if a field of the metadata is malformed.
+        """
+        stored = meta_of(index)
+        if stored.get("version") != VERSION:
+            raise InputError(
+                f"index {name} has format {stored.get('version')!r}; this version of convqa reads {VERSION}. Index the "
+                "passages again with --replace, or use the convqa that made it."
+            )
+        try:
+            meta = _META.validate_python(stored)
+        except ValidationError as error:
+            field, problem = explain(error)[0]
+            raise StoreDamaged(f"index {name}: _meta: {field}: {problem}. Index its passages again.") from error
+        settings = index["settings"]["index"]
         similarity = settings["similarity"]["default"]
-        shards, replicas = int(settings["number_of_shards"]), int(settings["number_of_replicas"])
-        return cls(name, meta, shards, replicas, float(similarity["k1"]), float(similarity["b"]))
+        return cls(
+            name,
+            meta,
+            shards=int(settings["number_of_shards"]),
+            replicas=int(settings["number_of_replicas"]),
+            k1=float(similarity["k1"]),
+            b=float(similarity["b"]),
+        )
 
     @property
-    def mark(self) -> tuple[str, int]:
-        """A stamp that changes with the collection."""
+    def stamp(self) -> tuple[str, int]:
+        """A value that changes with the collection."""
         return self.name, 0 if self.meta.vectors is None else self.meta.vectors.commits
 
 
@@ -145,19 +115,7 @@ def is_text(text: str) -> bool:
     return text.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
-def document(analyzer: Analyzer, entry: Entry) -> Item:
-    passage = entry.passage
-    body = {
-        "pid": passage.id,
-        "tokens": " ".join(analyzer.tokens(passage.title) + analyzer.tokens(passage.text)),
-        "meta": [meta_term(name, value) for name, value in passage.meta.items()],
-        "passage": orjson.Fragment(entry.content.rstrip()),
-        "place": entry.place,
-    }
-    return Item(document_id(passage.id), passage.id, orjson.dumps(body), entry)
-
-
-def settings(shards: int, k1: float, b: float) -> dict[str, Any]:
+def index_settings(shards: int, k1: float, b: float) -> dict[str, Any]:
     """Return settings of an index that is refreshed on request only, and whose deleted documents can be expunged."""
     return {
         "number_of_shards": shards,
@@ -173,16 +131,19 @@ def settings(shards: int, k1: float, b: float) -> dict[str, Any]:
     }
 
 
-def mappings(meta: Meta) -> dict[str, Any]:
+PASSAGE_ID = {"type": "keyword", "index": False, "doc_values": True}
+META_TERMS = {"type": "keyword", "doc_values": False}
+
+
+def index_mappings(meta: Meta) -> dict[str, Any]:
     return {
         "dynamic": False,
         "_meta": meta.to_json(),
         "_source": {"excludes": ["tokens", "meta"]},
         "properties": {
-            "pid": {"type": "keyword", "index": False, "doc_values": True},
+            "pid": PASSAGE_ID,
             "tokens": {"type": "text", "analyzer": "convqa", "index_options": "freqs"},
-            "meta": {"type": "keyword", "doc_values": False},
+            "meta": META_TERMS,
             "passage": {"type": "object", "enabled": False},
-            "place": {"type": "integer"},
         },
     }

@@ -2,55 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-
-import orjson
 
 from convqa.domain import Hit, Passage, Ranking
 from convqa.errors import InputError
 from convqa.stores.base import Filter, Floats
 from convqa.stores.content import meta_terms
-from convqa.stores.elasticsearch.reading import Answer, Reader
+from convqa.stores.elasticsearch.index import Answer, ServerIndex
 
 Scored = tuple[float, str]
 """Score and id of a passage. The server's scores are 32-bit floats."""
 
-SPARE = 50
+SPARE_HITS = 50
 """Hits requested beyond the cut, to see ties at it."""
 
-MOST_HITS = 10_000
+MAX_HITS = 10_000
+
+NOTHING: dict[str, Any] = {"match_none": {}}
+"""The query of a text without words."""
 
 SCORED = ("hits.hits.fields", "hits.hits._score")
-_SORTED = ("hits.hits.sort",)
-BARE = {"_source": False, "track_total_hits": False, "stored_fields": "_none_"}
-
+BARE = {
+    "_source": False,
+    "track_total_hits": False,
+    "stored_fields": "_none_",
+    "docvalue_fields": ["pid"],
+}
+"""A search for ids and scores."""
 
 _CANDIDATES = 400
-_CANDIDATES_EACH = 4
+_CANDIDATES_PER_HIT = 4
 _OVERSAMPLE = {"int8": 2.0, "int4": 3.0, "bit": 4.0, "bbq": 4.0}
 """By precision: this many times more candidates are chosen by quantized vectors and scored by the originals."""
 
 
-def best(reader: Reader, queries: Sequence[dict[str, Any] | None], k: int) -> list[list[Scored]]:
+def best(index: ServerIndex, queries: Sequence[dict[str, Any]], k: int) -> list[list[Scored]]:
     """Return the hits that may be among the best ``k`` of each query, without scores of 0. Ties are settled by id."""
-    bodies = [None if query is None or k < 1 else _body(query, k) for query in queries]
-    matches = [scored(answer) for answer in answers(reader, bodies, SCORED)]
+    size = hits_asked(k)
+    bodies = [{"size": size, "query": query, **BARE} for query in queries]
+    matches = [scored(answer) for answer in index.search(bodies, SCORED)]
     # If all hits from the cut to the last tie, others may tie too, and the server has to sort by id as well. That takes
     # twice as long.
-    tied = [index for index, hits in enumerate(matches) if len(hits) >= asked(k) and hits[k - 1][0] == hits[-1][0]]
-    bodies = [_body(queries[index], k, sort=[{"_score": "desc"}, {"pid": "desc"}]) for index in tied]
-    for index, answer in zip(tied, answers(reader, bodies, _SORTED), strict=True):
-        matches[index] = [(hit["sort"][0], hit["sort"][1]) for hit in answer["hits"]["hits"]]
-    return [[hit for hit in hits if hit[0]] for hits in matches]
+    tied = []
+    for number, hits in enumerate(matches):
+        is_full = len(hits) >= size
+        if is_full and hits[k - 1][0] == hits[-1][0]:
+            tied.append(number)
+    by_id = {"sort": [{"_score": "desc"}, {"pid": "desc"}]}
+    answers = index.search([bodies[number] | by_id for number in tied], ("hits.hits.sort",))
+    for number, answer in zip(tied, answers, strict=True):
+        sort_values = [hit["sort"] for hit in hits_of(answer)]
+        matches[number] = [(score, id) for score, id in sort_values]
+    return [[(score, id) for score, id in hits if score] for hits in matches]
 
 
 def nearest(field: str, row: Floats, k: int, precision: str) -> dict[str, Any]:
     """Return the search for the ``k`` nearest vectors of a field, scored by the original vectors."""
-    candidates = min(MOST_HITS, max(_CANDIDATES, _CANDIDATES_EACH * k))
-    knn = {"field": field, "query_vector": row, "k": asked(k), "num_candidates": candidates}
-    oversample = _OVERSAMPLE.get(precision)
-    return {**knn, "rescore_vector": {"oversample": oversample}} if oversample else knn
+    knn = {
+        "field": field,
+        "query_vector": row,
+        "k": hits_asked(k),
+        "num_candidates": min(MAX_HITS, max(_CANDIDATES, _CANDIDATES_PER_HIT * k)),
+    }
+    if precision in _OVERSAMPLE:
+        knn["rescore_vector"] = {"oversample": _OVERSAMPLE[precision]}
+    return knn
 
 
 def inner_product(score: float) -> float:
@@ -62,44 +79,41 @@ def inner_product(score: float) -> float:
     return score - 1 if score >= 1 else 1 - 1 / score
 
 
-def _body(query: Any, k: int, **more: Any) -> bytes:
-    fields = {} if more else {"docvalue_fields": ["pid"]}
-    return orjson.dumps({"size": asked(k), **BARE, **fields, **more, "query": query})
-
-
 def filtered(accepted: Filter | None) -> dict[str, Any]:
-    return {"filter": [{"terms": {"meta": terms}} for terms in meta_terms(accepted)]} if accepted else {}
+    """Return the part of a query that accepts passages with these meta values."""
+    if not accepted:
+        return {}
+    return {"filter": [{"terms": {"meta": terms}} for terms in meta_terms(accepted)]}
 
 
-def asked(k: int) -> int:
+def hits_asked(k: int) -> int:
     """Return how many hits a search for ``k`` requests; refuse more than a server returns."""
-    if k > MOST_HITS:
-        raise InputError(f"top_k {k}: Elasticsearch gives at most {MOST_HITS} hits.")
-    return min(k + SPARE, MOST_HITS)
+    if k > MAX_HITS:
+        raise InputError(f"top_k {k}: Elasticsearch gives at most {MAX_HITS} hits.")
+    return min(k + SPARE_HITS, MAX_HITS)
 
 
 def scored(answer: Answer) -> list[Scored]:
-    hits = answer.get("hits", {}).get("hits", [])
-    return [(hit["_score"], hit["fields"]["pid"][0]) for hit in hits]
+    return [(hit["_score"], hit["fields"]["pid"][0]) for hit in hits_of(answer)]
 
 
-def answers(reader: Reader, bodies: Sequence[bytes | None], fields: Sequence[str]) -> list[Answer]:
-    """Return the answers to searches; an empty one for None."""
-    received = iter(reader.search([body for body in bodies if body is not None], fields))
-    return [{} if body is None else next(received) for body in bodies]
+def hits_of(answer: Answer) -> list[Mapping[str, Any]]:
+    """Return the hits of an answer, which lacks the list if it is empty."""
+    hits: list[Mapping[str, Any]] = answer.get("hits", {}).get("hits", [])
+    return hits
 
 
 def rankings(
     matches: Sequence[list[Scored]], k: int, texts: int, fetch: Callable[[Sequence[str]], Sequence[Passage | None]]
 ) -> list[Ranking]:
     """Return the best ``k`` hits of each query, with passages for the first ``texts``."""
-    best = [sorted(hits, reverse=True)[:k] for hits in matches]
+    kept = [sorted(hits, reverse=True)[:k] for hits in matches]
     shown = max(texts, 0)
-    ids = list(dict.fromkeys(id for hits in best for _, id in hits[:shown]))
-    passages = dict(zip(ids, fetch(ids), strict=True))
-    return [
-        Ranking(
-            tuple(Hit(id, score, passages[id] if place < shown else None) for place, (score, id) in enumerate(hits))
-        )
-        for hits in best
-    ]
+    ids = list(dict.fromkeys(id for hits in kept for _, id in hits[:shown]))
+    passage_of = dict(zip(ids, fetch(ids), strict=True))
+    result = []
+    for hits in kept:
+        with_text = [Hit(id, score, passage_of[id]) for score, id in hits[:shown]]
+        without = [Hit(id, score, None) for score, id in hits[shown:]]
+        result.append(Ranking((*with_text, *without)))
+    return result

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import orjson
 
 from convqa.domain import Passage, Query, Ranking
 from convqa.errors import RunError, StoreDamaged, WorkError
@@ -31,45 +29,45 @@ from convqa.stores.checks import checked_vectors, stored_analyzer
 from convqa.stores.content import checksum, content, digest
 from convqa.stores.elasticsearch import weights
 from convqa.stores.elasticsearch.bulk import slices
-from convqa.stores.elasticsearch.index import look_up
-from convqa.stores.elasticsearch.reading import Reader
+from convqa.stores.elasticsearch.index import ServerIndex, look_up
 from convqa.stores.elasticsearch.schema import Version, document_id, is_text, vectors_of
 from convqa.stores.elasticsearch.search import (
     BARE,
+    NOTHING,
     SCORED,
-    asked,
     best,
     filtered,
+    hits_asked,
+    hits_of,
     inner_product,
     nearest,
     rankings,
     scored,
 )
-from convqa.stores.elasticsearch.target import Target
+from convqa.stores.elasticsearch.target import IndexTarget
 from convqa.stores.elasticsearch.vectors import without_vectors
-from convqa.stores.elasticsearch.writer import Build, Change
+from convqa.stores.elasticsearch.writer import Change, IndexWriter
 from convqa.text.analysis import weigh
 
 ENGINE = "elasticsearch"
-_NUMPY = orjson.OPT_SERIALIZE_NUMPY
-_VECTORS = 200
-"""Vectors read by one search: 1 MB at 384 dimensions."""
 CAPABILITIES = frozenset({"stopwords", "filter", "write", "vectors", "sparse"})
+_VECTORS_PER_SEARCH = 200
+"""1 MB at 384 dimensions."""
 
 
-class Elasticsearch(Writing):
+class ElasticsearchCollection(Writing):
     """A collection that convqa made. Many threads may search at once; only one may write.
 
     It reads the version that was current when it was opened, or that it committed. A change by another process makes
     a new version and removes this one: reading then raises a ``RunError``. An add, delete or commit that raises drops
     everything since the last commit.
 
-    :raises InputError: for a version analysed by another version of convqa.
+    :raises InputError: for a version analyzed by another version of convqa.
     """
 
     _current: Version | None = None
 
-    def __init__(self, target: Target, version: Version) -> None:
+    def __init__(self, target: IndexTarget, version: Version) -> None:
         self.target = target
         self._words = stored_analyzer(version.meta.language, version.meta.analyzer, f"collection {target}")
         self._open(version)
@@ -101,49 +99,56 @@ class Elasticsearch(Writing):
         """See :class:`convqa.stores.base.Store`. k1 and b are the index's; passages with score 0 are left out."""
         self.check(params)
         wanted = [self._query(query, params) for query in queries]
-        with self._passages.reading():
-            return rankings(best(self._passages, wanted, k), k, texts, self._fetch)
+        return rankings(best(self._passages, wanted, k), k, texts, self.fetch)
 
     def search_vectors(
         self, matrix: Matrix, k: int, encoder: Encoder, texts: int = 20, filter: Filter | None = None
     ) -> list[Ranking]:
         """See :class:`convqa.stores.base.Store`. The server computes inner products in float32."""
-        place = f"collection {self.target}"
-        refuse_encoder(encoder, self.info(), place)
-        rows = checked_vectors(matrix, None, encoder, f"queries of {place}")
+        name = f"collection {self.target}"
+        refuse_encoder(encoder, self.info(), name)
+        rows = checked_vectors(matrix, None, encoder, f"queries of {name}")
         meta = self._version().meta.vectors
         assert meta is not None
-        with self._reading_vectors():
-            if encoder.sparse:
-                queries = [{"bool": {"must": weights.query(row), **filtered(filter)}} for row in rows]
-                matches = best(self._neighbours, queries, k)
-            else:
-                near = [nearest("vector", row, k, meta.options.precision) | filtered(filter) for row in rows if k > 0]
-                bodies = [{"size": asked(k), **BARE, "docvalue_fields": ["pid"], "knn": knn} for knn in near]
-                found = self._neighbours.search([orjson.dumps(body, option=_NUMPY) for body in bodies], SCORED)
-                matches = [[(inner_product(score), id) for score, id in scored(answer)] for answer in found]
-            return rankings(matches or [[]] * len(rows), k, texts, self._fetch)
+        if encoder.sparse:
+            queries = [{"bool": {"must": weights.query(row), **filtered(filter)}} for row in rows]
+            matches = best(self._neighbors, queries, k)
+        else:
+            bodies = []
+            for row in rows:
+                knn = nearest("vector", row, k, meta.options.precision) | filtered(filter)
+                bodies.append({"size": hits_asked(k), **BARE, "knn": knn})
+            answers = self._neighbors.search(bodies, SCORED)
+            matches = [[(inner_product(score), id) for score, id in scored(answer)] for answer in answers]
+        self._refuse_other_vectors()
+        return rankings(matches, k, texts, self.fetch)
 
     def vectors(self, ids: Ids) -> list[Floats | None]:
         encoder = self.info().encoder
         if encoder is None:
             return [None] * len(ids)
         keys = [document_id(id) for id in ids]
+        body: dict[str, Any] = {"size": _VECTORS_PER_SEARCH, "_source": False}
+        # Vectors are not in _source. Token weights are a stored field; a script reads others exactly, as 32-bit floats.
+        if encoder.sparse:
+            body["fields"] = ["vector"]
+        else:
+            body["script_fields"] = {"vector": {"script": "doc['vector'].vectorValue"}}
         distinct = sorted({key for key in keys if key})
-        # They are not in _source: a script reads them exactly, as 32-bit floats. Token weights are a stored field.
-        script = {"script_fields": {"vector": {"script": "doc['vector'].vectorValue"}}}
-        wanted = {"size": _VECTORS, "_source": False, **({"fields": ["vector"]} if encoder.sparse else script)}
-        bodies = [orjson.dumps({**wanted, "query": {"ids": {"values": chunk}}}) for chunk in slices(distinct, _VECTORS)]
-        with self._reading_vectors():
-            answers = self._neighbours.search(bodies, ("hits.hits._id", "hits.hits.fields"))
-        hits = [hit for answer in answers for hit in answer.get("hits", {}).get("hits", ())]
-        row_of = {hit["_id"]: _vector(hit, encoder) for hit in hits}
-        return [row_of.get(key) for key in keys]
+        bodies = [body | {"query": {"ids": {"values": piece}}} for piece in slices(distinct, _VECTORS_PER_SEARCH)]
+        answers = self._neighbors.search(bodies, ("hits.hits._id", "hits.hits.fields"))
+        self._refuse_other_vectors()
+        vector_of = {}
+        for answer in answers:
+            for hit in hits_of(answer):
+                vector_of[hit["_id"]] = _vector(hit, encoder)
+        return [vector_of.get(key) for key in keys]
 
     def fetch(self, ids: Ids) -> list[Passage | None]:
         self._version()
-        with self._passages.reading():
-            return self._fetch(ids)
+        keys = [document_id(id) for id in ids]
+        sources = self._passages.documents(sorted({key for key in keys if key}))
+        return [self._passage(sources[key]) if key in sources else None for key in keys]
 
     def scan(self) -> Iterator[Passage]:
         self._version()
@@ -151,17 +156,23 @@ class Elasticsearch(Writing):
 
     def compare(self) -> Check:
         """Compare all passages with the collection's checksum."""
-        meta, count, sum = self._version().meta, 0, 0
-        for stored in self.scan():
-            count, sum = count + 1, sum + digest(content(stored))
-        problem = f"{count} passages with the checksum {checksum(sum)}; written were {meta.count} with {meta.checksum}"
-        is_same = (count, checksum(sum)) == (meta.count, meta.checksum)
+        meta = self._version().meta
+        count = digests = 0
+        for passage in self.scan():
+            count += 1
+            digests += digest(content(passage))
+        actual = checksum(digests)
+        problems = []
+        if (count, actual) != (meta.count, meta.checksum):
+            problems.append(
+                f"{count} passages with the checksum {actual}; written were {meta.count} with {meta.checksum}"
+            )
         unchecked = "" if meta.vectors is None else "vectors, of which Elasticsearch keeps checksums of its own"
-        return Check(f"{count} passages", () if is_same else (problem,), unchecked)
+        return Check(f"{count} passages", tuple(problems), unchecked)
 
     def without_vectors(self) -> Iterator[Passage]:
         has_vectors = self._version().meta.vectors is not None
-        return self._pages(without_vectors(self._passages, self._neighbours if has_vectors else None))
+        return self._pages(without_vectors(self._passages, self._neighbors if has_vectors else None))
 
     def commit(self) -> None:
         if self._writer is None:
@@ -180,22 +191,18 @@ class Elasticsearch(Writing):
     def closed(self) -> bool:
         return self._current is None
 
-    def _query(self, query: Query, params: SearchParams) -> dict[str, Any] | None:
+    def _query(self, query: Query, params: SearchParams) -> dict[str, Any]:
         weight_of = weigh(query, self._words, params.stopwords)
         check_weights(weight_of.values(), query)
         # Elasticsearch multiplies by k1 + 1.
         factor = self._version().k1 + 1
-        terms = [
-            {"term": {"tokens": {"value": token, "boost": weight / factor}}}
-            for token, weight in weight_of.items()
-            if is_text(token)
-        ]
-        return {"bool": {"should": terms, "minimum_should_match": 1, **filtered(params.filter)}} if terms else None
-
-    def _fetch(self, ids: Ids) -> list[Passage | None]:
-        keys = [document_id(id) for id in ids]
-        sources = self._passages.documents(list(dict.fromkeys(key for key in keys if key)))
-        return [self._passage(sources[key]) if key in sources else None for key in keys]
+        terms = []
+        for token, weight in weight_of.items():
+            if is_text(token):
+                terms.append({"term": {"tokens": {"value": token, "boost": weight / factor}}})
+        if not terms:
+            return NOTHING
+        return {"bool": {"should": terms, "minimum_should_match": 1, **filtered(params.filter)}}
 
     def _passage(self, source: Mapping[str, Any]) -> Passage:
         try:
@@ -208,8 +215,8 @@ class Elasticsearch(Writing):
 
     def _open(self, version: Version) -> None:
         self._current = version
-        self._passages = Reader(self.target, version.name, dfs=version.shards > 1)
-        self._neighbours = Reader(self.target, vectors_of(version.name))
+        self._passages = ServerIndex(self.target, version.name, dfs=version.shards > 1)
+        self._neighbors = ServerIndex(self.target, vectors_of(version.name))
 
     def _version(self) -> Version:
         if self._current is None:
@@ -217,23 +224,19 @@ class Elasticsearch(Writing):
         return self._current
 
     def _pages(self, hits: Iterator[Any]) -> Iterator[Passage]:
-        with self._passages.reading():
-            for hit in hits:
-                yield self._passage(hit["_source"])
+        for hit in hits:
+            yield self._passage(hit["_source"])
 
-    @contextmanager
-    def _reading_vectors(self) -> Iterator[None]:
+    def _refuse_other_vectors(self) -> None:
         """Raise a ``RunError`` if another process has changed the vectors of the open version."""
-        version = self._version()
-        with self._passages.reading():
-            yield
-            if self._writer is None and version.meta.ready:
-                current = look_up(self.target)
-                if current is None or Version.of(*current).mark != version.mark:
-                    raise RunError(
-                        f"the passages or vectors of collection {self.target} changed since it was opened. Start "
-                        "again: one run must not mix two collections."
-                    )
+        if self._writer is not None:
+            return
+        current = look_up(self.target)
+        if current is None or Version.of(*current).stamp != self._version().stamp:
+            raise RunError(
+                f"the passages or vectors of collection {self.target} changed since it was opened. Start again: one "
+                "run must not mix two collections."
+            )
 
     def _begin(self) -> Transaction:
         return Change(self.target, self._version())
@@ -246,17 +249,17 @@ def _vector(hit: Mapping[str, Any], encoder: Encoder) -> Floats:
     return np.array(hit["fields"]["vector"][0], np.float32)
 
 
-class Building(Elasticsearch):
-    """A collection that is being made. ``close`` drops nothing; the end of ``create``'s block does."""
+class NewCollection(ElasticsearchCollection):
+    """A collection that is being made: searches see what was committed, and nobody else sees anything."""
 
-    def __init__(self, target: Target, build: Build, version: Version) -> None:
+    def __init__(self, target: IndexTarget, writer: IndexWriter, version: Version) -> None:
         super().__init__(target, version)
-        self._build, self._made = build, version
+        self._writer = writer
 
     def commit(self) -> None:
-        self._open(replace(self._made, meta=self._build.commit()))
+        with self._transaction() as writer:
+            assert isinstance(writer, IndexWriter)
+            self._open(replace(self._version(), meta=writer.commit()))
 
-    @contextmanager
-    def _transaction(self) -> Iterator[Transaction]:
-        self._version()
-        yield self._build
+    def _begin(self) -> Transaction:
+        raise WorkError(f"collection {self.target}: an earlier change failed, so it cannot be completed.")

@@ -28,7 +28,7 @@ _NAME = re.compile(r'(?![-_+]|\.{1,2}$)[^\\/*?"<>| ,#:\x00-\x1f\ud800-\udfff]+')
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class IndexTarget:
     """A server and one of its indexes or aliases ("" for none), without a password."""
 
     host: str
@@ -38,7 +38,7 @@ class Target:
     index: str
 
     @classmethod
-    def parse(cls, url: str, needs_index: bool = True) -> Target:
+    def parse(cls, url: str, needs_index: bool = True) -> IndexTarget:
         """Parse ``elasticsearch://[user@]host[:9200]/index`` or ``elasticsearch+https://...``.
 
         :raises InputError: for other forms, and for a password, which no message shows.
@@ -46,7 +46,8 @@ class Target:
         shown = redact(url)
         try:
             parts = urlsplit(url)
-            host, port = parts.hostname or "", parts.port
+            host = parts.hostname or ""
+            port = parts.port
         except ValueError:
             # Its message may show part of a password.
             raise InputError(f"collection {shown}: malformed host or port; expected {_FORM}.") from None
@@ -71,18 +72,18 @@ class Target:
     @property
     def url(self) -> str:
         """The normalized URL; equal for equal targets."""
+        scheme = _TLS if self.https else SCHEME
         user = f"{quote(self.user, safe='')}@" if self.user else ""
-        return f"{_TLS if self.https else SCHEME}://{user}{self._place}" + (
-            f"/{quote(self.index, safe='')}" if self.index else ""
-        )
+        path = f"/{quote(self.index, safe='')}" if self.index else ""
+        return f"{scheme}://{user}{self._host_and_port}{path}"
 
     @property
     def http(self) -> str:
         """The server's HTTP address, without user and index."""
-        return f"{'https' if self.https else 'http'}://{self._place}"
+        return f"{'https' if self.https else 'http'}://{self._host_and_port}"
 
     @property
-    def _place(self) -> str:
+    def _host_and_port(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     def __str__(self) -> str:
@@ -99,7 +100,7 @@ class Credentials:
     ca: str = ""
 
     @classmethod
-    def of(cls, target: Target, environment: Mapping[str, str] = os.environ) -> Credentials:
+    def of(cls, target: IndexTarget, environment: Mapping[str, str] = os.environ) -> Credentials:
         """Read the login for a server from the environment. Empty variables count as unset."""
         api_key, password = _secret(API_KEY, environment), _secret(PASSWORD, environment)
         if api_key and password:
@@ -113,13 +114,6 @@ class Credentials:
         if ca and not os.access(ca, os.R_OK):
             raise InputError(f"{CA}: {ca} is not readable; expected the authority's certificate (PEM).")
         return cls((target.user or SUPERUSER) if password else "", password, api_key, ca)
-
-    @property
-    def shown(self) -> str:
-        """The login for messages, without the secret."""
-        if self.api_key:
-            return f"the API key of {API_KEY}"
-        return f"user {self.user!r} with the password of {PASSWORD}" if self.password else "no login"
 
     @property
     def options(self) -> dict[str, object]:

@@ -18,16 +18,20 @@ from convqa.text.analysis import MOST_TOKENS
 
 logger = logging.getLogger(__name__)
 
-FIELD = {"type": "sparse_vector", "store": True, "index_options": {"prune": False}}
+FIELD = {
+    "type": "sparse_vector",
+    "store": True,
+    "index_options": {"prune": False},
+}
 """The mapping. Weights are stored because neither ``_source`` nor a script can return them."""
 
-_LEAST = np.finfo(np.float32).smallest_normal
+_SMALLEST_WEIGHT = np.finfo(np.float32).smallest_normal
 """The smallest weight in Lucene."""
 
 
 def by_token(row: Floats) -> dict[str, float]:
     """Return the positive weights of a row by token."""
-    tokens = np.flatnonzero(row >= _LEAST)
+    tokens = np.flatnonzero(row >= _SMALLEST_WEIGHT)
     return dict(zip(map(str, tokens.tolist()), row[tokens].tolist(), strict=True))
 
 
@@ -43,5 +47,11 @@ def query(row: Floats) -> dict[str, Any]:
     if len(weights) > MOST_TOKENS:
         # Servers may refuse more clauses.
         logger.warning("a query has weights of %d tokens: the heaviest %d are searched", len(weights), MOST_TOKENS)
-        weights = dict(sorted(weights.items(), key=lambda item: (-item[1], int(item[0])))[:MOST_TOKENS])
-    return {"sparse_vector": {"field": "vector", "query_vector": weights, "prune": False}}
+        heaviest = sorted(weights.items(), key=lambda item: (-item[1], int(item[0])))
+        weights = dict(heaviest[:MOST_TOKENS])
+    clause = {
+        "field": "vector",
+        "query_vector": weights,
+        "prune": False,
+    }
+    return {"sparse_vector": clause}

@@ -2,117 +2,106 @@
 
 Passages are added to and deleted from a clone of the current version, which replaces it when it is complete. Vectors
 alone are written to the current version: searches see them after the refresh of ``commit``.
-
-The stream of passages that fills a new index is cut into batches. When the first n batches are indexed, the index's
-metadata records their number of passages and a digest of them. A resumed load skips these, compares the digest, and
-sends the rest.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import logging
-import sys
+import uuid
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
-from dataclasses import replace
-from hashlib import blake2b
+from itertools import islice
+from typing import NamedTuple
+
+import orjson
 
 from convqa.domain import Passage
-from convqa.errors import ConvqaError, InputError, RunError, WorkError
+from convqa.errors import InputError, RunError, WorkError
 from convqa.stores.base import Encoder, Ids, Matrix, VectorOptions
-from convqa.stores.content import checksum, content, digest, duplicate
-from convqa.stores.elasticsearch.bulk import Sender, chunks, slices
-from convqa.stores.elasticsearch.index import Index, look_up, put, sweep
-from convqa.stores.elasticsearch.lock import Lock
-from convqa.stores.elasticsearch.reading import Reader
-from convqa.stores.elasticsearch.schema import LONGEST_ID, Entry, Item, Meta, Version, document, document_id
-from convqa.stores.elasticsearch.target import Target
-from convqa.stores.elasticsearch.vectors import VectorWriter
-from convqa.text.analysis import analyzer
+from convqa.stores.content import checksum, content, digest, duplicate, meta_term
+from convqa.stores.elasticsearch.bulk import Document, slices
+from convqa.stores.elasticsearch.index import ServerIndex, look_up, put_in_place, unfinished
+from convqa.stores.elasticsearch.lock import CollectionLock
+from convqa.stores.elasticsearch.schema import Meta, Version, document_id
+from convqa.stores.elasticsearch.target import IndexTarget
+from convqa.stores.elasticsearch.vectors import VectorIndexWriter
+from convqa.text.analysis import Analyzer, analyzer
 
 logger = logging.getLogger(__name__)
 
-THREADS = 4
-"""Sending threads; one more analyses."""
+SENDING_THREADS = 4
+"""One more thread analyzes."""
 
-BATCH = 20_000
-"""Passages per batch: the most that are sent again after a kill."""
+PASSAGES_PER_REQUEST = 1000
 
-_DELETED = 500
+MAX_ID_BYTES = 32_766
+
+_DELETED_PER_REQUEST = 500
 
 
-class Writer:
-    """Adds and deletes passages and vectors of one index; ``finish`` verifies the result."""
+class Added(NamedTuple):
+    """The result of a request: the number of new passages, of repeated ones, and the sum of the new ones' digests."""
 
-    def __init__(self, index: Index, meta: Meta, threads: int = THREADS) -> None:
-        self.index, self._meta = index, meta
-        self.vectors = VectorWriter(index, meta.vectors)
+    new: int
+    repeated: int
+    digests: int
+
+
+class AnalyzedPassage(NamedTuple):
+    """A passage to add, with its content and the document that is sent."""
+
+    passage: Passage
+    content: bytes
+    document: Document
+
+
+class IndexWriter:
+    """Adds and deletes passages and vectors of an index that has no alias; ``finish`` verifies the result."""
+
+    def __init__(self, index: ServerIndex, version: Version, threads: int = SENDING_THREADS) -> None:
+        meta = version.meta
+        self.index = index
+        self.vectors = VectorIndexWriter(index, version)
+        self._meta = meta
         self._analyzer = analyzer(meta.language)
-        self._reader = Reader(index.target, index.name)
-        self._sender = Sender(index.target, index.name)
+        self._threads = threads
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="bulk")
-        self._window = threads + 2
-        self._count, self._sum, self._places = meta.count, int(meta.checksum, 16), meta.places
+        self._count = meta.count
+        self._digests = int(meta.checksum, 16)
         self._repeated = 0
-        self._has_deleted = self._merges = False
+        self._has_deleted = False
 
     def add(self, passages: Iterable[Passage]) -> None:
-        """Send passages in requests that cross no batch; memory holds a few requests.
+        """Send passages; memory holds a few requests.
 
         :raises InputError: for an existing id with other content.
         """
-        sent: deque[tuple[int, Future[tuple[int, int, int]]]] = deque()
-        entries = self._to_send(numbered(passages, self._places))
-        try:
-            for chunk in chunks((document(self._analyzer, entry) for entry in entries), BATCH):
-                if len(sent) == self._window:
-                    self._await(*sent.popleft())
-                sent.append((len(chunk), self._executor.submit(self._create, chunk)))
-            while sent:
-                self._await(*sent.popleft())
-        except BaseException:
-            self._sender.stop()
-            raise
-
-    def _await(self, size: int, request: Future[tuple[int, int, int]]) -> None:
-        count, sum, place = request.result()
-        self._repeated += size - count
-        self._count += count
-        self._sum += sum
-        self._answered(place)
-
-    def _create(self, items: Sequence[Item]) -> tuple[int, int, int]:
-        """Return the number of added passages, the sum of their digests, and the place of the last item."""
-        added = {_entry(item).place: _entry(item).digest for item in items}
-        waiting = items
-        while waiting:
-            refused = self._sender.send("create", waiting)
-            existing = self._reader.documents([item.key for item in refused], ("place", "passage"), realtime=True)
-            for item in refused:
-                # At the same place it is this passage, of a request that succeeded and was sent again.
-                entry, stored = _entry(item), existing.get(item.key)
-                if stored is not None and stored["place"] != entry.place:
-                    if content(Passage.from_json(stored["passage"])) != entry.content:
-                        raise duplicate(stored["passage"]["text"], entry.passage)
-                    del added[entry.place]
-            # Those that were deleted meanwhile are sent again.
-            waiting = [item for item in refused if item.key not in existing]
-        return len(added), sum(added.values()), _entry(items[-1]).place
+        rest = iter(passages)
+        requests: deque[Future[Added]] = deque()
+        while batch := list(islice(rest, PASSAGES_PER_REQUEST)):
+            request_id = uuid.uuid4().hex
+            new = self._distinct(batch, request_id)
+            requests.append(self._executor.submit(self._create, new, len(batch), request_id))
+            if len(requests) > self._threads + 1:
+                self._count_added(requests.popleft())
+        for request in requests:
+            self._count_added(request)
 
     def delete(self, ids: Ids) -> None:
         """Delete passages with their vectors; log how many ids are unknown."""
         deleted = 0
-        for piece in slices(ids, _DELETED):
-            id_of = {key: id for id in piece if (key := document_id(id))}
-            sources = self._reader.documents(list(id_of), ("passage",), realtime=True)
+        for piece in slices(ids, _DELETED_PER_REQUEST):
+            id_of = {document_id(id): id for id in piece}
+            id_of.pop("", None)
+            sources = self.index.documents(list(id_of), ("passage",), realtime=True)
             for source in sources.values():
-                self._count -= 1
-                self._sum -= digest(content(Passage.from_json(source["passage"])))
-            self._sender.send("delete", [Item(key, id_of[key]) for key in sources])
+                self._digests -= digest(content(Passage.from_json(source["passage"])))
+            self.index.send("delete", [Document(key, id_of[key]) for key in sources])
             self.vectors.delete([id_of[key] for key in sources])
             deleted += len(sources)
+        self._count -= deleted
         self._has_deleted = self._has_deleted or deleted > 0
         if deleted < len(ids):
             logger.warning(
@@ -126,18 +115,27 @@ class Writer:
     def commit(self) -> Meta:
         """Refresh the index; raise a ``WorkError`` unless it has as many passages as were sent."""
         self.index.refresh()
-        self.index.check_count(self._count)
-        vectors, sum = self.vectors.commit(), checksum(self._sum)
-        return replace(self._meta, count=self._count, checksum=sum, places=self._places, vectors=vectors)
+        visible = self.index.count()
+        if visible != self._count:
+            raise WorkError(
+                f"collection {self.index.target}: {self._count} passages were sent, and Elasticsearch has {visible}. "
+                f"Did something else write to {self.index.name}? Run the command again."
+            )
+        return dataclasses.replace(
+            self._meta, count=self._count, checksum=checksum(self._digests), vectors=self.vectors.commit()
+        )
 
     def finish(self) -> Meta:
         """Complete the index and return its metadata."""
-        meta = replace(self.commit(), ready=True, digest="")
+        is_new = not self._meta.ready
+        meta = dataclasses.replace(self.commit(), ready=True)
+        self._executor.shutdown()
         if self._has_deleted:
             # Deleted documents count in scores. An index retains them for a while; its clone can merge them away.
-            deleted_from, self.index = self.index, self.index.clone(meta.vectors is not None)
-            deleted_from.delete()
-        if self._has_deleted or self._merges:
+            with_deleted = self.index
+            self.index = with_deleted.clone(meta.vectors is not None)
+            with_deleted.delete()
+        if self._has_deleted or is_new:
             self.index.merge()
         if self._repeated:
             logger.warning("%d passages came again with the same id and content: kept once", self._repeated)
@@ -145,65 +143,42 @@ class Writer:
         return meta
 
     def close(self) -> None:
-        self._sender.stop()
-        self._executor.shutdown(wait=True, cancel_futures=True)
+        """Drop what was added, and the index."""
+        self._executor.shutdown(cancel_futures=True)
+        self.index.discard()
 
-    def _to_send(self, entries: Iterator[Entry]) -> Iterator[Entry]:
-        for entry in entries:
-            self._places = entry.place
-            yield entry
+    def _distinct(self, passages: Sequence[Passage], request_id: str) -> dict[str, AnalyzedPassage]:
+        """Analyze passages, by key; refuse an id that comes with two texts."""
+        distinct: dict[str, AnalyzedPassage] = {}
+        for passage in passages:
+            data = _content(passage)
+            key = document_id(passage.id)
+            if key not in distinct:
+                document = passage_document(self._analyzer, key, passage, data, request_id)
+                distinct[key] = AnalyzedPassage(passage, data, document)
+            elif distinct[key].content != data:
+                raise duplicate(distinct[key].passage.text, passage)
+        return distinct
 
-    def _answered(self, place: int) -> None:
-        """Called when all passages up to a place are in the index."""
+    def _create(self, new: dict[str, AnalyzedPassage], count: int, request_id: str) -> Added:
+        """Index the new ones among passages; refuse a known id with another text."""
+        existing = self.index.send("create", [passage.document for passage in new.values()])
+        sources = self.index.documents(existing, ("request", "passage"), realtime=True)
+        for key, source in sources.items():
+            if source.get("request") == request_id:
+                # An earlier attempt of this request has made it, and got no answer.
+                continue
+            known = new.pop(key)
+            if content(Passage.from_json(source["passage"])) != known.content:
+                raise duplicate(source["passage"]["text"], known.passage)
+        digests = sum(digest(passage.content) for passage in new.values())
+        return Added(len(new), count - len(new), digests)
 
-
-class Build(Writer):
-    """Fills a new index, or resumes an unfinished one, which holds the first ``meta.places`` passages of the stream."""
-
-    def __init__(self, index: Index, meta: Meta, threads: int) -> None:
-        super().__init__(index, meta, threads)
-        self._resumed, self._noted, self._places = meta, meta.places, 0
-        self._hash = blake2b(digest_size=8)
-        self._digests: dict[int, str] = {}
-        self._merges = True
-
-    def delete(self, ids: Ids) -> None:
-        if self._places < self._resumed.places:
-            raise self._other_passages()
-        # A resumed load would not delete them again.
-        self.index.write(replace(self._meta, places=0))
-        self._noted = sys.maxsize
-        super().delete(ids)
-
-    def commit(self) -> Meta:
-        if self._places < self._resumed.places:
-            raise self._other_passages()
-        return super().commit()
-
-    def _to_send(self, entries: Iterator[Entry]) -> Iterator[Entry]:
-        """Yield the entries after those that the index holds."""
-        for entry in super()._to_send(entries):
-            self._hash.update(entry.digest.to_bytes(16, "little"))
-            if entry.place % BATCH == 0:
-                self._digests[entry.place] = self._hash.hexdigest()
-            if entry.place == self._resumed.places and self._hash.hexdigest() != self._resumed.digest:
-                raise self._other_passages()
-            if entry.place > self._resumed.places:
-                yield entry
-
-    def _other_passages(self) -> WorkError:
-        return WorkError(
-            f"collection {self.index.target}: an interrupted load of it had other passages. What it left is removed: "
-            "run the command again."
-        )
-
-    def _answered(self, place: int) -> None:
-        """Record the complete batches. Requests do not cross batches, so the count is theirs."""
-        batches = place - place % BATCH
-        if batches > self._noted:
-            self._noted, count, sum = batches, self._count, checksum(self._sum)
-            digest = self._digests[batches]
-            self.index.write(replace(self._meta, count=count, checksum=sum, places=batches, digest=digest))
+    def _count_added(self, request: Future[Added]) -> None:
+        added = request.result()
+        self._count += added.new
+        self._repeated += added.repeated
+        self._digests += added.digests
 
 
 class Change:
@@ -214,17 +189,18 @@ class Change:
     :raises RunError: if it has changed since.
     """
 
-    def __init__(self, target: Target, version: Version) -> None:
-        self._index = Index(target, version.name)
-        self._vectors = VectorWriter(self._index, version.meta.vectors)
-        self._clone: Writer | None = None
-        self._lock = Lock(target)
+    def __init__(self, target: IndexTarget, version: Version) -> None:
+        self._index = ServerIndex(target, version.name)
+        self._vectors = VectorIndexWriter(self._index, version)
+        self._clone: IndexWriter | None = None
+        self._lock = CollectionLock(target)
         try:
-            index = look_up(target)
-            if index is None or Version.of(*index).mark != version.mark:
+            current = look_up(target)
+            if current is None or Version.of(*current).stamp != version.stamp:
                 raise RunError(f"collection {target} was changed or indexed anew since it was opened: start again.")
-            self._version = Version.of(*index)
-            sweep(target)
+            self._version = Version.of(*current)
+            for index in unfinished(target):
+                index.delete()
         except BaseException:
             self._lock.release()
             raise
@@ -247,16 +223,16 @@ class Change:
             self._lock.check()
             # Cloning has blocked writes.
             self._index.configure({"blocks.write": None})
-            meta = replace(self._version.meta, vectors=self._vectors.commit())
+            meta = dataclasses.replace(self._version.meta, vectors=self._vectors.commit())
             self._index.write(meta)
-            version = replace(self._version, meta=meta)
+            version = dataclasses.replace(self._version, meta=meta)
         else:
             meta = self._clone.finish()
-            self._clone.close()
+            index = self._clone.index
             # From here on the alias may refer to it.
-            index, self._clone = self._clone.index, None
-            put(index, self._index, self._version.replicas, self._lock)
-            version = replace(self._version, name=index.name, meta=meta)
+            self._clone = None
+            put_in_place(index, self._index, self._version.replicas, self._lock)
+            version = dataclasses.replace(self._version, name=index.name, meta=meta)
         self.close()
         return version
 
@@ -265,33 +241,36 @@ class Change:
         try:
             if self._clone is not None:
                 self._clone.close()
-                # The next writer removes what stays.
-                with suppress(ConvqaError, RunError):
-                    self._clone.index.delete()
                 self._clone = None
         finally:
             self._lock.release()
 
-    def _cloned(self) -> Writer:
+    def _cloned(self) -> IndexWriter:
         if self._clone is None:
-            meta = self._version.meta
-            self._clone = Writer(self._index.clone(meta.vectors is not None), meta)
+            has_vectors = self._version.meta.vectors is not None
+            self._clone = IndexWriter(self._index.clone(has_vectors), dataclasses.replace(self._version, replicas=0))
             self._vectors.move(self._clone.vectors)
         return self._clone
 
 
-def numbered(passages: Iterable[Passage], place: int) -> Iterator[Entry]:
-    """Number passages after a place, with their contents and digests; refuse those that cannot be stored."""
-    for number, passage in enumerate(passages, place + 1):
-        data = content(passage)
-        if len(passage.id) > LONGEST_ID // 4 and len(passage.id.encode()) > LONGEST_ID:
-            raise InputError(
-                f"passage {passage.id[:60]!r}... has an id of {len(passage.id.encode()):,} bytes; Elasticsearch takes "
-                f"{LONGEST_ID:,}. Shorten it."
-            )
-        yield Entry(passage, data, digest(data), number)
+def _content(passage: Passage) -> bytes:
+    """Return a passage's content; refuse one that cannot be stored."""
+    data = content(passage)
+    size = len(passage.id.encode())
+    if size > MAX_ID_BYTES:
+        raise InputError(
+            f"passage {passage.id[:60]!r}... has an id of {size:,} bytes; Elasticsearch takes {MAX_ID_BYTES:,}. "
+            "Shorten it."
+        )
+    return data
 
 
-def _entry(item: Item) -> Entry:
-    assert item.entry is not None
-    return item.entry
+def passage_document(words: Analyzer, key: str, passage: Passage, data: bytes, request_id: str) -> Document:
+    source = {
+        "pid": passage.id,
+        "tokens": " ".join(words.tokens(passage.title) + words.tokens(passage.text)),
+        "meta": [meta_term(name, value) for name, value in passage.meta.items()],
+        "passage": orjson.Fragment(data.rstrip()),
+        "request": request_id,
+    }
+    return Document(key, passage.id, source)

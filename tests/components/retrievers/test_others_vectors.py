@@ -17,7 +17,7 @@ from convqa.models import load_encoder
 from convqa.stores import create_store, open_store
 from convqa.stores.base import WritableStore
 from convqa.stores.elasticsearch.client import client
-from convqa.stores.elasticsearch.target import Target
+from convqa.stores.elasticsearch.target import IndexTarget
 
 pytestmark = pytest.mark.services
 
@@ -56,7 +56,7 @@ def file(index_url, tmp_path):
         return str(tmp_path / "others.yaml")
 
     yield write
-    target = Target.parse(index_url)
+    target = IndexTarget.parse(index_url)
     client(target).options(ignore_status=404).indices.delete(index=target.index)
 
 
@@ -70,7 +70,7 @@ def haystacks(index_url, file, encoder):
     from haystack import Document
 
     def fill(vectors=None, passages=PASSAGES, told=HAYSTACKS):
-        target = Target.parse(index_url)
+        target = IndexTarget.parse(index_url)
         theirs = stores.ElasticsearchDocumentStore(hosts=target.http, index=target.index)
         made = encoder.encode([passage.text for passage in passages]) if vectors is None else vectors
         theirs.write_documents(
@@ -93,7 +93,7 @@ def filled(index_url, encoder):
     """Fills an index of other fields, whose vectors are of title and text: ``filled(length, **of the field)``."""
 
     def fill(length=1.0, **field):
-        target = Target.parse(index_url)
+        target = IndexTarget.parse(index_url)
         vector = {"type": "dense_vector", "dims": 384, **field}
         fields = {"doc": {"type": "keyword"}, "body": {"type": "text"}, "head": {"type": "text"}, "vec": vector}
         known = client(target)

@@ -1,22 +1,20 @@
-"""Sending: what a busy server turned away goes again, and is counted; other failures name the passage."""
+"""Sending: rejected documents go again, existing ones are returned, and other failures name the passage."""
 
 from __future__ import annotations
 
-import threading
 from types import SimpleNamespace
 
 import pytest
 from elastic_transport import ApiResponseMeta, ConnectionTimeout, HttpHeaders, NodeConfig
-from elasticsearch import ApiError
+from elasticsearch import ApiError, Elasticsearch
 
 from convqa.errors import InputError, StoreUnavailable, WorkError
 from convqa.stores.elasticsearch import bulk, client
-from convqa.stores.elasticsearch.bulk import Sender, chunks, slices
-from convqa.stores.elasticsearch.schema import Entry, Item
-from convqa.stores.elasticsearch.target import Target
+from convqa.stores.elasticsearch.bulk import Document, send, slices
+from convqa.stores.elasticsearch.target import IndexTarget
 
-TARGET = Target("host", 9200, False, "", "books")
-ITEMS = [Item(f"key{number}", f"id{number}", b'{"a":1}') for number in range(4)]
+TARGET = IndexTarget("host", 9200, False, "", "books")
+DOCUMENTS = [Document(f"key{number}", f"id{number}", {"a": 1}) for number in range(4)]
 
 
 def failed(status):
@@ -24,10 +22,11 @@ def failed(status):
     return ApiError("no", ApiResponseMeta(status, "1.1", HttpHeaders(), 0.0, node), {"error": {"reason": "no"}})
 
 
-class Server:
+class Server(Elasticsearch):
     """Answers bulk requests by a script: for each an error, or the statuses of its items by key (201 if not named)."""
 
     def __init__(self, *script):
+        super().__init__("http://host:9200")
         self.script = list(script)
         self.requests = []
 
@@ -35,107 +34,88 @@ class Server:
         return self
 
     def bulk(self, *, index, operations, filter_path):
-        lines = operations[0].split(b"\n")
-        keys = [line.split(b'"')[5].decode() for line in lines if b'"_id"' in line]
+        lines = [line for line in operations if b'"_id"' in line]
+        keys = [line.split(b'"')[5].decode() for line in lines]
         self.requests.append(keys)
         step = self.script.pop(0) if self.script else {}
         if isinstance(step, Exception):
             raise step
-        statuses = [step.get(key, 201) for key in keys]
         action = lines[0].split(b'"')[1].decode()
-        items = [
-            {action: {"status": status} | ({"error": {"type": "t", "reason": "why"}} if status > 399 else {})}
-            for status in statuses
-        ]
-        return SimpleNamespace(body={"errors": any(status > 399 for status in statuses), "items": items})
+        items = []
+        for key in keys:
+            status, kind = step.get(key, 201), "t"
+            if isinstance(status, tuple):
+                status, kind = status
+            error = {"error": {"type": kind, "reason": "why"}} if status > 399 else {}
+            items.append({action: {"_id": key, "status": status, **error}})
+        return SimpleNamespace(body={"items": items})
 
 
 @pytest.fixture
-def sending(monkeypatch):
-    monkeypatch.setattr(client, "_FIRST_PAUSE", 0.001)
+def serve(monkeypatch):
+    # No pauses, however busy the machine is.
+    monkeypatch.setattr("elasticsearch.helpers.actions.time.sleep", lambda seconds: None)
 
-    def made(*script):
+    def serve(*script):
         server = Server(*script)
-        monkeypatch.setattr(bulk, "client", lambda target: server)
-        return Sender(TARGET, "books-1"), server
+        monkeypatch.setattr(client, "client", lambda target: server)
+        return server
 
-    return made
+    return serve
 
 
-def test_all_go_in_one_request(sending):
-    sender, server = sending()
-    assert sender.send("create", ITEMS) == []
+def create(documents=DOCUMENTS):
+    return send(TARGET, "books-1", "create", documents)
+
+
+def test_all_go_in_one_request(serve):
+    server = serve()
+    assert create() == create([]) == []
     assert server.requests == [["key0", "key1", "key2", "key3"]]
 
 
-def test_only_what_was_turned_away_goes_again(sending):
-    sender, server = sending({"key1": 429, "key2": 429}, {"key2": 503})
-    assert sender.send("create", ITEMS) == []
+def test_only_rejected_documents_go_again(serve):
+    server = serve({"key1": 429, "key2": 429}, {"key2": 503})
+    assert create() == []
     assert server.requests[1:] == [["key1", "key2"], ["key2"]]
 
 
-@pytest.mark.parametrize("error", [failed(429), failed(502), failed(503), failed(504), ConnectionTimeout("late")])
-def test_a_request_that_was_not_answered_goes_again_whole(sending, error):
-    sender, server = sending(error)
-    assert sender.send("create", ITEMS) == []
+@pytest.mark.parametrize("error", [failed(429), failed(502), ConnectionTimeout("late")])
+def test_a_request_without_an_answer_goes_again_whole(serve, error):
+    server = serve(error)
+    assert create() == []
     assert server.requests[0] == server.requests[1]
 
 
-def test_a_server_that_stays_busy_is_unavailable(sending, monkeypatch):
-    monkeypatch.setattr(bulk, "PATIENCE", 0.01)
-    sender, _ = sending(*[{"key1": 429}] * 50)
-    with pytest.raises(StoreUnavailable, match=r"too busy.*fewer threads"):
-        sender.send("create", ITEMS)
+def test_a_server_that_stays_busy_is_unavailable(serve):
+    serve(*[{"key1": 429}] * (bulk.MAX_RETRIES + 1))
+    with pytest.raises(StoreUnavailable, match="too busy"):
+        create()
 
 
-def test_what_is_there_already_is_told_apart(sending):
-    sender, _ = sending({"key3": 409})
-    assert sender.send("create", ITEMS) == ITEMS[3:]
+def test_a_full_disk_is_named(serve, monkeypatch):
+    monkeypatch.setattr(bulk, "MAX_RETRIES", 0)
+    serve({"key1": (429, "cluster_block_exception")})
+    with pytest.raises(StoreUnavailable, match=r"'books-1' .* is blocked: why"):
+        create()
 
 
-def test_what_is_not_there_to_be_deleted_is_no_error(sending):
-    sender, _ = sending({"key0": 404})
-    assert sender.send("delete", [Item("key0", "id0")]) == [Item("key0", "id0")]
+def test_existing_documents_are_returned(serve):
+    serve({"key3": 409})
+    assert create() == ["key3"]
 
 
-@pytest.mark.parametrize(("status", "kind"), [(400, InputError), (500, WorkError), (403, WorkError)])
-def test_other_failures_name_the_passage(sending, status, kind):
-    sender, server = sending({"key2": status})
-    with pytest.raises(kind, match=rf"passage 'id2' was refused .*status {status}, t: why"):
-        sender.send("create", ITEMS)
+def test_a_missing_document_to_delete_is_no_error(serve):
+    serve({"key0": 404})
+    assert send(TARGET, "books-1", "delete", [Document("key0", "id0")]) == ["key0"]
+
+
+@pytest.mark.parametrize(("status", "kind"), [(400, InputError), (500, WorkError)])
+def test_other_failures_name_the_passage(serve, status, kind):
+    server = serve({"key2": status})
+    with pytest.raises(kind, match=rf"passage 'id2' .*status {status}, t: why"):
+        create()
     assert len(server.requests) == 1
-
-
-def test_requests_that_are_too_large_are_halved(sending):
-    sender, server = sending(failed(413), failed(413))
-    assert sender.send("create", ITEMS) == []
-    assert [len(request) for request in server.requests] == [4, 2, 1, 1, 2]
-
-
-def test_a_passage_that_is_too_large_alone_is_named(sending):
-    sender, _ = sending(failed(413))
-    with pytest.raises(InputError, match=r"passage 'id0' has 7 bytes.*http.max_content_length"):
-        sender.send("create", ITEMS[:1])
-
-
-def test_a_sender_that_is_stopped_does_not_wait_on(sending, monkeypatch):
-    monkeypatch.setattr(client, "_FIRST_PAUSE", 60.0)
-    sender, _ = sending({"key0": 429})
-    timer = threading.Timer(0.05, sender.stop)
-    timer.start()
-    with pytest.raises(WorkError, match="cannot be completed"):
-        sender.send("create", ITEMS)
-    timer.join()
-
-
-def test_chunks_end_at_a_number_or_at_bytes(monkeypatch):
-    monkeypatch.setattr(bulk, "ITEMS", 3)
-    monkeypatch.setattr(bulk, "BYTES", 10)
-    sizes = [2, 2, 2, 2, 9, 30, 1]
-    found = [[len(item.body) for item in chunk] for chunk in chunks(Item("", "", b"x" * size) for size in sizes)]
-    assert found == [[2, 2, 2], [2], [9], [30], [1]]
-    items = [Item("", "", b"x", Entry(None, b"", 0, place)) for place in range(1, 8)]
-    assert [len(chunk) for chunk in chunks(items, 5)] == [3, 2, 2]
 
 
 def test_slices_lose_nothing():

@@ -72,8 +72,7 @@ def holds_all(url):
 
 @pytest.fixture
 def small_requests(monkeypatch):
-    monkeypatch.setattr(bulk, "ITEMS", 250)
-    monkeypatch.setattr(writer, "BATCH", 500)
+    monkeypatch.setattr(writer, "PASSAGES_PER_REQUEST", 250)
 
 
 @pytest.mark.usefixtures("small_requests")
@@ -91,11 +90,12 @@ def test_a_load_waits_for_a_node_that_is_killed_and_comes_back(elasticsearch_clu
 
 
 @pytest.mark.usefixtures("small_requests")
-def test_a_load_stops_without_a_node_and_goes_on_with_it(elasticsearch_cluster, collection, monkeypatch):
+def test_a_load_stops_without_a_node_and_starts_again_with_it(elasticsearch_cluster, collection, monkeypatch):
     victim = elasticsearch_cluster.members[2]
     with monkeypatch.context() as patch:
         patch.setattr(bulk, "PATIENCE", 2.0)
-        with pytest.raises(StoreUnavailable, match=r"too busy: it rejected \d+ documents|is red|did not answer"):
+        patch.setattr(bulk, "MAX_RETRIES", 1)
+        with pytest.raises(StoreUnavailable, match=r"too busy: it rejected documents|is red|did not answer"):
             load(collection, {3000: lambda: elasticsearch_cluster.kill(victim)})
     elasticsearch_cluster.revive(victim)
     load(collection, {})

@@ -1,4 +1,4 @@
-"""Making, resuming, replacing, changing, finding and deleting collections, against a real server."""
+"""Making, replacing, changing, finding and deleting collections, against a real server."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from convqa.stores import check_store, open_store
 from convqa.stores.address import Address, Fields
 from convqa.stores.base import Encoder
 from convqa.stores.content import checksum, content, digest
-from convqa.stores.elasticsearch import bulk, engine, writer
+from convqa.stores.elasticsearch import engine
 from convqa.stores.elasticsearch.client import client
-from convqa.stores.elasticsearch.index import Index, indices_like, look_up
+from convqa.stores.elasticsearch.index import ServerIndex, indices_like, look_up
 from convqa.stores.elasticsearch.lock import LOCKS
-from convqa.stores.elasticsearch.schema import Meta, document_id, meta_of, vectors_of
-from convqa.stores.elasticsearch.target import Target
-from convqa.stores.elasticsearch.writer import Build
+from convqa.stores.elasticsearch.schema import Version, document_id, meta_of, vectors_of
+from convqa.stores.elasticsearch.target import IndexTarget
+from convqa.stores.elasticsearch.writer import IndexWriter
 
 pytestmark = pytest.mark.services
 
@@ -39,10 +39,10 @@ def sums(given):
 
 @pytest.fixture
 def target(index_url):
-    target = Target.parse(index_url)
+    target = IndexTarget.parse(index_url)
     yield target
     for name in everything(target):
-        Index(target, name).delete()
+        ServerIndex(target, name).delete()
 
 
 def versions(target):
@@ -56,14 +56,13 @@ def everything(target):
 
 
 def make(target, given, language="en", replace=False, **settings):
-    # With few threads few requests are without an answer when a build is stopped.
     with engine.create(Address(url=target.url), language, replace, {"threads": 2, **settings}) as made:
         made.add(given)
 
 
 def state(target):
     name, found = look_up(target)
-    meta = Meta.of(meta_of(found), name)
+    meta = Version.of(name, found).meta
     return meta.count, meta.checksum
 
 
@@ -78,33 +77,13 @@ def stopped(target, given, error, after, **settings):
         make(target, source(), **settings)
 
 
-@pytest.fixture
-def small(monkeypatch):
-    """Batches and requests of a few passages."""
-    monkeypatch.setattr(writer, "BATCH", 50)
-    monkeypatch.setattr(bulk, "ITEMS", 20)
-
-
-@pytest.fixture
-def sent(monkeypatch):
-    """The ids that are sent to the server, as they go."""
-    ids, send = [], bulk.Sender.send
-
-    def noted(self, action, items):
-        ids.extend(item.id for item in items)
-        return send(self, action, items)
-
-    monkeypatch.setattr(bulk.Sender, "send", noted)
-    return ids
-
-
 def test_a_collection_is_an_alias_of_one_segment_that_holds_what_was_sent(target):
     make(target, passages(30))
     name, found = look_up(target)
     assert versions(target) == [name]
     assert state(target) == sums(passages(30))
-    assert (meta_of(found)["ready"], meta_of(found)["digest"]) == (True, "")
-    assert Index(target, name).count() == 30
+    assert meta_of(found)["ready"] is True
+    assert ServerIndex(target, name).count() == 30
     segments = client(target).indices.segments(index=name)["indices"][name]["shards"]["0"][0]["segments"]
     assert len(segments) == 1
 
@@ -117,10 +96,10 @@ def test_nothing_is_there_before_the_block_ends(target):
     assert engine.find(Address(url=target.url)) == [target.url]
 
 
-def test_a_mistake_in_the_source_leaves_nothing(target):
-    for error in (InputError("bad"), RuntimeError("broken")):
-        stopped(target, passages(9), error, 5)
-        assert everything(target) == []
+@pytest.mark.parametrize("error", [InputError("bad"), StoreUnavailable("away"), KeyboardInterrupt()])
+def test_an_error_leaves_nothing(target, error):
+    stopped(target, passages(9), error, 5)
+    assert everything(target) == []
 
 
 def test_what_fails_while_replacing_leaves_the_old_version(target):
@@ -138,78 +117,32 @@ def test_an_add_that_failed_is_not_forgotten(target):
     assert versions(target) == []
 
 
-@pytest.mark.parametrize("error", [StoreUnavailable("away"), KeyboardInterrupt()])
-def test_what_stops_a_run_leaves_an_index_that_the_next_build_goes_on_with(target, small, sent, error):
-    given = [*passages(230), *passages(5)]
-    stopped(target, given, error, 170)
-    (unfinished,) = versions(target)
-    sent.clear()
-    make(target, given)
-    assert versions(target) == [look_up(target)[0]] == [unfinished]
-    assert state(target) == sums(passages(230))
-    assert not {f"p{number}" for number in range(50)} & set(sent[:-5])
-
-
-@pytest.mark.parametrize("other", [passages(230, "changed"), passages(70)], ids=["changed", "shorter"])
-def test_an_interrupted_load_of_other_passages_is_removed_and_the_next_command_begins_anew(target, small, other):
-    stopped(target, passages(230), StoreUnavailable("away"), 220)
-    with pytest.raises(WorkError, match=r"had other passages\. What it left is removed: run the command again"):
-        make(target, other)
-    assert everything(target) == []
-    make(target, other)
-    assert state(target) == sums(other)
-
-
-def test_repeats_across_the_place_where_a_build_goes_on_count_once(target, small, caplog):
-    given = [*passages(170), *passages(60), *passages(230)[170:]]
-    stopped(target, given, StoreUnavailable("away"), 180)
-    make(target, given)
-    assert state(target) == sums(passages(230))
-    assert "60 passages came again with the same id and content: kept once" in caplog.text
-
-
-@pytest.mark.parametrize("other", [{"language": "de"}, {"shards": 2}, {"k1": 1.2}], ids=lambda other: next(iter(other)))
-def test_an_unfinished_index_of_other_settings_is_removed(target, small, caplog, other):
-    stopped(target, passages(230), StoreUnavailable("away"), 220)
-    (unfinished,) = versions(target)
-    make(target, passages(7), **other)
-    assert versions(target) == [look_up(target)[0]] != [unfinished]
-    assert f"removing the unfinished index {unfinished} of an earlier command" in caplog.text
-
-
-def test_a_build_that_is_killed_is_finished_by_the_next(target, sent, monkeypatch):
+def killed(target, replace=False):
+    """A load that is killed after 9,000 passages, and whose lock is deleted."""
     code = f"""
         import os, signal
         from convqa.domain import Passage
         from convqa.stores import create_store
-        from convqa.stores.elasticsearch import bulk, writer
-        writer.BATCH, bulk.ITEMS = 1000, 100
         def source():
             for number in range(9000):
                 yield Passage(f"p{{number}}", f"passage {{number}} about Rome")
             os.kill(os.getpid(), signal.SIGKILL)
-        with create_store({target.url!r}, "en") as made:
+        with create_store({target.url!r}, "en", {replace}) as made:
             made.add(source())
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=False, env=os.environ)
     assert done.returncode == -signal.SIGKILL
+    client(target).delete(index=LOCKS, id=target.index)
+
+
+def test_a_load_that_is_killed_starts_again_and_ends_complete(target):
+    killed(target)
     (unfinished,) = versions(target)
-    monkeypatch.setattr(writer, "BATCH", 1000)
+    with pytest.raises(InputError, match=f"there is no index {target.index!r}"):
+        open_store(target.url)
     make(target, passages(12_000))
-    assert versions(target) == [unfinished] == [look_up(target)[0]]
+    assert versions(target) == [look_up(target)[0]] != [unfinished]
     assert state(target) == sums(passages(12_000))
-    assert open_store(target.url).info().count == 12_000
-    assert 3000 <= len(sent) < 12_000
-
-
-def test_an_existing_collection_is_kept_unless_it_is_to_be_replaced(target):
-    make(target, passages(3))
-    old = versions(target)
-    with pytest.raises(InputError, match=r"exists. Give --add to add to it or --replace to build it anew"):
-        make(target, passages(4))
-    make(target, passages(5), replace=True)
-    assert state(target) == sums(passages(5))
-    assert not set(old) & set(versions(target))
 
 
 def test_a_reader_sees_the_old_or_the_new_version_and_never_none(target):
@@ -245,7 +178,7 @@ def test_vectors_are_replaced_with_their_passages(target):
 
 def foreign(target, as_alias):
     name = f"{target.index}-others" if as_alias else target.index
-    Index(target, name).create({"number_of_replicas": 0}, {"properties": {"content": {"type": "text"}}})
+    ServerIndex(target, name).create({"number_of_replicas": 0}, {"properties": {"content": {"type": "text"}}})
     if as_alias:
         client(target).indices.put_alias(index=name, name=target.index)
     return name
@@ -306,17 +239,13 @@ def test_the_settings_are_those_of_the_index(target):
     assert state(target) == sums(passages(50))
 
 
-def test_a_deleted_collection_is_gone_with_all_that_was_beside_it(target, small):
+def test_a_deleted_collection_is_gone_with_what_a_killed_load_left(target):
     make(target, passages(3))
-    stopped(target, passages(230), StoreUnavailable("away"), 220, replace=True)
+    killed(target, replace=True)
+    assert len(versions(target)) == 2
     engine.delete(Address(url=target.url))
-    assert indices_like(target, f"{target.index}*") == {}
-    with pytest.raises(InputError, match="does not exist"):
-        engine.delete(Address(url=target.url))
-
-
-def test_what_a_first_build_that_was_cut_off_left_can_be_deleted(target, small):
-    stopped(target, passages(230), KeyboardInterrupt(), 170)
+    assert everything(target) == []
+    killed(target)
     engine.delete(Address(url=target.url))
     assert everything(target) == []
     with pytest.raises(InputError, match="does not exist"):
@@ -328,16 +257,16 @@ def test_a_build_whose_lock_was_taken_over_is_not_put_in_place(target, monkeypat
         finished(self)
         client(target).delete(index=LOCKS, id=target.index)
 
-    finished = Build.finish
-    monkeypatch.setattr(Build, "finish", taken)
-    with pytest.raises(WorkError, match="was taken over by another process"):
+    finished = IndexWriter.finish
+    monkeypatch.setattr(IndexWriter, "finish", taken)
+    with pytest.raises(WorkError, match="lock was deleted"):
         make(target, passages(3))
     assert look_up(target) is None
 
 
 def test_collections_are_found_on_a_server(target, elasticsearch):
     make(target, passages(3))
-    foreign(Target.parse(f"{target.url}-x"), as_alias=True)
+    foreign(IndexTarget.parse(f"{target.url}-x"), as_alias=True)
     found = engine.find(Address(url=elasticsearch))
     assert target.url in found
     assert f"{target.url}-x" not in found

@@ -12,7 +12,7 @@ from convqa.errors import InputError, RunError, StoreDamaged, WorkError
 from convqa.stores import create_store, delete_store, find_stores, open_store
 from convqa.stores.base import Encoder, SearchParams, WritableStore
 from convqa.stores.elasticsearch.client import client
-from convqa.stores.elasticsearch.target import Target
+from convqa.stores.elasticsearch.target import IndexTarget
 
 pytestmark = pytest.mark.services
 
@@ -56,7 +56,7 @@ ABOUT = [
 @pytest.fixture
 def index(index_url):
     """An index of other fields, and its client."""
-    target = Target.parse(index_url)
+    target = IndexTarget.parse(index_url)
     known = client(target)
     known.indices.create(index=target.index, settings={"similarity": {"ours": LEGACY}}, mappings=MAPPINGS)
     for number, (document, about) in enumerate(zip(DOCUMENTS, ABOUT, strict=True)):
@@ -207,7 +207,7 @@ def test_numbers_may_be_ids(index, tmp_path):
 def test_two_documents_with_one_id_are_refused(store, index):
     target, known = index
     known.index(index=target.index, id="again", document={**DOCUMENTS[0]}, refresh=True)
-    with pytest.raises(InputError, match="2 documents have the same id, 'd1'"):
+    with pytest.raises(InputError, match="several documents have the same id, 'd1'"):
         store.search([Query("Thames")], 5, SearchParams())
 
 
@@ -247,7 +247,7 @@ def test_an_index_without_told_fields_and_other_mistakes(index, elasticsearch):
 
 
 def test_a_scoring_that_is_no_bm25_takes_no_k1(index_url, tmp_path):
-    target = Target.parse(index_url)
+    target = IndexTarget.parse(index_url)
     client(target).indices.create(
         index=target.index, mappings={"properties": {"body": {"type": "text", "similarity": "boolean"}}}
     )
@@ -271,7 +271,7 @@ def test_what_haystack_wrote_is_recognised(index_url, monkeypatch, shards):
     )
     from haystack import Document
 
-    target = Target.parse(index_url)
+    target = IndexTarget.parse(index_url)
     if shards > 1:
         client(target).indices.create(index=target.index, settings={"number_of_shards": shards})
         client(target).indices.put_mapping(index=target.index, properties={"content": {"type": "text"}})

@@ -1,4 +1,4 @@
-"""Who may write: one process at a time. A killed one's lock is taken; another machine's stays until it is deleted."""
+"""Who may write: one process at a time. The lock of a killed one stays until it is deleted."""
 
 from __future__ import annotations
 
@@ -12,59 +12,35 @@ from convqa.stores import create_store
 from convqa.stores.elasticsearch import client as module
 from convqa.stores.elasticsearch import lock
 from convqa.stores.elasticsearch.client import client
-from convqa.stores.elasticsearch.lock import LOCKS, Lock
-from convqa.stores.elasticsearch.target import Target
+from convqa.stores.elasticsearch.lock import LOCKS, CollectionLock
+from convqa.stores.elasticsearch.target import IndexTarget
 
 pytestmark = pytest.mark.services
 
 
 @pytest.fixture
 def target(index_url):
-    target = Target.parse(index_url)
+    target = IndexTarget.parse(index_url)
     yield target
     client(target).options(ignore_status=404).delete(index=LOCKS, id=target.index)
 
 
-def pretend(target, **holder):
-    """The lock says this of its holder."""
-    document = client(target).get(index=LOCKS, id=target.index)["_source"]
-    client(target).index(index=LOCKS, id=target.index, document={**document, **holder})
-
-
-def test_a_second_writer_is_refused_until_the_first_ends(target):
-    first = Lock(target)
-    with pytest.raises(WorkError, match=rf"is being written by another process \(pid {os.getpid()} on .*try again"):
-        Lock(target)
-    first.check()
-    first.release()
-    Lock(target).release()
-
-
-def test_the_lock_of_a_process_of_this_machine_that_is_gone_is_taken_silently(target, caplog):
-    gone = Lock(target)
-    pretend(target, owner="another", pid=2**22 + 1)
-    second = Lock(target)
-    with pytest.raises(WorkError, match="was taken over by another process"):
-        gone.check()
-    gone.release()
-    second.check()
-    second.release()
-    # Its number may be another process's by now.
-    Lock(target)
-    pretend(target, owner="another", started="1")
-    Lock(target).release()
-    assert caplog.records == []
-
-
-def test_the_lock_of_another_machine_stays_until_the_user_deletes_it(target):
-    Lock(target)
-    pretend(target, owner="another", boot="another", host="far", pid=7)
-    told = rf"by another process \(pid 7 on far\); try again later. .*curl -X DELETE http.*/{LOCKS}/_doc/{target.index}"
-    for work in (lambda: Lock(target), create_store(target.url).__enter__):
+def test_a_second_writer_is_refused_until_the_lock_is_released_or_deleted(target):
+    first = CollectionLock(target)
+    told = rf"pid {os.getpid()} on .*curl -X DELETE http.*/{LOCKS}/_doc/{target.index}$"
+    for work in (lambda: CollectionLock(target), create_store(target.url, "en").__enter__):
         with pytest.raises(WorkError, match=told):
             work()
+    first.check()
+    first.release()
+    second = CollectionLock(target)
     client(target).delete(index=LOCKS, id=target.index)
-    Lock(target).release()
+    with pytest.raises(WorkError, match="lock was deleted"):
+        second.check()
+    with CollectionLock(target) as third:
+        # It is another's by now.
+        second.release()
+        third.check()
 
 
 def test_a_server_that_is_away_is_not_waited_for(target, monkeypatch):
@@ -74,8 +50,8 @@ def test_a_server_that_is_away_is_not_waited_for(target, monkeypatch):
         asked.append(request_timeout)
         raise ConnectionTimeout("late")
 
-    held = Lock(target)
+    held = CollectionLock(target)
     with monkeypatch.context() as patched:
-        patched.setattr(module._Node, "perform_request", away)
+        patched.setattr(module._QuietNode, "perform_request", away)
         held.release()
-    assert asked == [lock._SHORT]
+    assert asked == [lock._RELEASE_SECONDS]

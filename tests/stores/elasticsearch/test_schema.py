@@ -11,40 +11,43 @@ from convqa.stores.base import Encoder, VectorOptions
 from convqa.stores.elasticsearch.schema import (
     Meta,
     VectorMeta,
+    Version,
     document_id,
-    mappings,
-    settings,
+    index_mappings,
+    index_settings,
 )
 
 VECTORS = VectorMeta(Encoder("e", "c", 3), VectorOptions("int8", "hnsw"), 7, 2)
-META = Meta("de", "convqa-de-1", 3, "ab" * 16, 3, digest="0" * 16, vectors=VECTORS)
+META = Meta("de", "convqa-de-1", 3, "ab" * 16, vectors=VECTORS)
 
 
-def test_what_an_index_says_comes_back_as_it_was():
+def read(meta):
+    settings = {
+        "number_of_shards": "3",
+        "number_of_replicas": "1",
+        "similarity": {"default": {"k1": "0.9", "b": "0.4"}},
+    }
+    return Version.of("x", {"mappings": {"_meta": meta}, "settings": {"index": settings}})
+
+
+def test_the_record_of_an_index_is_read():
     for meta in (META, replace(META, vectors=None)):
-        assert Meta.of({**meta.to_json(), "more": 1}, "x") == meta
+        assert read({**meta.to_json(), "more": 1}) == Version("x", meta, 3, 1, 0.9, 0.4)
+    assert (read(META.to_json()).stamp, read(replace(META, vectors=None).to_json()).stamp) == (("x", 2), ("x", 0))
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"format": "other"}, "index x was not made by convqa"),
-        ({"version": 1}, r"index x has format 1; this version of convqa reads 3.*--replace"),
-        ({"version": 4}, "has format 4"),
-    ],
-)
-def test_other_formats_are_refused(change, message):
-    with pytest.raises(InputError, match=message):
-        Meta.of({**META.to_json(), **change}, "x")
+@pytest.mark.parametrize("version", [1, 4])
+def test_other_formats_are_refused(version):
+    with pytest.raises(InputError, match=rf"index x has format {version};.*--replace"):
+        read({**META.to_json(), "version": version})
 
 
-def test_what_lacks_something_is_damaged():
+def test_malformed_metadata_is_damaged():
     data = META.to_json()
-    del data["language"]
-    with pytest.raises(StoreDamaged, match=r"index x: _meta: language: .*Index its passages again"):
-        Meta.of(data, "x")
+    with pytest.raises(StoreDamaged, match=r"index x: _meta: language: "):
+        read({name: value for name, value in data.items() if name != "language"})
     with pytest.raises(StoreDamaged, match="dimension"):
-        Meta.of({**META.to_json(), "vectors": {**data["vectors"], "encoder": {"name": "e", "checksum": "c"}}}, "x")
+        read({**data, "vectors": {**data["vectors"], "encoder": {"name": "e", "checksum": "c"}}})
 
 
 def test_ids_of_any_length_become_32_digits():
@@ -53,7 +56,7 @@ def test_ids_of_any_length_become_32_digits():
 
 
 def test_an_index_keeps_the_similarity_and_what_it_says_of_itself():
-    made = settings(3, 0.9, 0.4)
+    made = index_settings(3, 0.9, 0.4)
     assert made["similarity"]["default"] == {"type": "BM25", "k1": 0.9, "b": 0.4}
     assert made["number_of_shards"] == 3
-    assert mappings(META)["_meta"] == META.to_json()
+    assert index_mappings(META)["_meta"] == META.to_json()
