@@ -30,7 +30,6 @@ def ablate(
     turns: Annotated[
         int | None, typer.Option(min=1, help="Use only the first conversations of each input, at most N turns.")
     ] = None,
-    minutes: Annotated[float | None, typer.Option(min=0, help="Stop after N minutes.")] = None,
     sharing: Annotated[bool, typer.Option(help="Reuse results computed for other cells.")] = True,
     restart: Annotated[bool, typer.Option("--restart", help="Delete the existing runs in OUTPUT first.")] = False,
     allow_download: AllowDownload = False,  # noqa: ARG001 - the option itself permits
@@ -42,7 +41,7 @@ def ablate(
     Each combination of a pipeline and an input is a run in OUTPUT/cells, scored if the input has a truth. Run the same
     command again to continue an interrupted ablation.
 
-    Exit codes: 0 success; 1 a cell or some of its turns failed, or time ran out; 2 invalid ablation or input.
+    Exit codes: 0 success; 1 a cell or some of its turns failed; 2 invalid ablation or input.
     """
     from convqa.errors import InputError
     from convqa.experiments.ablate import ablate as run
@@ -52,9 +51,15 @@ def ablate(
     *inputs, output = paths
     with Progress("running", "cells", quiet) as progress:
         record = run(
-            ablation, inputs, output, task=task, turns=turns, minutes=minutes, sharing=sharing,
-            restart=restart, progress=progress,
-        )  # fmt: skip
+            ablation,
+            inputs,
+            output,
+            task=task,
+            turns=turns,
+            sharing=sharing,
+            restart=restart,
+            progress=progress,
+        )
     if json:
         print_json(record)
     elif not quiet:

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from convqa.driver.fingerprint import differences
-from convqa.driver.folder import META, RESOLVED, SHARD, RunFolder
+from convqa.driver.folder import RESOLVED, SHARD, RunFolder, read_meta
 from convqa.driver.history import checked, in_language
 from convqa.driver.intake import Intake
 from convqa.driver.journal import JOURNAL, Journal, whole_waves
 from convqa.driver.run import locked, write_run
 from convqa.driver.summary import Summary
 from convqa.errors import InputError
-from convqa.files import read_json, whole_file
+from convqa.files import whole_file
 from convqa.pipeline.document import Document
 from convqa.safe_yaml import read_yaml
 from convqa.tasks import find_task
@@ -74,13 +74,12 @@ def merge(output: Path, folders: Sequence[Path], input_path: Path | None = None,
 
 def _read(folder: Path) -> FinishedShard:
     """:raises InputError: unless the folder holds a finished shard."""
-    file = folder / META
-    meta = read_json(file, "the metadata of a run") if file.is_file() else None
-    if not isinstance(meta, dict) or "shard" not in meta.get("fingerprint", {}):
+    meta = read_meta(folder)
+    mark = dict(meta.get("fingerprint", {}))
+    if "shard" not in mark:
         raise InputError(f"shard {folder}: expected a folder written by convqa run --shard.")
     if meta.get("status") != SHARD:
         raise InputError(f"shard {folder}: is not finished. Give its command again to continue it.")
-    mark = dict(meta["fingerprint"])
     return FinishedShard(folder, Shard.parse(mark.pop("shard")), meta, mark)
 
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import orjson
 
 from convqa.domain import Response, TurnId
-from convqa.driver.folder import META, SHARD
+from convqa.driver.folder import SHARD, read_meta
 from convqa.driver.journal import JOURNAL, whole_waves
 from convqa.errors import InputError
-from convqa.files import read_json
 
 logger = logging.getLogger(__name__)
 
@@ -27,7 +25,7 @@ def read_responses(folder: Path) -> Iterator[Response]:
     if not path.is_file():
         problem = f"it has no {JOURNAL}" if folder.is_dir() else "there is no such folder"
         raise InputError(f"{folder}: no run: {problem}. Expected a folder written by convqa run.")
-    meta = _meta(folder)
+    meta = read_meta(folder)
     status = meta.get("status", "done")
     if status != "done":
         logger.warning(
@@ -46,7 +44,7 @@ def read_responses(folder: Path) -> Iterator[Response]:
     if not count:
         raise InputError(f"{path}: holds no response yet. Run again to continue it.")
     turns = meta.get("counts", {}).get("turns", 0)
-    if meta.get("status") == "done" and count < turns:
+    if status == "done" and count < turns:
         raise InputError(f"{path}: holds {count} of the {turns} turns that the run answered. Run again for the rest.")
     with path.open("rb") as file:
         for conversation in sorted(offsets, key=lambda key: key[0]):  # by group, else as first answered
@@ -68,12 +66,4 @@ def _response(path: Path, line: bytes) -> Response:
 
 def task_of(folder: Path) -> str:
     """Return the name of the task that a run answers, "" if unknown."""
-    return str(_meta(folder).get("fingerprint", {}).get("task", ""))
-
-
-def _meta(folder: Path) -> dict[str, Any]:
-    """Return a run's metadata, {} without any."""
-    meta = read_json(folder / META, "the metadata of a run") if (folder / META).is_file() else {}
-    if not isinstance(meta, dict):
-        raise InputError(f"{folder / META}: expected the metadata of a run, an object. Run again.")
-    return meta
+    return str(read_meta(folder).get("fingerprint", {}).get("task", ""))

@@ -36,8 +36,10 @@ class Summary:
         for response in responses:
             self.turns += 1
             self.timings.update(response.timings)
-            for part in (response.rewrite, response.answer):
-                self.notes.update(part.notes if part else ())
+            if response.rewrite is not None:
+                self.notes.update(response.rewrite.notes)
+            if response.answer is not None:
+                self.notes.update(response.answer.notes)
             if response.error is not None:
                 self.failures.append((response.id, response.error))
             elif response.answer is not None and response.answer.kind == "none":
