@@ -36,26 +36,42 @@ class CitedAnswer:
         :param needs_answer: if False, a turn without an answer is unanswered, and one without a ranking is refused.
         :raises InputError: if the turn has no answer but did not fail, or cites a passage outside its ranking.
         """
-        if not needs_answer and response.error is None and response.ranking is None:
-            raise InputError(f"turn {response.id} has no ranking: the pipeline of this run makes none.")
-        if not needs_answer and response.answer is None:
-            response = replace(response, answer=Answer("none", ""))
-        answer, ranking = _answer(response), response.ranking or Ranking()
-        passages = {hit.id: hit.passage for hit in ranking.hits if hit.passage is not None}
+        if not needs_answer:
+            if response.error is None and response.ranking is None:
+                raise InputError(f"turn {response.id} has no ranking: the pipeline of this run makes none.")
+            if response.answer is None:
+                response = replace(response, answer=Answer("none", ""))
+        answer = _answer(response)
+        ranking = response.ranking or Ranking()
         scores = {hit.id: hit.score for hit in ranking.hits}
+        passages = {hit.id: hit.passage for hit in ranking.hits if hit.passage is not None}
         quoted = quotes(answer, ranking)
+        sources = {}
         for citation in quoted:
-            _check(response, citation, scores, passages.get(citation.passage_id))
-        cited = [id for id in dict.fromkeys(citation.passage_id for citation in quoted) if id in passages]
-        sources = {id: Passage(id, "", passages[id].title, passages[id].url) for id in cited}
-        question = response.rewrite.text if response.rewrite else ""
-        return cls(response.id, answer, question, scores, sources, quoted, alone, response=response)
+            passage = passages.get(citation.passage_id)
+            _check(response, citation, scores, passage)
+            if passage is not None:
+                sources[passage.id] = Passage(passage.id, "", passage.title, passage.url)
+        return cls(
+            response.id,
+            answer,
+            response.rewrite.text if response.rewrite else "",
+            scores,
+            sources,
+            quoted,
+            alone,
+            response=response,
+        )
 
     def sentences(self) -> tuple[Sentence, ...]:
         """Return the answer's sentences; a text without sentences is one sentence without citations."""
         if self.answer.sentences or not self.answer.text:
             return self.answer.sentences
         return (Sentence(self.answer.text),)
+
+    def passage_ids(self) -> list[str]:
+        """Return the ids of the cited passages, in order of their first citation."""
+        return list(dict.fromkeys(one.passage_id for sentence in self.sentences() for one in sentence.citations))
 
 
 def _answer(response: Response) -> Answer:
