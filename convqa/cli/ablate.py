@@ -27,6 +27,10 @@ def ablate(
         typer.Argument(metavar="INPUT... OUTPUT", help="Folders of the inputs, then of the output."),
     ],
     task: Annotated[str, typer.Option(help="Task of the inputs: auto or a task name.")] = "auto",
+    measure: Annotated[
+        list[str] | None,
+        typer.Option("--measure", metavar="NAME", help="Measure to show, instead of those of the file. Repeatable."),
+    ] = None,
     turns: Annotated[
         int | None, typer.Option(min=1, help="Use only the first conversations of each input, at most N turns.")
     ] = None,
@@ -55,6 +59,7 @@ def ablate(
             inputs,
             output,
             task=task,
+            measures=measure or [],
             turns=turns,
             sharing=sharing,
             restart=restart,

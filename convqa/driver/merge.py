@@ -15,7 +15,7 @@ from convqa.driver.history import checked, in_language
 from convqa.driver.intake import Intake
 from convqa.driver.journal import JOURNAL, Journal, whole_waves
 from convqa.driver.run import locked, write_run
-from convqa.driver.summary import Summary
+from convqa.driver.summary import RunSummary
 from convqa.errors import InputError
 from convqa.files import whole_file
 from convqa.pipeline.document import Document
@@ -34,7 +34,7 @@ class FinishedShard:
     mark: dict[str, Any]
 
 
-def merge(output: Path, folders: Sequence[Path], input_path: Path | None = None, restart: bool = False) -> Summary:
+def merge(output: Path, folders: Sequence[Path], input_path: Path | None = None, restart: bool = False) -> RunSummary:
     """Write the run folder of a run that was answered in shards.
 
     :param input_path: the input; None = the path that the shards noted.
@@ -65,7 +65,7 @@ def merge(output: Path, folders: Sequence[Path], input_path: Path | None = None,
                     raise InputError(
                         f"turn {turn.id}: not answered by any shard. Run the shards again to complete them."
                     )
-            summary = Summary(intake.conversations, given=journal.given, own=journal.own)
+            summary = RunSummary(intake.conversations, given=journal.given, own=journal.own)
             write_run(summary, task, output, frozenset(document.outputs), intake, journal)
         summary.seconds = sum(finished.meta["seconds"] for finished in shards)
         folder.finish(summary.to_json())

@@ -22,7 +22,7 @@ from convqa.driver.folder import RunFolder
 from convqa.driver.history import HistoryMode, checked, in_language
 from convqa.driver.intake import Intake
 from convqa.driver.journal import Journal
-from convqa.driver.summary import Summary
+from convqa.driver.summary import RunSummary
 from convqa.driver.waves import BATCH_SIZE, WAIT_SECONDS, Submit, answer, drive, patiently
 from convqa.errors import InputError, RunError
 from convqa.files import unwritable
@@ -54,7 +54,7 @@ def run(
     shard: Shard | None = None,
     progress: Progress = lambda *_: None,
     workers: Workers | None = None,
-) -> Summary:
+) -> RunSummary:
     """Answer every turn of a task's input, or of a shard of it, and write the run folder. A shard has no run file.
 
     The fingerprint of the run has ``history``, ``batch_size``, ``limit`` and ``shard``.
@@ -101,7 +101,7 @@ def run(
             for wave in waves:
                 journal.append(wave)
                 progress(len(journal), intake.turns)
-            summary = Summary(intake.conversations, resumed=resumed, given=journal.given, own=journal.own)
+            summary = RunSummary(intake.conversations, resumed=resumed, given=journal.given, own=journal.own)
             write_run(summary, None if shard else task, output, pipeline.stages, intake, journal)
         summary.seconds = time.perf_counter() - start
         folder.finish(summary.to_json(), shard is not None)
@@ -120,7 +120,7 @@ def _warn_of_few_groups(conversations: int, batch_size: int, workers: int) -> No
 
 
 def write_run(
-    summary: Summary, task: Task | None, output: Path, stages: frozenset[str], intake: Intake, journal: Journal
+    summary: RunSummary, task: Task | None, output: Path, stages: frozenset[str], intake: Intake, journal: Journal
 ) -> None:
     """Count the responses and write them as the task's run file. ``task``: None = only count, for a shard."""
     responses = summary.counting(journal.responses(turn.id for turn in intake.turns_in_order()))

@@ -12,7 +12,7 @@ from convqa.domain import Failure, Response, TurnId
 
 
 @dataclass(slots=True)
-class Summary:
+class RunSummary:
     """The counts of a run. ``timings``: seconds by node over all turns; ``seconds``: those of this process.
 
     ``given`` and ``own`` count the exchanges in histories. ``notes`` count the notes of rewriters and builders, such as

@@ -63,6 +63,7 @@ def ablate(
     output: Path,
     *,
     task: str = "auto",
+    measures: Sequence[str] = (),
     turns: int | None = None,
     sharing: bool = True,
     restart: bool = False,
@@ -74,6 +75,7 @@ def ablate(
     is recorded, and the others continue.
 
     :param name: the ablation's file, or the name of a shipped one.
+    :param measures: the measures to show, instead of the file's.
     :param turns: maximum turns of each input, in whole conversations.
     :param sharing: reuse the results of other cells.
     :param restart: discard the runs in the output folder.
@@ -82,6 +84,7 @@ def ablate(
     ablation, file = read_ablation(name)
     rows = rows_of(ablation, file)
     baseline = baseline_of(ablation, rows, file)
+    measures = list(measures) or ablation.measures
     for known_task in tasks().values():
         if known_task.has_input(output):
             raise InputError(
@@ -94,7 +97,7 @@ def ablate(
         "question": ablation.question,
         "base": baseline.name,
         "pipeline": ablation.pipeline,
-        "measures": ablation.measures,
+        "measures": measures,
         "inputs": [source.to_json() for source in sources],
         "rows": [{"name": row.name, "values": row.values, "overrides": row.overrides} for row in rows],
         "cells": [],
@@ -117,6 +120,7 @@ def ablate(
                 turns=turns,
                 collection=source.choice.collection,
                 vectors=ablation.vectors,
+                measures=measures,
                 sharing=sharing,
                 restart=restart,
             )
@@ -126,7 +130,7 @@ def ablate(
                 options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
                 stream.write(orjson.dumps(replace_surrogates(record), option=options))
     measured = {measure for cell in record["cells"] for measure in cell["measures"]}
-    for measure in ablation.measures:
+    for measure in measures:
         if measured and measure not in measured:
             logger.warning("%s: measures: no cell has %s.%s", file, measure, nearest(measure, measured))
     return record

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib import metadata
@@ -19,9 +19,10 @@ from convqa.domain import Conversation
 from convqa.driver.fingerprint import SHAPING_TORCH, versions
 from convqa.driver.history import HistoryMode
 from convqa.driver.run import run
-from convqa.driver.summary import Summary
+from convqa.driver.summary import RunSummary
 from convqa.errors import InputError, OtherRun, WorkError
 from convqa.evaluation import evaluate, write_official, write_turns
+from convqa.evaluation.measures import known_measures
 from convqa.experiments.grid import Conversations
 from convqa.indexing import add_vectors, collection_for, index_sources
 from convqa.models import load_encoder
@@ -51,6 +52,7 @@ class Cell:
     turns: int | None = None
     collection: str | None = None
     vectors: str | None = None
+    measures: Sequence[str] = ()
     sharing: bool = True
     restart: bool = False
 
@@ -104,14 +106,20 @@ def work(cell: Cell) -> dict[str, Any]:
     }
     if not task.has_truth(cell.input):
         return result
-    evaluation = evaluate(cell.input, folder, task=find_task(cell.task, cell.input), partial=is_part)
+    evaluation = evaluate(
+        cell.input,
+        folder,
+        task=find_task(cell.task, cell.input),
+        measures=known_measures(cell.measures),
+        partial=is_part,
+    )
     write_official(evaluation, folder)
     write_turns(evaluation, folder / "turns.jsonl")
     result["measures"] = {name: asdict(summary) for name, summary in evaluation.summaries.items()}
     return result
 
 
-def _failures(summary: Summary) -> str:
+def _failures(summary: RunSummary) -> str:
     """Return how many turns failed and why the first one did, or "".
 
     :raises WorkError: if all turns failed.

@@ -113,7 +113,7 @@ def compare(
     evaluations: dict[str, Evaluation] = {}
     found_task: str | Task = task
     for name, run in zip(names, runs, strict=True):
-        evaluation = evaluate(truth, run, task=found_task, partial=partial)
+        evaluation = evaluate(truth, run, task=found_task, measures=measures, partial=partial)
         found_task = evaluation.task
         evaluations[name] = without_rankings(evaluation)
     groups = _groups(evaluations[names[0]], truth, breakdown)

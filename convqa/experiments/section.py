@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from convqa.evaluation import Evaluation, evaluate
+from convqa.evaluation.measures import known_measures
 from convqa.evaluation.result import value_of
 from convqa.experiments import plots
 from convqa.experiments.compare import compare_evaluations, counted_measures, without_rankings
@@ -87,7 +88,9 @@ def section(record: AblationRecord, source: InputRecord, output: Path) -> dict[s
     if source.truth and Path(source.truth).exists():
         for row, cell in cells.items():
             if cell.status == "done":
-                evaluations[row] = without_rankings(evaluate(source.truth, output / cell.folder, partial=True))
+                folder = output / cell.folder
+                evaluation = evaluate(source.truth, folder, measures=known_measures(record.measures), partial=True)
+                evaluations[row] = without_rankings(evaluation)
     measures = _shown_measures(record, cells, evaluations)
     lead = measures[0] if measures else ""
     means = {row: cell.measures[lead].mean for row, cell in cells.items() if lead in cell.measures}
