@@ -14,7 +14,7 @@ from convqa.domain import TurnId
 from convqa.evaluation import Evaluation
 from convqa.evaluation.result import value_of
 from convqa.metrics.bootstrap import interval
-from convqa.metrics.paired import intervals, randomisation_tests
+from convqa.metrics.paired import intervals, randomization_tests
 from convqa.tasks.scores import Scores
 
 SIGNIFICANCE_LEVEL = 0.05
@@ -168,7 +168,7 @@ def tested(untested: Sequence[UntestedDifference], seed: int) -> list[Difference
     result = [row.difference for row in untested]
     gains = {index: row.gains for index, row in enumerate(untested) if row.gains is not None}
     for indexes in _chunks(list(gains), COLUMNS_AT_ONCE):
-        p_values = randomisation_tests(numpy.column_stack([gains[index] for index in indexes]), seed)
+        p_values = randomization_tests(numpy.column_stack([gains[index] for index in indexes]), seed)
         for index, p in zip(indexes, p_values, strict=True):
             result[index] = replace(result[index], p=p)
     # Differences over the same turns share the draws of conversations.
