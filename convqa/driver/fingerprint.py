@@ -30,7 +30,12 @@ LIBRARIES = ("haystack-ai", *SHAPING, "pydantic", "orjson")
 
 
 def fingerprint(
-    task: str, digest: str, pipeline: Pipeline, history: HistoryMode, batch_size: int, limit: int | None
+    task: str,
+    digest: str,
+    pipeline: Pipeline,
+    history: HistoryMode,
+    batch_size: int,
+    limit: int | None,
 ) -> dict[str, Any]:
     """Return the fingerprint of a run. Equal fingerprints give byte-identical run files.
 
@@ -102,8 +107,10 @@ def git_commit() -> str | None:
 
 def _shaping(models: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
     """Return the libraries to record. A model's identity names its engine: ``checksum (torch float32 on cpu)``."""
-    on_torch = any("(torch " in identity for station in models.values() for identity in station.values())
-    return (*SHAPING, *SHAPING_TORCH) if on_torch else SHAPING
+    identities = [identity for station in models.values() for identity in station.values()]
+    if any("(torch " in identity for identity in identities):
+        return (*SHAPING, *SHAPING_TORCH)
+    return SHAPING
 
 
 def _collection(info: Info) -> dict[str, Any]:

@@ -111,7 +111,11 @@ def _check_growing(turns: Sequence[Turn]) -> None:
             )
 
 
-def response_of(turn: Turn, outputs: Mapping[str, Any], timings: Mapping[str, float]) -> Response:
+def response_of(
+    turn: Turn,
+    outputs: Mapping[str, Any],
+    timings: Mapping[str, float],
+) -> Response:
     """Return a turn's response, given the pipeline's outputs by label. An output may be a Failure or None."""
     failures = [output for output in outputs.values() if isinstance(output, Failure)]
     values = {label: None if isinstance(output, Failure) else output for label, output in outputs.items()}

@@ -34,7 +34,12 @@ class FinishedShard:
     mark: dict[str, Any]
 
 
-def merge(output: Path, folders: Sequence[Path], input_path: Path | None = None, restart: bool = False) -> RunSummary:
+def merge(
+    output: Path,
+    folders: Sequence[Path],
+    input_path: Path | None = None,
+    restart: bool = False,
+) -> RunSummary:
     """Write the run folder of a run that was answered in shards.
 
     :param input_path: the input; None = the path that the shards noted.

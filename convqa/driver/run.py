@@ -120,7 +120,12 @@ def _warn_of_few_groups(conversations: int, batch_size: int, workers: int) -> No
 
 
 def write_run(
-    summary: RunSummary, task: Task | None, output: Path, stages: frozenset[str], intake: Intake, journal: Journal
+    summary: RunSummary,
+    task: Task | None,
+    output: Path,
+    stages: frozenset[str],
+    intake: Intake,
+    journal: Journal,
 ) -> None:
     """Count the responses and write them as the task's run file. ``task``: None = only count, for a shard."""
     responses = summary.counting(journal.responses(turn.id for turn in intake.turns_in_order()))
@@ -173,7 +178,12 @@ def locked(output: Path) -> Iterator[None]:
             output.rmdir()
 
 
-def _in_workers(workers: Workers, pipeline: Pipeline, mark: Mapping[str, Any], wait: float) -> Submit:
+def _in_workers(
+    workers: Workers,
+    pipeline: Pipeline,
+    mark: Mapping[str, Any],
+    wait: float,
+) -> Submit:
     """Return a function that answers waves in workers, retrying for ``wait`` seconds while a store is unavailable.
 
     :param pipeline: a pipeline bound to its collection. :param mark: the run's fingerprint.

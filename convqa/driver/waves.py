@@ -182,7 +182,11 @@ def patiently(ask: Callable[[], list[Response]], wait: float) -> list[Response]:
             pause = min(2 * pause, MAX_PAUSE_SECONDS)
 
 
-def answer(pipeline: Pipeline, turns: Sequence[Turn], told: Made | None = None) -> list[Response]:
+def answer(
+    pipeline: Pipeline,
+    turns: Sequence[Turn],
+    told: Made | None = None,
+) -> list[Response]:
     """Run the pipeline on one wave. Return the responses in the order of the turns.
 
     :param told: called with each output as soon as it is available (:meth:`Pipeline.run`).

@@ -86,7 +86,12 @@ def _check_options(task: Task, names: Iterable[str]) -> None:
             )
 
 
-def groups_of(task: Task, gold: Gold[GoldTurn], truth_path: Path, names: Sequence[str]) -> dict[str, Groups]:
+def groups_of(
+    task: Task,
+    gold: Gold[GoldTurn],
+    truth_path: Path,
+    names: Sequence[str],
+) -> dict[str, Groups]:
     """Return the turns of each group of each breakdown, groups in order of appearance.
 
     :raises InputError: for an unknown breakdown.

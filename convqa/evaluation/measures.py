@@ -66,8 +66,11 @@ def _ir_measure(name: str) -> Scorer | None:
         for turn, scores in judged.rankings.items():
             # Ranks in place of scores, so that ties are broken as in our own measures.
             rankings[turn] = {id: -float(rank) for rank, id in enumerate(ranked(scores))}
-        values = {metric.query_id: metric.value for metric in ir_measures.iter_calc([measure], truth, rankings)}
-        return {turn: values.get(turn, 0.0) for turn in truth}
+        values = dict.fromkeys(truth, 0.0)
+        for metric in ir_measures.iter_calc([measure], truth, rankings):
+            if metric.query_id in values:
+                values[metric.query_id] = metric.value
+        return values
 
     return score
 

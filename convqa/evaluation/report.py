@@ -105,7 +105,12 @@ def _breakdown(evaluation: Evaluation, name: str, width: int) -> Iterator[Table 
     yield _grid(title, name, names, block)
 
 
-def _grid(title: str, name: str, names: list[str], columns: Mapping[str, Sequence[str]]) -> Table:
+def _grid(
+    title: str,
+    name: str,
+    names: list[str],
+    columns: Mapping[str, Sequence[str]],
+) -> Table:
     table = Table(title=Text(title) if title else None, title_justify="left")
     table.add_column(Text(name), no_wrap=True, max_width=MAX_GROUP_WIDTH)
     for measure in columns:
@@ -123,7 +128,11 @@ RUN = "run.trec"
 QRELS = "truth.qrels"
 
 
-def write_trec(evaluation: Evaluation, directory: Path, tag: str = "convqa") -> tuple[Path, Path]:
+def write_trec(
+    evaluation: Evaluation,
+    directory: Path,
+    tag: str = "convqa",
+) -> tuple[Path, Path]:
     """Write DIRECTORY/run.trec and DIRECTORY/truth.qrels, and return their paths.
 
     Query ids are turns as text (``conversation_turn``). Only blanks in ids are percent-encoded, since they separate the

@@ -136,7 +136,12 @@ def ablate(
     return record
 
 
-def _check_names(names: Sequence[str], ablation: Ablation, rows: Sequence[GridRow], file: Path) -> None:
+def _check_names(
+    names: Sequence[str],
+    ablation: Ablation,
+    rows: Sequence[GridRow],
+    file: Path,
+) -> None:
     """:raises InputError: for two inputs of one name, and for a row over an unknown input."""
     for name in names:
         if names.count(name) > 1:
@@ -193,7 +198,13 @@ def _run(cell: Cell) -> dict[str, Any]:
     return result | {"status": "done", **done}
 
 
-def _read_input(path: Path, task: str, ablation: Ablation, turns: int | None, output: Path) -> AblationInput:
+def _read_input(
+    path: Path,
+    task: str,
+    ablation: Ablation,
+    turns: int | None,
+    output: Path,
+) -> AblationInput:
     """Read an input once: check it, count its turns and find out whether it has a history."""
     check_place(output, path, None)
     found_task = find_task(task, path)

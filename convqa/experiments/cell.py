@@ -58,7 +58,9 @@ class Cell:
 
 
 def part_of(
-    conversations: Iterable[Conversation], part: Conversations, turns: int | None = None
+    conversations: Iterable[Conversation],
+    part: Conversations,
+    turns: int | None = None,
 ) -> Iterator[Conversation]:
     """Yield the odd or even conversations, or all, up to a total number of turns.
 

@@ -56,7 +56,12 @@ class Comparison:
                 return difference
         return None
 
-    def turns(self, run: str, measure: str, questions: Mapping[TurnId, str] | None = None) -> list[TurnDifference]:
+    def turns(
+        self,
+        run: str,
+        measure: str,
+        questions: Mapping[TurnId, str] | None = None,
+    ) -> list[TurnDifference]:
         """Return the turns that are scored in both runs, from the largest gain to the largest loss."""
         base = self.evaluations[self.against]
         other = self.evaluations[run]
@@ -214,7 +219,11 @@ def _field(evaluation: Evaluation, name: str, id: TurnId) -> str | None:
     return value
 
 
-def _groups(evaluation: Evaluation, truth: Path, asked: Sequence[str] | None) -> dict[str, Groups]:
+def _groups(
+    evaluation: Evaluation,
+    truth: Path,
+    asked: Sequence[str] | None,
+) -> dict[str, Groups]:
     if asked is not None:
         return groups_of(evaluation.task, evaluation.gold, truth, asked)
     known = set(evaluation.task.breakdowns(evaluation.gold, truth))

@@ -78,7 +78,11 @@ class UntestedDifference:
     turns: Vector | None = None
 
 
-def shared_scores(evaluations: Mapping[str, Evaluation], against: str, measure: str) -> dict[str, Scores]:
+def shared_scores(
+    evaluations: Mapping[str, Evaluation],
+    against: str,
+    measure: str,
+) -> dict[str, Scores]:
     """Return the scores of each run, the baseline's first, for the turns that are scored in all runs, in one order.
 
     Runs without the measure are omitted. The result is empty without the baseline, another run or a shared turn.
@@ -110,7 +114,11 @@ def _indexes(ids: Sequence[TurnId]) -> dict[tuple[TurnId, int], int]:
 
 
 def differences_of(
-    scores: Mapping[str, Scores], against: str, conversations: Mapping[int | str, int], part: Part, seed: int
+    scores: Mapping[str, Scores],
+    against: str,
+    conversations: Mapping[int | str, int],
+    part: Part,
+    seed: int,
 ) -> Iterator[UntestedDifference]:
     """Yield the differences of a measure in a part, if it has a value there.
 

@@ -22,7 +22,13 @@ CONTEXT_CHARS = 400
 """Characters of a passage before a mark, after the last one, or without marks."""
 
 
-def examples(compared: Comparison, row: str, lead: str, run: Path, source: Path) -> Iterator[dict[str, Any]]:
+def examples(
+    compared: Comparison,
+    row: str,
+    lead: str,
+    run: Path,
+    source: Path,
+) -> Iterator[dict[str, Any]]:
     """Yield the turns with the largest gains and losses in the measure ``lead``, with the row's results."""
     questions = questions_of(compared)
     turns = compared.turns(row, lead, questions)
@@ -42,7 +48,11 @@ def examples(compared: Comparison, row: str, lead: str, run: Path, source: Path)
         }
 
 
-def shown_answers(run: Path, source: Path, ids: Collection[TurnId]) -> dict[TurnId, dict[str, Any]]:
+def shown_answers(
+    run: Path,
+    source: Path,
+    ids: Collection[TurnId],
+) -> dict[TurnId, dict[str, Any]]:
     """Return ``passages``, ``sentences`` of the answer with the ranks of their citations, and ``outcome``, the reason
     for no answer, of each turn.
 

@@ -141,7 +141,11 @@ def baseline_of(ablation: Ablation, rows: list[GridRow], file: Path) -> GridRow:
     raise InputError(f"ablation {file}: baseline {shorten(baseline)}: unknown row; expected one of {names} ...")
 
 
-def _values(axis: str, values: list[Any] | dict[str, Any], where: str) -> list[tuple[str, AxisValue]]:
+def _values(
+    axis: str,
+    values: list[Any] | dict[str, Any],
+    where: str,
+) -> list[tuple[str, AxisValue]]:
     """Return the name and the settings of each value of an axis."""
     if not values:
         raise InputError(f"{where}: axes.{axis}: expected one or more values, got none.")

@@ -30,7 +30,10 @@ _FOLDER = Path(__file__).with_name("templates")
 
 
 def quality_over_time(
-    points: Mapping[str, Point], styles: Mapping[str, Style], legend: Sequence[tuple[Style, str]], measure: str
+    points: Mapping[str, Point],
+    styles: Mapping[str, Style],
+    legend: Sequence[tuple[Style, str]],
+    measure: str,
 ) -> str:
     """Plot one point per row, with its interval."""
 
@@ -50,7 +53,11 @@ def quality_over_time(
     return _plot(draw, f"{measure} over time", f"{measure} of {len(points)} rows over milliseconds a turn.")
 
 
-def by_depth(lines: Mapping[str, Mapping[str, float]], styles: Mapping[str, Style], measure: str) -> str:
+def by_depth(
+    lines: Mapping[str, Mapping[str, float]],
+    styles: Mapping[str, Style],
+    measure: str,
+) -> str:
     """Plot one line per row, the first dashed: the mean by the turn's number in its conversation."""
 
     def draw(axes: Any) -> None:

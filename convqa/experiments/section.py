@@ -94,6 +94,7 @@ def section(record: AblationRecord, source: InputRecord, output: Path) -> dict[s
     measures = _shown_measures(record, cells, evaluations)
     lead = measures[0] if measures else ""
     means = {row: cell.measures[lead].mean for row, cell in cells.items() if lead in cell.measures}
+    messages = {row: cell.message for row, cell in cells.items() if cell.status == "done" and cell.message}
     rows = [row for row in record.rows if row.name in cells]
     rows.sort(key=lambda row: -means.get(row.name, -1.0))
     ranked = [row.name for row in rows if row.name in means and HUMAN not in row.values.values()]
@@ -113,7 +114,7 @@ def section(record: AblationRecord, source: InputRecord, output: Path) -> dict[s
         "basis": "",
         "turns": [],
         "plots": [],
-        "notes": {row: cell.message for row, cell in cells.items() if cell.status == "done" and cell.message},
+        "notes": messages,
     }
     scored = {row: evaluation for row, evaluation in evaluations.items() if lead in evaluation.scores}
     if best in scored and record.base in scored and len(scored) > 1:
@@ -129,7 +130,9 @@ def section(record: AblationRecord, source: InputRecord, output: Path) -> dict[s
 
 
 def _shown_measures(
-    record: AblationRecord, cells: Mapping[str, CellRecord], evaluations: Mapping[str, Evaluation]
+    record: AblationRecord,
+    cells: Mapping[str, CellRecord],
+    evaluations: Mapping[str, Evaluation],
 ) -> list[str]:
     """Return the ablation's measures, or else some with a line of their own, those of rankings first."""
     known = dict.fromkeys(name for cell in cells.values() for name in cell.measures)
@@ -142,7 +145,11 @@ def _shown_measures(
     return names[:DEFAULT_MEASURES]
 
 
-def _top(measures: Sequence[str], cells: Sequence[CellRecord], counts: Collection[str]) -> dict[str, float]:
+def _top(
+    measures: Sequence[str],
+    cells: Sequence[CellRecord],
+    counts: Collection[str],
+) -> dict[str, float]:
     """Return the best mean of each measure, except of counts."""
     top = {}
     for name in measures:
@@ -155,16 +162,20 @@ def _top(measures: Sequence[str], cells: Sequence[CellRecord], counts: Collectio
 def _gaps(record: AblationRecord, means: Mapping[str, float]) -> dict[str, dict[str, float]]:
     """Return the means of rewriters, the baseline's first, by the values of the other axes, for groups with HUMAN."""
     human_axes = [axis for row in record.rows for axis, value in row.values.items() if value == HUMAN]
-    if not human_axes:
+    base = [row for row in record.rows if row.name == record.base]
+    if not human_axes or not base:
         return {}
     axis = human_axes[0]
-    plain = next((row.values.get(axis, "") for row in record.rows if row.name == record.base), "")
+    plain = base[0].values.get(axis, "")
+    if plain == HUMAN:
+        return {}
     groups: dict[str, dict[str, float]] = {}
     for row in sorted(record.rows, key=lambda row: row.values.get(axis) != plain):
         if row.name in means:
-            others = " + ".join(value for name, value in row.values.items() if name != axis)
-            groups.setdefault(others, {})[row.values.get(axis, "")] = means[row.name]
-    return {name: group for name, group in groups.items() if plain != HUMAN and plain in group and HUMAN in group}
+            others = [value for name, value in row.values.items() if name != axis]
+            group = groups.setdefault(" + ".join(others), {})
+            group[row.values.get(axis, "")] = means[row.name]
+    return {name: group for name, group in groups.items() if plain in group and HUMAN in group}
 
 
 def _plots(
@@ -221,10 +232,13 @@ def styles_of(rows: Sequence[RowRecord]) -> tuple[dict[str, plots.Style], list[t
         names = list(dict.fromkeys(row.values.get(axis, "") for row in rows))
         if len(names) > 1:
             axes[axis] = names
-    styles = {row.name: tuple(names.index(row.values.get(axis, "")) for axis, names in axes.items()) for row in rows}
+    styles: dict[str, plots.Style] = {}
+    for row in rows:
+        styles[row.name] = tuple(names.index(row.values.get(axis, "")) for axis, names in axes.items())
     legend: list[tuple[plots.Style, str]] = []
-    before: plots.Style = ()
-    for names, unused in zip(axes.values(), (plots.GRAY, 0, 0), strict=False):
-        legend += [((*before, index), name) for index, name in enumerate(names) if name != HUMAN]
-        before = (*before, unused)
+    neutral = (plots.GRAY, 0, 0)
+    for number, names in enumerate(list(axes.values())[: len(neutral)]):
+        for index, name in enumerate(names):
+            if name != HUMAN:
+                legend.append(((*neutral[:number], index), name))
     return styles, legend

@@ -37,7 +37,11 @@ def shown_measures(comparison: Comparison, asked: Sequence[str] = ()) -> list[st
     """Return the measures in ``asked`` that all share, or else the main measures of the baseline."""
     shared = list(dict.fromkeys(difference.measure for difference in comparison.differences))
     main = [measure.name for measure in comparison.evaluations[comparison.against].measures]
-    return [name for name in asked if name in shared] or [name for name in main if name in shared] or shared
+    for names in (asked, main):
+        shown = [name for name in names if name in shared]
+        if shown:
+            return shown
+    return shared
 
 
 def lead_of(comparison: Comparison, shown: Sequence[str], asked: Sequence[str] = ()) -> str:
@@ -164,7 +168,11 @@ def _breakdown(comparison: Comparison, breakdown: str, measure: str) -> Iterator
             yield _differences(title, breakdown, by_group[:MAX_GROUPS])
 
 
-def _differences(title: str, first: str, named: Iterable[tuple[str, Difference | None]]) -> Table:
+def _differences(
+    title: str,
+    first: str,
+    named: Iterable[tuple[str, Difference | None]],
+) -> Table:
     table = _table(title, first, "difference", "95 % interval", "p", "win/tie/loss")
     for name, one in named:
         if one is None:

@@ -25,7 +25,7 @@ def formats() -> dict[str, Format]:
 @cache
 def _own() -> dict[str, Format]:
     """Return the formats in the modules of this folder."""
-    own = {}
+    own: dict[str, Format] = {}
     for info in pkgutil.iter_modules(__path__):
         module = importlib.import_module(f"{__name__}.{info.name}")
         own |= {value.name: value for value in vars(module).values() if isinstance(value, Format)}

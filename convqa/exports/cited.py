@@ -30,7 +30,12 @@ class CitedAnswer:
     response: Response = field(compare=False, kw_only=True)
 
     @classmethod
-    def of(cls, response: Response, alone: bool = False, needs_answer: bool = True) -> CitedAnswer:
+    def of(
+        cls,
+        response: Response,
+        alone: bool = False,
+        needs_answer: bool = True,
+    ) -> CitedAnswer:
         """Create the answer of a response, trimmed or not. A failed turn is unanswered, with the failure as its reason.
 
         :param needs_answer: if False, a turn without an answer is unanswered, and one without a ranking is refused.
@@ -71,7 +76,8 @@ class CitedAnswer:
 
     def passage_ids(self) -> list[str]:
         """Return the ids of the cited passages, in order of their first citation."""
-        return list(dict.fromkeys(one.passage_id for sentence in self.sentences() for one in sentence.citations))
+        citations = [citation for sentence in self.sentences() for citation in sentence.citations]
+        return list(dict.fromkeys(citation.passage_id for citation in citations))
 
 
 def _answer(response: Response) -> Answer:
@@ -83,7 +89,12 @@ def _answer(response: Response) -> Answer:
     return Answer("none", "", reason=f"{failure.stage} failed: {failure.error}: {failure.message}")
 
 
-def _check(response: Response, citation: Citation, ranked: Container[str], passage: Passage | None) -> None:
+def _check(
+    response: Response,
+    citation: Citation,
+    ranked: Container[str],
+    passage: Passage | None,
+) -> None:
     if citation.passage_id not in ranked:
         problem = f"cites {citation.passage_id!r}, which is not in its ranking"
     elif citation.end is not None and (passage is None or citation.end > len(passage.text)):

@@ -20,7 +20,10 @@ Owners = Sequence[Sequence[Hashable]]
 
 
 def interval(
-    groups: Sequence[Sequence[float]], seed: int, owners: Owners | None = None, resamples: int = 1000
+    groups: Sequence[Sequence[float]],
+    seed: int,
+    owners: Owners | None = None,
+    resamples: int = 1000,
 ) -> tuple[float, float]:
     """95 % interval of the mean of the groups' means. It is deterministic for the same seed and order of scores.
 
@@ -85,7 +88,9 @@ def interval_of_statistic(
 
 
 def _scores_by_name(
-    conversation: Mapping[int, Sequence[int]], names: Sequence[str], groups: Mapping[str, Sequence[float]]
+    conversation: Mapping[int, Sequence[int]],
+    names: Sequence[str],
+    groups: Mapping[str, Sequence[float]],
 ) -> list[tuple[str, list[float]]]:
     scores = []
     for group, indexes in conversation.items():
@@ -109,7 +114,10 @@ def _strata(groups: Sequence[Sequence[float]], owners: Owners | None) -> list[li
 
 
 def _draws(
-    count: int, width: int, generator: numpy.random.Generator, resamples: int
+    count: int,
+    width: int,
+    generator: numpy.random.Generator,
+    resamples: int,
 ) -> Iterator[tuple[NDArray[numpy.intp], NDArray[numpy.int64]]]:
     """Yield chunks of samples with replacement: their rows, as a column, and the drawn indexes."""
     step = max(1, MAX_DRAWS // (count * width))

@@ -78,7 +78,12 @@ def _test(columns: Columns, seed: int) -> NDArray[numpy.float64]:
     return p
 
 
-def intervals(sums: Columns, counts: NDArray[Any], seed: int, resamples: int = 5000) -> list[tuple[float, float]]:
+def intervals(
+    sums: Columns,
+    counts: NDArray[Any],
+    seed: int,
+    resamples: int = 5000,
+) -> list[tuple[float, float]]:
     """95 % bootstrap intervals of mean differences. All columns share the draws of conversations.
 
     :param sums: the sum of the differences of each conversation's turns.

@@ -50,7 +50,11 @@ def _split(text: Tagged) -> tuple[list[str], list[str]]:
     return content, other
 
 
-def _cosine(truth: Sequence[str], model: Sequence[str], vectors: Mapping[str, Vector]) -> float:
+def _cosine(
+    truth: Sequence[str],
+    model: Sequence[str],
+    vectors: Mapping[str, Vector],
+) -> float:
     truth_vectors = [vectors[word] for word in lookups(truth) if word in vectors]
     model_vectors = [vectors[word] for word in lookups(model) if word in vectors]
     if not truth_vectors or not model_vectors:
@@ -70,5 +74,5 @@ def lookups(words: Sequence[str]) -> list[str]:
     >>> lookups(["Rome", "b", "1950s", "it_is"])
     ['rome', 'it_is']
     """
-    matches = _WORD.findall(" ".join(words).lower())
-    return [word for word in matches if 2 <= len(word) <= 15 and not word.startswith("_")]
+    text = " ".join(words).lower()
+    return [word for word in _WORD.findall(text) if 2 <= len(word) <= 15 and not word.startswith("_")]

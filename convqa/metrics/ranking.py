@@ -18,7 +18,11 @@ def ranked(scores: Mapping[str, float]) -> list[str]:
     return [id for _, id in sorted(pairs, reverse=True)]
 
 
-def reciprocal_rank(relevant: Collection[str], ranking: Sequence[str], k: int | None = None) -> float:
+def reciprocal_rank(
+    relevant: Collection[str],
+    ranking: Sequence[str],
+    k: int | None = None,
+) -> float:
     """Return 1 / rank of the first relevant id, or 0 if it is not in the first ``k`` (None: no cut-off).
 
     >>> reciprocal_rank({"b"}, ["a", "b"])
