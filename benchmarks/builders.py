@@ -74,7 +74,7 @@ from convqa.domain import (
 )
 from convqa.metrics.citations import set_scores
 from convqa.metrics.rouge1 import rouge1
-from convqa.metrics.squad import f1, normalise
+from convqa.metrics.squad import f1, normalize
 from convqa.models import load_encoder
 from convqa.pipeline.load import load
 from convqa.text.sentences import sentences
@@ -304,8 +304,8 @@ def length(options: argparse.Namespace) -> None:
 
 def right(text: str, answers: Sequence[str]) -> float:
     """Return the share of a text's words that the nearest answer has."""
-    said = Counter(normalise(text).split())
-    shared = max((said & Counter(normalise(answer).split())).total() for answer in answers)
+    said = Counter(normalize(text).split())
+    shared = max((said & Counter(normalize(answer).split())).total() for answer in answers)
     return shared / said.total() if said else 0.0
 
 

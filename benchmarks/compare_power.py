@@ -18,7 +18,7 @@ from statistics import NormalDist
 import numpy as np
 from _common import arguments, table
 
-from convqa.metrics.paired import randomisation_tests
+from convqa.metrics.paired import randomization_tests
 
 CONVERSATIONS, TURNS, SEEDS = 100, 5, 200
 OWN, LEVEL = 0.3, 0.05
@@ -45,8 +45,8 @@ def rows() -> Iterator[list[str]]:
         alarms = {"conversations": 0, "turns": 0}
         for seed in range(SEEDS):
             made = differences(spread, delta, seed)
-            alarms["conversations"] += randomisation_tests(made.sum(axis=1)[:, None], seed)[0] < LEVEL
-            alarms["turns"] += randomisation_tests(made.reshape(-1, 1), seed)[0] < LEVEL
+            alarms["conversations"] += randomization_tests(made.sum(axis=1)[:, None], seed)[0] < LEVEL
+            alarms["turns"] += randomization_tests(made.reshape(-1, 1), seed)[0] < LEVEL
         counts = (f"{count} of {SEEDS}" for count in alarms.values())
         yield [str(spread), str(delta), f"{expected(spread, delta):.1%}", *counts]
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import site
-import sysconfig
 from pathlib import Path
 
 from convqa.errors import InputError, nearest
 
 _PACKAGE = Path(__file__).resolve().parent
 _INSTALLED = [Path(folder).resolve() for folder in (*site.getsitepackages(), site.getusersitepackages())]
-_PYTHON = Path(sysconfig.get_path("stdlib")).resolve()
 
 
 def shipped(*parts: str) -> Path:
@@ -65,8 +63,3 @@ def data_folder() -> Path:
 def is_installed(path: Path) -> bool:
     """Return whether a module is in a folder of installed packages."""
     return any(folder in path.parents for folder in _INSTALLED)
-
-
-def is_of_python(path: Path) -> bool:
-    """Return whether a module belongs to the standard library."""
-    return _PYTHON in path.parents and not is_installed(path)

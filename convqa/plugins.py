@@ -1,11 +1,14 @@
-"""Entry points, through which other packages add stores, tasks and languages."""
+"""Entry points, through which other packages add parts."""
 
 from __future__ import annotations
 
+import logging
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from convqa.errors import InputError
+
+log = logging.getLogger("convqa")
 
 
 def plugins(group: str) -> dict[str, EntryPoint]:
@@ -26,3 +29,14 @@ def load(point: EntryPoint) -> Any:
             f"{point.name}: the entry point {point.value} of {package} in the group {point.group} cannot be loaded "
             f"({type(error).__name__}: {error}). Fix or uninstall that package."
         ) from error
+
+
+def load_all(group: str) -> dict[str, Any]:
+    """Return the objects of a group by name. One that cannot be loaded is left out with a warning."""
+    objects = {}
+    for name, point in plugins(group).items():
+        try:
+            objects[name] = load(point)
+        except InputError as error:
+            log.warning("left out: %s", error)
+    return objects

@@ -401,17 +401,6 @@ def _private_folders(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pyte
     monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
 
 
-@pytest.fixture(scope="session")
-def readers():
-    """The module that reads exports back: benchmarks/export_readers.py."""
-    path = ROOT / "benchmarks" / "export_readers.py"
-    spec = importlib.util.spec_from_file_location("tests_export_readers", path)
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
-
-
 @pytest.fixture
 def installed(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
     """Installs a package of one module, ``installed(name, group, entry_point, source)``, for this process."""

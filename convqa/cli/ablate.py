@@ -27,10 +27,13 @@ def ablate(
         typer.Argument(metavar="INPUT... OUTPUT", help="Folders of the inputs, then of the output."),
     ],
     task: Annotated[str, typer.Option(help="Task of the inputs: auto or a task name.")] = "auto",
+    measure: Annotated[
+        list[str] | None,
+        typer.Option("--measure", metavar="NAME", help="Measure to show, instead of those of the file. Repeatable."),
+    ] = None,
     turns: Annotated[
         int | None, typer.Option(min=1, help="Use only the first conversations of each input, at most N turns.")
     ] = None,
-    minutes: Annotated[float | None, typer.Option(min=0, help="Stop after N minutes.")] = None,
     sharing: Annotated[bool, typer.Option(help="Reuse results computed for other cells.")] = True,
     restart: Annotated[bool, typer.Option("--restart", help="Delete the existing runs in OUTPUT first.")] = False,
     allow_download: AllowDownload = False,  # noqa: ARG001 - the option itself permits
@@ -42,7 +45,7 @@ def ablate(
     Each combination of a pipeline and an input is a run in OUTPUT/cells, scored if the input has a truth. Run the same
     command again to continue an interrupted ablation.
 
-    Exit codes: 0 success; 1 a cell or some of its turns failed, or time ran out; 2 invalid ablation or input.
+    Exit codes: 0 success; 1 a cell or some of its turns failed; 2 invalid ablation or input.
     """
     from convqa.errors import InputError
     from convqa.experiments.ablate import ablate as run
@@ -52,9 +55,16 @@ def ablate(
     *inputs, output = paths
     with Progress("running", "cells", quiet) as progress:
         record = run(
-            ablation, inputs, output, task=task, turns=turns, minutes=minutes, sharing=sharing,
-            restart=restart, progress=progress,
-        )  # fmt: skip
+            ablation,
+            inputs,
+            output,
+            task=task,
+            measures=measure or [],
+            turns=turns,
+            sharing=sharing,
+            restart=restart,
+            progress=progress,
+        )
     if json:
         print_json(record)
     elif not quiet:

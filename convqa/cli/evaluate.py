@@ -28,6 +28,14 @@ Support = Annotated[
     ),
 ]
 AllowSame = Annotated[bool, typer.Option("--allow-same", help="Allow a --support scorer that the run itself used.")]
+Measures = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--measure",
+        metavar="NAME",
+        help="Also score this measure of rankings, such as nDCG@20 or P@5 (with the package ir_measures). Repeatable.",
+    ),
+]
 Breakdown = Annotated[
     list[str] | None,
     typer.Option(
@@ -92,6 +100,7 @@ def _evaluate(
         Path | None, typer.Option(help="Write the official file of the task and turns.jsonl to this folder.")
     ] = None,
     task: Task = "auto",
+    measure: Measures = None,
     breakdown: Breakdown = None,
     trec: Annotated[bool, typer.Option("--trec", help="Also write run.trec and truth.qrels to --output.")] = False,
     support: Support = None,
@@ -115,6 +124,7 @@ def _evaluate(
     from convqa.errors import InputError
     from convqa.evaluation import evaluate, render, write_official, write_trec, write_turns
     from convqa.evaluation.expected import read_expected
+    from convqa.evaluation.measures import known_measures
 
     truth_dir = needed(truth, input_dataset, "TRUTH_DIR", "--input-dataset")
     run_dir = needed(run, input_run, "RUN_DIR", "--input-run")
@@ -128,6 +138,7 @@ def _evaluate(
         truth_dir,
         run_dir,
         task=task,
+        measures=[*(measure or []), *known_measures(expected.measures if expected else [])],
         breakdown=breakdown or [],
         seed=seed,
         partial=partial,

@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from convqa.cli.app import command
+from convqa.cli.app import app, prepared
 from convqa.errors import InputError
 
 
-@command
+class _OfFormats(typer.core.TyperCommand):
+    """A command whose help lists the formats, which are loaded only when it is called."""
+
+    def get_params(self, ctx: Any) -> Any:
+        from convqa.exports import formats
+
+        answers = [name for name, format in formats().items() if format.needs_answers]
+        rankings = [name for name, format in formats().items() if not format.needs_answers]
+        params = super().get_params(ctx)
+        for param in params:
+            if param.name == "as_":
+                param.help = f"Output format. Answers: {', '.join(answers)}. Rankings: {', '.join(rankings)}."
+        return params
+
+
+@app.command(cls=_OfFormats)
+@prepared
 def export(
     run: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="Folder written by convqa run.")],
     as_: Annotated[
         str,
-        typer.Option(
-            "--as",
-            metavar="FORMAT",
-            help="Output format: trec (rankings), trec-rag, trec-rag-2025, ikat, jwhr (JSON lines), evidence (a JSON "
-            "array) or text.",
-        ),
+        typer.Option("--as", metavar="FORMAT"),
     ],
     output: Annotated[Path | None, typer.Option(help="File to create.", show_default="standard output")] = None,
     run_id: Annotated[

@@ -14,7 +14,7 @@ from convqa.workers import start_workers
 from convqa.workers.shard import Shard
 
 if TYPE_CHECKING:
-    from convqa.driver.summary import Summary
+    from convqa.driver.summary import RunSummary
 
 
 @command
@@ -105,7 +105,7 @@ def merge(
     return _print_failures(summary)
 
 
-def _print_summary(summary: Summary, target: Path) -> None:
+def _print_summary(summary: RunSummary, target: Path) -> None:
     new = summary.turns - summary.resumed
     rate = f", {per_second(new / summary.seconds, 'turns')}" if new and summary.seconds else ""
     resumed = f" ({summary.resumed} from before)" if summary.resumed else ""
@@ -123,7 +123,7 @@ def _print_summary(summary: Summary, target: Path) -> None:
     typer.echo(f"Also in {target}: responses.jsonl, pipeline.resolved.yaml, run.meta.json, ir-metadata.yml")
 
 
-def _print_failures(summary: Summary) -> int:
+def _print_failures(summary: RunSummary) -> int:
     for id, failure in summary.failures[:10]:
         typer.echo(f"convqa: turn {id} failed in {failure.stage}: {failure.error}: {failure.message}", err=True)
     if len(summary.failures) > 10:

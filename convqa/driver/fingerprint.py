@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import ast
-import glob
 import hashlib
-import importlib.util
 import inspect
 import platform
-import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,8 +16,9 @@ from typing import Any
 import convqa
 from convqa.driver.history import HistoryMode
 from convqa.pipeline.load import Pipeline
-from convqa.places import is_installed, is_of_python
+from convqa.places import is_installed
 from convqa.stores import open_store
+from convqa.stores.base import Info
 
 SHAPING = ("tantivy", "PyStemmer", "sentencex", "numpy", "onnxruntime", "tokenizers")
 """Libraries whose versions may change results."""
@@ -31,26 +28,32 @@ SHAPING_TORCH = ("torch", "transformers")
 
 LIBRARIES = ("haystack-ai", *SHAPING, "pydantic", "orjson")
 
-_DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)+")
-
 
 def fingerprint(
-    task: str, digest: str, pipeline: Pipeline, history: HistoryMode, batch_size: int, limit: int | None
+    task: str,
+    digest: str,
+    pipeline: Pipeline,
+    history: HistoryMode,
+    batch_size: int,
+    limit: int | None,
 ) -> dict[str, Any]:
     """Return the fingerprint of a run. Equal fingerprints give byte-identical run files.
 
     :param digest: the digest of the input.
     """
     models = pipeline.models
-    classes = [*classes_in(pipeline.document.model_dump()["components"])]
+    classes = list(classes_in(pipeline.document.model_dump()["components"]))
+    collection = None
     if pipeline.collection is not None:
-        classes.append(type(open_store(pipeline.collection)))
+        store = open_store(pipeline.collection)
+        classes.append(type(store))
+        collection = _collection(store.info())
     return {
         "convqa": convqa.__version__,
         "task": task,
         "input": digest,
         "pipeline": hashlib.sha256(pipeline.document.to_yaml().encode()).hexdigest(),
-        "collection": None if pipeline.collection is None else _collection(pipeline.collection),
+        "collection": collection,
         "models": models,
         "code": code_of(classes),
         "history": history,
@@ -63,19 +66,25 @@ def fingerprint(
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """Return the names of the entries in which two fingerprints differ, with one entry per class of ``code``."""
 
-    def flat(mark: Mapping[str, Any]) -> dict[str, Any]:
-        return {**mark, **{f"code of {name}": code for name, code in mark.get("code", {}).items()}}
+    before, now = _flat(old), _flat(new)
+    changed = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+    if "limit" in changed and "input" in changed:
+        # The input's digest covers only what was read, so it always differs with the limit.
+        changed.remove("input")
+    return changed
 
-    before, now = flat(old), flat(new)
-    changed = [name for name in {**before, **now} if before.get(name) != now.get(name) and name != "code"]
-    # The input's digest covers only what was read, so it always differs with the limit.
-    return [name for name in changed if name != "input" or "limit" not in changed]
+
+def _flat(mark: Mapping[str, Any]) -> dict[str, Any]:
+    entries = dict(mark)
+    for name, code in entries.pop("code", {}).items():
+        entries[f"code of {name}"] = code
+    return entries
 
 
 def versions() -> dict[str, str]:
     """Return the versions of Python, convqa and the libraries that results depend on."""
-    own = {"python": platform.python_version(), "convqa": convqa.__version__}
-    return own | {library: metadata.version(library) for library in LIBRARIES}
+    libraries = {library: metadata.version(library) for library in LIBRARIES}
+    return {"python": platform.python_version(), "convqa": convqa.__version__, **libraries}
 
 
 def git_commit() -> str | None:
@@ -86,8 +95,11 @@ def git_commit() -> str | None:
     try:
         result = subprocess.run(
             ["git", "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"],
-            capture_output=True, text=True, timeout=10, check=True,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
     except (OSError, subprocess.SubprocessError):
         return None
     return result.stdout.strip() or None
@@ -95,18 +107,26 @@ def git_commit() -> str | None:
 
 def _shaping(models: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
     """Return the libraries to record. A model's identity names its engine: ``checksum (torch float32 on cpu)``."""
-    on_torch = any("(torch " in identity for station in models.values() for identity in station.values())
-    return (*SHAPING, *SHAPING_TORCH) if on_torch else SHAPING
+    identities = [identity for station in models.values() for identity in station.values()]
+    if any("(torch " in identity for identity in identities):
+        return (*SHAPING, *SHAPING_TORCH)
+    return SHAPING
 
 
-def _collection(url: str) -> dict[str, Any]:
-    info = open_store(url).info()
-    entries = {"engine": info.engine, "count": info.count, "checksum": info.checksum, "analyzer": info.analyzer}
+def _collection(info: Info) -> dict[str, Any]:
+    entries: dict[str, Any] = {
+        "engine": info.engine,
+        "count": info.count,
+        "checksum": info.checksum,
+        "analyzer": info.analyzer,
+    }
     if info.k1 is not None:
         # Settings of the index, which may change while its passages stay the same.
-        entries |= {"k1": info.k1, "b": info.b}
+        entries["k1"] = info.k1
+        entries["b"] = info.b
     if info.encoder is not None:
-        entries |= {"encoder": asdict(info.encoder), "vectors": info.vectors}
+        entries["encoder"] = asdict(info.encoder)
+        entries["vectors"] = info.vectors
     if info.vector_options is not None:
         # Quantization and approximate search change rankings.
         entries["vector_options"] = asdict(info.vector_options)
@@ -115,10 +135,11 @@ def _collection(url: str) -> dict[str, Any]:
 
 def classes_in(description: object) -> Iterator[type]:
     """Yield the loaded classes whose dotted paths occur in a description, at any depth."""
-    if isinstance(description, str) and _DOTTED.fullmatch(description):
+    if isinstance(description, str):
         module, _, name = description.rpartition(".")
-        if inspect.isclass(cls := getattr(sys.modules.get(module), name, None)):
-            yield cls
+        attribute = getattr(sys.modules.get(module), name, None)
+        if inspect.isclass(attribute):
+            yield attribute
     elif isinstance(description, Mapping):
         yield from classes_in(list(description.values()))
     elif isinstance(description, list | tuple):
@@ -127,67 +148,26 @@ def classes_in(description: object) -> Iterator[type]:
 
 
 def code_of(classes: Iterable[type]) -> dict[str, str | None]:
-    """Return class name -> identity of its code and that of its base classes.
+    """Return class name -> identity of its code. The code of convqa and Python is left out.
 
-    The identity is the version of an installed package, else the SHA-256 of all ``.py`` files of the top-level package
-    or module and of its own imports. It is None for a class without a file, such as a notebook's. The code of convqa
-    and Python is left out.
+    The identity is name and version of an installed package, else the SHA-256 of the module's file. It is None for a
+    class without a file, such as a notebook's.
     """
-    code_by_class = {f"{cls.__module__}.{cls.__qualname__}": _parts(cls) for cls in classes}
-    return {
-        name: None if None in parts.values() else ", ".join(f"{part} {code}" for part, code in sorted(parts.items()))
-        for name, parts in sorted(code_by_class.items())
-        if parts
-    }
+    code: dict[str, str | None] = {}
+    for cls in classes:
+        top = cls.__module__.partition(".")[0]
+        if top != "convqa" and top not in sys.stdlib_module_names:
+            code[f"{cls.__module__}.{cls.__qualname__}"] = _identity(cls.__module__)
+    return dict(sorted(code.items()))
 
 
-def _parts(cls: type) -> dict[str, str | None]:
-    """Return top-level package or module, or class without a file -> identity of its code."""
-    parts: dict[str, str | None] = {}
-    waiting = []
-    for base in cls.__mro__:
-        top = base.__module__.partition(".")[0]
-        if _places(top):
-            waiting.append(top)
-        elif top not in sys.builtin_module_names:
-            parts[base.__qualname__] = None
-    for top in waiting:  # grows by the imports
-        places = _places(top)
-        if top in parts or top == "convqa" or all(map(is_of_python, places)):
-            continue
-        if names := all(map(is_installed, places)) and metadata.packages_distributions().get(top):
-            parts[top] = " ".join(f"{name}=={metadata.version(name)}" for name in sorted(set(names)))
-            continue
-        sources = {str(file.relative_to(place.parent)): file.read_bytes() for place in places for file in _files(place)}
-        digest = hashlib.sha256(repr(sorted(sources.items())).encode()).hexdigest()
-        parts[top] = f"sha256:{digest}" if sources else None
-        waiting += (name for name in _imported(sources.values()) if not all(map(is_installed, _places(name))))
-    return parts
-
-
-def _places(top: str) -> list[Path]:
-    """Return the folders of a top-level package or the file of a module; nothing for a module without a file."""
-    module = sys.modules.get(top) or importlib.util.find_spec(top)
-    folders = getattr(module, "__path__", None) or getattr(module, "submodule_search_locations", None)
-    file = getattr(module, "__file__", None) or getattr(module, "origin", None) or ""
-    return [path.resolve() for path in map(Path, folders or [file]) if path.is_absolute() and path.exists()]
-
-
-def _files(place: Path) -> list[Path]:
-    if not place.is_dir():
-        return [place]
-    # Unlike Path.rglob, glob follows links to folders, as imports do.
-    return [path for name in glob.glob("**/*.py", root_dir=place, recursive=True) if (path := place / name).is_file()]
-
-
-def _imported(sources: Iterable[bytes]) -> set[str]:
-    """Return the top-level names that modules import. Invalid Python is skipped."""
-    names = set()
-    for source in sources:
-        try:
-            nodes = list(ast.walk(ast.parse(source)))
-        except (SyntaxError, ValueError):
-            continue
-        names |= {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-        names |= {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom) and node.level == 0}
-    return {name.partition(".")[0] for name in names}
+def _identity(module: str) -> str | None:
+    file = getattr(sys.modules.get(module), "__file__", None)
+    if file is None:
+        return None
+    path = Path(file).resolve()
+    if is_installed(path):
+        packages = metadata.packages_distributions().get(module.partition(".")[0], [])
+        if packages:
+            return " ".join(f"{name}=={metadata.version(name)}" for name in sorted(set(packages)))
+    return f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}" if path.is_file() else None

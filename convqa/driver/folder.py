@@ -17,7 +17,7 @@ from convqa.domain import DEFAULT_LANGUAGE
 from convqa.driver.fingerprint import differences, git_commit, versions
 from convqa.driver.journal import JOURNAL
 from convqa.errors import InputError, OtherRun
-from convqa.files import replace_surrogates, whole_file
+from convqa.files import read_json, replace_surrogates, whole_file
 from convqa.pipeline.document import Document
 from convqa.safe_yaml import parse_yaml, read_yaml
 from convqa.validation import shorten
@@ -29,7 +29,7 @@ IR_METADATA = "ir-metadata.yml"
 SHARD = "shard"
 """The status of a finished shard."""
 
-_MOST_CHANGES = 4
+MAX_CHANGES_IN_MESSAGE = 4
 """Maximum changed parameters in a message."""
 
 
@@ -74,9 +74,9 @@ class RunFolder:
         elif changed := differences(old["fingerprint"], mark):
             limits = f" ({old['fingerprint'].get('limit') or 'none'}, now {mark['limit'] or 'none'})"
             details = {"pipeline": self._changed_parameters(document), "limit": limits}
-            parts = ", ".join(f"{name}{details.get(name, '')}" for name in changed)
+            entries = ", ".join(f"{name}{details.get(name, '')}" for name in changed)
             raise OtherRun(
-                f"output {self._folder}: holds a run that differs from this one in: {parts}. Give another folder, or "
+                f"output {self._folder}: holds a run that differs from this one in: {entries}. Give another folder, or "
                 "--restart to delete that run."
             )
         elif unknown := ", ".join(name for name, code in mark["code"].items() if code is None):
@@ -95,7 +95,7 @@ class RunFolder:
             "git_commit": git_commit(),
             "seed": None,
         }
-        _write(self._folder / RESOLVED, document.to_yaml().encode())
+        self._write(RESOLVED, document.to_yaml().encode())
         self._write_meta()
 
     def finish(self, data: Mapping[str, Any], is_shard: bool = False) -> None:
@@ -103,10 +103,9 @@ class RunFolder:
         status = SHARD if is_shard else "done"
         self._meta.update(data, status=status, finished=_now())
         self._write_meta()
-        if is_shard:
-            return
-        ir_metadata = yaml.safe_dump(_ir_metadata(self._meta), sort_keys=False, allow_unicode=True)
-        _write(self._folder / IR_METADATA, ir_metadata.encode())
+        if not is_shard:
+            ir_metadata = yaml.safe_dump(_ir_metadata(self._meta), sort_keys=False, allow_unicode=True)
+            self._write(IR_METADATA, ir_metadata.encode())
 
     def _changed_parameters(self, document: Document) -> str:
         """Return the parameters that differ from the old run's pipeline, in parentheses; "" if unknown."""
@@ -115,14 +114,13 @@ class RunFolder:
         except InputError:
             return ""
         new = _leaves(parse_yaml(document.to_yaml(), "pipeline"))
-        names = sorted(
-            (name for name in {**old, **new} if old.get(name) != new.get(name)),
-            key=lambda name: (not name.endswith(".type"), name),
-        )
-        parts = [f"{name} {shorten(old.get(name))}, now {shorten(new.get(name))}" for name in names[:_MOST_CHANGES]]
-        if len(names) > _MOST_CHANGES:
-            parts.append(f"and {len(names) - _MOST_CHANGES} more parameters")
-        return f" ({'; '.join(parts)})" if parts else ""
+        names = sorted(name for name in {**old, **new} if old.get(name) != new.get(name))
+        names.sort(key=lambda name: not name.endswith(".type"))
+        shown = names[:MAX_CHANGES_IN_MESSAGE]
+        changes = [f"{name} {shorten(old.get(name))}, now {shorten(new.get(name))}" for name in shown]
+        if len(names) > len(shown):
+            changes.append(f"and {len(names) - len(shown)} more parameters")
+        return f" ({'; '.join(changes)})" if changes else ""
 
     def _read_meta(self) -> dict[str, Any] | None:
         try:
@@ -132,24 +130,39 @@ class RunFolder:
         return data if isinstance(data, dict) and {"fingerprint", "started"} <= data.keys() else None
 
     def _write_meta(self) -> None:
-        _write(self._folder / META, orjson.dumps(self._meta, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+        self._write(META, orjson.dumps(self._meta, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+
+    def _write(self, name: str, data: bytes) -> None:
+        with whole_file(self._folder / name) as stream:
+            stream.write(data)
+
+
+def read_meta(folder: Path) -> dict[str, Any]:
+    """Return a run's metadata, {} without any.
+
+    :raises InputError: if the file is malformed.
+    """
+    path = folder / META
+    if not path.is_file():
+        return {}
+    meta = read_json(path, "the metadata of a run")
+    if not isinstance(meta, dict):
+        raise InputError(f"{path}: expected the metadata of a run, an object. Run again.")
+    return meta
 
 
 def _leaves(value: Any, path: str = "") -> dict[str, Any]:
     """Flatten a resolved pipeline: the parameter's name in ``--set``, or the path of another field -> value."""
     if not isinstance(value, dict):
         return {path.replace(".init_parameters", "", 1).removeprefix("components."): value}
-    inner = (_leaves(part, f"{path}.{name}".removeprefix(".")) for name, part in value.items())
-    return {name: leaf for leaves in inner for name, leaf in leaves.items()}
+    leaves: dict[str, Any] = {}
+    for name, part in value.items():
+        leaves |= _leaves(part, f"{path}.{name}".removeprefix("."))
+    return leaves
 
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _write(path: Path, data: bytes) -> None:
-    with whole_file(path) as stream:
-        stream.write(data)
 
 
 def _ir_metadata(meta: Mapping[str, Any]) -> dict[str, Any]:

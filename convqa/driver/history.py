@@ -38,14 +38,16 @@ class History:
             return given, 0
         if not self._has_context:
             return tuple(self._exchanges), len(self._exchanges)
-        mixed = tuple(self._by_position.get(index, exchange) for index, exchange in enumerate(given))
-        return mixed, sum(index in self._by_position for index in range(len(given)))
+        exchanges = tuple(self._by_position.get(index, exchange) for index, exchange in enumerate(given))
+        own = [index for index in range(len(given)) if index in self._by_position]
+        return exchanges, len(own)
 
     def add(self, position: int, response: Response) -> None:
         """Add the response to a turn. Turns are added in order."""
         turn = self._turns[position]
-        self._exchanges.append(exchange(turn, response))
-        self._by_position[len(turn.history)] = self._exchanges[-1]
+        own = exchange(turn, response)
+        self._exchanges.append(own)
+        self._by_position[len(turn.history)] = own
 
 
 def exchange(turn: Turn, response: Response) -> Exchange:
@@ -55,8 +57,8 @@ def exchange(turn: Turn, response: Response) -> Exchange:
         return Exchange(turn.question, "", rewrite, "failed")
     answer = response.answer
     if answer is None or answer.kind == "none":
-        asked = response.rewrite is None or response.rewrite.queries
-        return Exchange(turn.question, "", rewrite, "unanswered" if asked else "idle")
+        searches = response.rewrite is None or response.rewrite.queries
+        return Exchange(turn.question, "", rewrite, "unanswered" if searches else "idle")
     return Exchange(turn.question, answer.text, rewrite, "asked" if answer.kind == "question" else "answered")
 
 
@@ -66,8 +68,8 @@ def checked(conversations: Iterable[Conversation], mode: HistoryMode) -> Iterato
     :raises InputError: for an unknown mode, a value of another type, a duplicate turn id, a context that does not begin
         with the previous turn's, or, at the end, mode ``gold`` without any context.
     """
-    if mode not in get_args(HistoryMode):
-        known = get_args(HistoryMode)
+    known = get_args(HistoryMode)
+    if mode not in known:
         raise InputError(f"history {mode!r}: expected one of {', '.join(known)}.{nearest(mode, known)}")
     any_context = False
     seen: set[TurnId] = set()
@@ -101,8 +103,7 @@ def in_language(conversations: Iterable[Conversation], language: str) -> Iterato
 
 def _check_growing(turns: Sequence[Turn]) -> None:
     for earlier, later in itertools.pairwise(turns):
-        start = later.history[: len(earlier.history)]
-        if start != earlier.history:
+        if later.history[: len(earlier.history)] != earlier.history:
             raise InputError(
                 f"turn {later.id}: its Context does not begin with the Context of turn {earlier.id} "
                 f"({len(earlier.history)} exchanges). Contexts of one conversation must grow; give the turns "
@@ -110,12 +111,22 @@ def _check_growing(turns: Sequence[Turn]) -> None:
             )
 
 
-def response_of(turn: Turn, outputs: Mapping[str, Any], timings: Mapping[str, float]) -> Response:
+def response_of(
+    turn: Turn,
+    outputs: Mapping[str, Any],
+    timings: Mapping[str, float],
+) -> Response:
     """Return a turn's response, given the pipeline's outputs by label. An output may be a Failure or None."""
-    failure = next((part for part in outputs.values() if isinstance(part, Failure)), None)
-    parts = {label: None if isinstance(part, Failure) else part for label, part in outputs.items()}
-    rewrite = parts["rewrites"]
+    failures = [output for output in outputs.values() if isinstance(output, Failure)]
+    values = {label: None if isinstance(output, Failure) else output for label, output in outputs.items()}
+    rewrite = values["rewrites"]
     return Response(
-        turn.id, rewrite, parts["rankings"], parts["readings"], parts["answers"], timings=timings, error=failure,
+        turn.id,
+        rewrite,
+        values["rankings"],
+        values["readings"],
+        values["answers"],
+        timings=timings,
+        error=failures[0] if failures else None,
         added=() if rewrite is None else added(open_question(turn), rewrite.text),
-    )  # fmt: skip
+    )

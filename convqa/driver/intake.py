@@ -23,7 +23,10 @@ class Intake:
     """
 
     def __init__(
-        self, conversations: Iterable[Conversation], folder: Path, keep: Callable[[int], bool] = lambda _: True
+        self,
+        conversations: Iterable[Conversation],
+        folder: Path,
+        keep: Callable[[int], bool] = lambda _: True,
     ) -> None:
         self.conversations = self.turns = 0
         digest = hashlib.sha256()
@@ -65,7 +68,10 @@ class Intake:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._file.close()
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import orjson
 
 from convqa.domain import Response, TurnId
-from convqa.driver.folder import META, SHARD
+from convqa.driver.folder import SHARD, read_meta
 from convqa.driver.journal import JOURNAL, whole_waves
 from convqa.errors import InputError
-from convqa.files import read_json
 
 logger = logging.getLogger(__name__)
 
@@ -28,21 +25,30 @@ def read_responses(folder: Path) -> Iterator[Response]:
     if not path.is_file():
         problem = f"it has no {JOURNAL}" if folder.is_dir() else "there is no such folder"
         raise InputError(f"{folder}: no run: {problem}. Expected a folder written by convqa run.")
-    meta = _meta(folder)
-    _warn_of_part(folder, meta)
-    groups: dict[int, dict[int | str, list[int]]] = {}
-    for _, lines in whole_waves(path):
-        for offset, data in lines:
-            conversation = TurnId.from_json(data["id"]).conversation
-            groups.setdefault(data["batch"][0], {}).setdefault(conversation, []).append(offset)
-    if not groups:
+    meta = read_meta(folder)
+    status = meta.get("status", "done")
+    if status != "done":
+        logger.warning(
+            "%s: this run %s; its answers so far are read. trec-rag and jwhr name a turn by its "
+            "conversation where that has one turn, which further turns change",
+            folder,
+            "is a shard of a run (convqa merge makes the run)" if status == SHARD else "is not finished",
+        )
+    offsets: dict[tuple[int, int | str], list[int]] = {}
+    count = 0
+    for wave in whole_waves(path):
+        for line in wave:
+            group = line.record["batch"][0]
+            offsets.setdefault((group, line.turn.conversation), []).append(line.start)
+            count += 1
+    if not count:
         raise InputError(f"{path}: holds no response yet. Run again to continue it.")
-    count = sum(len(offsets) for conversations in groups.values() for offsets in conversations.values())
-    if meta.get("status") == "done" and count < (turns := meta.get("counts", {}).get("turns", 0)):
+    turns = meta.get("counts", {}).get("turns", 0)
+    if status == "done" and count < turns:
         raise InputError(f"{path}: holds {count} of the {turns} turns that the run answered. Run again for the rest.")
     with path.open("rb") as file:
-        for _, conversations in sorted(groups.items()):
-            for offset in itertools.chain.from_iterable(conversations.values()):
+        for conversation in sorted(offsets, key=lambda key: key[0]):  # by group, else as first answered
+            for offset in offsets[conversation]:
                 file.seek(offset)
                 yield _response(path, file.readline())
 
@@ -58,24 +64,6 @@ def _response(path: Path, line: bytes) -> Response:
         ) from None
 
 
-def _warn_of_part(folder: Path, meta: Mapping[str, Any]) -> None:
-    """Warn about a run that has not ended."""
-    if (status := meta.get("status", "done")) != "done":
-        logger.warning(
-            "%s: this run %s; its answers so far are read. trec-rag and jwhr name a turn by its "
-            "conversation where that has one turn, which further turns change",
-            folder, "is a shard of a run (convqa merge makes the run)" if status == SHARD else "is not finished",
-        )  # fmt: skip
-
-
 def task_of(folder: Path) -> str:
     """Return the name of the task that a run answers, "" if unknown."""
-    return str(_meta(folder).get("fingerprint", {}).get("task", ""))
-
-
-def _meta(folder: Path) -> dict[str, Any]:
-    """Return a run's metadata, {} without any."""
-    meta = read_json(folder / META, "the metadata of a run") if (folder / META).is_file() else {}
-    if not isinstance(meta, dict):
-        raise InputError(f"{folder / META}: expected the metadata of a run, an object. Run again.")
-    return meta
+    return str(read_meta(folder).get("fingerprint", {}).get("task", ""))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import logging
+import math
 import socket
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from convqa.driver.folder import RunFolder
 from convqa.driver.history import HistoryMode, checked, in_language
 from convqa.driver.intake import Intake
 from convqa.driver.journal import Journal
-from convqa.driver.summary import Summary
+from convqa.driver.summary import RunSummary
 from convqa.driver.waves import BATCH_SIZE, WAIT_SECONDS, Submit, answer, drive, patiently
 from convqa.errors import InputError, RunError
 from convqa.files import unwritable
@@ -54,7 +54,7 @@ def run(
     shard: Shard | None = None,
     progress: Progress = lambda *_: None,
     workers: Workers | None = None,
-) -> Summary:
+) -> RunSummary:
     """Answer every turn of a task's input, or of a shard of it, and write the run folder. A shard has no run file.
 
     The fingerprint of the run has ``history``, ``batch_size``, ``limit`` and ``shard``.
@@ -65,59 +65,76 @@ def run(
     :raises RunError: if the work cannot continue; the journal keeps the answered turns.
     """
     start = time.perf_counter()
-    read = checked(itertools.islice(task.read(input_path), limit), history)
     language = pipeline.language
+    conversations = checked(itertools.islice(task.read(input_path), limit), history)
     part = shard or ALL
 
     def in_shard(index: int) -> bool:
         return part.has(index // batch_size)
 
-    with locked(output), Intake(in_language(read, language), output, in_shard) as intake:
+    with locked(output), Intake(in_language(conversations, language), output, in_shard) as intake:
         mark = fingerprint(task.name, intake.digest, pipeline, history, batch_size, limit)
-        own = mark if shard is None else {**mark, "shard": str(shard)}
+        own_mark = mark if shard is None else {**mark, "shard": str(shard)}
         folder = RunFolder(output)
-        folder.begin(own, pipeline.document, task.run_file, restart, input_path, language)
-        journal = Journal(folder.journal)
-        try:
+        folder.begin(own_mark, pipeline.document, task.run_file, restart, input_path, language)
+        with closing(Journal(folder.journal)) as journal:
             if retry_errors:
                 journal.without_failures(intake)
             resumed = len(journal)
             for message in pipeline.forecast(intake.turns - resumed):
                 logger.warning("%s", message)
             at_once = workers.count if workers else 1
-            groups = -(-intake.conversations // batch_size)
-            if (workers or shard) and groups < at_once:
-                logger.warning(
-                    "--batch-size %d makes too few groups of conversations (%d, for %d workers). A smaller one makes "
-                    "more.", batch_size, groups, at_once,
-                )  # fmt: skip
+            if workers or shard:
+                _warn_of_few_groups(intake.conversations, batch_size, at_once)
             progress(resumed, intake.turns)
             waves = drive(
-                pipeline, intake, history, batch_size, wait, journal.get, at_once=at_once,
-                submit=_in_workers(workers, pipeline, mark, wait) if workers else None, shard=part,
-            )  # fmt: skip
+                pipeline,
+                intake,
+                history,
+                batch_size,
+                wait,
+                journal.get,
+                submit=_in_workers(workers, pipeline, mark, wait) if workers else None,
+                at_once=at_once,
+                shard=part,
+            )
             for wave in waves:
                 journal.append(wave)
                 progress(len(journal), intake.turns)
-            summary = Summary(intake.conversations, resumed=resumed, given=journal.given, own=journal.own)
+            summary = RunSummary(intake.conversations, resumed=resumed, given=journal.given, own=journal.own)
             write_run(summary, None if shard else task, output, pipeline.stages, intake, journal)
-            summary.seconds = time.perf_counter() - start
-            folder.finish(summary.to_json(), shard is not None)
-        finally:
-            journal.close()
+        summary.seconds = time.perf_counter() - start
+        folder.finish(summary.to_json(), shard is not None)
     return summary
 
 
+def _warn_of_few_groups(conversations: int, batch_size: int, workers: int) -> None:
+    groups = math.ceil(conversations / batch_size)
+    if groups < workers:
+        logger.warning(
+            "--batch-size %d makes too few groups of conversations (%d, for %d workers). A smaller one makes more.",
+            batch_size,
+            groups,
+            workers,
+        )
+
+
 def write_run(
-    summary: Summary, task: Task | None, output: Path, stages: frozenset[str], intake: Intake, journal: Journal
+    summary: RunSummary,
+    task: Task | None,
+    output: Path,
+    stages: frozenset[str],
+    intake: Intake,
+    journal: Journal,
 ) -> None:
     """Count the responses and write them as the task's run file. ``task``: None = only count, for a shard."""
-    answered = summary.counting(journal.responses(turn.id for turn in intake.turns_in_order()))
+    responses = summary.counting(journal.responses(turn.id for turn in intake.turns_in_order()))
     if task is None:
-        deque(answered, maxlen=0)
+        for _ in responses:
+            pass
     else:
         questions = (turn.question for turn in intake.turns_in_order())
-        summary.run_file = task.write(answered, output, stages, questions)
+        summary.run_file = task.write(responses, output, stages, questions)
 
 
 def check_place(output: Path, input_path: Path, collection: str | None) -> None:
@@ -161,13 +178,20 @@ def locked(output: Path) -> Iterator[None]:
             output.rmdir()
 
 
-def _in_workers(workers: Workers, pipeline: Pipeline, mark: Mapping[str, Any], wait: float) -> Submit:
+def _in_workers(
+    workers: Workers,
+    pipeline: Pipeline,
+    mark: Mapping[str, Any],
+    wait: float,
+) -> Submit:
     """Return a function that answers waves in workers, retrying for ``wait`` seconds while a store is unavailable.
 
     :param pipeline: a pipeline bound to its collection. :param mark: the run's fingerprint.
     """
-    url = pipeline.collection
-    setup = _Setup(pipeline.document, str(Path(url).resolve()) if url and Path(url).exists() else url, mark)
+    collection = pipeline.collection
+    if collection and Path(collection).exists():
+        collection = str(Path(collection).resolve())
+    setup = WorkerSetup(pipeline.document, collection, mark)
 
     def ask(turns: Sequence[Turn]) -> list[Response]:
         try:
@@ -185,7 +209,7 @@ def _in_workers(workers: Workers, pipeline: Pipeline, mark: Mapping[str, Any], w
 
 
 @dataclass(frozen=True, slots=True)
-class _Setup:
+class WorkerSetup:
     """Builds the pipeline in a worker. ``mark``: the run's fingerprint, which the worker must reproduce."""
 
     document: Document
@@ -202,9 +226,16 @@ class _Setup:
         if self.collection is not None:
             pipeline.bind(self.collection)
         pipeline.warm_up()
-        settings = (self.mark[name] for name in ("history", "batch_size", "limit"))
-        here = fingerprint(self.mark["task"], self.mark["input"], pipeline, *settings)
-        if changed := differences(self.mark, here):
+        here = fingerprint(
+            self.mark["task"],
+            self.mark["input"],
+            pipeline,
+            self.mark["history"],
+            self.mark["batch_size"],
+            self.mark["limit"],
+        )
+        changed = differences(self.mark, here)
+        if changed:
             raise InputError(
                 f"the worker on {socket.gethostname()} differs from this process in: {', '.join(changed)}. "
                 "Every machine needs the same versions, models and collection."

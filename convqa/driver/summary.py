@@ -12,7 +12,7 @@ from convqa.domain import Failure, Response, TurnId
 
 
 @dataclass(slots=True)
-class Summary:
+class RunSummary:
     """The counts of a run. ``timings``: seconds by node over all turns; ``seconds``: those of this process.
 
     ``given`` and ``own`` count the exchanges in histories. ``notes`` count the notes of rewriters and builders, such as
@@ -36,8 +36,10 @@ class Summary:
         for response in responses:
             self.turns += 1
             self.timings.update(response.timings)
-            for part in (response.rewrite, response.answer):
-                self.notes.update(part.notes if part else ())
+            if response.rewrite is not None:
+                self.notes.update(response.rewrite.notes)
+            if response.answer is not None:
+                self.notes.update(response.answer.notes)
             if response.error is not None:
                 self.failures.append((response.id, response.error))
             elif response.answer is not None and response.answer.kind == "none":

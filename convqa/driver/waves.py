@@ -22,6 +22,7 @@ from convqa.workers.shard import ALL, Shard
 
 BATCH_SIZE = 256
 WAIT_SECONDS = 120.0
+MAX_PAUSE_SECONDS = 15.0
 
 logger = logging.getLogger(__name__)
 
@@ -43,16 +44,17 @@ Submit = Callable[[Sequence[Turn]], "Future[list[Response]]"]
 """Begins to answer a wave. The responses may be trimmed."""
 
 
-class _Step(NamedTuple):
+class OpenWave(NamedTuple):
     """A wave to answer."""
 
     group: int
     number: int
     turns: list[Turn]
-    histories: tuple[tuple[int, int], ...]
+    histories: list[tuple[int, int]]
 
 
-_Walk = Generator[_Step, list[Response] | None, None]
+Walk = Generator[OpenWave, list[Response] | None, None]
+"""Yields the waves of a group, and is sent the responses to each."""
 
 
 def drive(
@@ -92,53 +94,58 @@ def drive(
         yield from _walked(walks, submit or here, at_once)
 
 
-def _walked(walks: Iterator[_Walk], submit: Submit, at_once: int) -> Iterator[Wave]:
+def _walked(walks: Iterator[Walk], submit: Submit, at_once: int) -> Iterator[Wave]:
     """Yield the waves of all groups as they are answered, at most one of each group at a time."""
-    under_way: dict[Future[list[Response]], tuple[_Step, _Walk]] = {}
+    under_way: dict[Future[list[Response]], tuple[OpenWave, Walk]] = {}
 
-    def advance(walk: _Walk, responses: list[Response] | None = None) -> None:
+    def advance(walk: Walk, responses: list[Response] | None = None) -> None:
         with suppress(StopIteration):
-            step = walk.send(responses)
-            under_way[submit(step.turns)] = step, walk
+            wave = walk.send(responses)
+            under_way[submit(wave.turns)] = (wave, walk)
 
     while True:
-        while len(under_way) < at_once and (walk := next(walks, None)) is not None:
+        # A group without open turns ends at once, so that more than one may begin.
+        while len(under_way) < at_once:
+            walk = next(walks, None)
+            if walk is None:
+                break
             advance(walk)
         if not under_way:
             return
         for answered in futures.wait(under_way, return_when=futures.FIRST_COMPLETED).done:
-            step, walk = under_way.pop(answered)
+            wave, walk = under_way.pop(answered)
             responses = answered.result()
-            yield Wave(step.group, step.number, tuple(responses), step.histories)
+            yield Wave(wave.group, wave.number, tuple(responses), tuple(wave.histories))
             advance(walk, responses)
 
 
 def _walk(
     group: int,
     members: Sequence[Conversation],
-    history: HistoryMode,
+    mode: HistoryMode,
     done: Callable[[TurnId], Response | None],
-) -> _Walk:
+) -> Walk:
     """Yield the waves of one group, each of which is sent its responses."""
-    histories = [History(conversation, history) for conversation in members]
-    for number in range(max((len(conversation.turns) for conversation in members), default=0)):
-        open_turns: list[tuple[History, Turn]] = []
-        seen: list[tuple[int, int]] = []
-        for conversation, past in zip(members, histories, strict=True):
+    histories = [History(conversation, mode) for conversation in members]
+    for number in range(max(len(conversation.turns) for conversation in members)):
+        wave = OpenWave(group, number, [], [])
+        waiting = []
+        for conversation, history in zip(members, histories, strict=True):
             if number >= len(conversation.turns):
                 continue
             turn = conversation.turns[number]
-            if (response := done(turn.id)) is not None:
-                past.add(number, response)
-            else:
-                exchanges, own = past.before(number)
-                seen.append((len(exchanges) - own, own))
-                open_turns.append((past, replace(turn, history=exchanges)))
-        if not open_turns:
-            continue
-        responses = yield _Step(group, number, [turn for _, turn in open_turns], tuple(seen))
-        for (past, _), response in zip(open_turns, responses or (), strict=True):
-            past.add(number, response)
+            response = done(turn.id)
+            if response is not None:
+                history.add(number, response)
+                continue
+            exchanges, own = history.before(number)
+            wave.turns.append(replace(turn, history=exchanges))
+            wave.histories.append((len(exchanges) - own, own))
+            waiting.append(history)
+        if wave.turns:
+            responses = yield wave
+            for history, response in zip(waiting, responses or (), strict=True):
+                history.add(number, response)
 
 
 @contextmanager
@@ -164,16 +171,22 @@ def patiently(ask: Callable[[], list[Response]], wait: float) -> list[Response]:
         try:
             return ask()
         except RunError as error:
-            deadline = deadline or time.monotonic() + wait
-            left = deadline - time.monotonic()
+            now = time.monotonic()
+            deadline = deadline or now + wait
+            left = deadline - now
             if not error.transient or left <= 0:
                 raise
-            logger.warning("%s Trying again in %.0f s (giving up in %.0f s).", error, min(pause, left), left)
-            time.sleep(min(pause, left))
-            pause = min(2 * pause, 15.0)
+            pause = min(pause, left)
+            logger.warning("%s Trying again in %.0f s (giving up in %.0f s).", error, pause, left)
+            time.sleep(pause)
+            pause = min(2 * pause, MAX_PAUSE_SECONDS)
 
 
-def answer(pipeline: Pipeline, turns: Sequence[Turn], told: Made | None = None) -> list[Response]:
+def answer(
+    pipeline: Pipeline,
+    turns: Sequence[Turn],
+    told: Made | None = None,
+) -> list[Response]:
     """Run the pipeline on one wave. Return the responses in the order of the turns.
 
     :param told: called with each output as soon as it is available (:meth:`Pipeline.run`).
@@ -184,9 +197,12 @@ def answer(pipeline: Pipeline, turns: Sequence[Turn], told: Made | None = None) 
         if len(turns) > 1:
             return [response for turn in turns for response in answer(pipeline, [turn])]
         return [Response(turns[0].id, error=error.failure)]
-    batches = [(label, getattr(outputs, label)) for label in OUTPUTS]
     share = {name: seconds / len(turns) for name, seconds in outputs.timings.items()}
-    return [
-        response_of(turn, {label: batch and batch.items[index] for label, batch in batches}, share)
-        for index, turn in enumerate(turns)
-    ]
+    responses = []
+    for index, turn in enumerate(turns):
+        items = {}
+        for label in OUTPUTS:
+            batch = getattr(outputs, label)
+            items[label] = None if batch is None else batch.items[index]
+        responses.append(response_of(turn, items, share))
+    return responses

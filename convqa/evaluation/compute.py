@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from convqa.domain import TurnId
 from convqa.errors import InputError, nearest
+from convqa.evaluation.measures import score_measures
 from convqa.evaluation.result import Evaluation, Summaries, summaries
 from convqa.files import log, read_json
 from convqa.tasks import Scores, Task, find_scored_task
@@ -26,6 +27,7 @@ def evaluate(
     *,
     task: str | Task = "auto",
     breakdown: Sequence[str] = (),
+    measures: Sequence[str] = (),
     seed: int = 1,
     partial: bool = False,
     support: str | None = None,
@@ -36,6 +38,8 @@ def evaluate(
 
     :param task: auto (by the files), a task's name, or a task.
     :param breakdown: fields of the truth's records, or groups of the task (QReCC: ``history``).
+    :param measures: further measures of rankings, such as ``nDCG@20``, ``P@5`` (with the package ir_measures) or
+        those of other packages. The task's own measures are always scored.
     :param seed: the seed of the bootstrap intervals, 0 or more.
     :param partial: score only the turns in the run; officially, missing turns count 0.
     :param support: the scorer for ALCE's citation recall and precision, in tasks that have them: lexical, support, or
@@ -48,42 +52,61 @@ def evaluate(
         raise InputError(f"seed: expected a whole number, 0 or more, got {seed}.")
     if isinstance(task, str):
         task = find_scored_task(task, truth_path, run_path)
+    _check_options(task, [*options, *([] if support is None else ["support"])])
+    if support is not None:
+        options["support"] = independent_scorer(support, run_path, allow_same)
+    task_options = task.options(**options)
+    gold = task.gold(truth_path)
+    run = task.read_run(run_path)
+    groups = groups_of(task, gold, truth_path, breakdown)
+    settings = {**task_options.to_json(), "seed": seed}
+    if partial:
+        settings["partial"] = True
+        gold = task.part(gold, run)
+        if not gold.turns:
+            raise InputError(f"{run.path}: has no turn of {truth_path}, so there is nothing to score with --partial.")
+    columns = task.score(gold, run, task_options)
+    known = [column.measure.name for column in columns]
+    further = [name for name in dict.fromkeys(measures) if name not in known]
+    if further:
+        turns = {str(turn.id): turn.id for turn in gold.turns}
+        columns += score_measures(further, task.judged(gold, run), turns, known)
+    breakdowns = {name: _by_group(columns, members, seed) for name, members in groups.items()}
+    return Evaluation(task, gold, run, tuple(columns), summaries(columns, seed), breakdowns, settings)
+
+
+def _check_options(task: Task, names: Iterable[str]) -> None:
+    """:raises InputError: for an option that the task lacks."""
     known = [field.name for field in fields(task.options)]
-    for name in (*options, *(() if support is None else ("support",))):
+    for name in names:
         if name not in known:
             raise InputError(
                 f"the task {task.name} has no option {name!r} (--{name.replace('_', '-')}).{nearest(name, known)} "
                 f"Known: {', '.join(known) or 'none'}."
             )
-    if support is not None:
-        options["support"] = independent_scorer(support, run_path, allow_same)
-    task_options = task.options(**options)
-    gold, run = task.gold(truth_path), task.read_run(run_path)
-    groups = groups_of(task, gold, truth_path, breakdown)
-    if partial:
-        gold = task.part(gold, run)
-        if not gold.turns:
-            raise InputError(f"{run.path}: has no turn of {truth_path}, so there is nothing to score with --partial.")
-    columns = task.score(gold, run, task_options)
-    parts = {name: _by_group(columns, members, seed) for name, members in groups.items()}
-    settings = {**task_options.to_json(), "seed": seed, **({"partial": True} if partial else {})}
-    return Evaluation(task, gold, run, tuple(columns), summaries(columns, seed), parts, settings)
 
 
-def groups_of(task: Task, gold: Gold[GoldTurn], truth_path: Path, names: Sequence[str]) -> dict[str, Groups]:
+def groups_of(
+    task: Task,
+    gold: Gold[GoldTurn],
+    truth_path: Path,
+    names: Sequence[str],
+) -> dict[str, Groups]:
     """Return the turns of each group of each breakdown, groups in order of appearance.
 
     :raises InputError: for an unknown breakdown.
     """
     own = task.breakdowns(gold, truth_path)
     known = [*own, *dict.fromkeys(name for turn in gold.turns for name in turn.fields)]
+    groups = {}
     for name in names:
         if name not in known and gold.turns:
             raise InputError(
                 f"{gold.path}: no record has the field {name!r} to break down by.{nearest(name, known)} "
                 f"Known: {', '.join(known)}."
             )
-    return {name: own[name]() if name in own else _by_field(gold, name) for name in names}
+        groups[name] = own[name]() if name in own else _by_field(gold, name)
+    return groups
 
 
 def _by_field(gold: Gold[GoldTurn], name: str) -> Groups:
@@ -96,12 +119,12 @@ def _by_field(gold: Gold[GoldTurn], name: str) -> Groups:
 
 
 def _by_group(columns: Sequence[Scores], groups: Groups, seed: int) -> Mapping[str, Summaries]:
-    groups_of: dict[TurnId, list[str]] = {}
+    names: dict[TurnId, list[str]] = {}
     for group, ids in groups.items():
         for id in ids:
-            groups_of.setdefault(id, []).append(group)
-    parts = [column.split(groups_of) for column in columns]
-    return {group: summaries([part[group] for part in parts if group in part], seed) for group in groups}
+            names.setdefault(id, []).append(group)
+    split = [column.split(names) for column in columns]
+    return {group: summaries([parts[group] for parts in split if group in parts], seed) for group in groups}
 
 
 def independent_scorer(name: str, run_path: Path, allow_same: bool = False) -> SupportScorer:
@@ -121,13 +144,14 @@ def independent_scorer(name: str, run_path: Path, allow_same: bool = False) -> S
     file = (run_path if run_path.is_dir() else run_path.parent) / META
     try:
         meta: Any = read_json(file, "the meta file of a run") if file.exists() else {}
-        models = [(node, *part) for node, parts in meta["fingerprint"]["models"].items() for part in parts.items()]
+        models = meta["fingerprint"]["models"]
+        identities = [(node, part, identity) for node, parts in models.items() for part, identity in parts.items()]
     except AttributeError as error:
         raise InputError(f"{file}: fingerprint.models: expected {{node: {{part: identity}}}}.") from error
     except (KeyError, TypeError):
         log.warning("%s: names no models, so %s may have built this run too", file, support.name)
         return support
-    for node, part, identity in models:
+    for node, part, identity in identities:
         if _weights(str(identity)) == _weights(support.identity):
             raise InputError(
                 f"--support {support.name}: this run was built with it ({node}: {part}, in {file}), which biases the "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,13 @@ from rich.text import Text
 
 from convqa.domain import TurnId
 from convqa.errors import InputError
-from convqa.evaluation.result import Evaluation, Summary
+from convqa.evaluation.result import Evaluation, ScoreSummary
 from convqa.files import to_json_bytes, whole_file
 from convqa.metrics.trec import NOTHING, encoded, run_lines
 
-_GROUP = 24
-"""Maximum width of a group's name in a table."""
-_GROUPS = 20
+MAX_GROUP_WIDTH = 24
+"""Maximum characters of a group's name in a table."""
+MAX_GROUPS = 20
 """Maximum number of groups in a table."""
 
 
@@ -41,10 +42,9 @@ def write_turns(evaluation: Evaluation, path: Path) -> Path:
     """Write one JSON line per turn of the truth, with its id as in the task's files, and its scores."""
     rows: dict[TurnId, dict[str, Any]] = {turn.id: evaluation.task.key(turn.id) for turn in evaluation.gold.turns}
     for name, scores in evaluation.scores.items():
-        if scores.groups:  # a macro average, whose groups have the same scores under their own names
-            continue
-        for id, value in zip(scores.ids, scores.values, strict=True):
-            rows[id][name] = value
+        if not scores.groups:  # the groups of a macro average have the same scores under their own names
+            for id, value in zip(scores.ids, scores.values, strict=True):
+                rows[id][name] = value
     with whole_file(path) as stream:
         stream.writelines(to_json_bytes(row) + b"\n" for row in rows.values())
     return path
@@ -57,52 +57,62 @@ def render(evaluation: Evaluation, width: int = 80) -> Group:
         table.add_column(head, overflow="fold", justify="left" if head in {"measure", "also"} else "right")
     for measure in evaluation.measures:
         table.add_row(*map(Text, _row(evaluation, measure.name)))
-    legend = [Text(evaluation.task.legend, "dim")] if evaluation.task.legend else []
-    return Group(
-        table, *legend, *(part for name in evaluation.breakdowns for part in _breakdown(evaluation, name, width))
-    )
+    parts: list[Table | Text] = [table]
+    if evaluation.task.legend:
+        parts.append(Text(evaluation.task.legend, "dim"))
+    for name in evaluation.breakdowns:
+        parts += _breakdown(evaluation, name, width)
+    return Group(*parts)
 
 
 def _row(evaluation: Evaluation, name: str) -> tuple[str, ...]:
-    others = _others(evaluation, name)
-    if name not in evaluation.summaries:
-        return (name, "-", "-", "0", "; ".join(filter(None, (evaluation.skipped[name], others))))
-    summary = evaluation.summaries[name]
-    return (name, f"{summary.mean:.3f}", f"{summary.low:.3f} - {summary.high:.3f}", f"{summary.turns:,}", others)
-
-
-def _others(evaluation: Evaluation, name: str) -> str:
-    measures = [column.measure for column in evaluation.columns if column.measure.line == name]
-    means = [(measure, evaluation.summaries[measure.name].mean) for measure in measures]
-    return ", ".join(
-        f"{mean:.1f} {measure.label}" if measure.counts else f"{measure.label} {mean:.3f}" for measure, mean in means
-    )
+    others = []
+    for column in evaluation.columns:
+        measure = column.measure
+        if measure.line == name:
+            mean = evaluation.summaries[measure.name].mean
+            others.append(f"{mean:.1f} {measure.label}" if measure.counts else f"{measure.label} {mean:.3f}")
+    also = ", ".join(others)
+    summary = evaluation.summaries.get(name)
+    if summary is None:
+        reason = evaluation.skipped[name]
+        return (name, "-", "-", "0", f"{reason}; {also}" if also else reason)
+    return (name, f"{summary.mean:.3f}", f"{summary.low:.3f} - {summary.high:.3f}", f"{summary.turns:,}", also)
 
 
 def _breakdown(evaluation: Evaluation, name: str, width: int) -> Iterator[Table | Text]:
     """Yield tables of means by group with their number of turns, for the largest groups if there are many."""
     groups = list(evaluation.breakdowns[name].items())
     measures = [one.name for one in evaluation.measures if any(means.get(one.name) for _, means in groups)]
-    if len(groups) > _GROUPS:
-        yield Text(f"The {_GROUPS} largest of {len(groups):,} groups of {name}; --json has all.")
+    if len(groups) > MAX_GROUPS:
+        yield Text(f"The {MAX_GROUPS} largest of {len(groups):,} groups of {name}; --json has all.")
         groups.sort(key=lambda group: -max((summary.turns for summary in group[1].values()), default=0))
-        del groups[_GROUPS:]
+        del groups[MAX_GROUPS:]
     names = [" ".join(group.split()) for group, _ in groups]
-    columns = {measure: [_cell(means.get(measure)) for _, means in groups] for measure in measures}
-    title, block, used = f"by {name}: mean (turns)", dict[str, list[str]](), 0
-    for measure, cells in columns.items():
-        cell_width = 3 + max(map(len, (measure, *cells)))
-        if block and _GROUP + 4 + used + cell_width > width:
+    title = f"by {name}: mean (turns)"
+    block: dict[str, list[str]] = {}
+    used = 0
+    for measure in measures:
+        cells = [_cell(means.get(measure)) for _, means in groups]
+        column_width = 3 + max(len(text) for text in (measure, *cells))
+        if block and MAX_GROUP_WIDTH + 4 + used + column_width > width:
             yield _grid(title, name, names, block)
-            title, block, used = "", {}, 0
+            title = ""
+            block = {}
+            used = 0
         block[measure] = cells
-        used += cell_width
+        used += column_width
     yield _grid(title, name, names, block)
 
 
-def _grid(title: str, name: str, names: list[str], columns: Mapping[str, Sequence[str]]) -> Table:
+def _grid(
+    title: str,
+    name: str,
+    names: list[str],
+    columns: Mapping[str, Sequence[str]],
+) -> Table:
     table = Table(title=Text(title) if title else None, title_justify="left")
-    table.add_column(Text(name), no_wrap=True, max_width=_GROUP)
+    table.add_column(Text(name), no_wrap=True, max_width=MAX_GROUP_WIDTH)
     for measure in columns:
         table.add_column(Text(measure), overflow="fold", justify="right")
     for row in zip(names, *columns.values(), strict=True):
@@ -110,7 +120,7 @@ def _grid(title: str, name: str, names: list[str], columns: Mapping[str, Sequenc
     return table
 
 
-def _cell(summary: Summary | None) -> str:
+def _cell(summary: ScoreSummary | None) -> str:
     return f"{summary.mean:.3f} ({summary.turns:,})" if summary else "-"
 
 
@@ -118,7 +128,11 @@ RUN = "run.trec"
 QRELS = "truth.qrels"
 
 
-def write_trec(evaluation: Evaluation, directory: Path, tag: str = "convqa") -> tuple[Path, Path]:
+def write_trec(
+    evaluation: Evaluation,
+    directory: Path,
+    tag: str = "convqa",
+) -> tuple[Path, Path]:
     """Write DIRECTORY/run.trec and DIRECTORY/truth.qrels, and return their paths.
 
     Query ids are turns as text (``conversation_turn``). Only blanks in ids are percent-encoded, since they separate the
@@ -131,17 +145,17 @@ def write_trec(evaluation: Evaluation, directory: Path, tag: str = "convqa") -> 
     judged = evaluation.task.judged(evaluation.gold, evaluation.run)
     if judged is None:
         raise InputError(f"--trec: a run of the task {evaluation.task.name} has no rankings; omit the option.")
-    ids = [id for ranking in judged.rankings.values() for id in ranking]
-    _check_distinct([*ids, *(id for relevant in judged.relevant.values() for id in relevant)])
-    run, qrels = directory / RUN, directory / QRELS
+    ids = [*judged.rankings.values(), *judged.relevant.values()]
+    _check_distinct(itertools.chain.from_iterable(ids))
+    run = directory / RUN
+    qrels = directory / QRELS
     with whole_file(run) as stream:
         for turn, scores in judged.rankings.items():
             ranking = scores or ({NOTHING: 0.0} if judged.relevant.get(turn) else {})
             stream.writelines(line.encode() for line in run_lines(turn, ranking, tag))
     with whole_file(qrels) as stream:
-        stream.writelines(
-            f"{encoded(turn)} 0 {encoded(id)} 1\n".encode() for turn, ids in judged.relevant.items() for id in ids
-        )
+        for turn, relevant in judged.relevant.items():
+            stream.writelines(f"{encoded(turn)} 0 {encoded(id)} 1\n".encode() for id in relevant)
     return run, qrels
 
 

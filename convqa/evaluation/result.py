@@ -12,7 +12,7 @@ from convqa.tasks.scores import Gold, GoldTurn, Measure, Run, Scores
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class ScoreSummary:
     """The mean over ``turns`` turns (or the macro average or statistic), with its 95 % bootstrap interval, for which
     conversations are drawn.
     """
@@ -23,16 +23,18 @@ class Summary:
     turns: int
 
     @classmethod
-    def of(cls, scores: Scores, seed: int) -> Summary | None:
-        """Summarise scores; None if they have no value."""
-        if (mean := value_of(scores)) is None:
+    def of(cls, scores: Scores, seed: int) -> ScoreSummary | None:
+        """Summarize scores; None if they have no value."""
+        mean = value_of(scores)
+        if mean is None:
             return None
-        scale, groups, statistic = scores.measure.scale, scores.by_group(), scores.statistic
+        groups = scores.by_group()
         owners = list(scores.by_group([id.conversation for id in scores.ids]).values())
-        if statistic is None:
+        if scores.statistic is None:
             low, high = interval(list(groups.values()), seed, owners)
         else:
-            low, high = interval_of_statistic(groups, statistic, seed, owners)
+            low, high = interval_of_statistic(groups, scores.statistic, seed, owners)
+        scale = scores.measure.scale
         return cls(mean, scale * low, scale * high, len(scores.values))
 
 
@@ -40,7 +42,8 @@ def value_of(scores: Scores) -> float | None:
     """Return the mean, macro average or statistic of scores; None if they have no value."""
     if not scores.values:
         return None
-    scale, groups = scores.measure.scale, scores.by_group()
+    scale = scores.measure.scale
+    groups = scores.by_group()
     if scores.statistic is None:
         return sum(_mean(values, scale) for values in groups.values()) / len(groups)
     value = scores.statistic(groups)
@@ -55,13 +58,17 @@ def _mean(values: Sequence[float], scale: float) -> float:
     return scale * total / len(values)
 
 
-Summaries = Mapping[str, Summary]
+Summaries = Mapping[str, ScoreSummary]
 
 
 def summaries(columns: Sequence[Scores], seed: int) -> Summaries:
     """Return the summary of each measure that has a value."""
-    by_name = {column.measure.name: Summary.of(column, seed) for column in columns}
-    return {name: summary for name, summary in by_name.items() if summary is not None}
+    by_name = {}
+    for column in columns:
+        summary = ScoreSummary.of(column, seed)
+        if summary is not None:
+            by_name[column.measure.name] = summary
+    return by_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,19 +103,20 @@ class Evaluation:
 
     def to_json(self) -> dict[str, Any]:
         """Return the output of ``--json``, which lacks the scores by turn."""
-
-        def plain(summaries: Summaries) -> dict[str, Any]:
-            return {name: asdict(summary) for name, summary in summaries.items()}
-
+        breakdowns = {
+            name: {group: _to_json(summaries) for group, summaries in groups.items()}
+            for name, groups in self.breakdowns.items()
+        }
         return {
             "task": self.task.name,
             "truth": str(self.gold.path),
             "run": str(self.run.path),
             "options": dict(self.options),
-            "measures": plain(self.summaries),
+            "measures": _to_json(self.summaries),
             "skipped": self.skipped,
-            "breakdowns": {
-                name: {group: plain(summaries) for group, summaries in groups.items()}
-                for name, groups in self.breakdowns.items()
-            },
+            "breakdowns": breakdowns,
         }
+
+
+def _to_json(summaries: Summaries) -> dict[str, Any]:
+    return {name: asdict(summary) for name, summary in summaries.items()}

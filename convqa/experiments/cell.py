@@ -7,19 +7,23 @@ from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from convqa.domain import Conversation
+from convqa.driver.fingerprint import SHAPING_TORCH, versions
 from convqa.driver.history import HistoryMode
 from convqa.driver.run import run
-from convqa.driver.summary import Summary
+from convqa.driver.summary import RunSummary
 from convqa.errors import InputError, OtherRun, WorkError
 from convqa.evaluation import evaluate, write_official, write_turns
-from convqa.experiments.grid import Part
+from convqa.evaluation.measures import known_measures
+from convqa.experiments.grid import Conversations
 from convqa.indexing import add_vectors, collection_for, index_sources
 from convqa.models import load_encoder
 from convqa.models.shared import share
@@ -34,7 +38,7 @@ class Cell:
     """The settings of a cell. ``folder``: the run's folder within ``output``, the ablation's folder.
 
     ``vectors``: an encoder whose vectors the collection needs; the collection is then made in the ablation's folder.
-    ``salt``: identifies the libraries that affect shared results; None = no sharing.
+    ``sharing``: whether to look results up that other cells computed.
     """
 
     task: str
@@ -44,15 +48,20 @@ class Cell:
     folder: Path
     output: Path
     history: HistoryMode
-    conversations: Part = "all"
+    conversations: Conversations = "all"
     turns: int | None = None
     collection: str | None = None
     vectors: str | None = None
-    salt: str | None = None
+    measures: Sequence[str] = ()
+    sharing: bool = True
     restart: bool = False
 
 
-def part_of(conversations: Iterable[Conversation], part: Part, turns: int | None = None) -> Iterator[Conversation]:
+def part_of(
+    conversations: Iterable[Conversation],
+    part: Conversations,
+    turns: int | None = None,
+) -> Iterator[Conversation]:
     """Yield the odd or even conversations, or all, up to a total number of turns.
 
     :raises InputError: for a conversation without a number, if the part is odd or even.
@@ -77,22 +86,21 @@ def part_of(conversations: Iterable[Conversation], part: Part, turns: int | None
 
 def work(cell: Cell) -> dict[str, Any]:
     """Run and evaluate a cell, and return its part of the record."""
-    if cell.salt is not None:
-        share(cell.output / "shared.sqlite", cell.salt)
+    if cell.sharing:
+        torch = {name: metadata.version(name) for name in SHAPING_TORCH if find_spec(name)}
+        share(cell.output / "shared.sqlite", salt=repr(versions() | torch))
     task = find_task(cell.task, cell.input)
-    if is_part := cell.conversations != "all" or cell.turns is not None:
+    is_part = cell.conversations != "all" or cell.turns is not None
+    if is_part:
         task = _part(task, cell)
     pipeline = load(cell.pipeline, cell.settings)
     collection = _collection(cell, task) if pipeline.needs_collection or cell.collection else None
-    bound, folder = ready(pipeline, collection), cell.output / cell.folder
-
-    def drive(restart: bool) -> Summary:
-        return run(task, cell.input, folder, bound, history=cell.history, restart=restart)
-
+    pipeline = ready(pipeline, collection)
+    folder = cell.output / cell.folder
     try:
-        summary = drive(cell.restart)
+        summary = run(task, cell.input, folder, pipeline, history=cell.history, restart=cell.restart)
     except OtherRun:
-        summary = drive(restart=True)
+        summary = run(task, cell.input, folder, pipeline, history=cell.history, restart=True)
     turns = max(summary.turns, 1)
     result: dict[str, Any] = {
         "milliseconds": {node: round(1000 * took / turns, 3) for node, took in sorted(summary.timings.items())},
@@ -100,13 +108,20 @@ def work(cell: Cell) -> dict[str, Any]:
     }
     if not task.has_truth(cell.input):
         return result
-    evaluation = evaluate(cell.input, folder, task=find_task(cell.task, cell.input), partial=is_part)
+    evaluation = evaluate(
+        cell.input,
+        folder,
+        task=find_task(cell.task, cell.input),
+        measures=known_measures(cell.measures),
+        partial=is_part,
+    )
     write_official(evaluation, folder)
     write_turns(evaluation, folder / "turns.jsonl")
-    return result | {"measures": {name: asdict(summary) for name, summary in evaluation.summaries.items()}}
+    result["measures"] = {name: asdict(summary) for name, summary in evaluation.summaries.items()}
+    return result
 
 
-def _failures(summary: Summary) -> str:
+def _failures(summary: RunSummary) -> str:
     """Return how many turns failed and why the first one did, or "".
 
     :raises WorkError: if all turns failed.
@@ -133,10 +148,10 @@ def _collection(cell: Cell, task: Task) -> str:
     if cell.collection or not cell.vectors:
         return collection_for(task, cell.input, cell.collection, task.language)
     folder = cell.input if cell.input.is_dir() else cell.input.parent
-    file = next(
-        (path for path in map(folder.joinpath, ("passages.jsonl", "passages.jsonl.gz")) if path.is_file()), None
-    )
-    if file is None:
+    file = folder / "passages.jsonl"
+    if not file.is_file():
+        file = folder / "passages.jsonl.gz"
+    if not file.is_file():
         raise InputError(
             f"{folder}: missing passages.jsonl to index with vectors. Index its passages with convqa index --vectors "
             f"{cell.vectors}, and set inputs.{folder.name}.collection."

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from convqa.domain import TurnId
-from convqa.driver.folder import META
+from convqa.driver.folder import read_meta
 from convqa.errors import InputError, nearest
 from convqa.evaluation import Evaluation, evaluate
 from convqa.evaluation.compute import groups_of
-from convqa.experiments.differences import Difference, differences_of, shared_scores, tested
-from convqa.files import read_json
+from convqa.experiments.differences import Difference, Part, differences_of, shared_scores, tested
 from convqa.metrics.paired import holm, permutation_test
 from convqa.tasks import Task, tasks
 from convqa.tasks.base import Groups
@@ -43,8 +42,8 @@ class Comparison:
 
     against: str
     evaluations: Mapping[str, Evaluation]
-    differences: tuple[Difference, ...]
-    breakdowns: Mapping[str, Mapping[str, tuple[Difference, ...]]]
+    differences: Sequence[Difference]
+    breakdowns: Mapping[str, Mapping[str, Sequence[Difference]]]
 
     @property
     def others(self) -> list[str]:
@@ -52,35 +51,47 @@ class Comparison:
         return [name for name in self.evaluations if name != self.against]
 
     def of(self, run: str, measure: str) -> Difference | None:
-        return next((one for one in self.differences if (one.run, one.measure) == (run, measure)), None)
+        for difference in self.differences:
+            if difference.run == run and difference.measure == measure:
+                return difference
+        return None
 
-    def turns(self, run: str, measure: str, questions: Mapping[TurnId, str] | None = None) -> list[TurnDifference]:
+    def turns(
+        self,
+        run: str,
+        measure: str,
+        questions: Mapping[TurnId, str] | None = None,
+    ) -> list[TurnDifference]:
         """Return the turns that are scored in both runs, from the largest gain to the largest loss."""
-        base, other = (self.evaluations[name] for name in (self.against, run))
+        base = self.evaluations[self.against]
+        other = self.evaluations[run]
         shared = shared_scores({self.against: base, run: other}, self.against, measure)
         if not shared or shared[run].statistic is not None:  # not a mean of scores by turn
             return []
-        asked, (old, new) = questions or {}, shared.values()
         rows = [
-            TurnDifference(id, before, after, asked.get(id), _both("rewrites", id, base, other),
-                           _both("answers", id, base, other))
-            for id, before, after in zip(old.ids, old.values, new.values, strict=True)
-        ]  # fmt: skip
+            TurnDifference(
+                id,
+                before,
+                after,
+                questions.get(id) if questions else None,
+                rewrites=(_field(base, "rewrites", id), _field(other, "rewrites", id)),
+                answers=(_field(base, "answers", id), _field(other, "answers", id)),
+            )
+            for id, before, after in zip(shared[run].ids, shared[self.against].values, shared[run].values, strict=True)
+        ]
         return sorted(rows, key=lambda row: row.base - row.score)
 
     def to_json(self) -> dict[str, Any]:
-        def plain(differences: Iterable[Difference]) -> list[dict[str, Any]]:
-            return [{**asdict(one), "difference": one.difference} for one in differences]
-
+        breakdowns = {
+            name: {group: [one.to_json() for one in differences] for group, differences in groups.items()}
+            for name, groups in self.breakdowns.items()
+        }
         return {
             "against": self.against,
             "runs": {name: str(evaluation.run.path) for name, evaluation in self.evaluations.items()},
             "truth": str(self.evaluations[self.against].gold.path),
-            "differences": plain(self.differences),
-            "breakdowns": {
-                name: {group: plain(found) for group, found in groups.items()}
-                for name, groups in self.breakdowns.items()
-            },
+            "differences": [one.to_json() for one in self.differences],
+            "breakdowns": breakdowns,
         }
 
 
@@ -101,13 +112,15 @@ def compare(
     """
     if len(runs) < 2:
         raise InputError("expected two or more runs to compare.")
-    truth, names = truth or truth_of(runs), names_of(runs)
+    truth = truth or truth_of(runs)
     permutation_test()  # before minutes of work
+    names = names_of(runs)
     evaluations: dict[str, Evaluation] = {}
-    kind: str | Task = task
+    found_task: str | Task = task
     for name, run in zip(names, runs, strict=True):
-        evaluation = evaluate(truth, run, task=kind, partial=partial)
-        kind, evaluations[name] = evaluation.task, without_rankings(evaluation)
+        evaluation = evaluate(truth, run, task=found_task, measures=measures, partial=partial)
+        found_task = evaluation.task
+        evaluations[name] = without_rankings(evaluation)
     groups = _groups(evaluations[names[0]], truth, breakdown)
     return compare_evaluations(evaluations, names[0], measures, groups)
 
@@ -131,31 +144,45 @@ def compare_evaluations(
     shared = [shared_scores(evaluations, against, name) for name in measures or known]
     if not any(shared):
         raise InputError(f"{against} shares no measure and turn with another run. Compare runs of the same turns.")
-    parts = [(name, group, members) for name, by in (groups or {}).items() for group, members in by.items()]
-    names = dict.fromkeys(turn.id.conversation for turn in evaluations[against].gold.turns)
-    conversations = {name: index for index, name in enumerate(names)}
-    rows = [
-        row
-        for part in [("", "", None), *parts]
+    parts: list[Part] = [("", "", None)]
+    for breakdown, members_by_group in (groups or {}).items():
+        parts += [(breakdown, group, members) for group, members in members_by_group.items()]
+    conversations: dict[int | str, int] = {}
+    for turn in evaluations[against].gold.turns:
+        conversations.setdefault(turn.id.conversation, len(conversations))
+    untested = [
+        difference
+        for part in parts
         for scores in shared
-        for row in differences_of(scores, against, conversations, part, seed)
+        for difference in differences_of(scores, against, conversations, part, seed)
     ]
-    by_part: dict[str, dict[str, list[Difference]]] = {}
-    for row, difference in zip(rows, tested(rows, seed), strict=True):
-        by_part.setdefault(row.part[0], {}).setdefault(row.part[1], []).append(difference)
-    whole = by_part.pop("", {}).get("", [])
-    breakdowns = {name: {group: tuple(some) for group, some in by.items()} for name, by in by_part.items()}
-    return Comparison(against, dict(evaluations), tuple(_adjusted(whole)), breakdowns)
+    whole: list[Difference] = []
+    breakdowns: dict[str, dict[str, list[Difference]]] = {}
+    for row, difference in zip(untested, tested(untested, seed), strict=True):
+        breakdown, group, members = row.part
+        if members is None:
+            whole.append(difference)
+        else:
+            breakdowns.setdefault(breakdown, {}).setdefault(group, []).append(difference)
+    return Comparison(against, dict(evaluations), _adjusted(whole), breakdowns)
 
 
-def _adjusted(differences: Sequence[Difference]) -> Iterator[Difference]:
+def _adjusted(differences: Sequence[Difference]) -> list[Difference]:
     """Apply Holm's correction over the runs, for each measure."""
     by_measure: dict[str, list[Difference]] = {}
-    for one in differences:
-        by_measure.setdefault(one.measure, []).append(one)
-    for some in by_measure.values():
-        adjusted = iter(holm([one.p for one in some if one.p is not None]))
-        yield from (one if one.p is None else replace(one, adjusted=next(adjusted)) for one in some)
+    for difference in differences:
+        by_measure.setdefault(difference.measure, []).append(difference)
+    result = []
+    for members in by_measure.values():
+        adjusted = iter(holm([one.p for one in members if one.p is not None]))
+        result += [one if one.p is None else replace(one, adjusted=next(adjusted)) for one in members]
+    return result
+
+
+def counted_measures(evaluations: Iterable[Evaluation]) -> set[str]:
+    """Return the names of measures that count something, so that more is not better."""
+    columns = [column for evaluation in evaluations for column in evaluation.columns]
+    return {column.measure.name for column in columns if column.measure.counts}
 
 
 def questions_of(comparison: Comparison) -> dict[TurnId, str]:
@@ -175,36 +202,43 @@ def names_of(runs: Sequence[Path]) -> list[str]:
     """
     folders = [run.resolve().parent if run.suffix and not run.is_dir() else run.resolve() for run in runs]
     parts = [folder.parts for folder in folders]
-    while len({own[-1:] for own in parts}) == 1 and parts[0]:
-        parts = [own[:-1] for own in parts]
-    for length in range(1, max(map(len, parts), default=0) + 1):
-        names = ["/".join(own[-length:]) for own in parts]
+    while parts[0] and len({path[-1:] for path in parts}) == 1:
+        parts = [path[:-1] for path in parts]
+    for length in range(1, max(len(path) for path in parts) + 1):
+        names = ["/".join(path[-length:]) for path in parts]
         if len(set(names)) == len(names):
             return names
     return [f"{folder.name} ({number})" for number, folder in enumerate(folders, 1)]
 
 
-def _both(field: str, id: TurnId, *evaluations: Evaluation) -> tuple[str | None, str | None]:
-    """Return a field of a turn in two runs, if the task's runs have it by turn."""
+def _field(evaluation: Evaluation, name: str, id: TurnId) -> str | None:
+    """Return a field of a turn in a run, if the task's runs have it by turn."""
     # In some tasks, a turn is identified by its conversation alone.
-    key = str(id) if len(evaluations[0].task.key(id)) > 1 else id.conversation
-    first, second = (getattr(evaluation.run, field, {}).get(key) for evaluation in evaluations)
-    return first, second
+    key = str(id) if len(evaluation.task.key(id)) > 1 else id.conversation
+    value: str | None = getattr(evaluation.run, name, {}).get(key)
+    return value
 
 
-def _groups(evaluation: Evaluation, truth: Path, asked: Sequence[str] | None) -> dict[str, Groups]:
-    own = {*evaluation.task.breakdowns(evaluation.gold, truth)}.union(*(turn.fields for turn in evaluation.gold.turns))
-    names = [name for name in BREAKDOWNS if name in own] if asked is None else asked
+def _groups(
+    evaluation: Evaluation,
+    truth: Path,
+    asked: Sequence[str] | None,
+) -> dict[str, Groups]:
+    if asked is not None:
+        return groups_of(evaluation.task, evaluation.gold, truth, asked)
+    known = set(evaluation.task.breakdowns(evaluation.gold, truth))
+    known.update(*(turn.fields for turn in evaluation.gold.turns))
+    names = [name for name in BREAKDOWNS if name in known]
     groups = groups_of(evaluation.task, evaluation.gold, truth, names)
     # A single group equals the whole.
-    return {name: members for name, members in groups.items() if asked is not None or len(members) > 1}
+    return {name: members for name, members in groups.items() if len(members) > 1}
 
 
 def without_rankings(evaluation: Evaluation) -> Evaluation:
     """Return the evaluation without rankings and citations, which would not fit into memory for 30 runs."""
     run: Any = evaluation.run
-    bulk = {"passages", "rankings", "citations"} & {field.name for field in fields(run)}
-    return replace(evaluation, run=replace(run, **{name: {} for name in bulk}))
+    names = {field.name for field in fields(run)}
+    return replace(evaluation, run=replace(run, **{name: {} for name in names & {"passages", "rankings", "citations"}}))
 
 
 def truth_of(runs: Sequence[Path]) -> Path:
@@ -212,20 +246,22 @@ def truth_of(runs: Sequence[Path]) -> Path:
 
     :raises InputError: if no run's folder names it, if the runs have different inputs, or if it has no truth.
     """
-    inputs: dict[str, Path] = {}
+    runs_by_input: dict[str, Path] = {}
     for run in runs:
-        file = (run if run.is_dir() else run.parent) / META
-        meta = read_json(file, "the metadata of convqa run") if file.is_file() else {}
-        path = meta.get("input") if isinstance(meta, dict) else None
-        if isinstance(path, str) and path:
-            inputs.setdefault(path, run)
+        path = read_meta(run if run.is_dir() else run.parent).get("input")
+        if path:
+            runs_by_input.setdefault(path, run)
+    inputs = list(runs_by_input)
     if not inputs:
         raise InputError(f"{runs[0]}: its input is unknown. Add --truth.")
     if len(inputs) > 1:
-        (path, run), (other_path, other) = list(inputs.items())[:2]
-        raise InputError(f"{run} answers {path}, but {other} answers {other_path}. Add --truth for both.")
-    input = Path(*inputs)
-    for candidate in (input, input.parent) if input.is_file() else (input,):
+        first, second = inputs[:2]
+        raise InputError(
+            f"{runs_by_input[first]} answers {first}, but {runs_by_input[second]} answers {second}. "
+            "Add --truth for both."
+        )
+    source = Path(inputs[0])
+    for candidate in (source, source.parent) if source.is_file() else (source,):
         if any(task.has_truth(candidate) for task in tasks().values()):
             return candidate
-    raise InputError(f"{input}: the input of the runs has no truth. Add --truth.")
+    raise InputError(f"{source}: the input of the runs has no truth. Add --truth.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -19,20 +19,20 @@ from convqa.places import is_yaml, yaml_file
 from convqa.safe_yaml import read_yaml
 from convqa.validation import Record, Text, read_as, refuse_secrets, shorten
 
-Part = Literal["all", "odd", "even"]
+Conversations = Literal["all", "odd", "even"]
 """The conversations to run: all, or those with odd or even numbers, if settings were chosen on the others."""
 
 INPUT = "{input}"
 """A placeholder for the folder of the input in values, such as ``{input}/questions-rewritten.json``."""
 
-_NO_NAME = re.compile(r"[^\w.+=-]+")
+_UNSAFE_IN_NAMES = re.compile(r"[^\w.+=-]+")
 
 
 class InputChoice(Record, extra="forbid"):
     """Settings of one input. ``history`` None: gold if the input has a history, otherwise none."""
 
     history: HistoryMode | None = None
-    conversations: Part = "all"
+    conversations: Conversations = "all"
     collection: Text | None = None
 
 
@@ -56,8 +56,15 @@ class Ablation(Record, extra="forbid"):
     inputs: dict[str, InputChoice] = {}
 
 
+class AxisValue(Record, extra="allow"):
+    """A value of an axis: the nodes that it drops, its only inputs (None: all), and further fields, its overrides."""
+
+    drop: list[Text] = []
+    inputs: list[Text] | None = None
+
+
 @dataclass(frozen=True, slots=True)
-class Row:
+class GridRow:
     """A pipeline of the grid: the base with ``overrides`` and without the nodes in ``drop``.
 
     ``values``: axis -> the name of its value. ``inputs``: the names of its inputs; None: all.
@@ -71,16 +78,22 @@ class Row:
 
     def settings(self, input_folder: Path) -> dict[str, Any]:
         """Return the overrides with ``{input}``, replaced by the folder's path."""
-        templates = {key: value for key, value in self.overrides.items() if isinstance(value, str) and INPUT in value}
-        return {key: value.replace(INPUT, str(input_folder)) for key, value in templates.items()}
+        return {
+            name: value.replace(INPUT, str(input_folder))
+            for name, value in self.overrides.items()
+            if isinstance(value, str) and INPUT in value
+        }
 
     def document(self, ablation: Ablation, file: Path) -> str:
         """Return the row's pipeline file, whose values with ``{input}`` :meth:`settings` overrides."""
         base = ablation.pipeline
         if is_yaml(base):
             base = str(find(base, file).resolve())
-        drop = [*ablation.drop, *self.drop]
-        data = {"extends": base, "override": {**ablation.override, **self.overrides}, "drop": drop}
+        data = {
+            "extends": base,
+            "override": {**ablation.override, **self.overrides},
+            "drop": [*ablation.drop, *self.drop],
+        }
         return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=120)
 
 
@@ -99,24 +112,23 @@ def read_ablation(name: str) -> tuple[Ablation, Path]:
     return ablation, file
 
 
-def rows_of(ablation: Ablation, file: Path) -> list[Row]:
+def rows_of(ablation: Ablation, file: Path) -> list[GridRow]:
     """Return the rows of the grid, with unique names.
 
     :raises InputError: for an axis without values, and malformed values or rows.
     """
     where = f"ablation {file}"
-    rows = []
-    axes = [[(axis, *value) for value in _values(axis, values, where)] for axis, values in ablation.axes.items()]
-    for combination in itertools.product(*axes):
-        values = {axis: name for axis, name, _ in combination}
-        rows.append(_row("+".join(map(_file_name, values.values())), values, [part for *_, part in combination], where))
-    names = [row.name for row in rows]
-    if duplicate := next((name for name in names if names.count(name) > 1), None):
-        raise InputError(f"{where}: two rows are called {duplicate}. Their folders need different names.")
-    return rows
+    axes = [_values(axis, values, where) for axis, values in ablation.axes.items()]
+    rows: dict[str, GridRow] = {}
+    for values in itertools.product(*axes):
+        row = _row(dict(zip(ablation.axes, values, strict=True)))
+        if row.name in rows:
+            raise InputError(f"{where}: two rows are called {row.name}. Their folders need different names.")
+        rows[row.name] = row
+    return list(rows.values())
 
 
-def baseline_of(ablation: Ablation, rows: list[Row], file: Path) -> Row:
+def baseline_of(ablation: Ablation, rows: list[GridRow], file: Path) -> GridRow:
     """Return the first row with the name or the values of ``baseline``.
 
     :raises InputError: if there is none.
@@ -129,37 +141,38 @@ def baseline_of(ablation: Ablation, rows: list[Row], file: Path) -> Row:
     raise InputError(f"ablation {file}: baseline {shorten(baseline)}: unknown row; expected one of {names} ...")
 
 
-def _values(axis: str, values: list[Any] | dict[str, Any], where: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the name and the settings of each value of an axis."""
+def _values(
+    axis: str,
+    values: list[Any] | dict[str, Any],
+    where: str,
+) -> list[tuple[str, AxisValue]]:
+    """Return the name and the settings of each value of an axis."""
     if not values:
         raise InputError(f"{where}: axes.{axis}: expected one or more values, got none.")
-    setting = axis if "." in axis else f"{axis}.type"
     if isinstance(values, list):
-        for value in values:
-            yield (value if isinstance(value, str) else yaml.safe_dump(value).splitlines()[0]), {setting: value}
-        return
-    for name, settings in values.items():
-        if not isinstance(settings, dict | None):
-            raise InputError(
-                f"{where}: axes.{axis}.{name}: expected settings {{NODE.PARAMETER: VALUE}}, got {shorten(settings)}."
-            )
-        yield name, settings or {}
+        setting = axis if "." in axis else f"{axis}.type"
+        names = [value if isinstance(value, str) else yaml.safe_dump(value).splitlines()[0] for value in values]
+        return [(name, AxisValue(**{setting: value})) for name, value in zip(names, values, strict=True)]
+    advice = "Expected settings {NODE.PARAMETER: VALUE}, drop and inputs (lists of names)."
+    return [
+        (name, read_as(AxisValue, settings or {}, f"{where}: axes.{axis}.{name}", advice))
+        for name, settings in values.items()
+    ]
 
 
-def _row(name: str, values: Mapping[str, str], parts: list[Mapping[str, Any]], where: str) -> Row:
+def _row(values: Mapping[str, tuple[str, AxisValue]]) -> GridRow:
+    """Return the row with these values, by axis."""
     overrides: dict[str, Any] = {}
     drop: list[str] = []
     inputs: tuple[str, ...] | None = None
-    for part in parts:
-        lists = {key: part.get(key, []) for key in ("drop", "inputs")}
-        for key, names in lists.items():
-            if not isinstance(names, list) or not all(isinstance(one, str) for one in names):
-                raise InputError(f"{where}: {key}: expected a list of names, got {shorten(names)}.")
-        drop += lists["drop"]
-        if "inputs" in part:
-            inputs = tuple(one for one in lists["inputs"] if inputs is None or one in inputs)
-        overrides |= {key: value for key, value in part.items() if key not in lists}
-    return Row(name, values, overrides, tuple(dict.fromkeys(drop)), inputs)
+    for _, value in values.values():
+        overrides |= value.model_extra or {}
+        drop += value.drop
+        if value.inputs is not None:
+            inputs = tuple(name for name in value.inputs if inputs is None or name in inputs)
+    names = {axis: name for axis, (name, _) in values.items()}
+    folder = "+".join(map(_file_name, names.values()))
+    return GridRow(folder, names, overrides, tuple(dict.fromkeys(drop)), inputs)
 
 
 def _file_name(name: str) -> str:
@@ -168,4 +181,4 @@ def _file_name(name: str) -> str:
     >>> _file_name("BM25, k1 = 0.9/b")
     'BM25_k1_=_0.9_b'
     """
-    return _NO_NAME.sub("_", name).strip(".") or "_"
+    return _UNSAFE_IN_NAMES.sub("_", name).strip(".") or "_"

@@ -17,21 +17,31 @@ Style = tuple[int, ...]
 """The indexes of a row's color, marker and fill; missing ones are 0."""
 Point = tuple[float, float, float, float]  # milliseconds a turn; mean, low and high
 
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#8c564b")
+_COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#8c564b")
 """After Okabe and Ito, distinguishable with any color vision; the page's variables ``--c0`` and so on."""
-GREY, _INK, _LINE = 6, "#010203", "#040506"
+_MARKERS = "osD^vPX*"
+_FILLS = ("full", "none", "left", "right")
+GRAY = 6
+"""The index of the color of what has none."""
+_INK = "#010203"
+_LINE = "#040506"
+"""Placeholders for the page's colors of text and lines."""
 _FOLDER = Path(__file__).with_name("templates")
 
 
 def quality_over_time(
-    points: Mapping[str, Point], styles: Mapping[str, Style], legend: Sequence[tuple[Style, str]], measure: str
+    points: Mapping[str, Point],
+    styles: Mapping[str, Style],
+    legend: Sequence[tuple[Style, str]],
+    measure: str,
 ) -> str:
     """Plot one point per row, with its interval."""
 
     def draw(axes: Any) -> None:
         for row, (time, mean, low, high) in points.items():
-            axes.plot([time] * 2, [low, high], color=_look(styles[row])["color"], alpha=0.35)
-            axes.plot(time, mean, **_look(styles[row]))
+            look = _look(styles[row])
+            axes.plot([time, time], [low, high], color=look["color"], alpha=0.35)
+            axes.plot(time, mean, **look)
         times = [time for time, *_ in points.values()]
         if 0 < 5 * min(times) < max(times):
             axes.set_xscale("log", subs=[2, 5])
@@ -43,13 +53,18 @@ def quality_over_time(
     return _plot(draw, f"{measure} over time", f"{measure} of {len(points)} rows over milliseconds a turn.")
 
 
-def by_depth(lines: Mapping[str, Mapping[str, float]], styles: Mapping[str, Style], measure: str) -> str:
+def by_depth(
+    lines: Mapping[str, Mapping[str, float]],
+    styles: Mapping[str, Style],
+    measure: str,
+) -> str:
     """Plot one line per row, the first dashed: the mean by the turn's number in its conversation."""
 
     def draw(axes: Any) -> None:
         for number, (row, means) in enumerate(lines.items()):
             depths = [name.removeprefix("turns ").removeprefix("turn ") for name in means]
-            look = _look((*styles[row][:1], number)) | {"linestyle": "-" if number else "--"}
+            look = _look((*styles[row][:1], number))
+            look["linestyle"] = "-" if number else "--"
             axes.plot(depths, list(means.values()), label=row, **look)
         axes.set(xlabel="number of the turn in its conversation", ylabel=f"{measure} (mean)")
 
@@ -63,8 +78,8 @@ def gains(groups: Mapping[str, Mapping[str, float]], human: str, measure: str) -
     def draw(axes: Any) -> None:
         for index, means in enumerate(groups.values()):
             ends = [means[plain], means[human]]
-            axes.plot(ends, [index] * 2, color=_LINE, linewidth=9, zorder=1)
-            axes.plot(ends, [index] * 2, color=_INK, marker="|", markersize=14, linestyle="")
+            axes.plot(ends, [index, index], color=_LINE, linewidth=9, zorder=1)
+            axes.plot(ends, [index, index], color=_INK, marker="|", markersize=14, linestyle="")
             for number, name in enumerate(means):
                 if name not in {plain, human}:
                     axes.plot(means[name], index, label=None if index else name, **_look((number, number)))
@@ -82,8 +97,8 @@ def differences(values: Sequence[float], row: str, base: str, measure: str) -> s
 
     def draw(axes: Any) -> None:
         ranks = range(1, len(values) + 1)
-        axes.fill_between(ranks, [max(value, 0) for value in values], step="mid", color=_COLOURS[0], linewidth=0)
-        axes.fill_between(ranks, [min(value, 0) for value in values], step="mid", color=_COLOURS[1], linewidth=0)
+        for color, bound in zip(_COLORS, (max, min), strict=False):
+            axes.fill_between(ranks, [bound(value, 0) for value in values], step="mid", color=color, linewidth=0)
         axes.axhline(0, color=_INK, linewidth=0.8)
         axes.set(xlabel="turns, sorted", ylabel=f"difference in {measure}")
 
@@ -92,9 +107,13 @@ def differences(values: Sequence[float], row: str, base: str, measure: str) -> s
 
 def _look(style: Style) -> dict[str, Any]:
     """Return parameters for matplotlib's ``plot``."""
-    colour, marker, fill, *_ = (*style, 0, 0, 0)
-    return {"color": _COLOURS[colour % len(_COLOURS)], "marker": "osD^vPX*"[marker % 8], "linestyle": "",
-            "fillstyle": ("full", "none", "left", "right")[fill % 4]}  # fmt: skip
+    color, marker, fill = (*style, 0, 0, 0)[:3]
+    return {
+        "color": _COLORS[color % len(_COLORS)],
+        "marker": _MARKERS[marker % len(_MARKERS)],
+        "fillstyle": _FILLS[fill % len(_FILLS)],
+        "linestyle": "",
+    }
 
 
 def _plot(draw: Callable[[Any], None], title: str, label: str, height: float = 3.3) -> str:
@@ -116,8 +135,8 @@ def _plot(draw: Callable[[Any], None], title: str, label: str, height: float = 3
         figure.savefig(stream, format="svg")
     svg = re.sub(r"<(style|metadata)\b.*?</\1>", "", stream.getvalue(), flags=re.DOTALL)
     svg = re.sub(r'<g id="[^"]*"', "<g", svg).replace("xlink:href=", "href=")
-    for number, colour in enumerate(_COLOURS):
-        svg = svg.replace(colour, f"var(--c{number})")
+    for number, color in enumerate(_COLORS):
+        svg = svg.replace(color, f"var(--c{number})")
     svg = svg.replace(_INK, "var(--ink)").replace(_LINE, "var(--line)")
     start = f'role="img" aria-label="{escape(label)}"><title>{escape(label)}</title>'
     return re.sub(r'^.*?<svg\b.*?(viewBox=".*?").*?>', lambda match: f"<svg {match[1]} {start}", svg, flags=re.DOTALL)

@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from functools import cache
-from typing import Any
 
 from convqa.errors import InputError, nearest
-from convqa.exports import ikat, text, trec, trec_rag
 from convqa.exports.base import Format, Submission, export
 from convqa.exports.cited import CitedAnswer
-from convqa.plugins import load, plugins
+from convqa.plugins import load_all
+
+__all__ = ["GROUP", "CitedAnswer", "Format", "Submission", "export", "find_format", "formats"]
 
 GROUP = "convqa.exports"
-"""The entry point group of the formats of tasks and of other packages: name = module:Format."""
+"""The entry point group of further formats: name = module:FORMAT."""
 
-__all__ = ["FORMATS", "OF_ANSWERS", "CitedAnswer", "Format", "Submission", "export", "find_format"]
+
+def formats() -> dict[str, Format]:
+    """Return all formats by name: those of the modules here, and those of entry points."""
+    return dict(sorted({**load_all(GROUP), **_own()}.items()))
 
 
 @cache
-def formats() -> dict[str, Format]:
-    """Return all formats by name."""
-    own = (*trec_rag.FORMATS, ikat.FORMAT, text.FORMAT, trec.FORMAT)
-    outside = {name: load(point) for name, point in plugins(GROUP).items()}
-    return {format.name: format for format in own} | outside
-
-
-def __getattr__(name: str) -> Any:
-    if name == "FORMATS":
-        return formats()
-    if name == "OF_ANSWERS":
-        return [format.name for format in formats().values() if format.needs_answers]
-    raise AttributeError(name)
+def _own() -> dict[str, Format]:
+    """Return the formats in the modules of this folder."""
+    own: dict[str, Format] = {}
+    for info in pkgutil.iter_modules(__path__):
+        module = importlib.import_module(f"{__name__}.{info.name}")
+        own |= {value.name: value for value in vars(module).values() if isinstance(value, Format)}
+    return own
 
 
 def find_format(name: str) -> Format:

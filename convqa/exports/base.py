@@ -46,7 +46,10 @@ class Format:
 
 
 def export(
-    responses: Iterable[Response], format: Format, submission: Submission, write: Callable[[bytes], object]
+    responses: Iterable[Response],
+    format: Format,
+    submission: Submission,
+    write: Callable[[bytes], object],
 ) -> Counter[str]:
     """Write responses in a format, one conversation in memory at a time. Each warning is logged once, with its turns.
 

@@ -30,32 +30,54 @@ class CitedAnswer:
     response: Response = field(compare=False, kw_only=True)
 
     @classmethod
-    def of(cls, response: Response, alone: bool = False, needs_answer: bool = True) -> CitedAnswer:
+    def of(
+        cls,
+        response: Response,
+        alone: bool = False,
+        needs_answer: bool = True,
+    ) -> CitedAnswer:
         """Create the answer of a response, trimmed or not. A failed turn is unanswered, with the failure as its reason.
 
         :param needs_answer: if False, a turn without an answer is unanswered, and one without a ranking is refused.
         :raises InputError: if the turn has no answer but did not fail, or cites a passage outside its ranking.
         """
-        if not needs_answer and response.error is None and response.ranking is None:
-            raise InputError(f"turn {response.id} has no ranking: the pipeline of this run makes none.")
-        if not needs_answer and response.answer is None:
-            response = replace(response, answer=Answer("none", ""))
-        answer, ranking = _answer(response), response.ranking or Ranking()
-        passages = {hit.id: hit.passage for hit in ranking.hits if hit.passage is not None}
+        if not needs_answer:
+            if response.error is None and response.ranking is None:
+                raise InputError(f"turn {response.id} has no ranking: the pipeline of this run makes none.")
+            if response.answer is None:
+                response = replace(response, answer=Answer("none", ""))
+        answer = _answer(response)
+        ranking = response.ranking or Ranking()
         scores = {hit.id: hit.score for hit in ranking.hits}
+        passages = {hit.id: hit.passage for hit in ranking.hits if hit.passage is not None}
         quoted = quotes(answer, ranking)
+        sources = {}
         for citation in quoted:
-            _check(response, citation, scores, passages.get(citation.passage_id))
-        cited = [id for id in dict.fromkeys(citation.passage_id for citation in quoted) if id in passages]
-        sources = {id: Passage(id, "", passages[id].title, passages[id].url) for id in cited}
-        question = response.rewrite.text if response.rewrite else ""
-        return cls(response.id, answer, question, scores, sources, quoted, alone, response=response)
+            passage = passages.get(citation.passage_id)
+            _check(response, citation, scores, passage)
+            if passage is not None:
+                sources[passage.id] = Passage(passage.id, "", passage.title, passage.url)
+        return cls(
+            response.id,
+            answer,
+            response.rewrite.text if response.rewrite else "",
+            scores,
+            sources,
+            quoted,
+            alone,
+            response=response,
+        )
 
     def sentences(self) -> tuple[Sentence, ...]:
         """Return the answer's sentences; a text without sentences is one sentence without citations."""
         if self.answer.sentences or not self.answer.text:
             return self.answer.sentences
         return (Sentence(self.answer.text),)
+
+    def passage_ids(self) -> list[str]:
+        """Return the ids of the cited passages, in order of their first citation."""
+        citations = [citation for sentence in self.sentences() for citation in sentence.citations]
+        return list(dict.fromkeys(citation.passage_id for citation in citations))
 
 
 def _answer(response: Response) -> Answer:
@@ -67,7 +89,12 @@ def _answer(response: Response) -> Answer:
     return Answer("none", "", reason=f"{failure.stage} failed: {failure.error}: {failure.message}")
 
 
-def _check(response: Response, citation: Citation, ranked: Container[str], passage: Passage | None) -> None:
+def _check(
+    response: Response,
+    citation: Citation,
+    ranked: Container[str],
+    passage: Passage | None,
+) -> None:
     if citation.passage_id not in ranked:
         problem = f"cites {citation.passage_id!r}, which is not in its ranking"
     elif citation.end is not None and (passage is None or citation.end > len(passage.text)):

@@ -7,12 +7,11 @@ at most 1,000 ids with their scores, which becomes a TREC run and contains the `
 
 from __future__ import annotations
 
-from convqa.domain import Sentence
 from convqa.exports.base import Format, Submission
 from convqa.exports.cited import CitedAnswer
 from convqa.files import to_json_bytes
 
-REFERENCES = 1000
+MAX_REFERENCES = 1000
 """The track's check cuts off more, and then refuses the run."""
 
 
@@ -21,15 +20,11 @@ def write(cited: CitedAnswer, submission: Submission) -> bytes:
 
     Cited passages are always among the references; an unknown score is 0.
     """
-    turn_id, sentences = str(cited.id), cited.sentences()
-    responses = [
-        {
-            "text": sentence.text,
-            "citations": {c.passage_id: cited.scores.get(c.passage_id, 0.0) for c in sentence.citations},
-            "ptkb_provenance": [],
-        }
-        for sentence in sentences
-    ]
+    turn_id = str(cited.id)
+    responses = []
+    for sentence in cited.sentences():
+        citations = {citation.passage_id: cited.scores.get(citation.passage_id, 0.0) for citation in sentence.citations}
+        responses.append({"text": sentence.text, "citations": citations, "ptkb_provenance": []})
     record = {
         "turn_id": turn_id,
         "metadata": {
@@ -38,20 +33,19 @@ def write(cited: CitedAnswer, submission: Submission) -> bytes:
             "run_type": submission.run_type,
             "turn_id": turn_id,
         },
-        "references": _references(cited, sentences),
+        "references": _references(cited),
         "responses": responses,
     }
     return to_json_bytes(record) + b"\n"
 
 
-def _references(cited: CitedAnswer, sentences: tuple[Sentence, ...]) -> dict[str, float]:
+def _references(cited: CitedAnswer) -> dict[str, float]:
     """Return the top of the ranking and all cited passages."""
-    needed = {citation.passage_id for sentence in sentences for citation in sentence.citations}
+    needed = set(cited.passage_ids())
     others = [id for id in cited.scores if id not in needed]
-    kept = needed.union(others[: max(0, REFERENCES - len(needed))])
-    ranked = {id: score for id, score in cited.scores.items() if id in kept}
-    return ranked | dict.fromkeys(sorted(needed - ranked.keys()), 0.0)
+    kept = needed.union(others[: max(0, MAX_REFERENCES - len(needed))])
+    references = {id: score for id, score in cited.scores.items() if id in kept}
+    return references | dict.fromkeys(sorted(needed - references.keys()), 0.0)
 
 
-_TYPES = ("automatic", "manual", "generation-only")
-FORMAT = Format("ikat", write, run_types=_TYPES)
+IKAT = Format("ikat", write, run_types=("automatic", "manual", "generation-only"))

@@ -27,13 +27,11 @@ from convqa.exports.cited import CitedAnswer
 
 _UNSAFE = re.compile("[\\\\\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """Line ends, terminal control characters, lone surrogates and the backslash, but not tabs."""
-_SHORT = {"\\": "\\\\", "\n": "\\n", "\r": "\\r"}
+_SHORT_ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r"}
 _ITEM = re.compile(r"(?:\d{1,2}\.|-)\s")
 _MARK = re.compile(r"\[(?=[0-9]+\])")
-FIELD = re.compile(r"(Question|No answer|Nearest|Asks back|Label|Score):(?: (.*))?")
-_NO_SENTENCE = re.compile(rf"\Z|\s|\[|Conversation |{FIELD.pattern}")
-
-WHOLE = "the whole passage"
+_FIELD = re.compile(r"(Question|No answer|Nearest|Asks back|Label|Score):(?: (.*))?")
+_NO_SENTENCE = re.compile(rf"\Z|\s|\[|Conversation |{_FIELD.pattern}")
 
 
 def write(cited: CitedAnswer, submission: Submission) -> bytes:  # noqa: ARG001 - the signature of all writers
@@ -42,15 +40,19 @@ def write(cited: CitedAnswer, submission: Submission) -> bytes:  # noqa: ARG001 
 
 
 def _lines(cited: CitedAnswer) -> Iterator[str]:
-    turn, answer, numbers = cited.id, cited.answer, numbered(cited.answer)
-    conversation = f'"{escape(turn.conversation)}"' if isinstance(turn.conversation, str) else turn.conversation
-    yield f"Conversation {conversation}, turn {turn.number}"
+    answer = cited.answer
+    numbers = numbered(answer)
+    conversation = cited.id.conversation
+    if isinstance(conversation, str):
+        conversation = f'"{escape(conversation)}"'
+    yield f"Conversation {conversation}, turn {cited.id.number}"
     if cited.question:
         yield _field("Question", cited.question)
     yield ""
     if answer.kind == "none":
         yield _field("No answer", answer.reason)
-        yield from (_field("Nearest", id) for id in answer.nearest)
+        for id in answer.nearest:
+            yield _field("Nearest", id)
     elif answer.kind == "question":
         yield _field("Asks back", answer.text)
     sentences = answer.sentences if answer.kind == "question" else cited.sentences()
@@ -65,8 +67,11 @@ def _lines(cited: CitedAnswer) -> Iterator[str]:
         yield ""
     for citation, number in numbers.items():
         yield from heading(number, citation, cited)
-        quote = escape(cited.quotes.get(citation, ""))
-        yield "    " + (WHOLE if citation.start is None else f"characters {citation.start}-{citation.end}: {quote}")
+        if citation.start is None:
+            yield "    the whole passage"
+        else:
+            quote = escape(cited.quotes.get(citation, ""))
+            yield f"    characters {citation.start}-{citation.end}: {quote}"
 
 
 def _field(name: str, value: str) -> str:
@@ -129,7 +134,7 @@ def escape(text: str) -> str:
     >>> escape("a\\b\r\n\x1b[31m")
     'a\\\\b\\r\\n\\u001b[31m'
     """
-    return _UNSAFE.sub(lambda match: _SHORT.get(match[0]) or f"\\u{ord(match[0]):04x}", text)
+    return _UNSAFE.sub(lambda match: _SHORT_ESCAPES.get(match[0]) or f"\\u{ord(match[0]):04x}", text)
 
 
 FORMAT = Format("text", write)

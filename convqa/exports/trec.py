@@ -9,7 +9,8 @@ from convqa.metrics.trec import run_lines
 
 def write(cited: CitedAnswer, submission: Submission) -> bytes:
     """Format the lines of a turn: ``CONVERSATION_TURN``, or ``TOPIC`` where a topic of the task trec has one turn."""
-    turn = str(cited.id.conversation) if cited.alone and submission.task == "trec" else str(cited.id)
+    is_topic = cited.alone and submission.task == "trec"
+    turn = str(cited.id.conversation if is_topic else cited.id)
     return "".join(run_lines(turn, cited.scores, submission.run_id)).encode()
 
 

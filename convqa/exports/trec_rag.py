@@ -17,34 +17,38 @@ from convqa.exports.cited import CitedAnswer
 from convqa.files import log, to_json_bytes
 
 _SEGMENT = re.compile(r"msmarco_v2\.1_doc_\d+_\d+#\d+_\d+")
-_WORDS = 400
+MAX_WORDS = 400
+"""The track's limit for an answer."""
 
 
-def write(cited: CitedAnswer, submission: Submission, most: int) -> bytes:
+def write(cited: CitedAnswer, submission: Submission, max_references: int) -> bytes:
     """Format the line of one turn. A sentence cites a passage once, since the format has no offsets.
 
     The topic is the conversation, or ``CONVERSATION_TURN`` if that has several turns.
 
-    :param most: maximum number of references; a warning names the others.
+    :param max_references: a warning names the references beyond it.
     """
-    sentences = cited.sentences()
     topic = str(cited.id.conversation) if cited.alone else str(cited.id)
-    ids = list(dict.fromkeys(citation.passage_id for sentence in sentences for citation in sentence.citations))
-    if len(ids) > most:
+    ids = cited.passage_ids()
+    references = ids[:max_references]
+    if len(ids) > max_references:
         log.warning(
             "turn %s cites %d passages; trec-rag takes the first %d. Left out: %s",
-            cited.id, len(ids), most, ", ".join(ids[most:]),
-        )  # fmt: skip
-    indexes = {id: index for index, id in enumerate(ids[:most])}
+            cited.id,
+            len(ids),
+            max_references,
+            ", ".join(ids[max_references:]),
+        )
     answer = []
-    for sentence in sentences:
-        cites = dict.fromkeys(indexes[c.passage_id] for c in sentence.citations if c.passage_id in indexes)
-        answer.append({"text": sentence.text, "citations": list(cites)})
+    for sentence in cited.sentences():
+        passages = dict.fromkeys(citation.passage_id for citation in sentence.citations)
+        indexes = [references.index(id) for id in passages if id in references]
+        answer.append({"text": sentence.text, "citations": indexes})
     record = {
         "run_id": submission.run_id,
         "topic_id": topic,
         "topic": cited.question,
-        "references": list(indexes),
+        "references": references,
         "response_length": _length(cited),
         "answer": answer,
         "metadata": {
@@ -64,10 +68,10 @@ def warnings(cited: CitedAnswer) -> Iterator[str]:
     """Yield warnings of answers that the checks of 2024 and 2025 refuse or cut."""
     if not cited.alone:
         yield "TREC RAG has no conversations: topics of several turns, such as 1_1, are not in the track"
-    if not all(_SEGMENT.match(c.passage_id) for sentence in cited.sentences() for c in sentence.citations):
+    if not all(_SEGMENT.match(id) for id in cited.passage_ids()):
         yield "TREC RAG only accepts runs over MS MARCO v2.1: some cited passages are not segments of it"
-    if _length(cited) > _WORDS:
-        yield f"TREC RAG accepts answers of {_WORDS} words, and cuts the last sentences of a longer one"
+    if _length(cited) > MAX_WORDS:
+        yield f"TREC RAG accepts answers of {MAX_WORDS} words, and cuts the last sentences of a longer one"
 
 
 def _length(cited: CitedAnswer) -> int:
@@ -83,7 +87,14 @@ def words(text: str) -> int:
     return len(unicodedata.normalize("NFKC", text).split())
 
 
-FORMATS = [
-    Format(name, partial(write, most=most), warnings=warnings, run_types=("automatic", "manual"))
-    for name, most in (("trec-rag", 20), ("trec-rag-2025", 100))
-]
+def _format(name: str, max_references: int) -> Format:
+    return Format(
+        name,
+        partial(write, max_references=max_references),
+        warnings=warnings,
+        run_types=("automatic", "manual"),
+    )
+
+
+TREC_RAG = _format("trec-rag", max_references=20)
+TREC_RAG_2025 = _format("trec-rag-2025", max_references=100)

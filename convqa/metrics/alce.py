@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-AT_MOST = 3
+MAX_CITATIONS = 3
 """Maximum number of citations per sentence that count."""
 
 Entails = Callable[[str, str], bool]
@@ -47,7 +47,7 @@ def citation_scores(sentences: Sequence[CitedSentence], entails: Entails) -> Cit
     """
     if not sentences:
         return None
-    counted = [(claim, cited[:AT_MOST]) for claim, cited in sentences if cited]
+    counted = [(claim, cited[:MAX_CITATIONS]) for claim, cited in sentences if cited]
     recalled = [(claim, cited) for claim, cited in counted if entails("\n".join(cited), claim)]
     precise = sum(_needed(claim, cited, entails) for claim, cited in recalled)
     citations = sum(len(cited) for _, cited in counted)

@@ -18,9 +18,10 @@ def refusals(refused: Sequence[bool], answerable: Sequence[bool]) -> PrecisionRe
 
     :raises ValueError: if the lengths differ.
     """
-    pairs = list(zip(refused, answerable, strict=True))
-    refused_turns = {str(turn) for turn, (refusal, _) in enumerate(pairs) if refusal}
-    return set_scores(refused_turns, {str(turn) for turn, (_, can) in enumerate(pairs) if not can})
+    turns = [(str(turn), *pair) for turn, pair in enumerate(zip(refused, answerable, strict=True))]
+    refused_turns = {turn for turn, refusal, _ in turns if refusal}
+    unanswerable_turns = {turn for turn, _, can_be_answered in turns if not can_be_answered}
+    return set_scores(refused_turns, unanswerable_turns)
 
 
 def auc(scores: Sequence[float], answerable: Sequence[bool]) -> float:
@@ -33,7 +34,8 @@ def auc(scores: Sequence[float], answerable: Sequence[bool]) -> float:
     """
     positive = Counter(score for score, can in zip(scores, answerable, strict=True) if can)
     negative = Counter(score for score, can in zip(scores, answerable, strict=True) if not can)
-    won, below = 0.0, 0
+    won = 0.0
+    below = 0
     for score in sorted(positive | negative):
         won += positive[score] * (below + negative[score] / 2)
         below += negative[score]

@@ -12,14 +12,18 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 import numpy
 from numpy.typing import NDArray
 
-_AT_ONCE = 200_000
+MAX_DRAWS = 200_000
+"""Draws in memory at once."""
 
 Owners = Sequence[Sequence[Hashable]]
 """For each group, the conversation of each of its scores."""
 
 
 def interval(
-    groups: Sequence[Sequence[float]], seed: int, owners: Owners | None = None, resamples: int = 1000
+    groups: Sequence[Sequence[float]],
+    seed: int,
+    owners: Owners | None = None,
+    resamples: int = 1000,
 ) -> tuple[float, float]:
     """95 % interval of the mean of the groups' means. It is deterministic for the same seed and order of scores.
 
@@ -33,15 +37,20 @@ def interval(
     (0.5, 0.5)
     """
     generator = numpy.random.default_rng(seed)
-    sums, counts = numpy.zeros((resamples, len(groups))), numpy.zeros((resamples, len(groups)))
+    sums = numpy.zeros((resamples, len(groups)))
+    counts = numpy.zeros((resamples, len(groups)))
     for stratum in _strata(groups, owners):
-        scores = [[[groups[group][i] for i in indexes] for group, indexes in talk.items()] for talk in stratum]
         columns = list(stratum[0])
-        sums_of = numpy.array([[sum(part) for part in talk] for talk in scores])
-        counts_of = numpy.array([[len(part) for part in talk] for talk in scores], numpy.float64)
+        own_sums = []
+        own_counts = []
+        for conversation in stratum:
+            own_sums.append([sum(groups[group][i] for i in indexes) for group, indexes in conversation.items()])
+            own_counts.append([float(len(indexes)) for indexes in conversation.values()])
+        stratum_sums = numpy.array(own_sums)
+        stratum_counts = numpy.array(own_counts)
         for rows, drawn in _draws(len(stratum), len(columns), generator, resamples):
-            sums[rows, columns] += sums_of[drawn].sum(axis=1)
-            counts[rows, columns] += counts_of[drawn].sum(axis=1)
+            sums[rows, columns] += stratum_sums[drawn].sum(axis=1)
+            counts[rows, columns] += stratum_counts[drawn].sum(axis=1)
     return percentile_interval((sums / counts).mean(axis=1))
 
 
@@ -60,39 +69,42 @@ def interval_of_statistic(
     (1.0, 1.0)
     """
     generator = numpy.random.default_rng(seed)
-    columns = [numpy.asarray(scores, dtype=numpy.float64) for scores in groups.values()]
-    # By stratum and group: the indexes of all conversations' scores, and where those of each conversation start.
+    names = list(groups)
     strata = [
-        (len(stratum), [(group, *_joined([talk[group] for talk in stratum])) for group in stratum[0]])
+        [_scores_by_name(conversation, names, groups) for conversation in stratum]
         for stratum in _strata(list(groups.values()), owners)
     ]
     values = []
     for _ in range(resamples):
-        parts: list[list[NDArray[numpy.float64]]] = [[] for _ in columns]
-        for size, members in strata:
-            drawn = generator.integers(0, size, size)
-            for group, indexes, starts, lengths in members:
-                counts = lengths[drawn]
-                begins = numpy.repeat(starts[drawn] - numpy.cumsum(counts) + counts, counts)
-                parts[group].append(columns[group][indexes[begins + numpy.arange(len(begins))]])
-        sample = {name: numpy.concatenate(part).tolist() for name, part in zip(groups, parts, strict=True)}
-        values.append(statistic(sample))
-    return percentile_interval([value for value in values if value is not None])
+        sample: dict[str, list[float]] = {name: [] for name in names}
+        for conversations in strata:
+            for index in generator.integers(0, len(conversations), len(conversations)).tolist():
+                for name, scores in conversations[index]:
+                    sample[name] += scores
+        value = statistic(sample)
+        if value is not None:
+            values.append(value)
+    return percentile_interval(values)
 
 
-def _joined(parts: Sequence[Sequence[int]]) -> tuple[NDArray[numpy.intp], NDArray[numpy.intp], NDArray[numpy.intp]]:
-    """Concatenate parts into one array; return it with the start and length of each part."""
-    lengths = numpy.array([len(part) for part in parts])
-    return numpy.concatenate([numpy.asarray(part) for part in parts]), numpy.cumsum(lengths) - lengths, lengths
+def _scores_by_name(
+    conversation: Mapping[int, Sequence[int]],
+    names: Sequence[str],
+    groups: Mapping[str, Sequence[float]],
+) -> list[tuple[str, list[float]]]:
+    scores = []
+    for group, indexes in conversation.items():
+        name = names[group]
+        scores.append((name, [groups[name][index] for index in indexes]))
+    return scores
 
 
 def _strata(groups: Sequence[Sequence[float]], owners: Owners | None) -> list[list[dict[int, list[int]]]]:
     """Return conversations as {group: indexes of their scores}, in lists of those with scores in the same groups."""
-    if owners is not None and len({name for names in owners for name in names}) < 2:
-        owners = None
+    if owners is None or len({name for names in owners for name in names}) < 2:
+        owners = [[(group, index) for index in range(len(scores))] for group, scores in enumerate(groups)]
     conversations: dict[Hashable, dict[int, list[int]]] = {}
-    for group, scores in enumerate(groups):
-        names = [(group, index) for index in range(len(scores))] if owners is None else owners[group]
+    for group, names in enumerate(owners):
         for index, name in enumerate(names):
             conversations.setdefault(name, {}).setdefault(group, []).append(index)
     strata: dict[tuple[int, ...], list[dict[int, list[int]]]] = {}
@@ -102,10 +114,13 @@ def _strata(groups: Sequence[Sequence[float]], owners: Owners | None) -> list[li
 
 
 def _draws(
-    count: int, width: int, generator: numpy.random.Generator, resamples: int
+    count: int,
+    width: int,
+    generator: numpy.random.Generator,
+    resamples: int,
 ) -> Iterator[tuple[NDArray[numpy.intp], NDArray[numpy.int64]]]:
     """Yield chunks of samples with replacement: their rows, as a column, and the drawn indexes."""
-    step = max(1, _AT_ONCE // (count * width))
+    step = max(1, MAX_DRAWS // (count * width))
     for start in range(0, resamples, step):
         rows = numpy.arange(start, min(start + step, resamples))
         yield rows[:, None], generator.integers(0, count, (len(rows), count))

@@ -14,7 +14,7 @@ from convqa.metrics.citations import PrecisionRecallF1
 
 
 def characters(text: str) -> str:
-    """Normalise a text for comparison: NFC, without white space.
+    """Normalize a text for comparison: NFC, without white space.
 
     >>> characters("か\\u3099っこう に\\n行く。")
     'がっこうに行く。'
@@ -30,7 +30,8 @@ def rouge_l(prediction: str, truth: str) -> PrecisionRecallF1:
     >>> rouge_l("京都に行く", "東京に行った")
     PrecisionRecallF1(precision=0.6, recall=0.5, f1=0.5454545454545454)
     """
-    predicted, gold = characters(prediction), characters(truth)
+    predicted = characters(prediction)
+    gold = characters(truth)
     if not predicted or not gold:
         same = float(predicted == gold)
         return PrecisionRecallF1(same, same, same)
@@ -44,7 +45,8 @@ def f1(prediction: str, truth: str) -> float:
     >>> f1("行く京都", "京都に行く。")
     0.8
     """
-    predicted, gold = Counter(characters(prediction)), Counter(characters(truth))
+    predicted = Counter(characters(prediction))
+    gold = Counter(characters(truth))
     if not predicted or not gold:
         return float(predicted == gold)
     shared = (predicted & gold).total()
@@ -62,7 +64,8 @@ def overlap(quote: str, gold: str) -> float:
     quote, gold = characters(quote), characters(gold)
     if not gold:
         return float(not quote)
-    return SequenceMatcher(None, quote, gold, autojunk=False).find_longest_match().size / len(gold)
+    matcher = SequenceMatcher(None, quote, gold, autojunk=False)
+    return matcher.find_longest_match().size / len(gold)
 
 
 def quote_recall(quotes: Collection[str], gold: Collection[str]) -> float:
@@ -71,7 +74,10 @@ def quote_recall(quotes: Collection[str], gold: Collection[str]) -> float:
     >>> quote_recall(["abcd", "xy"], ["abcdefgh", "xy"])
     0.75
     """
-    return sum(max((overlap(quote, text) for quote in quotes), default=0.0) for text in gold) / len(gold)
+    if not quotes:
+        return 0.0
+    largest = [max(overlap(quote, text) for quote in quotes) for text in gold]
+    return sum(largest) / len(largest)
 
 
 def _common_subsequence(first: str, second: str) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from convqa.metrics.squad import normalise
+from convqa.metrics.squad import normalize
 
 
 class PrecisionRecallF1(NamedTuple):
@@ -59,12 +59,18 @@ def quote_scores(quotes: Collection[str], gold: Collection[str]) -> PrecisionRec
     >>> quote_scores(["It has a double coat , soft and long .", "Cats sleep a lot ."], ["It has a double coat ,"])
     PrecisionRecallF1(precision=0.5, recall=1.0, f1=0.6666666666666666)
     """
-    quoted, sentences = (_distinct_words(texts) for texts in (quotes, gold))
+    quoted = _distinct_words(quotes)
+    sentences = _distinct_words(gold)
     if not quoted or not sentences:
-        return set_scores([" ".join(words) for words in quoted], [" ".join(words) for words in sentences])
-    runs = [[_run(quote, sentence) for sentence in sentences] for quote in quoted]
-    right = sum(2 * sum(row) >= len(quote) for row, quote in zip(runs, quoted, strict=True))
-    found = sum(2 * max(column) >= len(words) for column, words in zip(zip(*runs, strict=True), sentences, strict=True))
+        same = float(quoted == sentences)
+        return PrecisionRecallF1(same, same, same)
+    right = 0
+    longest = [0] * len(sentences)
+    for quote in quoted:
+        runs = [_run(quote, sentence) for sentence in sentences]
+        right += 2 * sum(runs) >= len(quote)
+        longest = [max(pair) for pair in zip(longest, runs, strict=True)]
+    found = sum(2 * run >= len(sentence) for run, sentence in zip(longest, sentences, strict=True))
     return PrecisionRecallF1.of(right / len(quoted), found / len(sentences))
 
 
@@ -78,7 +84,10 @@ def validity(citations: Sequence[Cited], passages: Collection[str]) -> float:
     >>> validity([Cited("a", 4, 8, "Lane"), Cited("b", 0, 4, "Lois")], ["a"])
     0.5
     """
-    return sum(_is_valid(citation, passages) for citation in citations) / len(citations) if citations else 1.0
+    if not citations:
+        return 1.0
+    valid = [citation for citation in citations if _is_valid(citation, passages)]
+    return len(valid) / len(citations)
 
 
 def _is_valid(citation: Cited, passages: Collection[str]) -> bool:
@@ -90,11 +99,13 @@ def _is_valid(citation: Cited, passages: Collection[str]) -> bool:
 
 
 def _distinct_words(texts: Collection[str]) -> list[list[str]]:
-    words = (tuple(normalise(text).split()) for text in texts)
-    return [list(text) for text in dict.fromkeys(words) if text]
+    normalized = dict.fromkeys(normalize(text) for text in texts)
+    return [text.split() for text in normalized if text]
 
 
 def _run(quote: Sequence[str], sentence: Sequence[str]) -> int:
     """Return the length of the longest common run of words; 0 if it is under half of the shorter text."""
-    run = SequenceMatcher(None, quote, sentence, autojunk=False).find_longest_match().size
-    return run if 2 * run >= min(len(quote), len(sentence)) else 0
+    matcher = SequenceMatcher(None, quote, sentence, autojunk=False)
+    run = matcher.find_longest_match().size
+    shorter = min(len(quote), len(sentence))
+    return run if 2 * run >= shorter else 0

@@ -1,4 +1,4 @@
-"""Paired comparisons of two systems: randomisation tests, bootstrap intervals and Holm's correction."""
+"""Paired comparisons of two systems: randomization tests, bootstrap intervals and Holm's correction."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from convqa.errors import InputError
 from convqa.metrics.bootstrap import percentile_interval
 
-RESAMPLES = 9_999
-COUNTED = 13
-"""Maximum number of differing conversations for the exact test, whose assignments are fewer than the samples."""
-_AT_ONCE = 1_000_000
+RANDOM_ASSIGNMENTS = 9_999
+MAX_EXACT_CONVERSATIONS = 13
+"""Maximum number of differing conversations for the exact test, whose assignments are fewer than the random ones."""
+MAX_DRAWS = 1_000_000
+"""Draws in memory at once."""
 
 Columns = NDArray[numpy.float64]
 """A row per conversation, a column per pair of systems and measure."""
@@ -32,23 +33,26 @@ def permutation_test() -> Any:
     return permutation_test
 
 
-def randomisation_tests(columns: Columns, seed: int) -> list[float]:
-    """Two-sided p value of the sum of each column of differences, from Fisher's randomisation test.
+def randomization_tests(columns: Columns, seed: int) -> list[float]:
+    """Two-sided p value of the sum of each column of differences, from Fisher's randomization test.
 
     If the two systems were the same, each conversation's difference could have the other sign (Smucker, Allan and
     Carterette, CIKM 2007). If up to 13 conversations differ, all assignments of signs are counted, otherwise 9,999
     random ones, which are the same for all columns, for speed.
 
-    >>> randomisation_tests(numpy.array([[0.5, 0.0], [0.5, 0.0], [0.5, 0.0], [0.5, 0.0]]), seed=1)
+    >>> randomization_tests(numpy.array([[0.5, 0.0], [0.5, 0.0], [0.5, 0.0], [0.5, 0.0]]), seed=1)
     [0.125, 1.0]
 
     :raises InputError: without the package scipy.
     """
     p_values = numpy.ones(columns.shape[1])
     differing = numpy.count_nonzero(columns, axis=0)
-    for index in numpy.flatnonzero((differing > 1) & (differing <= COUNTED)):
-        p_values[index] = _test(columns[columns[:, index] != 0, index, None], seed)[0]
-    if len(many := numpy.flatnonzero(differing > COUNTED)):
+    few = (differing > 1) & (differing <= MAX_EXACT_CONVERSATIONS)
+    for index in numpy.flatnonzero(few):
+        column = columns[:, index]
+        p_values[index] = _test(column[column != 0, None], seed)[0]
+    many = differing > MAX_EXACT_CONVERSATIONS
+    if many.any():
         p_values[many] = _test(columns[:, many], seed)
     return [float(p) for p in p_values]
 
@@ -61,14 +65,25 @@ def _test(columns: Columns, seed: int) -> NDArray[numpy.float64]:
         return numpy.abs(signs @ columns).round(12)
 
     result = permutation_test()(
-        (numpy.ones(len(columns)),), totals, permutation_type="samples", alternative="greater", vectorized=True,
-        n_resamples=RESAMPLES, batch=max(1, _AT_ONCE // len(columns)), rng=seed,
-    )  # fmt: skip
+        (numpy.ones(len(columns)),),
+        totals,
+        permutation_type="samples",
+        alternative="greater",
+        vectorized=True,
+        n_resamples=RANDOM_ASSIGNMENTS,
+        batch=max(1, MAX_DRAWS // len(columns)),
+        rng=seed,
+    )
     p: NDArray[numpy.float64] = result.pvalue
     return p
 
 
-def intervals(sums: Columns, counts: NDArray[Any], seed: int, resamples: int = 5000) -> list[tuple[float, float]]:
+def intervals(
+    sums: Columns,
+    counts: NDArray[Any],
+    seed: int,
+    resamples: int = 5000,
+) -> list[tuple[float, float]]:
     """95 % bootstrap intervals of mean differences. All columns share the draws of conversations.
 
     :param sums: the sum of the differences of each conversation's turns.
@@ -77,12 +92,14 @@ def intervals(sums: Columns, counts: NDArray[Any], seed: int, resamples: int = 5
     generator = numpy.random.default_rng(seed)
     means = numpy.empty((resamples, sums.shape[1]))
     size = len(sums)
-    step = max(1, _AT_ONCE // size)
+    step = max(1, MAX_DRAWS // size)
     for start in range(0, resamples, step):
-        rows = numpy.arange(min(step, resamples - start))[:, None]
-        drawn = generator.integers(0, size, (len(rows), size))
-        times = numpy.bincount((drawn + size * rows).ravel(), minlength=len(rows) * size)
-        weights = times.reshape(len(rows), size).astype(numpy.float64)
+        samples = min(step, resamples - start)
+        drawn = generator.integers(0, size, (samples, size))
+        # How often each sample draws each conversation.
+        offsets = size * numpy.arange(samples)[:, None]
+        times = numpy.bincount((drawn + offsets).ravel(), minlength=samples * size)
+        weights = times.reshape(samples, size).astype(numpy.float64)
         means[start : start + step] = (weights @ sums) / (weights @ counts)[:, None]
     return [percentile_interval(column) for column in means.T]
 
@@ -95,7 +112,9 @@ def holm(values: Sequence[float]) -> list[float]:
     """
     adjusted = [0.0] * len(values)
     largest = 0.0
-    for rank, index in enumerate(sorted(range(len(values)), key=lambda index: values[index])):
-        largest = max(largest, min(1.0, (len(values) - rank) * values[index]))
+    ascending = sorted(range(len(values)), key=lambda index: values[index])
+    for rank, index in enumerate(ascending):
+        product = (len(values) - rank) * values[index]
+        largest = max(largest, min(1.0, product))
         adjusted[index] = largest
     return adjusted

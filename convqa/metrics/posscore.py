@@ -31,23 +31,41 @@ def posscore(truth: Tagged, model: Tagged, vectors: Mapping[str, Vector]) -> flo
     """
     if not truth or not model:
         return 0.0
-    truth_content, model_content = ([word for word, tag in text if tag in CONTENT] for text in (truth, model))
-    truth_other, model_other = ([word for word, tag in text if tag not in CONTENT] for text in (truth, model))
+    truth_content, truth_other = _split(truth)
+    model_content, model_other = _split(model)
     weight = 1.0
     if truth_content and model_content:
-        weight = exp(1 - (len(truth_content) / len(truth)) / (len(model_content) / len(model)))
-    return weight * _cosine(truth_content, model_content, vectors) + _cosine(truth_other, model_other, vectors)
+        truth_share = len(truth_content) / len(truth)
+        model_share = len(model_content) / len(model)
+        weight = exp(1 - truth_share / model_share)
+    content = _cosine(truth_content, model_content, vectors)
+    other = _cosine(truth_other, model_other, vectors)
+    return weight * content + other
 
 
-def _cosine(truth: Sequence[str], model: Sequence[str], vectors: Mapping[str, Vector]) -> float:
-    means = [_mean(words, vectors) for words in (truth, model)]
-    norms = [float(numpy.linalg.norm(mean)) for mean in means]
-    return float(numpy.dot(*means)) / (norms[0] * norms[1]) if all(norms) else 0.0
+def _split(text: Tagged) -> tuple[list[str], list[str]]:
+    """Return the content words and the other words."""
+    content = [word for word, tag in text if tag in CONTENT]
+    other = [word for word, tag in text if tag not in CONTENT]
+    return content, other
 
 
-def _mean(words: Sequence[str], vectors: Mapping[str, Vector]) -> Vector:
-    known = [vectors[word] for word in lookups(words) if word in vectors]
-    return numpy.mean(known, axis=0, dtype=numpy.float32) if known else numpy.zeros(1, dtype=numpy.float32)
+def _cosine(
+    truth: Sequence[str],
+    model: Sequence[str],
+    vectors: Mapping[str, Vector],
+) -> float:
+    truth_vectors = [vectors[word] for word in lookups(truth) if word in vectors]
+    model_vectors = [vectors[word] for word in lookups(model) if word in vectors]
+    if not truth_vectors or not model_vectors:
+        return 0.0
+    truth_mean = numpy.mean(truth_vectors, axis=0, dtype=numpy.float32)
+    model_mean = numpy.mean(model_vectors, axis=0, dtype=numpy.float32)
+    truth_norm = float(numpy.linalg.norm(truth_mean))
+    model_norm = float(numpy.linalg.norm(model_mean))
+    if not truth_norm or not model_norm:
+        return 0.0
+    return float(numpy.dot(truth_mean, model_mean)) / (truth_norm * model_norm)
 
 
 def lookups(words: Sequence[str]) -> list[str]:
@@ -56,5 +74,5 @@ def lookups(words: Sequence[str]) -> list[str]:
     >>> lookups(["Rome", "b", "1950s", "it_is"])
     ['rome', 'it_is']
     """
-    matches = _WORD.findall(" ".join(words).lower())
-    return [word for word in matches if 2 <= len(word) <= 15 and not word.startswith("_")]
+    text = " ".join(words).lower()
+    return [word for word in _WORD.findall(text) if 2 <= len(word) <= 15 and not word.startswith("_")]

@@ -14,10 +14,15 @@ def ranked(scores: Mapping[str, float]) -> list[str]:
     ['b', 'a', 'u_p9', 'u_p10']
     """
     # Strings compare like their bytes, since UTF-8 keeps the order of code points.
-    return [id for _, id in sorted(((c_float(score).value, id) for id, score in scores.items()), reverse=True)]
+    pairs = [(c_float(score).value, id) for id, score in scores.items()]
+    return [id for _, id in sorted(pairs, reverse=True)]
 
 
-def reciprocal_rank(relevant: Collection[str], ranking: Sequence[str], k: int | None = None) -> float:
+def reciprocal_rank(
+    relevant: Collection[str],
+    ranking: Sequence[str],
+    k: int | None = None,
+) -> float:
     """Return 1 / rank of the first relevant id, or 0 if it is not in the first ``k`` (None: no cut-off).
 
     >>> reciprocal_rank({"b"}, ["a", "b"])
@@ -31,25 +36,34 @@ def reciprocal_rank(relevant: Collection[str], ranking: Sequence[str], k: int | 
     return 0.0
 
 
-def recall(relevant: Collection[str], ranking: Sequence[str], k: int) -> float:
-    """Share of the relevant ids among the first ``k``, which is not the hit rate; 0 if nothing is relevant.
+def recall(relevant: Collection[str], ranking: Sequence[str], k: int | None = None) -> float:
+    """Share of the relevant ids among the first ``k`` (None: all), which is not the hit rate; 0 if nothing is relevant.
 
     >>> recall({"a", "b"}, ["x", "a", "b"], 2)
     0.5
     """
-    return len(set(relevant) & set(ranking[:k])) / len(relevant) if relevant else 0.0
+    if not relevant:
+        return 0.0
+    retrieved = set(relevant).intersection(ranking[:k])
+    return len(retrieved) / len(relevant)
 
 
-def ndcg(relevant: Collection[str], ranking: Sequence[str], k: int) -> float:
-    """Sum of 1 / log2(rank + 1) over the relevant ids among the first ``k``, divided by that of the best ranking
-    (trec_eval's ndcg_cut).
+def ndcg(relevant: Collection[str], ranking: Sequence[str], k: int | None = None) -> float:
+    """Sum of 1 / log2(rank + 1) over the relevant ids among the first ``k`` (None: all), divided by that of the best
+    ranking (trec_eval's ndcg_cut).
 
     >>> round(ndcg({"a", "b", "c"}, ["x", "a", "y", "z", "b"], 10), 4)
     0.4776
     """
-    ideal = sum(1 / log2(rank + 1) for rank in range(1, min(k, len(relevant)) + 1))
-    gain = sum(1 / log2(rank + 1) for rank, id in enumerate(ranking[:k], 1) if id in relevant)
-    return gain / ideal if ideal else 0.0
+    if not relevant:
+        return 0.0
+    ranks = [rank for rank, id in enumerate(ranking[:k], 1) if id in relevant]
+    best_ranks = list(range(1, len(relevant) + 1))[:k]
+    return _discounted_gain(ranks) / _discounted_gain(best_ranks)
+
+
+def _discounted_gain(ranks: Sequence[int]) -> float:
+    return sum(1 / log2(rank + 1) for rank in ranks)
 
 
 def geval_ndcg(relevant: Collection[str], ranking: Sequence[str], k: int = 10) -> float:
@@ -61,4 +75,6 @@ def geval_ndcg(relevant: Collection[str], ranking: Sequence[str], k: int = 10) -
     >>> geval_ndcg([], ["x"])
     1.0
     """
-    return ndcg(set(relevant), list(dict.fromkeys(ranking)), k) if relevant else 1.0
+    if not relevant:
+        return 1.0
+    return ndcg(set(relevant), list(dict.fromkeys(ranking)), k)

@@ -28,7 +28,8 @@ def rouge1(truth: str, model: str) -> PrecisionRecallF1:
     >>> rouge1("the the the cat", "the cat cat")
     PrecisionRecallF1(precision=0.6666666666666666, recall=0.5, f1=0.5714285714285715)
     """
-    truth_tokens, model_tokens = Counter(tokens(truth)), Counter(tokens(model))
+    truth_tokens = Counter(tokens(truth))
+    model_tokens = Counter(tokens(model))
     shared = (truth_tokens & model_tokens).total()
     if not shared:
         return PrecisionRecallF1(0.0, 0.0, 0.0)

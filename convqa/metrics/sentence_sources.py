@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from convqa.metrics.characters import rouge_l
@@ -29,27 +29,34 @@ def sentence_sources(predicted: Sequence[Sourced], gold: Sequence[Sourced]) -> P
     >>> sentence_sources(said, gold)
     PrecisionRecallF1(precision=0.75, recall=0.75, f1=0.75)
     """
-    similarities = [[rouge_l(sentence.text, truth.text).f1 for truth in gold] for sentence in predicted]
-    scores = [[set_scores(sentence.sources, truth.sources) for truth in gold] for sentence in predicted]
-    precisions = []
-    for row, similar in zip(scores, similarities, strict=True):
-        known = [score.precision if truth.sources else None for score, truth in zip(row, gold, strict=True)]
-        precisions.append(_with_partner(similar, known))
-    recalls = [
-        _with_partner([row[index] for row in similarities], [row[index].recall for row in scores])
-        for index, truth in enumerate(gold)
-        if truth.sources
-    ]
-    return PrecisionRecallF1.of(_mean(precisions), _mean(recalls))
+    precisions: list[list[tuple[float, float | None]]] = []
+    recalls: list[list[tuple[float, float | None]]] = [[] for _ in gold]
+    for sentence in predicted:
+        candidates: list[tuple[float, float | None]] = []
+        for index, truth in enumerate(gold):
+            similarity = rouge_l(sentence.text, truth.text).f1
+            scores = set_scores(sentence.sources, truth.sources)
+            candidates.append((similarity, scores.precision if truth.sources else None))
+            recalls[index].append((similarity, scores.recall))
+        precisions.append(candidates)
+    counted = [candidates for candidates, truth in zip(recalls, gold, strict=True) if truth.sources]
+    return PrecisionRecallF1.of(_mean(map(_with_partner, precisions)), _mean(map(_with_partner, counted)))
 
 
-def _with_partner(similarities: Sequence[float], scores: Sequence[float | None]) -> float | None:
-    """Return the score with the partner, None if unknown. Among equals, an unknown score is preferred to 0."""
-    pairs = zip(similarities, scores, strict=True)
-    similarity, score = max(pairs, key=lambda pair: (pair[0], pair[1] or 0.0, pair[1] is None), default=(0.0, 0.0))
+def _with_partner(candidates: Iterable[tuple[float, float | None]]) -> float | None:
+    """Return the score of the most similar candidate (similarity, score), None if unknown.
+
+    Among equals, an unknown score is preferred to 0.
+    """
+
+    def preference(candidate: tuple[float, float | None]) -> tuple[float, float, bool]:
+        similarity, score = candidate
+        return similarity, score or 0.0, score is None
+
+    similarity, score = max(candidates, key=preference, default=(0.0, 0.0))
     return score if similarity else 0.0
 
 
-def _mean(scores: Sequence[float | None]) -> float:
+def _mean(scores: Iterable[float | None]) -> float:
     known = [score for score in scores if score is not None]
     return sum(known) / len(known) if known else 0.0

@@ -11,22 +11,23 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 
 
-def normalise(text: str) -> str:
+def normalize(text: str) -> str:
     """Lower-case a text and remove ASCII punctuation (which joins words), articles and extra blanks.
 
-    >>> normalise("The U.S. has vitamin-A")
+    >>> normalize("The U.S. has vitamin-A")
     'us has vitamina'
     """
-    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+    words = text.lower().translate(_PUNCTUATION)
+    return " ".join(_ARTICLES.sub(" ", words).split())
 
 
 def exact_match(truth: str, model: str) -> float:
-    """1 if both texts are equal after normalisation, else 0.
+    """1 if both texts are equal after normalization, else 0.
 
     >>> exact_match("The Eiffel Tower, Paris.", "eiffel tower paris")
     1.0
     """
-    return float(normalise(truth) == normalise(model))
+    return float(normalize(truth) == normalize(model))
 
 
 def f1(truth: str, model: str) -> float:
@@ -37,18 +38,20 @@ def f1(truth: str, model: str) -> float:
     >>> f1("The.", "a")
     1.0
     """
-    truth_tokens, model_tokens = Counter(normalise(truth).split()), Counter(normalise(model).split())
+    truth_tokens = Counter(normalize(truth).split())
+    model_tokens = Counter(normalize(model).split())
     if not truth_tokens or not model_tokens:
         return float(truth_tokens == model_tokens)
     shared = (truth_tokens & model_tokens).total()
     if not shared:
         return 0.0
-    precision, recall = shared / model_tokens.total(), shared / truth_tokens.total()
+    precision = shared / model_tokens.total()
+    recall = shared / truth_tokens.total()
     return 2 * precision * recall / (precision + recall)
 
 
 def best_exact_match(truths: Sequence[str], model: str) -> float:
-    """MRQA's exact match (mrqa_official_eval.py): 1 if the answer equals an accepted one after normalisation, else 0.
+    """MRQA's exact match (mrqa_official_eval.py): 1 if the answer equals an accepted one after normalization, else 0.
 
     >>> best_exact_match(["The Beatles", "Queen"], "beatles!")
     1.0
@@ -68,4 +71,5 @@ def best_f1(truths: Sequence[str], model: str) -> float:
 
     :raises ValueError: without accepted answers, where the official script crashes.
     """
-    return max(f1(truth, model) if normalise(model) else 0.0 for truth in truths)
+    best = max(f1(truth, model) for truth in truths)
+    return best if normalize(model) else 0.0

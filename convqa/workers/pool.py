@@ -44,9 +44,16 @@ class Workers:
     :param start: starts a worker. :param end: called when all are closed.
     """
 
-    def __init__(self, start: Callable[[], Worker], count: int, end: Callable[[], object] = lambda: None) -> None:
+    def __init__(
+        self,
+        start: Callable[[], Worker],
+        count: int,
+        end: Callable[[], object] = lambda: None,
+    ) -> None:
         self.count = count
-        self._start, self._end, self._closed = start, end, False
+        self._start = start
+        self._end = end
+        self._closed = False
         self._idle: LifoQueue[Worker | None] = LifoQueue()
         self._started: set[Worker] = set()
         self._warned: set[str] = set()
@@ -85,7 +92,12 @@ class Workers:
         finally:
             self._idle.put(worker)
 
-    def _result(self, result: Any, error: BaseException | None, logged: list[logging.LogRecord]) -> Any:
+    def _result(
+        self,
+        result: Any,
+        error: BaseException | None,
+        logged: list[logging.LogRecord],
+    ) -> Any:
         for record in logged:
             # A warning that several workers give is logged once.
             if record.levelno < logging.WARNING or record.getMessage() not in self._warned:
@@ -108,7 +120,8 @@ def perform(function: Function, arguments: tuple[Any, ...]) -> Outcome:
     """Call a function in a worker. Return its error as a value because Ray cannot transfer a RunError."""
     logged: SimpleQueue[logging.LogRecord] = SimpleQueue()
     # This handler makes records picklable.
-    logger.handlers, logger.propagate = [logging.handlers.QueueHandler(logged)], False
+    logger.handlers = [logging.handlers.QueueHandler(logged)]
+    logger.propagate = False
     logger.setLevel(logging.DEBUG)
     result: Any = None
     failed: BaseException | None = None

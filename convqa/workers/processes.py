@@ -52,8 +52,9 @@ class Process:
             outcome: Outcome = self._pipe.recv()
         except (EOFError, OSError) as error:
             self._process.join()
-            memory = "; did it run out of memory?" if self._process.exitcode == -signal.SIGKILL else ""
-            raise WorkerDied(f"process {self._process.pid} ended with code {self._process.exitcode}{memory}") from error
+            code = self._process.exitcode
+            memory = "; did it run out of memory?" if code == -signal.SIGKILL else ""
+            raise WorkerDied(f"process {self._process.pid} ended with code {code}{memory}") from error
         return outcome
 
     def close(self) -> None:
@@ -78,6 +79,7 @@ def be_child() -> None:
 
 
 def _end_with_parent() -> None:
-    if (parent := parent_process()) is not None:
+    parent = parent_process()
+    if parent is not None:
         parent.join()
         os._exit(1)

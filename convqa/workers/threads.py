@@ -7,10 +7,14 @@ import os
 
 def cores() -> int:
     """Return the number of processors of this process."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def threads() -> int:
     """Return ``OMP_NUM_THREADS``, which workers have, else the number of processors."""
     value = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
-    return int(value) if value.isdigit() and int(value) > 0 else cores()
+    if value.isdigit() and int(value) > 0:
+        return int(value)
+    return cores()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import sys
 import types
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -61,7 +60,6 @@ def test_k1_and_b_are_part_of_it_where_the_index_fixes_them(monkeypatch):
     entries = []
     for k1, b in ((None, None), (0.82, 0.68), (2.0, 0.68), (0.82, 0.1)):
         info = Info("elasticsearch", 2, "en", "convqa-en-1", ("title", "text"), "0" * 32, k1=k1, b=b)
-        # As one of convqa's own: the code of another package's is read, and that of all tests takes seconds.
         store = type("Store", (), {"info": lambda self, info=info: info, "__module__": "convqa.stores"})
         monkeypatch.setattr(module, "open_store", lambda url, store=store: store())
         entries.append(made("elasticsearch://host/docs"))
@@ -105,80 +103,49 @@ def test_the_code_of_another_packages_store_is_part_of_it(installed, tmp_path, r
     assert differences(before, after) == ["code of store_for_test.Shelf"]
 
 
-MODULE = "from convqa.components.base import Rewriter\n{imports}\nclass Mine(Rewriter):\n    pass\n"
-
-
 @pytest.fixture
-def package(tmp_path, monkeypatch):
-    """Writes files into a folder of modules; those that were imported are forgotten at the end."""
+def write_module(tmp_path, monkeypatch):
+    """Writes a module into a folder of modules, which is forgotten at the end."""
     monkeypatch.syspath_prepend(str(tmp_path))
-    before = set(sys.modules)
+    names = []
 
-    def write(**files):
-        for name, text in files.items():
-            path = tmp_path / f"{name.replace('__', '/', 1)}.py"
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(text)
+    def write(name, text):
+        (tmp_path / f"{name}.py").write_text(text)
         importlib.invalidate_caches()
+        names.append(name)
 
     yield write
-    for name in set(sys.modules) - before:
-        del sys.modules[name]
+    for name in names:
+        sys.modules.pop(name, None)
 
 
-def of(name):
+def code_in_description(name):
     importlib.import_module(name.rpartition(".")[0])
     return code_of(classes_in({"node": {"init_parameters": {"inner": [{"type": name}]}}}))
 
 
-def test_a_folder_that_the_package_has_by_a_link_counts(package, tmp_path_factory):
-    elsewhere = tmp_path_factory.mktemp("elsewhere")
-    (elsewhere / "h.py").write_text("SUFFIX = 1")
-    package(mine_a____init__="", mine_a__shout=MODULE.format(imports="from mine_a.sub import h"))
-    module = next(Path(folder) for folder in sys.path if (Path(folder) / "mine_a").is_dir()) / "mine_a"
-    (module / "sub").symlink_to(elsewhere)
-    first = of("mine_a.shout.Mine")
-    (elsewhere / "h.py").write_text("SUFFIX = 2")
-    assert of("mine_a.shout.Mine") != first
-
-
-def test_every_file_of_the_package_counts_and_what_it_imports_of_ones_own(package):
-    package(
-        mine_a____init__="",
-        mine_a__shout=MODULE.format(imports="import yaml, mine_b"),
-        mine_a__other="",
-        mine_b="from mine_c import LOUD",
-        mine_c="LOUD = 1",
-        mine_d="",
-    )
-    first = of("mine_a.shout.Mine")
-    assert list(first) == ["mine_a.shout.Mine"]
-    assert [part.split()[0] for part in first["mine_a.shout.Mine"].split(", ")] == ["mine_a", "mine_b", "mine_c"]
-    package(mine_d="changed")
-    assert of("mine_a.shout.Mine") == first
-    seen = [first]
-    for file, text in {"mine_a__other": "X = 1", "mine_a__new": "", "mine_b": "from mine_c import *"}.items():
-        package(**{file: text})
-        assert of("mine_a.shout.Mine") not in seen
-        seen.append(of("mine_a.shout.Mine"))
-    marks = [{"task": "qrecc", "code": code} for code in (first, seen[-1], {})]
-    assert differences(*marks[:2]) == ["code of mine_a.shout.Mine"] == differences(*marks[1:])
-
-
-def test_a_base_class_in_another_module_counts(package):
-    package(mine_base=MODULE.format(imports=""), mine_e="import mine_base\nclass Mine(mine_base.Mine): pass\n")
-    first = of("mine_e.Mine")
-    package(mine_base=MODULE.format(imports="import os"))
-    assert of("mine_e.Mine") != first
+def test_the_file_of_a_components_own_module_counts(write_module):
+    write_module("mine_b", "X = 1")
+    write_module("mine_a", "import mine_b\nclass Mine: pass\n")
+    first = code_in_description("mine_a.Mine")
+    assert list(first) == ["mine_a.Mine"] and first["mine_a.Mine"].startswith("sha256:")
+    write_module("mine_b", "X = 2")
+    assert code_in_description("mine_a.Mine") == first
+    write_module("mine_a", "class Mine: pass\n")
+    second = code_in_description("mine_a.Mine")
+    assert second != first
+    marks = [{"task": "qrecc", "code": code} for code in (first, second, {})]
+    assert differences(*marks[:2]) == ["code of mine_a.Mine"] == differences(*marks[1:])
 
 
 def test_of_an_installed_package_the_version_counts_and_of_convqa_and_python_nothing():
-    assert of("yaml.loader.SafeLoader")["yaml.loader.SafeLoader"].startswith("yaml PyYAML==")
-    assert of("convqa.components.rewriters.copy.Copy") == of("collections.OrderedDict") == of("builtins.dict") == {}
+    assert code_in_description("yaml.loader.SafeLoader")["yaml.loader.SafeLoader"].startswith("PyYAML==")
+    assert code_in_description("convqa.components.rewriters.copy.Copy") == {}
+    assert code_in_description("collections.OrderedDict") == {} == code_in_description("builtins.dict")
 
 
-def test_of_a_class_that_no_file_holds_the_code_is_not_known():
-    """As what a cell of a notebook defines."""
+def test_a_class_without_a_file_has_unknown_code():
+    """As one that a cell of a notebook defines."""
     notebook = types.ModuleType("notebook_for_test")
     exec("class Mine: pass", vars(notebook))
     assert code_of([notebook.Mine]) == {"notebook_for_test.Mine": None}

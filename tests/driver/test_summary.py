@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from convqa.domain import Answer, Failure, Response, Rewrite, TurnId
-from convqa.driver.summary import Summary
+from convqa.driver.summary import RunSummary
 
 
 def response(number, *notes, **parts):
@@ -20,7 +20,7 @@ def test_responses_are_counted_as_they_pass():
         response(3, "generate: empty", error=failure),
         Response(TurnId(1, 4)),
     ]
-    summary = Summary()
+    summary = RunSummary()
     assert list(summary.counting(given)) == given
     assert (summary.turns, summary.unanswered, summary.failures) == (4, 1, [(TurnId(1, 3), failure)])
     assert summary.timings == {"reader": 0.75}
@@ -28,5 +28,5 @@ def test_responses_are_counted_as_they_pass():
 
 
 def test_the_record_has_notes_by_name():
-    summary = Summary(notes=Counter(b=1, a=2))
+    summary = RunSummary(notes=Counter(b=1, a=2))
     assert list(summary.to_json()["notes"].items()) == [("a", 2), ("b", 1)]

@@ -197,13 +197,6 @@ def test_turns_are_limited_in_whole_conversations(grid, source, tmp_path):
     assert 0 < record["inputs"][0]["turns"] <= 12 and max(turns) <= 12
 
 
-def test_when_the_time_is_up_cells_are_left_for_the_next_call(grid, source, tmp_path, done):
-    record = ablate(str(grid), [source], tmp_path / "out", minutes=0)
-    assert {cell["status"] for cell in record["cells"]} == {"stopped"}
-    ablate(str(grid), [source], tmp_path / "out")
-    assert results(tmp_path / "out") == results(done[0])
-
-
 def test_odd_and_even_conversations():
     some = [Conversation(n, (Turn(TurnId(n, 1), "q"), Turn(TurnId(n, 2), "q"))) for n in range(1, 6)]
     assert [one.id for one in part_of(some, "odd")] == [1, 3, 5]

@@ -7,10 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from convqa.domain import Answer, Citation, Failure, Hit, Passage, Ranking, Response, Rewrite, Sentence, TurnId
 from convqa.errors import InputError
-from convqa.exports import FORMATS, OF_ANSWERS, CitedAnswer, Submission, export, find_format
+from convqa.exports import CitedAnswer, Submission, export, find_format, formats
+from convqa.exports.text import escape
 from convqa.exports.trec_rag import words
 from convqa.tasks.jwhr.schema import run_faults
 from convqa.tasks.jwhr.task import JWHR
@@ -21,7 +24,7 @@ FAILED = Failure("reader", "ValueError", "no")
 
 def written(format, responses):
     pieces = []
-    export(responses, FORMATS[format], Submission("a run", "a team"), pieces.append)
+    export(responses, find_format(format), Submission("a run", "a team"), pieces.append)
     return b"".join(pieces)
 
 
@@ -42,88 +45,33 @@ def answer_to(topic, segments=SEGMENTS[:3], words=3):
     )
 
 
-@pytest.mark.parametrize(("format", "years", "most"), [("trec-rag", (2024, 2025), 20), ("trec-rag-2025", (2025,), 100)])
-def test_what_answers_the_topics_of_trec_rag_passes_the_tracks_checks(readers, format, years, most):
-    responses = [answer_to("2024-145979"), answer_to(12, SEGMENTS), Response(TurnId("a", 1), error=FAILED)]
-    check = readers.TrecRagCheck(*years, topics={"2024-145979": "why", "12": "why", "a": ""})
-    records = written(format, responses).splitlines()
-    assert [problem for line in records for problem in check(line)] == []
-    assert len(json.loads(records[1])["references"]) == most
-    # Whoever goes beyond that is told.
-    assert list(readers.TrecRagCheck(*years, topics={"13": ""})(records[0])) == [
-        f"TREC RAG {year}'s check refuses a topic that is not in the track" for year in years
-    ]
-
-
-PLACES = "refuses citations that are not indexes into the references"
-GOOD = {
-    "run_id": "r", "topic_id": "1", "topic": "why", "references": SEGMENTS[:2], "response_length": 2,
-    "answer": [{"text": "a b", "citations": [0, 1]}],
-    "metadata": {"team_id": "t", "run_id": "r", "narrative_id": "1", "type": "automatic"},
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("change", "old", "new"),
-    [
-        ({}, None, None),
-        ({"topic": "why not"}, "refuses a topic whose text", None),
-        ({"references": ["p1", "p2"]}, "refuses references that are not segments", None),
-        ({"references": SEGMENTS[:1] * 2}, "keeps a reference once", "keeps a reference once"),
-        ({"references": SEGMENTS[:21]}, "takes at most 20", None),
-        ({"references": SEGMENTS[:101]}, "takes at most 20", "takes at most 100"),
-        (
-            {"answer": [{"text": "a b", "citations": [2]}]},
-            PLACES,
-            PLACES,
-        ),
-        (
-            {"answer": [{"text": "a b", "citations": [-1]}]},
-            PLACES,
-            PLACES,
-        ),
-        ({"answer": [{"text": "a b", "citations": [0, 0]}]}, "removes a citation", "removes a citation"),
-        ({"answer": [{"text": "a b", "citations": SEGMENTS[:2]}]}, PLACES, None),
-        (
-            {"answer": [{"text": "a b", "citations": [0, SEGMENTS[1]]}]},
-            PLACES,
-            PLACES,
-        ),
-        (
-            {"answer": [{"text": "a " * 401, "citations": []}], "response_length": 401},
-            "cuts sentences",
-            "cuts sentences",
-        ),
-        ({"response_length": 3}, "corrects a response_length", None),
-        ({"metadata": {"team_id": "t", "run_id": "r"}}, None, "refuses records without references, answer and, in"),
-        ({"metadata": {**GOOD["metadata"], "type": "auto"}}, None, "refuses a type"),
-        ({"metadata": None}, None, "refuses records without references, answer and, in"),
-        ({"topic_id": "2"}, "refuses a topic that is not in", None),
-    ],
-)
-def test_the_rules_of_each_year(readers, change, old, new):
+@pytest.mark.parametrize(("format", "limit"), [("trec-rag", 20), ("trec-rag-2025", 100)])
+def test_records_keep_the_rules_of_trec_rag(format, limit, caplog):
     """Those of rag24_validation.py and rag25_validation.py."""
-    for year, wanted in ((2024, old), (2025, new)):
-        found = list(readers.TrecRagCheck(year, topics={"1": "why"})(json.dumps({**GOOD, **change}).encode()))
-        assert len(found) == (wanted is not None), found
-        assert all(problem.startswith(f"TREC RAG {year}'s check {wanted}") for problem in found)
-
-
-def test_the_rules_for_a_whole_file(readers):
-    line, other = json.dumps(GOOD).encode(), json.dumps({**GOOD, "run_id": "s"}).encode()
-    check = readers.TrecRagCheck(2024, 2025)
-    assert [list(check(one)) for one in (line, line, other)] == [
-        [],
-        ["TREC RAG 2024's check refuses two answers to a topic"],
-        [
-            "TREC RAG 2024's check refuses several run_ids in a file",
-            "TREC RAG 2024's check refuses two answers to a topic",
-        ],
-    ]
-    (missing,) = readers.TrecRagCheck(2024)(json.dumps({"run_id": "r"}).encode())
-    assert missing.endswith(
-        "refuses records without all of run_id, topic_id, topic, references, response_length, answer"
+    responses = [answer_to("2024-145979"), answer_to(12, SEGMENTS), Response(TurnId("a", 1), error=FAILED)]
+    records = [json.loads(line) for line in written(format, responses).splitlines()]
+    assert [record["topic_id"] for record in records] == ["2024-145979", "12", "a"]
+    assert [len(record["references"]) for record in records] == [3, limit, 0]
+    for record in records:
+        assert record["metadata"]["narrative_id"] == record["topic_id"]
+        assert record["metadata"]["type"] in {"manual", "automatic"}
+        assert len(set(record["references"])) == len(record["references"])
+        assert record["response_length"] == sum(words(sentence["text"]) for sentence in record["answer"])
+        for sentence in record["answer"]:
+            assert set(sentence["citations"]) <= set(range(len(record["references"])))
+    # Sentence n cites passage n, as far as it is a reference.
+    assert [sentence["citations"] for sentence in records[1]["answer"]] == [[n] for n in range(limit)] + [[]] * (
+        120 - limit
     )
+    assert (
+        f"turn 12_1 cites 120 passages; trec-rag takes the first {limit}. Left out: {SEGMENTS[limit]}, " in caplog.text
+    )
+
+
+def test_a_conversation_of_one_turn_is_a_topic(golden):
+    ids = [TurnId("2024-145979", 1), TurnId(12, 1), TurnId("7_8", 1), TurnId("7_8", 2), TurnId(3, 4)]
+    records = written("trec-rag", [replace(golden[0], id=id) for id in ids]).splitlines()
+    assert [json.loads(record)["topic_id"] for record in records] == ["2024-145979", "12", "7_8_1", "7_8_2", "3"]
 
 
 @pytest.mark.parametrize("format", ["trec-rag", "trec-rag-2025"])
@@ -176,25 +124,76 @@ def test_evidence_is_what_a_run_of_qrecc_says(golden):
     assert json.loads(written("evidence", golden)) == [record(response, stages) for response in golden]
 
 
-def test_ids_that_break_lists_of_ids_come_back(tmp_path, readers):
+@pytest.mark.parametrize("format", ["ikat", "trec-rag", "evidence"])
+def test_ids_of_any_characters_are_kept(format):
     ids = ["a b", "a/b", "a%2Fb", "a:b", "[1]", "a,b", "a\nb", '"', "\\", " ", "é", "e\u0301"]
     ranking = Ranking(tuple(Hit(id, 1.0, Passage(id, "text")) for id in ids))
     answer = Answer.of([Sentence("All.", tuple(Citation(id, 0, 4) for id in ids))], "en")
-    for name in set(OF_ANSWERS) - {"jwhr"}:  # which has quotes, and no ids
-        path = tmp_path / name
-        path.write_bytes(written(name, [Response(TurnId(1, 1), ranking=ranking, answer=answer)]))
-        (back,) = readers.READERS[name](path, "en")
-        assert [citation.passage_id for citation in back.answer.sentences[0].citations] == ids
+    record = json.loads(written(format, [Response(TurnId(1, 1), ranking=ranking, answer=answer)]))
+    if format == "evidence":
+        assert [citation["passage_id"] for citation in record[0]["Model_citations"]] == ids
+    else:
+        assert list(record["references"]) == ids
+
+
+def test_ikat_keeps_a_thousand_references_and_all_that_are_cited(many):
+    record = json.loads(written("ikat", [many]))
+    assert len(record["references"]) == 1000
+    assert {f"d{number}" for number in range(120)} <= record["references"].keys()
+    scores = list(record["references"].values())
+    assert scores == sorted(scores, reverse=True)
+
+
+@given(st.text(st.characters(), max_size=20))
+def test_escaped_text_is_one_harmless_line(text):
+    assert len(escape(text).splitlines()) <= 1
+    assert "\x1b" not in escape(text)
+    escape(text).encode()
+
+
+ANSWERS = [name for name, format in formats().items() if format.needs_answers]
+
+
+@pytest.mark.parametrize("format", ANSWERS)
+def test_a_journal_keeps_what_an_export_needs(golden, format):
+    assert written(format, [response.trimmed() for response in golden]) == written(format, golden)
+
+
+@pytest.mark.parametrize("format", ANSWERS)
+def test_one_conversation_after_the_other(golden, format):
+    """No more than a conversation is held back."""
+    pieces = []
+
+    def one_by_one():
+        for number, response in enumerate(golden):
+            assert len(pieces) == {0: 0, 1: 0, 2: 0, 3: 2, 4: 2}[number]
+            yield response
+
+    tally = export(one_by_one(), find_format(format), Submission("a run"), pieces.append)
+    assert tally == {"answered": 3, "unanswered": 1, "failed": 1}
+
+
+def test_an_export_of_nothing_is_empty():
+    assert {name: written(name, []) for name in ANSWERS} == dict.fromkeys(ANSWERS, b"") | {"evidence": b"[\n\n]\n"}
+
+
+def test_a_text_without_sentences_is_one_sentence(golden):
+    (record,) = map(json.loads, [written("ikat", [replace(golden[0], answer=Answer("answer", "Yes", label="Yes"))])])
+    assert [response["text"] for response in record["responses"]] == ["Yes"]
 
 
 def test_words_are_counted_as_the_track_does():
     assert words(" One\u00a0two\r\nthree ﬁ 一二 ") == 5
 
 
-def test_formats_are_found_by_name():
-    assert find_format("ikat") is FORMATS["ikat"]
-    with pytest.raises(InputError, match=r"unknown format 'trecrag'; expected trec-rag, .* Did you mean 'trec-rag'"):
+def test_formats_are_found_by_name(installed, caplog):
+    assert find_format("ikat").name == "ikat"
+    with pytest.raises(InputError, match=r"unknown format 'trecrag'.*'trec-rag'"):
         find_format("trecrag")
+    source = "from convqa.exports import Format\nMINE = Format('mine', lambda cited, submission: b'x')\n"
+    installed("export_for_test", "convqa.exports", "mine = export_for_test:MINE\nbroken = export_for_test:NONE", source)
+    assert written("mine", [Response(TurnId(1, 1), error=FAILED)]) == b"x"
+    assert "broken" not in formats() and "export_for_test:NONE" in caplog.text
 
 
 def test_what_cannot_be_opened_is_not_exported():

@@ -17,7 +17,7 @@ def test_close_to_the_normal_interval():
 def test_same_seed_same_interval_however_it_is_cut(monkeypatch):
     scores = [number / 50 for number in range(50)]
     whole = interval([scores], seed=3)
-    monkeypatch.setattr(bootstrap, "_AT_ONCE", 70)
+    monkeypatch.setattr(bootstrap, "MAX_DRAWS", 70)
     assert interval([scores], seed=3) == whole
     assert interval([scores], seed=4) != whole
 

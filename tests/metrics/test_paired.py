@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from convqa.metrics.bootstrap import interval
-from convqa.metrics.paired import holm, intervals, randomisation_tests
+from convqa.metrics.paired import holm, intervals, randomization_tests
 
 
 def randomisation_test(differences, seed):
-    return randomisation_tests(np.asarray(differences, dtype=float)[:, None], seed)[0]
+    return randomization_tests(np.asarray(differences, dtype=float)[:, None], seed)[0]
 
 
 def exact(differences):
@@ -61,7 +61,7 @@ def test_columns_do_not_change_each_other():
     columns = np.random.default_rng(3).normal(0.05, 0.3, (40, 5))
     columns[5:, 1] = 0
     columns[:, 2] = 0
-    assert randomisation_tests(columns, seed=2) == [randomisation_test(column, seed=2) for column in columns.T]
+    assert randomization_tests(columns, seed=2) == [randomisation_test(column, seed=2) for column in columns.T]
 
 
 def test_sums_in_another_order_tie():

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from convqa.metrics.squad import exact_match, f1, normalise
+from convqa.metrics.squad import exact_match, f1, normalize
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from convqa.metrics.squad import exact_match, f1, normalise
     ],
 )
 def test_normalise(text, expected):
-    assert normalise(text) == expected
+    assert normalize(text) == expected
 
 
 @pytest.mark.parametrize(

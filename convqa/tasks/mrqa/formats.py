@@ -15,7 +15,7 @@ from pydantic import Field
 
 from convqa.domain import DEFAULT_LANGUAGE, Conversation, Passage, Turn, TurnId
 from convqa.errors import InputError
-from convqa.metrics.squad import normalise
+from convqa.metrics.squad import normalize
 from convqa.tasks.files import read_document, read_values
 from convqa.validation import Record, read_as
 
@@ -135,7 +135,7 @@ def _spans(answer: _MrqaDetected, context: str, field: str) -> Iterator[tuple[in
 
 
 def _same(span: str, text: str) -> bool:
-    return span == text or normalise(span).replace(" ", "") == normalise(text).replace(" ", "")
+    return span == text or normalize(span).replace(" ", "") == normalize(text).replace(" ", "")
 
 
 class _SquadAnswer(Record):

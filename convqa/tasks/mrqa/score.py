@@ -101,7 +101,7 @@ def _squad2(pairs: Pairs, prefix: str) -> list[Scores]:
     rows = []
     for turn, answer in pairs:
         # An answer that is empty after normalisation does not count as an answer.
-        truths = [truth for truth in turn.answers if squad.normalise(truth)] or [""]
+        truths = [truth for truth in turn.answers if squad.normalize(truth)] or [""]
         kind = "answerable" if turn.answers else "unanswerable"
         row: dict[str, float] = {}
         for name, measure in (("EM", squad.exact_match), ("F1", squad.f1)):

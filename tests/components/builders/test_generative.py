@@ -36,7 +36,7 @@ from convqa.domain import (
     TurnId,
     Turns,
 )
-from convqa.driver.summary import Summary
+from convqa.driver.summary import RunSummary
 from convqa.errors import InputError, RunError, StoreUnavailable
 from convqa.evaluation.compute import independent_scorer
 from convqa.models import load_support
@@ -481,7 +481,7 @@ def test_the_shipped_pipeline(openai_server, monkeypatch):
 def test_notes_are_counted_in_a_runs_summary():
     answer = Answer("none", "", reason="none", notes=("generative: empty", "generative: cut short"))
     rewrite = Rewrite("a", (), ("llm: timeout",))
-    summary = Summary()
+    summary = RunSummary()
     responses = [Response(TurnId(1, place), rewrite, answer=answer) for place in range(2)]
     assert [Response.from_json(one.to_json()) for one in summary.counting(responses)] == responses
     assert summary.notes == {"generative: empty": 2, "generative: cut short": 2, "llm: timeout": 2}
