@@ -6,32 +6,39 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from convqa.cli.app import command
 from convqa.errors import InputError
 
 
+def export_formats() -> list[str]:
+    """Return the names of the formats."""
+    from convqa.exports import FORMATS
+
+    return sorted(FORMATS)
+
+
 @command
 def export(
-    run: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="Folder written by convqa run.")],
+    run: Annotated[Path, Argument(metavar="RUN_DIR", help="Folder written by convqa run.")],
     as_: Annotated[
         str,
-        typer.Option(
+        Option(
             "--as",
             metavar="FORMAT",
-            help="Output format: trec (rankings), trec-rag, trec-rag-2025, ikat, jwhr (JSON lines), evidence (a JSON "
-            "array) or text.",
+            help=f"Output format: {', '.join(export_formats())}.",
         ),
     ],
-    output: Annotated[Path | None, typer.Option(help="File to create.", show_default="standard output")] = None,
+    output: Annotated[Path | None, Option(help="File to create.", show_default="standard output")] = None,
     run_id: Annotated[
-        str | None, typer.Option(help="Run name in trec, trec-rag and ikat.", show_default="name of RUN_DIR")
+        str | None, Option(help="Run name in trec, trec-rag and ikat.", show_default="name of RUN_DIR")
     ] = None,
     run_type: Annotated[
         str,
-        typer.Option(help="Run type in trec-rag and ikat: automatic, manual, or for ikat generation-only."),
+        Option(help="Run type in trec-rag and ikat: automatic, manual, or for ikat generation-only."),
     ] = "automatic",
-    team_id: Annotated[str, typer.Option(help="Team name in trec-rag and ikat.")] = "convqa",
+    team_id: Annotated[str, Option(help="Team name in trec-rag and ikat.")] = "convqa",
 ) -> None:
     """Export answers or rankings of a run.
 

@@ -24,14 +24,14 @@ from convqa.indexing.passages import SUFFIXES as PASSAGES
 
 _FORMAT = 2
 """Part of every digest. Increased when unchanged files must be read again."""
-_CONVERTERS: dict[str, tuple[str, dict[str, Any]]] = {
+CONVERTERS: dict[str, tuple[str, dict[str, Any]]] = {
     ".txt": ("TextFileToDocument", {}),
     ".md": ("MarkdownToDocument", {"progress_bar": False, "extract_frontmatter": True}),
     ".html": ("HTMLToDocument", {"extraction_kwargs": {"output_format": "markdown", "include_comments": False}}),
     ".docx": ("DOCXToDocument", {"table_format": "markdown"}),
     ".pdf": ("PyPDFToDocument", {}),
 }
-_SUFFIXES = {".markdown": ".md", ".htm": ".html", **{suffix: suffix for suffix in _CONVERTERS}}
+_SUFFIXES = {".markdown": ".md", ".htm": ".html", **{suffix: suffix for suffix in CONVERTERS}}
 _MOST_UNPACKED = 2**28
 """Maximum unpacked bytes of a Word file, against zip bombs."""
 _IN_NAMES = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -152,7 +152,7 @@ def _converted(kind: str, data: bytes) -> tuple[str, Mapping[str, Any]]:
     parts = ZipFile(BytesIO(data)).infolist() if kind == ".docx" and is_zipfile(BytesIO(data)) else []
     if sum(part.file_size for part in parts) > _MOST_UNPACKED:
         raise Unreadable(f"it unpacks to more than {_MOST_UNPACKED:,} bytes")
-    name, settings = _CONVERTERS[kind]
+    name, settings = CONVERTERS[kind]
     try:
         converter = getattr(converters, name)(**settings)
     except ImportError as error:

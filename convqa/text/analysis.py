@@ -3,7 +3,7 @@
 English follows Lucene's ``EnglishAnalyzer`` (words by UAX 29, possessives removed, lower case, 33 stop words, Porter).
 German uses Snowball's stemmer and stop list. Polish uses Snowball's stem of Morfeusz's lemma, without diacritics (extra
 ``pl``). Japanese uses the normalized forms of Sudachi's short units (extra ``ja``).
-To add a language, add an entry to ``_LANGUAGES`` and a stop list.
+To add a language, add an entry to ``LANGUAGES`` and a stop list.
 """
 
 from __future__ import annotations
@@ -112,12 +112,12 @@ def analyzer(language: str) -> Analyzer:
 
     :raises InputError: if the language is unknown.
     """
-    if language not in _LANGUAGES:
+    if language not in LANGUAGES:
         raise InputError(
-            f"unknown language {language!r}; expected one of {', '.join(sorted(_LANGUAGES))}."
-            + nearest(language, _LANGUAGES)
+            f"unknown language {language!r}; expected one of {', '.join(sorted(LANGUAGES))}."
+            + nearest(language, LANGUAGES)
         )
-    return _LANGUAGES[language]()
+    return LANGUAGES[language]()
 
 
 @cache
@@ -232,4 +232,4 @@ def _polish() -> Analyzer:
     return Analyzer("pl", f"convqa-pl-1-{morfeusz.dictionary}", short, long, stem, False)
 
 
-_LANGUAGES: dict[str, Callable[[], Analyzer]] = {"en": _english, "de": _german, "ja": _japanese, "pl": _polish}
+LANGUAGES: dict[str, Callable[[], Analyzer]] = {"en": _english, "de": _german, "ja": _japanese, "pl": _polish}
