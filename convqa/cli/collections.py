@@ -10,7 +10,7 @@ import typer
 from typer import Argument, Option
 
 from convqa.cli.app import group
-from convqa.cli.options import Json, VectorIndex, VectorPrecision, given, print_json
+from convqa.cli.options import Json, VectorSettings, print_json
 from convqa.errors import InputError, StoreDamaged, StoreUnavailable
 
 if TYPE_CHECKING:
@@ -95,19 +95,16 @@ def check_collection(collection: Collection, json: Json = False) -> None:
 def merge_collection(
     collection: Collection,
     parts: Annotated[list[str], Argument(metavar="PART...", help="Folders of all shards.")],
-    vector_precision: VectorPrecision = None,
-    vector_index: VectorIndex = None,
+    *,
+    settings: VectorSettings,
     json: Json = False,
 ) -> None:
     """Merge vectors of convqa index --shard into a collection."""
     from convqa.cli.progress import ProgressDisplay
     from convqa.indexing.parts import merge_parts
-    from convqa.stores.base import VectorOptions
 
-    options = given(precision=vector_precision, index=vector_index)
-    kept_as = VectorOptions(**options) if options else None  # type: ignore[arg-type]
     with ProgressDisplay("adding", "vectors", json) as progress:
-        info = merge_parts(collection, parts, kept_as, progress)
+        info = merge_parts(collection, parts, settings.stored, progress)
     _print(json, collection, _to_json(info), f"{_vectors(info)}. The parts can be deleted.")
 
 

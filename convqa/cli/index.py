@@ -12,7 +12,7 @@ import typer
 from typer import Argument, Option
 
 from convqa.cli.app import command
-from convqa.cli.options import ExecutorName, ModelSettings, Quiet, VectorIndex, VectorPrecision, WorkerCount, given
+from convqa.cli.options import ExecutorName, ModelSettings, Quiet, VectorSettings, WorkerCount, given
 from convqa.cli.progress import ProgressDisplay
 from convqa.errors import InputError
 from convqa.workers import start_workers
@@ -110,8 +110,7 @@ def index(
         str | None,
         Option(metavar="MODEL", help="Store token weights of this model, such as SPLADE, instead of vectors."),
     ] = None,
-    vector_precision: VectorPrecision = None,
-    vector_index: VectorIndex = None,
+    storing: VectorSettings,
     shard: Annotated[
         str | None,
         Option(metavar="I/N", help="Encode only shard I of N, into --part (see convqa collections merge)."),
@@ -141,8 +140,7 @@ def index(
     if vectors and sparse:
         raise InputError("--vectors, --sparse: use only one; a collection has vectors of one model.")
     settings = given(**asdict(elasticsearch))
-    vector_options = given(precision=vector_precision, index=vector_index)
-    encoder, kept_as = _encoder(vectors or sparse, vector_options, encoding.models, bool(sparse))
+    encoder = _encoder(vectors or sparse, storing.stored, encoding.models, bool(sparse))
     if not sources and (encoder is None or replace or language or settings):
         raise InputError("SOURCES is missing. Only --vectors and --sparse, for an existing collection, work without.")
     if encoder is not None and not replace:
@@ -163,7 +161,7 @@ def index(
             )
         info = indexed.info
     if encoder is not None:
-        info = _encode(collection, encoder, kept_as, shard, part, start_workers(executor, workers), quiet)
+        info = _encode(collection, encoder, storing.stored, shard, part, start_workers(executor, workers), quiet)
     if info is not None and not quiet:
         _print(indexed, info, part or collection)
     return 1 if indexed is not None and indexed.unread else 0
@@ -192,24 +190,23 @@ def _encode(
 
 def _encoder(
     name: str | None,
-    options: dict[str, object],
-    model_options: ModelOptions,
+    stored: VectorOptions | None,
+    options: ModelOptions,
     is_sparse: bool,
-) -> tuple[TextEncoder | None, VectorOptions | None]:
-    """Load the encoder of the vectors, before any passage is indexed, and return it with the vectors' options.
+) -> TextEncoder | None:
+    """Load the encoder of the vectors, before any passage is indexed.
 
-    :param model_options: how it runs. :param is_sparse: whether its vectors are token weights.
+    :param stored: how its vectors are stored. :param options: how it runs.
+    :param is_sparse: whether its vectors are token weights.
     :raises InputError: for an unknown encoder, or for options without one.
     """
-    if name is None:
-        if options or model_options:
-            raise InputError("--vector-precision, --vector-index, --device and --precision require --vectors ENCODER.")
-        return None, None
     from convqa.models import Options, load_encoder
-    from convqa.stores.base import VectorOptions
 
-    kept_as = VectorOptions(**options) if options else None  # type: ignore[arg-type]
-    return load_encoder(name, Options(**model_options), is_sparse), kept_as
+    if name is not None:
+        return load_encoder(name, Options(**options), is_sparse)
+    if stored or options:
+        raise InputError("--vector-precision, --vector-index, --device and --precision require --vectors ENCODER.")
+    return None
 
 
 def _print(indexed: Indexed | None, info: Info, collection: str) -> None:

@@ -42,12 +42,12 @@ def serve(
     if missing:
         raise InputError(f"convqa serve needs {', '.join(missing)}: pip install 'convqa[server]'.")
     from convqa.server.app import run
-    from convqa.server.config import Served, ServerConfig, read_config
+    from convqa.server.config import ServedPipeline, ServerConfig, read_config
 
     base = read_config(config) if config else ServerConfig()
     changes = given(collection=options.collection, host=host, port=port, without_keys=without_keys or None)
     if pipeline:
-        served = {Path(name).stem: Served(pipeline=name) for name in pipeline}
+        served = {Path(name).stem: ServedPipeline(pipeline=name) for name in pipeline}
         if len(served) < len(set(pipeline)):
             advice = "Clients choose a pipeline by its name; rename one."
             raise InputError(f"--pipeline: two files have the same name. {advice}")

@@ -35,11 +35,15 @@ class Access:
     """The access rules of a server."""
 
     def __init__(self, config: ServerConfig) -> None:
-        self._secrets = {name: secret.encode() for name, secret in config.secrets.items()}
         self._everybody = filter_of(config.filter)
-        self._filters = {name: both(self._everybody, filter_of(key.filter)) for name, key in config.keys.items()}
+        self._secrets: dict[str, bytes] = {}
+        self._filters: dict[str, Filter] = {}
+        for name, key in config.keys.items():
+            self._secrets[name] = config.secrets[name].encode()
+            self._filters[name] = both(self._everybody, filter_of(key.filter))
         self._users = config.users
-        self._rate = parse(f"{config.limits.per_minute}/minute") if config.limits.per_minute else None
+        per_minute = config.limits.per_minute
+        self._rate = parse(f"{per_minute}/minute") if per_minute else None
         self._limiter = MovingWindowRateLimiter(MemoryStorage())
 
     @property

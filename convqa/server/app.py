@@ -83,7 +83,7 @@ def create_app(config: ServerConfig, pipelines: Mapping[str, Pipeline]) -> FastA
     guard.install(app)
     # Prevents DNS rebinding, by which the page of another site could read everything here.
     hosts = [*LOOPBACK, config.host, *config.hosts] if config.is_local and not config.keys else None
-    app.add_middleware(guard.Guard, max_bytes=config.limits.body_bytes, hosts=hosts, metrics=metrics)
+    app.add_middleware(guard.GuardMiddleware, max_bytes=config.limits.body_bytes, hosts=hosts, metrics=metrics)
     if config.cors:
         app.add_middleware(CORSMiddleware, allow_origins=config.cors, allow_methods=["*"], allow_headers=["*"])
     return app

@@ -66,10 +66,12 @@ def pieces(response: Response, language: str) -> Iterator[str]:
 
 
 def _source(citation: replies.CitationReply) -> str:
-    title = escape(citation.title or citation.passage).replace("[", "(").replace("]", ")")
-    link = f"[{title}]({citation.url})" if is_address(citation.url) else title
+    title = escape(citation.title or citation.passage)
+    title = title.replace("[", "(").replace("]", ")")
+    if is_address(citation.url):
+        title = f"[{title}]({citation.url})"
     quote = shorten(escape(citation.quote), _MAX_QUOTE_CHARS, placeholder=" ...")
-    return f'- [{citation.number}] {link}: "{quote}"'
+    return f'- [{citation.number}] {title}: "{quote}"'
 
 
 def is_address(url: str) -> bool:

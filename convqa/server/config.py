@@ -28,7 +28,7 @@ class _Section(Record, extra="forbid"):
     """A part of the file, which refuses unknown fields."""
 
 
-class Served(_Section):
+class ServedPipeline(_Section):
     """A pipeline with its collection.
 
     ``pipeline``: a shipped name or a file; empty = the served name. ``llm``: a language model, as for ``--llm``.
@@ -42,7 +42,7 @@ class Served(_Section):
     examples: list[str] | None = None
 
 
-class Key(_Section):
+class AccessKey(_Section):
     """A key in an environment variable (``env``) or a ``file``. ``filter``: its passages, None = all."""
 
     env: str = ""
@@ -70,7 +70,7 @@ class Key(_Section):
         return key
 
 
-class Users(_Section):
+class UserRules(_Section):
     """Users whom a proxy or a chat client names in a header because they share a key.
 
     The header counts only with one of ``keys``, because anybody could send it. ``filters``: the passages that each user
@@ -110,13 +110,13 @@ class ServerConfig(_Section):
     keep conversations. ``hosts``: names by which a local proxy may address a server without keys.
     """
 
-    pipelines: dict[str, Served] = {"talk": Served()}
+    pipelines: dict[str, ServedPipeline] = {"talk": ServedPipeline()}
     collection: str | None = None
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 8000
     without_keys: bool = False
-    keys: dict[str, Key] = {}
-    users: Users | None = None
+    keys: dict[str, AccessKey] = {}
+    users: UserRules | None = None
     filter: FilterFields = {}
     conversations: str | None = None
     cors: list[str] = []

@@ -144,8 +144,10 @@ class Conversations:
 
 def _kept_turn(accepted: Filter, pipeline: str, exchange: bytes, response: bytes, filter: bytes) -> KeptTurn:
     kept = Exchange.from_json(orjson.loads(exchange))
-    if not within(filter_of(orjson.loads(filter)), accepted):
-        return KeptTurn(pipeline, Exchange(kept.question, status="failed"), None)
+    turn_filter = filter_of(orjson.loads(filter))
+    if not within(turn_filter, accepted):
+        hidden = Exchange(kept.question, status="failed")
+        return KeptTurn(pipeline, hidden, None)
     return KeptTurn(pipeline, kept, Response.from_json(orjson.loads(response)))
 
 

@@ -87,7 +87,7 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 """The errors that every route documents."""
 
 
-class Guard:
+class GuardMiddleware:
     """Refuses bodies that are too long, adds security headers, and measures requests.
 
     :param max_bytes: the size of the largest body.
@@ -154,7 +154,7 @@ class _JsonRequest(Request):
             raise HTTPException(400, f"The body is not valid JSON: {error}.") from None
 
 
-class Guarded(APIRoute):
+class GuardedRoute(APIRoute):
     """A route that identifies the caller (``app.state.access``) and has a time limit."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:

@@ -85,8 +85,10 @@ def create_server(qa: QA, name: str) -> MCPServer:
             raise ToolError(str(error.ordinary())) from error
         if isinstance(ranking, Failure):
             raise ToolError("The search failed for this query.")
-        hits = [hit for hit in ranking.hits[:k] if hit.passage]
-        return {"passages": [{"score": hit.score, **_passage_json(hit.passage)} for hit in hits]}
+        passages = [
+            {"score": hit.score, **_passage_json(hit.passage)} for hit in ranking.hits[:k] if hit.passage is not None
+        ]
+        return {"passages": passages}
 
     @server.tool(annotations=_READ_ONLY)
     def passage(id: BoundedText) -> dict[str, Any]:
@@ -114,9 +116,9 @@ class KeyGuard:
         self._expected = f"Bearer {key}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        header = dict(scope.get("headers", ())).get(b"authorization", b"")
-        if scope["type"] != "http" or hmac.compare_digest(header, self._expected):
-            await self._app(scope, receive, send)
-        else:
-            refusal = PlainTextResponse("This server requires a key.", 401, {"WWW-Authenticate": "Bearer"})
-            await refusal(scope, receive, send)
+        app = self._app
+        if scope["type"] == "http":
+            header = dict(scope["headers"]).get(b"authorization", b"")
+            if not hmac.compare_digest(header, self._expected):
+                app = PlainTextResponse("This server requires a key.", 401, {"WWW-Authenticate": "Bearer"})
+        await app(scope, receive, send)

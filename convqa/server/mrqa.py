@@ -16,14 +16,14 @@ from starlette.exceptions import HTTPException
 from convqa.errors import InputError
 from convqa.files import parse_line
 from convqa.qa import QA
-from convqa.server.guard import ERRORS, Guarded
+from convqa.server.guard import ERRORS, GuardedRoute
 from convqa.server.service import Service
-from convqa.server.turns import Asker
+from convqa.server.turns import RequestCaller
 from convqa.tasks.mrqa.formats import Context, Question, conversations
 from convqa.validation import Record, read_as
 
 log = logging.getLogger("convqa")
-router = APIRouter(route_class=Guarded, responses=ERRORS)
+router = APIRouter(route_class=GuardedRoute, responses=ERRORS)
 
 
 class _QuestionRecord(Record):
@@ -69,7 +69,7 @@ def answer_context(qa: QA, line: object) -> dict[str, str]:
 
 
 @router.post("/", summary="Answer the questions of a context (MRQA 2019)")
-async def predict(request: Request, caller: Asker) -> dict[str, str]:
+async def predict(request: Request, caller: RequestCaller) -> dict[str, str]:
     """Return question id -> answer, "" for none, by the first pipeline that needs no collection."""
     services: Mapping[str, Service] = request.app.state.services
     matches = [service for service in services.values() if not service.pipeline.needs_collection]

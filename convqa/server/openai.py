@@ -19,12 +19,12 @@ from starlette.exceptions import HTTPException
 
 from convqa.domain import Exchange
 from convqa.server import chat_text, replies
-from convqa.server.guard import ERRORS, Guarded, stream
+from convqa.server.guard import ERRORS, GuardedRoute, stream
 from convqa.server.service import PendingTurn
-from convqa.server.turns import Asker, BoundedList, Filters, prepared, service_of
+from convqa.server.turns import BoundedList, Filters, RequestCaller, prepared, service_of
 from convqa.validation import Record, Text
 
-router = APIRouter(prefix="/v1", route_class=Guarded, responses=ERRORS)
+router = APIRouter(prefix="/v1", route_class=GuardedRoute, responses=ERRORS)
 
 _USAGE = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
 """Required by clients; nothing here is counted in tokens."""
@@ -94,12 +94,20 @@ class CompletionRequest(Record, extra="allow"):
 async def models(request: Request) -> dict[str, Any]:
     """List the served pipelines as models."""
     names = request.app.state.services
-    data = [{"id": name, "object": "model", "created": 0, "owned_by": "convqa"} for name in names]
+    data = [
+        {
+            "id": name,
+            "object": "model",
+            "created": 0,
+            "owned_by": "convqa",
+        }
+        for name in names
+    ]
     return {"object": "list", "data": data}
 
 
 @router.post("/chat/completions")
-async def complete(request: Request, body: CompletionRequest, caller: Asker) -> Response:
+async def complete(request: Request, body: CompletionRequest, caller: RequestCaller) -> Response:
     """Answer the last message; the messages before it are the conversation.
 
     Citations appear as marks with a list of sources in the text, as ``annotations`` of type url_citation (indices into
@@ -187,9 +195,12 @@ async def _answered(pending: PendingTurn, address: str, pipeline: str) -> tuple[
     annotations = []
     for start, end, number in chat_text.marks("".join(pieces)):
         if number in citations:
-            link = _link(citations[number], address, pipeline)
-            place = {**link, "start_index": start, "end_index": end}
-            annotations.append({"type": "url_citation", "url_citation": place})
+            url_citation = {
+                **_link(citations[number], address, pipeline),
+                "start_index": start,
+                "end_index": end,
+            }
+            annotations.append({"type": "url_citation", "url_citation": url_citation})
     return pieces, {"annotations": annotations, "citations": list(citations.values())}
 
 
@@ -197,14 +208,28 @@ def _link(citation: replies.CitationReply, address: str, pipeline: str) -> dict[
     """Return title and URL of a passage, on this server if the passage has no URL."""
     url = citation.url
     if not chat_text.is_address(url):
-        url = f"{address}api/passages/{quote(citation.passage, safe='')}?pipeline={quote(pipeline)}"
+        passage = quote(citation.passage, safe="")
+        url = f"{address}api/passages/{passage}?pipeline={quote(pipeline)}"
     return {"url": url, "title": citation.title or citation.passage}
 
 
 def _completion(body: CompletionRequest, content: str, cited: Mapping[str, Any]) -> Response:
-    message = {"role": "assistant", "content": content, "refusal": None, **cited}
-    choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
-    data = {**_head(body, "chat.completion"), "choices": [choice], "usage": _USAGE}
+    choice = {
+        "index": 0,
+        "message": {
+            "role": "assistant",
+            "content": content,
+            "refusal": None,
+            **cited,
+        },
+        "finish_reason": "stop",
+        "logprobs": None,
+    }
+    data = {
+        **_head(body, "chat.completion"),
+        "choices": [choice],
+        "usage": _USAGE,
+    }
     return Response(orjson.dumps(data), media_type="application/json")
 
 
@@ -227,4 +252,9 @@ def _chunks(body: CompletionRequest, pieces: Sequence[str], cited: Mapping[str, 
 
 
 def _head(body: CompletionRequest, kind: str) -> dict[str, Any]:
-    return {"id": f"chatcmpl-{secrets.token_hex(12)}", "object": kind, "created": int(time.time()), "model": body.model}
+    return {
+        "id": f"chatcmpl-{secrets.token_hex(12)}",
+        "object": kind,
+        "created": int(time.time()),
+        "model": body.model,
+    }

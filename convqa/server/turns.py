@@ -20,13 +20,13 @@ from convqa.server import replies
 from convqa.server.access import Caller, passes
 from convqa.server.config import FilterFields
 from convqa.server.conversations import Conversations, ConversationSummary, KeptTurn
-from convqa.server.guard import ERRORS, Guarded, stream
+from convqa.server.guard import ERRORS, GuardedRoute, stream
 from convqa.server.service import PendingTurn, Service
 from convqa.tasks.qrecc import talk
 from convqa.text.dialogue import added, open_question
 from convqa.validation import QuestionText, Record, Text
 
-router = APIRouter(prefix="/api", route_class=Guarded, responses=ERRORS)
+router = APIRouter(prefix="/api", route_class=GuardedRoute, responses=ERRORS)
 
 
 Item = TypeVar("Item")
@@ -84,8 +84,8 @@ def conversations_of(request: Request) -> Conversations:
     return kept
 
 
-Asker = Annotated[Caller, Depends(caller_of)]
-Kept = Annotated[Conversations, Depends(conversations_of)]
+RequestCaller = Annotated[Caller, Depends(caller_of)]
+KeptConversations = Annotated[Conversations, Depends(conversations_of)]
 UNKNOWN_CONVERSATION = "There is no such conversation."
 
 
@@ -112,7 +112,7 @@ def pipelines(request: Request) -> dict[str, Any]:
 async def turn(
     request: Request,
     body: TurnRequest,
-    caller: Asker,
+    caller: RequestCaller,
     accept: Annotated[str, Header()] = "application/json",
 ) -> Response:
     """Answer a question. Offsets are code points: of citations in the passage's text, of sentences in the answer's.
@@ -221,7 +221,7 @@ def _event(name: str, data: Any) -> ServerSentEvent:
 
 
 @router.get("/passages/{id:path}")
-def passage(request: Request, id: str, caller: Asker, pipeline: str | None = None) -> Passage:
+def passage(request: Request, id: str, caller: RequestCaller, pipeline: str | None = None) -> Passage:
     """Return a passage of a pipeline's collection, if the caller may see it."""
     item = service_of(request, pipeline).passage(id)
     if item is None or not passes(item, caller.filter):
@@ -231,8 +231,8 @@ def passage(request: Request, id: str, caller: Asker, pipeline: str | None = Non
 
 @router.get("/conversations")
 def conversations(
-    kept: Kept,
-    caller: Asker,
+    kept: KeptConversations,
+    caller: RequestCaller,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> dict[str, list[ConversationSummary]]:
     """List the caller's kept conversations, at most ``limit``, latest first."""
@@ -240,7 +240,7 @@ def conversations(
 
 
 @router.get("/conversations/{id}")
-def conversation(kept: Kept, id: str, caller: Asker) -> ConversationReply:
+def conversation(kept: KeptConversations, id: str, caller: RequestCaller) -> ConversationReply:
     """Return a kept conversation with its turns."""
     summary = kept.find(caller.owner, id)
     if summary is None:
@@ -253,14 +253,14 @@ def conversation(kept: Kept, id: str, caller: Asker) -> ConversationReply:
 
 
 @router.delete("/conversations/{id}", status_code=204)
-def forget(kept: Kept, id: str, caller: Asker) -> None:
+def forget(kept: KeptConversations, id: str, caller: RequestCaller) -> None:
     """Delete a kept conversation."""
     if not kept.delete(caller.owner, id):
         raise HTTPException(404, UNKNOWN_CONVERSATION)
 
 
 @router.get("/conversations/{id}/export", responses={200: {"content": {"application/zip": {}}}})
-def export(kept: Kept, id: str, caller: Asker) -> Response:
+def export(kept: KeptConversations, id: str, caller: RequestCaller) -> Response:
     """Export a kept conversation as evaluation data: a ZIP file with questions.json and run.json of SCAI-QReCC."""
     turns = [
         (kept_turn.exchange.question, kept_turn.response)

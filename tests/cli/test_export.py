@@ -39,10 +39,7 @@ def test_every_turn_and_every_citation_is_exported(call, run_folder, tmp_path, r
     code, out, err = call("export", run_folder, "--as", format, "--output", file)
     assert code == 0
     submitted = format.startswith("trec-rag")
-    assert ("some cited passages are not segments of it" in err) == submitted
-    assert ("topics of several turns, such as 1_1, are not in the track" in err) == submitted and len(
-        err.splitlines()
-    ) == 2 * submitted
+    assert ("not segments" in err) == ("such as 1_1" in err) == submitted and err.count("\n") == 2 * submitted
     read = list(readers.READERS[format](file, "en"))
     assert [str(cited.id) for cited in read] == [
         f"{row['Conversation_no']}_{row['Turn_no']}" for row in rows(run_folder)
@@ -84,7 +81,7 @@ def test_a_run_that_answers_nothing_by_its_pipeline(call, run_folder, tmp_path):
     (folder / "responses.jsonl").write_text("".join(without), encoding="utf-8")
     file = tmp_path / "file"
     code, _, err = call("export", folder, "--as", "ikat", "--output", file)
-    assert code == 2 and "has no answer: the pipeline of this run makes none" in err
+    assert code == 2 and "has no answer" in err
     assert not file.exists()
 
 
@@ -113,7 +110,7 @@ def test_half_a_wave_is_not_exported(call, run_folder, tmp_path):
     journal = folder / "responses.jsonl"
     journal.write_bytes(journal.read_bytes()[:-20])
     code, out, err = call("export", folder, "--as", "trec-rag")
-    assert (code, out) == (2, "") and "turns that the run answered. Run again" in err
+    assert (code, out) == (2, "") and "Run again" in err
     (folder / "run.meta.json").unlink()
     code, out, _ = call("export", folder, "--as", "trec-rag")
     assert code == 0

@@ -5,14 +5,14 @@ from __future__ import annotations
 import socket
 
 from convqa.server.app import load_pipelines
-from convqa.server.config import Served, ServerConfig
+from convqa.server.config import ServedPipeline, ServerConfig
 
 QUESTION = "Who wrote Faust?"
 
 
 def served(collection, llm):
     """The pipeline talk as ``convqa serve`` loads it, with the model of a file."""
-    config = ServerConfig(collection=collection, pipelines={"talk": Served(llm=llm)})
+    config = ServerConfig(collection=collection, pipelines={"talk": ServedPipeline(llm=llm)})
     return load_pipelines(config, {})["talk"]
 
 
