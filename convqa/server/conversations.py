@@ -103,28 +103,15 @@ class Conversations:
         )
         return [_kept_turn(caller.filter, *row) for row in rows]
 
-    def begin(self, owner: str, turn: Turn, pipeline: str, response: Response) -> str:
-        """Add a conversation with its first turn, and return its unguessable id."""
-        id = secrets.token_urlsafe(12)
-        now = _now()
-        row = [id, owner, turn.question[:_MAX_TITLE_CHARS], pipeline, now, now]
-        with self._lock, self._database:
-            self._database.execute("INSERT INTO conversations VALUES (?, ?, ?, ?, ?, ?)", row)
-            self._insert(id, turn, pipeline, response)
-        return id
+    def add(self, owner: str, id: str | None, turn: Turn, pipeline: str, response: Response) -> str | None:
+        """Add a turn to a conversation, or to a new one with an unguessable id. Return the conversation's id.
 
-    def add(self, id: str, turn: Turn, pipeline: str, response: Response) -> bool:
-        """Add a turn. Return False if its number is taken or the conversation was deleted."""
-        try:
-            with self._lock, self._database:
-                self._insert(id, turn, pipeline, response)
-                self._database.execute("UPDATE conversations SET updated = ? WHERE id = ?", [_now(), id])
-        except sqlite3.IntegrityError:
-            return False
-        return True
-
-    def _insert(self, id: str, turn: Turn, pipeline: str, response: Response) -> None:
+        Return None if the turn's number is taken or the conversation was deleted.
+        """
         number = turn.id.number
+        now = _now()
+        is_new = id is None
+        id = id or secrets.token_urlsafe(12)
         row = [
             id,
             number,
@@ -133,7 +120,16 @@ class Conversations:
             to_json_bytes(replace(_trimmed(response), id=TurnId(id, number)).to_json()),
             to_json_bytes(turn.filter),
         ]
-        self._database.execute("INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?)", row)
+        try:
+            with self._lock, self._database:
+                if is_new:
+                    first = [id, owner, turn.question[:_MAX_TITLE_CHARS], pipeline, now, now]
+                    self._database.execute("INSERT INTO conversations VALUES (?, ?, ?, ?, ?, ?)", first)
+                self._database.execute("INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?)", row)
+                self._database.execute("UPDATE conversations SET updated = ? WHERE id = ?", [now, id])
+        except sqlite3.IntegrityError:
+            return None
+        return id
 
     def delete(self, owner: str, id: str) -> bool:
         """Delete a conversation with its turns. Return False if it does not exist."""

@@ -194,11 +194,10 @@ def _keep(
 
     :raises HTTPException: 409 if another turn was added meanwhile; 404 if the conversation was deleted.
     """
-    if id is None:
-        return kept.begin(caller.owner, turn, pipeline, response)
-    if kept.add(id, turn, pipeline, response):
-        return id
-    if kept.find(caller.owner, id) is None:
+    kept_id = kept.add(caller.owner, id, turn, pipeline, response)
+    if kept_id is not None:
+        return kept_id
+    if id is None or kept.find(caller.owner, id) is None:
         raise HTTPException(404, "This conversation was deleted.")
     raise HTTPException(409, "This conversation has changed. Load it and ask again.")
 
