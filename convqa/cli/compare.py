@@ -15,12 +15,19 @@ from convqa.cli.options import Breakdown, Json, TaskName, print_json
 @command
 def compare(
     runs: Annotated[list[Path], Argument(metavar="RUN...", help="Run folders. The first is the baseline.")],
-    truth: Annotated[Path | None, Option(help="Truth file or folder.", show_default="the input of the runs")] = None,
+    truth: Annotated[
+        Path | None,
+        Option(help="Truth file or folder.", show_default="the input of the runs"),
+    ] = None,
     task: TaskName = "auto",
-    measure: Annotated[list[str] | None, Option(metavar="NAME", help="Compare only this measure. Repeatable.")] = None,
+    measure: Annotated[
+        list[str] | None,
+        Option(metavar="NAME", help="Compare only this measure. Repeatable."),
+    ] = None,
     breakdown: Breakdown = None,
     turns: Annotated[
-        int, Option(min=0, help="Number of turns to show per run: those with the largest gains and losses.")
+        int,
+        Option(min=0, help="Number of turns to show per run: those with the largest gains and losses."),
     ] = 10,
     partial: Annotated[bool, Option("--partial", help="Score only turns that are in every run.")] = False,
     as_: Annotated[Literal["text", "markdown", "latex"], Option("--as", help="Output format.")] = "text",
@@ -41,7 +48,9 @@ def compare(
     columns = tables.shown_measures(comparison, measures)
     lead = tables.lead_of(comparison, columns, measures)
     questions = questions_of(comparison) if turns else {}
-    extremes = {run: _extremes(comparison.turns(run, lead, questions), turns) for run in comparison.others}
+    extremes = {}
+    for run in comparison.others:
+        extremes[run] = _extremes(comparison.turns(run, lead, questions), turns)
     if json:
         rows = {run: [row.to_json() for row in rows] for run, rows in extremes.items()}
         print_json({**comparison.to_json(), "turns": rows})
@@ -52,9 +61,10 @@ def compare(
     else:
         from rich.console import Console
 
-        titled = [
-            (f"{run}: turns by {lead}, gained most and lost most", rows) for run, rows in extremes.items() if rows
-        ]
+        titled = []
+        for run, turn_rows in extremes.items():
+            if turn_rows:
+                titled.append((f"{run}: turns by {lead}, gained most and lost most", turn_rows))
         Console().print(tables.render(comparison, columns, lead, titled))
 
 
