@@ -12,11 +12,11 @@ PYTEST := $(BIN)/pytest --durations=10 -n 2 --dist loadfile
 # Starts one server for all tests, and passes its address in CONVQA_TEST_ELASTICSEARCH.
 WITH_SERVER := $(BIN)/python tests/services/elasticsearch_server.py run --brief --
 
-.PHONY: help run test test-hostile test-services test-models test-gpu test-browser test-all screenshots check fix release bench clean
+.PHONY: help run test test-hostile test-hostile-sample test-services test-models test-gpu test-browser test-all screenshots check fix release bench clean
 .DEFAULT_GOAL := help
 
 help:  ## show this help
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 15
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 22
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -71,6 +71,9 @@ test: check  ## run check and all tests that need neither a server nor torch
 
 test-hostile: $(VENV)/.test  ## run the hostile-input tests, each with time and memory limits
 	@$(PYTEST) -m hostile --dist load tests/hostile
+
+test-hostile-sample: $(VENV)/.test  ## run every eighth hostile-input test, which takes a minute
+	@$(PYTEST) -m hostile_sample --dist load tests/hostile
 
 test-services: $(VENV)/.services  ## run the tests with Elasticsearch, Anserini and Ray
 	@$(WITH_SERVER) $(PYTEST) -m 'services and not slow'

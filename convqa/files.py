@@ -22,13 +22,13 @@ from convqa.errors import InputError, StorageFull
 
 log = logging.getLogger("convqa")
 
-_BAD_PATH = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.ENOENT, errno.EEXIST}
+_PATH_ERRORS = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.ENOENT, errno.EEXIST}
 """Errors caused by the path that the user chose, not by the disk."""
 
 REPLACED = "%s: replaced %d lone surrogates by U+FFFD"
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_COLON = re.compile(rb"\\u003[aA]")
+_ESCAPED_COLON = re.compile(rb"\\u003[aA]")
 
 
 def read_bytes(path: Path, expected: str) -> bytes:
@@ -128,7 +128,8 @@ def _parse(data: bytes, encoding: str, keep_surrogates: bool = False) -> tuple[A
         # Because orjson drops all but the last value of a duplicate key, its output then has fewer colons than the
         # input. Colons in strings occur in both, except escaped ones (\u003a), which are written unescaped: those
         # texts are left to the standard library.
-        if data.count(b":") == orjson.dumps(value).count(b":") and (b"\\" not in data or not _COLON.search(data)):
+        may_hide_colons = b"\\" in data and _ESCAPED_COLON.search(data)
+        if data.count(b":") == orjson.dumps(value).count(b":") and not may_hide_colons:
             return value, 0
     except (orjson.JSONDecodeError, orjson.JSONEncodeError):
         pass
@@ -183,22 +184,22 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
     :raises InputError: if the path is not writable.
     :raises StorageFull: if writing fails.
     """
-    aside = part_of(path)
+    temporary = part_of(path)
     try:
         with _errors_of(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            stream = io.BufferedWriter(_Raw(aside, path))
+            stream = io.BufferedWriter(_TemporaryFile(temporary, path))
         with stream:
             yield stream
             stream.flush()
             with _errors_of(path):
                 os.fsync(stream.fileno())
         with _errors_of(path):
-            aside.replace(path)
+            temporary.replace(path)
             _sync(path.parent)
     finally:
         with suppress(OSError):
-            aside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
 
 
 def part_of(path: Path) -> Path:
@@ -206,11 +207,11 @@ def part_of(path: Path) -> Path:
     return path.with_name(f".{path.name}.part")
 
 
-class _Raw(io.FileIO):
+class _TemporaryFile(io.FileIO):
     """A file whose write errors differ from the other errors of a ``with whole_file`` block."""
 
-    def __init__(self, aside: Path, path: Path) -> None:
-        super().__init__(aside, "wb")
+    def __init__(self, temporary: Path, path: Path) -> None:
+        super().__init__(temporary, "wb")
         self._path = path
 
     def write(self, data: Any) -> int:
@@ -229,7 +230,7 @@ def _errors_of(path: Path) -> Iterator[None]:
 def unwritable(what: str, error: OSError) -> InputError | StorageFull:
     """Return the error to raise if something cannot be written: the user's mistake, or a fault of the disk."""
     reason = error.strerror or str(error)
-    if error.errno in _BAD_PATH:
+    if error.errno in _PATH_ERRORS:
         return InputError(f"{what}: cannot be written ({reason}); choose another place.")
     return StorageFull(f"{what}: cannot be written ({reason}); free space or choose another place.")
 

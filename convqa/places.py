@@ -17,8 +17,10 @@ def shipped(*parts: str) -> Path:
 
     The wheel has the ``pipelines``, ``configs`` and ``examples`` of the checkout in ``convqa/share``.
     """
-    share = _PACKAGE / "share"
-    return (share if share.is_dir() else _PACKAGE.parent).joinpath(*parts)
+    root = _PACKAGE / "share"
+    if not root.is_dir():
+        root = _PACKAGE.parent
+    return root.joinpath(*parts)
 
 
 def shipped_yaml(*folder: str) -> list[str]:
@@ -50,14 +52,12 @@ def yaml_file(name: str, what: str, *folder: str, alternative: str = "") -> Path
 
 def cache_folder() -> Path:
     """Return ``$XDG_CACHE_HOME/convqa``, or ``~/.cache/convqa`` if it is unset."""
-    root = os.environ.get("XDG_CACHE_HOME")
-    return (Path(root) if root else Path.home() / ".cache") / "convqa"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "convqa")
 
 
 def data_folder() -> Path:
     """Return ``$XDG_DATA_HOME/convqa``, or ``~/.local/share/convqa`` if it is unset: for data to keep."""
-    root = os.environ.get("XDG_DATA_HOME")
-    return (Path(root) if root else Path.home() / ".local" / "share") / "convqa"
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share", "convqa")
 
 
 def is_installed(path: Path) -> bool:

@@ -10,10 +10,7 @@ if TYPE_CHECKING:
     from typer import Typer
 
 
-_COMMANDS = (
-    "ablate", "ask", "collections", "compare", "download", "evaluate", "export", "index", "mcp", "models", "pipelines",
-    "run", "serve", "train", "view",
-)  # fmt: skip
+_COMMANDS = "ablate ask collections compare download evaluate export index mcp models pipelines run serve train view"
 """The modules of the commands."""
 
 
@@ -21,7 +18,7 @@ def application() -> Typer:
     """Return the application with all its commands."""
     from convqa.cli.app import app
 
-    for module in _COMMANDS:
+    for module in _COMMANDS.split():
         importlib.import_module(f"convqa.cli.{module}")  # registers its commands
     return app
 

@@ -7,38 +7,38 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from convqa.cli.app import command
-from convqa.cli.options import AllowDownload, Json, print_json
-from convqa.cli.progress import Progress
+from convqa.cli.options import AllowDownload, Json, Quiet, Restart, TaskName, print_json
+from convqa.cli.progress import ProgressDisplay
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-_COLUMNS = 4
+_MAX_COLUMNS = 4
 """Measures in a table if the ablation names none."""
 
 
 @command
 def ablate(
-    ablation: Annotated[str, typer.Argument(metavar="ABLATION", help="Name of a shipped ablation, or a YAML file.")],
+    ablation: Annotated[str, Argument(metavar="ABLATION", help="Name of a shipped ablation, or a YAML file.")],
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="INPUT... OUTPUT", help="Folders of the inputs, then of the output."),
+        Argument(metavar="INPUT... OUTPUT", help="Folders of the inputs, then of the output."),
     ],
-    task: Annotated[str, typer.Option(help="Task of the inputs: auto or a task name.")] = "auto",
+    task: TaskName = "auto",
     measure: Annotated[
-        list[str] | None,
-        typer.Option("--measure", metavar="NAME", help="Measure to show, instead of those of the file. Repeatable."),
+        list[str] | None, Option(metavar="NAME", help="Measure to show, instead of those of the file. Repeatable.")
     ] = None,
     turns: Annotated[
-        int | None, typer.Option(min=1, help="Use only the first conversations of each input, at most N turns.")
+        int | None, Option(min=1, help="Use only the first conversations of each input, at most N turns.")
     ] = None,
-    sharing: Annotated[bool, typer.Option(help="Reuse results computed for other cells.")] = True,
-    restart: Annotated[bool, typer.Option("--restart", help="Delete the existing runs in OUTPUT first.")] = False,
+    sharing: Annotated[bool, Option(help="Reuse results computed for other cells.")] = True,
+    restart: Restart = False,
     allow_download: AllowDownload = False,  # noqa: ARG001 - the option itself permits
     json: Json = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Hide progress and tables.")] = False,
+    quiet: Quiet = False,
 ) -> int:
     """Run and score a grid of pipelines over inputs.
 
@@ -53,14 +53,14 @@ def ablate(
     if len(paths) < 2:
         raise InputError("expected one or more INPUTs, then OUTPUT. See --help.")
     *inputs, output = paths
-    with Progress("running", "cells", quiet) as progress:
+    with ProgressDisplay("running", "cells", quiet) as progress:
         record = run(
             ablation,
             inputs,
             output,
             task=task,
-            measures=measure or [],
             turns=turns,
+            measures=measure or [],
             sharing=sharing,
             restart=restart,
             progress=progress,
@@ -81,10 +81,10 @@ def ablate(
 
 @command
 def report(
-    folder: Annotated[Path, typer.Argument(metavar="OUTPUT", help="Folder written by convqa ablate.")],
+    folder: Annotated[Path, Argument(metavar="OUTPUT", help="Folder written by convqa ablate.")],
     output: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="HTML file to write.", show_default="OUTPUT/report.html"),
+        Option(metavar="FILE", help="HTML file to write.", show_default="OUTPUT/report.html"),
     ] = None,
 ) -> None:
     """Write the report of an ablation.
@@ -102,23 +102,27 @@ def _table(record: Mapping[str, Any], source: Mapping[str, Any]) -> Table:
     from rich.text import Text
 
     cells = [cell for cell in record["cells"] if cell["input"] == source["name"]]
+    means: dict[str, list[float]] = {}
+    for cell in cells:
+        for measure, score in cell["measures"].items():
+            means.setdefault(measure, []).append(score["mean"])
     # Measures of rankings come first.
-    known = {key: None for cell in cells for key in cell["measures"]}
-    shown = record["measures"] or sorted(known, key=lambda key: not key.startswith(("MRR", "nDCG")))[:_COLUMNS]
+    by_default = sorted(means, key=lambda measure: not measure.startswith(("MRR", "nDCG")))[:_MAX_COLUMNS]
+    columns = record["measures"] or by_default
     part = "" if source["conversations"] == "all" else f", {source['conversations']} conversations"
     title = f"{source['name']}: {source['turns']:,} turns{part}, history {source['history']}"
     table = Table(title=Text(title), title_justify="left")
     table.add_column("row", no_wrap=True)
-    for head in (*shown, "ms/turn"):
-        table.add_column(Text(head), justify="right", overflow="fold")
-    means = {(cell["row"], key): score["mean"] for cell in cells for key, score in cell["measures"].items()}
-    best = {key: max((mean for (_, of), mean in means.items() if of == key), default=None) for key in shown}
+    for column in (*columns, "ms/turn"):
+        table.add_column(Text(column), justify="right", overflow="fold")
     for cell in cells:
-        values = [means.get((cell["row"], key)) for key in shown]
-        texts = [
-            Text("-" if mean is None else f"{mean:.3f}", "bold" if mean is not None and mean == best[key] else "")
-            for key, mean in zip(shown, values, strict=True)
-        ]
-        milliseconds = f"{sum(cell['milliseconds'].values()):.1f}" if cell["status"] == "done" else cell["status"]
-        table.add_row(Text(cell["row"]), *texts, milliseconds)
+        row = [Text(cell["row"])]
+        for measure in columns:
+            if measure in cell["measures"]:
+                mean = cell["measures"][measure]["mean"]
+                row.append(Text(f"{mean:.3f}", "bold" if mean == max(means[measure]) else ""))
+            else:
+                row.append(Text("-"))
+        is_done = cell["status"] == "done"
+        table.add_row(*row, f"{sum(cell['milliseconds'].values()):.1f}" if is_done else cell["status"])
     return table

@@ -12,17 +12,19 @@ import sys
 import sysconfig
 import traceback
 from collections.abc import Callable
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cached_property
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any, get_type_hints
 
 import typer
+from typer import Option
 
 import convqa
 from convqa.errors import ConvqaError, RunError, StorageFull
 
-_NOT_YOURS = (str(Path(convqa.__file__).parent), *map(sysconfig.get_path, ("stdlib", "purelib", "platlib")), "<")
+_FOREIGN_CODE = (str(Path(convqa.__file__).parent), *map(sysconfig.get_path, ("stdlib", "purelib", "platlib")), "<")
 """The beginnings of files that are not the user's own code."""
 
 
@@ -42,16 +44,13 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show more detail.")]
 Function = Callable[..., int | None]
 """A command's function. It returns the exit code, None for 0."""
-Registered = Callable[..., None]
-LogFile = Annotated[Path | None, typer.Option("--log-file", help="Also write the log to this file.")]
 
 _RESUMABLE = frozenset(["ablate", "download", "index", "merge", "run", "train"])
 """Commands that keep finished work when they are interrupted."""
 
-_RESUME = " Finished work is kept. Run the same command again to continue."
+_RESUME_HINT = " Finished work is kept. Run the same command again to continue."
 
 _SERVING = frozenset(["serve", "mcp"])
 """Commands that run until a signal ends them, which is not an error."""
@@ -61,8 +60,8 @@ class Terminated(BaseException):
     """Raised on SIGTERM."""
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _print_version(is_given: bool) -> None:
+    if is_given:
         typer.echo(f"convqa {convqa.__version__}")
         raise typer.Exit
 
@@ -70,35 +69,64 @@ def _version(asked: bool) -> None:
 @app.callback()
 def _app(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+        bool,
+        Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
     """Conversational question answering over a collection of passages, with cited answers."""
 
 
-def command(function: Function, name: str | None = None, members: typer.Typer = app) -> Registered:
-    """Register a command."""
-    registered = prepared(function)
-    members.command(name)(registered)
-    return registered
+@dataclass(frozen=True)
+class LogOptions:
+    """Options of every command."""
+
+    verbose: Annotated[bool, Option("--verbose", "-v", help="Show more detail.")] = False
+    log_file: Annotated[Path | None, Option(help="Also write the log to this file.")] = None
 
 
-def group(name: str, help: str) -> Callable[[str], Callable[[Function], Registered]]:
+def command(function: Function, name: str | None = None, members: typer.Typer = app) -> Function:
+    """Register a command. Its function's annotations are read only when it is called, or its help is shown."""
+
+    class Deferred(typer.core.TyperCommand):
+        @cached_property
+        def _complete(self) -> Any:
+            complete = typer.Typer(add_completion=False)
+            complete.command()(_with_options(function))
+            return typer.main.get_command(complete)
+
+        def get_params(self, ctx: Any) -> Any:
+            return self._complete.get_params(ctx)
+
+        def invoke(self, ctx: Any) -> Any:
+            return self._complete.invoke(ctx)
+
+    members.command(name or function.__name__, cls=Deferred, help=function.__doc__)(lambda: None)
+    return function
+
+
+def group(name: str, help: str) -> Callable[[str], Callable[[Function], Function]]:
     """Register a group of commands: ``group("x", ...)("list")`` registers ``convqa x list``."""
     members = typer.Typer(name=name, help=help, no_args_is_help=True, rich_markup_mode=None)
     app.add_typer(members)
     return lambda member: functools.partial(command, name=member, members=members)
 
 
-def prepared(function: Function) -> Registered:
-    """Add ``-v`` and ``--log-file`` to a command, and turn its errors into messages and exit codes.
+def _with_options(function: Function) -> Callable[..., None]:
+    """Return a command's function with ``-v`` and ``--log-file``, which turns errors into messages and exit codes.
 
-    A parameter whose type is a dataclass becomes one option per field.
+    A parameter whose type is a dataclass, or a function that returns one, becomes one option per field.
     """
-    own = inspect.signature(function, eval_str=True).parameters.values()
-    groups: dict[str, Any] = {
-        parameter.name: parameter.annotation for parameter in own if is_dataclass(parameter.annotation)
-    }
+    parameters: list[inspect.Parameter] = []
+    groups: dict[str, Any] = {}
+    for parameter in inspect.signature(function, eval_str=True).parameters.values():
+        group = parameter.annotation
+        if inspect.isfunction(group):
+            group = group()
+        if is_dataclass(group):
+            groups[parameter.name] = group
+            parameters += _options(group)
+        else:
+            parameters.append(parameter)
 
     @functools.wraps(function)
     def wrapped(verbose: bool, log_file: Path | None, **arguments: Any) -> None:
@@ -107,27 +135,28 @@ def prepared(function: Function) -> Registered:
             # File names may contain bytes that no encoding can represent.
             sys.stdout.reconfigure(errors="backslashreplace")
         signal.signal(signal.SIGTERM, _terminate)
-        for name, kind in groups.items():
-            arguments[name] = kind(**{field.name: arguments.pop(field.name) for field in fields(kind)})
+        for name, group in groups.items():
+            arguments[name] = group(**{field.name: arguments.pop(field.name) for field in fields(group)})
         code = _exit_code(function, arguments)
         if code:
             raise typer.Exit(code)
 
-    parameters: list[inspect.Parameter] = []
-    for parameter in own:
-        parameters += _options(parameter.annotation) if parameter.name in groups else [parameter]
-    parameters += [_option("verbose", Verbose, False), _option("log_file", LogFile, None)]
-    wrapped.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    signature = inspect.Signature([*parameters, *_options(LogOptions)])
+    wrapped.__signature__ = signature  # type: ignore[attr-defined]
     return wrapped
 
 
 def _options(group: Any) -> list[inspect.Parameter]:
     hints = get_type_hints(group, include_extras=True)
-    return [_option(field.name, hints[field.name], field.default) for field in fields(group)]
-
-
-def _option(name: str, annotation: object, default: object) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+    return [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(group)
+    ]
 
 
 def _exit_code(function: Function, arguments: dict[str, Any]) -> int:
@@ -143,8 +172,8 @@ def _exit_code(function: Function, arguments: dict[str, Any]) -> int:
         _say_error(str(error))
         return error.exit_code
     except RunError as error:
-        kept = function.__name__ in _RESUMABLE and (error.transient or isinstance(error, StorageFull))
-        _say_error(f"{error}{_RESUME if kept else ''}")
+        is_kept = function.__name__ in _RESUMABLE and (error.transient or isinstance(error, StorageFull))
+        _say_error(f"{error}{_RESUME_HINT if is_kept else ''}")
         return error.ordinary().exit_code
     except BrokenPipeError:
         # The reader of the output (head, less) has exited.
@@ -154,24 +183,32 @@ def _exit_code(function: Function, arguments: dict[str, Any]) -> int:
         _say_error(f"{error.filename or 'the system'}: {error.strerror or error}.")
         return 1
     except Exception as error:
-        frames = traceback.extract_tb(error.__traceback__)
-        own = [frame for frame in frames if not frame.filename.startswith(_NOT_YOURS)]
-        whose = (
-            f"It was raised by {own[-1].filename}, line {own[-1].lineno}, in {own[-1].name}"
-            if own
-            else "This is a bug in convqa"
-        )
-        _say_error(f"unexpected: {type(error).__name__}: {error}. {whose}; -v shows the traceback.")
+        _say_error(f"unexpected: {type(error).__name__}: {error}. {_origin(error)}; -v shows the traceback.")
         return 1
-    except (KeyboardInterrupt, Terminated) as signalled:
-        ended, code = ("terminated", 143) if isinstance(signalled, Terminated) else ("interrupted", 130)
+    except KeyboardInterrupt:
+        _say_interrupted("interrupted", function.__name__)
+        return 130
+    except Terminated:
+        _say_interrupted("terminated", function.__name__)
         if function.__name__ not in _SERVING:
-            _say_error(f"{ended}.{_RESUME if function.__name__ in _RESUMABLE else ''}")
-            if code == 143:
-                # Exits at once because a thread may wait for a server for minutes.
-                sys.stdout.flush()
-                os._exit(code)
-        return code
+            # Exits at once because a thread may wait for a server for minutes.
+            sys.stdout.flush()
+            os._exit(143)
+        return 143
+
+
+def _origin(error: Exception) -> str:
+    """Say whose code raised an unexpected error: the user's own, or ours."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not frame.filename.startswith(_FOREIGN_CODE)]
+    if not own:
+        return "This is a bug in convqa"
+    return f"It was raised by {own[-1].filename}, line {own[-1].lineno}, in {own[-1].name}"
+
+
+def _say_interrupted(how: str, command: str) -> None:
+    if command not in _SERVING:
+        _say_error(f"{how}.{_RESUME_HINT if command in _RESUMABLE else ''}")
 
 
 def _say_error(message: str) -> None:
@@ -190,7 +227,7 @@ def _log(verbose: bool, log_file: Path | None) -> None:
     logger.propagate = False
     console = logging.StreamHandler()
     console.setLevel(logging.DEBUG if verbose else logging.WARNING)
-    console.setFormatter(_Plain())
+    console.setFormatter(_ConsoleFormatter())
     logger.handlers = [console]
     if log_file is not None:
         try:
@@ -203,7 +240,9 @@ def _log(verbose: bool, log_file: Path | None) -> None:
     logging.getLogger("haystack").setLevel(logging.INFO if verbose else logging.WARNING)
 
 
-class _Plain(logging.Formatter):
+class _ConsoleFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         text = f"convqa: {record.levelname.lower()}: {record.getMessage()}"
-        return f"{text}\n{self.formatException(record.exc_info)}" if record.exc_info else text
+        if record.exc_info:
+            text += f"\n{self.formatException(record.exc_info)}"
+        return text

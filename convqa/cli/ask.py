@@ -5,21 +5,21 @@ from __future__ import annotations
 import gc
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from convqa.cli.app import command
-from convqa.cli.options import Filters, PipelineName, PipelineOptions, accepted, print_json
+from convqa.cli.options import Filters, PipelineName, PipelineOptions, parse_filters, print_json
 from convqa.errors import InputError, WorkError
 
 
 @command
 def ask(
-    question: Annotated[str, typer.Argument(help="The question, in quotes.")],
+    question: Annotated[str, Argument(help="The question, in quotes.")],
     pipeline: PipelineName = "talk",
     *,
     options: PipelineOptions,
     filters: Filters = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the full response as JSON.")] = False,
+    json: Annotated[bool, Option("--json", help="Print the full response as JSON.")] = False,
 ) -> None:
     """Answer one question, with numbered citations.
 
@@ -29,16 +29,16 @@ def ask(
     if not question.strip():
         raise InputError('the question is empty: write it in quotes, as in convqa ask "Who wrote Faust?"')
     gc.disable()  # collecting cycles takes a tenth of the time of a single question
-    from convqa.cli.screen import Screen, failed, lines
+    from convqa.cli.screen import Screen, failure_message, response_lines
 
-    response = options.load(pipeline).conversation().ask(question, accepted(filters))
+    response = options.load(pipeline).conversation().ask(question, parse_filters(filters))
     if response.error is not None:
-        raise WorkError(failed(response.error))
+        raise WorkError(failure_message(response.error))
     if json:
         print_json(response.to_json())
     else:
         screen = Screen()
-        screen.show(lines(response, screen))
+        screen.show(response_lines(response, screen))
 
 
 @command
@@ -46,7 +46,7 @@ def chat(
     pipeline: PipelineName = "talk",
     *,
     options: PipelineOptions,
-    scenario: Annotated[str, typer.Option("--scenario", help="What to tell the system about yourself first.")] = "",
+    scenario: Annotated[str, Option("--scenario", help="What to tell the system about yourself first.")] = "",
 ) -> None:
     """Hold a conversation, one question per line.
 

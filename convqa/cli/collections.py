@@ -7,24 +7,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from convqa.cli.app import group
-from convqa.cli.options import Json, VectorIndex, VectorPrecision, given, print_json
+from convqa.cli.options import Json, VectorSettings, print_json
 from convqa.errors import InputError, StoreDamaged, StoreUnavailable
 
 if TYPE_CHECKING:
     from convqa.stores.base import Info
 
-_MOST = 20
-"""Maximum problems to list."""
+_MAX_PROBLEMS = 20
+"""Problems of a collection to list."""
 
 Collection = Annotated[
     str,
-    typer.Argument(
-        metavar="COLLECTION", help="Folder or URL of a collection, or a file or name in configs/collections."
-    ),
+    Argument(metavar="COLLECTION", help="Folder or URL of a collection, or a file or name in configs/collections."),
 ]
-Yes = Annotated[bool, typer.Option("--yes", help="Confirm. Without it, only print what would be done.")]
+Yes = Annotated[bool, Option("--yes", help="Confirm. Without it, only print what would be done.")]
 
 collections = group("collections", "List, show, check and delete collections.")
 
@@ -32,7 +31,7 @@ collections = group("collections", "List, show, check and delete collections.")
 @collections("list")
 def list_collections(
     place: Annotated[
-        str | None, typer.Argument(metavar="PLACE", help="A folder, or a server such as elasticsearch://HOST:9200.")
+        str | None, Argument(metavar="PLACE", help="A folder, or a server such as elasticsearch://HOST:9200.")
     ] = None,
     json: Json = False,
 ) -> None:
@@ -40,16 +39,15 @@ def list_collections(
 
     Without PLACE, list those in the current folder and in the cache, and the files in configs/collections.
     """
-    groups = _everywhere() if place is None else {_shown(place): _found(place)}
+    groups = _usual_places() if place is None else {_url(place): _entries(place)}
     if json:
         print_json([{"place": title, **entry} for title, entries in groups.items() for entry in entries])
         return
     for title, entries in groups.items():
         typer.echo(f"{title}:")
         for entry in entries:
-            about = entry.get("problem") or ("count" in entry and _short(**entry)) or entry["url"]
             source = f", from {entry['source']}" if entry.get("source") else ""
-            typer.echo(f"  {entry['name']}  {about}{source}")
+            typer.echo(f"  {entry['name']}  {_summary(entry)}{source}")
         if not entries:
             typer.echo("  none")
 
@@ -61,9 +59,9 @@ def show_collection(collection: Collection, json: Json = False) -> None:
 
     info = open_store(collection).info()
     if json:
-        print_json({"url": _shown(collection), **_json(info)})
+        print_json({"url": _url(collection), **_to_json(info)})
         return
-    typer.echo(f"{'collection':<12}{_shown(collection)}")
+    typer.echo(f"{'collection':<12}{_url(collection)}")
     for name, value in _lines(info).items():
         typer.echo(f"{name:<12}{value}")
 
@@ -78,49 +76,51 @@ def check_collection(collection: Collection, json: Json = False) -> None:
 
     report = check_store(collection)
     if json:
-        print_json({"url": _shown(collection), "damaged": bool(report.problems), **asdict(report)})
+        print_json({"url": _url(collection), "damaged": bool(report.problems), **asdict(report)})
     else:
-        typer.echo(f"{_shown(collection)}: {'damaged' if report.problems else 'ok'} ({report.compared})")
-        rest = [f"and {len(report.problems) - _MOST} more: --json lists them"] if len(report.problems) > _MOST else []
-        unchecked = [f"not checked: {report.unchecked}"] if report.unchecked else []
-        for line in (*report.problems[:_MOST], *rest, *unchecked):
-            typer.echo(f"  {line}")
+        typer.echo(f"{_url(collection)}: {'damaged' if report.problems else 'ok'} ({report.compared})")
+        for problem in report.problems[:_MAX_PROBLEMS]:
+            typer.echo(f"  {problem}")
+        if len(report.problems) > _MAX_PROBLEMS:
+            typer.echo(f"  and {len(report.problems) - _MAX_PROBLEMS} more: --json lists them")
+        if report.unchecked:
+            typer.echo(f"  not checked: {report.unchecked}")
     if report.problems:
         raise StoreDamaged(
-            f"collection {_shown(collection)} is damaged. Index its passages again with --replace, or restore a copy."
+            f"collection {_url(collection)} is damaged. Index its passages again with --replace, or restore a copy."
         )
 
 
 @collections("merge")
 def merge_collection(
     collection: Collection,
-    parts: Annotated[list[str], typer.Argument(metavar="PART...", help="Folders of all shards.")],
-    vector_precision: VectorPrecision = None,
-    vector_index: VectorIndex = None,
+    parts: Annotated[list[str], Argument(metavar="PART...", help="Folders of all shards.")],
+    *,
+    settings: VectorSettings,
     json: Json = False,
 ) -> None:
     """Merge vectors of convqa index --shard into a collection."""
-    from convqa.cli.progress import Progress
+    from convqa.cli.progress import ProgressDisplay
     from convqa.indexing.parts import merge_parts
-    from convqa.stores.base import VectorOptions
 
-    options = given(precision=vector_precision, index=vector_index)
-    with Progress("adding", "vectors", json) as shown:
-        kept = VectorOptions(**options) if options else None  # type: ignore[arg-type]
-        info = merge_parts(collection, parts, kept, shown)
-    _print(json, collection, _json(info), f"{_vectors(info)}. The parts can be deleted.")
+    with ProgressDisplay("adding", "vectors", json) as progress:
+        info = merge_parts(collection, parts, settings.stored, progress)
+    _print(json, collection, _to_json(info), f"{_vectors(info)}. The parts can be deleted.")
 
 
 @collections("delete")
 def delete_collection(collection: Collection, yes: Yes = False, json: Json = False) -> None:
     """Permanently delete a collection."""
-    from convqa.stores import delete_store
+    from convqa.stores import delete_store, open_store
 
+    url = _url(collection)
     if not yes:
-        raise InputError(
-            f"this would delete {_shown(collection)} ({_about(collection)}) permanently. Add --yes to confirm."
-        )
-    link = Path(_shown(collection))
+        try:
+            summary = _summary(_to_json(open_store(collection).info()))
+        except StoreDamaged as error:
+            summary = f"damaged: {error}"
+        raise InputError(f"this would delete {url} ({summary}) permanently. Add --yes to confirm.")
+    link = Path(url)
     target = f", and {link.resolve()}, to which it links" if link.is_symlink() else ""
     delete_store(collection)
     _print(json, collection, {"deleted": True}, f"deleted{target}")
@@ -128,67 +128,57 @@ def delete_collection(collection: Collection, yes: Yes = False, json: Json = Fal
 
 def _print(json: bool, collection: str, data: dict[str, Any], text: str) -> None:
     if json:
-        print_json({"url": _shown(collection), **data})
+        print_json({"url": _url(collection), **data})
     else:
-        typer.echo(f"{_shown(collection)}: {text}")
+        typer.echo(f"{_url(collection)}: {text}")
 
 
-def _everywhere() -> dict[str, list[dict[str, Any]]]:
+def _usual_places() -> dict[str, list[dict[str, Any]]]:
     """List the collections of this folder and the cache, and the shipped files without opening their collections."""
     from convqa.places import cache_folder
-    from convqa.stores.address import address, shipped_names
+    from convqa.stores.address import shipped_names
 
     cache = cache_folder() / "collections"
-    shipped = [{"name": name, "url": _shown(address(name).url)} for name in shipped_names()]
+    shipped = [{"name": name, "url": _url(name)} for name in shipped_names()]
     return {
-        f"this folder ({Path.cwd()})": _found("."),
-        f"the cache ({cache})": _found(str(cache)) if cache.is_dir() else [],
+        f"this folder ({Path.cwd()})": _entries("."),
+        f"the cache ({cache})": _entries(str(cache)) if cache.is_dir() else [],
         "configs/collections (availability not checked)": shipped,
     }
 
 
-def _found(place: str) -> list[dict[str, Any]]:
+def _entries(place: str) -> list[dict[str, Any]]:
     """List the collections of a place. One that cannot be opened is listed with the reason."""
     from convqa.stores import find_stores, open_store
 
     entries = []
     for url in find_stores(place):
         try:
-            about = _json(open_store(url).info())
+            details = _to_json(open_store(url).info())
         except (InputError, StoreDamaged, StoreUnavailable) as error:
-            about = {"problem": str(error)}
-        entries.append({"name": _shown(url), "url": _shown(url), **about})
+            details = {"problem": str(error)}
+        entries.append({"name": _url(url), "url": _url(url), **details})
     return entries
 
 
-def _about(collection: str) -> str:
-    """Describe a collection, which may be damaged.
-
-    :raises InputError: if it does not exist.
-    """
-    from convqa.stores import open_store
-
-    try:
-        return _short(**_json(open_store(collection).info()))
-    except StoreDamaged as error:
-        return f"damaged: {error}"
+def _summary(entry: dict[str, Any]) -> str:
+    """Describe an entry of a list: its problem, its size, or at least its URL."""
+    if "problem" in entry:
+        return str(entry["problem"])
+    if "count" in entry:
+        return f"{entry['count']} passages, {entry['language']}, {entry['engine']}"
+    return str(entry["url"])
 
 
-def _shown(collection: str) -> str:
+def _url(collection: str) -> str:
     """Return the URL behind a name, without credentials."""
     from convqa.stores.address import address, redact
 
     return redact(address(collection).url)
 
 
-def _short(*, count: int, language: str, engine: str, **_: object) -> str:
-    return f"{count} passages, {language}, {engine}"
-
-
 def _lines(info: Info) -> dict[str, object]:
-    fixed = {"k1": info.k1, "b": info.b}
     free = "set when searching" if {"k1", "b"} <= info.capabilities else "not known"
-    bm25 = {name: free if value is None else f"{value} (fixed)" for name, value in fixed.items()}
     return {
         "engine": info.engine,
         "passages": info.count,
@@ -197,18 +187,19 @@ def _lines(info: Info) -> dict[str, object]:
         "fields": ", ".join(info.fields),
         "checksum": info.checksum,
         "vectors": _vectors(info),
-        **bm25,
+        "k1": free if info.k1 is None else f"{info.k1} (fixed)",
+        "b": free if info.b is None else f"{info.b} (fixed)",
         "can": ", ".join(sorted(info.capabilities)) or "search with its own settings only",
     }
 
 
 def _vectors(info: Info) -> str:
-    if info.encoder is None:
-        return "none"
     encoder = info.encoder
+    if encoder is None:
+        return "none"
     checksum = encoder.checksum or "unknown"
     return f"{info.vectors} of {encoder.name} ({encoder.dimension} dimensions, checksum {checksum})"
 
 
-def _json(info: Info) -> dict[str, Any]:
+def _to_json(info: Info) -> dict[str, Any]:
     return {**asdict(info), "capabilities": sorted(info.capabilities)}

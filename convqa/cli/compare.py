@@ -6,42 +6,38 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+from typer import Argument, Option
 
 from convqa.cli.app import command
-from convqa.cli.options import Json, print_json
+from convqa.cli.options import Breakdown, Json, TaskName, print_json
 
 
 @command
 def compare(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders. The first is the baseline.")],
+    runs: Annotated[list[Path], Argument(metavar="RUN...", help="Run folders. The first is the baseline.")],
     truth: Annotated[
-        Path | None, typer.Option(help="Truth file or folder.", show_default="the input of the runs")
+        Path | None,
+        Option(help="Truth file or folder.", show_default="the input of the runs"),
     ] = None,
-    task: Annotated[str, typer.Option(help="Task of the runs: auto or a task name.")] = "auto",
+    task: TaskName = "auto",
     measure: Annotated[
-        list[str] | None, typer.Option("--measure", metavar="NAME", help="Compare only this measure. Repeatable.")
-    ] = None,
-    breakdown: Annotated[
         list[str] | None,
-        typer.Option(
-            "--breakdown",
-            metavar="FIELD",
-            help="Group turns by history, depth, answerable, source or a field of the truth. Repeatable.",
-            show_default="all available",
-        ),
+        Option(metavar="NAME", help="Compare only this measure. Repeatable."),
     ] = None,
+    breakdown: Breakdown = None,
     turns: Annotated[
-        int, typer.Option(min=0, help="Number of turns to show per run: those with the largest gains and losses.")
+        int,
+        Option(min=0, help="Number of turns to show per run: those with the largest gains and losses."),
     ] = 10,
-    partial: Annotated[bool, typer.Option("--partial", help="Score only turns that are in every run.")] = False,
-    as_: Annotated[Literal["text", "markdown", "latex"], typer.Option("--as", help="Output format.")] = "text",
+    partial: Annotated[bool, Option("--partial", help="Score only turns that are in every run.")] = False,
+    as_: Annotated[Literal["text", "markdown", "latex"], Option("--as", help="Output format.")] = "text",
     json: Json = False,
 ) -> None:
     """Compare runs with a baseline.
 
     Prints differences with 95 % bootstrap intervals, significance tests, and the turns that differ most. Intervals
-    resample conversations. The test is a paired randomisation test over conversations (9,999 samples), with Holm's
-    correction for the number of runs.
+    resample conversations. The test is a paired randomization test over conversations (9,999 samples), with Holm's
+    correction for the number of runs. Without --breakdown, turns are grouped by every field that the task offers.
     """
     from convqa.experiments import tables
     from convqa.experiments.compare import compare as compare_runs
@@ -49,24 +45,31 @@ def compare(
 
     measures = measure or []
     comparison = compare_runs(runs, truth, task=task, breakdown=breakdown, measures=measures, partial=partial)
-    shown = tables.shown_measures(comparison, measures)
-    lead = tables.lead_of(comparison, shown, measures)
+    columns = tables.shown_measures(comparison, measures)
+    lead = tables.lead_of(comparison, columns, measures)
     questions = questions_of(comparison) if turns else {}
-    rows = {run: _ends(comparison.turns(run, lead, questions), turns) for run in comparison.others}
+    extremes = {}
+    for run in comparison.others:
+        extremes[run] = _extremes(comparison.turns(run, lead, questions), turns)
     if json:
-        ends = {run: [turn.to_json() for turn in ends] for run, ends in rows.items()}
-        print_json({**comparison.to_json(), "turns": ends})
-    elif as_ != "text":
-        typer.echo((tables.markdown if as_ == "markdown" else tables.latex)(comparison, shown), nl=False)
+        rows = {run: [row.to_json() for row in rows] for run, rows in extremes.items()}
+        print_json({**comparison.to_json(), "turns": rows})
+    elif as_ == "markdown":
+        typer.echo(tables.markdown(comparison, columns), nl=False)
+    elif as_ == "latex":
+        typer.echo(tables.latex(comparison, columns), nl=False)
     else:
         from rich.console import Console
 
-        differing = [(f"{run}: turns by {lead}, gained most and lost most", ends) for run, ends in rows.items() if ends]
-        Console().print(tables.render(comparison, shown, lead, differing))
+        titled = []
+        for run, turn_rows in extremes.items():
+            if turn_rows:
+                titled.append((f"{run}: turns by {lead}, gained most and lost most", turn_rows))
+        Console().print(tables.render(comparison, columns, lead, titled))
 
 
-def _ends(rows: list, count: int) -> list:  # type: ignore[type-arg]
-    """Return the turns that gained and lost most."""
-    gained = [row for row in rows if row.score > row.base][: (count + 1) // 2]
-    lost = [row for row in rows if row.score < row.base][-(count // 2) :] if count > 1 else []
-    return [*gained, *reversed(lost)]
+def _extremes(rows: list, count: int) -> list:  # type: ignore[type-arg]
+    """Return the turns that gained and lost most, of rows by falling difference."""
+    gained = [row for row in rows if row.score > row.base]
+    lost = [row for row in reversed(rows) if row.score < row.base]
+    return gained[: (count + 1) // 2] + lost[: count // 2]

@@ -8,12 +8,13 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
 import typer
 from rich.text import Text
 
-from convqa.cli.screen import Screen, failed, lines, places, understood
+from convqa.cli.screen import Screen, failure_message, response_lines, rewrite_line, source_lines
 from convqa.domain import Response
 from convqa.errors import ConvqaError, InputError, RunError, nearest
 from convqa.exports.text import escape
@@ -31,8 +32,8 @@ COMMANDS = {
     "/quit": ("", "leave (or Ctrl-D)"),
 }
 
-_ECHOED = 2_000
-"""Maximum characters of a question to echo."""
+_MAX_ECHO_CHARS = 2_000
+"""Characters of a question to echo."""
 
 
 class Chat:
@@ -43,7 +44,7 @@ class Chat:
         self._scenario = scenario
         self._screen = Screen()
         self._is_typed = self._screen.is_terminal and sys.stdin.isatty()
-        self._left_behind = False
+        self._has_abandoned_turns = False
         self._turns: list[tuple[str, Response]] = []
         self._begin(pipeline)
 
@@ -56,22 +57,25 @@ class Chat:
         """Reply to lines until they end. Errors and Ctrl-C do not end a typed conversation."""
         if self._is_typed:
             self._screen.show(["Ask a question. Type /help for commands, Ctrl-D to leave.", ""])
-        for line in _questions(_typed()) if self._is_typed else _piped():
+        for line in _typed_lines() if self._is_typed else _piped_lines():
             is_command = line.startswith("/")
             try:
                 self._screen.show(self._command(line) if is_command else self._answer(line))
             except (ConvqaError, RunError) as error:
-                if not (is_command or self._is_typed):
+                if is_command:
+                    self._show_error(str(error))
+                elif self._is_typed:
+                    self._show_error(f"{error} Press the up arrow to edit the question.")
+                else:
                     raise
-                self._complain(str(error) + ("" if is_command else " Press the up arrow to edit the question."))
             except KeyboardInterrupt:
                 if not self._is_typed:
                     raise
-                self._left_behind = True
+                self._has_abandoned_turns = True
                 typer.echo("Stopped.")
             typer.echo()
-        if self._left_behind:
-            # Does not wait for the abandoned turns.
+        if self._has_abandoned_turns:
+            # Does not wait for them.
             sys.stdout.flush()
             os._exit(0)
 
@@ -83,11 +87,11 @@ class Chat:
         self._talk = talk
         self._turns.append((question, response))
         if response.error is None:
-            return lines(response, self._screen, brief=True)
-        self._complain(failed(response.error))
+            return response_lines(response, self._screen, brief=True)
+        self._show_error(failure_message(response.error))
         return []
 
-    def _complain(self, message: str) -> None:
+    def _show_error(self, message: str) -> None:
         if self._is_typed:
             self._screen.show([self._screen.mark(escape(message), "red")])
         else:
@@ -96,57 +100,62 @@ class Chat:
     def _command(self, line: str) -> Iterable[Text | str]:
         name, _, argument = line.partition(" ")
         if name.lower() not in COMMANDS:
-            known = nearest(name.lower(), COMMANDS)
-            raise InputError(f"unknown command {name!r:.40}.{known} Type /help for a list.")
+            hint = nearest(name.lower(), COMMANDS)
+            raise InputError(f"unknown command {name!r:.40}.{hint} Type /help for a list.")
         reply: Iterable[Text | str] = getattr(self, f"_{name[1:].lower()}")(argument.strip())
         return reply
 
-    def _last(self) -> Response:
+    def _last_response(self) -> Response:
         if not self._turns:
             raise InputError("this conversation has no question yet.")
         return self._turns[-1][1]
 
     def _sources(self, _: str) -> Iterable[Text]:
-        return list(places(self._last(), self._screen)) or [Text("The last answer has no sources.")]
+        sources = list(source_lines(self._last_response(), self._screen))
+        return sources or [Text("The last answer has no sources.")]
 
     def _rewrite(self, _: str) -> Iterator[Text | str]:
-        rewrite = self._last().rewrite
-        yield understood(self._last(), self._screen)
-        queries = rewrite.queries if rewrite else ()
+        response = self._last_response()
+        yield rewrite_line(response, self._screen)
+        queries = response.rewrite.queries if response.rewrite else ()
+        if not queries:
+            yield "There was no search."
         for query in queries:
             weight = f" (weight {query.weight:.2g})" if len(queries) > 1 else ""
             yield f"Search query{weight}: {escape(query.text)}"
-            if query.terms:
-                terms = sorted(query.terms, key=lambda term: -term[1])
-                words = ", ".join(f"{escape(term)} ({weight:.2g})" for term, weight in terms)
-                yield f"    plus words of the conversation, by weight: {words}"
-        if not queries:
-            yield "There was no search."
+            heaviest_first = sorted(query.terms, key=lambda term: -term[1])
+            words = [f"{escape(term)} ({weight:.2g})" for term, weight in heaviest_first]
+            if words:
+                yield f"    plus words of the conversation, by weight: {', '.join(words)}"
 
     def _pipeline(self, name: str) -> Iterator[str]:
+        if not name:
+            yield f"Pipeline: {escape(self._name)}. Available: {', '.join(shipped_pipelines())}."
+            return
         history = self._talk.history
-        if name:
-            self._begin(name)
-            self._talk.history = history
-        others = f" Available: {', '.join(shipped_pipelines())}." if not name else ""
-        yield f"Pipeline: {escape(self._name)}.{others}"
+        self._begin(name)
+        self._talk.history = history
+        yield f"Pipeline: {escape(self._name)}."
 
     def _new(self, _: str) -> Iterator[str]:
-        self._turns, self._talk.history = [], ()
+        self._turns = []
+        self._talk.history = ()
         yield "New conversation."
 
     def _export(self, path: str) -> Iterator[str]:
-        target, _ = Path(path).expanduser(), self._last()
+        self._last_response()
+        target = Path(path).expanduser()
         if not path or "\0" in path or target.is_file() or any((target / name).exists() for name in evaluation.FILES):
             raise InputError(f"/export: expected a new folder, got {escape(path) or 'nothing'}.")
         evaluation.write(self._turns, target)
         yield f"Written: {' and '.join(evaluation.FILES)} in {escape(str(target))}."
 
     def _help(self, _: str) -> Iterator[str]:
-        yield from (f"{name} {argument}".ljust(18) + help for name, (argument, help) in COMMANDS.items())
+        for name, (argument, help) in COMMANDS.items():
+            yield f"{name} {argument}".ljust(18) + help
 
 
-def _questions(lines: Iterable[str]) -> Iterator[str]:
+def _until_quit(lines: Iterable[str]) -> Iterator[str]:
     """Yield the lines that are not blank, up to /quit."""
     for line in map(str.strip, lines):
         if line.lower().split()[:1] == ["/quit"]:
@@ -155,20 +164,26 @@ def _questions(lines: Iterable[str]) -> Iterator[str]:
             yield line
 
 
-def _piped() -> Iterator[str]:
+def _piped_lines() -> Iterator[str]:
     """Yield the lines of standard input, and echo each."""
     stdin = typer.get_text_stream("stdin", errors="replace")
     # Files from Windows begin with a byte order mark.
-    for line in _questions(line if number else line.removeprefix("\ufeff") for number, line in enumerate(stdin)):
-        typer.echo(f"> {escape(line[:_ECHOED])}{' ...' if len(line) > _ECHOED else ''}")
+    first = next(stdin, "").removeprefix("\ufeff")
+    for line in _until_quit(chain([first], stdin)):
+        mark = " ..." if len(line) > _MAX_ECHO_CHARS else ""
+        typer.echo(f"> {escape(line[:_MAX_ECHO_CHARS])}{mark}")
         yield line
 
 
-def _typed() -> Iterator[str]:
+def _typed_lines() -> Iterator[str]:
     """Yield the typed lines. Ctrl-C clears a line."""
     with suppress(ImportError):  # arrow keys recall earlier lines
         import readline  # noqa: F401
     sys.stdin.reconfigure(errors="replace")  # type: ignore[union-attr]
+    return _until_quit(_prompted())
+
+
+def _prompted() -> Iterator[str]:
     while True:
         try:
             yield input("> ")

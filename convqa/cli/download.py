@@ -6,24 +6,24 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from convqa.cli.app import command
-from convqa.cli.progress import Progress
+from convqa.cli.options import Quiet
+from convqa.cli.progress import ProgressDisplay
 from convqa.errors import InputError, WorkError
-
-What = Annotated[str, typer.Argument(metavar="WHAT", help="conversations, training, mrqa, or a YAML file.")]
-Where = Annotated[list[str], typer.Argument(metavar="[PART] DIR", help="Part of mrqa to download; target folder.")]
-Only = Annotated[
-    list[str] | None, typer.Option("--only", metavar="NAME", help="Download only this data set. Repeatable.")
-]
+from convqa.places import shipped_yaml
 
 
 @command
 def download(
-    what: What,
-    where: Where,
-    only: Only = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Hide progress and summary.")] = False,
+    what: Annotated[
+        str,
+        Argument(metavar="WHAT", help=f"{', '.join(shipped_yaml('configs', 'downloads'))}, or a YAML file."),
+    ],
+    where: Annotated[list[str], Argument(metavar="[PART] DIR", help="Part of mrqa to download; target folder.")],
+    only: Annotated[list[str] | None, Option(metavar="NAME", help="Download only this data set. Repeatable.")] = None,
+    quiet: Quiet = False,
 ) -> int:
     """Download benchmarks or training data.
 
@@ -34,19 +34,21 @@ def download(
     from convqa.tasks.downloads import downloads, fetch, http_client
     from convqa.tasks.published import convert
 
-    *parts, folder = (*where[:-1], Path(where[-1]))
-    if len(parts) > 1:
+    if len(where) > 2:
         raise InputError(f"expected [PART] DIR after {what}, got {len(where)} arguments.")
-    failed, sets = 0, downloads(what, parts[0] if parts else "all", only)
+    folder = Path(where[-1])
+    sets = downloads(what, where[0] if len(where) == 2 else "all", only)
+    failed = 0
     with http_client() as client:
         for name, data_set in sets.items():
             messages = [f"{name}: licence: {data_set.licence}"] if data_set.licence else []
             try:
                 for file in data_set.files:
-                    with Progress(f"downloading {file.file}", "bytes", quiet) as shown:
-                        messages.append(file.describe(folder, fetch(client, file, folder, shown)))
+                    with ProgressDisplay(f"downloading {file.file}", "bytes", quiet) as progress:
+                        messages.append(file.describe(folder, fetch(client, file, folder, progress)))
                 if data_set.convert:
-                    target, sources = folder / data_set.folder, [folder / file.file for file in data_set.files]
+                    target = folder / data_set.folder
+                    sources = [folder / file.file for file in data_set.files]
                     messages.append(f"{target}: {convert(data_set.convert, sources, target)}")
             except WorkError as error:
                 failed += 1

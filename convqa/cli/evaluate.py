@@ -3,115 +3,77 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from dataclasses import fields, make_dataclass
-from functools import cached_property
+from dataclasses import asdict, fields, make_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
+from typer import Argument, Option
 
-from convqa.cli.app import app, command, prepared
-from convqa.cli.options import Json, needed, print_json
+from convqa.cli.app import command
+from convqa.cli.options import Breakdown, Json, TaskName, needed, print_json
 
 if TYPE_CHECKING:
     from convqa.evaluation import Evaluation
     from convqa.evaluation.expected import Expected
 
-Task = Annotated[str, typer.Option(help="Task of the run: auto or a task name.")]
-Support = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Measure whether quotes support their sentences (ALCE): lexical, support, or an NLI model (folder or "
-        "Hugging Face name).",
-    ),
-]
-AllowSame = Annotated[bool, typer.Option("--allow-same", help="Allow a --support scorer that the run itself used.")]
-Measures = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--measure",
-        metavar="NAME",
-        help="Also score this measure of rankings, such as nDCG@20 or P@5 (with the package ir_measures). Repeatable.",
-    ),
-]
-Breakdown = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--breakdown",
-        metavar="FIELD",
-        help="Group turns by history, depth, answerable, source (QReCC) or a field of the truth. Repeatable.",
-    ),
-]
 
-
-class _OfTasks(typer.core.TyperCommand):
-    """A command with help and options from the tasks, which are loaded only when it is called."""
-
-    @cached_property
-    def _complete(self) -> Any:
-        complete = typer.Typer(add_completion=False)
-        complete.command()(prepared(_with_tasks()))
-        return typer.main.get_command(complete)
-
-    def get_params(self, ctx: Any) -> Any:
-        return self._complete.get_params(ctx)
-
-    def invoke(self, ctx: Any) -> Any:
-        return self._complete.invoke(ctx)
-
-
-@app.command(cls=_OfTasks)
-def evaluate() -> None:
-    """Score a run with the official measures of its task.
-
-    Means have 95 % bootstrap intervals.
-    """
-
-
-def _with_tasks() -> Callable[..., int]:
-    """Return ``_evaluate`` with the options of all tasks."""
+def _task_options() -> type:
+    """Return a dataclass of the options that the tasks add. A name that several tasks use is one option."""
     from convqa.tasks import tasks
 
-    taken = inspect.signature(_evaluate).parameters
+    taken = inspect.signature(evaluate).parameters
     options: dict[str, tuple[str, Any, Any]] = {}
     for task in tasks().values():
         hints = get_type_hints(task.options)
         for field in fields(task.options):
             if field.metadata and field.name not in taken:
-                flag = typer.Option(f"--{field.name.replace('_', '-')}", **field.metadata)
+                flag = Option(f"--{field.name.replace('_', '-')}", **field.metadata)
                 options.setdefault(field.name, (field.name, Annotated[hints[field.name], flag], field.default))
-    _evaluate.__annotations__["options"] = make_dataclass("TaskOptions", options.values())
-    return _evaluate
+    return make_dataclass("TaskOptions", options.values())
 
 
-def _evaluate(
+@command
+def evaluate(
     truth: Annotated[
         Path | None,
-        typer.Argument(metavar="TRUTH_DIR", help="Truth file of the task, such as ground-truth.json, or its folder."),
+        Argument(metavar="TRUTH_DIR", help="Truth file of the task, such as ground-truth.json, or its folder."),
     ] = None,
-    run: Annotated[
-        Path | None, typer.Argument(metavar="RUN_DIR", help="Run file, such as run.json, or its folder.")
-    ] = None,
-    input_dataset: Annotated[Path | None, typer.Option(help="Same as TRUTH_DIR, as in the official script.")] = None,
-    input_run: Annotated[Path | None, typer.Option(help="Same as RUN_DIR, as in the official script.")] = None,
+    run: Annotated[Path | None, Argument(metavar="RUN_DIR", help="Run file, such as run.json, or its folder.")] = None,
+    input_dataset: Annotated[Path | None, Option(help="Same as TRUTH_DIR, as in the official script.")] = None,
+    input_run: Annotated[Path | None, Option(help="Same as RUN_DIR, as in the official script.")] = None,
     output: Annotated[
-        Path | None, typer.Option(help="Write the official file of the task and turns.jsonl to this folder.")
+        Path | None, Option(help="Write the official file of the task and turns.jsonl to this folder.")
     ] = None,
-    task: Task = "auto",
-    measure: Measures = None,
+    task: TaskName = "auto",
+    measure: Annotated[
+        list[str] | None,
+        Option(
+            metavar="NAME",
+            help="Also score this measure of rankings, such as nDCG@20 or P@5 (with the package ir_measures). "
+            "Repeatable.",
+        ),
+    ] = None,
     breakdown: Breakdown = None,
-    trec: Annotated[bool, typer.Option("--trec", help="Also write run.trec and truth.qrels to --output.")] = False,
-    support: Support = None,
-    allow_same: AllowSame = False,
-    partial: Annotated[
-        bool, typer.Option("--partial", help="Score only turns that are in the run, as after run --limit.")
+    trec: Annotated[bool, Option("--trec", help="Also write run.trec and truth.qrels to --output.")] = False,
+    support: Annotated[
+        str | None,
+        Option(
+            metavar="NAME",
+            help="Measure whether quotes support their sentences (ALCE): lexical, support, or an NLI model (folder or "
+            "Hugging Face name).",
+        ),
+    ] = None,
+    allow_same: Annotated[
+        bool, Option("--allow-same", help="Allow a --support scorer that the run itself used.")
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed of the intervals.")] = 1,
+    partial: Annotated[
+        bool, Option("--partial", help="Score only turns that are in the run, as after run --limit.")
+    ] = False,
+    seed: Annotated[int, Option(min=0, help="Random seed of the intervals.")] = 1,
     check: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             help="Compare with expected scores: --json output of evaluate, or a file or name in configs/benchmarks. "
             "Exit code 1 if a mean is outside its expected interval.",
@@ -119,10 +81,15 @@ def _evaluate(
     ] = None,
     json: Json = False,
     *,
-    options: Any,
+    options: _task_options,  # type: ignore[valid-type]
 ) -> int:
+    """Score a run with the official measures of its task.
+
+    Means have 95 % bootstrap intervals.
+    """
     from convqa.errors import InputError
-    from convqa.evaluation import evaluate, render, write_official, write_trec, write_turns
+    from convqa.evaluation import evaluate as score
+    from convqa.evaluation import render, write_official, write_trec, write_turns
     from convqa.evaluation.expected import read_expected
     from convqa.evaluation.measures import known_measures
 
@@ -132,9 +99,11 @@ def _evaluate(
         raise InputError("--trec requires --output DIR.")
     expected = None if check is None else read_expected(check)
     # A task may lack options of other tasks, which are left at their defaults.
-    values = ((field, getattr(options, field.name)) for field in fields(options))
-    given_options = {field.name: value for field, value in values if value != field.default}
-    evaluation = evaluate(
+    task_options = asdict(options)
+    for field in fields(options):
+        if task_options[field.name] == field.default:
+            del task_options[field.name]
+    evaluation = score(
         truth_dir,
         run_dir,
         task=task,
@@ -144,7 +113,7 @@ def _evaluate(
         partial=partial,
         support=support,
         allow_same=allow_same,
-        **given_options,
+        **task_options,
     )
     if json:
         print_json(evaluation.to_json())
@@ -170,16 +139,17 @@ def _compared(evaluation: Evaluation, expected: Expected, quiet: bool) -> int:
     for line in outside:
         typer.echo(f"convqa: {line}", err=True)
     if not quiet:
-        of = f" of {expected.run}" if expected.run else ""
-        typer.echo(f"{len(expected.measures) - len(outside)} of {len(expected.measures)} measures as expected{of}.")
-    return int(bool(outside))
+        total = len(expected.measures)
+        of_run = f" of {expected.run}" if expected.run else ""
+        typer.echo(f"{total - len(outside)} of {total} measures as expected{of_run}.")
+    return 1 if outside else 0
 
 
 @command
 def validate(
-    input: Annotated[Path, typer.Argument(metavar="INPUT_DIR", help="Input of the run.")],
-    run: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="Run folder.")],
-    task: Task = "auto",
+    input: Annotated[Path, Argument(metavar="INPUT_DIR", help="Input of the run.")],
+    run: Annotated[Path, Argument(metavar="RUN_DIR", help="Run folder.")],
+    task: TaskName = "auto",
 ) -> int:
     """Check the format of a run before uploading it.
 
@@ -188,8 +158,10 @@ def validate(
     from convqa.tasks import find_task
 
     problems = find_task(task, input).check(input, run)
+    if not problems:
+        typer.echo(f"{run}: ok")
+        return 0
     for problem in problems:
         typer.echo(problem, err=True)
-    count = f"{len(problems)} problem{'' if len(problems) == 1 else 's'}"
-    typer.echo(f"{run}: {count if problems else 'ok'}")
-    return 2 if problems else 0
+    typer.echo(f"{run}: {len(problems)} problem{'' if len(problems) == 1 else 's'}")
+    return 2

@@ -3,46 +3,42 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
-from convqa.cli.app import app, prepared
+from convqa.cli.app import command
 from convqa.errors import InputError
 
 
-class _OfFormats(typer.core.TyperCommand):
-    """A command whose help lists the formats, which are loaded only when it is called."""
+def export_formats() -> list[str]:
+    """Return the names of the formats."""
+    from convqa.exports import formats
 
-    def get_params(self, ctx: Any) -> Any:
-        from convqa.exports import formats
-
-        answers = [name for name, format in formats().items() if format.needs_answers]
-        rankings = [name for name, format in formats().items() if not format.needs_answers]
-        params = super().get_params(ctx)
-        for param in params:
-            if param.name == "as_":
-                param.help = f"Output format. Answers: {', '.join(answers)}. Rankings: {', '.join(rankings)}."
-        return params
+    return sorted(formats())
 
 
-@app.command(cls=_OfFormats)
-@prepared
+@command
 def export(
-    run: Annotated[Path, typer.Argument(metavar="RUN_DIR", help="Folder written by convqa run.")],
+    run: Annotated[Path, Argument(metavar="RUN_DIR", help="Folder written by convqa run.")],
     as_: Annotated[
         str,
-        typer.Option("--as", metavar="FORMAT"),
+        Option(
+            "--as",
+            metavar="FORMAT",
+            help=f"Output format: {', '.join(export_formats())}.",
+        ),
     ],
-    output: Annotated[Path | None, typer.Option(help="File to create.", show_default="standard output")] = None,
+    output: Annotated[Path | None, Option(help="File to create.", show_default="standard output")] = None,
     run_id: Annotated[
-        str | None, typer.Option(help="Run name in trec, trec-rag and ikat.", show_default="name of RUN_DIR")
+        str | None, Option(help="Run name in trec, trec-rag and ikat.", show_default="name of RUN_DIR")
     ] = None,
     run_type: Annotated[
         str,
-        typer.Option(help="Run type in trec-rag and ikat: automatic, manual, or for ikat generation-only."),
+        Option(help="Run type in trec-rag and ikat: automatic, manual, or for ikat generation-only."),
     ] = "automatic",
-    team_id: Annotated[str, typer.Option(help="Team name in trec-rag and ikat.")] = "convqa",
+    team_id: Annotated[str, Option(help="Team name in trec-rag and ikat.")] = "convqa",
 ) -> None:
     """Export answers or rankings of a run.
 

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from convqa.cli.app import command
-from convqa.cli.options import (
-    K1,
-    B,
-    ExecutorName,
-    ModelSettings,
-    Replicas,
-    VectorIndex,
-    VectorPrecision,
-    WorkerCount,
-    given,
-)
-from convqa.cli.progress import Progress
+from convqa.cli.options import ExecutorName, ModelSettings, Quiet, VectorSettings, WorkerCount, given
+from convqa.cli.progress import ProgressDisplay
 from convqa.errors import InputError
-from convqa.text.languages import languages
 from convqa.workers import start_workers
 
 if TYPE_CHECKING:
@@ -33,93 +25,101 @@ if TYPE_CHECKING:
     from convqa.workers import Workers
 
 
-Target = Annotated[
-    str,
-    typer.Option(
-        "--collection",
-        help="Collection to create or update: a folder, elasticsearch://HOST:PORT/INDEX, or a file or name in "
-        "configs/collections.",
-    ),
-]
-Sources = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="SOURCES",
-        help="Documents (.txt, .md, .html, .docx, .pdf), or JSONL files of passages (plain or gzip), or folders of "
-        "either. Omit to only add --vectors to an existing collection.",
-    ),
-]
-Language = Annotated[
-    str | None,
-    typer.Option(
-        help=f"Language of the passages: {', '.join(sorted(languages()))}. Default: that of the task or existing "
-        "collection, or en."
-    ),
-]
-Brought = Annotated[
-    str | None,
-    typer.Option(
-        "--task",
-        metavar="TASK",
-        help="Index the passages in inputs of this task (jwhr, poleval).",
-    ),
-]
-BaseUrl = Annotated[
-    str,
-    typer.Option(
-        "--base-url",
-        metavar="URL",
-        help="Base URL of the documents, so that citations link to a document, and to the page of a PDF.",
-    ),
-]
-Shards = Annotated[int | None, typer.Option(min=1, help="Shards of a new Elasticsearch index.")]
-Threads = Annotated[int | None, typer.Option(min=1, help="Concurrent requests while loading into Elasticsearch.")]
-Vectors = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ENCODER",
-        help="Also store vectors of this encoder: encoder (shipped), a folder or a Hugging Face name.",
-    ),
-]
+def document_suffixes() -> Iterable[str]:
+    """Return the suffixes of documents that can be indexed."""
+    from convqa.indexing.formats import document_formats
 
-SparseModel = Annotated[
-    str | None,
-    typer.Option(
-        "--sparse", metavar="MODEL", help="Store token weights of this model, such as SPLADE, instead of vectors."
-    ),
-]
-ShardOf = Annotated[
-    str | None,
-    typer.Option(metavar="I/N", help="Encode only shard I of N, into --part (see convqa collections merge)."),
-]
-Part = Annotated[str | None, typer.Option("--part", metavar="FOLDER", help="Output folder of --shard.")]
+    return document_formats()
+
+
+def tasks_with_passages() -> Iterable[str]:
+    """Return the tasks whose inputs bring passages."""
+    from convqa.tasks import Task, tasks
+
+    return [name for name, task in tasks().items() if type(task).passages is not Task.passages]
+
+
+def language_codes() -> Iterable[str]:
+    """Return the languages that texts can have."""
+    from convqa.text.languages import languages
+
+    return sorted(languages())
+
+
+@dataclass(frozen=True)
+class ElasticsearchOptions:
+    """Options of a new Elasticsearch index and of loading into it."""
+
+    k1: Annotated[float | None, Option(min=0, help="BM25 k1 of the Elasticsearch index (default 0.82).")] = None
+    b: Annotated[float | None, Option(min=0, max=1, help="BM25 b of the Elasticsearch index (default 0.68).")] = None
+    shards: Annotated[int | None, Option(min=1, help="Shards of a new Elasticsearch index.")] = None
+    replicas: Annotated[int | None, Option(min=0, help="Replicas of the Elasticsearch index.")] = None
+    threads: Annotated[int | None, Option(min=1, help="Concurrent requests while loading into Elasticsearch.")] = None
 
 
 @command
 def index(
-    collection: Target,
-    sources: Sources = None,
-    add: Annotated[bool, typer.Option("--add", help="Keep existing passages that are not in SOURCES.")] = False,
-    replace: Annotated[bool, typer.Option("--replace", help="Index everything again.")] = False,
-    language: Language = None,
-    task: Brought = None,
-    base_url: BaseUrl = "",
-    k1: K1 = None,
-    b: B = None,
-    shards: Shards = None,
-    replicas: Replicas = None,
-    threads: Threads = None,
-    vectors: Vectors = None,
-    sparse: SparseModel = None,
-    vector_precision: VectorPrecision = None,
-    vector_index: VectorIndex = None,
-    shard: ShardOf = None,
-    part: Part = None,
+    collection: Annotated[
+        str,
+        Option(
+            help="Collection to create or update: a folder, elasticsearch://HOST:PORT/INDEX, or a file or name in "
+            "configs/collections.",
+        ),
+    ],
+    sources: Annotated[
+        list[str] | None,
+        Argument(
+            metavar="SOURCES",
+            help=f"Documents ({', '.join(document_suffixes())}), or JSONL files of passages (plain or gzip), or "
+            "folders of either. Omit to only add --vectors to an existing collection.",
+        ),
+    ] = None,
+    add: Annotated[bool, Option("--add", help="Keep existing passages that are not in SOURCES.")] = False,
+    replace: Annotated[bool, Option("--replace", help="Index everything again.")] = False,
+    language: Annotated[
+        str | None,
+        Option(
+            help=f"Language of the passages: {', '.join(language_codes())}. Default: that of the task or existing "
+            "collection, or en."
+        ),
+    ] = None,
+    task: Annotated[
+        str | None,
+        Option(
+            metavar="TASK",
+            help=f"Index the passages in inputs of this task ({', '.join(tasks_with_passages())}).",
+        ),
+    ] = None,
+    base_url: Annotated[
+        str,
+        Option(
+            metavar="URL",
+            help="Base URL of the documents, so that citations link to a document, and to the page of a PDF.",
+        ),
+    ] = "",
+    *,
+    elasticsearch: ElasticsearchOptions,
+    vectors: Annotated[
+        str | None,
+        Option(
+            metavar="ENCODER",
+            help="Also store vectors of this encoder: encoder (shipped), a folder or a Hugging Face name.",
+        ),
+    ] = None,
+    sparse: Annotated[
+        str | None,
+        Option(metavar="MODEL", help="Store token weights of this model, such as SPLADE, instead of vectors."),
+    ] = None,
+    storing: VectorSettings,
+    shard: Annotated[
+        str | None,
+        Option(metavar="I/N", help="Encode only shard I of N, into --part (see convqa collections merge)."),
+    ] = None,
+    part: Annotated[str | None, Option(metavar="FOLDER", help="Output folder of --shard.")] = None,
     executor: ExecutorName = "local",
     workers: WorkerCount = None,
-    *,
     encoding: ModelSettings,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Hide progress and summary.")] = False,
+    quiet: Quiet = False,
 ) -> int | None:
     """Index documents or passages.
 
@@ -135,36 +135,44 @@ def index(
 
     if task is not None and not sources:
         raise InputError("--task requires SOURCES.")
-    brings = find_task(task, Path(sources[0])) if task and sources else None
+    benchmark = find_task(task, Path(sources[0])) if task and sources else None
     if vectors and sparse:
         raise InputError("--vectors, --sparse: use only one; a collection has vectors of one model.")
-    settings = given(k1=k1, b=b, shards=shards, replicas=replicas, threads=threads)
-    kept_as = given(precision=vector_precision, index=vector_index)
-    model, options = _encoder(vectors or sparse, kept_as, encoding.models, bool(sparse))
-    if not sources and (model is None or replace or language or settings):
+    settings = given(**asdict(elasticsearch))
+    encoder = _encoder(vectors or sparse, storing.stored, encoding.models, bool(sparse))
+    if not sources and (encoder is None or replace or language or settings):
         raise InputError("SOURCES is missing. Only --vectors and --sparse, for an existing collection, work without.")
-    if model is not None and not replace:
-        refuse_vectors(collection, model)
+    if encoder is not None and not replace:
+        refuse_vectors(collection, encoder)
     indexed = info = None
     if sources:
-        with Progress("indexing", "passages", quiet) as shown:
-            how = {"add": add, "replace": replace, "language": language, "task": brings, "base_url": base_url}
-            indexed = index_sources(sources, collection, settings=settings, progress=shown, **how)  # type: ignore[arg-type]
-            info = indexed.info
-    if model is not None:
-        info = _encode(collection, model, options, shard, part, start_workers(executor, workers), quiet)
+        with ProgressDisplay("indexing", "passages", quiet) as progress:
+            indexed = index_sources(
+                sources,
+                collection,
+                add=add,
+                replace=replace,
+                language=language,
+                task=benchmark,
+                base_url=base_url,
+                settings=settings,
+                progress=progress,
+            )
+        info = indexed.info
+    if encoder is not None:
+        info = _encode(collection, encoder, storing.stored, shard, part, start_workers(executor, workers), quiet)
     if info is not None and not quiet:
         _print(indexed, info, part or collection)
-    return int(indexed is not None and bool(indexed.unread))
+    return 1 if indexed is not None and indexed.unread else 0
 
 
 def _encode(
     collection: str,
-    model: TextEncoder,
+    encoder: TextEncoder,
     options: VectorOptions | None,
     shard: str | None,
     part: str | None,
-    crew: AbstractContextManager[Workers | None],
+    executor: AbstractContextManager[Workers | None],
     quiet: bool,
 ) -> Info:
     from convqa.indexing import add_vectors
@@ -173,42 +181,50 @@ def _encode(
 
     if (shard is None) != (part is None) or (shard and options):
         raise InputError("--shard and --part require each other. Pass --vector-... options to collections merge.")
-    with crew as workers, Progress("encoding", "passages", quiet) as shown:
+    with executor as workers, ProgressDisplay("encoding", "passages", quiet) as progress:
         if shard is None or part is None:
-            return add_vectors(collection, model, options, shown, workers)
-        return encode_shard(collection, model, Shard.parse(shard), part, shown, workers)
+            return add_vectors(collection, encoder, options, progress, workers)
+        return encode_shard(collection, encoder, Shard.parse(shard), part, progress, workers)
 
 
 def _encoder(
-    name: str | None, options: dict[str, object], runs: ModelOptions, sparse: bool
-) -> tuple[TextEncoder | None, VectorOptions | None]:
-    """Load the encoder of the vectors, before any passage is indexed, and return it with the vectors' options.
+    name: str | None,
+    stored: VectorOptions | None,
+    options: ModelOptions,
+    is_sparse: bool,
+) -> TextEncoder | None:
+    """Load the encoder of the vectors, before any passage is indexed.
 
-    :param runs: how it runs. :param sparse: whether its vectors are token weights.
+    :param stored: how its vectors are stored. :param options: how it runs.
+    :param is_sparse: whether its vectors are token weights.
     :raises InputError: for an unknown encoder, or for options without one.
     """
-    if name is None:
-        if options or runs:
-            raise InputError("--vector-precision, --vector-index, --device and --precision require --vectors ENCODER.")
-        return None, None
     from convqa.models import Options, load_encoder
-    from convqa.stores.base import VectorOptions
 
-    kept_as = VectorOptions(**options) if options else None  # type: ignore[arg-type]
-    return load_encoder(name, Options(**runs), sparse), kept_as
+    if name is not None:
+        return load_encoder(name, Options(**options), is_sparse)
+    if stored or options:
+        raise InputError("--vector-precision, --vector-index, --device and --precision require --vectors ENCODER.")
+    return None
 
 
 def _print(indexed: Indexed | None, info: Info, collection: str) -> None:
     from convqa.stores.address import redact
 
-    if indexed is not None and (files := indexed.read + indexed.same + len(indexed.unread)):
-        unread = f"{len(indexed.unread)} could not be read"
-        typer.echo(
-            f"{files} documents: {indexed.read} read, {indexed.same} unchanged, {indexed.gone} removed, {unread}"
-        )
+    if indexed is not None:
+        unread = len(indexed.unread)
+        documents = indexed.read + indexed.same + unread
+        if documents:
+            changes = f"{indexed.read} read, {indexed.same} unchanged, {indexed.gone} removed"
+            typer.echo(f"{documents} documents: {changes}, {unread} could not be read")
     where = f"{redact(collection)} ({info.engine}, {info.language})"
     typer.echo(f"{info.count} passages in {where}, checksum {info.checksum}")
-    if info.encoder is not None:
-        option, lacking = "sparse" if info.encoder.sparse else "vectors", info.count - info.vectors
-        rest = f"; {lacking} passages have none. Add them with --{option} {info.encoder.name}" if lacking else ""
-        typer.echo(f"{info.vectors} vectors of {info.encoder.name} ({info.encoder.dimension} dimensions){rest}")
+    encoder = info.encoder
+    if encoder is None:
+        return
+    missing = info.count - info.vectors
+    hint = ""
+    if missing:
+        option = "--sparse" if encoder.sparse else "--vectors"
+        hint = f"; {missing} passages have none. Add them with {option} {encoder.name}"
+    typer.echo(f"{info.vectors} vectors of {encoder.name} ({encoder.dimension} dimensions){hint}")

@@ -8,7 +8,7 @@ from contextlib import redirect_stdout
 from sys import stderr
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from convqa.cli.app import command
 from convqa.cli.options import PipelineName, PipelineOptions
@@ -20,9 +20,9 @@ def mcp(
     pipeline: PipelineName = "talk",
     *,
     options: PipelineOptions,
-    http: Annotated[bool, typer.Option("--http", help="Serve streamable HTTP at /mcp instead of stdio.")] = False,
-    host: Annotated[str, typer.Option(help="Address to bind to, with --http.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to bind to, with --http. 0: any free port.")] = 8000,
+    http: Annotated[bool, Option("--http", help="Serve streamable HTTP at /mcp instead of stdio.")] = False,
+    host: Annotated[str, Option(help="Address to bind to, with --http.")] = "127.0.0.1",
+    port: Annotated[int, Option(min=0, max=65535, help="Port to bind to, with --http. 0: any free port.")] = 8000,
 ) -> None:
     """Serve the tools ask, search and passage to agents (MCP).
 
@@ -33,7 +33,7 @@ def mcp(
         raise InputError("convqa mcp needs the package mcp: pip install 'convqa[mcp]'.")
     from convqa.server.config import ServerConfig
     from convqa.server.listening import bound, serve
-    from convqa.server.mcp import KEY, Keyed, create_server
+    from convqa.server.mcp import KEY, KeyGuard, create_server
 
     key = os.environ.get(KEY, "")
     if not http:
@@ -47,4 +47,4 @@ def mcp(
     with bound(host, port) as listener:
         server = create_server(options.load(pipeline), pipeline)
         app = server.streamable_http_app(host=host)
-        serve(Keyed(app, key) if key else app, listener, "/mcp")
+        serve(KeyGuard(app, key) if key else app, listener, "/mcp")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer import Option
 
 from convqa.errors import InputError
 
@@ -17,34 +18,32 @@ if TYPE_CHECKING:
     from convqa.components.encoding import ModelOptions
     from convqa.pipeline.llm import Llm
     from convqa.qa import QA
+    from convqa.stores.base import VectorOptions
 
-PipelineName = Annotated[str, typer.Option("--pipeline", help="Name of a shipped pipeline, or a YAML file.")]
+PipelineName = Annotated[str, Option("--pipeline", help="Name of a shipped pipeline, or a YAML file.")]
 Collection = Annotated[
     str | None,
-    typer.Option(
-        "--collection",
+    Option(
         help="Collection to search: a folder made by convqa index, elasticsearch://HOST:PORT/INDEX, anserini:FOLDER, "
         "a file or name in configs/collections, or a JSONL file of passages (plain or gzip).",
     ),
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NODE.PARAM=VALUE", help="Set a parameter of the pipeline. Repeatable."),
+    Option("--set", metavar="NODE.PARAM=VALUE", help="Set a parameter of the pipeline. Repeatable."),
 ]
 LlmName = Annotated[
     str | None,
-    typer.Option(
-        "--llm",
+    Option(
         metavar="URL_OR_NAME",
         help="Rewrite questions and write answers with a language model: the URL of an OpenAI-compatible server, or "
         "a file or name in configs/llms. The API key is read from CONVQA_LLM_KEY.",
     ),
 ]
-LlmModel = Annotated[str | None, typer.Option("--llm-model", metavar="NAME", help="Name of the model on that server.")]
+LlmModel = Annotated[str | None, Option(metavar="NAME", help="Name of the model on that server.")]
 LlmRole = Annotated[
     str | None,
-    typer.Option(
-        "--llm-role",
+    Option(
         metavar="ROLES",
         help="Tasks of the language model: rewrite, answer or both.",
         show_default="rewrite,answer",
@@ -52,74 +51,60 @@ LlmRole = Annotated[
 ]
 Filters = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--filter",
         metavar="FIELD=VALUE",
         help="Search only passages whose meta field has this value. Repeatable: any value of a repeated field "
         "matches, and all fields must match.",
     ),
 ]
+DeviceName = Literal["auto", "cpu", "cuda", "mps"]
 Device = Annotated[
-    Literal["auto", "cpu", "cuda", "mps"],
-    typer.Option("--device", help="Device of the models. auto: CPU for shipped models, otherwise a GPU if available."),
+    DeviceName,
+    Option(help="Device of the models. auto: CPU for shipped models, otherwise a GPU if available."),
 ]
 Precision = Annotated[
     Literal["auto", "float32", "bfloat16", "int8"],
-    typer.Option("--precision", help="Numeric precision of the models (see docs/reference/models.md)."),
+    Option(help="Numeric precision of the models (see docs/reference/models.md)."),
 ]
-K1 = Annotated[
-    float | None,
-    typer.Option(
-        "--k1",
-        min=0,
-        help="BM25 k1 of the Elasticsearch index (default 0.82)."
-    ),
-]  # fmt: skip
-B = Annotated[
-    float | None,
-    typer.Option(
-        "--b", min=0, max=1, help="BM25 b of the Elasticsearch index (default 0.68)."
-    ),
-]  # fmt: skip
-Replicas = Annotated[int | None, typer.Option("--replicas", min=0, help="Replicas of the Elasticsearch index.")]
-
 ExecutorName = Annotated[
     Literal["local", "processes", "ray"],
-    typer.Option(
-        "--executor",
+    Option(
         help="Where the work runs: in this process, in several processes, or on Ray (local, or at RAY_ADDRESS).",
     ),
 ]
 WorkerCount = Annotated[
     int | None,
-    typer.Option("--workers", min=1, help="Number of processes or Ray actors.", show_default="one per CPU"),
-]
-VectorPrecision = Annotated[
-    Literal["float32", "float16", "int8", "bit"] | None,
-    typer.Option("--vector-precision", help="Stored precision of vectors (default float32)."),
-]
-VectorIndex = Annotated[
-    Literal["auto", "exact", "hnsw"] | None,
-    typer.Option("--vector-index", help="Type of vector index. auto: chosen by the search engine."),
+    Option(min=1, help="Number of processes or Ray actors.", show_default="one per CPU"),
 ]
 
 
-def _permit(asked: bool) -> bool:
-    if asked:
+def _permit_download(is_given: bool) -> bool:
+    if is_given:
         # Child processes inherit the environment.
         os.environ["CONVQA_ALLOW_DOWNLOAD"] = "1"
-    return asked
+    return is_given
 
 
 AllowDownload = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--allow-download",
-        callback=_permit,
+        callback=_permit_download,
         help="Allow downloading Hugging Face models (or set CONVQA_ALLOW_DOWNLOAD=1).",
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+Json = Annotated[bool, Option("--json", help="Print JSON instead of a table.")]
+Quiet = Annotated[bool, Option("--quiet", help="Hide progress and summary.")]
+Restart = Annotated[bool, Option("--restart", help="Delete existing runs in OUTPUT first.")]
+TaskName = Annotated[str, Option("--task", help="Name of the task, or auto.")]
+Breakdown = Annotated[
+    list[str] | None,
+    Option(
+        metavar="FIELD",
+        help="Group turns by history, depth, answerable, source (QReCC) or a field of the truth. Repeatable.",
+    ),
+]
 
 
 def given(**options: object) -> dict[str, object]:
@@ -134,12 +119,13 @@ def needed(position: Path | None, option: Path | None, name: str, flag: str) -> 
     """
     if position is not None and option is not None:
         raise InputError(f"{name} is given twice: {position} and {option}.")
-    if (path := position or option) is None:
+    path = position or option
+    if path is None:
         raise InputError(f"{name} ({flag}) is missing. See --help.")
     return path
 
 
-def parsed(settings: list[str] | None, form: str = "NODE.PARAMETER") -> dict[str, Any]:
+def parse_settings(settings: list[str] | None, form: str = "NODE.PARAMETER") -> dict[str, Any]:
     """Parse ``--set``; values are YAML.
 
     :raises InputError: for a pair without ``=`` or name, or a value that is not YAML.
@@ -147,27 +133,27 @@ def parsed(settings: list[str] | None, form: str = "NODE.PARAMETER") -> dict[str
     return {name: value for name, value, _ in _pairs(settings, "--set", form)}
 
 
-def accepted(filters: list[str] | None) -> dict[str, list[Any]]:
+def parse_filters(filters: list[str] | None) -> dict[str, list[Any]]:
     """Parse ``--filter``. A repeated field accepts all its values. A date remains a string.
 
-    >>> accepted(["set=wiki", "year=2001", "year=2002", "day=2001-02-03"])
+    >>> parse_filters(["set=wiki", "year=2001", "year=2002", "day=2001-02-03"])
     {'set': ['wiki'], 'year': [2001, 2002], 'day': ['2001-02-03']}
     """
-    accepted_values: dict[str, list[Any]] = {}
-    for name, value, written in _pairs(filters, "--filter", "FIELD"):
-        accepted_values.setdefault(name, []).append(written if isinstance(value, date) else value)
-    return accepted_values
+    accepted: dict[str, list[Any]] = {}
+    for name, value, text in _pairs(filters, "--filter", "FIELD"):
+        accepted.setdefault(name, []).append(text if isinstance(value, date) else value)
+    return accepted
 
 
-def _pairs(given: list[str] | None, option: str, form: str) -> Iterator[tuple[str, Any, str]]:
+def _pairs(texts: list[str] | None, option: str, form: str) -> Iterator[tuple[str, Any, str]]:
     """Yield the name, the value parsed as YAML and the value as written of each ``NAME=VALUE``."""
     from convqa.safe_yaml import parse_yaml
 
-    for pair in given or ():
-        name, _, value = pair.partition("=")
-        if not name.strip() or "=" not in pair:
+    for pair in texts or ():
+        name, equals, value = (part.strip() for part in pair.partition("="))
+        if not name or not equals:
             raise InputError(f"{option} {pair}: expected {form}=VALUE.")
-        yield name.strip(), parse_yaml(value, f"{option} {name.strip()}: the value"), value.strip()
+        yield name, parse_yaml(value, f"{option} {name}: the value"), value
 
 
 @dataclass(frozen=True)
@@ -197,7 +183,8 @@ class PipelineOptions(ModelSettings):
 
     @property
     def overrides(self) -> dict[str, Any]:
-        return parsed(self.settings)
+        """The changes of the pipeline by ``--set``."""
+        return parse_settings(self.settings)
 
     def load(self, pipeline: str) -> QA:
         """Load a pipeline bound to the collection."""
@@ -216,8 +203,33 @@ class PipelineOptions(ModelSettings):
             if self.llm_model is not None or self.llm_role is not None:
                 raise InputError("--llm is missing: the server of the language model, such as --llm ollama.")
             return None
-        roles = None if self.llm_role is None else [role.strip() for role in self.llm_role.split(",") if role.strip()]
+        roles = None
+        if self.llm_role is not None:
+            names = (role.strip() for role in self.llm_role.split(","))
+            roles = [name for name in names if name]
         return read_llm(self.llm, self.llm_model, roles, fallback=fallback)
+
+
+@dataclass(frozen=True)
+class VectorSettings:
+    """Options of commands that store vectors."""
+
+    vector_precision: Annotated[
+        Literal["float32", "float16", "int8", "bit"] | None,
+        Option(help="Stored precision of vectors (default float32)."),
+    ] = None
+    vector_index: Annotated[
+        Literal["auto", "exact", "hnsw"] | None,
+        Option(help="Type of vector index. auto: chosen by the search engine."),
+    ] = None
+
+    @property
+    def stored(self) -> VectorOptions | None:
+        """How vectors are stored; None = by the store's default."""
+        from convqa.stores.base import VectorOptions
+
+        options = given(precision=self.vector_precision, index=self.vector_index)
+        return VectorOptions(**options) if options else None  # type: ignore[arg-type]
 
 
 def print_json(data: object) -> None:

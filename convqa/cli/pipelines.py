@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 import typer
+from typer import Argument, Option
 
 from convqa.cli.app import command
-from convqa.cli.options import Collection, Settings, parsed
+from convqa.cli.options import Collection, Settings, parse_settings
 from convqa.errors import InputError
 
 
 @command
 def check(
-    pipelines: Annotated[
-        list[str], typer.Argument(metavar="PIPELINE...", help="Names of shipped pipelines, or YAML files.")
-    ],
+    pipelines: Annotated[list[str], Argument(metavar="PIPELINE...", help="Names of shipped pipelines, or YAML files.")],
     settings: Settings = None,
 ) -> int:
     """Check pipelines for mistakes without running them.
@@ -27,29 +26,26 @@ def check(
     from convqa.pipeline.load import wire
     from convqa.pipeline.show import reached
 
-    chosen = parsed(settings)
-    wrong = 0
+    changes = parse_settings(settings)
+    code = 0
     for name in pipelines:
         try:
-            made = wire(compose(name, chosen), name)
+            made = wire(compose(name, changes), name)
         except InputError as error:
             typer.echo(str(error), err=True)
-            wrong += 1
+            code = 2
         else:
             typer.echo("\n  ".join([f"{name}: ok", *reached(made.document)]))
-    return 2 if wrong else 0
+    return code
 
 
 @command
 def show(
-    pipeline: Annotated[str, typer.Argument(metavar="PIPELINE", help="Name of a shipped pipeline, or a YAML file.")],
+    pipeline: Annotated[str, Argument(metavar="PIPELINE", help="Name of a shipped pipeline, or a YAML file.")],
     settings: Settings = None,
     form: Annotated[
         Literal["text", "mermaid", "yaml", "haystack"],
-        typer.Option(
-            "--as",
-            help="Output format. haystack is YAML that Haystack itself can load.",
-        ),
+        Option("--as", help="Output format. haystack is YAML that Haystack itself can load."),
     ] = "text",
     collection: Collection = None,
 ) -> None:
@@ -61,12 +57,14 @@ def show(
 
     if collection is not None and form != "haystack":
         raise InputError("--collection requires --as haystack; other formats contain no collection.")
-    document = compose(pipeline, parsed(settings))
+    document = compose(pipeline, parse_settings(settings))
     made = wire(document, pipeline)
     if form == "haystack":
         url = None if collection is None else collection_of(collection)
         typer.echo(made.to_haystack(url).rstrip())
     elif form == "yaml":
         typer.echo(document.to_yaml().rstrip())
+    elif form == "mermaid":
+        typer.echo(as_mermaid(document))
     else:
-        typer.echo(as_text(document) if form == "text" else as_mermaid(document))
+        typer.echo(as_text(document))

@@ -10,18 +10,21 @@ from typing import TYPE_CHECKING, Self
 import typer
 
 if TYPE_CHECKING:
-    from rich.progress import Progress as Bar
-    from rich.progress import TaskID
+    from rich.progress import Progress, TaskID
 
 LINE_SECONDS = 10.0
+"""Time between lines where there is no terminal."""
 
 
 def per_second(rate: float, unit: str) -> str:
     """Format a rate with at least two digits, "" for 0."""
-    return (f"{rate:.0f}" if rate >= 10 else f"{rate:.2g}") + f" {unit}/s" if rate else ""
+    if not rate:
+        return ""
+    number = f"{rate:.0f}" if rate >= 10 else f"{rate:.2g}"
+    return f"{number} {unit}/s"
 
 
-class Progress:
+class ProgressDisplay:
     """Reports progress to standard error when called with (done, total, note); total 0 means unknown.
 
     Without a terminal, work of less than 10 seconds prints nothing.
@@ -31,9 +34,10 @@ class Progress:
         self._verb = verb
         self._unit = unit
         self._quiet = quiet
-        self._bar: Bar | None = None
+        self._bar: Progress | None = None
         self._bar_task: TaskID | None = None
-        self._start = self._last = time.monotonic()
+        self._start = time.monotonic()
+        self._last_line = self._start
         self._first: int | None = None
         self._done = 0
 
@@ -52,29 +56,34 @@ class Progress:
         now = time.monotonic()
         if self._first is None or done < self._done:
             # The first call, or a second pass over the same passages.
-            self._first, self._start = done, now
+            self._first = done
+            self._start = now
         self._done = done
         rate = (done - self._first) / max(now - self._start, 1e-9)
         if sys.stderr.isatty():
             self._draw(done, total, f"{per_second(rate, self._unit)} {note}".strip())
-        elif now - self._last >= LINE_SECONDS:
-            self._last = now
+        elif now - self._last_line >= LINE_SECONDS:
+            self._last_line = now
             count = f"{done} of {total}" if total else f"{done}"
             left = f"{(total - done) / rate:.0f} s left" if total and rate > 0 else ""
-            parts = (f"{self._verb}: {count} {self._unit}", per_second(rate, self._unit), left, note)
+            parts = [f"{self._verb}: {count} {self._unit}", per_second(rate, self._unit), left, note]
             typer.echo(", ".join(filter(None, parts)), err=True)
 
     def _draw(self, done: int, total: int, rate: str) -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-        from rich.progress import Progress as Bar
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
         if self._bar is None:
-            columns = (
-                TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-                TextColumn(self._unit), TextColumn("{task.fields[rate]}"), TimeRemainingColumn(),
-            )  # fmt: skip
-            self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
+            self._bar = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TextColumn(self._unit),
+                TextColumn("{task.fields[rate]}"),
+                TimeRemainingColumn(),
+                console=Console(stderr=True),
+                transient=True,
+            )
             self._bar_task = self._bar.add_task(self._verb, total=total or None, rate="")
             self._bar.start()
         assert self._bar_task is not None

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 
 import typer
 from rich.console import Console
@@ -16,17 +17,17 @@ from convqa.domain import TOLD, UNSURE, Answer, Citation, Failure, Passage, Resp
 from convqa.exports import CitedAnswer
 from convqa.exports.text import escape, heading, laid_out, marked, numbered
 
-_AROUND = 80
+_CONTEXT_CHARS = 80
 """Characters of context on either side of a citation."""
 
-_NEAREST = 66
+_NEAREST_COLUMNS = 66
 """Columns for a nearest passage, in a line of 80."""
 
-_WIDEST = 100
-_HEAD = re.compile(r" *(?:\d{1,2}\. |- |/[a-z]+ \S* +|id: |url: |(?:\[\d+\])+ )?")
+_MAX_COLUMNS = 100
+_LINE_START = re.compile(r" *(?:\d{1,2}\. |- |/[a-z]+ \S* +|id: |url: |(?:\[\d+\])+ )?")
 """The indent of a wrapped line: leading blanks, a marker, a label or a command name."""
 _NUMBER = re.compile(r"(?<!\\)\[\d+\]")
-_ADDRESS = re.compile(r".*://(?:www\.)?", re.S)
+_URL_START = re.compile(r".*://(?:www\.)?", re.S)
 """The part of a URL to omit. The URL of an archived page contains the original one."""
 
 
@@ -41,7 +42,7 @@ class Screen:
     @property
     def width(self) -> int:
         """Maximum columns of a line; 0 = unlimited."""
-        return min(self._console.width, _WIDEST) if self.is_terminal else 0
+        return min(self._console.width, _MAX_COLUMNS) if self.is_terminal else 0
 
     def mark(self, text: str, style: str, before: str = "", after: str = "") -> Text:
         """Return highlighted text: styled, or between the given marks where styles are off."""
@@ -49,13 +50,17 @@ class Screen:
 
     def show(self, lines: Iterable[Text | str]) -> None:
         """Print lines. A wrapped line is indented to its first word, a list item to the text after its marker."""
-        for line in (Text(line) if isinstance(line, str) else line for line in lines):
+        for line in lines:
+            if isinstance(line, str):
+                line = Text(line)
             if not self.width:
                 typer.echo(line.plain)
                 continue
-            match = _HEAD.match(line.plain)
-            # In a narrow terminal, lines are not indented.
-            head, body = line.divide([match.end() if match and 2 * match.end() < self.width else 0])
+            match = _LINE_START.match(line.plain)
+            indent = match.end() if match else 0
+            if 2 * indent >= self.width:  # a narrow terminal
+                indent = 0
+            head, body = line.divide([indent])
             for part in body.wrap(self._console, self.width - len(head)):
                 part.rstrip()
                 self._console.print(head + part, soft_wrap=True)
@@ -72,12 +77,12 @@ def _cut(text: str, width: int) -> Text:
     return line
 
 
-def failed(failure: Failure) -> str:
+def failure_message(failure: Failure) -> str:
     """Return the message for a failed turn."""
     return f"{failure.stage} failed: {failure.error}: {failure.message}. -v shows where in the code."
 
 
-def lines(response: Response, screen: Screen, brief: bool = False) -> list[Text]:
+def response_lines(response: Response, screen: Screen, brief: bool = False) -> list[Text]:
     """Return the rewritten question, the answer with ``[n]`` after each sentence, and its sources.
 
     Without an answer, the nearest passages follow the reason.
@@ -86,77 +91,93 @@ def lines(response: Response, screen: Screen, brief: bool = False) -> list[Text]
     """
     if response.rewrite is not None and not response.rewrite.queries:
         return [Text("Nothing to look up. Ask whenever you like.")]
-    shown = [understood(response, screen), Text()] if response.added else []
+    result: list[Text] = []
+    if response.added:
+        result += [rewrite_line(response, screen), Text()]
     if response.caveat:
-        shown += [screen.mark(escape(response.caveat), "yellow"), Text()]
+        result += [screen.mark(escape(response.caveat), "yellow"), Text()]
     answer = response.answer
     if answer is None or answer.kind == "none":
-        return [*shown, *_nearest(response, screen)]
-    sources = list((titles if brief else places)(response, screen))
-    return [*shown, *_sentences(response, answer, screen), *([Text()] if sources else []), *sources]
+        return [*result, *_nearest_lines(response, screen)]
+    result += _answer_lines(response, answer, screen)
+    sources = list(title_lines(response, screen) if brief else source_lines(response, screen))
+    if sources:
+        result += [Text(), *sources]
+    return result
 
 
-def understood(response: Response, screen: Screen) -> Text:
+def rewrite_line(response: Response, screen: Screen) -> Text:
     """Return the rewritten question with its added words marked."""
-    line, at = screen.mark("Understood as: ", "dim"), 0
+    line = screen.mark("Understood as: ", "dim")
     text = response.rewrite.text if response.rewrite else ""
+    position = 0
     for start, end in response.added:
-        line += Text(escape(text[at:start])) + screen.mark(escape(text[start:end]), "cyan underline", "[", "]")
-        at = end
-    return line + Text(escape(text[at:]))
+        line += Text(escape(text[position:start]))
+        line += screen.mark(escape(text[start:end]), "cyan underline", "[", "]")
+        position = end
+    return line + Text(escape(text[position:]))
 
 
-def _nearest(response: Response, screen: Screen) -> Iterator[Text]:
+def _nearest_lines(response: Response, screen: Screen) -> Iterator[Text]:
     """Yield the reason for no answer, and the nearest passages with title and first words."""
-    answer, passages = response.answer, _passages(response)
-    hits = response.ranking.hits if response.ranking else ()
-    reason = escape(answer.reason) if answer else "this pipeline has no builder"
+    passages = _passages(response)
+    if response.answer:
+        reason = escape(response.answer.reason)
+        nearest: Sequence[str] = response.answer.nearest
+    else:
+        reason = "this pipeline has no builder"
+        nearest = [hit.id for hit in response.ranking.hits[:3]] if response.ranking else []
     yield screen.mark("No answer:", "bold yellow") + Text(f" {reason}.")
-    for id in answer.nearest if answer else [hit.id for hit in hits[:3]]:
-        passage = passages.get(id)
-        words = id if passage is None else passage.text
-        if passage and passage.title and not words.startswith(passage.title):
-            words = f"{passage.title}: {words}"
-        room = max(min(_NEAREST, (screen.width or 80) - 14), 10)
-        yield screen.mark("    nearest: ", "dim") + _cut(" ".join(words[:1000].replace("|", " ").split()), room)
+    columns = max(min(_NEAREST_COLUMNS, (screen.width or 80) - 14), 10)
+    for id in nearest:
+        text = id
+        if id in passages:
+            title, text = passages[id].title, passages[id].text
+            if title and not text.startswith(title):
+                text = f"{title}: {text}"
+        words = text[:1000].replace("|", " ").split()
+        yield screen.mark("    nearest: ", "dim") + _cut(" ".join(words), columns)
 
 
-def _sentences(response: Response, answer: Answer, screen: Screen) -> list[Text]:
+def _answer_lines(response: Response, answer: Answer, screen: Screen) -> list[Text]:
     """Return the sentences with their numbers, after words of doubt. List items have lines of their own."""
+    doubts = []
+    if answer.kind == "question":
+        doubts.append("Asked back:")
+    if UNSURE in answer.notes:
+        doubts.append("Not sure:")
+    if TOLD in answer.notes:
+        doubts.append("As said before:")
     numbers = numbered(answer)
-    doubts = {"Asked back:": answer.kind == "question", "Not sure:": UNSURE in answer.notes}
-    doubt = [words for words, holds in {**doubts, "As said before:": TOLD in answer.notes}.items() if holds]
     sentences = (marked(sentence, numbers) for sentence in CitedAnswer.of(response).sentences())
-    shown = [Text(line) for line in laid_out([*doubt, *sentences])]
+    lines = [Text(line) for line in laid_out([*doubts, *sentences])]
     if screen.styled:
-        shown[0].stylize("bold yellow", 0, len(" ".join(doubt)))
-        for line in shown:
+        lines[0].stylize("bold yellow", 0, len(" ".join(doubts)))
+        for line in lines:
             line.highlight_regex(_NUMBER, "cyan")
-    return shown
+    return lines
 
 
-def titles(response: Response, screen: Screen) -> Iterator[Text]:
-    """Yield a line for each cited passage: ``[1][3] Title``."""
-    marks: dict[str, str] = {}
-    for citation, number in numbered(response.answer or Answer("none", "")).items():
-        marks[citation.passage_id] = f"{marks.get(citation.passage_id, '')}[{number}]"
+def title_lines(response: Response, screen: Screen) -> Iterator[Text]:
+    """Yield a line for each cited passage: ``[1][3] Title``, or its short URL or id if it has no title."""
+    marks: dict[str, str] = defaultdict(str)
+    for citation, number in _numbered(response):
+        marks[citation.passage_id] += f"[{number}]"
     passages = _passages(response)
     for id, mark in marks.items():
-        yield screen.mark(mark, "cyan") + screen.mark(f" {escape(_name(id, passages.get(id)))}", "dim")
+        passage = passages.get(id, Passage(id, ""))
+        name = passage.title or _URL_START.sub("", passage.url or id)
+        yield screen.mark(mark, "cyan") + screen.mark(f" {escape(name)}", "dim")
 
 
-def _name(id: str, passage: Passage | None) -> str:
-    """Return the title of a passage, else its short URL, else its id."""
-    title, url = (passage.title, passage.url) if passage else ("", "")
-    return title or _ADDRESS.sub("", url or id)
-
-
-def places(response: Response, screen: Screen) -> Iterator[Text]:
+def source_lines(response: Response, screen: Screen) -> Iterator[Text]:
     """Yield the sources: title, URL, id, and the cited characters in context."""
     passages = _passages(response)
-    for citation, number in numbered(response.answer or Answer("none", "")).items():
-        first, *more = heading(number, citation, CitedAnswer.of(response))
-        yield from (screen.mark(first, "bold"), *(screen.mark(line, "dim") for line in more))
+    for citation, number in _numbered(response):
+        style = "bold"
+        for line in heading(number, citation, CitedAnswer.of(response)):
+            yield screen.mark(line, style)
+            style = "dim"
         if citation.passage_id in passages:
             yield Text("    ") + _excerpt(passages[citation.passage_id].text, citation, screen)
 
@@ -164,17 +185,27 @@ def places(response: Response, screen: Screen) -> Iterator[Text]:
 def _excerpt(text: str, citation: Citation, screen: Screen) -> Text:
     """Return the cited characters, marked, with context, on one line."""
     if citation.start is None or citation.end is None:
-        return Text(escape(" ".join(text[: 2 * _AROUND].split())))
-    start, end = max(0, citation.start - _AROUND), citation.end + _AROUND
-    pieces = (
-        text[start : citation.start].lstrip(),
-        text[citation.start : citation.end],
-        text[citation.end : end].rstrip(),
-    )
-    before, cited, after = (escape(re.sub(r"\s+", " ", piece)) for piece in pieces)
-    left, right = "..." * (start > 0), "..." * (end < len(text))
-    return Text(left + before) + screen.mark(cited, "bold underline", "»", "«") + Text(after + right)
+        return Text(escape(" ".join(text[: 2 * _CONTEXT_CHARS].split())))
+    start = max(0, citation.start - _CONTEXT_CHARS)
+    end = citation.end + _CONTEXT_CHARS
+    before = _one_line(text[start : citation.start].lstrip())
+    cited = _one_line(text[citation.start : citation.end])
+    after = _one_line(text[citation.end : end].rstrip())
+    if start > 0:
+        before = f"...{before}"
+    if end < len(text):
+        after += "..."
+    return Text(before) + screen.mark(cited, "bold underline", "»", "«") + Text(after)
 
 
-def _passages(response: Response) -> Mapping[str, Passage]:
-    return {hit.id: hit.passage for hit in (response.ranking.hits if response.ranking else ()) if hit.passage}
+def _one_line(text: str) -> str:
+    return escape(re.sub(r"\s+", " ", text))
+
+
+def _numbered(response: Response) -> Iterable[tuple[Citation, int]]:
+    return numbered(response.answer).items() if response.answer else ()
+
+
+def _passages(response: Response) -> dict[str, Passage]:
+    hits = response.ranking.hits if response.ranking else ()
+    return {hit.id: hit.passage for hit in hits if hit.passage}

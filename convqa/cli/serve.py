@@ -6,7 +6,7 @@ import importlib.util
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from convqa.cli.app import command
 from convqa.cli.options import PipelineOptions, given
@@ -17,20 +17,20 @@ from convqa.errors import InputError
 def serve(
     pipeline: Annotated[
         list[str] | None,
-        typer.Option("--pipeline", help="Name of a shipped pipeline, or a YAML file. Repeatable.", show_default="talk"),
+        Option("--pipeline", help="Name of a shipped pipeline, or a YAML file. Repeatable.", show_default="talk"),
     ] = None,
     *,
     options: PipelineOptions,
-    host: Annotated[str | None, typer.Option(help="Address to bind to.", show_default="127.0.0.1")] = None,
+    host: Annotated[str | None, Option(help="Address to bind to.", show_default="127.0.0.1")] = None,
     port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="Port to bind to. 0: any free port.", show_default="8000")
+        int | None, Option(min=0, max=65535, help="Port to bind to. 0: any free port.", show_default="8000")
     ] = None,
     config: Annotated[
         str | None,
-        typer.Option("--config", help="Settings: a file or name in configs/server (see docs/reference/server.md)."),
+        Option("--config", help="Settings: a file or name in configs/server (see docs/reference/server.md)."),
     ] = None,
     without_keys: Annotated[
-        bool, typer.Option("--without-keys", help="Allow other machines to connect without a key.")
+        bool, Option("--without-keys", help="Allow other machines to connect without a key.")
     ] = False,
 ) -> None:
     """Serve a web page and an HTTP API.
@@ -38,19 +38,18 @@ def serve(
     The API includes an OpenAI-compatible endpoint for chat clients. The port opens once everything is loaded. Ctrl-C or
     SIGTERM stops the server after it has answered open requests.
     """
-    if missing := [name for name in ("fastapi", "uvicorn", "limits") if importlib.util.find_spec(name) is None]:
+    missing = [name for name in ("fastapi", "uvicorn", "limits") if importlib.util.find_spec(name) is None]
+    if missing:
         raise InputError(f"convqa serve needs {', '.join(missing)}: pip install 'convqa[server]'.")
     from convqa.server.app import run
-    from convqa.server.config import Served, ServerConfig, read_config
+    from convqa.server.config import ServedPipeline, ServerConfig, read_config
 
     base = read_config(config) if config else ServerConfig()
     changes = given(collection=options.collection, host=host, port=port, without_keys=without_keys or None)
     if pipeline:
-        served = {Path(name).stem: Served(pipeline=name) for name in pipeline}
+        served = {Path(name).stem: ServedPipeline(pipeline=name) for name in pipeline}
         if len(served) < len(set(pipeline)):
-            raise InputError(
-                "--pipeline: two files have the same name. Clients choose a pipeline by its name; rename one."
-            )
+            advice = "Clients choose a pipeline by its name; rename one."
+            raise InputError(f"--pipeline: two files have the same name. {advice}")
         changes["pipelines"] = served
-    settings = base.model_copy(update=changes).checked()
-    run(settings, options.overrides, options.language_model(), options.models)
+    run(base.model_copy(update=changes).checked(), options.overrides, options.language_model(), options.models)

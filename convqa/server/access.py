@@ -35,13 +35,15 @@ class Access:
     """The access rules of a server."""
 
     def __init__(self, config: ServerConfig) -> None:
-        self._secrets = {name: secret.encode() for name, secret in config.secrets.items()}
-        self._filters = {
-            name: both(filter_of(config.filter), filter_of(key.filter)) for name, key in config.keys.items()
-        }
         self._everybody = filter_of(config.filter)
+        self._secrets: dict[str, bytes] = {}
+        self._filters: dict[str, Filter] = {}
+        for name, key in config.keys.items():
+            self._secrets[name] = config.secrets[name].encode()
+            self._filters[name] = both(self._everybody, filter_of(key.filter))
         self._users = config.users
-        self._rate = parse(f"{config.limits.per_minute}/minute") if config.limits.per_minute else None
+        per_minute = config.limits.per_minute
+        self._rate = parse(f"{per_minute}/minute") if per_minute else None
         self._limiter = MovingWindowRateLimiter(MemoryStorage())
 
     @property
@@ -68,7 +70,9 @@ class Access:
         rule = users.filters.get(user, users.others)
         if rule is None:
             raise HTTPException(403, "This user has no access to any passages.")
-        own = {name: [user if value == _USER else value for value in values] for name, values in rule.items()}
+        own = {}
+        for field_name, field_values in rule.items():
+            own[field_name] = [user if value == _USER else value for value in field_values]
         return Caller(f"{key}\n{user}", both(accepted, filter_of(own)))
 
     def count(self, caller: Caller) -> None:
@@ -78,14 +82,15 @@ class Access:
         """
         if self._rate is None or self._limiter.hit(self._rate, caller.owner):
             return
-        left = self._limiter.get_window_stats(self._rate, caller.owner).reset_time - time.time()
-        seconds = max(1, math.ceil(left))
+        reset_time = self._limiter.get_window_stats(self._rate, caller.owner).reset_time
+        seconds = max(1, math.ceil(reset_time - time.time()))
         message = f"More than {self._rate.amount} questions per minute. Try again in {seconds} s."
         raise HTTPException(429, message, {"Retry-After": f"{seconds}"})
 
     def _key(self, request: Request) -> str:
         """Return the name of a request's key, in constant time."""
-        token = request.headers.get("Authorization", "").partition(" ")[2].strip().encode("latin-1")
+        header = request.headers.get("Authorization", "")
+        token = header.partition(" ")[2].strip().encode("latin-1")
         names = [name for name, secret in self._secrets.items() if hmac.compare_digest(secret, token)]
         if not names:
             message = "This server requires a key: Authorization: Bearer KEY."

@@ -26,14 +26,14 @@ from convqa.places import data_folder
 from convqa.qa import ready
 from convqa.server import guard, mrqa, openai, page, turns
 from convqa.server.access import Access
-from convqa.server.config import LOOPBACK, Served, ServerConfig
+from convqa.server.config import LOOPBACK, ServerConfig
 from convqa.server.conversations import Conversations
 from convqa.server.examples import examples
 from convqa.server.listening import bound, serve
 from convqa.server.metrics import Metrics
-from convqa.server.service import AGAIN, Service
+from convqa.server.service import RETRY_SECONDS, Service
 
-_EXAMPLES = 4
+_EXAMPLE_COUNT = 4
 
 log = logging.getLogger("convqa")
 open_routes = APIRouter()
@@ -45,47 +45,55 @@ def create_app(config: ServerConfig, pipelines: Mapping[str, Pipeline]) -> FastA
     :param pipelines: served name -> pipeline, bound to its collection and loaded.
     :raises InputError: if a key or the conversations file cannot be read.
     """
-    metrics, limits = Metrics(), config.limits
-    services = {
-        name: Service(name, pipeline, config.batch, limits.waiting, metrics.batch)
-        for name, pipeline in pipelines.items()
-    }
+    metrics = Metrics()
+    access = Access(config)
+    services: dict[str, Service] = {}
+    for name, pipeline in pipelines.items():
+        service = Service(name, pipeline, config.batch, config.limits.waiting, metrics.batch)
+        served = config.pipelines.get(name)
+        if served and served.examples is not None:
+            service.examples = served.examples
+        elif not access.has_rules:
+            service.examples = _examples(service)
+        services[name] = service
+    file = _conversations_file(services.values()) if config.conversations is None else config.conversations
+    conversations = Conversations(file) if file else None
 
     @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         for service in services.values():
             service.start()
         yield
         for service in services.values():
             await service.stop()
-        if app.state.conversations is not None:
-            app.state.conversations.close()
+        if conversations is not None:
+            conversations.close()
 
     # FastAPI's documentation pages load scripts from another host, so only the schema is served.
     app = FastAPI(title="convqa", version=convqa.__version__, docs_url=None, redoc_url=None, lifespan=lifespan)
-    app.state.config, app.state.services, app.state.metrics = config, services, metrics
-    app.state.access = Access(config)
-    file = _file_of(services.values()) if config.conversations is None else config.conversations
-    app.state.conversations = Conversations(file) if file else None
-    for name, service in services.items():
-        examples = config.pipelines[name].examples if name in config.pipelines else None
-        service.examples = _examples(service) if examples is None and not app.state.access.has_rules else examples or []
-    routers = [open_routes, turns.router, openai.router, page.router]
-    if config.is_local or config.keys:
-        routers.append(mrqa.router)
-    for router in routers:
+    app.state.config = config
+    app.state.services = services
+    app.state.metrics = metrics
+    app.state.access = access
+    app.state.conversations = conversations
+    for router in (open_routes, turns.router, openai.router, page.router):
         app.include_router(router)
+    if config.is_local or config.keys:
+        app.include_router(mrqa.router)
     guard.install(app)
     # Prevents DNS rebinding, by which the page of another site could read everything here.
     hosts = [*LOOPBACK, config.host, *config.hosts] if config.is_local and not config.keys else None
-    app.add_middleware(guard.Guard, most=limits.body_bytes, hosts=hosts, metrics=metrics)
+    app.add_middleware(guard.GuardMiddleware, max_bytes=config.limits.body_bytes, hosts=hosts, metrics=metrics)
     if config.cors:
         app.add_middleware(CORSMiddleware, allow_origins=config.cors, allow_methods=["*"], allow_headers=["*"])
     return app
 
 
 def run(
-    config: ServerConfig, settings: Mapping[str, Any], llm: Llm | None = None, options: ModelOptions | None = None
+    config: ServerConfig,
+    settings: Mapping[str, Any],
+    llm: Llm | None = None,
+    options: ModelOptions | None = None,
 ) -> None:
     """Serve until a signal ends it.
 
@@ -94,24 +102,28 @@ def run(
     :raises InputError: if the address is taken, or a pipeline or collection does not exist.
     """
     with bound(config.host, config.port) as listener:
-        pipelines = {
-            name: _loaded(name, served, config, settings, llm, options) for name, served in config.pipelines.items()
-        }
+        pipelines = load_pipelines(config, settings, llm, options)
         serve(create_app(config, pipelines), listener)
 
 
-def _loaded(
-    name: str, served: Served, config: ServerConfig, settings: Mapping[str, Any], llm: Llm | None,
-    options: ModelOptions | None,
-) -> Pipeline:  # fmt: skip
-    llm = read_llm(served.llm) if served.llm else llm
-    pipeline = load(served.pipeline or name, {**settings, **served.set}, llm, options)
-    collection = served.collection or config.collection
-    if collection is None and pipeline.needs_collection:
-        raise InputError(f"pipeline {name}: searches a collection; name one with --collection.")
-    if "answers" not in pipeline.stages:
-        raise InputError(f"pipeline {name}: expected a pipeline that writes answers, such as talk.")
-    return ready(pipeline, None if collection is None else collection_of(collection))
+def load_pipelines(
+    config: ServerConfig,
+    settings: Mapping[str, Any],
+    llm: Llm | None = None,
+    options: ModelOptions | None = None,
+) -> dict[str, Pipeline]:
+    """Load the pipelines of a server, by served name. The parameters are those of :func:`run`."""
+    pipelines = {}
+    for name, served in config.pipelines.items():
+        own_llm = read_llm(served.llm) if served.llm else llm
+        pipeline = load(served.pipeline or name, {**settings, **served.set}, own_llm, options)
+        collection = served.collection or config.collection
+        if collection is None and pipeline.needs_collection:
+            raise InputError(f"pipeline {name}: searches a collection; name one with --collection.")
+        if "answers" not in pipeline.stages:
+            raise InputError(f"pipeline {name}: expected a pipeline that writes answers, such as talk.")
+        pipelines[name] = ready(pipeline, None if collection is None else collection_of(collection))
+    return pipelines
 
 
 @open_routes.head("/healthz", include_in_schema=False)
@@ -130,7 +142,7 @@ async def readyz(request: Request) -> Response:
         await run_in_threadpool(lambda: [service.pipeline.language for service in services.values()])
     except (RunError, Exception) as error:
         log.warning("not ready: %s", error)
-        return Response('{"status":"unavailable"}', 503, {"Retry-After": AGAIN}, "application/json")
+        return Response('{"status":"unavailable"}', 503, {"Retry-After": RETRY_SECONDS}, "application/json")
     return Response('{"status":"ok"}', media_type="application/json")
 
 
@@ -140,11 +152,13 @@ async def metrics(request: Request) -> Response:
     return Response(request.app.state.metrics.text(), media_type="text/plain; version=0.0.4")
 
 
-def _file_of(services: Iterable[Service]) -> str:
+def _conversations_file(services: Iterable[Service]) -> str:
     """Return the conversations file for the collections of these services. Each set of collections has its own."""
     locations = sorted({service.location for service in services} - {""})
-    name = hashlib.blake2b(os.fsencode("\n".join(locations)), digest_size=8).hexdigest()
-    return str(data_folder() / (f"conversations-{name}.sqlite" if locations else "conversations.sqlite"))
+    name = "conversations"
+    if locations:
+        name += "-" + hashlib.blake2b(os.fsencode("\n".join(locations)), digest_size=8).hexdigest()
+    return str(data_folder() / f"{name}.sqlite")
 
 
 def _examples(service: Service) -> list[str]:
@@ -154,12 +168,13 @@ def _examples(service: Service) -> list[str]:
     def ask(question: str) -> TurnResponse:
         return answer(pipeline, [Turn(TurnId("example", 1), question, language=service.language)])[0]
 
+    store = service.store if service.language == DEFAULT_LANGUAGE else None
     try:
-        store = service.store if service.language == DEFAULT_LANGUAGE else None
-        if pipeline.asks_a_server or store is None:
-            ask("Is this ready?")
+        if store is not None and not pipeline.asks_a_server:
+            return examples(store.scan(), ask, _EXAMPLE_COUNT)
+        ask("Is this ready?")
         # Does not try examples on a language model, which takes time and money.
-        return [] if store is None else examples(store.scan(), None if pipeline.asks_a_server else ask, _EXAMPLES)
+        return examples(store.scan(), None, _EXAMPLE_COUNT) if store else []
     except RunError as error:
         log.warning("no example questions: %s", error)
         return []

@@ -23,10 +23,11 @@ from convqa.server import replies
 
 _SOURCES = "\n\nSources:\n\n"
 _NO_ANSWER = "No answer: "
-_ASKED = "A question back: "
+_ASKED_BACK = "A question back: "
 _IDLE = "Nothing to look up. Ask whenever you like."
 _NOTES = {TOLD: "As said before: ", UNSURE: "Not sure: "}
-_QUOTE = 200
+_MAX_QUOTE_CHARS = 200
+_MARK = re.compile(r"\[(\d+)\]")
 _MARKS = re.compile(r" (?:\[\d+\])+")
 _ESCAPES = re.compile(r"\\(\\|\[|n|r|u[0-9a-f]{4})")
 _ESCAPED = {"\\": "\\", "[": "[", "n": "\n", "r": "\r"}
@@ -34,31 +35,43 @@ _ESCAPED = {"\\": "\\", "[": "[", "n": "\n", "r": "\r"}
 
 def pieces(response: Response, language: str) -> Iterator[str]:
     """Yield the text of a message: its sentences, the list of sources, and the caveat."""
-    answer, caveat = response.answer, f"\n\n{response.caveat}" if response.caveat else ""
+    answer, rewrite = response.answer, response.rewrite
+    caveat = f"\n\n{response.caveat}" if response.caveat else ""
     if answer is None or answer.kind == "none":
-        has_query = response.rewrite is None or bool(response.rewrite.queries)
+        if rewrite is not None and not rewrite.queries:
+            yield _IDLE
+            return
         reason = answer.reason if answer else "this pipeline writes no answers"
-        yield f"{_NO_ANSWER}{escape(reason)}.{caveat}" if has_query else _IDLE
+        yield f"{_NO_ANSWER}{escape(reason)}.{caveat}"
         return
-    yield _ASKED if answer.kind == "question" else "".join(_NOTES.get(note, "") for note in answer.notes)
-    numbers, first = numbered(answer), True
+    if answer.kind == "question":
+        yield _ASKED_BACK
+    else:
+        yield "".join(_NOTES.get(note, "") for note in answer.notes)
+    numbers = numbered(answer)
+    space = "" if language in UNSPACED else " "
+    separator = ""
     for sentence in answer.sentences:
-        between = "" if language in UNSPACED else " "
-        yield ("" if first else "\n" if begins_item(sentence.text) else between) + marked(sentence, numbers)
-        first = False
+        if separator and begins_item(sentence.text):
+            separator = "\n"
+        yield separator + marked(sentence, numbers)
+        separator = space
     if not answer.sentences:
         yield escape(answer.text)
-    if sources := [_source(citation) for citation in replies.citations(response)]:
+    sources = [_source(citation) for citation in replies.citations(response)]
+    if sources:
         yield _SOURCES + "\n".join(sources)
     if caveat:
         yield caveat
 
 
 def _source(citation: replies.CitationReply) -> str:
-    title = escape(citation.title or citation.passage).replace("[", "(").replace("]", ")")
-    link = f"[{title}]({citation.url})" if is_address(citation.url) else title
-    quote = shorten(escape(citation.quote), _QUOTE, placeholder=" ...")
-    return f'- [{citation.number}] {link}: "{quote}"'
+    title = escape(citation.title or citation.passage)
+    title = title.replace("[", "(").replace("]", ")")
+    if is_address(citation.url):
+        title = f"[{title}]({citation.url})"
+    quote = shorten(escape(citation.quote), _MAX_QUOTE_CHARS, placeholder=" ...")
+    return f'- [{citation.number}] {title}: "{quote}"'
 
 
 def is_address(url: str) -> bool:
@@ -68,11 +81,10 @@ def is_address(url: str) -> bool:
 
 def marks(content: str) -> list[tuple[int, int, int]]:
     """Return start, end and number of each citation mark before the list of sources."""
-    return [
-        (match.start(), match.end(), int(match[1]))
-        for group in _MARKS.finditer(content.partition("\n\n")[0])
-        for match in re.compile(r"\[(\d+)\]").finditer(content, *group.span())
-    ]
+    text = content.partition("\n\n")[0]
+    groups = _MARKS.finditer(text)
+    numbers = (mark for group in groups for mark in _MARK.finditer(text, *group.span()))
+    return [(mark.start(), mark.end(), int(mark[1])) for mark in numbers]
 
 
 def exchange(question: str, content: str) -> Exchange:
@@ -86,8 +98,12 @@ def exchange(question: str, content: str) -> Exchange:
     if content.startswith(_NO_ANSWER) or not content.strip():
         return Exchange(question, "", status="unanswered")
     text = content.partition("\n\n")[0]
-    status: ExchangeStatus = "asked" if text.startswith(_ASKED) else "answered"
-    for prefix in (_ASKED, *_NOTES.values()):
+    status: ExchangeStatus = "asked" if text.startswith(_ASKED_BACK) else "answered"
+    for prefix in (_ASKED_BACK, *_NOTES.values()):
         text = text.removeprefix(prefix)
-    plain = _ESCAPES.sub(lambda match: _ESCAPED.get(match[1]) or chr(int(match[1][1:], 16)), _MARKS.sub("", text))
+    plain = _ESCAPES.sub(_unescaped, _MARKS.sub("", text))
     return Exchange(question, plain.replace("\n", " ").strip(), status=status)
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    return _ESCAPED.get(escape[1]) or chr(int(escape[1][1:], 16))

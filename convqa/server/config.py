@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
 
 from convqa.domain import MetaValue
 from convqa.errors import InputError
@@ -18,6 +18,8 @@ from convqa.validation import Record, read_as, refuse_secrets
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
+_MIN_KEY_CHARS = 16
+
 FilterFields = dict[str, list[MetaValue]]
 """A filter in a file: meta field -> accepted values."""
 
@@ -26,7 +28,7 @@ class _Section(Record, extra="forbid"):
     """A part of the file, which refuses unknown fields."""
 
 
-class Served(_Section):
+class ServedPipeline(_Section):
     """A pipeline with its collection.
 
     ``pipeline``: a shipped name or a file; empty = the served name. ``llm``: a language model, as for ``--llm``.
@@ -40,7 +42,7 @@ class Served(_Section):
     examples: list[str] | None = None
 
 
-class Key(_Section):
+class AccessKey(_Section):
     """A key in an environment variable (``env``) or a ``file``. ``filter``: its passages, None = all."""
 
     env: str = ""
@@ -54,17 +56,21 @@ class Key(_Section):
         """
         if bool(self.env) == bool(self.file):
             raise InputError(f"keys.{name}: expected either env, the name of a variable, or file, the name of a file.")
-        source = f"the environment variable {self.env}" if self.env else f"the file {self.file}"
-        try:
-            key = os.environ.get(self.env, "") if self.env else Path(self.file).read_text(encoding="utf-8")
-        except (OSError, UnicodeError) as error:
-            raise InputError(f"keys.{name}: {source} cannot be read ({error}).") from error
-        if len(key.strip()) < _SHORTEST_KEY:
-            raise InputError(f"keys.{name}: expected a key of {_SHORTEST_KEY} characters or more in {source}.")
-        return key.strip()
+        if self.env:
+            source = f"the environment variable {self.env}"
+            key = os.environ.get(self.env, "").strip()
+        else:
+            source = f"the file {self.file}"
+            try:
+                key = Path(self.file).read_text(encoding="utf-8").strip()
+            except (OSError, UnicodeError) as error:
+                raise InputError(f"keys.{name}: {source} cannot be read ({error}).") from error
+        if len(key) < _MIN_KEY_CHARS:
+            raise InputError(f"keys.{name}: expected a key of {_MIN_KEY_CHARS} characters or more in {source}.")
+        return key
 
 
-class Users(_Section):
+class UserRules(_Section):
     """Users whom a proxy or a chat client names in a header because they share a key.
 
     The header counts only with one of ``keys``, because anybody could send it. ``filters``: the passages that each user
@@ -82,14 +88,14 @@ class Limits(_Section):
     """Limits of a request, and of waiting requests. ``per_minute``: questions of one caller, 0 = unlimited."""
 
     body_bytes: Annotated[int, Field(ge=1_000)] = 1_000_000
-    question: Annotated[int, Field(ge=1)] = 4_000
-    history: Annotated[int, Field(ge=0)] = 100
-    seconds: Annotated[float, Field(gt=0)] = 120.0
-    waiting: Annotated[int, Field(ge=1)] = 256
-    per_minute: Annotated[int, Field(ge=0)] = 0
+    question: PositiveInt = 4_000
+    history: NonNegativeInt = 100
+    seconds: PositiveFloat = 120.0
+    waiting: PositiveInt = 256
+    per_minute: NonNegativeInt = 0
 
 
-class Batch(_Section):
+class BatchLimits(_Section):
     """Batching of several users' questions: at most ``turns`` questions, waiting at most ``milliseconds``."""
 
     turns: Annotated[int, Field(ge=1, le=256)] = 32
@@ -104,19 +110,19 @@ class ServerConfig(_Section):
     keep conversations. ``hosts``: names by which a local proxy may address a server without keys.
     """
 
-    pipelines: dict[str, Served] = {"talk": Served()}
+    pipelines: dict[str, ServedPipeline] = {"talk": ServedPipeline()}
     collection: str | None = None
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 8000
     without_keys: bool = False
-    keys: dict[str, Key] = {}
-    users: Users | None = None
+    keys: dict[str, AccessKey] = {}
+    users: UserRules | None = None
     filter: FilterFields = {}
     conversations: str | None = None
     cors: list[str] = []
     hosts: list[str] = []
     limits: Limits = Limits()
-    batch: Batch = Batch()
+    batch: BatchLimits = BatchLimits()
 
     @property
     def is_local(self) -> bool:
@@ -138,12 +144,10 @@ class ServerConfig(_Section):
                 f"host {self.host}: other machines can reach the server, but it has no keys. Add some under keys: in a "
                 "file for --config, or pass --without-keys to let everybody ask."
             )
-        if self.users and (unknown := sorted(set(self.users.keys) - set(self.keys))):
-            raise InputError(f"users.keys: unknown key {unknown[0]!r}; expected a name under keys.")
+        for name in sorted(self.users.keys) if self.users else ():
+            if name not in self.keys:
+                raise InputError(f"users.keys: unknown key {name!r}; expected a name under keys.")
         return self
-
-
-_SHORTEST_KEY = 16
 
 
 def read_config(name: str) -> ServerConfig:

@@ -13,10 +13,11 @@ import orjson
 
 from convqa.components.filtering import filter_of
 from convqa.domain import Exchange, Hit, Passage, Ranking, Response, Turn, TurnId
+from convqa.driver.history import exchange
 from convqa.errors import InputError
 from convqa.files import to_json_bytes
 from convqa.server.access import Caller, within
-from convqa.server.replies import RANKED
+from convqa.server.replies import MAX_HITS
 from convqa.stores.base import Filter
 
 _TABLES = """
@@ -31,11 +32,11 @@ CREATE TABLE IF NOT EXISTS turns (
     PRIMARY KEY (conversation, number)
 );
 """
-_TITLE = 80
+_MAX_TITLE_CHARS = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class ConversationSummary:
     """A conversation in a list. Times are ISO 8601 in UTC."""
 
     id: str
@@ -79,7 +80,7 @@ class Conversations:
     def close(self) -> None:
         self._database.close()
 
-    def summaries(self, owner: str, limit: int = 100, id: str | None = None) -> list[Summary]:
+    def summaries(self, owner: str, limit: int = 100, id: str | None = None) -> list[ConversationSummary]:
         """Return an owner's conversations, or only the one with an id, latest first."""
         rows = self._database.execute(
             "SELECT id, title, c.pipeline, count(number), created, updated FROM conversations c LEFT JOIN turns"
@@ -87,9 +88,9 @@ class Conversations:
             " LIMIT ?",
             [owner, id, limit],
         )
-        return [Summary(*row) for row in rows]
+        return [ConversationSummary(*row) for row in rows]
 
-    def find(self, owner: str, id: str) -> Summary | None:
+    def find(self, owner: str, id: str) -> ConversationSummary | None:
         """Return an owner's conversation, None if it does not exist."""
         return next(iter(self.summaries(owner, id=id)), None)
 
@@ -102,30 +103,33 @@ class Conversations:
         )
         return [_kept_turn(caller.filter, *row) for row in rows]
 
-    def begin(self, owner: str, turn: Turn, pipeline: str, exchange: Exchange, response: Response) -> str:
-        """Add a conversation with its first turn, and return its unguessable id."""
-        id, now = secrets.token_urlsafe(12), _now()
-        row = [id, owner, turn.question[:_TITLE], pipeline, now, now]
-        with self._lock, self._database:
-            self._database.execute("INSERT INTO conversations VALUES (?, ?, ?, ?, ?, ?)", row)
-            self._insert(id, turn, pipeline, exchange, response)
-        return id
+    def add(self, owner: str, id: str | None, turn: Turn, pipeline: str, response: Response) -> str | None:
+        """Add a turn to a conversation, or to a new one with an unguessable id. Return the conversation's id.
 
-    def add(self, id: str, turn: Turn, pipeline: str, exchange: Exchange, response: Response) -> bool:
-        """Add a turn. Return False if its number is taken or the conversation was deleted."""
+        Return None if the turn's number is taken or the conversation was deleted.
+        """
+        number = turn.id.number
+        now = _now()
+        is_new = id is None
+        id = id or secrets.token_urlsafe(12)
+        row = [
+            id,
+            number,
+            pipeline,
+            to_json_bytes(exchange(turn, response).to_json()),
+            to_json_bytes(replace(_trimmed(response), id=TurnId(id, number)).to_json()),
+            to_json_bytes(turn.filter),
+        ]
         try:
             with self._lock, self._database:
-                self._insert(id, turn, pipeline, exchange, response)
-                self._database.execute("UPDATE conversations SET updated = ? WHERE id = ?", [_now(), id])
+                if is_new:
+                    first = [id, owner, turn.question[:_MAX_TITLE_CHARS], pipeline, now, now]
+                    self._database.execute("INSERT INTO conversations VALUES (?, ?, ?, ?, ?, ?)", first)
+                self._database.execute("INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?)", row)
+                self._database.execute("UPDATE conversations SET updated = ? WHERE id = ?", [now, id])
         except sqlite3.IntegrityError:
-            return False
-        return True
-
-    def _insert(self, id: str, turn: Turn, pipeline: str, exchange: Exchange, response: Response) -> None:
-        trimmed = replace(_trimmed(response), id=TurnId(id, turn.id.number))
-        data = [to_json_bytes(part) for part in (exchange.to_json(), trimmed.to_json(), turn.filter)]
-        row = [id, turn.id.number, pipeline, *data]
-        self._database.execute("INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?)", row)
+            return None
+        return id
 
     def delete(self, owner: str, id: str) -> bool:
         """Delete a conversation with its turns. Return False if it does not exist."""
@@ -136,22 +140,26 @@ class Conversations:
 
 def _kept_turn(accepted: Filter, pipeline: str, exchange: bytes, response: bytes, filter: bytes) -> KeptTurn:
     kept = Exchange.from_json(orjson.loads(exchange))
-    if not within(filter_of(orjson.loads(filter)), accepted):
-        return KeptTurn(pipeline, Exchange(kept.question, status="failed"), None)
+    turn_filter = filter_of(orjson.loads(filter))
+    if not within(turn_filter, accepted):
+        hidden = Exchange(kept.question, status="failed")
+        return KeptTurn(pipeline, hidden, None)
     return KeptTurn(pipeline, kept, Response.from_json(orjson.loads(response)))
 
 
 def _trimmed(response: Response) -> Response:
     """Drop the texts that a reply does not show: all but those of cited and nearest passages."""
-    answer, ranking = response.answer, response.ranking or Ranking()
-    shown = answer.cited_ids().union(answer.nearest) if answer else frozenset()
-    hits = (
-        Hit(hit.id, hit.score, passage if hit.id in shown else Passage(hit.id, "", passage.title, passage.url))
-        if (passage := hit.passage) is not None and (hit.id in shown or rank < RANKED)
-        else Hit(hit.id, hit.score)
-        for rank, hit in enumerate(ranking.hits)
-    )
-    return replace(response, ranking=response.ranking and Ranking(tuple(hits)), reading=None)
+    answer, ranking = response.answer, response.ranking
+    if ranking is not None:
+        with_text = answer.cited_ids().union(answer.nearest) if answer else ()
+        hits: list[Hit] = []
+        for rank, hit in enumerate(ranking.hits):
+            passage = hit.passage
+            if passage is not None and hit.id not in with_text:
+                passage = Passage(hit.id, "", passage.title, passage.url) if rank < MAX_HITS else None
+            hits.append(Hit(hit.id, hit.score, passage))
+        ranking = Ranking(tuple(hits))
+    return replace(response, ranking=ranking, reading=None)
 
 
 def _now() -> str:

@@ -9,25 +9,20 @@ from itertools import islice
 from convqa.domain import UNSURE, Passage, Response
 from convqa.text.sentences import sentences
 
-_PASSAGES = 2_000
+_MAX_PASSAGES = 2_000
 """Passages to scan at the beginning of the collection."""
 
-_SENTENCES = 3
+_MAX_PASSAGE_CHARS = 1000
+_MAX_SENTENCES = 3
 """Sentences to scan in each passage."""
 
-_TIMES = 2
-"""Minimum mentions of a name in a passage whose title lacks it."""
-
-_TRIED = 16
-"""Maximum questions to try."""
-
-_FEW = 3
-"""Spaces below which the name in a question is a single word."""
+_MAX_TRIED = 16
+"""Questions to try."""
 
 _NAME = r"(?P<name>(?:[Tt]he )?[A-Z][\w'-]+(?: (?:(?:of|the|and|de|von) )?[A-Z][\w'-]+){0,4})(?: \([^()]{0,80}\))?,? "
 _IS = re.compile(_NAME + r"(?P<verb>is|was|are|were) (?:an?|the|one of)\b")
 _WHEN = re.compile(
-    _NAME + r"(?P<verb>was) (?P<made>born|founded|established|published|built|released|invented)\b.{0,60}\d{4}"
+    _NAME + r"(?P<verb>was) (?P<event>born|founded|established|published|built|released|invented)\b.{0,60}\d{4}"
 )
 _PERSON = re.compile(r"\b(?:He|She)\b")
 _NO_NAME = re.compile(
@@ -41,12 +36,15 @@ def examples(passages: Iterator[Passage], ask: Callable[[str], Response] | None,
 
     :param ask: answers the first question of a conversation; None = do not try the questions.
     """
-    scanned = list(islice(passages, _PASSAGES))
+    scanned = list(islice(passages, _MAX_PASSAGES))
     # Names that a passage mentions once come last, because a small collection may have no others.
-    candidates = dict.fromkeys(question for times in (_TIMES, 1) for question in _questions(scanned, times))
-    # Prefers names of several words, which are rarely ambiguous.
-    tried = sorted(candidates, key=lambda question: question.count(" ") < _FEW)[: _TRIED if ask else count]
-    return list(islice((question for question in tried if ask is None or _is_confident(ask(question))), count))
+    candidates = dict.fromkeys([*_questions(scanned, 2), *_questions(scanned, 1)])
+    # Prefers names of several words, which are rarely ambiguous, to those of one ("What is Faust?").
+    preferred = sorted(candidates, key=lambda question: question.count(" ") < 3)
+    if ask is None:
+        return preferred[:count]
+    confident = (question for question in preferred[:_MAX_TRIED] if _is_confident(ask(question)))
+    return list(islice(confident, count))
 
 
 def _is_confident(response: Response) -> bool:
@@ -63,18 +61,20 @@ def _questions(passages: Iterable[Passage], times: int) -> Iterator[str]:
     ['What is cancer?']
     """
     for passage in passages:
-        for start, end in sentences(passage.text[:1000], "en")[:_SENTENCES]:
+        for start, end in sentences(passage.text[:_MAX_PASSAGE_CHARS], "en")[:_MAX_SENTENCES]:
             sentence = passage.text[start:end]
             match = _WHEN.match(sentence) or _IS.match(sentence)
             if match is None or _NO_NAME.search(match["name"]):
                 continue
-            if passage.text.count(match["name"]) < times and match["name"].split()[-1] not in passage.title:
+            name, verb = match["name"], match["verb"]
+            if passage.text.count(name) < times and name.split()[-1] not in passage.title:
                 continue
-            name, verb = re.sub("^The ", "the ", match["name"]), match["verb"]
+            name = re.sub("^The ", "the ", name)
             if re.search(rf"\b{name.lower()}\b", passage.text):
-                name = name.lower()  # capitalised only because it begins the sentence
-            if made := match.groupdict().get("made"):
-                yield f"When {verb} {name} {made}?"
+                name = name.lower()  # capitalized only because it begins the sentence
+            if match.re is _WHEN:
+                yield f"When {verb} {name} {match['event']}?"
+            elif verb in {"is", "was"} and _PERSON.search(passage.text):
+                yield f"Who {verb} {name}?"
             else:
-                is_person = _PERSON.search(passage.text) and verb in {"is", "was"}
-                yield f"{'Who' if is_person else 'What'} {verb} {name}?"
+                yield f"What {verb} {name}?"

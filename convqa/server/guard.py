@@ -6,8 +6,7 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Sequence
-from http import HTTPStatus
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from sqlite3 import OperationalError
 from typing import Any
 
@@ -23,9 +22,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from typing_extensions import TypedDict
 
 from convqa.errors import ConvqaError, InputError, RunError
-from convqa.server.listening import GRACE
+from convqa.server.listening import GRACE_SECONDS
 from convqa.server.metrics import Metrics
-from convqa.server.service import AGAIN, PendingTurn
+from convqa.server.service import RETRY_SECONDS, PendingTurn
 from convqa.validation import explain
 
 log = logging.getLogger("convqa")
@@ -40,11 +39,20 @@ _HEADERS = [
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-opener-policy", b"same-origin"),
 ]
-_HEARTBEAT = 5
-"""Seconds between heartbeats of a silent stream."""
+_HEARTBEAT_SECONDS = 5
+"""Time between heartbeats of a silent stream."""
 
-_MISTAKES = 5
-"""Maximum mistakes of a body that a reply names."""
+_MAX_MISTAKES = 5
+"""Mistakes of a body that a reply names."""
+
+
+_OPENAI_TYPES = {
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    429: "rate_limit_error",
+}
+"""Types of errors in OpenAI's API, by status."""
 
 
 class _Error(TypedDict):
@@ -59,32 +67,46 @@ class ErrorBody(TypedDict):
     error: _Error
 
 
+_ERROR_DESCRIPTIONS = {
+    400: "Malformed JSON, or a mistake in it",
+    401: "Missing or wrong key",
+    403: "This user may see nothing",
+    404: "Not found, or not visible to the caller",
+    405: "Method not allowed",
+    409: "The conversation has changed",
+    413: "The body is too long",
+    415: "Not declared as JSON",
+    422: "Malformed field",
+    429: "Too many questions per minute",
+    503: "Too many waiting questions, or a collection's server is unavailable",
+    504: "Timeout",
+}
 ERRORS: dict[int | str, dict[str, Any]] = {
-    code: {"model": ErrorBody, "description": description}
-    for code, description in {
-        400: "Malformed JSON, or a mistake in it", 401: "Missing or wrong key", 403: "This user may see nothing",
-        404: "Not found, or not visible to the caller", 405: "Method not allowed",
-        409: "The conversation has changed", 413: "The body is too long", 415: "Not declared as JSON",
-        422: "Malformed field", 429: "Too many questions per minute",
-        503: "Too many waiting questions, or a collection's server is unavailable", 504: "Timeout",
-    }.items()
-}  # fmt: skip
+    status: {"model": ErrorBody, "description": description} for status, description in _ERROR_DESCRIPTIONS.items()
+}
+"""The errors that every route documents."""
 
 
-class Guard:
+class GuardMiddleware:
     """Refuses bodies that are too long, adds security headers, and measures requests.
 
+    :param max_bytes: the size of the largest body.
     :param hosts: allowed host names of requests; None = any.
     """
 
-    def __init__(self, app: ASGIApp, most: int, hosts: Sequence[str] | None, metrics: Metrics) -> None:
-        self._app, self._most, self._hosts, self._metrics = app, most, hosts, metrics
+    def __init__(self, app: ASGIApp, max_bytes: int, hosts: Sequence[str] | None, metrics: Metrics) -> None:
+        self._app = app
+        self._max_bytes = max_bytes
+        self._hosts = hosts
+        self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        left, status, start = self._most, 500, time.perf_counter()
+        start = time.perf_counter()
+        left = self._max_bytes
+        status = 500
 
         async def counted() -> Message:
             nonlocal left
@@ -106,7 +128,7 @@ class Guard:
             if self._hosts is not None and Request(scope).url.hostname not in self._hosts:
                 message = "Unknown host: a server without keys accepts local names, and those under hosts: in its file."
                 await failure(HTTPException(400, message))(scope, receive, secured)
-            elif declared.isdigit() and int(declared[:20]) > self._most:
+            elif declared.isdigit() and int(declared[:20]) > self._max_bytes:
                 await failure(self._too_long())(scope, receive, secured)
             else:
                 await self._app(scope, counted, secured)
@@ -115,10 +137,12 @@ class Guard:
             self._metrics.request(route, status, time.perf_counter() - start)
 
     def _too_long(self) -> HTTPException:
-        return HTTPException(413, f"The body has more than {self._most} bytes.", {"Connection": "close"})
+        return HTTPException(413, f"The body has more than {self._max_bytes} bytes.", {"Connection": "close"})
 
 
-class _Json(Request):
+class _JsonRequest(Request):
+    """A request whose body orjson parses."""
+
     async def json(self) -> Any:
         """Parse the body with a parser that limits nesting and refuses lone surrogates.
 
@@ -130,7 +154,7 @@ class _Json(Request):
             raise HTTPException(400, f"The body is not valid JSON: {error}.") from None
 
 
-class Guarded(APIRoute):
+class GuardedRoute(APIRoute):
     """A route that identifies the caller (``app.state.access``) and has a time limit."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
@@ -143,7 +167,7 @@ class Guarded(APIRoute):
                 if self.body_field is not None and "json" not in request.headers.get("Content-Type", ""):
                     raise HTTPException(415, "Expected a JSON body with the header Content-Type: application/json.")
                 async with asyncio.timeout(state.config.limits.seconds):
-                    return await handle(_Json(request.scope, request.receive))
+                    return await handle(_JsonRequest(request.scope, request.receive))
             except (RunError, Exception) as error:
                 return failure(error, state.config.limits.seconds)
 
@@ -151,7 +175,10 @@ class Guarded(APIRoute):
 
 
 def stream(
-    pending: PendingTurn, events: AsyncIterable[ServerSentEvent], seconds: float, error: str | None = None
+    pending: PendingTurn,
+    events: AsyncIterable[ServerSentEvent],
+    seconds: float,
+    error: str | None = None,
 ) -> EventSourceResponse:
     """Return a stream of events with a heartbeat, which gets the same grace period at shutdown as other replies.
 
@@ -169,7 +196,10 @@ def stream(
             pending.response.cancel()
 
     return EventSourceResponse(
-        guarded(), ping=_HEARTBEAT, shutdown_event=anyio.Event(), shutdown_grace_period=GRACE - _HEARTBEAT
+        guarded(),
+        ping=_HEARTBEAT_SECONDS,
+        shutdown_event=anyio.Event(),
+        shutdown_grace_period=GRACE_SECONDS - _HEARTBEAT_SECONDS,
     )
 
 
@@ -178,24 +208,30 @@ def failure(error: BaseException, seconds: float = 0) -> JSONResponse:
 
     :param seconds: the time limit of the work; 0 = none.
     """
-    status, message, headers = 500, "The server failed to process this request. See its log.", {}
     match error:
         case HTTPException():
-            status, message, headers = error.status_code, str(error.detail), dict(error.headers or {})
+            return _error_response(error.status_code, str(error.detail), error.headers)
         case RequestValidationError():
-            status, message = 422, _mistakes(error)
+            return _error_response(422, _mistakes(error))
         case TimeoutError() if seconds:
-            status, message = 504, f"This took longer than {seconds:g} s."
+            return _error_response(504, f"This took longer than {seconds:g} s.")
         case InputError():
-            status, message = 400, str(error)
+            return _error_response(400, str(error))
         case OperationalError() | RunError(transient=True):
             log.warning("%s", error)
-            status, message, headers = 503, "The collection is unavailable. Try again.", {"Retry-After": AGAIN}
+            message = "The collection is unavailable. Try again."
+            return _error_response(503, message, {"Retry-After": RETRY_SECONDS})
         case ConvqaError():
             log.error("%s", error)
         case _:
             log.error("unexpected: %s: %s", type(error).__name__, error, exc_info=error)
-    return JSONResponse({"error": {"message": message, "type": _type(status), "code": status}}, status, headers)
+    return _error_response(500, "The server failed to process this request. See its log.")
+
+
+def _error_response(status: int, message: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    default = "invalid_request_error" if status < 500 else "server_error"
+    error: _Error = {"message": message, "type": _OPENAI_TYPES.get(status, default), "code": status}
+    return JSONResponse({"error": error}, status, headers)
 
 
 def install(app: FastAPI) -> None:
@@ -209,15 +245,10 @@ def install(app: FastAPI) -> None:
 
 
 def _mistakes(error: RequestValidationError) -> str:
-    mistakes = [
-        f"{re.sub(r'^(body|query|path)[.]?', '', path) or 'the body'}: {problem}"
-        for path, problem in explain(error)  # type: ignore[arg-type]
-    ]
-    more = f"; and {len(mistakes) - _MISTAKES} more" if len(mistakes) > _MISTAKES else ""
-    return f"{'; '.join(mistakes[:_MISTAKES])}{more}."
-
-
-def _type(status: int) -> str:
-    """Return the type of an error in OpenAI's API."""
-    types = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
-    return types.get(status, "invalid_request_error" if status < HTTPStatus.INTERNAL_SERVER_ERROR else "server_error")
+    mistakes = []
+    for path, problem in explain(error):  # type: ignore[arg-type]
+        field = re.sub(r"^(body|query|path)[.]?", "", path)
+        mistakes.append(f"{field or 'the body'}: {problem}")
+    if len(mistakes) > _MAX_MISTAKES:
+        mistakes[_MAX_MISTAKES:] = [f"and {len(mistakes) - _MAX_MISTAKES} more"]
+    return f"{'; '.join(mistakes)}."

@@ -12,8 +12,8 @@ import uvicorn
 
 from convqa.errors import InputError
 
-GRACE = 30
-"""Seconds that requests in progress have at shutdown."""
+GRACE_SECONDS = 30
+"""Time that requests in progress have at shutdown."""
 
 
 class _Server(uvicorn.Server):
@@ -25,8 +25,9 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         if self.started and sockets:
             host, port = sockets[0].getsockname()[:2]
-            url = f"http://{f'[{host}]' if ':' in host else host}:{port}{self.path}"
-            print(f"Listening on {url} (Ctrl-C to stop)", flush=True)
+            if ":" in host:
+                host = f"[{host}]"
+            print(f"Listening on http://{host}:{port}{self.path} (Ctrl-C to stop)", flush=True)
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -53,11 +54,16 @@ def bound(host: str, port: int) -> socket.socket:
 def serve(app: Any, listener: socket.socket, path: str = "/") -> None:
     """Serve an application until a signal ends it. :param path: the path to print in the address."""
     log = logging.getLogger("uvicorn")
-    log.handlers, log.propagate = logging.getLogger("convqa").handlers, False
+    log.handlers = logging.getLogger("convqa").handlers
+    log.propagate = False
     options = uvicorn.Config(
-        app, log_config=None, log_level="warning", access_log=False, server_header=False,
-        timeout_graceful_shutdown=GRACE,
-    )  # fmt: skip
+        app,
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
     server = _Server(options)
     server.path = path
     try:

@@ -34,23 +34,24 @@ _INSTRUCTIONS = (
     "Answers questions from one collection of passages. Ask in the user's own words, and go on with the conversation "
     "that ask returns: it completes follow-up questions itself. Answers quote passages; show their numbered citations."
 )
-_KEPT = 1000
-"""Maximum conversations in memory; older ones are forgotten."""
+_MAX_CONVERSATIONS = 1000
+"""Conversations in memory; older ones are forgotten."""
 
-_FIELDS = ("conversation", "question", "rewrite", "answer", "citations", "caveat")
+_REPLY_FIELDS = ("conversation", "question", "rewrite", "answer", "citations", "caveat")
 _READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-Text = Annotated[QuestionText, Field(max_length=Limits().question)]
+BoundedText = Annotated[QuestionText, Field(max_length=Limits().question)]
 
 
 def create_server(qa: QA, name: str) -> MCPServer:
     """Create the server of a loaded pipeline with this name. It keeps conversations in memory."""
     server = MCPServer("convqa", version=convqa.__version__, instructions=_INSTRUCTIONS, log_level="WARNING")
-    collection, lock = qa.pipeline.collection, Lock()
-    retriever = next((station for _, station in qa.pipeline.graph.walk() if isinstance(station, Retriever)), None)
+    collection = qa.pipeline.collection
+    lock = Lock()
+    retrievers = [station for _, station in qa.pipeline.graph.walk() if isinstance(station, Retriever)]
     talks: OrderedDict[str, Talk] = OrderedDict()
 
     @server.tool(annotations=_READ_ONLY)
-    def ask(question: Text, conversation: str = "") -> dict[str, Any]:
+    def ask(question: BoundedText, conversation: str = "") -> dict[str, Any]:
         """Answer a question with sentences from the passages, each with the numbers of its citations.
 
         To follow up, pass the conversation of an earlier answer. A citation names its passage's id and quotes the
@@ -64,29 +65,33 @@ def create_server(qa: QA, name: str) -> MCPServer:
             talk = talks.setdefault(id, qa.conversation(id))
             talks.move_to_end(id)
             response = talk.ask(question)
-            if len(talks) > _KEPT:
+            if len(talks) > _MAX_CONVERSATIONS:
                 talks.popitem(last=False)
         if response.error is not None:
             raise ToolError(f"The {response.error.stage} failed to process this question.")
         reply = asdict(replies.turn(response, question, name, id))
-        return {field: reply[field] for field in _FIELDS}
+        return {field: reply[field] for field in _REPLY_FIELDS}
 
     @server.tool(annotations=_READ_ONLY)
-    def search(query: Text, k: Annotated[int, Field(ge=1, le=20)] = 5) -> dict[str, Any]:
+    def search(query: BoundedText, k: Annotated[int, Field(ge=1, le=20)] = 5) -> dict[str, Any]:
         """Return the best k passages for a self-contained query, with their texts, best first."""
-        if retriever is None or collection is None:
+        if not retrievers or collection is None:
             raise ToolError("This pipeline searches no collection.")
-        turns = Turns((Turn(TurnId(1, 1), query, language=qa.pipeline.language),))
+        turn = Turn(TurnId(1, 1), query, language=qa.pipeline.language)
+        rewrite = Rewrite.unchanged(query)
         try:
-            (ranking,) = retriever.run(turns, Rewrites((Rewrite.unchanged(query),)))["rankings"]
+            (ranking,) = retrievers[0].run(Turns((turn,)), Rewrites((rewrite,)))["rankings"]
         except RunError as error:
             raise ToolError(str(error.ordinary())) from error
         if isinstance(ranking, Failure):
             raise ToolError("The search failed for this query.")
-        return {"passages": [{"score": hit.score, **_shown(hit.passage)} for hit in ranking.hits[:k] if hit.passage]}
+        passages = [
+            {"score": hit.score, **_passage_json(hit.passage)} for hit in ranking.hits[:k] if hit.passage is not None
+        ]
+        return {"passages": passages}
 
     @server.tool(annotations=_READ_ONLY)
-    def passage(id: Text) -> dict[str, Any]:
+    def passage(id: BoundedText) -> dict[str, Any]:
         """Return a whole passage, given the id from a citation or a search."""
         try:
             fetched = None if collection is None else open_store(collection).fetch([id])[0]
@@ -94,25 +99,26 @@ def create_server(qa: QA, name: str) -> MCPServer:
             raise ToolError(str(error.ordinary())) from error
         if fetched is None:
             raise ToolError("There is no such passage.")
-        return _shown(fetched)
+        return _passage_json(fetched)
 
     return server
 
 
-def _shown(passage: Passage) -> dict[str, Any]:
+def _passage_json(passage: Passage) -> dict[str, Any]:
     return {"title": "", "url": "", "meta": {}} | passage.to_json()
 
 
-class Keyed:
+class KeyGuard:
     """Requires a key: ``Authorization: Bearer KEY``."""
 
     def __init__(self, app: ASGIApp, key: str) -> None:
-        self._app, self._expected = app, f"Bearer {key}".encode()
+        self._app = app
+        self._expected = f"Bearer {key}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        header = dict(scope.get("headers", ())).get(b"authorization", b"")
-        if scope["type"] != "http" or hmac.compare_digest(header, self._expected):
-            await self._app(scope, receive, send)
-        else:
-            refusal = PlainTextResponse("This server requires a key.", 401, {"WWW-Authenticate": "Bearer"})
-            await refusal(scope, receive, send)
+        app = self._app
+        if scope["type"] == "http":
+            header = dict(scope["headers"]).get(b"authorization", b"")
+            if not hmac.compare_digest(header, self._expected):
+                app = PlainTextResponse("This server requires a key.", 401, {"WWW-Authenticate": "Bearer"})
+        await app(scope, receive, send)

@@ -9,6 +9,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, generate_la
 from convqa.domain import Response
 
 _SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120)
+_BATCH_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
 class Metrics:
@@ -18,19 +19,31 @@ class Metrics:
         self._registry = CollectorRegistry()
         self._requests = Counter("convqa_requests", "Requests", ["route", "status"], registry=self._registry)
         self._latency = Histogram(
-            "convqa_request_seconds", "Seconds to the end of a reply", ["route"],
-            buckets=_SECONDS, registry=self._registry,
-        )  # fmt: skip
+            "convqa_request_seconds",
+            "Seconds to the end of a reply",
+            ["route"],
+            buckets=_SECONDS,
+            registry=self._registry,
+        )
         self._stages = Histogram(
-            "convqa_stage_seconds", "Seconds of a station, a turn's share of its batch", ["pipeline", "stage"],
-            buckets=_SECONDS, registry=self._registry,
-        )  # fmt: skip
+            "convqa_stage_seconds",
+            "Seconds of a station, a turn's share of its batch",
+            ["pipeline", "stage"],
+            buckets=_SECONDS,
+            registry=self._registry,
+        )
         self._batches = Histogram(
-            "convqa_batch_turns", "Turns that were answered together", ["pipeline"],
-            buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256), registry=self._registry,
-        )  # fmt: skip
+            "convqa_batch_turns",
+            "Turns that were answered together",
+            ["pipeline"],
+            buckets=_BATCH_SIZES,
+            registry=self._registry,
+        )
         self._errors = Counter(
-            "convqa_turn_errors", "Turns that failed", ["pipeline", "stage"], registry=self._registry
+            "convqa_turn_errors",
+            "Turns that failed",
+            ["pipeline", "stage"],
+            registry=self._registry,
         )
 
     def request(self, route: str, status: int, seconds: float) -> None:

@@ -16,28 +16,28 @@ from starlette.exceptions import HTTPException
 from convqa.errors import InputError
 from convqa.files import parse_line
 from convqa.qa import QA
-from convqa.server.guard import ERRORS, Guarded
+from convqa.server.guard import ERRORS, GuardedRoute
 from convqa.server.service import Service
-from convqa.server.turns import Asker
+from convqa.server.turns import RequestCaller
 from convqa.tasks.mrqa.formats import Context, Question, conversations
 from convqa.validation import Record, read_as
 
-_EXPECTED = "Expected an object with context and qas."
-
 log = logging.getLogger("convqa")
-router = APIRouter(route_class=Guarded, responses=ERRORS)
+router = APIRouter(route_class=GuardedRoute, responses=ERRORS)
 
 
-class _Question(Record):
+class _QuestionRecord(Record):
     """A question without its gold answers, which are ignored."""
 
     qid: str
     question: str
 
 
-class _Line(Record):
+class _ContextRecord(Record):
+    """A line of an MRQA file."""
+
     context: str
-    qas: list[_Question]
+    qas: list[_QuestionRecord]
 
 
 def answer_context(qa: QA, line: object) -> dict[str, str]:
@@ -51,7 +51,7 @@ def answer_context(qa: QA, line: object) -> dict[str, str]:
         raise InputError(f"the body: expected an object with context and qas, got {type(line).__name__}.")
     if "header" in line or "qas" not in line:
         return {}
-    record = read_as(_Line, line, "the body", "Expected context, and qas with qid and question each.")
+    record = read_as(_ContextRecord, line, "the body", "Expected context, and qas with qid and question each.")
     seen: set[str] = set()
     for index, item in enumerate(record.qas):
         if item.qid in seen:
@@ -60,8 +60,8 @@ def answer_context(qa: QA, line: object) -> dict[str, str]:
     context = Context(record.context, tuple(Question(item.qid, item.question) for item in record.qas))
     answers = {question.id: "" for question in context.questions}
     for response in qa.drive(conversations(context)):
-        if response.error is not None:
-            failure = response.error
+        failure = response.error
+        if failure is not None:
             log.warning("turn %s failed in %s: %s: %s", response.id, failure.stage, failure.error, failure.message)
         elif response.answer is not None:
             answers[str(response.id.conversation)] = response.answer.text
@@ -69,14 +69,15 @@ def answer_context(qa: QA, line: object) -> dict[str, str]:
 
 
 @router.post("/", summary="Answer the questions of a context (MRQA 2019)")
-async def predict(request: Request, caller: Asker) -> dict[str, str]:
+async def predict(request: Request, caller: RequestCaller) -> dict[str, str]:
     """Return question id -> answer, "" for none, by the first pipeline that needs no collection."""
     services: Mapping[str, Service] = request.app.state.services
-    service = next((each for each in services.values() if not each.pipeline.needs_collection), None)
-    if service is None:
+    matches = [service for service in services.values() if not service.pipeline.needs_collection]
+    if not matches:
         raise HTTPException(404, "No served pipeline answers from a given text; run convqa serve --pipeline mrqa.")
     if "Origin" in request.headers:
         raise HTTPException(403, "This route is for programs, not for pages of other sites.")
     request.app.state.access.count(caller)
-    line, _ = parse_line(await request.body(), "the body", _EXPECTED, first=True)
-    return await service.do(lambda: answer_context(QA(service.pipeline), line))
+    expected = "Expected an object with context and qas."
+    line, _ = parse_line(await request.body(), "the body", expected, first=True)
+    return await matches[0].do(lambda: answer_context(QA(matches[0].pipeline), line))

@@ -6,7 +6,7 @@ import asyncio
 import re
 import secrets
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from textwrap import shorten
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -18,32 +18,39 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.exceptions import HTTPException
 
 from convqa.domain import Exchange
-from convqa.domain import Response as TurnResponse
 from convqa.server import chat_text, replies
-from convqa.server.guard import ERRORS, Guarded, stream
-from convqa.server.service import PendingTurn, Service
-from convqa.server.turns import Asker, BoundedList, Filters, prepared, service_of
+from convqa.server.guard import ERRORS, GuardedRoute, stream
+from convqa.server.service import PendingTurn
+from convqa.server.turns import BoundedList, Filters, RequestCaller, prepared, service_of
 from convqa.validation import Record, Text
 
-router = APIRouter(prefix="/v1", route_class=Guarded, responses=ERRORS)
+router = APIRouter(prefix="/v1", route_class=GuardedRoute, responses=ERRORS)
 
 _USAGE = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
 """Required by clients; nothing here is counted in tokens."""
 
-_ERRANDS = re.compile(
+_CLIENT_PROMPT = re.compile(
     r"\s*### Task:|\s*Provide a concise, 5-word-or-less title|\s*Analyze this conversation and provide"
     r"|\s*Please generate a concise title"
 )
 """The beginnings of prompts that Open WebUI and LibreChat send on their own."""
 
-_FIELDS = ("title", "tags", "follow_ups", "queries", "text", "emoji")
-"""Fields of the JSON that Open WebUI's prompts ask for."""
+_EMPTY_REPLIES: dict[str, Any] = {
+    "title": "",
+    "tags": [],
+    "follow_ups": [],
+    "queries": [],
+    "text": "",
+    "emoji": "",
+}
+"""Fields of the JSON that Open WebUI's prompts ask for, with an empty value."""
+
 _FIRST_QUESTION = re.compile(r"^[ \t]*(?:USER|User|Human|user):[ \t]*(\S.*)$", re.M)
-_TITLE = 60
-_TEXTS = frozenset(["text", "input_text"])
+_MAX_TITLE_CHARS = 60
+_TEXT_TYPES = frozenset(["text", "input_text"])
 
 
-class Part(Record, extra="allow"):
+class MessagePart(Record, extra="allow"):
     """A part of a message. Parts other than text are ignored."""
 
     type: str
@@ -53,21 +60,27 @@ class Part(Record, extra="allow"):
 def _parts(content: Any) -> Any:
     if content is not None and not isinstance(content, str | list):
         raise ValueError("expected a string or a list of parts")
-    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return content
 
 
 class Message(Record, extra="allow"):
     """A message. Roles other than user and assistant are ignored."""
 
     role: str
-    content: Annotated[BoundedList[Part] | None, BeforeValidator(_parts, str | BoundedList[Part] | None)] = None
+    content: Annotated[
+        BoundedList[MessagePart] | None,
+        BeforeValidator(_parts, str | BoundedList[MessagePart] | None),
+    ] = None
 
     @property
     def text(self) -> str:
-        return "\n".join(part.text for part in self.content or () if part.type in _TEXTS and part.text)
+        """The text parts, one a line."""
+        return "\n".join(part.text for part in self.content or () if part.type in _TEXT_TYPES and part.text)
 
 
-class Completion(Record, extra="allow"):
+class CompletionRequest(Record, extra="allow"):
     """A request. ``filter`` is an extension: meta field -> accepted values. Unknown fields are ignored."""
 
     model: str
@@ -81,12 +94,20 @@ class Completion(Record, extra="allow"):
 async def models(request: Request) -> dict[str, Any]:
     """List the served pipelines as models."""
     names = request.app.state.services
-    data = [{"id": name, "object": "model", "created": 0, "owned_by": "convqa"} for name in names]
+    data = [
+        {
+            "id": name,
+            "object": "model",
+            "created": 0,
+            "owned_by": "convqa",
+        }
+        for name in names
+    ]
     return {"object": "list", "data": data}
 
 
 @router.post("/chat/completions")
-async def complete(request: Request, body: Completion, caller: Asker) -> Response:
+async def complete(request: Request, body: CompletionRequest, caller: RequestCaller) -> Response:
     """Answer the last message; the messages before it are the conversation.
 
     Citations appear as marks with a list of sources in the text, as ``annotations`` of type url_citation (indices into
@@ -94,20 +115,22 @@ async def complete(request: Request, body: Completion, caller: Asker) -> Respons
     """
     service = service_of(request, body.model)
     question, history = conversation(body.messages)
-    if _ERRANDS.match(question):
-        text = errand(question, history)
-        return EventSourceResponse(iter(_chunks(body, [text], {}))) if body.stream else _json(_reply(body, text, {}))
+    if _CLIENT_PROMPT.match(question):
+        reply = reply_to_client(question, history)
+        if body.stream:
+            return EventSourceResponse(_chunks(body, [reply], {}))
+        return _completion(body, reply, {})
     turn = prepared(request, service, caller, question, history, body.filter)
     pending = service.ask(turn)
+    address = str(request.base_url)
     if body.stream:
         seconds = request.app.state.config.limits.seconds
-        return stream(pending, _events(pending, body, str(request.base_url), service, seconds), seconds)
+        return stream(pending, _events(pending, body, address, service.name, seconds), seconds)
     try:
-        response = _successful(await pending.response)
+        pieces, cited = await _answered(pending, address, service.name)
     finally:
         pending.response.cancel()
-    content = "".join(chat_text.pieces(response, turn.language))
-    return _json(_reply(body, content, _cited(response, content, str(request.base_url), service)))
+    return _completion(body, "".join(pieces), cited)
 
 
 def conversation(messages: Sequence[Message]) -> tuple[str, list[Exchange]]:
@@ -130,77 +153,108 @@ def conversation(messages: Sequence[Message]) -> tuple[str, list[Exchange]]:
     return "\n".join(open_question), history
 
 
-def errand(prompt: str, history: Sequence[Exchange]) -> str:
+def reply_to_client(prompt: str, history: Sequence[Exchange]) -> str:
     """Reply to a prompt that a client sends on its own: the first question as a title, all else empty."""
     match = _FIRST_QUESTION.search(prompt)
-    first = match[1] if match else history[0].question if history else ""
-    title = shorten(first, _TITLE, placeholder=" ...")
-    field = next((name for name in _FIELDS if f'"{name}"' in prompt), None)
-    if field is None:
-        return title
-    empty = title if field == "title" else [] if field in {"tags", "follow_ups", "queries"} else ""
-    return orjson.dumps({field: empty}).decode()
+    first = history[0].question if history else ""
+    title = shorten(match[1] if match else first, _MAX_TITLE_CHARS, placeholder=" ...")
+    for field, empty in _EMPTY_REPLIES.items():
+        if f'"{field}"' in prompt:
+            return orjson.dumps({field: title if field == "title" else empty}).decode()
+    return title
 
 
 async def _events(
-    pending: PendingTurn, body: Completion, address: str, service: Service, seconds: float
+    pending: PendingTurn,
+    body: CompletionRequest,
+    address: str,
+    pipeline: str,
+    seconds: float,
 ) -> AsyncIterator[ServerSentEvent]:
     """Yield the chunks of an answer, after the stages as comments, which clients ignore."""
     async with asyncio.timeout(seconds):
         async for label, _ in pending.outputs():
             yield ServerSentEvent(comment=label)
-        response = _successful(await pending.response)
-    pieces = list(chat_text.pieces(response, pending.turn.language))
-    for chunk in _chunks(body, pieces, _cited(response, "".join(pieces), address, service)):
+        pieces, cited = await _answered(pending, address, pipeline)
+    for chunk in _chunks(body, pieces, cited):
         yield chunk
 
 
-def _successful(response: TurnResponse) -> TurnResponse:
-    """:raises HTTPException: 500 for a failed turn."""
+async def _answered(pending: PendingTurn, address: str, pipeline: str) -> tuple[list[str], dict[str, Any]]:
+    """Return the pieces of a message's text, and its annotations and citations.
+
+    :raises HTTPException: 500 for a failed turn.
+    """
+    response = await pending.response
     if response.error is not None:
-        raise HTTPException(500, f"The {response.error.stage} failed to process this question.")
-    return response
-
-
-def _cited(response: TurnResponse, content: str, address: str, service: Service) -> dict[str, Any]:
-    """Return the annotations and citations of a message."""
+        raise HTTPException(500, replies.failure_message(response.error))
+    pieces = list(chat_text.pieces(response, pending.turn.language))
     citations = {citation.number: citation for citation in replies.citations(response)}
-    annotations = [
-        {"type": "url_citation", "url_citation": {**_link(citations[number], address, service.name),
-                                                  "start_index": start, "end_index": end}}
-        for start, end, number in chat_text.marks(content)
-        if number in citations
-    ]  # fmt: skip
-    return {"annotations": annotations, "citations": list(citations.values())} if citations else {}
+    if not citations:
+        return pieces, {}
+    annotations = []
+    for start, end, number in chat_text.marks("".join(pieces)):
+        if number in citations:
+            url_citation = {
+                **_link(citations[number], address, pipeline),
+                "start_index": start,
+                "end_index": end,
+            }
+            annotations.append({"type": "url_citation", "url_citation": url_citation})
+    return pieces, {"annotations": annotations, "citations": list(citations.values())}
 
 
 def _link(citation: replies.CitationReply, address: str, pipeline: str) -> dict[str, str]:
     """Return title and URL of a passage, on this server if the passage has no URL."""
-    own = f"{address}api/passages/{quote(citation.passage, safe='')}?pipeline={quote(pipeline)}"
-    url = citation.url if chat_text.is_address(citation.url) else own
+    url = citation.url
+    if not chat_text.is_address(url):
+        passage = quote(citation.passage, safe="")
+        url = f"{address}api/passages/{passage}?pipeline={quote(pipeline)}"
     return {"url": url, "title": citation.title or citation.passage}
 
 
-def _reply(body: Completion, content: str, cited: Mapping[str, Any]) -> dict[str, Any]:
-    message = {"role": "assistant", "content": content, "refusal": None, **cited}
-    choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
-    return {**_head(body, "chat.completion"), "choices": [choice], "usage": _USAGE}
-
-
-def _chunks(body: Completion, pieces: Sequence[str], cited: Mapping[str, Any]) -> list[ServerSentEvent]:
-    head = _head(body, "chat.completion.chunk")
-    deltas = [{"role": "assistant", "content": ""}, *({"content": piece} for piece in pieces), *filter(None, [cited])]
-    chunks: list[dict[str, Any]] = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
-    chunks.append({"index": 0, "delta": {}, "finish_reason": "stop"})
-    data = [{**head, "choices": [chunk]} for chunk in chunks]
-    if body.stream_options and body.stream_options.get("include_usage"):
-        data.append({**head, "choices": [], "usage": _USAGE})
-    return [*(ServerSentEvent(orjson.dumps(chunk).decode()) for chunk in data), ServerSentEvent("[DONE]")]
-
-
-def _head(body: Completion, kind: str) -> dict[str, Any]:
-    return {"id": f"chatcmpl-{secrets.token_hex(12)}", "object": kind, "created": int(time.time()), "model": body.model}
-
-
-def _json(data: Any) -> Response:
+def _completion(body: CompletionRequest, content: str, cited: Mapping[str, Any]) -> Response:
+    choice = {
+        "index": 0,
+        "message": {
+            "role": "assistant",
+            "content": content,
+            "refusal": None,
+            **cited,
+        },
+        "finish_reason": "stop",
+        "logprobs": None,
+    }
+    data = {
+        **_head(body, "chat.completion"),
+        "choices": [choice],
+        "usage": _USAGE,
+    }
     return Response(orjson.dumps(data), media_type="application/json")
+
+
+def _chunks(body: CompletionRequest, pieces: Sequence[str], cited: Mapping[str, Any]) -> Iterator[ServerSentEvent]:
+    head = _head(body, "chat.completion.chunk")
+
+    def chunk(choices: list[Any], **fields: Any) -> ServerSentEvent:
+        return ServerSentEvent(orjson.dumps({**head, "choices": choices, **fields}).decode())
+
+    deltas: list[Any] = [{"role": "assistant", "content": ""}]
+    deltas += [{"content": piece} for piece in pieces]
+    if cited:
+        deltas.append(cited)
+    for delta in deltas:
+        yield chunk([{"index": 0, "delta": delta, "finish_reason": None}])
+    yield chunk([{"index": 0, "delta": {}, "finish_reason": "stop"}])
+    if body.stream_options and body.stream_options.get("include_usage"):
+        yield chunk([], usage=_USAGE)
+    yield ServerSentEvent("[DONE]")
+
+
+def _head(body: CompletionRequest, kind: str) -> dict[str, Any]:
+    return {
+        "id": f"chatcmpl-{secrets.token_hex(12)}",
+        "object": kind,
+        "created": int(time.time()),
+        "model": body.model,
+    }

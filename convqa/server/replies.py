@@ -9,11 +9,14 @@ from textwrap import shorten
 from convqa.domain import Answer, AnswerKind, Failure, Passage, Ranking, Response, Rewrite, quotes
 from convqa.exports.text import begins_item, numbered
 
-RANKED = 20
-"""Maximum hits of a ranking in a reply."""
+MAX_HITS = 20
+"""Hits of a ranking in a reply."""
 
-NEAREST = 160
-"""Maximum characters of a nearest passage in a reply."""
+MAX_NEAREST_CHARS = 160
+"""Characters of a nearest passage in a reply."""
+
+NAMELESS = Passage("", "")
+"""Stands for a passage of which only the id is known."""
 
 NO_LONGER = Failure("access", "NotAllowed", "You may no longer see the passages of this answer.")
 
@@ -116,16 +119,30 @@ class TurnReply:
 
 def turn(response: Response, question: str, pipeline: str, conversation: str | None = None) -> TurnReply:
     """Return the reply for a turn. A failure names the station; details are in the server's log."""
-    failure, rewrite, error = response.error, response.rewrite, None
-    if failure is not None:
-        message = failure.message if failure is NO_LONGER else f"The {failure.stage} failed to process this question."
-        error = ErrorReply(failure.stage, message)
+    rewrite, answer, failure = response.rewrite, response.answer, response.error
+    error = None
+    if failure is NO_LONGER:
+        error = ErrorReply(failure.stage, failure.message)
+    elif failure is not None:
+        error = ErrorReply(failure.stage, failure_message(failure))
     return TurnReply(
-        conversation, response.id.number, pipeline, question,
-        None if rewrite is None else rewritten(rewrite, response.added), ranking(response.ranking),
-        None if response.answer is None else _answer(response.answer, _passages(response.ranking)),
-        citations(response), response.caveat, dict(response.timings), error,
-    )  # fmt: skip
+        conversation,
+        response.id.number,
+        pipeline,
+        question,
+        rewrite=rewritten(rewrite, response.added) if rewrite else None,
+        ranking=ranking(response.ranking),
+        answer=_answer(answer, _passages(response)) if answer else None,
+        citations=citations(response),
+        caveat=response.caveat,
+        timings=dict(response.timings),
+        error=error,
+    )
+
+
+def failure_message(failure: Failure) -> str:
+    """Return what clients learn about a failed turn."""
+    return f"The {failure.stage} failed to process this question."
 
 
 def rewritten(rewrite: Rewrite, added: Sequence[tuple[int, int]]) -> RewriteReply:
@@ -135,46 +152,59 @@ def rewritten(rewrite: Rewrite, added: Sequence[tuple[int, int]]) -> RewriteRepl
 
 def ranking(ranking: Ranking | None) -> list[HitReply]:
     """Return the best hits."""
-    hits = ranking.hits[:RANKED] if ranking else ()
-    named = [(hit, hit.passage or _NAMELESS) for hit in hits]
-    return [HitReply(hit.id, hit.score, passage.title, passage.url) for hit, passage in named]
+    replies = []
+    for hit in ranking.hits[:MAX_HITS] if ranking else ():
+        passage = hit.passage or NAMELESS
+        replies.append(HitReply(hit.id, hit.score, passage.title, passage.url))
+    return replies
 
 
 def citations(response: Response) -> list[CitationReply]:
     """Return the citations of an answer by number."""
     if response.answer is None:
         return []
-    passages, quoted = _passages(response.ranking), quotes(response.answer, response.ranking or Ranking())
-    result = []
+    passages = _passages(response)
+    quoted = quotes(response.answer, response.ranking or Ranking())
+    replies = []
     for citation, number in numbered(response.answer).items():
-        id, passage = citation.passage_id, passages.get(citation.passage_id, _NAMELESS)
-        place = (citation.start, citation.end, quoted[citation])
-        result.append(CitationReply(number, id, passage.title, passage.url, *place))
-    return result
+        id = citation.passage_id
+        passage = passages.get(id, NAMELESS)
+        quote = quoted[citation]
+        replies.append(CitationReply(number, id, passage.title, passage.url, citation.start, citation.end, quote))
+    return replies
 
 
 def _answer(answer: Answer, passages: Mapping[str, Passage]) -> AnswerReply:
-    known = [(id, passages.get(id, _NAMELESS)) for id in answer.nearest]
-    nearest = [NearestReply(id, one.title, shorten(one.text, NEAREST, placeholder=" ...")) for id, one in known]
+    nearest = []
+    for id in answer.nearest:
+        passage = passages.get(id, NAMELESS)
+        beginning = shorten(passage.text, MAX_NEAREST_CHARS, placeholder=" ...")
+        nearest.append(NearestReply(id, passage.title, beginning))
     return AnswerReply(
-        answer.kind, answer.text, answer.label, answer.reason, answer.score, _sentences(answer), nearest,
+        answer.kind,
+        answer.text,
+        answer.label,
+        answer.reason,
+        answer.score,
+        _sentences(answer),
+        nearest,
         list(answer.notes),
-    )  # fmt: skip
+    )
 
 
 def _sentences(answer: Answer) -> list[SentenceReply]:
-    numbers, end = numbered(answer), 0
-    result: list[SentenceReply] = []
+    numbers = numbered(answer)
+    replies: list[SentenceReply] = []
+    end = 0
     for sentence in answer.sentences:
-        start = max(answer.text.find(sentence.text, end), end)
-        end = start + len(sentence.text)
+        text = sentence.text
+        start = max(answer.text.find(text, end), end)
+        end = start + len(text)
         cited = [numbers[citation] for citation in sentence.citations]
-        result.append(SentenceReply(sentence.text, start, end, begins_item(sentence.text), cited))
-    return result
+        replies.append(SentenceReply(text, start, end, begins_item(text), cited))
+    return replies
 
 
-def _passages(ranking: Ranking | None) -> dict[str, Passage]:
-    return {hit.id: hit.passage for hit in (ranking.hits if ranking else ()) if hit.passage is not None}
-
-
-_NAMELESS = Passage("", "")
+def _passages(response: Response) -> dict[str, Passage]:
+    hits = response.ranking.hits if response.ranking else ()
+    return {hit.id: hit.passage for hit in hits if hit.passage is not None}

@@ -18,7 +18,7 @@ from convqa.domain.batches import Batch
 from convqa.driver.waves import answer
 from convqa.errors import InputError, RunError
 from convqa.pipeline.load import Pipeline
-from convqa.server.config import Batch as Gathering
+from convqa.server.config import BatchLimits
 from convqa.stores import key_of, open_store
 from convqa.stores.address import redact
 
@@ -26,10 +26,10 @@ T = TypeVar("T")
 
 log = logging.getLogger("convqa")
 
-AGAIN = "5"
-"""Seconds after which clients may try again."""
+RETRY_SECONDS = "5"
+"""Seconds after which clients may try again, for the header Retry-After."""
 
-_AT_ONCE = 4
+_LLM_WORKERS = 4
 """Concurrent batches of a pipeline that waits for a language model's server. Other pipelines are bound by the CPU."""
 
 
@@ -43,8 +43,10 @@ class PendingTurn:
 
     async def outputs(self) -> AsyncIterator[tuple[str, Any]]:
         """Yield the outputs of the stations as they arrive: ("rewrites", Rewrite), ("rankings", Ranking) ..."""
-        while (output := await self.stages.get()) is not None:
+        output = await self.stages.get()
+        while output is not None:
             yield output
+            output = await self.stages.get()
 
 
 class Service:
@@ -57,8 +59,8 @@ class Service:
         self,
         name: str,
         pipeline: Pipeline,
-        gathering: Gathering,
-        waiting: int,
+        batch: BatchLimits,
+        max_waiting: int,
         on_batch: Callable[[str, list[Response]], None],
     ) -> None:
         self.name = name
@@ -68,29 +70,35 @@ class Service:
         self.store = None if pipeline.collection is None else open_store(pipeline.collection)
         self._info = None if self.store is None else self.store.info()
         self.examples: list[str] = []
-        self._gathering = gathering
-        self._waiting = waiting
+        self._batch = batch
+        self._max_waiting = max_waiting
         self._on_batch = on_batch
         self._queue: asyncio.Queue[PendingTurn] = asyncio.Queue()
         self._busy = 0
-        self._workers = _AT_ONCE if pipeline.asks_a_server else 1
+        self._workers = _LLM_WORKERS if pipeline.asks_a_server else 1
         self._pool = ThreadPoolExecutor(self._workers, f"pipeline-{name}")
         self._tasks: list[asyncio.Task[None]] = []
 
     @property
     def location(self) -> str:
         """The collection, or the file that it was indexed from; "" without a collection."""
-        url, info = self.pipeline.collection, self._info
-        return "" if url is None or info is None else os.path.normpath(info.source or key_of(url))
+        url = self.pipeline.collection
+        if url is None or self._info is None:
+            return ""
+        return os.path.normpath(self._info.source or key_of(url))
 
     @property
     def description(self) -> dict[str, Any]:
         """The description for clients, which names only the last part of the collection's URL."""
-        url, info = self.pipeline.collection, self._info
+        info = self._info
+        name = None
+        if info is not None:
+            location = info.source or redact(self.pipeline.collection or "")
+            name = PurePath(location.rstrip("/")).name
         return {
             "id": self.name,
-            "collection": None if info is None else PurePath((info.source or redact(url or "")).rstrip("/")).name,
-            "passages": None if info is None else info.count,
+            "collection": name,
+            "passages": info and info.count,
             "language": self.language,
             "examples": self.examples,
         }
@@ -133,9 +141,9 @@ class Service:
         return None if self.store is None else self.store.fetch([id])[0]
 
     def _enter(self) -> None:
-        if self._busy >= self._waiting:
-            message = f"The server has too many waiting questions. Try again in {AGAIN} s."
-            raise HTTPException(503, message, {"Retry-After": AGAIN})
+        if self._busy >= self._max_waiting:
+            message = f"The server has too many waiting questions. Try again in {RETRY_SECONDS} s."
+            raise HTTPException(503, message, {"Retry-After": RETRY_SECONDS})
         self._busy += 1
 
     def _done(self, response: asyncio.Future[Any]) -> None:  # noqa: ARG002 - the callback's signature
@@ -146,10 +154,10 @@ class Service:
         batch: list[PendingTurn] = []
         while True:
             # After a batch of one turn, does not wait for other clients.
-            pause = self._gathering.milliseconds / 1000 if len(batch) > 1 else 0
+            pause = self._batch.milliseconds / 1000 if len(batch) > 1 else 0
             batch = [await self._queue.get()]
             await asyncio.sleep(pause)
-            while len(batch) < self._gathering.turns and not self._queue.empty():
+            while len(batch) < self._batch.turns and not self._queue.empty():
                 batch.append(self._queue.get_nowait())
             # Drops the turns of clients that disconnected.
             batch = [pending for pending in batch if not pending.response.done()]
@@ -167,12 +175,12 @@ class Service:
         try:
             responses = answer(self.pipeline, [pending.turn for pending in batch], report)
         except (RunError, Exception) as error:
-            alone = len(batch) > 1 and not (isinstance(error, RunError) and error.transient)
+            is_transient = isinstance(error, RunError) and error.transient
             for pending in batch:
-                if alone:
-                    self._answer(loop, [pending])
-                else:
+                if len(batch) == 1 or is_transient:
                     loop.call_soon_threadsafe(_settle, pending, error)
+                else:
+                    self._answer(loop, [pending])
             return
         loop.call_soon_threadsafe(self._on_batch, self.name, responses)
         for pending, response in zip(batch, responses, strict=True):

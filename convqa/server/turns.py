@@ -16,18 +16,17 @@ from starlette.exceptions import HTTPException
 from convqa.components.filtering import both, filter_of
 from convqa.domain import Exchange, ExchangeStatus, MetaValue, Passage, Turn, TurnId
 from convqa.domain import Response as TurnResponse
-from convqa.driver.history import exchange
 from convqa.server import replies
 from convqa.server.access import Caller, passes
 from convqa.server.config import FilterFields
-from convqa.server.conversations import Conversations, KeptTurn, Summary
-from convqa.server.guard import ERRORS, Guarded, stream
+from convqa.server.conversations import Conversations, ConversationSummary, KeptTurn
+from convqa.server.guard import ERRORS, GuardedRoute, stream
 from convqa.server.service import PendingTurn, Service
 from convqa.tasks.qrecc import talk
 from convqa.text.dialogue import added, open_question
 from convqa.validation import QuestionText, Record, Text
 
-router = APIRouter(prefix="/api", route_class=Guarded, responses=ERRORS)
+router = APIRouter(prefix="/api", route_class=GuardedRoute, responses=ERRORS)
 
 
 Item = TypeVar("Item")
@@ -45,7 +44,7 @@ class HistoryItem(Record, extra="forbid"):
     status: ExchangeStatus = "answered"
 
 
-class Question(Record, extra="forbid"):
+class TurnRequest(Record, extra="forbid"):
     """A question, with either the id of a kept ``conversation`` or its ``history``.
 
     Without either, a new conversation begins.
@@ -85,9 +84,9 @@ def conversations_of(request: Request) -> Conversations:
     return kept
 
 
-Asker = Annotated[Caller, Depends(caller_of)]
-Kept = Annotated[Conversations, Depends(conversations_of)]
-_UNKNOWN = "There is no such conversation."
+RequestCaller = Annotated[Caller, Depends(caller_of)]
+KeptConversations = Annotated[Conversations, Depends(conversations_of)]
+UNKNOWN_CONVERSATION = "There is no such conversation."
 
 
 def service_of(request: Request, name: str | None) -> Service:
@@ -111,7 +110,10 @@ def pipelines(request: Request) -> dict[str, Any]:
 
 @router.post("/turn", responses={200: {"model": replies.TurnReply, "content": {"text/event-stream": {}}}})
 async def turn(
-    request: Request, body: Question, caller: Asker, accept: Annotated[str, Header()] = "application/json"
+    request: Request,
+    body: TurnRequest,
+    caller: RequestCaller,
+    accept: Annotated[str, Header()] = "application/json",
 ) -> Response:
     """Answer a question. Offsets are code points: of citations in the passage's text, of sentences in the answer's.
 
@@ -122,21 +124,24 @@ async def turn(
         raise HTTPException(422, "Expected either conversation or history, got both.")
     kept: Conversations | None = state.conversations if body.history is None else None
     history = [Exchange(**item.model_dump()) for item in body.history or ()]
-    number, name = len(history) + 1, body.pipeline
+    number = len(history) + 1
+    pipeline = body.pipeline
     if body.conversation is not None:
-        turns = await asyncio.to_thread(_turns, conversations_of(request), caller, body.conversation)
-        history, number = [earlier.exchange for earlier in turns if earlier.response is not None], len(turns) + 1
-        name = name or next((last.pipeline for last in turns[-1:] if last.pipeline in state.services), None)
-    service = service_of(request, name)
-    question = prepared(request, service, caller, body.question, history, body.filter, body.scenario, number)
-    pending = service.ask(question)
+        earlier = await asyncio.to_thread(_turns, conversations_of(request), caller, body.conversation)
+        history = [turn.exchange for turn in earlier if turn.response is not None]
+        number = len(earlier) + 1
+        if not pipeline and earlier[-1].pipeline in state.services:
+            pipeline = earlier[-1].pipeline
+    service = service_of(request, pipeline)
+    asked = prepared(request, service, caller, body.question, history, body.filter, body.scenario, number)
+    pending = service.ask(asked)
 
     async def reply() -> replies.TurnReply:
         response = await pending.response
         id = body.conversation
         if kept is not None:
             # The history may have brought in words of any passage that the caller may see.
-            visible = replace(question, filter=caller.filter) if question.history else question
+            visible = replace(asked, filter=caller.filter) if asked.history else asked
             id = await asyncio.to_thread(_keep, kept, caller, service.name, visible, response, id)
         return replies.turn(response, body.question, service.name, id)
 
@@ -178,19 +183,23 @@ def prepared(
 
 
 def _keep(
-    kept: Conversations, caller: Caller, pipeline: str, turn: Turn, response: TurnResponse, id: str | None
+    kept: Conversations,
+    caller: Caller,
+    pipeline: str,
+    turn: Turn,
+    response: TurnResponse,
+    id: str | None,
 ) -> str:
     """Add a turn to its conversation or to a new one, and return the conversation's id.
 
     :raises HTTPException: 409 if another turn was added meanwhile; 404 if the conversation was deleted.
     """
-    if id is None:
-        return kept.begin(caller.owner, turn, pipeline, exchange(turn, response), response)
-    if not kept.add(id, turn, pipeline, exchange(turn, response), response):
-        if kept.find(caller.owner, id) is None:
-            raise HTTPException(404, "This conversation was deleted.")
-        raise HTTPException(409, "This conversation has changed. Load it and ask again.")
-    return id
+    kept_id = kept.add(caller.owner, id, turn, pipeline, response)
+    if kept_id is not None:
+        return kept_id
+    if id is None or kept.find(caller.owner, id) is None:
+        raise HTTPException(404, "This conversation was deleted.")
+    raise HTTPException(409, "This conversation has changed. Load it and ask again.")
 
 
 async def _events(
@@ -211,7 +220,7 @@ def _event(name: str, data: Any) -> ServerSentEvent:
 
 
 @router.get("/passages/{id:path}")
-def passage(request: Request, id: str, caller: Asker, pipeline: str | None = None) -> Passage:
+def passage(request: Request, id: str, caller: RequestCaller, pipeline: str | None = None) -> Passage:
     """Return a passage of a pipeline's collection, if the caller may see it."""
     item = service_of(request, pipeline).passage(id)
     if item is None or not passes(item, caller.filter):
@@ -221,45 +230,49 @@ def passage(request: Request, id: str, caller: Asker, pipeline: str | None = Non
 
 @router.get("/conversations")
 def conversations(
-    kept: Kept, caller: Asker, limit: Annotated[int, Query(ge=1, le=1000)] = 100
-) -> dict[str, list[Summary]]:
+    kept: KeptConversations,
+    caller: RequestCaller,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> dict[str, list[ConversationSummary]]:
     """List the caller's kept conversations, at most ``limit``, latest first."""
     return {"conversations": kept.summaries(caller.owner, limit)}
 
 
 @router.get("/conversations/{id}")
-def conversation(kept: Kept, id: str, caller: Asker) -> ConversationReply:
+def conversation(kept: KeptConversations, id: str, caller: RequestCaller) -> ConversationReply:
     """Return a kept conversation with its turns."""
     summary = kept.find(caller.owner, id)
     if summary is None:
-        raise HTTPException(404, _UNKNOWN)
-    turns = [
-        replies.turn(
-            turn.response or TurnResponse(TurnId(id, number), error=replies.NO_LONGER),
-            turn.exchange.question, turn.pipeline, id,
-        )
-        for number, turn in enumerate(kept.turns(caller, id), 1)
-    ]  # fmt: skip
+        raise HTTPException(404, UNKNOWN_CONVERSATION)
+    turns = []
+    for number, kept_turn in enumerate(kept.turns(caller, id), 1):
+        response = kept_turn.response or TurnResponse(TurnId(id, number), error=replies.NO_LONGER)
+        turns.append(replies.turn(response, kept_turn.exchange.question, kept_turn.pipeline, id))
     return ConversationReply(**asdict(summary) | {"turns": turns})
 
 
 @router.delete("/conversations/{id}", status_code=204)
-def forget(kept: Kept, id: str, caller: Asker) -> None:
+def forget(kept: KeptConversations, id: str, caller: RequestCaller) -> None:
     """Delete a kept conversation."""
     if not kept.delete(caller.owner, id):
-        raise HTTPException(404, _UNKNOWN)
+        raise HTTPException(404, UNKNOWN_CONVERSATION)
 
 
 @router.get("/conversations/{id}/export", responses={200: {"content": {"application/zip": {}}}})
-def export(kept: Kept, id: str, caller: Asker) -> Response:
+def export(kept: KeptConversations, id: str, caller: RequestCaller) -> Response:
     """Export a kept conversation as evaluation data: a ZIP file with questions.json and run.json of SCAI-QReCC."""
-    turns = [(turn.exchange.question, turn.response) for turn in _turns(kept, caller, id) if turn.response is not None]
+    turns = [
+        (kept_turn.exchange.question, kept_turn.response)
+        for kept_turn in _turns(kept, caller, id)
+        if kept_turn.response is not None
+    ]
     headers = {"Content-Disposition": 'attachment; filename="conversation.zip"'}
     return Response(talk.zipped(turns), media_type="application/zip", headers=headers)
 
 
 def _turns(kept: Conversations, caller: Caller, id: str) -> list[KeptTurn]:
     """:raises HTTPException: 404 if the caller has no such conversation."""
-    if kept.find(caller.owner, id) is None:
-        raise HTTPException(404, _UNKNOWN)
-    return kept.turns(caller, id)
+    turns = kept.turns(caller, id)
+    if not turns:
+        raise HTTPException(404, UNKNOWN_CONVERSATION)
+    return turns

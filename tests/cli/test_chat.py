@@ -53,8 +53,7 @@ def test_a_transcript_is_as_it_was(call, example, example_cache, tmp_path, monke
     said = (GOLDEN / "chat-questions.txt").read_bytes()
     code, out, err = call("chat", "--collection", example / "passages.jsonl.gz", stdin=said)
     assert code == 0 and out == (GOLDEN / "chat.txt").read_text(encoding="utf-8")
-    message = "unknown command '/sorces'. Did you mean '/sources'? Type /help for a list."
-    assert err == f"convqa: error: {message}\n"
+    assert "'/sorces'" in err and "'/sources'" in err and err.count("\n") == 1
 
 
 def test_the_readme_shows_a_conversation_as_it_is(call, root, example, example_cache):
@@ -87,7 +86,7 @@ def test_another_pipeline_goes_on_with_what_was_said(call, indexed, turns):
     )
     code, out, err = call("chat", *PLAIN, "--collection", indexed, stdin=said)
     assert (code, len(turns)) == (0, 3) and "Pipeline: copy-bm25.\n" in out and ". Available: asking, " in out
-    assert "pipeline: unknown name 'cpy'. Did you mean 'copy-bm25'?" in err
+    assert "'cpy'" in err and "'copy-bm25'" in err
     assert [len(turn.history) for turn in turns] == [0, 1, 2]
 
 
@@ -95,12 +94,9 @@ def test_what_was_understood_and_cited_can_be_asked_for(call, indexed, turns):
     said = "/rewrite\n/sources\nWhat is a physician's assistant?\nWhat does it cost?\n"
     said += "/rewrite\n/sources\n"
     code, out, err = call("chat", *PLAIN, "--collection", indexed, stdin=said)
-    assert code == 0 and err.count("this conversation has no question yet") == 2
+    assert code == 0 and err.count("no question yet") == 2
     rewrite, place = out.rpartition("> /rewrite\nUnderstood as: ")[2].split("> /sources\n")
-    assert (
-        "\nSearch query: What does it cost?\n    plus words of the conversation, by weight: " in rewrite
-        and " (0." in rewrite
-    )
+    assert "\nSearch query: What does it cost?\n    plus words of " in rewrite and " (0." in rewrite
     assert place.startswith("[1]") and "    id: " in place and "»" in place and "[2]" in place
     assert "has no sources" in call("chat", "--collection", indexed, stdin="thanks\n/sources\n")[1]
 
@@ -113,7 +109,7 @@ def test_a_question_asked_back_is_said_to_be_one_and_the_reply_goes_on(call, ind
 
 def test_a_turn_that_fails_is_told_and_the_conversation_goes_on(call, indexed, turns):
     code, out, err = call("chat", *PLAIN, "--collection", indexed, stdin="fail\nWhat is it?\n")
-    assert (code, err) == (0, "convqa: error: builder failed: KeyError: 'cause'. -v shows where in the code.\n")
+    assert code == 0 and "builder failed: KeyError: 'cause'" in err and err.count("\n") == 1
     assert "[1]" in out and turns[1].history[0].status == "failed"
 
 
@@ -127,8 +123,7 @@ def test_commands_in_any_case_and_unknown_ones(call, indexed, turns):
     said = "\ufeff/NEW\n/Help me\n/quti\nWhat is it?\n/Quit\nand this?\n"
     code, out, err = call("chat", *PLAIN, "--collection", indexed, stdin=said.encode())
     assert code == 0 and out.startswith("> /NEW\nNew conversation.\n")
-    message = "unknown command '/quti'. Did you mean '/quit'? Type /help for a list."
-    assert err == f"convqa: error: {message}\n"
+    assert "'/quti'" in err and "'/quit'" in err and err.count("\n") == 1
     assert [turn.question for turn in turns] == ["What is it?"]
     listed = out.partition("> /Help me\n")[2].partition("\n\n")[0].splitlines()
     assert [line.split()[0] for line in listed] == list(COMMANDS)

@@ -125,7 +125,7 @@ def test_an_answer_can_be_abandoned_and_is_no_part_of_the_conversation(terminal,
     start = time.monotonic()
     chat.type(CTRL_C, enter=False)
     assert "Stopped." in chat.until(PROMPT)
-    assert "this conversation has no question yet" in chat.reply("/sources")
+    assert "no question yet" in chat.reply("/sources")
     chat.type("/quit")
     assert chat.end() == 0 and time.monotonic() - start < 10
 
@@ -146,5 +146,5 @@ BM25.search = away
 def test_a_store_that_is_away_is_said_and_the_question_can_be_asked_again(terminal):
     chat = terminal(before=AWAY)
     said = " ".join(chat.reply("What is a physician's assistant?").split())
-    assert "nothing answers at http://localhost:9200. Press the up arrow to edit the question." in said
+    assert "http://localhost:9200" in said and "up arrow" in said
     assert "[1]" in chat.reply(UP)

@@ -125,14 +125,9 @@ def test_show_by_file_tells_the_url_behind_it(call, folder):
     assert call("collections", "show", folder / "here.yaml")[1].startswith(f"collection  {folder}/a\n")
 
 
-def test_show_what_is_not_there(call, tmp_path):
-    code, _, err = call("collections", "show", tmp_path / "c")
-    assert code == 2 and "does not exist" in err
-
-
 def test_delete_only_with_yes(call, folder):
     code, _, err = call("collections", "delete", "a")
-    assert code == 2 and "would delete a (2 passages, en, embedded) permanently" in err and "--yes" in err
+    assert code == 2 and "a (2 passages, en, embedded)" in err and "--yes" in err
     assert (folder / "a").exists()
     assert call("collections", "delete", "a", "--yes")[:2] == (0, "a: deleted\n")
     assert not (folder / "a").exists()
@@ -182,10 +177,8 @@ def test_check_says_what_differs_with_exit_code_1(call, folder, server):
     text.write_bytes(text.read_bytes().replace(b"The text", b"Thy text", 1))
     code, out, err = call("collections", "check", "a")
     assert code == 1 and out.splitlines()[0].startswith("a: damaged (")
-    assert err == (
-        "convqa: error: collection a is damaged. Index its passages again with --replace, or restore a copy.\n"
-    )
-    assert out.splitlines()[1:] == ["  passages.data: its checksum does not match"]
+    assert "collection a is damaged" in err and "--replace" in err
+    assert [line.split(":")[0] for line in out.splitlines()[1:]] == ["  passages.data"]
     code, out, _ = call("collections", "check", "b", "--json")
     assert code == 1 and json.loads(out)["damaged"] and len(json.loads(out)["problems"]) == 3
     code, _, err = call("collections", "check", "rec://host/one")

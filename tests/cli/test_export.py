@@ -79,7 +79,7 @@ def test_a_run_that_answers_nothing_by_its_pipeline(call, run_folder, tmp_path):
     (folder / "responses.jsonl").write_text("".join(without), encoding="utf-8")
     file = tmp_path / "file"
     code, _, err = call("export", folder, "--as", "ikat", "--output", file)
-    assert code == 2 and "has no answer: the pipeline of this run makes none" in err
+    assert code == 2 and "has no answer" in err
     assert not file.exists()
 
 
@@ -108,7 +108,7 @@ def test_half_a_wave_is_not_exported(call, run_folder, tmp_path):
     journal = folder / "responses.jsonl"
     journal.write_bytes(journal.read_bytes()[:-20])
     code, out, err = call("export", folder, "--as", "trec-rag")
-    assert (code, out) == (2, "") and "turns that the run answered. Run again" in err
+    assert (code, out) == (2, "") and "Run again" in err
     (folder / "run.meta.json").unlink()
     code, out, _ = call("export", folder, "--as", "trec-rag")
     assert code == 0

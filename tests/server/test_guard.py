@@ -20,7 +20,7 @@ def test_a_length_over_the_limit_is_refused_before_the_body(make_client):
         yield b"x" * 2000
 
     reply = client.post("/api/turn", content=body(), headers={**JSON, "Content-Length": "2000"})
-    assert reply.status_code == 413 and reply.json()["error"]["message"] == "The body has more than 1000 bytes."
+    assert reply.status_code == 413 and "1000 bytes" in reply.json()["error"]["message"]
     assert client.post("/api/turn", content=body(), headers=JSON).status_code == 413  # of a length that nobody declared
 
 

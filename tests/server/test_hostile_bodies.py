@@ -1,4 +1,4 @@
-"""A thousand bodies that no client should send: each is refused with a message, and none does harm."""
+"""Bodies that no client should send: each is refused with a message, and none does harm."""
 
 from __future__ import annotations
 
@@ -63,17 +63,17 @@ def bodies(number):
             yield path, chance.randbytes(chance.randrange(400))
 
 
-@pytest.mark.slow
-def test_a_thousand_hostile_bodies(make_client, talk, qa):
+@pytest.mark.parametrize("count", [50, pytest.param(1000, marks=pytest.mark.slow)])
+def test_hostile_bodies(make_client, talk, qa, count):
     client = make_client({"talk": talk, "reading": qa.pipeline})
     refused = 0
-    for path, body in bodies(1000):
+    for path, body in bodies(count):
         reply = client.post(path, content=body, headers={"Content-Type": "application/json"})
         if reply.status_code != 200:  # a byte that changed may leave a good body, and noise a question
             assert 400 <= reply.status_code < 500, (path, body[:200], reply.text)
             assert len(reply.json()["error"]["message"]) > 10
             refused += 1
-    assert refused > 850
+    assert refused > 0.8 * count
     assert client.post("/api/turn", json={"question": "What is Faust?"}).json()["answer"]["kind"] == "answer"
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import socket
 
-from convqa.server.app import _loaded
-from convqa.server.config import Served, ServerConfig
+from convqa.server.app import load_pipelines
+from convqa.server.config import ServedPipeline, ServerConfig
 
 QUESTION = "Who wrote Faust?"
 
 
 def served(collection, llm):
     """The pipeline talk as ``convqa serve`` loads it, with the model of a file."""
-    return _loaded("talk", Served(llm=llm), ServerConfig(collection=collection), {}, None, None)
+    config = ServerConfig(collection=collection, pipelines={"talk": ServedPipeline(llm=llm)})
+    return load_pipelines(config, {})["talk"]
 
 
 def test_a_model_of_the_file_answers_and_one_that_is_away_is_stood_in_for(

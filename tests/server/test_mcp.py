@@ -13,7 +13,7 @@ import mcp
 import pytest
 
 from convqa.qa import QA
-from convqa.server.mcp import Keyed, create_server
+from convqa.server.mcp import KeyGuard, create_server
 
 QUESTIONS = ("Who was Goethe?", "When was he born?")
 KEY = "open sesame"
@@ -123,7 +123,7 @@ def listening(server, serve_app):
 
     def start(key=""):
         app = server.streamable_http_app()
-        return f"{serve_app(Keyed(app, key) if key else app)}/mcp"
+        return f"{serve_app(KeyGuard(app, key) if key else app)}/mcp"
 
     return start
 

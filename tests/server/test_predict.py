@@ -31,7 +31,6 @@ def test_lone_surrogates_as_requests_sends_them(predict, line):
         ("", "invalid JSON"),
         (b"\xff\xfe", "byte 1 is not UTF-8"),
         ("[" * 100_000, "the JSON is nested too deeply"),
-        ("[]", "the body: expected an object with context and qas, got list"),
         ('{"context": "x", "qas": [{"qid": "a"}]}', "qas[0].question: is missing"),
     ],
 )

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from convqa.domain import Failure, Response, Turn, TurnId
 from convqa.driver.waves import answer
 from convqa.errors import InputError, RunError, StoreUnavailable
-from convqa.server.config import Batch
+from convqa.server.config import BatchLimits
 from convqa.server.metrics import Metrics
 from convqa.server.service import Service
 
@@ -28,7 +28,7 @@ def served(talk, work, turns=32, waiting=256):
     sizes = []
 
     async def run():
-        service = Service("talk", talk, Batch(turns=turns), waiting, lambda _, made: sizes.append(len(made)))
+        service = Service("talk", talk, BatchLimits(turns=turns), waiting, lambda _, made: sizes.append(len(made)))
         service.start()
         try:
             return await work(service)

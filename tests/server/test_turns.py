@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from convqa.qa import QA
+from convqa.server.access import Caller
+from convqa.tasks import find_task
 
 
 def ask(client, question, **fields):
@@ -66,7 +68,7 @@ def test_a_history_that_the_client_brings(client):
     assert client.get("/api/conversations").json() == {"conversations": []}
 
 
-def test_conversations_are_listed_read_exported_and_deleted(client):
+def test_conversations_are_listed_read_exported_and_deleted(client, tmp_path):
     id = ask(client, "Who was Johann Wolfgang von Goethe?")["conversation"]
     second = ask(client, "Where was he born?", conversation=id)
     other = ask(client, "Who was Marie Curie?")["conversation"]
@@ -79,8 +81,9 @@ def test_conversations_are_listed_read_exported_and_deleted(client):
 
     reply = client.get(f"/api/conversations/{id}/export")
     assert reply.headers["content-type"] == "application/zip"
-    files = zipfile.ZipFile(io.BytesIO(reply.content))
-    questions, run = (json.loads(files.read(name)) for name in ("questions.json", "run.json"))
+    zipfile.ZipFile(io.BytesIO(reply.content)).extractall(tmp_path)
+    assert find_task("qrecc", tmp_path).check(tmp_path, tmp_path) == []
+    questions, run = (json.loads((tmp_path / name).read_bytes()) for name in ("questions.json", "run.json"))
     assert [one["Question"] for one in questions] == ["Who was Johann Wolfgang von Goethe?", "Where was he born?"]
     assert [one["Model_answer"] for one in run] == [turn["answer"]["text"] for turn in read["turns"]]
 
@@ -88,17 +91,6 @@ def test_conversations_are_listed_read_exported_and_deleted(client):
     assert client.delete(f"/api/conversations/{id}").status_code == 404
     assert client.get(f"/api/conversations/{id}").status_code == 404
     assert client.post("/api/turn", json={"question": "And?", "conversation": id}).status_code == 404
-
-
-def test_an_exported_conversation_is_an_input_and_a_run(client, tmp_path):
-    from convqa.tasks import find_task
-
-    id = ask(client, "Who was Johann Wolfgang von Goethe?")["conversation"]
-    ask(client, "Where was he born?", conversation=id)
-    zipfile.ZipFile(io.BytesIO(client.get(f"/api/conversations/{id}/export").content)).extractall(tmp_path)
-    task = find_task("qrecc", tmp_path)
-    assert task.check(tmp_path, tmp_path) == []
-    assert [len(conversation.turns) for conversation in task.read(tmp_path)] == [2]
 
 
 def test_a_conversation_stays_with_its_pipeline(make_client, talk):
@@ -186,8 +178,10 @@ def test_pipelines_are_described(make_client, talk):
 
 def test_a_turn_that_another_overtook(client, monkeypatch):
     id = ask(client, "Who was Marie Curie?")["conversation"]
+    ask(client, "What did she win?", conversation=id)
     kept = client.app.state.conversations
-    monkeypatch.setattr(type(kept), "turns", lambda *_: [])  # as if the first turn were not there yet
+    earlier = kept.turns(Caller(""), id)[:1]
+    monkeypatch.setattr(type(kept), "turns", lambda *_: earlier)  # as if the second turn were not there yet
     reply = client.post("/api/turn", json={"question": "When?", "conversation": id})
     assert reply.status_code == 409 and "has changed" in reply.json()["error"]["message"]
 

@@ -25,12 +25,15 @@ def index(request: Request) -> HTMLResponse:
     A browser's first request has no key. If one is required, the page is empty and its script asks for the key.
     """
     state = request.app.state
-    values: dict[str, Any] = {"pipelines": [], "conversations": []}
+    pipelines: list[Any] = []
+    conversations: list[Any] = []
     with suppress(HTTPException):
         owner = state.access.caller(request).owner
-        values["pipelines"] = [service.description for service in state.services.values()]
-        values["conversations"] = state.conversations.summaries(owner) if state.conversations else []
-    page = _TEMPLATES.get_template("index.html").render(values)
+        pipelines = [service.description for service in state.services.values()]
+        if state.conversations:
+            conversations = state.conversations.summaries(owner)
+    template = _TEMPLATES.get_template("index.html")
+    page = template.render(pipelines=pipelines, conversations=conversations)
     return HTMLResponse(page, headers={"Cache-Control": "no-store"})
 
 
