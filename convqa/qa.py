@@ -17,8 +17,8 @@ from convqa.errors import InputError, ordinary_errors
 from convqa.indexing import Indexed, add_vectors, collection_of, collection_of_passages, index_sources
 from convqa.models import Options, load_encoder
 from convqa.pipeline.llm import Llm, read_llm
-from convqa.pipeline.load import Made, Pipeline
 from convqa.pipeline.load import load as load_pipeline
+from convqa.pipeline.pipeline import OnOutput, Pipeline
 from convqa.text.analysis import analyzer
 from convqa.validation import expect_type, shorten
 
@@ -161,7 +161,7 @@ class Talk:
         self,
         question: str,
         filter: Mapping[str, MetaValue | Collection[MetaValue]] | None = None,
-        told: Made | None = None,
+        told: OnOutput | None = None,
     ) -> Response:
         """Answer a question and add the exchange to the history. A failed turn is a response with an error.
 

@@ -25,10 +25,9 @@ LAYERS = [
     {"components", "exports", "tasks"},
     {"pipeline"},
     {"driver", "indexing", "evaluation"},
-    {"qa", "training"},
+    {"qa", "training", "haystack"},
     {"experiments"},
     {"server"},
-    {"haystack"},
     {"cli"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

@@ -17,7 +17,7 @@ from convqa.cli.screen import Screen, failed, lines, places, understood
 from convqa.domain import Response
 from convqa.errors import ConvqaError, InputError, RunError, nearest
 from convqa.exports.text import escape
-from convqa.pipeline.document import shipped_pipelines
+from convqa.pipeline.read import shipped_pipelines
 from convqa.qa import QA
 from convqa.tasks.qrecc import talk as evaluation
 

@@ -138,7 +138,7 @@ class RunFolder:
 def _leaves(value: Any, path: str = "") -> dict[str, Any]:
     """Flatten a resolved pipeline: the parameter's name in ``--set``, or the path of another field -> value."""
     if not isinstance(value, dict):
-        return {path.replace(".init_parameters", "", 1).removeprefix("components."): value}
+        return {path.replace(".init_parameters", "", 1).removeprefix("components.").removeprefix("stations."): value}
     inner = (_leaves(part, f"{path}.{name}".removeprefix(".")) for name, part in value.items())
     return {name: leaf for leaves in inner for name, leaf in leaves.items()}
 

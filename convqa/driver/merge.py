@@ -17,8 +17,7 @@ from convqa.driver.run import locked, write_run
 from convqa.driver.summary import Summary
 from convqa.errors import InputError
 from convqa.files import read_json, whole_file
-from convqa.pipeline.document import Document
-from convqa.safe_yaml import read_yaml
+from convqa.pipeline.merge import resolve
 from convqa.tasks import find_task
 from convqa.workers.shard import Shard
 
@@ -48,7 +47,7 @@ def merge(output: Path, folders: Sequence[Path], input_path: Path | None = None,
     if not source.exists():
         raise InputError(f"input {source}: no longer exists. Name it with --input.")
     task = find_task(mark["task"], source)
-    document = Document.model_validate(read_yaml(first.folder / RESOLVED, "pipeline"))
+    document = resolve(first.folder / RESOLVED, trusted=False)
     read = checked(itertools.islice(task.read(source), mark["limit"]), mark["history"])
     with locked(output), Intake(in_language(read, first.meta["language"]), output) as intake:
         if intake.digest != mark["input"]:

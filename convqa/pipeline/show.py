@@ -51,12 +51,12 @@ def as_mermaid(document: Document) -> str:
 
 
 def reached(document: Document) -> list[str]:
-    """Return lines with the environment variables and addresses in the parameters."""
+    """Return lines with the environment variables and addresses in the parameters, and the user's modules."""
     variables: list[str] = []
     addresses: list[str] = []
     for node in document.components.values():
         _collect(node.init_parameters, "", variables, addresses)
-    lists = {"reads from the environment": variables, "sends to": addresses}
+    lists = {"reads from the environment": variables, "sends to": addresses, "runs": document.modules}
     return [f"{title}: {', '.join(dict.fromkeys(names))}" for title, names in lists.items() if names]
 
 

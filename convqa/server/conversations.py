@@ -14,9 +14,9 @@ import orjson
 from convqa.components.filtering import filter_of
 from convqa.domain import Exchange, Hit, Passage, Ranking, Response, Turn, TurnId
 from convqa.errors import InputError
+from convqa.exports.replies import RANKED
 from convqa.files import to_json_bytes
 from convqa.server.access import Caller, within
-from convqa.server.replies import RANKED
 from convqa.stores.base import Filter
 
 _TABLES = """

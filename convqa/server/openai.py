@@ -19,7 +19,8 @@ from starlette.exceptions import HTTPException
 
 from convqa.domain import Exchange
 from convqa.domain import Response as TurnResponse
-from convqa.server import chat_text, replies
+from convqa.exports import replies
+from convqa.server import chat_text
 from convqa.server.guard import ERRORS, Guarded, stream
 from convqa.server.service import PendingTurn, Service
 from convqa.server.turns import Asker, BoundedList, Filters, prepared, service_of

@@ -121,8 +121,8 @@ def test_a_journal_whose_last_line_is_torn(call, command, undisturbed, tmp_path)
 def test_a_node_that_raises_on_one_turn_in_a_thousand(call, slow, indexed, tmp_path, monkeypatch):
     questions = [{"Conversation_no": n, "Turn_no": 1, "Question": f"What is court {n}?"} for n in range(1, 1001)]
     (tmp_path / "questions.json").write_text(json.dumps(questions))
-    (tmp_path / "bare.yaml").write_text(f"extends: {slow}\ndrop: [reader, builder, decider]\n")
-    options = ("--collection", indexed, "--pipeline", tmp_path / "bare.yaml", "--set", "retriever.top_k=3")
+    bare = [part for name in ("reader", "builder", "decider") for part in ("--set", f"{name}=null")]
+    options = ("--collection", indexed, "--pipeline", slow, "--set", "retriever.top_k=3", *bare)
     arguments = ("run", tmp_path / "questions.json", tmp_path / "out", *options)
     monkeypatch.setenv("FAIL_ON", "What is court 500?")
     code, out, err = call(*arguments)

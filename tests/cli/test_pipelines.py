@@ -5,12 +5,12 @@ from __future__ import annotations
 
 def test_check_names_every_mistake(call, tmp_path):
     path = tmp_path / "p.yaml"
-    path.write_text("extends: default\noverride: {retriever.topk: 5, reader.passages: none}\n")
+    path.write_text("extends: default\nstations: {retriever: {topk: 5}, reader: {passages: none}}\n")
     code, out, err = call("check", "default", path)
     assert code == 2
     assert out == "default: ok\n"
-    assert "components.retriever.topk: unknown parameter. Did you mean 'top_k'?" in err
-    assert "components.reader.passages: expected a whole number, got 'none'" in err
+    assert "retriever.topk: unknown parameter. Did you mean 'top_k'?" in err
+    assert "reader.passages: expected a whole number, got 'none'" in err
 
 
 def test_check_of_good_pipelines(call):
@@ -24,16 +24,16 @@ def test_check_says_that_it_looks_at_no_models(call):
 
 def test_check_looks_at_decisions(call, tmp_path):
     code, _, err = call("check", "default", "--set", "decider.decision=sentence")
-    assert code == 2 and "components.decider.decision: unknown name 'sentence'. Did you mean 'sentences'?" in err
+    assert code == 2 and "decider.decision: unknown name 'sentence'. Did you mean 'sentences'?" in err
     code, _, err = call("check", "default", "--set", f"decider.decision={tmp_path / 'none.yaml'}")
     assert code == 2 and "none.yaml" in err
     code, _, err = call("check", "copy-bm25", "--set", "decider.threshold=.4")
-    assert code == 2 and "components.decider.threshold: 0.4 needs a decision" in err
+    assert code == 2 and "decider.threshold: 0.4 needs a decision" in err
 
 
 def test_check_refuses_weights_that_are_infinite(call):
     code, _, err = call("check", "default", "--set", "retriever.weights={sparse: .inf}")
-    assert code == 2 and "components.retriever.weights.sparse: expected a finite number, got inf" in err
+    assert code == 2 and "retriever.weights.sparse: expected a finite number, got inf" in err
 
 
 def test_check_lists_the_variables_and_addresses_that_a_pipeline_names(call):
@@ -48,16 +48,16 @@ def test_check_lists_the_variables_and_addresses_that_a_pipeline_names(call):
 
 def test_show_prints_no_secret(call, tmp_path):
     path = tmp_path / "mine.yaml"
-    path.write_text("extends: copy-bm25\noverride: {rewriter.api_key: sk-0815}\n")
+    path.write_text("extends: copy-bm25\nstations: {rewriter: {api_key: sk-0815}}\n")
     for form in ("yaml", "text"):
         code, out, err = call("show", path, "--as", form)
-        assert (code, out) == (2, "") and "override.rewriter.api_key: secrets are not allowed in a pipeline" in err
+        assert (code, out) == (2, "") and "stations.rewriter.api_key: secrets are not allowed in a pipeline" in err
         assert "sk-0815" not in err
 
 
 def test_show_refuses_what_check_refuses(call):
     for setting, message in (
-        ("retriever.top_kk=3", "components.retriever.top_kk: unknown parameter. Did you mean 'top_k'?"),
+        ("retriever.top_kk=3", "retriever.top_kk: unknown parameter. Did you mean 'top_k'?"),
         ("retriever.weights.dnse=2.0", "dnse"),
     ):
         for form in ("text", "mermaid", "yaml", "haystack"):

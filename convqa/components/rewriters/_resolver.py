@@ -13,7 +13,7 @@ from pydantic import Field
 from convqa.components.base import Rewriter
 from convqa.components.encoding import ModelOptions
 from convqa.components.history import Past, said_before
-from convqa.components.members import with_parameters
+from convqa.components.members import member
 from convqa.components.rewriters.expansion import Expansion
 from convqa.domain import Query, Rewrite, Turn
 from convqa.models import Options, Resolution, Resolver, load_resolver
@@ -32,7 +32,7 @@ _LEAST = 0.2
 _REPLY = re.compile(r"(?:yes|no)[.!]?", re.I)
 
 
-@with_parameters
+@member
 class Resolving(Rewriter):
     """Make one query: the question, and the words of the history that it needs, each with ``weight`` x its probability.
 

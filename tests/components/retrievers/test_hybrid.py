@@ -1,4 +1,4 @@
-"""Two rankings made one: the same as the two retrievers by themselves with a joiner behind them."""
+"""Two rankings made one: the same as the two retrievers by themselves with a fusion behind them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pydantic import ValidationError
 
 from convqa.components import encoding
 from convqa.components.encoding import named
-from convqa.components.joiners.weighted import Weighted
+from convqa.components.rankings import FUSIONS
 from convqa.components.retrievers import hybrid
 from convqa.components.retrievers.bm25 import BM25
 from convqa.components.retrievers.dense import Dense
 from convqa.components.retrievers.hybrid import Hybrid
-from convqa.domain import Passage, Query, Ranking, Rankings, Rewrite, Rewrites, Turn, TurnId, Turns
+from convqa.domain import Passage, Query, Ranking, Rewrite, Rewrites, Turn, TurnId, Turns
 from convqa.indexing import add_vectors
 from convqa.models import load_encoder
 from convqa.stores import create_store, open_store
@@ -57,13 +57,16 @@ def rank(retriever, rewrites=REWRITES):
     return retriever.run(TURNS, rewrites)["rankings"].items
 
 
+def joined(sparse, dense, fusion="interpolation", weights=(1.0, 1.5), top_k=100):
+    pairs = zip(sparse, dense, strict=True)
+    return [FUSIONS[fusion](list(zip(weights, pair, strict=True)), top_k) for pair in pairs]
+
+
 @pytest.mark.parametrize("fusion", ["rrf", "interpolation"])
-def test_it_is_the_two_retrievers_and_a_joiner(collection, fusion):
+def test_it_is_the_two_retrievers_and_a_fusion(collection, fusion):
     weights = {"sparse": 0.4, "dense": 2.0}
     one, two = rank(BM25(collection, stopwords="long")), rank(Dense(collection))
-    made = Weighted(inputs=["sparse", "dense"], fusion=fusion, weights=weights, texts=2, collection=collection, top_k=3)
-    made.warm_up()
-    expected = made.run(sparse=Rankings(one), dense=Rankings(two))["rankings"].items
+    expected = joined(one, two, fusion, weights.values(), top_k=3)
     hybrid = Hybrid(collection, top_k=3, fusion=fusion, weights=weights, texts=2)
     for ours, theirs in zip(rank(hybrid), expected, strict=True):
         assert [(hit.id, hit.score) for hit in ours.hits] == [(hit.id, hit.score) for hit in theirs.hits]
@@ -93,12 +96,11 @@ def scores(rankings):
 def test_feedback_reaches_the_ranking_by_words(collection):
     # By words it finds three passages: of two, the scores brought to 0 to 1 are 0 and 1, whatever the feedback.
     asked = Rewrites((Rewrite("", (Query("Who wrote a play or drama of Africa?"),)), REWRITES.items[1]))
-    joiner = Weighted(inputs=["sparse", "dense"], fusion="interpolation", weights={"sparse": 1.0, "dense": 1.5})
     made = []
     for prf in ({"passages": 1, "terms": 5}, None):
         made.append(scores(rank(Hybrid(collection, stopwords="default", prf=prf), asked)))
         sparse, dense = rank(BM25(collection, prf=prf), asked), rank(Dense(collection), asked)
-        assert made[-1] == scores(joiner.run(sparse=Rankings(sparse), dense=Rankings(dense))["rankings"])
+        assert made[-1] == scores(joined(sparse, dense))
     # Each is another ranking, or this would say nothing.
     assert made[0] != made[1]
 
@@ -173,8 +175,7 @@ def test_of_a_collection_that_lacks_vectors_the_first_by_words_are_encoded(lacki
     dense = [
         Ranking(tuple(hit for hit in ranking.hits if hit.id in ids)) for ranking, ids in zip(near, two, strict=True)
     ]
-    joiner = Weighted(inputs=["sparse", "dense"], fusion="interpolation", weights={"sparse": 1.0, "dense": 1.5})
-    expected = joiner.run(sparse=Rankings(tuple(sparse)), dense=Rankings(tuple(dense)))["rankings"]
+    expected = joined(sparse, dense)
     hybrid = Hybrid(lacking, stopwords="default", candidates=2)
     assert scores(rank(hybrid, ALL)) == rounded(expected)
     assert hybrid.identity() == {"encoder": load_encoder("encoder").identity}
