@@ -159,10 +159,7 @@ class ConversationalQA:
         answers=list[GeneratedAnswer], replies=list[ChatMessage], documents=list[Document], query=str
     )
     def run(
-        self,
-        messages: list[ChatMessage] | None = None,
-        query: str | None = None,
-        filter: dict[str, Any] | None = None,
+        self, messages: list[ChatMessage] | None = None, query: str | None = None, filter: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         """Answer ``query``, by default the user's last message.
 
@@ -218,7 +215,13 @@ def _question(last: str | None) -> str:
 
 
 def _turn(question: str, history: Sequence[Exchange], language: str, **more: Any) -> Turn:
-    return Turn(TurnId("haystack", len(history) + 1), question, tuple(history), language=language, **more)
+    return Turn(
+        TurnId("haystack", len(history) + 1),
+        question,
+        tuple(history),
+        language=language,
+        **more,
+    )
 
 
 def _answer(turn: Turn, items: dict[str, Any], documents: Sequence[Document]) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def show(
     pipeline: Annotated[str, typer.Argument(metavar="PIPELINE", help="Name of a shipped pipeline, or a YAML file.")],
     settings: Settings = None,
     form: Annotated[
-        Literal["text", "mermaid", "yaml", "haystack"],
+        Literal["text", "yaml", "haystack"],
         typer.Option(
             "--as",
             help="Output format. haystack is YAML that Haystack itself can load.",
@@ -57,7 +57,7 @@ def show(
     from convqa.indexing import collection_of
     from convqa.pipeline.build import build
     from convqa.pipeline.merge import resolve
-    from convqa.pipeline.show import as_mermaid, as_text
+    from convqa.pipeline.show import as_text
 
     if collection is not None and form != "haystack":
         raise InputError("--collection requires --as haystack; other formats contain no collection.")
@@ -69,4 +69,4 @@ def show(
     elif form == "yaml":
         typer.echo(document.to_yaml().rstrip())
     else:
-        typer.echo(as_text(document) if form == "text" else as_mermaid(document))
+        typer.echo(as_text(document))

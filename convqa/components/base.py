@@ -117,7 +117,13 @@ class Station:
         try:
             columns = [list(column) for column in zip(*rows, strict=True)]
             result = work(*columns)
-            values = returned(result, kind, len(rows), type(self), self._method)
+            values = returned(
+                result,
+                kind,
+                len(rows),
+                type(self),
+                self._method,
+            )
             self._verify(values, rows)
         except InputError as error:
             raise RunError(str(error), error) from error
@@ -207,7 +213,15 @@ class Retriever(Station):
             (turn, rewrite, query) for turn, rewrite in zip(turns, rewrites, strict=True) for query in rewrite.queries
         ]
         columns = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
-        results = iter(returned(self.search_rewritten(*columns), Ranking, len(rows), type(self), self._method))
+        results = iter(
+            returned(
+                self.search_rewritten(*columns),
+                Ranking,
+                len(rows),
+                type(self),
+                self._method,
+            )
+        )
         rankings: list[Ranking] = []
         for rewrite in rewrites:
             parts = [(query.weight, next(results)) for query in rewrite.queries]
@@ -241,7 +255,15 @@ class Reranker(Station):
 
     @component.output_types(rankings=Rankings)
     def run(self, turns: Turns, rewrites: Rewrites, rankings: Rankings) -> dict[str, Rankings]:
-        return {"rankings": self._each(Rankings, self.rerank_batch, turns, rewrites, rankings)}
+        return {
+            "rankings": self._each(
+                Rankings,
+                self.rerank_batch,
+                turns,
+                rewrites,
+                rankings,
+            )
+        }
 
 
 class Reader(Station):
@@ -266,7 +288,15 @@ class Reader(Station):
 
     @component.output_types(readings=Readings)
     def run(self, turns: Turns, rewrites: Rewrites, rankings: Rankings) -> dict[str, Readings]:
-        return {"readings": self._each(Readings, self.read_batch, turns, rewrites, rankings)}
+        return {
+            "readings": self._each(
+                Readings,
+                self.read_batch,
+                turns,
+                rewrites,
+                rankings,
+            )
+        }
 
 
 class Builder(Station):
@@ -284,14 +314,29 @@ class Builder(Station):
     station = "builder"
     makes = "answers"
 
-    def build(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> Answer:
+    def build(
+        self,
+        turn: Turn,
+        rewrite: Rewrite,
+        ranking: Ranking,
+        reading: Reading | None,
+    ) -> Answer:
         raise NotImplementedError
 
     def build_batch(
         self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking], readings: MaybeReadings
     ) -> Sequence[Answer | Failure]:
         """Return an answer for each turn, or a Failure if retrying the turn would not help."""
-        return [self.build(*row) for row in zip(turns, rewrites, rankings, readings, strict=True)]
+        return [
+            self.build(*row)
+            for row in zip(
+                turns,
+                rewrites,
+                rankings,
+                readings,
+                strict=True,
+            )
+        ]
 
     def build_at(self, indexes: Sequence[int], columns: Sequence[Sequence[Any]]) -> dict[int, Answer | Failure]:
         """Build answers for the rows at these indexes only. :param columns: the arguments of ``build_batch``."""
@@ -329,7 +374,14 @@ class Decider(Station):
     station = "decider"
     makes = "answers"
 
-    def decide(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None, answer: Answer) -> Answer:
+    def decide(
+        self,
+        turn: Turn,
+        rewrite: Rewrite,
+        ranking: Ranking,
+        reading: Reading | None,
+        answer: Answer,
+    ) -> Answer:
         raise NotImplementedError
 
     def decide_batch(
@@ -340,7 +392,17 @@ class Decider(Station):
         readings: MaybeReadings,
         answers: Sequence[Answer],
     ) -> Sequence[Answer]:
-        return [self.decide(*row) for row in zip(turns, rewrites, rankings, readings, answers, strict=True)]
+        return [
+            self.decide(*row)
+            for row in zip(
+                turns,
+                rewrites,
+                rankings,
+                readings,
+                answers,
+                strict=True,
+            )
+        ]
 
     @component.output_types(answers=Answers)
     def run(

@@ -137,7 +137,13 @@ def to_passage(document: Document) -> Passage | None:
     meta = {name: value for name, value in document.meta.items() if _is_plain(value)}
     title, url = (str(meta.pop(name, "")) for name in ("title", "url"))
     text, title, url, meta = replace_surrogates([document.content, title, url, meta])
-    return Passage(document.id, text, title, url, meta)
+    return Passage(
+        document.id,
+        text,
+        title,
+        url,
+        meta,
+    )
 
 
 def ranked(hits: Iterable[Hit], scored: bool) -> Ranking:

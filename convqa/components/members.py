@@ -11,9 +11,11 @@ import importlib
 import inspect
 import os
 import pkgutil
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextvars import ContextVar
 from fnmatch import fnmatchcase
+from importlib.metadata import EntryPoint
+from itertools import chain
 from types import ModuleType
 from typing import Any, TypeVar, dataclass_transform
 
@@ -67,7 +69,7 @@ def member(cls: Class) -> Class:
 
 def members(station: str) -> list[str]:
     """Return the short names of a station's members."""
-    return sorted({*_modules(station), *plugins(_group(station))})
+    return sorted({*_modules(station), *_plugins(station)})
 
 
 def full_name(name: str, place: str, stations: Collection[str]) -> str:
@@ -79,7 +81,7 @@ def full_name(name: str, place: str, stations: Collection[str]) -> str:
     if "." in name:
         return name
     holders = [station for station in stations if name in _modules(station)]
-    holders = holders or [station for station in stations if name in plugins(_group(station))]
+    holders = holders or [station for station in stations if name in _plugins(station)]
     if len(holders) == 1:
         return _path_of_member(name, holders[0])
     if holders:
@@ -231,14 +233,14 @@ def _modules(station: str) -> list[str]:
     return [module.name for module in pkgutil.iter_modules(folder.__path__) if not module.name.startswith("_")]
 
 
-def _group(station: str) -> str:
-    """Return the group of the entry points with a station's members."""
-    return f"convqa.{station}s"
+def _plugins(station: str) -> Mapping[str, EntryPoint]:
+    """Return the members of other packages, which were trusted when they were installed."""
+    return plugins(f"convqa.{station}s")
 
 
 def _path_of_member(name: str, station: str) -> str:
     if name not in _modules(station):
-        point = plugins(_group(station))[name]
+        point = _plugins(station)[name]
         return f"{point.module}.{point.attr}"
     module = f"{components.__name__}.{station}s.{name}"
     for value in vars(importlib.import_module(module)).values():
@@ -247,7 +249,12 @@ def _path_of_member(name: str, station: str) -> str:
     raise InputError(f"module {module} has no {station}.")
 
 
-def _unknown_parameters(cls: type, parameters: Iterable[str], known: Collection[str], place: str) -> str:
+def _unknown_parameters(
+    cls: type,
+    parameters: Iterable[str],
+    known: Collection[str],
+    place: str,
+) -> str:
     renamed = RENAMED.get(cls.__module__.removeprefix(f"{components.__name__}."), {})
     lines = []
     for name in parameters:
@@ -287,20 +294,17 @@ def _missing(name: str, module: str, error: ModuleNotFoundError) -> str:
     if any(package == trusted.partition(".")[0] for trusted in _TRUSTED):
         known = [f"{components.__name__}.{station}s.{member}" for station in STATIONS for member in members(station)]
         return f"unknown module {module!r}.{nearest(module, known)}"
-    if error.name not in {None, package}:
-        return f"the package {package} has no module {error.name!r}."
     return (
-        f"Python finds no module {module!r}. Put {package} into the folder of the pipeline file, set PYTHONPATH to the "
-        "folder that holds it, or install its package."
+        f"Python finds no module {error.name!r}. Put {package} into the folder of the pipeline file, set PYTHONPATH to "
+        "the folder that holds it, or install its package."
     )
 
 
 def _check_allowed(module: str, place: str, why: str = "") -> None:
     """:raises InputError: if a pipeline may not name this module."""
     patterns = [pattern.strip() for pattern in os.environ.get(ALLOWLIST, "").split(",")]
-    if any(_matches(module, pattern) for pattern in [*_TRUSTED, *_allowed, *patterns] if pattern):
-        return
-    if any(_matches(module, pattern) for pattern in _modules_of_plugins()):
+    outside = (point.module for station in STATIONS for point in _plugins(station).values())
+    if any(pattern and _matches(module, pattern) for pattern in chain(_TRUSTED, _allowed, patterns, outside)):
         return
     raise InputError(
         f"{place}.type: {why}the module {module!r} is not allowed. A pipeline may name components of "
@@ -312,13 +316,6 @@ def _check_allowed(module: str, place: str, why: str = "") -> None:
 def _matches(module: str, pattern: str) -> bool:
     prefix = pattern.removesuffix(".*")
     return module == prefix or module.startswith(prefix + ".") or fnmatchcase(module, pattern)
-
-
-def _modules_of_plugins() -> Iterator[str]:
-    """Yield the modules of the members of other packages, which were trusted when they were installed."""
-    for station in STATIONS:
-        for point in plugins(_group(station)).values():
-            yield point.module
 
 
 def _with_full_names(parameters: Mapping[str, Any], place: str) -> dict[str, Any]:

@@ -38,7 +38,7 @@ def build(document: Document, name: str, options: ModelOptions | None = None) ->
     finally:
         MODEL_OPTIONS.reset(token)
     if not mistakes:
-        mistakes = [*_connect(graph, document), *_cycle(document)]
+        mistakes = _connect(graph, document)
     if not mistakes:
         mistakes = [*_input_mistakes(graph, document), *_output_mistakes(graph, document)]
     if mistakes:
@@ -80,7 +80,17 @@ def _guarded(name: str, component: Any) -> Callable[..., Mapping[str, Any]]:
                 batch = result.get(label)
                 if not isinstance(batch, kind):
                     raise TypeError(f"{method} returned {shown(batch)} as {label}; expected {kind.__name__}")
-                batches[label] = kind(tuple(returned(batch, kind.of, count, cls, "run")))
+                batches[label] = kind(
+                    tuple(
+                        returned(
+                            batch,
+                            kind.of,
+                            count,
+                            cls,
+                            "run",
+                        )
+                    )
+                )
         except Exception as error:
             raise ComponentFailed(failed(name, error, method)) from error
         return {**result, **batches}
@@ -99,59 +109,51 @@ def _with_defaults(document: Document, graph: HaystackPipeline) -> Document:
 
 
 def _connect(graph: HaystackPipeline, document: Document) -> list[str]:
+    """Connect the components, and return the mistakes."""
     mistakes = []
     for arrow in document.connections:
         try:
             graph.connect(arrow.sender, arrow.receiver)
         except (PipelineError, ValueError, KeyError) as error:
             mistakes.append(f"connections: {arrow.sender} -> {arrow.receiver}: {' '.join(str(error).split())}")
-    return mistakes
-
-
-def _cycle(document: Document) -> list[str]:
     try:
         document.in_order()
     except graphlib.CycleError as error:
-        return [f"connections form a cycle: {' -> '.join(reversed(error.args[1]))}. Remove one of them."]
-    return []
+        mistakes.append(f"connections form a cycle: {' -> '.join(reversed(error.args[1]))}. Remove one of them.")
+    return mistakes
 
 
 def _input_mistakes(graph: HaystackPipeline, document: Document) -> list[str]:
     """Compare ``inputs:`` with the unconnected sockets, which Haystack would not report."""
     mistakes = [f"inputs.{name}: unknown input; expected turns." for name in document.inputs if name != "turns"]
-    declared = set(document.inputs.get("turns", []))
-    fed = {arrow.receiver for arrow in document.connections}
-    sockets = {
-        f"{node}.{socket}": details
-        for node, inputs in graph.inputs(include_components_with_connected_inputs=True).items()
-        for socket, details in inputs.items()
-    }
-    for receiver in sorted(declared):
+    declared = document.inputs.get("turns", [])
+    fed = {*declared, *(arrow.receiver for arrow in document.connections)}
+    sockets = _sockets(graph.inputs(include_components_with_connected_inputs=True))
+    for receiver in declared:
         if receiver not in sockets:
             mistakes.append(f"inputs.turns: unknown socket {receiver!r}.{nearest(receiver, sockets)}")
-        elif receiver in fed:
-            mistakes.append(f"inputs.turns: {receiver} already has a connection.")
         elif sockets[receiver]["type"] is not Turns:
             mistakes.append(f"inputs.turns: {receiver} does not take turns.")
-    for socket, details in sorted(sockets.items()):
-        if details["is_mandatory"] and socket not in declared and socket not in fed:
+    for socket, details in sockets.items():
+        if details["is_mandatory"] and socket not in fed:
             mistakes.append(f"{socket} has no connection. Connect it, or add it to inputs.")
     return mistakes
 
 
 def _output_mistakes(graph: HaystackPipeline, document: Document) -> list[str]:
     expected = f"expected some of {', '.join(OUTPUTS)}."
-    if not document.outputs:
-        return [f"outputs: missing; {expected}"]
-    mistakes = []
-    sockets = graph.outputs(include_components_with_connected_outputs=True)
+    mistakes = [] if document.outputs else [f"outputs: missing; {expected}"]
+    sockets = _sockets(graph.outputs(include_components_with_connected_outputs=True))
     for label, sender in document.outputs.items():
-        node, _, socket = sender.partition(".")
-        output = sockets.get(node, {}).get(socket)
         if label not in OUTPUTS:
             mistakes.append(f"outputs.{label}: unknown output; {expected}{nearest(label, OUTPUTS)}")
-        elif output is None:
+        elif sender not in sockets:
             mistakes.append(f"outputs.{label}: unknown socket {sender!r}.")
-        elif output["type"] is not OUTPUTS[label]:
+        elif sockets[sender]["type"] is not OUTPUTS[label]:
             mistakes.append(f"outputs.{label}: {sender} does not return {label}.")
     return mistakes
+
+
+def _sockets(by_node: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return ``node.socket`` -> its details."""
+    return {f"{node}.{name}": details for node, sockets in by_node.items() for name, details in sockets.items()}

@@ -99,7 +99,8 @@ def line(metadata: Mapping[str, Any], stations: Mapping[str, Node]) -> Document:
     """
     senders: dict[str, str] = {}
     arrows = []
-    for name in stations:
+    ordered = {name: stations[name] for name in STATIONS if name in stations}
+    for name in ordered:
         station = STATIONS[name]
         for label, parameter in inspect.signature(station.run).parameters.items():  # type: ignore[attr-defined]
             if label in senders:
@@ -113,9 +114,9 @@ def line(metadata: Mapping[str, Any], stations: Mapping[str, Node]) -> Document:
         senders[station.makes] = f"{name}.{station.makes}"
     return Document(
         metadata=dict(metadata),
-        components=dict(stations),
+        components=ordered,
         connections=arrows,
-        inputs={"turns": [f"{name}.turns" for name in stations]},
+        inputs={"turns": [f"{name}.turns" for name in ordered]},
         outputs=senders,
         is_line=True,
     )

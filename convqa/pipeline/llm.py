@@ -51,16 +51,31 @@ class Llm(Record, extra="forbid"):
 
     def parameters(self, role: Role) -> dict[str, Any]:
         """Return the parameters of the component with this role."""
-        secret = self.key and {"type": "env_var", "env_vars": [self.key], "strict": self.key != KEY}
+        timeout = self.timeout
+        if role == "rewrite" and self.fallback:
+            timeout = min(timeout, REWRITING_SECONDS)
         generator = {
-            "model": self.model, "api_base_url": self.url, "api_key": secret, "generation_kwargs": self.generation,
-            "timeout": min(self.timeout, REWRITING_SECONDS) if role == "rewrite" and self.fallback else self.timeout,
+            "model": self.model,
+            "api_base_url": self.url,
+            "api_key": self.key
+            and {
+                "type": "env_var",
+                "env_vars": [self.key],
+                "strict": self.key != KEY,
+            },
+            "generation_kwargs": self.generation,
+            "timeout": timeout,
             # A user is waiting, so the fallback is better than a second attempt.
             "max_retries": 0 if self.fallback else self.retries,
-        }  # fmt: skip
-        component = {"type": "convqa.components.chat_server.ChatServer", "init_parameters": generator}
-        parameters = {"component": component, "concurrency": self.concurrency, "keep": not self.fallback}
-        return parameters | {"support": self.support} if role == "answer" else parameters
+        }
+        parameters = {
+            "component": {"type": "convqa.components.chat_server.ChatServer", "init_parameters": generator},
+            "concurrency": self.concurrency,
+            "keep": not self.fallback,
+        }
+        if role == "answer":
+            parameters["support"] = self.support
+        return parameters
 
 
 def read_llm(llm: str | Path, model: str | None = None, role: Sequence[str] | None = None, **more: Any) -> Llm:
@@ -76,7 +91,16 @@ def read_llm(llm: str | Path, model: str | None = None, role: Sequence[str] | No
     else:
         where = f"language model {name}"
         server = ", or the URL of a server with OpenAI's API, such as http://localhost:11434/v1"
-        data = read_yaml(yaml_file(name, "--llm", "configs", "llms", alternative=server), "language model")
+        data = read_yaml(
+            yaml_file(
+                name,
+                "--llm",
+                "configs",
+                "llms",
+                alternative=server,
+            ),
+            "language model",
+        )
     if not isinstance(data, dict) or not isinstance(data.get("url"), str):
         raise InputError(f"{where}: expected a mapping with url and model. {_ADVICE}")
     changes = {"model": model, "role": None if role is None else [*role], **more}

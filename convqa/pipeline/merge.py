@@ -23,11 +23,7 @@ _TRUSTED = frozenset({"convqa", "haystack", "haystack_integrations"})
 
 
 def resolve(
-    pipeline: str | Path,
-    settings: Mapping[str, Any] | None = None,
-    llm: Llm | None = None,
-    *,
-    trusted: bool = True,
+    pipeline: str | Path, settings: Mapping[str, Any] | None = None, llm: Llm | None = None, *, trusted: bool = True
 ) -> Document:
     """Return a pipeline with extends, the language model and the settings applied, in this order.
 
@@ -81,7 +77,7 @@ def _extended(content: Line, file: Path) -> tuple[dict[str, Any], dict[str, Node
         with _errors_of(base_file):
             metadata, nodes = _extended(base, base_file)
     for name, entry in content.stations.items():
-        nodes = _with_station(nodes, name, entry, f"stations.{name}")
+        nodes = _with_entry(nodes, name, entry, f"stations.{name}")
     return {**metadata, **content.metadata}, nodes
 
 
@@ -94,22 +90,29 @@ def _errors_of(file: Path) -> Iterator[None]:
         raise InputError(f"pipeline {file}: {error}") from error
 
 
-def _with_station(nodes: Mapping[str, Node], name: str, entry: Any, where: str) -> dict[str, Node]:
-    """Return the stations with one changed.
+def _with_entry(
+    nodes: Mapping[str, Node],
+    name: str,
+    entry: Any,
+    where: str,
+) -> dict[str, Node]:
+    """Return the nodes with one changed.
 
     :param entry: None removes it; with another type it is replaced; otherwise the parameters are merged.
     """
     changed = dict(nodes)
-    old = changed.pop(name, None)
-    if entry is not None:
-        if isinstance(entry, Mapping) and "type" not in entry and old is not None:
-            entry = {"type": old.type, **entry}
-        type_name, parameters = described(entry, where, "{type: NAME, PARAMETER: VALUE, ...}, a name or null")
-        node = _with_full_name(name, Node(type=type_name, init_parameters=parameters))
-        if old is not None and old.type == node.type:
-            node.init_parameters = _merged(old.init_parameters, parameters)
-        changed[name] = node
-    return {station: changed[station] for station in STATIONS if station in changed}
+    if entry is None:
+        changed.pop(name, None)
+        return changed
+    old = changed.get(name)
+    if isinstance(entry, Mapping) and "type" not in entry and old is not None:
+        entry = {"type": old.type, **entry}
+    type_name, parameters = described(entry, where, "{type: NAME, PARAMETER: VALUE, ...}, a name or null")
+    node = _with_full_name(name, Node(type=type_name, init_parameters=parameters))
+    if old is not None and old.type == node.type:
+        node.init_parameters = _merged(old.init_parameters, parameters)
+    changed[name] = node
+    return changed
 
 
 def _merged(old: Any, new: Any) -> Any:
@@ -138,26 +141,34 @@ def _with_settings(nodes: Mapping[str, Node], settings: Mapping[str, Any], is_li
     for key, value in sorted(settings.items(), key=lambda item: (item[0].count("."), not item[0].endswith(".type"))):
         where = f"--set {key}"
         name, _, path = key.partition(".")
-        known = list(STATIONS) if is_line and not path else list(changed)
+        known = STATIONS if is_line and path in {"", "type"} else changed
         if name not in known:
             raise InputError(
                 f"{where}: unknown station {name!r}.{nearest(name, known)} Stations: {', '.join(known)}; expected "
                 "STATION.PARAMETER, STATION.type or STATION."
             )
-        if path and path != "type":
-            changed[name] = _with_parameter(name, changed[name], path.split("."), value, where)
-        elif is_line:
-            entry = {"type": value} if path else value
-            changed = _with_station(changed, name, entry, where)
-        elif not isinstance(value, str) or not path:
-            raise InputError(f"{where}: expected {name}.PARAMETER, or the name of a component for {name}.type.")
+        if value is None and not path and not is_line:
+            raise InputError(f"{where}: remove {name} and its connections in the file.")
+        if path in {"", "type"}:
+            changed = _with_entry(changed, name, {"type": value} if path else value, where)
         else:
-            node = _with_full_name(name, Node(type=value))
-            changed[name] = node if node.type != changed[name].type else changed[name]
+            changed[name] = _with_parameter(
+                name,
+                changed[name],
+                path.split("."),
+                value,
+                where,
+            )
     return changed
 
 
-def _with_parameter(name: str, node: Node, keys: Sequence[str], value: Any, where: str) -> Node:
+def _with_parameter(
+    name: str,
+    node: Node,
+    keys: Sequence[str],
+    value: Any,
+    where: str,
+) -> Node:
     """Return a node with a parameter, or a part of one: a field of a mapping, or a parameter of a nested component."""
     if keys[0] == "init_parameters" or not all(keys):
         raise InputError(f"{where}: expected the station's name followed by a parameter, such as {name}.{keys[-1]}.")

@@ -19,7 +19,12 @@ from convqa.pipeline.document import Document, Node
 from convqa.stores import open_store
 from convqa.workers.threads import threads
 
-OUTPUTS: Mapping[str, type] = {"rewrites": Rewrites, "rankings": Rankings, "readings": Readings, "answers": Answers}
+OUTPUTS: Mapping[str, type] = {
+    "rewrites": Rewrites,
+    "rankings": Rankings,
+    "readings": Readings,
+    "answers": Answers,
+}
 
 OnOutput = Callable[[str, Batch], None]
 """A callback that receives the label (``rewrites``, ``rankings`` ...) and batch of each output as it is made."""

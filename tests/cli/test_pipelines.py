@@ -60,7 +60,7 @@ def test_show_refuses_what_check_refuses(call):
         ("retriever.top_kk=3", "retriever.top_kk: unknown parameter. Did you mean 'top_k'?"),
         ("retriever.weights.dnse=2.0", "dnse"),
     ):
-        for form in ("text", "mermaid", "yaml", "haystack"):
+        for form in ("text", "yaml", "haystack"):
             code, out, err = call("show", "hybrid", "--set", setting, "--as", form)
             assert (code, out) == (2, "") and message in err
         assert message in call("check", "hybrid", "--set", setting)[2]
@@ -72,11 +72,6 @@ def test_show_as_text(call):
     order = [line.split(":")[0] for line in out.splitlines() if not line.startswith(" ") and ":" in line]
     assert order == ["rewriter", "retriever", "reader", "builder", "decider"]
     assert "top_k=7" in out and "answers = decider.answers" in out
-
-
-def test_show_as_mermaid(call):
-    _, out, _ = call("show", "copy-bm25", "--as", "mermaid")
-    assert out.startswith("flowchart LR") and "rewriter -- rewrites --> retriever" in out
 
 
 def test_show_as_yaml_is_a_pipeline_that_gives_itself(call, tmp_path):

@@ -13,7 +13,7 @@ from pydantic import Field
 from convqa.components.base import Reader
 from convqa.components.encoding import ModelOptions
 from convqa.components.members import member
-from convqa.components.rankings import normalised
+from convqa.components.rankings import normalized
 from convqa.domain import Passage, Ranking, Reading, Rewrite, Span, Turn
 from convqa.models import Options, SpanReader, load_reader
 
@@ -72,7 +72,7 @@ class Extractive(Reader):
         first = ranking.hits[: self.passages] if question else ()
         hits = tuple(hit for hit in first if hit.passage is not None and hit.passage.text.strip())
         passages = [hit.passage for hit in hits if hit.passage is not None]
-        return _Task(question, passages, normalised(Ranking(hits)))
+        return _Task(question, passages, normalized(Ranking(hits)))
 
     def _read(self, tasks: Sequence[_Task], first: int, last: int) -> None:
         """Read these passages of all turns together and update the best spans."""
