@@ -84,3 +84,7 @@ def test_version_and_unknown_commands(call):
     assert call("--version")[1].startswith("convqa 0")
     assert call("frobnicate")[0] == 2
     assert call("run", "--help")[0] == 0
+
+
+def test_check_lists_the_modules_that_a_pipeline_runs(call, slow):
+    assert call("check", slow)[:2] == (0, f"{slow}: ok\n  runs: slow_for_test\n")
