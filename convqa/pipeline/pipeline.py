@@ -87,7 +87,9 @@ class Pipeline:
     @property
     def language(self) -> str:
         """The language of the collection, or the default language without a collection."""
-        return DEFAULT_LANGUAGE if self.collection is None else open_store(self.collection).info().language
+        if self.collection is None:
+            return DEFAULT_LANGUAGE
+        return open_store(self.collection).info().language
 
     def bind(self, collection: str) -> None:
         """Make every station search the collection with this URL. Call this before ``warm_up``."""

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from convqa.components.base import Builder
 from convqa.components.checks import nothing
-from convqa.components.history import REACH
+from convqa.components.history import MAX_EXCHANGES
 from convqa.components.members import member
 from convqa.domain import TOLD, Answer, Citation, Ranking, Reading, Rewrite, Sentence, Span, Turn
 from convqa.text.analysis import Analyzer, analyzer_or_words
@@ -186,7 +186,7 @@ def _earlier_sentences(turn: Turn, rewrite: Rewrite, analysis: Analyzer) -> Iter
     if _AGAIN.search(turn.question):
         return
     asked = [frozenset(analysis.tokens(text)) for text in (turn.question, rewrite.text)]
-    for exchange in turn.history[-REACH:]:
+    for exchange in turn.history[-MAX_EXCHANGES:]:
         before = [frozenset(analysis.tokens(text)) for text in (exchange.question, exchange.rewrite or "")]
         if exchange.status == "answered" and not any(_same(one, other) for one in asked for other in before):
             for start, end in sentences(exchange.answer, turn.language):
