@@ -198,8 +198,8 @@ class Row(NamedTuple):
 
 PIPELINES = {
     "poleval": "extends: poleval\n",
-    "dense": "{extends: copy-bm25, override: {retriever.type: dense, retriever.top_k: 10}, drop: [builder, reader]}\n",
-    "hybrid": "{extends: poleval, override: {retriever.type: hybrid}}\n",
+    "dense": "{extends: poleval, stations: {retriever: {type: dense, top_k: 10}}}\n",
+    "hybrid": "{extends: poleval, stations: {retriever: hybrid}}\n",
 }
 
 

@@ -253,18 +253,18 @@ def framework(options: argparse.Namespace) -> Figures:
 def loop(options: argparse.Namespace) -> Figures:
     """Call the same stations turn by turn, with the history in a list and one json.dump per conversation."""
     from convqa.domain import Exchange, Response, Turn
-    from convqa.pipeline import nodes
-    from convqa.pipeline.compose import compose
+    from convqa.pipeline.load import load
     from convqa.tasks import find_task
     from convqa.tasks.qrecc.run import record
 
     source, url = options.scratch / f"questions-{options.turns}.json", str(options.scratch / "collection")
-    document = compose(options.pipeline)
-    made = {name: nodes.make(name, node) for name, node in document.components.items()}
-    made["retriever"].collection = url
-    rewriter, retriever, reader, builder = (made[name] for name in ("rewriter", "retriever", "reader", "builder"))
+    pipeline = load(options.pipeline)
+    names = ("rewriter", "retriever", "reader", "builder")
+    stations: list[Any] = [pipeline.graph.get_component(name) for name in names]
+    rewriter, retriever, reader, builder = stations
+    retriever.collection = url
     retriever.warm_up()
-    stages = frozenset(document.outputs)
+    stages = pipeline.stages
     count = 0
     start = time.perf_counter()
     with (options.scratch / "loop.json").open("w", encoding="utf-8") as out:

@@ -7,6 +7,7 @@ Each runs stations of a convqa pipeline (``default``, another shipped one, or a 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, ClassVar
@@ -19,27 +20,23 @@ from convqa.components.base import Builder, Decider, Reader, Rewriter, Station
 from convqa.components.encoding import expanded
 from convqa.components.filtering import filter_of
 from convqa.components.haystack import ranked, to_document, to_passage
-from convqa.components.members import import_type, with_parameters
+from convqa.components.members import member
 from convqa.domain import DEFAULT_LANGUAGE, Exchange, Failure, Hit, Ranking, Rewrite, Turn, TurnId
 from convqa.domain.batches import Batch, Rankings, Rewrites, Turns
 from convqa.driver.history import exchange, response_of
 from convqa.errors import InputError, WorkError, ordinary_errors
+from convqa.exports import replies
 from convqa.indexing import collection_of
-from convqa.pipeline import nodes
-from convqa.pipeline.compose import compose
-from convqa.pipeline.load import OUTPUTS
 from convqa.pipeline.load import load as load_pipeline
-from convqa.server import replies
+from convqa.pipeline.pipeline import OUTPUTS
 from convqa.text.analysis import analyzer
 from convqa.validation import expect_type, shorten
-
-Made = dict[str, Any]
 
 _OURS = "convqa"
 """The key in a reply's ``meta`` with the rewrite and the status, for later turns."""
 
 
-@with_parameters
+@member
 class _Part:
     """A sequence of stations of a pipeline, for one conversation at a time.
 
@@ -58,12 +55,12 @@ class _Part:
 
     def __post_init__(self) -> None:
         analyzer(self.language)
-        document = compose(self.pipeline, self.overrides)
-        if self.makes not in document.outputs:
+        # The file may come with a pipeline of somebody else's, so that it may not name modules of its own.
+        loaded = load_pipeline(self.pipeline, self.overrides, trusted=False)
+        if self.makes not in loaded.stages:
             raise InputError(f"pipeline {self.pipeline}: expected a pipeline that makes {self.makes}.")
-        known = {name: import_type(node.type, f"components.{name}") for name, node in document.components.items()}
-        chosen = [name for name in document.in_order() if issubclass(known[name], self.kinds)]
-        self._stations = [nodes.make(name, document.components[name]) for name in chosen]
+        components = [loaded.graph.get_component(name) for name in loaded.document.in_order()]
+        self._stations = [station for station in components if isinstance(station, self.kinds)]
 
     def warm_up(self) -> None:
         """Load the models."""
@@ -71,17 +68,17 @@ class _Part:
             for station in self._stations:
                 station.warm_up()
 
-    def _run(self, **batches: Batch) -> Made:
+    def _run(self, **batches: Batch) -> dict[str, Any]:
         """Return the single items of the given batches and of the stations' outputs, by label."""
         self.warm_up()
         with ordinary_errors():
             for station in self._stations:
-                batches |= station.run(**{name: batches[name] for name in nodes.inputs(station) if name in batches})
+                sockets = inspect.signature(station.run).parameters
+                batches |= station.run(**{name: batches[name] for name in sockets if name in batches})
         return _only(batches)
 
 
-@component
-@with_parameters
+@member
 class QuestionRewriter(_Part):
     """Makes the last question of a chat self-contained, so that a retriever can search it.
 
@@ -92,7 +89,7 @@ class QuestionRewriter(_Part):
     makes = "rewrites"
 
     @component.output_types(query=str, queries=list[str])
-    def run(self, messages: list[ChatMessage]) -> Made:
+    def run(self, messages: list[ChatMessage]) -> dict[str, Any]:
         """Rewrite the user's last message.
 
         :returns: ``query``: the self-contained question; ``queries``: queries for a search by words, with the words
@@ -103,8 +100,7 @@ class QuestionRewriter(_Part):
         return {"query": rewrite.text, "queries": [expanded(query) for query in rewrite.queries]}
 
 
-@component
-@with_parameters
+@member
 class CitedAnswerBuilder(_Part):
     """Answers a question with sentences of retrieved documents, each cited by its characters.
 
@@ -116,7 +112,7 @@ class CitedAnswerBuilder(_Part):
     makes = "answers"
 
     @component.output_types(answers=list[GeneratedAnswer], replies=list[ChatMessage])
-    def run(self, query: str, documents: list[Document], messages: list[ChatMessage] | None = None) -> Made:
+    def run(self, query: str, documents: list[Document], messages: list[ChatMessage] | None = None) -> dict[str, Any]:
         """Answer from the documents' ``content``.
 
         :param query: the self-contained question. :param documents: best first.
@@ -134,8 +130,7 @@ class CitedAnswerBuilder(_Part):
         return _answer(turn, {label: items[label] for label in OUTPUTS if label in items}, documents)
 
 
-@component
-@with_parameters
+@member
 class ConversationalQA:
     """A whole pipeline, from a chat's messages to a cited answer.
 
@@ -149,7 +144,7 @@ class ConversationalQA:
     overrides: dict[str, Any] = Field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._loaded = load_pipeline(self.pipeline, self.overrides)
+        self._loaded = load_pipeline(self.pipeline, self.overrides, trusted=False)
         if "answers" not in self._loaded.stages:
             raise InputError(f"pipeline {self.pipeline}: expected a pipeline with a builder, which makes answers.")
 
@@ -164,11 +159,8 @@ class ConversationalQA:
         answers=list[GeneratedAnswer], replies=list[ChatMessage], documents=list[Document], query=str
     )
     def run(
-        self,
-        messages: list[ChatMessage] | None = None,
-        query: str | None = None,
-        filter: dict[str, Any] | None = None,
-    ) -> Made:
+        self, messages: list[ChatMessage] | None = None, query: str | None = None, filter: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
         """Answer ``query``, by default the user's last message.
 
         :param messages: the conversation. :param query: the question, if it is not the last message.
@@ -223,27 +215,39 @@ def _question(last: str | None) -> str:
 
 
 def _turn(question: str, history: Sequence[Exchange], language: str, **more: Any) -> Turn:
-    return Turn(TurnId("haystack", len(history) + 1), question, tuple(history), language=language, **more)
+    return Turn(
+        TurnId("haystack", len(history) + 1),
+        question,
+        tuple(history),
+        language=language,
+        **more,
+    )
 
 
-def _answer(turn: Turn, items: Made, documents: Sequence[Document]) -> Made:
+def _answer(turn: Turn, items: dict[str, Any], documents: Sequence[Document]) -> dict[str, Any]:
     """Return a turn's answer, and the same as the assistant's message."""
     response = response_of(turn, {**dict.fromkeys(OUTPUTS), **items}, {})
-    data, said = asdict(replies.turn(response, turn.question, "")), exchange(turn, response)
-    meta: dict[str, Any] = dict(data["answer"] or {})
-    citations = data["citations"]
-    known = {document.id: (index, document) for index, document in reversed(list(enumerate(documents, 1)))}
-    cited = [known[id] for id in dict.fromkeys(citation["passage"] for citation in citations)]
-    marked = [replace(one, meta={**one.meta, "source_index": index, "referenced": True}) for index, one in cited]
-    meta["citations"] = [
-        {"document" if name == "passage" else name: value for name, value in citation.items()} for citation in citations
-    ]
+    reply = asdict(replies.turn(response, turn.question, ""))
+    answered = exchange(turn, response)
+    meta: dict[str, Any] = dict(reply["answer"] or {})
     text = meta.pop("text")
-    reply = ChatMessage.from_assistant(text, meta={_OURS: {"rewrite": said.rewrite, "status": said.status}})
-    return {"answers": [GeneratedAnswer(text, said.rewrite or turn.question, marked, meta)], "replies": [reply]}
+    meta["citations"] = [
+        {"document" if name == "passage" else name: value for name, value in citation.items()}
+        for citation in reply["citations"]
+    ]
+    index_of: dict[str, int] = {}
+    for index, document in enumerate(documents):
+        index_of.setdefault(document.id, index)
+    cited = []
+    for id in dict.fromkeys(citation["document"] for citation in meta["citations"]):
+        document = documents[index_of[id]]
+        source = {"source_index": index_of[id] + 1, "referenced": True}
+        cited.append(replace(document, meta={**document.meta, **source}))
+    message = ChatMessage.from_assistant(text, meta={_OURS: {"rewrite": answered.rewrite, "status": answered.status}})
+    return {"answers": [GeneratedAnswer(text, answered.rewrite or turn.question, cited, meta)], "replies": [message]}
 
 
-def _only(batches: Mapping[str, Batch]) -> Made:
+def _only(batches: Mapping[str, Batch]) -> dict[str, Any]:
     """Return the only item of each batch. :raises WorkError: for a failed turn."""
     items = {label: batch.items[0] for label, batch in batches.items()}
     for item in items.values():

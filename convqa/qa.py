@@ -17,8 +17,8 @@ from convqa.errors import InputError, ordinary_errors
 from convqa.indexing import Indexed, add_vectors, collection_of, collection_of_passages, index_sources
 from convqa.models import Options, load_encoder
 from convqa.pipeline.llm import Llm, read_llm
-from convqa.pipeline.load import Made, Pipeline
 from convqa.pipeline.load import load as load_pipeline
+from convqa.pipeline.pipeline import OnOutput, Pipeline
 from convqa.text.analysis import analyzer
 from convqa.validation import expect_type, shorten
 
@@ -96,7 +96,14 @@ def index(
     name = vectors if sparse is None else sparse
     with ordinary_errors():
         encoder = None if name is None else load_encoder(name, Options(**(options or {})), sparse is not None)
-        indexed = index_sources(given, str(collection), add=add, replace=replace, language=language, base_url=base_url)
+        indexed = index_sources(
+            given,
+            str(collection),
+            add=add,
+            replace=replace,
+            language=language,
+            base_url=base_url,
+        )
         return indexed if encoder is None else dataclasses.replace(indexed, info=add_vectors(str(collection), encoder))
 
 
@@ -144,14 +151,26 @@ class QA:
         expect_type("batch_size", batch_size, int, "a whole number")
         with ordinary_errors():
             walked = list(in_language(checked(conversations, history), self._language))
-            for wave in drive(self.pipeline, walked, history, batch_size, WAIT_SECONDS):
+            for wave in drive(
+                self.pipeline,
+                walked,
+                history,
+                batch_size,
+                WAIT_SECONDS,
+            ):
                 yield from wave.responses
 
 
 class Talk:
     """One conversation, whose history is the context of each question."""
 
-    def __init__(self, qa: QA, id: int | str, language: str, scenario: str = "") -> None:
+    def __init__(
+        self,
+        qa: QA,
+        id: int | str,
+        language: str,
+        scenario: str = "",
+    ) -> None:
         self._qa = qa
         self.id = id
         self._language = language
@@ -162,7 +181,7 @@ class Talk:
         self,
         question: str,
         filter: Mapping[str, MetaValue | Collection[MetaValue]] | None = None,
-        told: Made | None = None,
+        told: OnOutput | None = None,
     ) -> Response:
         """Answer a question and add the exchange to the history. A failed turn is a response with an error.
 
@@ -172,7 +191,15 @@ class Talk:
         """
         expect_type("question", question, str, "a string")
         id, accepted = TurnId(self.id, len(self.history) + 1), filter_of(filter)
-        turn = Turn(id, question, self.history, None, self._scenario, self._language, accepted)
+        turn = Turn(
+            id,
+            question,
+            self.history,
+            None,
+            self._scenario,
+            self._language,
+            accepted,
+        )
         with ordinary_errors():
             response = answer(self._qa.pipeline, [turn], told)[0]
         self.history = (*self.history, exchange(turn, response))

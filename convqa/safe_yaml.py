@@ -9,7 +9,7 @@ import yaml
 
 from convqa.errors import InputError
 
-MOST_CHARACTERS = 1_000_000
+MAX_CHARACTERS = 1_000_000
 """Maximum size of a text with its aliases expanded, at ten characters a value plus its own. Nine lines of aliases can
 expand to billions of values, which later checks would visit one by one."""
 
@@ -64,14 +64,15 @@ class _Loader(yaml.SafeLoader):
         anchor, before = event.anchor, self._size
         is_alias = isinstance(event, yaml.AliasEvent)
         if is_alias:
-            if (repeated := self._size_by_anchor.get(anchor, 0)) is None:
+            repeated = self._size_by_anchor.get(anchor, 0)
+            if repeated is None:
                 raise _fault(f"the alias *{anchor} is inside its own anchor", event.start_mark)
             self._size += repeated
         else:
             self._size += 10 + len(getattr(event, "value", ""))
             self._size_by_anchor[anchor] = None
-        if self._size > MOST_CHARACTERS:
-            problem = f"the text has more than {MOST_CHARACTERS:,} characters with its aliases expanded"
+        if self._size > MAX_CHARACTERS:
+            problem = f"the text has more than {MAX_CHARACTERS:,} characters with its aliases expanded"
             raise _fault(problem, event.start_mark)
         node = super().compose_node(parent, index)
         if not is_alias:
@@ -79,10 +80,6 @@ class _Loader(yaml.SafeLoader):
             if isinstance(node, yaml.MappingNode):
                 _refuse_duplicate_keys(node)
         return node
-
-
-# Only convqa accepts this tag (``extends: !convqa default``). Other readers, such as Haystack, reject the file.
-_Loader.add_constructor("!convqa", lambda _, node: str(node.value))
 
 
 def _refuse_duplicate_keys(mapping: yaml.MappingNode) -> None:

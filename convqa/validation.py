@@ -22,7 +22,12 @@ _SECRET = re.compile(
 _LOGIN = re.compile(r"://[^/@\s]*:[^/@\s]+@")
 """A user with a password in a URL."""
 
-_SCALARS: dict[object, str] = {"str": "string_type", "int": "int_type", "float": "float_type", "bool": "bool_type"}
+_SCALARS: dict[object, str] = {
+    "str": "string_type",
+    "int": "int_type",
+    "float": "float_type",
+    "bool": "bool_type",
+}
 _EXPECTED = {
     "string": "a string", "int": "a whole number", "float": "a number", "finite": "a finite number",
     "bool": "true or false", "list": "a list", "tuple": "a list", "dict": "an object", "model": "an object",
@@ -54,7 +59,12 @@ class Record(BaseModel):
     model_config = ConfigDict(strict=True)
 
 
-def read_as(shape: type[Shape], value: object, where: str, advice: str) -> Shape:
+def read_as(
+    shape: type[Shape],
+    value: object,
+    where: str,
+    advice: str,
+) -> Shape:
     """Validate the value of a file or a record.
 
     :raises InputError: naming each malformed field, followed by the advice.
@@ -66,7 +76,12 @@ def read_as(shape: type[Shape], value: object, where: str, advice: str) -> Shape
         raise InputError(f"{where}: {problems}. {advice}") from None
 
 
-def expect_type(name: str, value: object, kinds: type | tuple[type, ...], expected: str) -> None:
+def expect_type(
+    name: str,
+    value: object,
+    kinds: type | tuple[type, ...],
+    expected: str,
+) -> None:
     """Raise an ``InputError`` unless the value of a parameter is of one of these types."""
     if not isinstance(value, kinds):
         raise InputError(f"{name}: expected {expected}, got {shorten(value)}.")
@@ -117,7 +132,12 @@ def names_secret(field: str) -> bool:
     return _SECRET.fullmatch(field) is not None
 
 
-def refuse_secrets(value: object, field: str, named: bool = False, advice: str = "") -> None:
+def refuse_secrets(
+    value: object,
+    field: str,
+    named: bool = False,
+    advice: str = "",
+) -> None:
     """Reject secrets in settings that are printed and saved with every run.
 
     :param field: the path to the value, for the message, which does not repeat the value.

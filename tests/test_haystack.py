@@ -161,7 +161,7 @@ def test_nothing_is_loaded_before_it_is_made_ready():
         (lambda: CitedAnswerBuilder("poleval"), "expected a pipeline"),
         (lambda: ConversationalQA("poleval"), "expected a pipeline"),
         (lambda: QuestionRewriter(language="xx"), "xx"),
-        (lambda: QuestionRewriter(overrides={"rewriter.sure": 7}), r"components\.rewriter\.sure"),
+        (lambda: QuestionRewriter(overrides={"rewriter.sure": 7}), r"rewriter\.sure"),
         (lambda: QuestionRewriter().run([user("Hi"), assistant("Hello")]), "the last one is not the user's"),
         (lambda: QuestionRewriter().run([]), "the last one is not the user's"),
         (lambda: QuestionRewriter().run("Who?"), "messages: expected a list of Haystack's ChatMessage, got 'Who\\?'"),

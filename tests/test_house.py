@@ -29,11 +29,10 @@ LAYERS = [
     {"components", "tasks"},
     {"pipeline"},
     {"driver", "indexing", "evaluation"},
-    {"qa", "training"},
+    {"qa", "training", "haystack"},
     {"sharc"},
     {"experiments"},
     {"server"},
-    {"haystack"},
     {"cli"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

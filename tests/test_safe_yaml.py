@@ -8,7 +8,7 @@ import time
 import pytest
 
 from convqa.errors import InputError
-from convqa.safe_yaml import MOST_CHARACTERS, parse_yaml, read_yaml
+from convqa.safe_yaml import MAX_CHARACTERS, parse_yaml, read_yaml
 
 LAUGHS = "\n".join(
     ["a0: &a0 [x, x, x, x, x, x, x, x, x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9))]
@@ -66,9 +66,9 @@ def test_messages_quote_no_text_of_the_file(tmp_path):
 
 
 def test_a_text_at_the_limit_is_read():
-    assert len(parse_yaml(f"a: {'x' * (MOST_CHARACTERS - 31)}", "file")["a"]) == MOST_CHARACTERS - 31
+    assert len(parse_yaml(f"a: {'x' * (MAX_CHARACTERS - 31)}", "file")["a"]) == MAX_CHARACTERS - 31
     with pytest.raises(InputError, match="more than"):
-        parse_yaml(f"a: {'x' * (MOST_CHARACTERS - 30)}", "file")
+        parse_yaml(f"a: {'x' * (MAX_CHARACTERS - 30)}", "file")
 
 
 def test_nothing_else_reads_yaml(root):

@@ -18,7 +18,7 @@ from convqa.cli.screen import Screen, failure_message, response_lines, rewrite_l
 from convqa.domain import Response
 from convqa.errors import ConvqaError, InputError, RunError, nearest
 from convqa.exports.text import escape
-from convqa.pipeline.document import shipped_pipelines
+from convqa.pipeline.read import shipped_pipelines
 from convqa.qa import QA
 from convqa.tasks.qrecc import talk as evaluation
 

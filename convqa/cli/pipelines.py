@@ -19,23 +19,23 @@ def check(
 ) -> int:
     """Check pipelines for mistakes without running them.
 
-    Reports every mistake with its node and parameter. Does not open models or collections. Also lists the environment
-    variables and addresses in a pipeline, because a pipeline can send any variable to any address.
+    Reports every mistake with its station and parameter. Does not open models or collections. Also lists the
+    environment variables, addresses and modules of yours in a pipeline, because a pipeline can send any variable to
+    any address.
     """
-    from convqa.pipeline.compose import compose
-    from convqa.pipeline.load import wire
+    from convqa.pipeline.load import load
     from convqa.pipeline.show import reached
 
     changes = parse_settings(settings)
     code = 0
     for name in pipelines:
         try:
-            made = wire(compose(name, changes), name)
+            document = load(name, changes).document
         except InputError as error:
             typer.echo(str(error), err=True)
             code = 2
         else:
-            typer.echo("\n  ".join([f"{name}: ok", *reached(made.document)]))
+            typer.echo("\n  ".join([f"{name}: ok", *reached(document)]))
     return code
 
 
@@ -44,27 +44,25 @@ def show(
     pipeline: Annotated[str, Argument(metavar="PIPELINE", help="Name of a shipped pipeline, or a YAML file.")],
     settings: Settings = None,
     form: Annotated[
-        Literal["text", "mermaid", "yaml", "haystack"],
+        Literal["text", "yaml", "haystack"],
         Option("--as", help="Output format. haystack is YAML that Haystack itself can load."),
     ] = "text",
     collection: Collection = None,
 ) -> None:
-    """Show a pipeline with extends, override and --set applied."""
+    """Show a pipeline with extends and --set applied."""
     from convqa.indexing import collection_of
-    from convqa.pipeline.compose import compose
-    from convqa.pipeline.load import wire
-    from convqa.pipeline.show import as_mermaid, as_text
+    from convqa.pipeline.build import build
+    from convqa.pipeline.merge import resolve
+    from convqa.pipeline.show import as_text
 
     if collection is not None and form != "haystack":
         raise InputError("--collection requires --as haystack; other formats contain no collection.")
-    document = compose(pipeline, parse_settings(settings))
-    made = wire(document, pipeline)
+    document = resolve(pipeline, parse_settings(settings))
+    built = build(document, pipeline)
     if form == "haystack":
         url = None if collection is None else collection_of(collection)
-        typer.echo(made.to_haystack(url).rstrip())
+        typer.echo(built.to_haystack(url).rstrip())
     elif form == "yaml":
         typer.echo(document.to_yaml().rstrip())
-    elif form == "mermaid":
-        typer.echo(as_mermaid(document))
     else:
         typer.echo(as_text(document))

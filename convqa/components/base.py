@@ -1,8 +1,9 @@
 """Base classes of the stations. A member subclasses its station and implements one method.
 
-A member has the decorator ``@component`` and implements the single-item method (``rewrite``, ``rerank`` ...) or, for
-models that process batches, the batched one. All members of a station have the same sockets, so that they are
-interchangeable in a pipeline. (``ABC`` is not used, because it clashes with Haystack's metaclass.)
+A member has the decorator ``@member`` (:mod:`convqa.components.members`) and implements the single-item method
+(``rewrite``, ``rerank`` ...) or, for models that process batches, the batched one. All members of a station have the
+same sockets, so that they are interchangeable in a pipeline. (``ABC`` is not used, because it clashes with Haystack's
+metaclass.)
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from convqa.stores.base import Store
 TIMINGS: ContextVar[dict[str, float] | None] = ContextVar("timings", default=None)
 """Seconds by node of the pipeline run in progress; None outside one."""
 
-MADE: ContextVar[Callable[[str, Batch], None] | None] = ContextVar("made", default=None)
+ON_OUTPUT: ContextVar[Callable[[str, Batch], None] | None] = ContextVar("on_output", default=None)
 """A callback for each node's name and batch as it is made; None without one."""
 
 B = TypeVar("B", bound=Batch)
@@ -39,6 +40,9 @@ class Station:
     """The base of all stations. It runs batches, isolating the items that fail."""
 
     station: ClassVar[str]
+    makes: ClassVar[str]
+    """The label of its output."""
+
     needs_collection: ClassVar[bool] = False
     """Whether the station requires a collection."""
 
@@ -93,14 +97,17 @@ class Station:
         rows = list(zip(*columns, strict=True))
         results: list[Any] = [next((item for item in row if isinstance(item, Failure)), None) for row in rows]
         good = [index for index, result in enumerate(results) if result is None]
-        for index, value in zip(good, self._safely(kind.of, work, [rows[index] for index in good]), strict=True):
+        values = self._safely(kind.of, work, [rows[index] for index in good])
+        for index, value in zip(good, values, strict=True):
             results[index] = value
-        if (timings := TIMINGS.get()) is not None:
-            name = str(getattr(self, "__component_name__", self.station))
-            timings[name] = timings.get(name, 0.0) + clock() - start
         batch = kind(tuple(results))
-        if (made := MADE.get()) is not None and hasattr(self, "__component_name__"):
-            made(self.__component_name__, batch)
+        name = str(getattr(self, "__component_name__", self.station))
+        timings = TIMINGS.get()
+        if timings is not None:
+            timings[name] = timings.get(name, 0.0) + clock() - start
+        on_output = ON_OUTPUT.get()
+        if on_output is not None and hasattr(self, "__component_name__"):
+            on_output(name, batch)
         return batch
 
     def _safely(self, kind: type, work: Callable[..., Sequence[Any]], rows: list[tuple[Any, ...]]) -> list[Any]:
@@ -108,8 +115,15 @@ class Station:
             return []
         name = type(self).__name__
         try:
-            result = work(*(list(column) for column in zip(*rows, strict=True)))
-            values = returned(result, kind, len(rows), type(self), self._method)
+            columns = [list(column) for column in zip(*rows, strict=True)]
+            result = work(*columns)
+            values = returned(
+                result,
+                kind,
+                len(rows),
+                type(self),
+                self._method,
+            )
             self._verify(values, rows)
         except InputError as error:
             raise RunError(str(error), error) from error
@@ -145,9 +159,15 @@ class Rewriter(Station):
     """Turn with history -> self-contained question and its queries. Implement ``rewrite`` or ``rewrite_batch``.
 
     A turn without history is left unchanged.
+
+    ::
+
+        def rewrite(self, turn: Turn) -> Rewrite:
+            return Rewrite.unchanged(turn.question.upper())
     """
 
     station = "rewriter"
+    makes = "rewrites"
 
     def rewrite(self, turn: Turn) -> Rewrite:
         raise NotImplementedError
@@ -165,9 +185,15 @@ class Retriever(Station):
 
     The rankings of several queries are fused by reciprocal rank and the queries' weights. A single query keeps its raw
     scores.
+
+    ::
+
+        def search(self, turns: Sequence[Turn], queries: Sequence[Query]) -> Sequence[Ranking]:
+            return [Ranking.of([Hit("faust", 1.0)]) for query in queries]
     """
 
     station = "retriever"
+    makes = "rankings"
     top_k: int
     texts: int = 0
     """How many of the first hits get their passages."""
@@ -187,7 +213,15 @@ class Retriever(Station):
             (turn, rewrite, query) for turn, rewrite in zip(turns, rewrites, strict=True) for query in rewrite.queries
         ]
         columns = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
-        results = iter(returned(self.search_rewritten(*columns), Ranking, len(rows), type(self), self._method))
+        results = iter(
+            returned(
+                self.search_rewritten(*columns),
+                Ranking,
+                len(rows),
+                type(self),
+                self._method,
+            )
+        )
         rankings: list[Ranking] = []
         for rewrite in rewrites:
             parts = [(query.weight, next(results)) for query in rewrite.queries]
@@ -199,32 +233,17 @@ class Retriever(Station):
         return {"rankings": self._each(Rankings, self.retrieve_batch, turns, rewrites)}
 
 
-class Joiner(Station):
-    """Several rankings -> one. The ranking sockets are named, so that the result does not depend on their order."""
-
-    station = "joiner"
-
-    def _declare(self, inputs: Sequence[str]) -> None:
-        """Declare the ranking sockets. Every member calls this in its constructor."""
-        component.set_input_types(self, **dict.fromkeys(inputs, Rankings))
-
-    def join(self, rankings: Mapping[str, Ranking]) -> Ranking:
-        raise NotImplementedError
-
-    @component.output_types(rankings=Rankings)
-    def run(self, **rankings: Rankings) -> dict[str, Rankings]:
-        names = list(rankings)
-
-        def join_batch(*columns: Sequence[Ranking]) -> list[Ranking]:
-            return [self.join(dict(zip(names, row, strict=True))) for row in zip(*columns, strict=True)]
-
-        return {"rankings": self._each(Rankings, join_batch, *(rankings[name] for name in names))}
-
-
 class Reranker(Station):
-    """Ranking -> ranking in another order. Implement ``rerank`` or ``rerank_batch``."""
+    """Ranking -> ranking in another order. Implement ``rerank`` or ``rerank_batch``.
+
+    ::
+
+        def rerank(self, turn: Turn, rewrite: Rewrite, ranking: Ranking) -> Ranking:
+            return Ranking.of([replace(hit, score=1 / len(hit.id)) for hit in ranking.hits])
+    """
 
     station = "reranker"
+    makes = "rankings"
 
     def rerank(self, turn: Turn, rewrite: Rewrite, ranking: Ranking) -> Ranking:
         raise NotImplementedError
@@ -236,13 +255,28 @@ class Reranker(Station):
 
     @component.output_types(rankings=Rankings)
     def run(self, turns: Turns, rewrites: Rewrites, rankings: Rankings) -> dict[str, Rankings]:
-        return {"rankings": self._each(Rankings, self.rerank_batch, turns, rewrites, rankings)}
+        return {
+            "rankings": self._each(
+                Rankings,
+                self.rerank_batch,
+                turns,
+                rewrites,
+                rankings,
+            )
+        }
 
 
 class Reader(Station):
-    """Ranking -> spans of its passages. Implement ``read`` or ``read_batch``."""
+    """Ranking -> spans of its passages. Implement ``read`` or ``read_batch``.
+
+    ::
+
+        def read(self, turn: Turn, rewrite: Rewrite, ranking: Ranking) -> Reading:
+            return Reading((Span(ranking.hits[0].id, 0, 5, "Faust", 1.0),))
+    """
 
     station = "reader"
+    makes = "readings"
 
     def read(self, turn: Turn, rewrite: Rewrite, ranking: Ranking) -> Reading:
         raise NotImplementedError
@@ -254,7 +288,15 @@ class Reader(Station):
 
     @component.output_types(readings=Readings)
     def run(self, turns: Turns, rewrites: Rewrites, rankings: Rankings) -> dict[str, Readings]:
-        return {"readings": self._each(Readings, self.read_batch, turns, rewrites, rankings)}
+        return {
+            "readings": self._each(
+                Readings,
+                self.read_batch,
+                turns,
+                rewrites,
+                rankings,
+            )
+        }
 
 
 class Builder(Station):
@@ -262,18 +304,39 @@ class Builder(Station):
 
     A turn whose rewrite has no queries gets no answer. Every answer is verified
     (:mod:`convqa.components.checks`).
+
+    ::
+
+        def build(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> Answer:
+            return nothing(ranking, "no passage was found")
     """
 
     station = "builder"
+    makes = "answers"
 
-    def build(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> Answer:
+    def build(
+        self,
+        turn: Turn,
+        rewrite: Rewrite,
+        ranking: Ranking,
+        reading: Reading | None,
+    ) -> Answer:
         raise NotImplementedError
 
     def build_batch(
         self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking], readings: MaybeReadings
     ) -> Sequence[Answer | Failure]:
         """Return an answer for each turn, or a Failure if retrying the turn would not help."""
-        return [self.build(*row) for row in zip(turns, rewrites, rankings, readings, strict=True)]
+        return [
+            self.build(*row)
+            for row in zip(
+                turns,
+                rewrites,
+                rankings,
+                readings,
+                strict=True,
+            )
+        ]
 
     def build_at(self, indexes: Sequence[int], columns: Sequence[Sequence[Any]]) -> dict[int, Answer | Failure]:
         """Build answers for the rows at these indexes only. :param columns: the arguments of ``build_batch``."""
@@ -301,11 +364,24 @@ class Decider(Station):
     """Answer -> the answer with its score, or no answer if it is not good enough.
 
     Implement ``decide`` or ``decide_batch``. Every answer is verified again.
+
+    ::
+
+        def decide(self, turn, rewrite, ranking, reading, answer: Answer) -> Answer:
+            return replace(answer, score=0.5)
     """
 
     station = "decider"
+    makes = "answers"
 
-    def decide(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None, answer: Answer) -> Answer:
+    def decide(
+        self,
+        turn: Turn,
+        rewrite: Rewrite,
+        ranking: Ranking,
+        reading: Reading | None,
+        answer: Answer,
+    ) -> Answer:
         raise NotImplementedError
 
     def decide_batch(
@@ -316,7 +392,17 @@ class Decider(Station):
         readings: MaybeReadings,
         answers: Sequence[Answer],
     ) -> Sequence[Answer]:
-        return [self.decide(*row) for row in zip(turns, rewrites, rankings, readings, answers, strict=True)]
+        return [
+            self.decide(*row)
+            for row in zip(
+                turns,
+                rewrites,
+                rankings,
+                readings,
+                answers,
+                strict=True,
+            )
+        ]
 
     @component.output_types(answers=Answers)
     def run(
@@ -327,5 +413,5 @@ class Decider(Station):
 
 
 STATIONS: Mapping[str, type[Station]] = {
-    base.station: base for base in (Rewriter, Retriever, Joiner, Reranker, Reader, Builder, Decider)
+    base.station: base for base in (Rewriter, Retriever, Reranker, Reader, Builder, Decider)
 }

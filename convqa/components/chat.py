@@ -15,7 +15,7 @@ from pydantic import Field
 
 from convqa.components.base import STATIONS, Station
 from convqa.components.haystack import Wrapper
-from convqa.components.members import describe, make, with_parameters
+from convqa.components.members import describe, make, member
 from convqa.domain import CAVEAT
 from convqa.errors import InputError, RunError, StoreUnavailable
 from convqa.models.cache import Cache
@@ -68,7 +68,7 @@ def fallback_note(reason: str, then: str) -> str:
     return f"{CAVEAT}{sentence}. {then}"
 
 
-@with_parameters
+@member
 class ChatStation(Wrapper, Station):
     """Mixin of stations that wrap a chat generator, with the input ``messages`` and the output ``replies``.
 

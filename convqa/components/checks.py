@@ -73,7 +73,13 @@ def nothing(ranking: Ranking, reason: str, score: float | None = None) -> Answer
     >>> nothing(Ranking((Hit("a", 2.0),)), "no passage that was found has a text to quote").nearest
     ('a',)
     """
-    return Answer("none", "", reason=reason, score=score, nearest=tuple(hit.id for hit in ranking.hits[:_NEAREST]))
+    return Answer(
+        "none",
+        "",
+        reason=reason,
+        score=score,
+        nearest=tuple(hit.id for hit in ranking.hits[:_NEAREST]),
+    )
 
 
 def _check_text(answer: Answer) -> None:
@@ -108,7 +114,13 @@ def path_of(cls: type, method: str) -> str:
     return f"{cls.__module__}.{cls.__qualname__}.{method}"
 
 
-def returned(result: object, expected: type, count: int, cls: type, name: str) -> list[Any]:
+def returned(
+    result: object,
+    expected: type,
+    count: int,
+    cls: type,
+    name: str,
+) -> list[Any]:
     """Check the result of a method for ``count`` turns. Each value may also be a Failure.
 
     Values from classes of other packages are validated deeply and converted to the declared types of their fields.

@@ -19,13 +19,18 @@ def filter_of(given: object) -> Filter:
 
     :raises InputError: if the filter is malformed.
     """
-    if given is not None and not (isinstance(given, Mapping) and all(isinstance(name, str) for name in given)):
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
         raise InputError(f"filter: expected a mapping such as {{'set': 'wiki'}}, got {shorten(given)}.")
     accepted = {}
-    for name, values in (given or {}).items():
-        accepted[name] = tuple(values) if isinstance(values, list | tuple | set | frozenset) else (values,)
-        if wrong := [value for value in accepted[name] if not isinstance(value, MetaValue)]:
-            raise InputError(f"filter: {name}: expected a text, a number, true or false, got {shorten(wrong[0])}.")
+    for name, values in given.items():
+        if not isinstance(values, list | tuple | set | frozenset):
+            values = [values]
+        for value in values:
+            if not isinstance(value, MetaValue):
+                raise InputError(f"filter: {name}: expected a text, a number, true or false, got {shorten(value)}.")
+        accepted[name] = tuple(values)
     return accepted
 
 
@@ -52,6 +57,7 @@ def by_filter(turns: Sequence[Turn], search: Callable[[list[int], Filter], Seque
         groups.setdefault(meta_terms(turn.filter), []).append(index)
     rankings = [Ranking()] * len(turns)
     for indexes in groups.values():
-        for index, ranking in zip(indexes, search(indexes, turns[indexes[0]].filter), strict=True):
+        shared = turns[indexes[0]].filter
+        for index, ranking in zip(indexes, search(indexes, shared), strict=True):
             rankings[index] = ranking
     return rankings

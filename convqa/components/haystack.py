@@ -27,7 +27,7 @@ from haystack import Document
 from pydantic import Field
 
 from convqa.components.checks import path_of
-from convqa.components.members import describe, make_component, with_parameters
+from convqa.components.members import describe, make_component, member
 from convqa.components.rankings import RRF_K
 from convqa.domain import Hit, MetaValue, Passage, Ranking
 from convqa.errors import InputError, RunError, StoreUnavailable
@@ -40,7 +40,7 @@ _OUTAGES = frozenset({"ConnectionError", "TimeoutError", "TransportError", "APIC
 """Names of connection errors of Python, requests, httpx, Elasticsearch's and OpenAI's clients."""
 
 
-@with_parameters
+@member
 class Wrapper:
     """Mixin of a station with a component of Haystack, ``wrapped``.
 
@@ -137,7 +137,13 @@ def to_passage(document: Document) -> Passage | None:
     meta = {name: value for name, value in document.meta.items() if _is_plain(value)}
     title, url = (str(meta.pop(name, "")) for name in ("title", "url"))
     text, title, url, meta = replace_surrogates([document.content, title, url, meta])
-    return Passage(document.id, text, title, url, meta)
+    return Passage(
+        document.id,
+        text,
+        title,
+        url,
+        meta,
+    )
 
 
 def ranked(hits: Iterable[Hit], scored: bool) -> Ranking:

@@ -8,13 +8,13 @@ from convqa.domain import Exchange, Turn
 from convqa.models.kinds.resolver_input import Past as Past
 from convqa.text.dialogue import replies as replied
 
-REACH = 50
+MAX_EXCHANGES = 50
 """Maximum number of exchanges, in addition to the first one."""
 
-LONGEST = 600
+MAX_UTTERANCE_CHARS = 600
 """Maximum characters of an utterance. The beginning of an answer contains its topic."""
 
-_AROUND = 8
+_FORMAT_TOKENS = 8
 """Maximum tokens that a format adds to an exchange."""
 
 
@@ -32,12 +32,15 @@ def said_before(turn: Turn) -> list[Past]:
     >>> [tuple(said) for said in said_before(Turn(TurnId(1, 2), "Who else can?", (asked,)))]
     [('Can I apply?', 'Are you over 60?')]
     """
-    history = first_and_latest(turn.history, REACH)
+    history = first_and_latest(turn.history, MAX_EXCHANGES)
     closed = max(0, len(history) - len(replied(turn)))
-    pairs = [Past(one.question, one.answer) for one in history[:closed]]
-    if asked := history[closed:]:
+    pairs = [(exchange.question, exchange.answer) for exchange in history[:closed]]
+    asked = history[closed:]
+    if asked:
+        # Each question of the system stands with the reply to the one before it.
         replies = ["", *(exchange.question for exchange in asked[1:]), turn.question]
-        pairs += [Past(*pair) for pair in zip(replies, [*(exchange.answer for exchange in asked), ""], strict=True)]
+        questions = [*(exchange.answer for exchange in asked), ""]
+        pairs += zip(replies, questions, strict=True)
     shortened = [Past(_short(question), _short(answer)) for question, answer in pairs]
     return [exchange for exchange in shortened if any(exchange)]
 
@@ -49,8 +52,8 @@ def first_and_latest(history: tuple[Exchange, ...], latest: int) -> tuple[Exchan
     """
     history = tuple(exchange for exchange in history if exchange.status != "idle")
     start = max(0, len(history) - latest)
-    first = next((exchange for exchange in history[:start] if not blank(exchange)), None)
-    return history[start:] if first is None else (first, *history[start:])
+    earlier = [exchange for exchange in history[:start] if not blank(exchange)]
+    return (*earlier[:1], *history[start:])
 
 
 def blank(exchange: Exchange) -> bool:
@@ -73,7 +76,7 @@ def fitted(
     first, *later = said
     texts = [f"{exchange.question} {exchange.answer}" for exchange in later]
     fixed = [f"{first.question} {question}", f"{first.question} {first.answer} {question}"]
-    alone, whole, *costs = (length + _AROUND for length in lengths([*fixed, *texts]))
+    alone, whole, *costs = (length + _FORMAT_TOKENS for length in lengths([*fixed, *texts]))
     left = room - alone
     kept: list[Past] = []
     for exchange, cost in zip(reversed(later), reversed(costs), strict=True):
@@ -83,13 +86,15 @@ def fitted(
         kept.append(exchange)
     if len(kept) == len(later) and whole - alone <= left:
         return list(said)
-    return [*([Past(first.question, "")] if first.question else []), *reversed(kept)]
+    shown = [Past(first.question, "")] if first.question else []
+    return [*shown, *reversed(kept)]
 
 
 def _short(text: str) -> str:
     """Return a text on one line, truncated between words."""
-    line = " ".join(text[: 4 * LONGEST].split())
-    if len(line) <= LONGEST:
+    limit = MAX_UTTERANCE_CHARS
+    line = " ".join(text[: 4 * limit].split())
+    if len(line) <= limit:
         return line
-    cut = line.rfind(" ", LONGEST // 2, LONGEST + 1)
-    return line[: cut if cut > 0 else LONGEST]
+    cut = line.rfind(" ", limit // 2, limit + 1)
+    return line[:cut] if cut > 0 else line[:limit]

@@ -1,8 +1,8 @@
-"""Finding the members of stations and creating them from ``{type: ..., init_parameters: {...}}``, as in YAML.
+"""The members of the stations: how a class becomes one, how they are found, and how YAML becomes an object.
 
-Everything is created here: a pipeline's nodes, nested members (``rules`` has a builder) and wrapped components of
-Haystack. A short name is the name of a module in the station's folder, which has one class of that station. Only
-allow-listed modules load.
+Everything is created here: a pipeline's stations, nested members (``small_talk`` has a rewriter) and wrapped components
+of Haystack. A short name is that of a module in the station's folder, or of another package's entry point. Only allowed
+modules load.
 """
 
 from __future__ import annotations
@@ -11,8 +11,11 @@ import importlib
 import inspect
 import os
 import pkgutil
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from contextvars import ContextVar
 from fnmatch import fnmatchcase
+from importlib.metadata import EntryPoint
+from itertools import chain
 from types import ModuleType
 from typing import Any, TypeVar, dataclass_transform
 
@@ -22,6 +25,7 @@ from pydantic.dataclasses import dataclass
 from convqa import components
 from convqa.components.base import STATIONS, Station
 from convqa.components.framework import allow_deserialization_module, component, component_from_dict, component_to_dict
+from convqa.components.renamed import RENAMED
 from convqa.errors import InputError, nearest
 from convqa.plugins import plugins
 from convqa.validation import explain, shorten
@@ -29,7 +33,13 @@ from convqa.validation import explain, shorten
 ALLOWLIST = "HAYSTACK_DESERIALIZATION_ALLOWLIST"
 """Haystack's variable: comma-separated modules of the user's that a pipeline may name."""
 
+MODEL_OPTIONS: ContextVar[Mapping[str, Any] | None] = ContextVar("model_options", default=None)
+"""Defaults for the parameter ``options`` of the members that are being created."""
+
 _TRUSTED = (components.__name__, "convqa.sharc", "haystack", "haystack_integrations")
+
+_allowed: set[str] = set()
+"""Modules that the user's own pipeline files name."""
 
 _given: dict[str, type] = {}
 """Registered classes by dotted path, because those of a notebook cannot be imported."""
@@ -42,28 +52,24 @@ allow_deserialization_module(components.__name__)
 
 
 @dataclass_transform(eq_default=False, field_specifiers=(Field,))
-def with_parameters(cls: Class) -> Class:
-    """Add a constructor that validates the annotated fields with pydantic and stores them."""
-    result: Any = dataclass(config=ConfigDict(strict=True, extra="forbid"), eq=False, repr=False)(cls)
-    # Haystack and ``parameters_of`` read this signature.
-    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    result.__init__.__signature__ = inspect.Signature([own, *inspect.signature(result).parameters.values()])
-    return result  # type: ignore[no-any-return]
-
-
-@dataclass_transform(eq_default=False, field_specifiers=(Field,))
 def member(cls: Class) -> Class:
-    """Make a class a component of Haystack whose parameters are its annotated fields."""
-    return component(with_parameters(cls))  # type: ignore[return-value]
+    """Make a class a component whose parameters are its annotated fields.
+
+    Its constructor validates them with pydantic and stores them; a class with its own ``__init__`` keeps it. A mixin,
+    which has no ``run``, only gets the constructor.
+    """
+    result: Any = cls
+    if "__init__" not in vars(cls):
+        result = dataclass(config=ConfigDict(strict=True, extra="forbid"), eq=False, repr=False)(cls)
+        # Haystack and ``parameters_of`` read this signature.
+        own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        result.__init__.__signature__ = inspect.Signature([own, *inspect.signature(result).parameters.values()])
+    return component(result) if hasattr(result, "run") else result  # type: ignore[return-value]
 
 
 def members(station: str) -> list[str]:
-    """Return the short names of a station's members: the modules of its folder that do not begin with ``_``, and the
-    entry points of the group ``convqa.STATIONs``.
-    """
-    folder = importlib.import_module(f"{components.__name__}.{station}s")
-    own = {module.name for module in pkgutil.iter_modules(folder.__path__) if not module.name.startswith("_")}
-    return sorted(own | plugins(f"convqa.{station}s").keys())
+    """Return the short names of a station's members."""
+    return sorted({*_modules(station), *_plugins(station)})
 
 
 def full_name(name: str, place: str, stations: Collection[str]) -> str:
@@ -74,20 +80,12 @@ def full_name(name: str, place: str, stations: Collection[str]) -> str:
     """
     if "." in name:
         return name
-    holders = [station for station in stations if name in members(station)]
+    holders = [station for station in stations if name in _modules(station)]
+    holders = holders or [station for station in stations if name in _plugins(station)]
     if len(holders) == 1:
-        if point := plugins(f"convqa.{holders[0]}s").get(name):
-            return f"{point.module}.{point.attr}"
-        module = f"{components.__name__}.{holders[0]}s.{name}"
-        for value in vars(importlib.import_module(module)).values():
-            if _is_component(value) and issubclass(value, STATIONS[holders[0]]) and value.__module__ == module:
-                return _path(value)
-        raise InputError(f"module {module} has no {holders[0]}.")
+        return _path_of_member(name, holders[0])
     if holders:
-        raise InputError(
-            f"{place}.type: {name!r} is a member of {' and '.join(holders)}; use its full path, "
-            f"for example {components.__name__}.{holders[0]}s.{name}."
-        )
+        raise InputError(f"{place}.type: {name!r} is a member of {' and '.join(holders)}; use its full path.")
     known = sorted({member for station in stations for member in members(station)})
     raise InputError(
         f"{place}.type: unknown name {name!r}.{nearest(name, known)} "
@@ -98,13 +96,13 @@ def full_name(name: str, place: str, stations: Collection[str]) -> str:
 def make(description: object, place: str, station: type[Member]) -> Member:
     """Create the member of a station that a parameter describes. A member is returned unchanged.
 
-    :param description: its name, or ``{type: its name, init_parameters: {...}}``.
+    :param description: its name, or ``{type: its name, PARAMETER: VALUE, ...}``.
     :param place: the field with the description, for errors.
     :raises InputError: naming the malformed parameter.
     """
     if isinstance(description, station):
         return description
-    name, parameters = _parts(description, place, f"a {station.station}'s name, or {{type: its name")
+    name, parameters = described(description, place, f"a {station.station}'s name, or {{type: its name, ...}}")
     cls = import_type(full_name(name, place, [station.station]), place)
     if not issubclass(cls, station):
         raise InputError(f"{place}.type: expected a {station.station}, got {name}.")
@@ -118,18 +116,40 @@ def make_component(description: object, place: str) -> Any:
     """
     if hasattr(description, "__haystack_input__"):
         return description
-    name, parameters = _parts(description, place, "a component of Haystack, as {type: its full name")
+    expected = "a component of Haystack, as {type: its full name, init_parameters: {...}}"
+    name, parameters = described(description, place, expected)
     return create(import_type(name, place), parameters, place)
+
+
+def described(description: object, place: str, expected: str) -> tuple[str, dict[str, Any]]:
+    """Return the type and the parameters of a description: flat, in Haystack's form, or a name alone.
+
+    >>> described({"type": "span", "words": 9}, "", ""), described({"type": "x", "init_parameters": {"a": 1}}, "", "")
+    (('span', {'words': 9}), ('x', {'a': 1}))
+
+    :raises InputError: for anything else.
+    """
+    if isinstance(description, str):
+        return description, {}
+    if isinstance(description, Mapping) and isinstance(description.get("type"), str):
+        parameters = {name: value for name, value in description.items() if name != "type"}
+        if parameters.keys() == {"init_parameters"}:
+            parameters = parameters["init_parameters"] or {}
+        if isinstance(parameters, Mapping) and "init_parameters" not in parameters:
+            return description["type"], dict(parameters)
+    raise InputError(f"{place}: expected {expected}, got {shorten(description)}.")
 
 
 def create(cls: type, parameters: Mapping[str, Any], place: str) -> Any:
     """Create an instance of a component class. :raises InputError: naming every malformed parameter."""
     known = parameters_of(cls)
-    if unknown := [name for name in parameters if known is not None and name not in known]:
-        lines = [f"{place}.{name}: unknown parameter.{nearest(name, known or [])}" for name in unknown]
-        raise InputError(f"{' '.join(lines)} Parameters of {cls.__name__}: {', '.join(known or []) or 'none'}.")
+    if known is not None and not set(parameters) <= set(known):
+        raise InputError(_unknown_parameters(cls, parameters, known, place))
     try:
         if issubclass(cls, Station):
+            defaults = MODEL_OPTIONS.get()
+            if defaults and "options" in (known or ()):
+                parameters = {**parameters, "options": {**defaults, **(parameters.get("options") or {})}}
             return cls(**parameters)
         # Haystack's loader creates nested secrets, devices and document stores.
         description = {"type": _path(cls), "init_parameters": _with_full_names(parameters, place)}
@@ -143,15 +163,20 @@ def create(cls: type, parameters: Mapping[str, Any], place: str) -> Any:
 
 
 def describe(instance: Any) -> dict[str, Any]:
-    """Return the description from which ``make`` creates an equal object, with all parameters and their defaults.
+    """Return the description from which an equal object can be created, with all parameters and their defaults.
+
+    That of a member is flat, that of another component in Haystack's form.
 
     :raises InputError: if the object cannot be described.
     """
     try:
-        return component_to_dict(instance, type(instance).__name__)
+        description = component_to_dict(instance, type(instance).__name__)
     except Exception as error:
         path = _path(type(instance))
         raise InputError(f"{path} cannot be written as YAML: {type(error).__name__}: {error}.") from error
+    if isinstance(instance, Station):
+        return {"type": description["type"], **description["init_parameters"]}
+    return description
 
 
 def give(cls: type) -> str:
@@ -163,6 +188,13 @@ def give(cls: type) -> str:
         raise InputError(f"{_path(cls)} is not a component: put @member (convqa.components.members) above the class.")
     _given[_path(cls)] = cls
     return _path(cls)
+
+
+def allow(modules: Iterable[str]) -> None:
+    """Allow modules in this process, for Haystack's loader too."""
+    for module in modules:
+        _allowed.add(module)
+        allow_deserialization_module(module)
 
 
 def parameters_of(cls: type) -> list[str] | None:
@@ -195,17 +227,42 @@ def import_type(name: str, place: str) -> type:
     )
 
 
-def _parts(description: object, place: str, expected: str) -> tuple[str, Mapping[str, Any]]:
-    """Return the type and the parameters of a description."""
-    described = {"type": description} if isinstance(description, str) else description
-    if (
-        not isinstance(described, Mapping)
-        or not isinstance(described.get("type"), str)
-        or not isinstance(described.get("init_parameters") or {}, Mapping)
-        or set(described) - {"type", "init_parameters"}
-    ):
-        raise InputError(f"{place}: expected {expected}, init_parameters: {{...}}}}, got {shorten(description)}.")
-    return described["type"], described.get("init_parameters") or {}
+def _modules(station: str) -> list[str]:
+    """Return the modules of a station's folder; those that begin with ``_`` are helpers."""
+    folder = importlib.import_module(f"{components.__name__}.{station}s")
+    return [module.name for module in pkgutil.iter_modules(folder.__path__) if not module.name.startswith("_")]
+
+
+def _plugins(station: str) -> Mapping[str, EntryPoint]:
+    """Return the members of other packages, which were trusted when they were installed."""
+    return plugins(f"convqa.{station}s")
+
+
+def _path_of_member(name: str, station: str) -> str:
+    if name not in _modules(station):
+        point = _plugins(station)[name]
+        return f"{point.module}.{point.attr}"
+    module = f"{components.__name__}.{station}s.{name}"
+    for value in vars(importlib.import_module(module)).values():
+        if _is_component(value) and issubclass(value, STATIONS[station]) and value.__module__ == module:
+            return _path(value)
+    raise InputError(f"module {module} has no {station}.")
+
+
+def _unknown_parameters(
+    cls: type,
+    parameters: Iterable[str],
+    known: Collection[str],
+    place: str,
+) -> str:
+    renamed = RENAMED.get(cls.__module__.removeprefix(f"{components.__name__}."), {})
+    lines = []
+    for name in parameters:
+        if name in renamed:
+            lines.append(f"{place}.{name}: renamed to {renamed[name]}.")
+        elif name not in known:
+            lines.append(f"{place}.{name}: unknown parameter.{nearest(name, known)}")
+    return f"{' '.join(lines)} Parameters of {cls.__name__}: {', '.join(known) or 'none'}."
 
 
 def _is_component(value: Any) -> bool:
@@ -222,37 +279,43 @@ def _import(name: str, place: str) -> ModuleType:
     _check_allowed(module, place)
     try:
         return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise InputError(f"{place}.type: {_missing(name, module, error)}") from error
     except Exception as error:
-        if not isinstance(error, ModuleNotFoundError):
-            reason = f"{type(error).__name__}: {error}"
-            raise InputError(f"{place}.type: {name} cannot be imported ({reason}). -v shows where.") from error
-        if error.name and not name.startswith(error.name):
-            raise InputError(
-                f"{place}.type: {name} needs the package {error.name!r}, which is not installed ({error})."
-            ) from error
+        reason = f"{type(error).__name__}: {error}"
+        raise InputError(f"{place}.type: {name} cannot be imported ({reason}). -v shows where.") from error
+
+
+def _missing(name: str, module: str, error: ModuleNotFoundError) -> str:
+    """Return why a module or one that it imports is missing."""
+    package = module.partition(".")[0]
+    if error.name and not name.startswith(error.name):
+        return f"{name} needs the package {error.name!r}, which is not installed ({error})."
+    if any(package == trusted.partition(".")[0] for trusted in _TRUSTED):
         known = [f"{components.__name__}.{station}s.{member}" for station in STATIONS for member in members(station)]
-        package = module.partition(".")[0]
-        if not any(trusted.partition(".")[0] == package for trusted in _TRUSTED):
-            if error.name not in {None, package}:
-                raise InputError(f"{place}.type: the package {package} has no module {error.name!r}.") from error
-            raise InputError(
-                f"{place}.type: Python finds no module {module!r}. Set PYTHONPATH to the folder that holds {package} "
-                "(PYTHONPATH=. for the current one), or install its package."
-            ) from error
-        raise InputError(f"{place}.type: unknown module {module!r}.{nearest(module, known)}") from error
+        return f"unknown module {module!r}.{nearest(module, known)}"
+    return (
+        f"Python finds no module {error.name!r}. Put {package} into the folder of the pipeline file, set PYTHONPATH to "
+        "the folder that holds it, or install its package."
+    )
 
 
 def _check_allowed(module: str, place: str, why: str = "") -> None:
     """:raises InputError: if a pipeline may not name this module."""
-    patterns = [pattern.strip() for pattern in os.environ.get(ALLOWLIST, "").split(",") if pattern.strip()]
-    for pattern in [*_TRUSTED, *patterns]:
-        prefix = pattern.removesuffix(".*")
-        if module == prefix or module.startswith(prefix + ".") or fnmatchcase(module, pattern):
-            return
+    patterns = [pattern.strip() for pattern in os.environ.get(ALLOWLIST, "").split(",")]
+    outside = (point.module for station in STATIONS for point in _plugins(station).values())
+    if any(pattern and _matches(module, pattern) for pattern in chain(_TRUSTED, _allowed, patterns, outside)):
+        return
     raise InputError(
         f"{place}.type: {why}the module {module!r} is not allowed. A pipeline may name components of "
-        f"{', '.join(_TRUSTED)}; if you trust this one, set the environment variable {ALLOWLIST}={module}."
+        f"{', '.join(_TRUSTED)}, and a pipeline file of yours also its own modules, but none of Python's. If you trust "
+        f"this one, set the environment variable {ALLOWLIST}={module}."
     )
+
+
+def _matches(module: str, pattern: str) -> bool:
+    prefix = pattern.removesuffix(".*")
+    return module == prefix or module.startswith(prefix + ".") or fnmatchcase(module, pattern)
 
 
 def _with_full_names(parameters: Mapping[str, Any], place: str) -> dict[str, Any]:
@@ -260,7 +323,8 @@ def _with_full_names(parameters: Mapping[str, Any], place: str) -> dict[str, Any
     named = dict(parameters)
     for parameter, value in parameters.items():
         if isinstance(value, Mapping) and "." in str(value.get("type")):
-            name, inside = str(value["type"]), f"{place}.{parameter}"
+            name = str(value["type"])
+            inside = f"{place}.{parameter}"
             cls = getattr(_import(name, inside), name.rpartition(".")[2], None)
             if not inspect.isclass(cls):
                 raise InputError(f"{inside}.type: unknown class {name}.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from convqa.domain import Hit, Passage, Ranking
@@ -21,10 +21,8 @@ def fuse(parts: Sequence[tuple[float, Ranking]], top_k: int) -> Ranking:
     >>> [hit.id for hit in fuse([(1.0, a), (1.0, b)], 2).hits]
     ['y', 'x']
     """
-    return _summed(
-        ((ranking, [weight / (RRF_K + rank) for rank, _ in enumerate(ranking.hits, 1)]) for weight, ranking in parts),
-        top_k,
-    )
+    values = [[weight / (RRF_K + rank) for rank, _ in enumerate(ranking.hits, 1)] for weight, ranking in parts]
+    return _summed([ranking for _, ranking in parts], values, top_k)
 
 
 def interpolate(parts: Sequence[tuple[float, Ranking]], top_k: int) -> Ranking:
@@ -37,35 +35,38 @@ def interpolate(parts: Sequence[tuple[float, Ranking]], top_k: int) -> Ranking:
     >>> [(hit.id, hit.score) for hit in interpolate([(1.0, a), (1.0, b)], 2).hits]
     [('y', 1.75), ('x', 1.0)]
     """
-    return _summed(((ranking, [weight * score for score in normalised(ranking)]) for weight, ranking in parts), top_k)
+    values = [[weight * score for score in normalized(ranking)] for weight, ranking in parts]
+    return _summed([ranking for _, ranking in parts], values, top_k)
 
 
 FUSIONS: Mapping[str, Fusion] = {"rrf": fuse, "interpolation": interpolate}
 """Fusion functions by name."""
 
 
-def _summed(parts: Iterable[tuple[Ranking, Sequence[float]]], top_k: int) -> Ranking:
-    """Return the ranking by the sums of each hit's values."""
+def _summed(rankings: Sequence[Ranking], values: Sequence[Sequence[float]], top_k: int) -> Ranking:
+    """Return the ranking by the sums of each hit's values; ``values[i]`` belongs to ``rankings[i]``."""
     scores: dict[str, float] = {}
     passages: dict[str, Passage | None] = {}
-    for ranking, values in parts:
-        for hit, value in zip(ranking.hits, values, strict=True):
+    for ranking, row in zip(rankings, values, strict=True):
+        for hit, value in zip(ranking.hits, row, strict=True):
             scores[hit.id] = scores.get(hit.id, 0.0) + value
             passages[hit.id] = passages.get(hit.id) or hit.passage
     ranked = Ranking.of([Hit(id, score, passages[id]) for id, score in scores.items()])
     return Ranking(ranked.hits[:top_k])
 
 
-def normalised(ranking: Ranking) -> list[float]:
+def normalized(ranking: Ranking) -> list[float]:
     """Return the scores normalized from 0, the last, to 1, the first; 1 if all are equal.
 
-    >>> normalised(Ranking((Hit("x", 9.0), Hit("y", 8.0), Hit("z", 5.0))))
+    >>> normalized(Ranking((Hit("x", 9.0), Hit("y", 8.0), Hit("z", 5.0))))
     [1.0, 0.75, 0.0]
     """
     scores = [hit.score for hit in ranking.hits]
     low = min(scores, default=0.0)
     width = max(scores, default=0.0) - low
-    return [(score - low) / width if width else 1.0 for score in scores]
+    if not width:
+        return [1.0] * len(scores)
+    return [(score - low) / width for score in scores]
 
 
 def behind(ranking: Ranking, rest: Sequence[Hit]) -> Ranking:
@@ -73,11 +74,16 @@ def behind(ranking: Ranking, rest: Sequence[Hit]) -> Ranking:
     lowest = ranking.hits[-1].score if ranking.hits else 0.0
     # In 32 bits, a large number minus one is the same number.
     step = max(1.0, abs(lowest) * 2**-20)
-    lower = (Hit(hit.id, lowest - step * rank, hit.passage) for rank, hit in enumerate(rest, 1))
+    lower = [Hit(hit.id, lowest - step * rank, hit.passage) for rank, hit in enumerate(rest, 1)]
     return Ranking((*ranking.hits, *lower))
 
 
-def reordered(ranking: Ranking, scores: Mapping[str, float], weight: float = 1.0, top_k: int | None = None) -> Ranking:
+def reordered(
+    ranking: Ranking,
+    scores: Mapping[str, float],
+    weight: float = 1.0,
+    top_k: int | None = None,
+) -> Ranking:
     """Reorder a ranking by new scores. Hits without one follow in their order.
 
     :param weight: weight of the new scores; below 1, (1 - weight) x the old score is added, both normalized to 0 to 1.
@@ -98,13 +104,13 @@ def reordered(ranking: Ranking, scores: Mapping[str, float], weight: float = 1.0
 
 def attach(rankings: Sequence[Ranking], count: int, fetch: Fetch) -> list[Ranking]:
     """Return the rankings with the passages of the first ``count`` hits. Missing passages are fetched together."""
-    missing = list(dict.fromkeys(hit.id for ranking in rankings for hit in ranking.hits[:count] if hit.passage is None))
+    first = [hit for ranking in rankings for hit in ranking.hits[:count]]
+    missing = list(dict.fromkeys(hit.id for hit in first if hit.passage is None))
     if not missing:
         return list(rankings)
     fetched = dict(zip(missing, fetch(missing), strict=True))
-
-    def filled(ranking: Ranking) -> Ranking:
-        first = (replace(hit, passage=hit.passage or fetched.get(hit.id)) for hit in ranking.hits[:count])
-        return Ranking((*first, *ranking.hits[count:]))
-
-    return [filled(ranking) for ranking in rankings]
+    filled = []
+    for ranking in rankings:
+        hits = [replace(hit, passage=hit.passage or fetched.get(hit.id)) for hit in ranking.hits[:count]]
+        filled.append(Ranking((*hits, *ranking.hits[count:])))
+    return filled

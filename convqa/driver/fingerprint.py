@@ -15,7 +15,7 @@ from typing import Any
 
 import convqa
 from convqa.driver.history import HistoryMode
-from convqa.pipeline.load import Pipeline
+from convqa.pipeline.pipeline import Pipeline
 from convqa.places import is_installed
 from convqa.stores import open_store
 from convqa.stores.base import Info

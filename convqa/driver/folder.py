@@ -154,7 +154,7 @@ def read_meta(folder: Path) -> dict[str, Any]:
 def _leaves(value: Any, path: str = "") -> dict[str, Any]:
     """Flatten a resolved pipeline: the parameter's name in ``--set``, or the path of another field -> value."""
     if not isinstance(value, dict):
-        return {path.replace(".init_parameters", "", 1).removeprefix("components."): value}
+        return {path.replace(".init_parameters", "", 1).removeprefix("components.").removeprefix("stations."): value}
     leaves: dict[str, Any] = {}
     for name, part in value.items():
         leaves |= _leaves(part, f"{path}.{name}".removeprefix("."))

@@ -18,8 +18,7 @@ from convqa.driver.run import locked, write_run
 from convqa.driver.summary import RunSummary
 from convqa.errors import InputError
 from convqa.files import whole_file
-from convqa.pipeline.document import Document
-from convqa.safe_yaml import read_yaml
+from convqa.pipeline.merge import resolve
 from convqa.tasks import find_task
 from convqa.workers.shard import Shard
 
@@ -56,7 +55,7 @@ def merge(
     if not source.exists():
         raise InputError(f"input {source}: no longer exists. Name it with --input.")
     task = find_task(mark["task"], source)
-    document = Document.model_validate(read_yaml(first.folder / RESOLVED, "pipeline"))
+    document = resolve(first.folder / RESOLVED, trusted=False)
     conversations = checked(itertools.islice(task.read(source), mark["limit"]), mark["history"])
     with locked(output), Intake(in_language(conversations, language), output) as intake:
         if intake.digest != mark["input"]:

@@ -27,8 +27,9 @@ from convqa.driver.waves import BATCH_SIZE, WAIT_SECONDS, Submit, answer, drive,
 from convqa.errors import InputError, RunError
 from convqa.files import unwritable
 from convqa.models.once import once
+from convqa.pipeline.build import build
 from convqa.pipeline.document import Document
-from convqa.pipeline.load import Pipeline, wire
+from convqa.pipeline.pipeline import Pipeline
 from convqa.tasks.base import Task
 from convqa.workers import WorkerLost, Workers
 from convqa.workers.shard import ALL, Shard
@@ -222,7 +223,7 @@ class WorkerSetup:
         return [response.trimmed() for response in answer(pipeline, turns)]
 
     def _build(self) -> Pipeline:
-        pipeline = wire(self.document, "of the run")
+        pipeline = build(self.document, "of the run")
         if self.collection is not None:
             pipeline.bind(self.collection)
         pipeline.warm_up()

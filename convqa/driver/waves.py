@@ -16,8 +16,7 @@ from typing import NamedTuple
 from convqa.domain import Conversation, Response, Turn, TurnId, Turns
 from convqa.driver.history import History, HistoryMode, response_of
 from convqa.errors import InputError, RunError
-from convqa.pipeline.load import OUTPUTS, Made, Pipeline
-from convqa.pipeline.nodes import ComponentFailed
+from convqa.pipeline.pipeline import OUTPUTS, ComponentFailed, OnOutput, Pipeline
 from convqa.workers.shard import ALL, Shard
 
 BATCH_SIZE = 256
@@ -185,7 +184,7 @@ def patiently(ask: Callable[[], list[Response]], wait: float) -> list[Response]:
 def answer(
     pipeline: Pipeline,
     turns: Sequence[Turn],
-    told: Made | None = None,
+    told: OnOutput | None = None,
 ) -> list[Response]:
     """Run the pipeline on one wave. Return the responses in the order of the turns.
 

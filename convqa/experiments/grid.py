@@ -14,8 +14,9 @@ from pydantic import Field
 
 from convqa.driver.history import HistoryMode
 from convqa.errors import InputError
-from convqa.pipeline.document import find
-from convqa.places import is_yaml, yaml_file
+from convqa.pipeline.merge import resolve
+from convqa.pipeline.read import find
+from convqa.places import yaml_file
 from convqa.safe_yaml import read_yaml
 from convqa.validation import Record, Text, read_as, refuse_secrets, shorten
 
@@ -86,15 +87,9 @@ class GridRow:
 
     def document(self, ablation: Ablation, file: Path) -> str:
         """Return the row's pipeline file, whose values with ``{input}`` :meth:`settings` overrides."""
-        base = ablation.pipeline
-        if is_yaml(base):
-            base = str(find(base, file).resolve())
-        data = {
-            "extends": base,
-            "override": {**ablation.override, **self.overrides},
-            "drop": [*ablation.drop, *self.drop],
-        }
-        return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=120)
+        base = find(ablation.pipeline, file)
+        removed = dict.fromkeys([*ablation.drop, *self.drop])
+        return resolve(base, {**ablation.override, **self.overrides, **removed}).to_yaml()
 
 
 def read_ablation(name: str) -> tuple[Ablation, Path]:

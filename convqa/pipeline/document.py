@@ -1,25 +1,28 @@
-"""A pipeline file as written: Haystack's YAML plus ``extends``, ``override``, ``drop``, ``inputs`` and ``outputs``."""
+"""A resolved pipeline: its stations with full paths as types, and how they are connected."""
 
 from __future__ import annotations
 
 import graphlib
-from pathlib import Path
+import inspect
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field
 
-from convqa.errors import InputError, nearest
-from convqa.places import is_yaml, shipped_yaml, yaml_file
-from convqa.safe_yaml import read_yaml
-from convqa.validation import UNKNOWN_FIELD, explain, refuse_secrets
+from convqa.components.base import STATIONS
+from convqa.errors import InputError
 
 
 class Node(BaseModel, extra="forbid"):
-    """One component: its type (dotted path, or the short name of a station's member) and its parameters."""
+    """One component: its type (a dotted path, or the short name of a station's member) and its parameters."""
 
     type: str
     init_parameters: dict[str, Any] = {}
+
+    def flat(self) -> dict[str, Any]:
+        """Return the node as in ``stations:``."""
+        return {"type": self.type, **self.init_parameters}
 
 
 Socket = Annotated[str, Field(pattern=r"^[^.]+\.[^.]+$")]
@@ -37,17 +40,24 @@ def _listed(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
-class Document(BaseModel, extra="forbid"):
-    """A pipeline file; after composing, ``extends``, ``override`` and ``drop`` are empty."""
+class Graph(BaseModel, extra="forbid"):
+    """A pipeline in Haystack's form, with ``inputs`` and ``outputs`` for turns, rewrites, rankings and so on."""
 
     metadata: dict[str, Any] = {}
-    extends: str | None = None
-    override: dict[str, Any] = {}
-    drop: Annotated[list[str], BeforeValidator(_listed)] = []
-    components: dict[str, Node] = {}
+    components: dict[str, Node]
     connections: list[Connection] = []
     inputs: dict[str, Annotated[list[str], BeforeValidator(_listed)]] = {}
     outputs: dict[str, str] = {}
+
+
+class Document(Graph):
+    """A resolved pipeline.
+
+    ``is_line``: whether it is written as ``stations:``. ``modules``: modules of the user's that it may load.
+    """
+
+    is_line: bool = False
+    modules: list[str] = []
 
     def in_order(self) -> list[str]:
         """Return the nodes in topological order.
@@ -60,56 +70,65 @@ class Document(BaseModel, extra="forbid"):
         return list(graphlib.TopologicalSorter(before).static_order())
 
     def to_yaml(self) -> str:
-        """Return the resolved pipeline, with sorted nodes and connections so that equal pipelines have equal text."""
-        data = self.model_dump(include={"metadata", "components", "connections", "inputs", "outputs"})
-        data["connections"] = sorted(data["connections"], key=lambda arrow: (arrow["receiver"], arrow["sender"]))
-        data["inputs"] = {name: sorted(sockets) for name, sockets in data["inputs"].items()}
+        """Return the pipeline in the form in which it was written."""
+        if not self.is_line:
+            return self.to_haystack()
+        stations = {name: node.flat() for name, node in self.components.items()}
+        data = {"metadata": self.metadata, "stations": stations}
+        return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=120)
+
+    def to_haystack(self) -> str:
+        """Return the pipeline in Haystack's form, with sorted nodes and connections."""
+        arrows = sorted(self.connections, key=lambda arrow: (arrow.receiver, arrow.sender))
+        data = {
+            "metadata": self.metadata,
+            "components": {name: _nested(node.flat()) for name, node in self.components.items()},
+            "connections": [arrow.model_dump() for arrow in arrows],
+            "inputs": {name: sorted(sockets) for name, sockets in self.inputs.items()},
+            "outputs": self.outputs,
+        }
         return yaml.safe_dump(data, sort_keys=True, allow_unicode=True, width=120)
 
 
-def shipped_pipelines() -> list[str]:
-    """Return the names of the pipelines that ship with convqa."""
-    return shipped_yaml("pipelines")
+def line(metadata: Mapping[str, Any], stations: Mapping[str, Node]) -> Document:
+    """Return the pipeline of stations in a line.
 
+    Each station takes the turns, and its other inputs from the last station before it that makes them.
 
-def find(name: str, file: Path | None = None) -> Path:
-    """Return the file of a pipeline, given a shipped name or a path, which may be relative to ``file``.
-
-    :raises InputError: if there is no such pipeline.
+    :raises InputError: if no station before it makes a required input.
     """
-    if not is_yaml(name):
-        return yaml_file(name, "pipeline", "pipelines")
-    for candidate in [Path(name)] if file is None else [file.parent / name, Path(name)]:
-        if candidate.is_file():
-            return candidate
-    raise InputError(f"pipeline {name!r}: no such file. Shipped pipelines: {', '.join(shipped_pipelines())}.")
+    senders: dict[str, str] = {}
+    arrows = []
+    ordered = {name: stations[name] for name in STATIONS if name in stations}
+    for name in ordered:
+        station = STATIONS[name]
+        for label, parameter in inspect.signature(station.run).parameters.items():  # type: ignore[attr-defined]
+            if label in senders:
+                arrows.append(Connection(sender=senders[label], receiver=f"{name}.{label}"))
+            elif label not in {"self", "turns"} and parameter.default is parameter.empty:
+                maker = next(other for other, base in STATIONS.items() if base.makes == label)
+                raise InputError(
+                    f"stations.{name}: requires {label}, which no station before it makes. Add a {maker}, or remove "
+                    f"the {name} too ({name}: null, or --set {name}=null)."
+                )
+        senders[station.makes] = f"{name}.{station.makes}"
+    return Document(
+        metadata=dict(metadata),
+        components=ordered,
+        connections=arrows,
+        inputs={"turns": [f"{name}.turns" for name in ordered]},
+        outputs=senders,
+        is_line=True,
+    )
 
 
-def read(file: Path) -> Document:
-    """Read and validate one pipeline file.
-
-    :raises InputError: naming the file and the line or the field.
-    """
-    data = read_yaml(file, "pipeline")
-    if not isinstance(data, dict):
-        got = "nothing" if data is None else type(data).__name__
-        expected = "a mapping with components, connections, inputs and outputs"
-        raise InputError(f"pipeline {file}: expected {expected}, got {got}.")
-    try:
-        for name, value in data.items():
-            refuse_secrets(value, str(name))
-        return Document.model_validate(data)
-    except InputError as error:
-        raise InputError(f"pipeline {file}: {error}") from error
-    except ValidationError as error:
-        mistakes = dict.fromkeys(_mistake(*mistake) for mistake in explain(error))
-        raise InputError(f"pipeline {file}: {' '.join(mistakes)}") from error
-
-
-def _mistake(field: str, message: str) -> str:
-    if "." in field or message != UNKNOWN_FIELD:
-        return f"{field}: {message}."
-    known = list(Document.model_fields)
-    if not field.isidentifier():  # not a pipeline, perhaps a file with secrets: its text is not repeated
-        field = "a malformed key"
-    return f"{field}: {message}.{nearest(field, known)} Expected some of {', '.join(known)}."
+def _nested(value: Any) -> Any:
+    """Return a value with all descriptions of components in Haystack's form, ``{type, init_parameters}``."""
+    if isinstance(value, list):
+        return [_nested(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    inner = {name: _nested(item) for name, item in value.items()}
+    if "." not in str(inner.get("type")) or "init_parameters" in inner:
+        return inner
+    return {"type": inner.pop("type"), "init_parameters": inner}

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from convqa.components.members import described, full_name
 from convqa.errors import InputError
-from convqa.pipeline.document import Document, Node
-from convqa.pipeline.nodes import type_of
+from convqa.pipeline.document import Node
 from convqa.places import yaml_file
 from convqa.safe_yaml import read_yaml
 from convqa.validation import Record, read_as, refuse_secrets
@@ -51,16 +51,31 @@ class Llm(Record, extra="forbid"):
 
     def parameters(self, role: Role) -> dict[str, Any]:
         """Return the parameters of the component with this role."""
-        secret = self.key and {"type": "env_var", "env_vars": [self.key], "strict": self.key != KEY}
+        timeout = self.timeout
+        if role == "rewrite" and self.fallback:
+            timeout = min(timeout, REWRITING_SECONDS)
         generator = {
-            "model": self.model, "api_base_url": self.url, "api_key": secret, "generation_kwargs": self.generation,
-            "timeout": min(self.timeout, REWRITING_SECONDS) if role == "rewrite" and self.fallback else self.timeout,
+            "model": self.model,
+            "api_base_url": self.url,
+            "api_key": self.key
+            and {
+                "type": "env_var",
+                "env_vars": [self.key],
+                "strict": self.key != KEY,
+            },
+            "generation_kwargs": self.generation,
+            "timeout": timeout,
             # A user is waiting, so the fallback is better than a second attempt.
             "max_retries": 0 if self.fallback else self.retries,
-        }  # fmt: skip
-        component = {"type": "convqa.components.chat_server.ChatServer", "init_parameters": generator}
-        parameters = {"component": component, "concurrency": self.concurrency, "keep": not self.fallback}
-        return parameters | {"support": self.support} if role == "answer" else parameters
+        }
+        parameters = {
+            "component": {"type": "convqa.components.chat_server.ChatServer", "init_parameters": generator},
+            "concurrency": self.concurrency,
+            "keep": not self.fallback,
+        }
+        if role == "answer":
+            parameters["support"] = self.support
+        return parameters
 
 
 def read_llm(llm: str | Path, model: str | None = None, role: Sequence[str] | None = None, **more: Any) -> Llm:
@@ -76,7 +91,16 @@ def read_llm(llm: str | Path, model: str | None = None, role: Sequence[str] | No
     else:
         where = f"language model {name}"
         server = ", or the URL of a server with OpenAI's API, such as http://localhost:11434/v1"
-        data = read_yaml(yaml_file(name, "--llm", "configs", "llms", alternative=server), "language model")
+        data = read_yaml(
+            yaml_file(
+                name,
+                "--llm",
+                "configs",
+                "llms",
+                alternative=server,
+            ),
+            "language model",
+        )
     if not isinstance(data, dict) or not isinstance(data.get("url"), str):
         raise InputError(f"{where}: expected a mapping with url and model. {_ADVICE}")
     changes = {"model": model, "role": None if role is None else [*role], **more}
@@ -99,32 +123,37 @@ def _server_url(url: str, where: str) -> str:
     return url.rstrip("/") if (match[2] or "").strip("/") else f"{match[1]}/v1"
 
 
-def with_llm(document: Document, llm: Llm) -> Document:
-    """Return the pipeline with the model in its roles.
+def with_llm(nodes: Mapping[str, Node], llm: Llm) -> dict[str, Node]:
+    """Return a pipeline's nodes with the model in its roles.
 
     The replaced component becomes the model's fallback, ``otherwise``. If a rewriter or builder wraps another one, as
     ``small_talk`` does, the inner one is replaced. Decisions, fitted to sentences of passages, skip generated answers.
 
     :raises InputError: if the pipeline lacks a node for a role.
     """
-    components = dict(document.components)
+    changed = dict(nodes)
     for role in llm.role:
-        name, _ = _NODES[role]
-        if name not in components:
-            raise InputError(f"missing node {name!r} for the role {role!r} of --llm; choose another with --llm-role.")
-        components[name] = _with_role(role, components[name], llm)
-    decider = components.get("decider", Node(type="none"))
-    if "answer" in llm.role and decider.type.rpartition(".")[2].lower() == "logistic":
-        components["decider"] = Node(type=decider.type, init_parameters=decider.init_parameters | {"generated": False})
-    return document.model_copy(update={"components": components})
+        station, _ = _NODES[role]
+        if station not in changed:
+            raise InputError(f"missing {station} for the role {role!r} of --llm; choose another with --llm-role.")
+        changed[station] = _with_role(role, changed[station], llm)
+    decider = changed.get("decider")
+    if decider is not None and "answer" in llm.role and decider.type.rpartition(".")[2].lower() == "logistic":
+        parameters = decider.init_parameters | {"generated": False}
+        changed["decider"] = Node(type=decider.type, init_parameters=parameters)
+    return changed
 
 
 def _with_role(role: Role, node: Node, llm: Llm) -> Node:
     station, member = _NODES[role]
-    if (wrapped := node.init_parameters.get(station)) is not None:
-        inner = _with_role(role, Node(type=wrapped) if isinstance(wrapped, str) else Node.model_validate(wrapped), llm)
-        return Node(type=node.type, init_parameters=node.init_parameters | {station: inner.model_dump()})
-    kind, parameters = type_of(station, member), {"otherwise": node.model_dump()} if llm.fallback else {}
-    if type_of(station, node.type) == kind:
+    wrapped = node.init_parameters.get(station)
+    if wrapped is not None:
+        type_name, parameters = described(wrapped, station, f"a {station}")
+        inner = _with_role(role, Node(type=type_name, init_parameters=parameters), llm)
+        return Node(type=node.type, init_parameters=node.init_parameters | {station: inner.flat()})
+    kind = full_name(member, station, [station])
+    if full_name(node.type, station, [station]) == kind:
         parameters = node.init_parameters
+    else:
+        parameters = {"otherwise": node.flat()} if llm.fallback else {}
     return Node(type=kind, init_parameters=parameters | llm.parameters(role))

@@ -1,4 +1,4 @@
-"""A pipeline's graph as text and Mermaid (Haystack's own drawing needs a server), and the addresses it contacts."""
+"""A pipeline as text, and the addresses that it contacts."""
 
 from __future__ import annotations
 
@@ -31,36 +31,26 @@ def as_text(document: Document) -> str:
     return "\n".join(lines)
 
 
-def as_mermaid(document: Document) -> str:
-    """Return the graph as Mermaid code."""
-    lines = ["flowchart LR"]
-    lines += [
-        f'    {name}["{name}<br/><i>{document.components[name].type.rpartition(".")[2]}</i>"]'
-        for name in document.in_order()
-    ]
-    for label, receivers in sorted(document.inputs.items()):
-        lines += [f"    {label}([{label}]) --> {receiver.partition('.')[0]}" for receiver in sorted(receivers)]
-    for arrow in sorted(document.connections, key=lambda arrow: (arrow.sender, arrow.receiver)):
-        sender, _, socket = arrow.sender.partition(".")
-        lines.append(f"    {sender} -- {socket} --> {arrow.receiver.partition('.')[0]}")
-    lines += [
-        f"    {sender.partition('.')[0]} --> out_{label}([{label}])"
-        for label, sender in sorted(document.outputs.items())
-    ]
-    return "\n".join(lines)
-
-
 def reached(document: Document) -> list[str]:
-    """Return lines with the environment variables and addresses in the parameters."""
+    """Return lines with the environment variables and addresses in the parameters, and the user's modules."""
     variables: list[str] = []
     addresses: list[str] = []
     for node in document.components.values():
         _collect(node.init_parameters, "", variables, addresses)
-    lists = {"reads from the environment": variables, "sends to": addresses}
+    lists = {
+        "reads from the environment": variables,
+        "sends to": addresses,
+        "runs": document.modules,
+    }
     return [f"{title}: {', '.join(dict.fromkeys(names))}" for title, names in lists.items() if names]
 
 
-def _collect(value: object, parameter: str, variables: list[str], addresses: list[str]) -> None:
+def _collect(
+    value: object,
+    parameter: str,
+    variables: list[str],
+    addresses: list[str],
+) -> None:
     if isinstance(value, dict):
         if value.get("type") == "env_var":
             variables += map(str, value.get("env_vars") or ())

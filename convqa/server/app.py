@@ -21,7 +21,8 @@ from convqa.driver.waves import answer
 from convqa.errors import InputError, RunError
 from convqa.indexing import collection_of
 from convqa.pipeline.llm import Llm, read_llm
-from convqa.pipeline.load import Pipeline, load
+from convqa.pipeline.load import load
+from convqa.pipeline.pipeline import Pipeline
 from convqa.places import data_folder
 from convqa.qa import ready
 from convqa.server import guard, mrqa, openai, page, turns

@@ -18,8 +18,8 @@ from textwrap import shorten
 
 from convqa.domain import TOLD, UNSURE, Exchange, ExchangeStatus, Response
 from convqa.domain.answer import UNSPACED
+from convqa.exports import replies
 from convqa.exports.text import begins_item, escape, marked, numbered
-from convqa.server import replies
 
 _SOURCES = "\n\nSources:\n\n"
 _NO_ANSWER = "No answer: "

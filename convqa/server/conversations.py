@@ -15,9 +15,9 @@ from convqa.components.filtering import filter_of
 from convqa.domain import Exchange, Hit, Passage, Ranking, Response, Turn, TurnId
 from convqa.driver.history import exchange
 from convqa.errors import InputError
+from convqa.exports.replies import MAX_HITS
 from convqa.files import to_json_bytes
 from convqa.server.access import Caller, within
-from convqa.server.replies import MAX_HITS
 from convqa.stores.base import Filter
 
 _TABLES = """

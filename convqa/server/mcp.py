@@ -21,8 +21,8 @@ from convqa.components.base import Retriever
 from convqa.domain import Failure, Passage, Rewrite, Turn, TurnId
 from convqa.domain.batches import Rewrites, Turns
 from convqa.errors import RunError
+from convqa.exports import replies
 from convqa.qa import QA, Talk
-from convqa.server import replies
 from convqa.server.config import Limits
 from convqa.stores import open_store
 from convqa.validation import QuestionText

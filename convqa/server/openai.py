@@ -18,7 +18,8 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.exceptions import HTTPException
 
 from convqa.domain import Exchange
-from convqa.server import chat_text, replies
+from convqa.exports import replies
+from convqa.server import chat_text
 from convqa.server.guard import ERRORS, GuardedRoute, stream
 from convqa.server.service import PendingTurn
 from convqa.server.turns import BoundedList, Filters, RequestCaller, prepared, service_of

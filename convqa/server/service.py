@@ -17,7 +17,7 @@ from convqa.domain import Failure, Passage, Response, Turn
 from convqa.domain.batches import Batch
 from convqa.driver.waves import answer
 from convqa.errors import InputError, RunError
-from convqa.pipeline.load import Pipeline
+from convqa.pipeline.pipeline import Pipeline
 from convqa.server.config import BatchLimits
 from convqa.stores import key_of, open_store
 from convqa.stores.address import redact

@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from convqa.components.filtering import both, filter_of
 from convqa.domain import Exchange, ExchangeStatus, MetaValue, Passage, Turn, TurnId
 from convqa.domain import Response as TurnResponse
-from convqa.server import replies
+from convqa.exports import replies
 from convqa.server.access import Caller, passes
 from convqa.server.config import FilterFields
 from convqa.server.conversations import Conversations, ConversationSummary, KeptTurn

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from haystack import component
-
 from convqa.components.base import Rewriter
+from convqa.components.members import member
 from convqa.domain import Query, Rewrite, Turn
 from convqa.sharc.replies import user_statements
 from convqa.text.dialogue import open_question
@@ -13,7 +12,7 @@ _STATEMENTS = 0.3
 """Weight of words of the scenario and other statements, relative to words of the question."""
 
 
-@component
+@member
 class Statements(Rewriter):
     """Search the open question with the words of the user's statements and of the system's questions as terms.
 

@@ -15,15 +15,15 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "qrecc-trec"
 
 PIPELINE = """
 extends: copy-bm25
-override: {rewriter.type: slow_for_test.Slow}
+stations: {rewriter: slow_for_test.Slow}
 """
 SLOW = """
 import os, time
-from haystack import component
 from convqa.components.base import Rewriter
+from convqa.components.members import member
 from convqa.domain import Query, Rewrite
 
-@component
+@member
 class Slow(Rewriter):
     def rewrite(self, turn):
         time.sleep(float(os.environ.get("SLOW_SECONDS", "0")))
@@ -84,11 +84,8 @@ def process(tmp_path):
 
 
 @pytest.fixture
-def slow(tmp_path, monkeypatch):
+def slow(tmp_path):
     """A pipeline whose rewriter takes the time that SLOW_SECONDS says and fails where FAIL_ON says."""
     (tmp_path / "slow_for_test.py").write_text(SLOW)
     (tmp_path / "slow.yaml").write_text(PIPELINE)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setenv("HAYSTACK_DESERIALIZATION_ALLOWLIST", "slow_for_test")
     return tmp_path / "slow.yaml"

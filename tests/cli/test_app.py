@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-import convqa.pipeline.load  # noqa: F401 - it takes compose by name, which must not be a test's
 from convqa.domain import Passage
 from convqa.errors import InputError, RunError, StorageFull, StoreUnavailable, WorkError
 from convqa.stores import create_store
@@ -27,7 +26,7 @@ def test_every_error_is_a_message_and_an_exit_code(call, monkeypatch, error, cod
     def fail(*_):
         raise error
 
-    monkeypatch.setattr("convqa.pipeline.compose.compose", fail)
+    monkeypatch.setattr("convqa.pipeline.merge.resolve", fail)
     got, _, err = call("show", "default")
     assert got == code and message in err and "Traceback" not in err
 
@@ -36,7 +35,7 @@ def test_verbose_shows_where(call, monkeypatch):
     def fail(*_):
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setattr("convqa.pipeline.compose.compose", fail)
+    monkeypatch.setattr("convqa.pipeline.merge.resolve", fail)
     code, _, err = call("show", "default", "-v")
     assert code == 1 and "Traceback" in err
 

@@ -144,7 +144,7 @@ def test_a_run_of_rankings_needs_no_truth_and_no_answers(call, run_folder, tmp_p
     ranked = tmp_path / "ranked"
     settings = ["--collection", indexed, "--pipeline", "copy-bm25"]
     pipeline = tmp_path / "ranked.yaml"
-    pipeline.write_text("extends: copy-bm25\ndrop: [reader, builder, decider]\n")
+    pipeline.write_text("extends: copy-bm25\nstations: {reader: null, builder: null, decider: null}\n")
     assert call("run", run_folder.parent / "input", ranked, *settings[:3], pipeline)[0] == 0
     assert call("export", ranked, "--as", "trec")[0] == 0
     code, _, err = call("export", ranked, "--as", "ikat")

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 def test_check_names_every_mistake(call, tmp_path):
     path = tmp_path / "p.yaml"
-    path.write_text("extends: default\noverride: {retriever.topk: 5, reader.passages: none}\n")
+    path.write_text("extends: default\nstations: {retriever: {topk: 5}, reader: {passages: none}}\n")
     code, out, err = call("check", "default", path)
     assert code == 2
     assert out == "default: ok\n"
-    assert "components.retriever.topk: " in err and "'top_k'" in err
-    assert "components.reader.passages: " in err and "'none'" in err
+    assert "retriever.topk: " in err and "'top_k'" in err
+    assert "reader.passages: " in err and "'none'" in err
 
 
 def test_check_of_good_pipelines(call):
@@ -23,16 +23,16 @@ def test_check_says_that_it_looks_at_no_models(call):
 
 def test_check_looks_at_decisions(call, tmp_path):
     code, _, err = call("check", "default", "--set", "decider.decision=sentence")
-    assert code == 2 and "components.decider.decision: " in err and "'sentences'" in err
+    assert code == 2 and "decider.decision: " in err and "'sentences'" in err
     code, _, err = call("check", "default", "--set", f"decider.decision={tmp_path / 'none.yaml'}")
     assert code == 2 and "none.yaml" in err
     code, _, err = call("check", "copy-bm25", "--set", "decider.threshold=.4")
-    assert code == 2 and "components.decider.threshold: 0.4 needs a decision" in err
+    assert code == 2 and "decider.threshold: 0.4 needs a decision" in err
 
 
 def test_check_refuses_weights_that_are_infinite(call):
     code, _, err = call("check", "default", "--set", "retriever.weights={sparse: .inf}")
-    assert code == 2 and "components.retriever.weights.sparse: " in err and "inf" in err
+    assert code == 2 and "retriever.weights.sparse: " in err and "inf" in err
 
 
 def test_check_lists_the_variables_and_addresses_that_a_pipeline_names(call):
@@ -47,19 +47,19 @@ def test_check_lists_the_variables_and_addresses_that_a_pipeline_names(call):
 
 def test_show_prints_no_secret(call, tmp_path):
     path = tmp_path / "mine.yaml"
-    path.write_text("extends: copy-bm25\noverride: {rewriter.api_key: sk-0815}\n")
+    path.write_text("extends: copy-bm25\nstations: {rewriter: {api_key: sk-0815}}\n")
     for form in ("yaml", "text"):
         code, out, err = call("show", path, "--as", form)
-        assert (code, out) == (2, "") and "override.rewriter.api_key: " in err
+        assert (code, out) == (2, "") and "stations.rewriter.api_key: " in err
         assert "sk-0815" not in err
 
 
 def test_show_refuses_what_check_refuses(call):
     for setting, message in (
-        ("retriever.top_kk=3", "components.retriever.top_kk: unknown parameter. Did you mean 'top_k'?"),
+        ("retriever.top_kk=3", "retriever.top_kk: unknown parameter. Did you mean 'top_k'?"),
         ("retriever.weights.dnse=2.0", "dnse"),
     ):
-        for form in ("text", "mermaid", "yaml", "haystack"):
+        for form in ("text", "yaml", "haystack"):
             code, out, err = call("show", "hybrid", "--set", setting, "--as", form)
             assert (code, out) == (2, "") and message in err
         assert message in call("check", "hybrid", "--set", setting)[2]
@@ -73,11 +73,6 @@ def test_show_as_text(call):
     assert "top_k=7" in out and "answers = decider.answers" in out
 
 
-def test_show_as_mermaid(call):
-    _, out, _ = call("show", "copy-bm25", "--as", "mermaid")
-    assert out.startswith("flowchart LR") and "rewriter -- rewrites --> retriever" in out
-
-
 def test_show_as_yaml_is_a_pipeline_that_gives_itself(call, tmp_path):
     _, out, _ = call("show", "default", "--as", "yaml")
     (tmp_path / "again.yaml").write_text(out)
@@ -88,3 +83,7 @@ def test_version_and_unknown_commands(call):
     assert call("--version")[1].startswith("convqa 0")
     assert call("frobnicate")[0] == 2
     assert call("run", "--help")[0] == 0
+
+
+def test_check_lists_the_modules_that_a_pipeline_runs(call, slow):
+    assert call("check", slow)[:2] == (0, f"{slow}: ok\n  runs: slow_for_test\n")

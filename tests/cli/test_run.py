@@ -176,8 +176,7 @@ def test_another_fingerprint_is_refused_until_restart(call, small, indexed, tmp_
     code, _, err = call(*arguments, "--set", "retriever.top_k=5")
     assert code == 2 and "in: pipeline (retriever.top_k 100, now 5)" in err and "--restart" in err
     (tmp_path / "mine.yaml").write_text(
-        "extends: copy-bm25\nmetadata: {note: new}\n"
-        "override: {rewriter.type: expansion, retriever.filter: {year: [1]}}\n"
+        "extends: copy-bm25\nmetadata: {note: new}\nstations: {rewriter: expansion, retriever: {filter: {year: [1]}}}\n"
     )
     code, _, err = call(*arguments, "--pipeline", tmp_path / "mine.yaml")
     kinds = [f"'convqa.components.rewriters.{name}'" for name in ("copy.Copy", "expansion.Expansion")]
@@ -223,7 +222,9 @@ def test_a_restart_leaves_no_file_of_the_old_run_behind(call, slow, small, index
 
 
 def test_a_pipeline_without_reader_and_builder_writes_no_answers(call, small, indexed, tmp_path):
-    (tmp_path / "retrieval.yaml").write_text("extends: expansion-bm25\ndrop: [reader, builder, decider]\n")
+    (tmp_path / "retrieval.yaml").write_text(
+        "extends: expansion-bm25\nstations: {reader: null, builder: null, decider: null}\n"
+    )
     code, _, _ = call(
         "run", small, tmp_path / "out", "--collection", indexed, "--pipeline", tmp_path / "retrieval.yaml"
     )
@@ -291,7 +292,7 @@ def test_questions_are_in_the_collections_language(call, small, tmp_path):
     ("arguments", "message"),
     [
         (["--pipeline", "nothing"], "pipeline: unknown name 'nothing'"),
-        (["--set", "retriever.k1=high"], "components.retriever.k1: expected a number, got 'high'"),
+        (["--set", "retriever.k1=high"], "retriever.k1: expected a number, got 'high'"),
         (["--task", "qrec"], "qrec"),
         (["--collection", "nowhere-at-all"], "nowhere-at-all"),
         (["--bogus"], "No such option"),

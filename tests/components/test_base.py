@@ -132,7 +132,6 @@ def test_seconds_are_counted_by_node_inside_a_run_only():
 RETURNS = {
     "rewriter": ("rewrite", Rewrite("x", ())),
     "retriever": ("search", Ranking()),
-    "joiner": ("join", Ranking()),
     "reranker": ("rerank", Ranking()),
     "reader": ("read", Reading((), 0.0)),
     "builder": ("build", Answer("none", "", reason="why")),
@@ -151,7 +150,7 @@ def made_by(station, method, value):
         "readings": Readings((Reading((), 0.0),) * 2),
         "answers": Answers((Answer("none", "", reason="why"),) * 2),
     }
-    names = ["rankings"] if station == "joiner" else member.__haystack_input__._sockets_dict
+    names = member.__haystack_input__._sockets_dict
     (batch,) = member.run(**{name: columns[name] for name in names}).values()
     return list(batch)
 

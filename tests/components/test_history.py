@@ -7,7 +7,7 @@ import time
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from convqa.components.history import LONGEST, REACH, Past, fitted, said_before
+from convqa.components.history import MAX_EXCHANGES, MAX_UTTERANCE_CHARS, Past, fitted, said_before
 from convqa.domain import Exchange, Turn, TurnId
 
 
@@ -60,9 +60,9 @@ def test_a_question_in_place_of_a_reply_is_open_itself_and_what_went_before_is_t
 
 def test_of_more_replies_than_are_looked_at_the_first_and_the_latest_are_told():
     history = [Exchange("q0", "f0", status="asked")]
-    history += [Exchange(f"a{n}", f"f{n}", status="asked") for n in range(1, REACH + 20)]
+    history += [Exchange(f"a{n}", f"f{n}", status="asked") for n in range(1, MAX_EXCHANGES + 20)]
     said = said_before(turn("Yes", *history))
-    assert said[-1] == Past("Yes", "") and len(said) == REACH + 2
+    assert said[-1] == Past("Yes", "") and len(said) == MAX_EXCHANGES + 2
 
 
 def test_ten_thousand_exchanges_are_the_first_and_the_latest():
@@ -71,18 +71,23 @@ def test_ten_thousand_exchanges_are_the_first_and_the_latest():
     start = time.perf_counter()
     said = said_before(turn("Why?", *history))
     assert time.perf_counter() - start < 0.5
-    assert [exchange.question for exchange in said] == ["q0", *(f"q{n}" for n in range(10_000 - REACH, 10_000))]
-    assert all(len(exchange.answer) <= LONGEST for exchange in said)
+    assert [exchange.question for exchange in said] == ["q0", *(f"q{n}" for n in range(10_000 - MAX_EXCHANGES, 10_000))]
+    assert all(len(exchange.answer) <= MAX_UTTERANCE_CHARS for exchange in said)
 
 
 def test_the_first_exchange_is_the_first_in_which_something_was_said():
-    history = (Exchange("", ""), Exchange(" ", "\n"), Exchange("topic"), *(Exchange(f"q{n}") for n in range(REACH + 9)))
+    history = (
+        Exchange("", ""),
+        Exchange(" ", "\n"),
+        Exchange("topic"),
+        *(Exchange(f"q{n}") for n in range(MAX_EXCHANGES + 9)),
+    )
     assert [said.question for said in said_before(turn("?", *history))][:2] == ["topic", "q9"]
 
 
 def test_long_texts_are_cut_between_words_where_there_are_any():
     said = said_before(turn("?", Exchange("seven77 " * 1000, "\u8c01" * 5000)))
-    assert said[0].question.endswith("seven77") and said[0].answer == "\u8c01" * LONGEST
+    assert said[0].question.endswith("seven77") and said[0].answer == "\u8c01" * MAX_UTTERANCE_CHARS
 
 
 SAID = [Past("what is one", "a b c"), Past("two two", "d e"), Past("three three", "f"), Past("four", "g")]

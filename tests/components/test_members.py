@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
-from convqa.components.base import Builder, Rewriter
+from convqa.components.base import Builder, Decider, Rewriter
 from convqa.components.builders.sentences import SentencesBuilder
-from convqa.components.members import describe, make, members, parameters_of
+from convqa.components.members import describe, full_name, make, member, members, parameters_of
 from convqa.components.rewriters.copy import Copy
 from convqa.errors import InputError
 
@@ -19,6 +21,7 @@ def test_a_name_a_record_or_a_member_that_is_made():
     made = SentencesBuilder(sentences=1)
     assert builder(made) is made
     assert isinstance(builder("sentences"), SentencesBuilder)
+    assert builder({"type": "sentences", "sentences": 3}).sentences == 3
     assert builder({"type": "sentences", "init_parameters": {"sentences": 3}}).sentences == 3
     assert isinstance(builder({"type": "convqa.components.builders.sentences.SentencesBuilder"}), SentencesBuilder)
     assert isinstance(make("copy", "rewriter", Rewriter), Copy)
@@ -37,10 +40,10 @@ def test_a_name_a_record_or_a_member_that_is_made():
             "builder.type: expected a builder, got convqa.components.rewriters.copy.Copy",
         ),
         (
-            {"type": "sentences", "init_parameters": {"sentence": 1}},
+            {"type": "sentences", "sentence": 1},
             "builder.sentence: unknown parameter. Did you mean",
         ),
-        ({"type": "sentences", "init_parameters": {"sentences": 0}}, "builder.sentences: expected 1 or more, got 0"),
+        ({"type": "sentences", "sentences": 0}, "builder.sentences: expected 1 or more, got 0"),
         ("os.path", "builder.type: "),
     ],
 )
@@ -55,15 +58,50 @@ def test_modules_that_begin_with_an_underscore_are_no_members():
 
 
 def test_a_description_is_complete_and_makes_an_equal_member():
-    description = describe(builder({"type": "rules", "init_parameters": {"builder": "sentences"}}))
-    inner = description["init_parameters"]["builder"]
+    description = describe(builder({"type": "rules", "builder": "sentences"}))
+    inner = description["builder"]
     assert inner["type"] == "convqa.components.builders.sentences.SentencesBuilder"
-    assert inner["init_parameters"].keys() == set(parameters_of(SentencesBuilder))
-    assert inner["init_parameters"]["sentences"] == 2
+    assert inner.keys() == {"type", *parameters_of(SentencesBuilder)} and inner["sentences"] == 2
     assert describe(builder(description)) == description
 
 
 def test_a_mistake_names_the_path_to_it():
-    inner = {"type": "sentences", "init_parameters": {"sentences": 0}}
+    inner = {"type": "sentences", "sentences": 0}
     with pytest.raises(InputError, match=r"^node\.builder\.sentences: expected 1 or more, got 0"):
-        make({"type": "rules", "init_parameters": {"builder": inner}}, "node", Builder)
+        make({"type": "rules", "builder": inner}, "node", Builder)
+
+
+def test_the_new_name_of_a_parameter_is_told(monkeypatch):
+    monkeypatch.setattr("convqa.components.members.RENAMED", {"builders.sentences": {"nearby": "near"}})
+    with pytest.raises(InputError, match=r"^builder\.nearby: renamed to near\."):
+        builder({"type": "sentences", "nearby": 0.5})
+
+
+def test_a_member_of_another_package_has_a_short_name_and_is_trusted(installed):
+    source = """
+from convqa.components.base import Decider
+from convqa.components.members import member
+
+@member
+class Doubting(Decider):
+    score: float = 0.5
+"""
+    installed("doubting_for_test", "convqa.deciders", "doubting = doubting_for_test:Doubting", source)
+    assert members("decider") == ["doubting", "logistic"]
+    assert "doubting_for_test" not in sys.modules
+    path = full_name("doubting", "decider", ["decider"])
+    assert path == "doubting_for_test.Doubting" and "doubting_for_test" not in sys.modules
+    assert make({"type": "doubting", "score": 0.7}, "decider", Decider).score == 0.7
+    assert make({"type": path, "score": 0.7}, "decider", Decider).score == 0.7
+
+
+@member
+class Own(Rewriter):
+    """A class with its own constructor."""
+
+    def __init__(self, mark: str = "!") -> None:
+        self.mark = mark
+
+
+def test_a_class_may_have_its_own_constructor():
+    assert parameters_of(Own) == ["mark"] and describe(Own("?")) == {"type": f"{__name__}.Own", "mark": "?"}

@@ -11,7 +11,6 @@ import pytest
 from pydantic import ValidationError
 
 from convqa.components.base import STATIONS, Station
-from convqa.components.joiners.weighted import Weighted
 from convqa.components.members import members, parameters_of
 from convqa.components.retrievers.hybrid import Hybrid
 
@@ -55,7 +54,6 @@ def test_no_parameter_is_infinite():
     [
         (Hybrid, "weights.sparse", lambda value: {"sparse": value}),
         (Hybrid, "weights.dense", lambda value: {"dense": value}),
-        (Weighted, "weights.dense", lambda value: {"dense": value}),
     ],
 )
 def test_nothing_in_a_parameter_is_infinite(cls, place, shape):

@@ -50,7 +50,6 @@ from convqa.stores import create_store
 SOCKETS = {
     "rewriter": ({"turns"}, "rewrites"),
     "retriever": ({"turns", "rewrites"}, "rankings"),
-    "joiner": ({"one", "two"}, "rankings"),
     "reranker": ({"turns", "rewrites", "rankings"}, "rankings"),
     "reader": ({"turns", "rewrites", "rankings"}, "readings"),
     "builder": ({"turns", "rewrites", "rankings", "readings"}, "answers"),
@@ -60,8 +59,6 @@ TYPES = {
     "turns": Turns,
     "rewrites": Rewrites,
     "rankings": Rankings,
-    "one": Rankings,
-    "two": Rankings,
     "readings": Readings,
     "answers": Answers,
 }
@@ -224,7 +221,7 @@ def make(collection, request):
         known = inspect.signature(cls.__init__).parameters
         if "component" in known:
             return ready(cls(component=WRAPPED[cls.station]))
-        minimal = {"collection": collection, "inputs": ["one", "two"]}
+        minimal = {"collection": collection}
         if known.get("model") and cls.__module__.endswith(".cross_encoder"):
             minimal["model"] = str(request.getfixturevalue("cross_encoder"))
         if cls.__module__.endswith(".sparse"):
@@ -237,7 +234,7 @@ def make(collection, request):
 
 def rows(number):
     """Values for every socket, ``number`` of them; each socket's batch is made of one column."""
-    turns, rewrites, one, two, readings, answers = [], [], [], [], [], []
+    turns, rewrites, rankings, readings, answers = [], [], [], [], []
     for index in range(number):
         question = QUESTIONS[index % len(QUESTIONS)]
         history = tuple(Exchange(QUESTIONS[place % 3], "It was Goethe in Weimar.") for place in range(index % 4))
@@ -246,14 +243,16 @@ def rows(number):
         second = (Query("Weimar", weight=0.5),) if index % 3 == 0 else ()
         rewrites.append(Rewrite(question, (Query(question, term), *second)))
         order = PASSAGES[index % 4 :] + PASSAGES[: index % 4]
-        one.append(Ranking(tuple(Hit(passage.id, 9.0 - place, passage) for place, passage in enumerate(order))))
-        two.append(Ranking(tuple(Hit(passage.id, 3.0 - place) for place, passage in enumerate(order[: index % 5]))))
-        readings.append(Reader().read(turns[-1], rewrites[-1], one[-1]))
-        answers.append(Builder().build(turns[-1], rewrites[-1], one[-1], readings[-1]))
+        rankings.append(Ranking(tuple(Hit(passage.id, 9.0 - place, passage) for place, passage in enumerate(order))))
+        readings.append(Reader().read(turns[-1], rewrites[-1], rankings[-1]))
+        answers.append(Builder().build(turns[-1], rewrites[-1], rankings[-1], readings[-1]))
     return {
-        "turns": turns, "rewrites": rewrites, "rankings": one, "one": one, "two": two, "readings": readings,
+        "turns": turns,
+        "rewrites": rewrites,
+        "rankings": rankings,
+        "readings": readings,
         "answers": answers,
-    }  # fmt: skip
+    }
 
 
 def run(member, station, columns, chosen=slice(None)):
@@ -274,7 +273,7 @@ def close(left, right):
 
 
 def test_there_is_a_member_of_every_station_of_the_shipped_pipelines():
-    assert {"rewriter", "retriever", "joiner", "reader", "builder"} <= {station for station, _ in members()}
+    assert {"rewriter", "retriever", "reader", "builder"} <= {station for station, _ in members()}
     assert len(members()) >= 8
 
 

@@ -12,8 +12,7 @@ from convqa.domain import Answer, Answers, Conversation, Failure, Rewrite, Rewri
 from convqa.driver import waves
 from convqa.driver.waves import drive
 from convqa.errors import InputError, StorageFull, StoreUnavailable
-from convqa.pipeline.load import Outputs
-from convqa.pipeline.nodes import ComponentFailed
+from convqa.pipeline.pipeline import ComponentFailed, Outputs
 
 
 class Echo:

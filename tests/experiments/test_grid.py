@@ -36,11 +36,10 @@ def test_the_grid_is_the_product_of_its_axes(tmp_path):
 
 def test_a_row_is_a_pipeline_file(tmp_path):
     mine, file = ablation(tmp_path, GRID)
-    assert yaml.safe_load(rows_of(mine, file)[1].document(mine, file)) == {
-        "extends": "default",
-        "override": {"retriever.top_k": 10, "rewriter.type": "copy", "retriever.k1": 2},
-        "drop": ["reader", "builder", "decider"],
-    }
+    stations = yaml.safe_load(rows_of(mine, file)[1].document(mine, file))["stations"]
+    assert stations["rewriter"] == {"type": "convqa.components.rewriters.copy.Copy"}
+    assert (stations["retriever"]["top_k"], stations["retriever"]["k1"]) == (10, 2)
+    assert list(stations) == ["rewriter", "retriever"]
 
 
 def test_values_may_be_several_settings_drop_nodes_and_belong_to_some_inputs(tmp_path):
@@ -54,7 +53,7 @@ def test_values_may_be_several_settings_drop_nodes_and_belong_to_some_inputs(tmp
         human: {rewriter.type: recorded, rewriter.path: "{input}/rewritten.json", inputs: [cast]}
         copy:
     """
-    (tmp_path / "base.yaml").write_text("components: {}")
+    (tmp_path / "base.yaml").write_text("stations: {rewriter: edit, retriever: dense, reranker: encoder}")
     mine, file = ablation(tmp_path, text)
     rows = {row.name: row for row in rows_of(mine, file)}
     assert list(rows) == ["words+human", "words+copy", "none+human", "none+copy"]
@@ -62,8 +61,9 @@ def test_values_may_be_several_settings_drop_nodes_and_belong_to_some_inputs(tmp
     assert (rows["none+human"].inputs, rows["none+copy"].inputs) == (("cast",), None)
     assert rows["words+human"].settings(Path("in")) == {"rewriter.path": "in/rewritten.json"}
     document = yaml.safe_load(rows["words+human"].document(mine, file))
-    assert document["extends"] == str(tmp_path / "base.yaml")
-    assert document["override"] == dict(rows["words+human"].overrides)
+    assert document["stations"]["rewriter"]["path"] == "{input}/rewritten.json"
+    assert document["stations"]["retriever"]["k1"] == 1.2
+    assert "reranker" not in yaml.safe_load(rows["none+copy"].document(mine, file))["stations"]
 
 
 def test_rows_may_be_the_values_of_one_axis(tmp_path):

@@ -8,11 +8,12 @@ HEAD = """\
 from dataclasses import dataclass
 from haystack import component
 from convqa.components.base import *
+from convqa.components.members import member
 from convqa.domain import *
 from convqa.stores.base import Info
 from convqa.tasks import Task
 """
-ENVIRONMENT = {"PYTHONPATH": ".", "HAYSTACK_DESERIALIZATION_ALLOWLIST": "mine"}
+ENVIRONMENT = {"PYTHONPATH": "."}
 RUN = "run qrecc out --quiet"
 METHODS = {
     "rewriter": ("Rewriter", "rewrite"),
@@ -41,7 +42,7 @@ def module(source: str, **points: str) -> dict[str, Content]:
 
 def whole(name: str, source: str, *says: str, exits: int = 2, station: str = "rewriter") -> Case:
     """A module that a pipeline takes the class ``Mine`` from."""
-    files = {**module(source), "mine.yaml": f"extends: copy-bm25\noverride: {{{station}.type: mine.Mine}}\n"}
+    files = {**module(source), "mine.yaml": f"extends: copy-bm25\nstations: {{{station}: mine.Mine}}\n"}
     command = f"{RUN} --collection collection --pipeline mine.yaml"
     return case(f"{station}: {name}", command, files, exits=exits, says=says, environment=ENVIRONMENT)
 
@@ -49,14 +50,14 @@ def whole(name: str, source: str, *says: str, exits: int = 2, station: str = "re
 def broken(name: str, station: str, body: str, *says: str, of: str = "") -> Case:
     """A component whose method does this: its turns fail, and the run ends."""
     base, own = METHODS[station]
-    head = f"@component\nclass Mine({base}):\n    top_k = 3\n    def {of or own}(self, *given):\n"
+    head = f"@member\nclass Mine({base}):\n    top_k = 3\n    def {of or own}(self, *given):\n"
     return whole(name, head + indented(body, 8), f"failed in {station}", *says, exits=1, station=station)
 
 
 def rewriter(name: str, body: str, *says: str, exits: int = 2) -> Case:
     """A rewriter that works, but for this in its class."""
     works = "    def rewrite(self, turn): return Rewrite.unchanged(turn.question)\n"
-    return whole(name, "@component\nclass Mine(Rewriter):\n" + indented(body, 4) + works, *says, exits=exits)
+    return whole(name, "@member\nclass Mine(Rewriter):\n" + indented(body, 4) + works, *says, exits=exits)
 
 
 def foreign(name: str, returns: str, *says: str) -> Case:
@@ -86,15 +87,15 @@ COMPONENTS = [
     broken("cites a stranger", "builder", "return Answer.of([Sentence('x', (Citation('s'),))], 'en')", "Mine.build: "),
     broken("a score of 7", "decider", "return Answer('none', '', reason='x', score=7.0)", "mine.Mine.decide: ", "7.0"),
     broken("a score NaN", "decider", "return Answer('none', '', reason='x', score=float('nan'))", "score is nan"),
-    whole("NaN", "@component\nclass Mine(Retriever):\n    def search(self, *given): Hit('a', float('nan'))\n",
+    whole("NaN", "@member\nclass Mine(Retriever):\n    def search(self, *given): Hit('a', float('nan'))\n",
           "Mine: the score of passage 'a' is nan", exits=1, station="retriever"),
     whole("a name that is not there", "this_is_no_name\n", "mine.Mine cannot be imported (NameError"),
     whole("no Python", "class\n", "mine.Mine cannot be imported (SyntaxError"),
     whole("an import that is not there", "import nowhere_to_be_found\n", "nowhere_to_be_found"),
     whole("no component", "class Mine(Rewriter): pass\n", "module mine has no component 'Mine'"),
-    whole("no method", "@component\nclass Mine(Rewriter): pass\n", "Mine implements no method", exits=1),
-    rewriter("raises when made", "def __init__(self): 1 / 0", "components.rewriter: ZeroDivisionError"),
-    rewriter("wants a parameter", "def __init__(self, x): self.x = x", "components.rewriter: "),
+    whole("no method", "@member\nclass Mine(Rewriter): pass\n", "Mine implements no method", exits=1),
+    rewriter("raises when made", "def __init__(self): 1 / 0", "rewriter: ZeroDivisionError"),
+    rewriter("wants a parameter", "def __init__(self, x): self.x = x", "rewriter: "),
     rewriter("an unwritable parameter", "def __init__(self, x=1): self.x = object()", "mine.Mine cannot be written"),
     rewriter("to_dict raises", "def to_dict(self): 1 / 0", "mine.Mine cannot be written as YAML"),
     rewriter("to_dict is a text", "def to_dict(self): return 'x'", "mine.Mine cannot be written as YAML"),

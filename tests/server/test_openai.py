@@ -104,8 +104,8 @@ def test_thanks_are_no_history(ai, client):
 
 
 def test_addresses_that_are_none_are_not_annotated(make_client, talk, monkeypatch):
+    from convqa.exports import replies
     from convqa.server import openai as routes
-    from convqa.server import replies
 
     citation = replies.CitationReply(1, "a b", "", "javascript:alert(1)", None, None, "")
     named = routes._link(citation, "http://here/", "talk")

@@ -12,7 +12,7 @@ from pydantic import Field, PositiveInt
 
 from convqa.components.base import Builder
 from convqa.components.checks import nothing
-from convqa.components.history import REACH
+from convqa.components.history import MAX_EXCHANGES
 from convqa.components.members import member
 from convqa.components.parameters import Share
 from convqa.domain import TOLD, Answer, Citation, Ranking, Reading, Rewrite, Sentence, Span, Turn
@@ -283,7 +283,7 @@ def _earlier_sentences(turn: Turn, rewrite: Rewrite, analysis: Analyzer) -> Iter
     if _ASKS_AGAIN.search(turn.question):
         return
     questions = [frozenset(analysis.tokens(text)) for text in (turn.question, rewrite.text)]
-    for exchange in turn.history[-REACH:]:
+    for exchange in turn.history[-MAX_EXCHANGES:]:
         earlier = [frozenset(analysis.tokens(text)) for text in (exchange.question, exchange.rewrite or "")]
         is_same = any(_is_same_question(question, other) for question in questions for other in earlier)
         if exchange.status == "answered" and not is_same:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from haystack import component
-
 from convqa.components.base import Builder
 from convqa.components.checks import nothing
+from convqa.components.members import member
 from convqa.domain import Answer, Citation, Ranking, Reading, Rewrite, Sentence, Turn
 from convqa.text.sentences import whole_sentences
 
 
-@component
+@member
 class SpanBuilder(Builder):
     """Answer with the best span of the reading, citing the whole sentences that contain it. No span, no answer.
 

@@ -13,7 +13,7 @@ from convqa.components.base import Reader
 from convqa.components.encoding import ModelOptions
 from convqa.components.members import member
 from convqa.components.parameters import Name, Share
-from convqa.components.rankings import normalised
+from convqa.components.rankings import normalized
 from convqa.domain import Passage, Ranking, Reading, Rewrite, Span, Turn
 from convqa.models import Options, SpanReader, load_reader
 
@@ -86,7 +86,7 @@ class Extractive(Reader):
             if hit.passage is not None and hit.passage.text.strip():
                 hits.append(hit)
                 passages.append(hit.passage)
-        return _ReadingTask(question, passages, normalised(Ranking(tuple(hits))))
+        return _ReadingTask(question, passages, normalized(Ranking(tuple(hits))))
 
     def _read(
         self,

@@ -37,7 +37,7 @@ determines the normalization of scores."""
 class Hybrid(Retriever):
     """Fuse two rankings of each query: ``sparse``, by BM25, and ``dense``, by vector.
 
-    If every passage has a vector of the
+    This is ``bm25`` and ``dense``, fused in one interchangeable node. If every passage has a vector of the
     encoder (``convqa index --vectors ENCODER``), all are compared with the query's. Otherwise only the first
     ``candidates`` of BM25 are, and their vectors are made for each turn. A collection in a language that the encoder
     does not know is ranked by words alone.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from haystack import component
-
 from convqa.components.base import Rewriter
+from convqa.components.members import member
 from convqa.domain import Rewrite, Turn
 from convqa.text.dialogue import open_question
 
 
-@component
+@member
 class Copy(Rewriter):
     """The user's question, unchanged.
 

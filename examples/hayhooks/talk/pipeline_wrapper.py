@@ -14,7 +14,8 @@ from hayhooks.open_webui import OpenWebUIEvent, create_source_event
 
 import convqa
 from convqa.domain import Conversation, Response, Turn, TurnId
-from convqa.server import chat_text, replies
+from convqa.exports import replies
+from convqa.server import chat_text
 
 
 class PipelineWrapper(BasePipelineWrapper):

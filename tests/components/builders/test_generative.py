@@ -40,8 +40,8 @@ from convqa.driver.summary import RunSummary
 from convqa.errors import InputError, RunError, StoreUnavailable
 from convqa.evaluation.compute import independent_scorer
 from convqa.models import load_support
-from convqa.pipeline.compose import compose
-from convqa.pipeline.load import wire
+from convqa.pipeline.build import build
+from convqa.pipeline.merge import resolve
 from convqa.text.support import IDENTITY
 
 KEY = "sk-s3cret-of-the-test"
@@ -341,7 +341,7 @@ def test_where_the_model_finds_no_answer_no_other_builder_is_asked(openai_server
 
 def test_the_other_builder_is_part_of_the_identity_and_is_named_when_it_is_wrong():
     made = Generative(Scripted(GOOD), otherwise={"type": "sentences"})
-    assert made.otherwise["init_parameters"]["sentences"] == 2 and "quotes" in made.identity()
+    assert made.otherwise["sentences"] == 2 and "quotes" in made.identity()
     with pytest.raises(InputError, match=r"otherwise\.type: unknown name 'sentenses'. Did you mean 'sentences'"):
         Generative(Scripted(GOOD), otherwise="sentenses")
 
@@ -464,12 +464,12 @@ def test_kept_replies_are_those_of_one_server(openai_server, monkeypatch):
 def test_the_shipped_pipeline(openai_server, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     server = openai_server(always("Goethe wrote Faust in Weimar [1]."))
-    document = compose("generative", {"retriever.type": "given"})
+    document = resolve("generative", {"retriever.type": "given"})
     chat = document.components["builder"].init_parameters["component"]["init_parameters"]
     assert chat["api_base_url"] == "http://localhost:8080/v1"
     chat["api_base_url"] = server.url
     asked = Turn(TurnId(1, 1), "Who wrote Faust?", passages=(GOETHE, SCHILLER))
-    pipeline = wire(document, "generative")
+    pipeline = build(document, "generative")
     MADE.append(pipeline._graph.get_component("builder").wrapped)
     (answer,) = pipeline.run(Turns((asked,))).answers
     assert answer.text == "Goethe wrote Faust in Weimar."

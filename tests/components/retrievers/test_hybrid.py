@@ -1,4 +1,4 @@
-"""Two rankings made one: the same as the two retrievers by themselves with a joiner behind them."""
+"""Two rankings made one: the same as the two retrievers by themselves with a fusion behind them."""
 
 from __future__ import annotations
 
@@ -55,6 +55,11 @@ def collection(tmp_path_factory):
 
 def rank(retriever, rewrites=REWRITES):
     return retriever.run(TURNS, rewrites)["rankings"].items
+
+
+def joined(sparse, dense, fusion="interpolation", weights=(1.0, 1.5), top_k=100):
+    pairs = zip(sparse, dense, strict=True)
+    return [FUSIONS[fusion](list(zip(weights, pair, strict=True)), top_k) for pair in pairs]
 
 
 @pytest.mark.parametrize("fusion", ["rrf", "interpolation"])

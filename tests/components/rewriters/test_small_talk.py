@@ -10,7 +10,7 @@ from convqa.components.builders.sentences import SentencesBuilder
 from convqa.components.rewriters.expansion import Expansion
 from convqa.components.rewriters.small_talk import IDLE, SmallTalk, asks_nothing
 from convqa.domain import Exchange, Hit, Passage, Query, Ranking, Rankings, Rewrite, Rewrites, Turn, TurnId, Turns
-from convqa.pipeline.compose import compose
+from convqa.pipeline.merge import resolve
 
 ADA = Exchange("Who was Ada Lovelace?", "She worked with Charles Babbage.")
 THANKS = Exchange("thanks", "", "thanks", "idle")
@@ -59,11 +59,11 @@ def test_a_builder_answers_nothing_where_nothing_was_asked():
 def test_the_rewriter_inside_talk_is_that_of_default():
     """``talk`` has to say its parameters again, because the type of its node is another."""
     default, inner = (
-        compose("default").components["rewriter"],
-        SmallTalk(**compose("talk").components["rewriter"].init_parameters),
+        resolve("default").components["rewriter"],
+        SmallTalk(**resolve("talk").components["rewriter"].init_parameters),
     )
     assert inner.rewriter["type"] == default.type
-    assert {**inner.rewriter["init_parameters"], **default.init_parameters} == inner.rewriter["init_parameters"]
+    assert {**inner.rewriter, **default.init_parameters} == inner.rewriter
 
 
 SMALL_TALK = [

@@ -1,1 +1,0 @@
-"""The joiners: one module each, named as in a pipeline; modules that begin with ``_`` are helpers."""

@@ -1,0 +1,217 @@
+"""Resolves a pipeline: a file is merged with the one it extends, a language model and the user's settings."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from convqa.components.base import STATIONS
+from convqa.components.members import allow, described, full_name, give
+from convqa.errors import InputError, nearest
+from convqa.pipeline.document import Document, Node, line
+from convqa.pipeline.llm import Llm, with_llm
+from convqa.pipeline.read import Line, find, read
+from convqa.places import is_yaml
+from convqa.validation import names_secret, refuse_secrets, shorten
+
+_TRUSTED = frozenset({"convqa", "haystack", "haystack_integrations"})
+"""Packages whose components every pipeline may name. The modules of Python itself are never components."""
+
+
+def resolve(
+    pipeline: str | Path, settings: Mapping[str, Any] | None = None, llm: Llm | None = None, *, trusted: bool = True
+) -> Document:
+    """Return a pipeline with extends, the language model and the settings applied, in this order.
+
+    :param pipeline: a shipped name or a path.
+    :param settings: as ``--set``: ``station.parameter``, ``station.type`` or ``station`` -> value.
+    :param trusted: whether a file, given by its path, may load the modules that it and the settings name.
+    :raises InputError: naming the file and the station.
+    """
+    file = find(str(pipeline))
+    content = read(file)
+    with _errors_of(file):
+        changes = {key: give(value) if isinstance(value, type) else value for key, value in (settings or {}).items()}
+        for key, value in changes.items():
+            refuse_secrets(value, f"--set {key}", names_secret(key.rpartition(".")[2]))
+        is_line = isinstance(content, Line)
+        if isinstance(content, Line):
+            metadata, nodes = _extended(content, file)
+        else:
+            metadata = content.metadata
+            nodes = {name: _with_full_name(name, node) for name, node in content.components.items()}
+        modules: list[str] = []
+        if trusted and is_yaml(str(pipeline)):
+            given = [{name: node.flat() for name, node in nodes.items()}, changes]
+            modules = sorted(set(_foreign_modules(given)))
+            _allow(modules, file.resolve().parent)
+        if llm is not None:
+            nodes = with_llm(nodes, llm)
+        nodes = _with_settings(nodes, changes, is_line)
+        if isinstance(content, Line):
+            document = line(metadata, nodes)
+        else:
+            document = Document(**content.model_dump(exclude={"components"}), components=nodes)
+    return document.model_copy(update={"modules": modules})
+
+
+def _extended(content: Line, file: Path) -> tuple[dict[str, Any], dict[str, Node]]:
+    """Return the metadata and the stations of a file, merged into those of the file it extends.
+
+    :raises InputError: if that file extends another one.
+    """
+    metadata: dict[str, Any] = {}
+    nodes: dict[str, Node] = {}
+    if content.extends is not None:
+        base_file = find(content.extends, file)
+        base = read(base_file)
+        if not isinstance(base, Line) or base.extends is not None:
+            raise InputError(
+                f"extends: {content.extends} {'itself extends a file' if isinstance(base, Line) else 'has no stations'}"
+                "; expected a file with all its stations."
+            )
+        with _errors_of(base_file):
+            metadata, nodes = _extended(base, base_file)
+    for name, entry in content.stations.items():
+        nodes = _with_entry(nodes, name, entry, f"stations.{name}")
+    return {**metadata, **content.metadata}, nodes
+
+
+@contextmanager
+def _errors_of(file: Path) -> Iterator[None]:
+    """Prefix errors with the file's name."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"pipeline {file}: {error}") from error
+
+
+def _with_entry(
+    nodes: Mapping[str, Node],
+    name: str,
+    entry: Any,
+    where: str,
+) -> dict[str, Node]:
+    """Return the nodes with one changed.
+
+    :param entry: None removes it; with another type it is replaced; otherwise the parameters are merged.
+    """
+    changed = dict(nodes)
+    if entry is None:
+        changed.pop(name, None)
+        return changed
+    old = changed.get(name)
+    if isinstance(entry, Mapping) and "type" not in entry and old is not None:
+        entry = {"type": old.type, **entry}
+    type_name, parameters = described(entry, where, "{type: NAME, PARAMETER: VALUE, ...}, a name or null")
+    node = _with_full_name(name, Node(type=type_name, init_parameters=parameters))
+    if old is not None and old.type == node.type:
+        node.init_parameters = _merged(old.init_parameters, parameters)
+    changed[name] = node
+    return changed
+
+
+def _merged(old: Any, new: Any) -> Any:
+    """Merge mappings key by key, unless the new one has another type. Any other new value replaces the old one."""
+    if (
+        not isinstance(old, Mapping)
+        or not isinstance(new, Mapping)
+        or new.get("type", old.get("type")) != old.get("type")
+    ):
+        return new
+    return {**old, **{name: _merged(old.get(name), value) for name, value in new.items()}}
+
+
+def _with_full_name(name: str, node: Node) -> Node:
+    """Return a node with the dotted path of its type. A short name is one of the station that the node's name names.
+
+    :raises InputError: for an unknown or ambiguous short name.
+    """
+    stations = [station for station in STATIONS if station in name] or list(STATIONS)
+    return Node(type=full_name(node.type, name, stations), init_parameters=node.init_parameters)
+
+
+def _with_settings(nodes: Mapping[str, Node], settings: Mapping[str, Any], is_line: bool) -> dict[str, Node]:
+    """Return the nodes with settings applied: outer ones first, and a type before the parameters of its component."""
+    changed = dict(nodes)
+    for key, value in sorted(settings.items(), key=lambda item: (item[0].count("."), not item[0].endswith(".type"))):
+        where = f"--set {key}"
+        name, _, path = key.partition(".")
+        known = STATIONS if is_line and path in {"", "type"} else changed
+        if name not in known:
+            raise InputError(
+                f"{where}: unknown station {name!r}.{nearest(name, known)} Stations: {', '.join(known)}; expected "
+                "STATION.PARAMETER, STATION.type or STATION."
+            )
+        if value is None and not path and not is_line:
+            raise InputError(f"{where}: remove {name} and its connections in the file.")
+        if path in {"", "type"}:
+            changed = _with_entry(changed, name, {"type": value} if path else value, where)
+        else:
+            changed[name] = _with_parameter(
+                name,
+                changed[name],
+                path.split("."),
+                value,
+                where,
+            )
+    return changed
+
+
+def _with_parameter(
+    name: str,
+    node: Node,
+    keys: Sequence[str],
+    value: Any,
+    where: str,
+) -> Node:
+    """Return a node with a parameter, or a part of one: a field of a mapping, or a parameter of a nested component."""
+    if keys[0] == "init_parameters" or not all(keys):
+        raise InputError(f"{where}: expected the station's name followed by a parameter, such as {name}.{keys[-1]}.")
+    parameters = dict(node.init_parameters)
+    inner, path = parameters, name
+    for key, following in itertools.pairwise(keys):
+        path = f"{path}.{key}"
+        part = inner.get(key)
+        if isinstance(part, str):  # the name of a member
+            part = {"type": part}
+        if not isinstance(part, dict | None):
+            raise InputError(f"{where}: {path} is {shorten(part)}, which has no part {following!r}.")
+        if part and part.keys() == {"type", "init_parameters"} and following not in part:
+            raise InputError(
+                f"{where}: {path} is a component; expected {path}.init_parameters.{following} or {path}.type."
+            )
+        # A copy, because YAML aliases or the caller may share the mapping.
+        inner[key] = dict(part or {})
+        inner = inner[key]
+    if len(keys) > 1 and keys[-1] == "type" and inner.get("type") != value:
+        inner.clear()
+    inner[keys[-1]] = value
+    return Node(type=node.type, init_parameters=parameters)
+
+
+def _foreign_modules(value: Any, key: str = "") -> Iterator[str]:
+    """Yield the modules of the types in a value that belong neither to convqa, Haystack nor Python."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _foreign_modules(inner, str(name))
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _foreign_modules(inner)
+    elif isinstance(value, str) and key.rpartition(".")[2] == "type":
+        module = value.rpartition(".")[0]
+        package = module.partition(".")[0]
+        if package and package not in _TRUSTED and package not in sys.stdlib_module_names:
+            yield module
+
+
+def _allow(modules: Sequence[str], folder: Path) -> None:
+    """Allow modules, which may lie in the folder of the pipeline file."""
+    allow(modules)
+    if modules and str(folder) not in sys.path:
+        # At the end, so that no file there takes the place of an installed package.
+        sys.path.append(str(folder))
