@@ -8,13 +8,13 @@ from dataclasses import replace
 from itertools import islice
 from typing import Annotated
 
-from pydantic import Field, PositiveInt
+from pydantic import Field
 
 from convqa.components.base import Builder
 from convqa.components.checks import nothing
 from convqa.components.history import REACH
 from convqa.components.members import member
-from convqa.components.parameters import Share
+from convqa.components.parameters import Count, Share
 from convqa.domain import TOLD, Answer, Citation, Ranking, Reading, Rewrite, Sentence, Span, Turn
 from convqa.text.analysis import Analyzer, analyzer_or_words
 from convqa.text.dialogue import open_question
@@ -60,7 +60,7 @@ class SentencesBuilder(Builder):
         again, or if no other sentence is nearly as good; then the answer has a note.
     """
 
-    sentences: PositiveInt = 2
+    sentences: Count = 2
     words: TargetWords | None = None
     fact_words: TargetWords | None = None
     near: Share = 0.0

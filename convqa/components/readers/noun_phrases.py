@@ -11,10 +11,9 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
-from pydantic import PositiveInt
-
 from convqa.components.base import Reader
 from convqa.components.members import member
+from convqa.components.parameters import Count
 from convqa.domain import Passage, Ranking, Reading, Rewrite, Span, Turn
 from convqa.errors import InputError
 from convqa.text.cache import remembered
@@ -46,7 +45,7 @@ class NounPhrases(Reader):
     :param passages: how many of the top passages are read, except those without text.
     """
 
-    passages: PositiveInt = 100
+    passages: Count = 100
 
     def warm_up(self) -> None:
         """:raises InputError: if TextBlob or its corpora are missing."""
