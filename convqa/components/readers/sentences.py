@@ -99,15 +99,7 @@ class SentencesReader(Reader):
         count: int | None = _MAX_SPANS,
     ) -> list[tuple[list[ScoredSentence], float]]:
         """Return, for each turn, the best ``count`` sentences by words, with their evidence, and the null score."""
-        scored = [
-            self._by_words(*row, count)
-            for row in zip(
-                turns,
-                rewrites,
-                rankings,
-                strict=True,
-            )
-        ]
+        scored = [self._by_words(*row, count) for row in zip(turns, rewrites, rankings, strict=True)]
         if self._questions is None:
             return scored
         questions = self._questions.of_rewrites(rewrites)

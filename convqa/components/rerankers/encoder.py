@@ -63,12 +63,7 @@ class EncoderReranker(Reranker):
         heads = [Ranking(ranking.hits[: self.depth]) for ranking in rankings]
         vectors = passage_vectors(self._queries.model, self.store, heads)
         ordered = []
-        for query, head, ranking in zip(
-            queries,
-            heads,
-            rankings,
-            strict=True,
-        ):
+        for query, head, ranking in zip(queries, heads, rankings, strict=True):
             scores: dict[str, float] = {}
             if query is not None:
                 scores = {hit.id: float(vectors[hit.id] @ query) for hit in head.hits if hit.id in vectors}
