@@ -142,7 +142,7 @@ def _quotes(spans: Iterable[Span], ranking: Ranking, language: str) -> list[Span
 
     If none is quotable, return the first.
     """
-    texts = {hit.id: hit.passage.text for hit in ranking.hits if hit.passage is not None}
+    texts = ranking.texts()
     quotes = []
     whole_spans = []
     for span in spans:

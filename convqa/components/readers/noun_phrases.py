@@ -59,9 +59,8 @@ class NounPhrases(Reader):
     ) -> Reading:
         if turn.language != "en":
             raise InputError(f"noun phrases: expected English, got language {turn.language!r}. Use another reader.")
-        passages = [hit.passage for hit in ranking.hits[: self.passages] if hit.passage is not None]
         phrases = {stem(phrase) for phrase in _textblob()(rewrite.text).noun_phrases}
-        return read(phrases, [(passage, _sentences(passage.text)) for passage in passages])
+        return read(phrases, [(passage, _sentences(passage.text)) for passage in ranking.passages(self.passages)])
 
 
 def read(question: Collection[str], passages: Iterable[tuple[Passage, Sequence[SentencePhrases]]]) -> Reading:
