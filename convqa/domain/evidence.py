@@ -8,7 +8,7 @@ from convqa.domain.ranking import Ranking
 
 def quotes(answer: Answer, ranking: Ranking) -> dict[Citation, str]:
     """Return the quote of each citation: its characters, the whole passage without offsets, "" for unknown passages."""
-    texts = {hit.id: hit.passage.text for hit in ranking.hits if hit.passage is not None}
+    texts = ranking.texts()
     return {
         citation: texts.get(citation.passage_id, "")[citation.start : citation.end]
         for sentence in answer.sentences

@@ -177,6 +177,14 @@ class Ranking(_Lazy):
         ordered = sorted(hits, key=lambda hit: (hit.score, hit.id), reverse=True)
         return cls(tuple(ordered))
 
+    def passages(self, count: int | None = None) -> list[Passage]:
+        """Return the passages of the first ``count`` hits, or of all, that have one."""
+        return [hit.passage for hit in self.hits[:count] if hit.passage is not None]
+
+    def texts(self) -> dict[str, str]:
+        """Return the texts of the passages by id."""
+        return {hit.id: hit.passage.text for hit in self.hits if hit.passage is not None}
+
     def to_json(self) -> list[Any]:
         return [hit.to_json() for hit in self.hits]
 

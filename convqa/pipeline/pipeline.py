@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from convqa.components.base import ON_OUTPUT, TIMINGS, Station
-from convqa.components.chat import Asking
+from convqa.components.chat import ChatStation
 from convqa.components.framework import Pipeline as HaystackPipeline
 from convqa.domain import DEFAULT_LANGUAGE, Answers, Failure, Rankings, Readings, Rewrites, Turns
 from convqa.domain.batches import Batch
@@ -82,7 +82,7 @@ class Pipeline:
     def asks_a_server(self) -> bool:
         """Whether a station waits for the server of a language model."""
         members = [member for station in self._stations.values() for member in (station, *station.inner)]
-        return any(isinstance(member, Asking) for member in members)
+        return any(isinstance(member, ChatStation) for member in members)
 
     @property
     def language(self) -> str:

@@ -31,13 +31,30 @@ CONVERSATIONAL = listed("ja nein")
 NEGATIONS = listed("nicht kein keine keinen keinem keiner keines nie niemals nichts niemand ohne weder")
 _UNITS = {"zwei": 2, "drei": 3, "vier": 4, "fünf": 5, "sechs": 6, "sieben": 7, "acht": 8, "neun": 9}
 _TENS = {
-    "zwanzig": 20, "dreißig": 30, "vierzig": 40, "fünfzig": 50, "sechzig": 60, "siebzig": 70, "achtzig": 80,
+    "zwanzig": 20,
+    "dreißig": 30,
+    "vierzig": 40,
+    "fünfzig": 50,
+    "sechzig": 60,
+    "siebzig": 70,
+    "achtzig": 80,
     "neunzig": 90,
-}  # fmt: skip
+}
 NUMERALS = {
-    "null": 0, **_UNITS, "zehn": 10, "elf": 11, "zwölf": 12, "dreizehn": 13, "vierzehn": 14, "fünfzehn": 15,
-    "sechzehn": 16, "siebzehn": 17, "achtzehn": 18, "neunzehn": 19, **_TENS,
-}  # fmt: skip
+    "null": 0,
+    **_UNITS,
+    "zehn": 10,
+    "elf": 11,
+    "zwölf": 12,
+    "dreizehn": 13,
+    "vierzehn": 14,
+    "fünfzehn": 15,
+    "sechzehn": 16,
+    "siebzehn": 17,
+    "achtzehn": 18,
+    "neunzehn": 19,
+    **_TENS,
+}
 for _ten, _tens in _TENS.items():
     for _unit, _value in {"ein": 1, **_UNITS}.items():
         NUMERALS[f"{_unit}und{_ten}"] = _value + _tens

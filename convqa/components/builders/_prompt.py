@@ -121,7 +121,7 @@ def passage_parts(
     language: str,
 ) -> list[PassagePart]:
     """Return the first passages of a ranking with a text, each truncated to whole sentences around its best span."""
-    passages = [hit.passage for hit in ranking.hits if hit.passage is not None and hit.passage.text.strip()]
+    passages = [passage for passage in ranking.passages() if passage.text.strip()]
     best_starts: dict[str, int] = {}
     for span in reading.spans if reading else ():
         best_starts.setdefault(span.passage_id, span.start)

@@ -92,15 +92,7 @@ class Generative(ChatStation, Builder):
     ) -> Sequence[Answer | Failure]:
         answers: dict[int, Answer | Failure] = {}
         prompts: dict[int, Prompt] = {}
-        for index, row in enumerate(
-            zip(
-                turns,
-                rewrites,
-                rankings,
-                readings,
-                strict=True,
-            )
-        ):
+        for index, row in enumerate(zip(turns, rewrites, rankings, readings, strict=True)):
             prompt_or_reason = self._prompt(*row)
             if isinstance(prompt_or_reason, Prompt):
                 prompts[index] = prompt_or_reason

@@ -8,13 +8,13 @@ from dataclasses import replace
 from itertools import islice
 from typing import Annotated
 
-from pydantic import Field, PositiveInt
+from pydantic import Field
 
 from convqa.components.base import Builder
 from convqa.components.checks import nothing
 from convqa.components.history import MAX_EXCHANGES
 from convqa.components.members import member
-from convqa.components.parameters import Share
+from convqa.components.parameters import Count, Share
 from convqa.domain import TOLD, Answer, Citation, Ranking, Reading, Rewrite, Sentence, Span, Turn
 from convqa.text.analysis import Analyzer, analyzer_or_words
 from convqa.text.dialogue import open_question
@@ -60,7 +60,7 @@ class SentencesBuilder(Builder):
         again, or if no other sentence is nearly as good; then the answer has a note.
     """
 
-    sentences: PositiveInt = 2
+    sentences: Count = 2
     words: TargetWords | None = None
     fact_words: TargetWords | None = None
     near: Share = 0.0
@@ -142,7 +142,7 @@ def _quotes(spans: Iterable[Span], ranking: Ranking, language: str) -> list[Span
 
     If none is quotable, return the first.
     """
-    texts = {hit.id: hit.passage.text for hit in ranking.hits if hit.passage is not None}
+    texts = ranking.texts()
     quotes = []
     whole_spans = []
     for span in spans:

@@ -29,7 +29,7 @@ class SpanBuilder(Builder):
         if not spans:
             return nothing(ranking, "the reading has no span")
         best = spans[0]
-        texts = {hit.id: hit.passage.text for hit in ranking.hits if hit.passage is not None}
+        texts = ranking.texts()
         text = texts.get(best.passage_id, "")
         start, end = whole_sentences(
             text,

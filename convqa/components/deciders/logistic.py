@@ -218,7 +218,7 @@ def _sentence_support(sentence: str, quotes: Sequence[str], language: str) -> fl
 
 def _near(question: str, ranking: Ranking, language: str) -> float | None:
     """Return ``near``, None without content words or passages."""
-    passages = [hit.passage for hit in ranking.hits[:_MAX_PASSAGES] if hit.passage is not None]
+    passages = ranking.passages(_MAX_PASSAGES)
     try:
         weights = {stem: idf(word, language) for word, stem in analyzer(language).content_words(question)}
     except InputError:

@@ -7,12 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from pydantic import PositiveInt
-
 from convqa.components.base import Reader
 from convqa.components.encoding import ModelOptions
 from convqa.components.members import member
-from convqa.components.parameters import Name, Share
+from convqa.components.parameters import Count, Name, Share
 from convqa.components.rankings import normalized
 from convqa.domain import Passage, Ranking, Reading, Rewrite, Span, Turn
 from convqa.models import Options, SpanReader, load_reader
@@ -45,9 +43,9 @@ class Extractive(Reader):
     """
 
     model: Name = "reader"
-    passages: PositiveInt = 10
-    top_k: PositiveInt = 20
-    longest: PositiveInt = 30
+    passages: Count = 10
+    top_k: Count = 20
+    longest: Count = 30
     interpolation: Share | None = None
     enough: Share | None = None
     options: ModelOptions | None = None

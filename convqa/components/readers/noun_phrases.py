@@ -11,10 +11,9 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
-from pydantic import PositiveInt
-
 from convqa.components.base import Reader
 from convqa.components.members import member
+from convqa.components.parameters import Count
 from convqa.domain import Passage, Ranking, Reading, Rewrite, Span, Turn
 from convqa.errors import InputError
 from convqa.text.cache import remembered
@@ -46,7 +45,7 @@ class NounPhrases(Reader):
     :param passages: how many of the top passages are read, except those without text.
     """
 
-    passages: PositiveInt = 100
+    passages: Count = 100
 
     def warm_up(self) -> None:
         """:raises InputError: if TextBlob or its corpora are missing."""
@@ -60,9 +59,8 @@ class NounPhrases(Reader):
     ) -> Reading:
         if turn.language != "en":
             raise InputError(f"noun phrases: expected English, got language {turn.language!r}. Use another reader.")
-        passages = [hit.passage for hit in ranking.hits[: self.passages] if hit.passage is not None]
         phrases = {stem(phrase) for phrase in _textblob()(rewrite.text).noun_phrases}
-        return read(phrases, [(passage, _sentences(passage.text)) for passage in passages])
+        return read(phrases, [(passage, _sentences(passage.text)) for passage in ranking.passages(self.passages)])
 
 
 def read(question: Collection[str], passages: Iterable[tuple[Passage, Sequence[SentencePhrases]]]) -> Reading:

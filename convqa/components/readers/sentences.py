@@ -10,12 +10,10 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from pydantic import PositiveInt
-
 from convqa.components.base import Reader
 from convqa.components.encoding import ModelOptions, QueryEncoder, fitted_for
 from convqa.components.members import member
-from convqa.components.parameters import Name
+from convqa.components.parameters import Count, Name
 from convqa.components.readers import _sentence_scoring as scoring
 from convqa.components.readers._sentence_scoring import SentenceEvidence
 from convqa.domain import Passage, Ranking, Reading, Rewrite, Span, Turn
@@ -50,7 +48,7 @@ class SentencesReader(Reader):
     :param options: ``device`` and ``precision`` of the encoder.
     """
 
-    passages: PositiveInt = 10
+    passages: Count = 10
     encoder: Name | None = None
     options: ModelOptions | None = None
 
@@ -101,15 +99,7 @@ class SentencesReader(Reader):
         count: int | None = _MAX_SPANS,
     ) -> list[tuple[list[ScoredSentence], float]]:
         """Return, for each turn, the best ``count`` sentences by words, with their evidence, and the null score."""
-        scored = [
-            self._by_words(*row, count)
-            for row in zip(
-                turns,
-                rewrites,
-                rankings,
-                strict=True,
-            )
-        ]
+        scored = [self._by_words(*row, count) for row in zip(turns, rewrites, rankings, strict=True)]
         if self._questions is None:
             return scored
         questions = self._questions.of_rewrites(rewrites)

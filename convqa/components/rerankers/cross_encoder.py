@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from pydantic import NonNegativeInt, PositiveInt
+from pydantic import NonNegativeInt
 
 from convqa.components.base import Reranker
 from convqa.components.encoding import ModelOptions
 from convqa.components.members import member
-from convqa.components.parameters import Name
+from convqa.components.parameters import Count, Name
 from convqa.components.rankings import reordered
 from convqa.domain import Ranking, Rewrite, Turn
 from convqa.models import Options, PairScorer, load_pair_scorer
@@ -36,8 +36,8 @@ class CrossEncoder(Reranker):
 
     model: Name
     collection: str | None = None
-    depth: PositiveInt = 100
-    top_k: PositiveInt | None = None
+    depth: Count = 100
+    top_k: Count | None = None
     texts: NonNegativeInt = 20
     options: ModelOptions | None = None
 

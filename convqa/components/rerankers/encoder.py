@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
-from pydantic import Field, NonNegativeInt, PositiveInt
+from pydantic import Field, NonNegativeInt
 
 from convqa.components.base import Reranker
 from convqa.components.encoding import ModelOptions, QueryEncoder, encoder_of, passage_vectors
 from convqa.components.members import member
-from convqa.components.parameters import Name
+from convqa.components.parameters import Count, Name
 from convqa.components.rankings import reordered
 from convqa.domain import Ranking, Rewrite, Turn
 from convqa.models import Options, TextEncoder
@@ -37,8 +37,8 @@ class EncoderReranker(Reranker):
     needs_collection = True
 
     collection: str | None = None
-    depth: PositiveInt = 100
-    top_k: PositiveInt | None = None
+    depth: Count = 100
+    top_k: Count | None = None
     weight: Annotated[float, Field(gt=0, le=1)] = 0.6
     encoder: Name | None = None
     texts: NonNegativeInt = 20
@@ -63,12 +63,7 @@ class EncoderReranker(Reranker):
         heads = [Ranking(ranking.hits[: self.depth]) for ranking in rankings]
         vectors = passage_vectors(self._queries.model, self.store, heads)
         ordered = []
-        for query, head, ranking in zip(
-            queries,
-            heads,
-            rankings,
-            strict=True,
-        ):
+        for query, head, ranking in zip(queries, heads, rankings, strict=True):
             scores: dict[str, float] = {}
             if query is not None:
                 scores = {hit.id: float(vectors[hit.id] @ query) for hit in head.hits if hit.id in vectors}

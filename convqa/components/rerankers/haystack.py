@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from haystack import Document
-from pydantic import PositiveInt
 
 from convqa.components.base import Reranker
 from convqa.components.haystack import Wrapper, ranked, to_document
 from convqa.components.members import member
+from convqa.components.parameters import Count
 from convqa.components.rankings import behind
 from convqa.domain import Hit, Ranking, Rewrite, Turn
 
@@ -35,7 +35,7 @@ class HaystackReranker(Wrapper, Reranker):
     gives = "documents"
     items = Document
 
-    top_k: PositiveInt | None = None
+    top_k: Count | None = None
 
     def rerank_batch(
         self,

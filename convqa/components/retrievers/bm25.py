@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from pydantic import Field, NonNegativeInt, PositiveInt
+from pydantic import Field, NonNegativeInt
 
 from convqa.components.base import Retriever
 from convqa.components.filtering import both, by_filter
 from convqa.components.members import member
-from convqa.components.parameters import Share
+from convqa.components.parameters import Count, Share
 from convqa.domain import MetaValue, Query, Ranking, Turn
 from convqa.stores.base import Filter, SearchParams, Stopwords
 
@@ -37,7 +37,7 @@ class BM25(Retriever):
     needs_collection = True
 
     collection: str | None = None
-    top_k: PositiveInt = 100
+    top_k: Count = 100
     k1: NonNegative | None = None
     b: Share | None = None
     title_weight: NonNegative | None = None

@@ -6,14 +6,14 @@ import logging
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from pydantic import NonNegativeInt, PositiveInt
+from pydantic import NonNegativeInt
 
 from convqa.components import encoding
 from convqa.components.base import Retriever
 from convqa.components.encoding import ModelOptions, QueryEncoder
 from convqa.components.filtering import by_filter
 from convqa.components.members import member
-from convqa.components.parameters import Name
+from convqa.components.parameters import Count, Name
 from convqa.domain import Hit, Query, Ranking, Rewrite, Turn
 from convqa.models import Options, TextEncoder
 from convqa.stores.address import redact
@@ -44,7 +44,7 @@ class Dense(Retriever):
     needs_collection = True
 
     collection: str | None = None
-    top_k: PositiveInt = 100
+    top_k: Count = 100
     encoder: Name | None = None
     texts: NonNegativeInt = 20
     options: ModelOptions | None = None

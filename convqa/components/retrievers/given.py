@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from pydantic import PositiveInt
 
 from convqa.components.base import Retriever
 from convqa.components.members import member
+from convqa.components.parameters import Count
 from convqa.domain import Hit, Passage, Query, Ranking, Turn
 from convqa.text.analysis import analyzer, weigh
 from convqa.text.bm25 import bm25
@@ -30,7 +30,7 @@ class Given(Retriever):
     :param top_k: passages in a ranking.
     """
 
-    top_k: PositiveInt = 100
+    top_k: Count = 100
 
     def search(self, turns: Sequence[Turn], queries: Sequence[Query]) -> Sequence[Ranking]:
         return [self._rank(turn, query) for turn, query in zip(turns, queries, strict=True)]

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from haystack import Document
-from pydantic import PositiveInt
 
 from convqa.components.base import Retriever
 from convqa.components.encoding import expanded
 from convqa.components.haystack import Wrapper, ranked, to_passage
 from convqa.components.members import member
+from convqa.components.parameters import Count
 from convqa.domain import Hit, Query, Ranking, Turn
 from convqa.errors import InputError
 from convqa.stores.base import Filter
@@ -39,7 +39,7 @@ class HaystackRetriever(Wrapper, Retriever):
     gives = "documents"
     items = Document
 
-    top_k: PositiveInt = 100
+    top_k: Count = 100
 
     def search(self, turns: Sequence[Turn], queries: Sequence[Query]) -> Sequence[Ranking]:
         return self._each_turn(self._rank, map(expanded, queries), turns)

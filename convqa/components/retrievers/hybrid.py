@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Literal
 
-from pydantic import Field, NonNegativeInt, PositiveInt
+from pydantic import Field, NonNegativeInt
 
 from convqa.components import encoding
 from convqa.components.base import Retriever
 from convqa.components.encoding import ModelOptions
 from convqa.components.members import member
-from convqa.components.parameters import Name, Share
+from convqa.components.parameters import Count, Name, Share
 from convqa.components.rankings import FUSIONS, behind
 from convqa.components.retrievers.bm25 import BM25, NonNegative
 from convqa.components.retrievers.dense import Dense
@@ -62,7 +62,7 @@ class Hybrid(Retriever):
     needs_collection = True
 
     collection: str | None = None
-    top_k: PositiveInt = 100
+    top_k: Count = 100
     fusion: Literal["rrf", "interpolation"] = "interpolation"
     weights: Weights = Field(default_factory=dict)
     encoder: Name | None = None

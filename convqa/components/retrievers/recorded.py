@@ -6,11 +6,11 @@ import logging
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from pydantic import NonNegativeInt, PositiveInt
+from pydantic import NonNegativeInt
 
 from convqa.components.base import Retriever
 from convqa.components.members import member
-from convqa.components.parameters import Name
+from convqa.components.parameters import Count, Name
 from convqa.components.recordings import FromFile, of_turn
 from convqa.domain import Hit, Ranking, Rewrite, Turn
 
@@ -38,7 +38,7 @@ class RecordedRetriever(FromFile, Retriever):
 
     path: Name
     collection: str | None = None
-    top_k: PositiveInt = 1000
+    top_k: Count = 1000
     texts: NonNegativeInt = 20
 
     def __post_init__(self) -> None:

@@ -35,9 +35,8 @@ DEMONSTRATIVES = listed("this that these those")
 ARTICLES = listed("a an the")
 POSSESSIVES = listed("my our your his her its their")
 OPENING_DETERMINERS = (
-    ARTICLES | POSSESSIVES | DEMONSTRATIVES
-    | listed("there any all anyone anybody someone somebody everyone everybody")
-)  # fmt: skip
+    ARTICLES | POSSESSIVES | DEMONSTRATIVES | listed("there any all anyone anybody someone somebody everyone everybody")
+)
 """Words other than pronouns that may follow the auxiliary of a question."""
 
 # Questions and requests
@@ -78,6 +77,17 @@ CONTRACTED_NOT = ("n't", "n\u2019t")
 UNITS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9}
 TENS = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
 NUMERALS = {
-    "zero": 0, **UNITS, "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15,
-    "sixteen": 16, "seventeen": 17, "eighteen": 18, "nineteen": 19, **TENS,
-}  # fmt: skip
+    "zero": 0,
+    **UNITS,
+    "ten": 10,
+    "eleven": 11,
+    "twelve": 12,
+    "thirteen": 13,
+    "fourteen": 14,
+    "fifteen": 15,
+    "sixteen": 16,
+    "seventeen": 17,
+    "eighteen": 18,
+    "nineteen": 19,
+    **TENS,
+}

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import logging
 import re
 import socket
 from dataclasses import replace
 
 import pytest
-from haystack import Pipeline, component, default_to_dict
+from haystack import component, default_to_dict
 from haystack.components.generators.chat import OpenAIChatGenerator
 from haystack.dataclasses import ChatMessage
 from haystack.utils import Secret
@@ -37,7 +36,7 @@ from convqa.domain import (
     Turns,
 )
 from convqa.driver.summary import RunSummary
-from convqa.errors import InputError, RunError, StoreUnavailable
+from convqa.errors import InputError, RunError
 from convqa.evaluation.compute import independent_scorer
 from convqa.models import load_support
 from convqa.pipeline.build import build
@@ -344,52 +343,6 @@ def test_the_other_builder_is_part_of_the_identity_and_is_named_when_it_is_wrong
     assert made.otherwise["sentences"] == 2 and "quotes" in made.identity()
     with pytest.raises(InputError, match=r"otherwise\.type: unknown name 'sentenses'. Did you mean 'sentences'"):
         Generative(Scripted(GOOD), otherwise="sentenses")
-
-
-@pytest.mark.parametrize("status", [429, 502, 503, 504])
-def test_a_server_that_asks_to_wait_stops_the_wave(openai_server, status):
-    with pytest.raises(StoreUnavailable, match=f"the server answers {status}"):
-        built(builder(openai_server(always(status)).url), turn())
-
-
-def test_a_server_that_is_not_there_stops_the_wave():
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{held.getsockname()[1]}/v1"
-        with pytest.raises(StoreUnavailable, match="does not reach its server"):
-            built(builder(url), turn())
-
-
-def test_a_refused_key_is_the_users_mistake_and_is_nowhere_shown(openai_server, caplog):
-    # The server repeats the key in its errors.
-    server = openai_server(lambda prompt, number: 400 if number == 1 else 401)
-    with caplog.at_level(logging.DEBUG):
-        station = builder(server.url, keep=True)
-        (failed,) = built(station, turn())
-        with pytest.raises(RunError, match="answers 401 to every request") as caught:
-            built(station, turn())
-    assert isinstance(caught.value.mistake, InputError)
-    graph = Pipeline()
-    graph.add_component("builder", station)
-    shown = [str(failed), str(caught.value), graph.dumps(), str(station.identity())]
-    shown += [record.getMessage() for record in caplog.records if record.name.startswith("convqa")]
-    assert not [text for text in shown if KEY in text] and server.keys == [f"Bearer {KEY}"] * 2
-
-
-def test_no_more_requests_at_once_than_allowed_and_equal_ones_once(openai_server):
-    server = openai_server(lambda prompt, number: GOOD)
-    station = builder(server.url, concurrency=3)
-    assert len({answer.text for answer in built(station, *asked(9), *asked(9))}) == 1
-    assert len(server.requests) == 9 and server.most_at_once <= 3
-
-
-def test_kept_replies_serve_later_runs(openai_server):
-    server = openai_server(always(GOOD))
-    first = built(builder(server.url, keep=True), turn())
-    assert built(builder(server.url, keep=True, unsupported="mark"), turn()) == first
-    assert len(server.requests) == 1
-    built(builder(server.url, keep=True, sentences=1), turn())
-    assert len(server.requests) == 2
 
 
 def test_no_reply_at_all_is_an_empty_one_and_is_not_kept():

@@ -234,20 +234,6 @@ def test_a_model_that_is_not_there_ends_the_run_in_words(tmp_path):
         read_all([ranking(ONE)], model=str(tmp_path / "nosuch"))
 
 
-@pytest.mark.parametrize(
-    "parameters",
-    [{"passages": 0}, {"top_k": 0}, {"longest": 0}, {"interpolation": 1.5}, {"interpolation": math.nan},
-     {"enough": -0.1}, {"enough": "much"}, {"model": ""}, {"options": {"speed": 5}}],
-)  # fmt: skip
-def test_parameters_are_checked(parameters):
-    with pytest.raises(ValueError, match=next(iter(parameters))):
-        Extractive(**parameters)
-
-
-def test_the_model_is_in_a_runs_fingerprint(model):
-    assert Extractive().identity() == {"reader": model.identity}
-
-
 @pytest.mark.models
 def test_a_real_model_reads(tiny_reader):
     long = Passage("long", "Goethe was born in Frankfurt. " * 3500)

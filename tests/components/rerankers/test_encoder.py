@@ -53,7 +53,3 @@ def test_without_words_and_for_passages_that_are_not_there_the_order_stays(colle
     assert [hit.id for hit in rerank(collection, " ").hits] == ["bank", "money", "bread"]
     ranking = Ranking((Hit("gone", 10.0), *RANKING.hits))
     assert [hit.id for hit in rerank(collection, ranking=ranking, weight=1.0).hits][-1] == "gone"
-
-
-def test_the_model_is_in_a_runs_fingerprint(collection):
-    assert list(EncoderReranker(collection).identity()) == ["encoder"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from haystack import Document, Pipeline, component
 from haystack.components.rankers import LostInTheMiddleRanker, MetaFieldRanker
 
@@ -104,9 +103,3 @@ def test_components_that_load_something_are_told_to():
     station.wrapped.warm_up = lambda: told.append("warm")
     station.warm_up()
     assert told == ["warm"]
-
-
-@pytest.mark.parametrize("top_k", [0, "2"])
-def test_parameters_are_checked(top_k):
-    with pytest.raises(ValueError, match="top_k"):
-        Wrapper(LostInTheMiddleRanker(), top_k=top_k)

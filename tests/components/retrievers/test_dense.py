@@ -6,7 +6,6 @@ import logging
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 
 from convqa.components.encoding import named
 from convqa.components.retrievers.dense import Dense
@@ -59,11 +58,6 @@ def test_parameters(collection):
     assert rank(collection, Query("")).hits == ()
 
 
-def test_several_queries_are_fused_by_their_weights(collection):
-    ranking = rank(collection, Query("zebras"), Query("Weimar", weight=2.0), texts=1)
-    assert ranking.hits[0].id == "w" and ranking.hits[0].passage == PASSAGES[2]
-
-
 def filtered(retriever, filters):
     """What turns with these filters find, in one batch."""
     turns = Turns(tuple(Turn(TurnId(1, number), "q", filter=filter) for number, filter in enumerate(filters)))
@@ -107,20 +101,3 @@ def test_a_collection_with_some_vectors_only_is_told(tmp_path, caplog):
     with caplog.at_level(logging.WARNING, "convqa"):
         Dense(url).warm_up()
     assert "vectors of 2 of its 4 passages" in caplog.text
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"options": {"device": "tpu"}}, "options.device"),
-        ({"encoder": ""}, "encoder"),
-    ],
-)
-def test_wrong_parameters_are_refused(options, message):
-    with pytest.raises(ValidationError, match=message):
-        Dense(**options)
-
-
-def test_without_a_collection_warming_up_says_so():
-    with pytest.raises(InputError, match="no collection given"):
-        Dense().warm_up()

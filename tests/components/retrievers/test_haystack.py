@@ -70,13 +70,6 @@ def test_an_empty_query_finds_nothing(store):
     assert search(Wrapper(InMemoryBM25Retriever(store)), Query(""), Query(" \n")) == [Ranking(), Ranking()]
 
 
-def test_several_queries_are_fused_with_their_passages(store):
-    rewrite = Rewrite("x", (Query("Faust"), Query("Robbers", weight=2.0)))
-    (ranking,) = Wrapper(InMemoryBM25Retriever(store), top_k=2).retrieve_batch([Turn(TurnId(1, 1), "x")], [rewrite])
-    assert set(ids(ranking)) == {"goethe", "schiller"}
-    assert all(hit.passage is not None for hit in ranking.hits)
-
-
 def test_a_turns_filter_goes_to_the_component_beside_its_own(store):
     turn = Turn(TurnId(1, 1), "?", filter={"year": (1808, 3), "title": ("Goethe",)})
     station = Wrapper(InMemoryBM25Retriever(store))

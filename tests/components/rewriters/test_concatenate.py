@@ -20,10 +20,6 @@ def test_first_questions(first, wanted):
     assert rewrite.queries == (Query(wanted),)
 
 
-def test_a_first_turn_is_the_question():
-    assert Concatenate(first=2).rewrite(Turn(TurnId(1, 1), "why?")).text == "why?"
-
-
 def test_an_open_question_is_said_once():
     asked = Exchange("Can I apply?", "Are you over 60?", status="asked")
     assert Concatenate(first=9).rewrite(Turn(TurnId(1, 2), "Yes", (asked,))).text == "Can I apply?"

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from convqa.components.rewriters.copy import Copy
 from convqa.components.rewriters.expansion import Expansion
-from convqa.domain import Exchange, Query, Rewrite, Turn, TurnId
+from convqa.domain import Exchange, Query, Turn, TurnId
 
 ADA = (
     Exchange("Who was Ada Lovelace?", "She was a mathematician who worked with Charles Babbage in London."),
@@ -63,12 +62,6 @@ def test_an_asked_exchange_gives_the_words_that_were_asked_back_and_the_reply():
     rewrite = Expansion().rewrite(turn("Yes, navy", *history))
     assert rewrite.queries[0].text == "Can I apply?"
     assert [term for term, _ in rewrite.queries[0].terms] == ["veteran", "navy"]
-
-
-def test_first_turns_are_copied():
-    first = turn("Who was Ada Lovelace?")
-    assert Expansion().rewrite(first) == Copy().rewrite(first)
-    assert Expansion(terms=0).rewrite(turn("Why?", *ADA)) == Rewrite("Why?", (Query("Why?"),))
 
 
 def test_a_rare_word_beats_a_common_one():
