@@ -21,7 +21,7 @@ class _OfFormats(typer.core.TyperCommand):
         rankings = [name for name, format in formats().items() if not format.needs_answers]
         params = super().get_params(ctx)
         for param in params:
-            if param.name == "as_":
+            if isinstance(param, typer.core.TyperOption) and param.name == "as_":
                 param.help = f"Output format. Answers: {', '.join(answers)}. Rankings: {', '.join(rankings)}."
         return params
 
