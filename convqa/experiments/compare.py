@@ -200,7 +200,10 @@ def names_of(runs: Sequence[Path]) -> list[str]:
     >>> names_of([Path("out/a/cast"), Path("out/b/cast")]), names_of([Path("x/a/run.json"), Path("x/b")])
     (['a', 'b'], ['a', 'b'])
     """
-    folders = [run.resolve().parent if run.suffix and not run.is_dir() else run.resolve() for run in runs]
+    folders = []
+    for run in runs:
+        is_file = run.suffix and not run.is_dir()
+        folders.append(run.resolve().parent if is_file else run.resolve())
     parts = [folder.parts for folder in folders]
     while parts[0] and len({path[-1:] for path in parts}) == 1:
         parts = [path[:-1] for path in parts]
@@ -214,9 +217,9 @@ def names_of(runs: Sequence[Path]) -> list[str]:
 def _field(evaluation: Evaluation, name: str, id: TurnId) -> str | None:
     """Return a field of a turn in a run, if the task's runs have it by turn."""
     # In some tasks, a turn is identified by its conversation alone.
-    key = str(id) if len(evaluation.task.key(id)) > 1 else id.conversation
-    value: str | None = getattr(evaluation.run, name, {}).get(key)
-    return value
+    names_turn = len(evaluation.task.key(id)) > 1
+    values: Mapping[Any, str] = getattr(evaluation.run, name, {})
+    return values.get(str(id) if names_turn else id.conversation)
 
 
 def _groups(

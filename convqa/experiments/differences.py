@@ -159,7 +159,7 @@ def differences_of(
         if base.groups or difference.conversations == 1:
             low, high = _own_interval(base, gains, seed)
             difference = replace(difference, low=scale * low, high=scale * high)
-        sums = numpy.bincount(owners, gains * weights, len(conversations))
+        sums = numpy.bincount(owners, gains * weights, len(conversations)).astype(numpy.float64)
         yield UntestedDifference(part, difference, scale, sums, turns)
 
 

@@ -47,11 +47,15 @@ def citation_scores(sentences: Sequence[CitedSentence], entails: Entails) -> Cit
     """
     if not sentences:
         return None
-    counted = [(claim, cited[:MAX_CITATIONS]) for claim, cited in sentences if cited]
-    recalled = [(claim, cited) for claim, cited in counted if entails("\n".join(cited), claim)]
-    precise = sum(_needed(claim, cited, entails) for claim, cited in recalled)
-    citations = sum(len(cited) for _, cited in counted)
-    return CitationScores(len(recalled) / len(sentences), precise / citations if citations else 0.0)
+    recalled = precise = citations = 0
+    for claim, cited in sentences:
+        counted = (cited or ())[:MAX_CITATIONS]
+        citations += len(counted)
+        if counted and entails("\n".join(counted), claim):
+            recalled += 1
+            precise += _needed(claim, counted, entails)
+    precision = precise / citations if citations else 0.0
+    return CitationScores(recalled / len(sentences), precision)
 
 
 def document(title: str, text: str) -> str:

@@ -109,7 +109,8 @@ def _strata(groups: Sequence[Sequence[float]], owners: Owners | None) -> list[li
             conversations.setdefault(name, {}).setdefault(group, []).append(index)
     strata: dict[tuple[int, ...], list[dict[int, list[int]]]] = {}
     for conversation in conversations.values():
-        strata.setdefault(tuple(conversation), []).append(conversation)
+        its_groups = tuple(conversation)
+        strata.setdefault(its_groups, []).append(conversation)
     return list(strata.values())
 
 

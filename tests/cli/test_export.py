@@ -91,7 +91,7 @@ def test_mistakes(call, run_folder, tmp_path):
         ((tmp_path / "none", "--as", "ikat"), "there is no such folder"),
         (
             (run_folder, "--as", "icat"),
-            "unknown format 'icat'; expected trec-rag, trec-rag-2025, ikat, ",
+            "unknown format 'icat'",
         ),
         ((run_folder, "--as", "ikat", "--output", file), f"--output {file}: already exists"),
         ((run_folder, "--as", "ikat", "--output", file / "under"), "cannot be written"),
