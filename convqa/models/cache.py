@@ -22,7 +22,7 @@ _LOCK_SECONDS = 10.0
 
 _CHECKSUM_BYTES = 4
 
-Row = tuple[bytes, bytes]
+CacheRow = tuple[bytes, bytes]
 """A key and its value, which a checksum follows."""
 
 
@@ -126,7 +126,7 @@ class Cache:
     def _write_file(self, values: Mapping[bytes, bytes]) -> None:
         rows = [(key, value + _checksum(value)) for key, value in values.items()]
 
-        def insert(file: sqlite3.Connection, table: str) -> list[Row]:
+        def insert(file: sqlite3.Connection, table: str) -> list[CacheRow]:
             file.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", rows)
             newest = f"(SELECT max(rowid) FROM {table})"
             file.execute(f"DELETE FROM {table} WHERE rowid <= {newest} - ?", (self._most_in_file,))
@@ -134,7 +134,7 @@ class Cache:
 
         self._transact(insert)
 
-    def _transact(self, work: Callable[[sqlite3.Connection, str], list[Row]]) -> list[Row]:
+    def _transact(self, work: Callable[[sqlite3.Connection, str], list[CacheRow]]) -> list[CacheRow]:
         """Return the rows of a transaction on the table in the file; none without a file or if it fails."""
         if self._path is None:
             return []

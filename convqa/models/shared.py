@@ -18,9 +18,9 @@ import numpy as np
 import orjson
 
 from convqa.models.cache import Cache
-from convqa.models.types import Array, Network, Tokens
+from convqa.models.types import Array, Network, TokenSequence
 
-Run = Callable[[Sequence[Tokens]], list[list[Array]]]
+NetworkRun = Callable[[Sequence[TokenSequence]], list[list[Array]]]
 
 _MOST_IN_FILE = 20_000_000
 """Maximum results in the file."""
@@ -49,8 +49,8 @@ class SharedOutputs:
     def outputs(
         self,
         owner: str,
-        sequences: Sequence[Tokens],
-        run: Run,
+        sequences: Sequence[TokenSequence],
+        run: NetworkRun,
     ) -> list[list[Array]]:
         """Return the outputs of each sequence, in order.
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
+class TokenSequence:
     """An input sequence. ``types``: 0 for the first text of a pair, 1 for the second."""
 
     ids: list[int]
@@ -38,11 +38,11 @@ class Tokenizer:
         inner.no_padding()
         inner.enable_truncation(max_tokens)
 
-    def texts(self, texts: Sequence[str]) -> list[Tokens]:
+    def texts(self, texts: Sequence[str]) -> list[TokenSequence]:
         """Return the tokens of each text; lone surrogates count as U+FFFD."""
         return self._encode(replace_surrogates(list(texts)))
 
-    def pairs(self, pairs: Sequence[tuple[str, str]]) -> list[Tokens]:
+    def pairs(self, pairs: Sequence[tuple[str, str]]) -> list[TokenSequence]:
         """Return the tokens of each pair of texts, as one sequence."""
         return self._encode([tuple(replace_surrogates(list(pair))) for pair in pairs])
 
@@ -52,8 +52,8 @@ class Tokenizer:
         candidates = [text for text in replace_surrogates(list(texts)) if len(text.encode()) >= self.max_tokens - 2]
         return sum(1 for encoding in self.inner.encode_batch_fast(candidates) if encoding.overflowing)
 
-    def _encode(self, inputs: list[Any]) -> list[Tokens]:
-        return [Tokens(encoding.ids, encoding.type_ids) for encoding in self.inner.encode_batch_fast(inputs)]
+    def _encode(self, inputs: list[Any]) -> list[TokenSequence]:
+        return [TokenSequence(encoding.ids, encoding.type_ids) for encoding in self.inner.encode_batch_fast(inputs)]
 
 
 def load_tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
@@ -126,7 +126,7 @@ class Network:
     """
 
     tokenizer: Tokenizer
-    run: Callable[[Sequence[Tokens]], list[list[Array]]]
+    run: Callable[[Sequence[TokenSequence]], list[list[Array]]]
     dimension: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
 

@@ -144,7 +144,8 @@ def fit(rows: Sequence[SignalRow], names: Sequence[Any]) -> Decision:
     """Fit a logistic regression with equal weight of all sets. A missing signal counts as its mean."""
     sizes = Counter(row.set for row in rows)
     shares = np.array([len(rows) / len(sizes) / sizes[row.set] for row in rows])
-    values = np.ma.masked_invalid(np.array([[row.signals[name] for name in names] for row in rows], float))
+    table = [[row.signals[name] for name in names] for row in rows]
+    values = np.ma.masked_invalid(np.array(table, float))
     means = np.ma.average(
         values,
         axis=0,
@@ -185,7 +186,10 @@ def chosen(
             scores.setdefault(row.set, []).append(score(row))
     best = 0.0
     for threshold in {score(row) for row in rows}:
-        shares = [float(np.mean(np.array(values) < threshold)) for values in scores.values()]
+        shares = []
+        for values in scores.values():
+            below = np.array(values) < threshold
+            shares.append(float(below.mean()))
         if mean(shares) <= refused:
             best = max(best, threshold)
     return best

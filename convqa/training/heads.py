@@ -68,7 +68,9 @@ def fitted(
 ) -> Line:
     """Fit a logistic regression of these features, rounded as in a manifest."""
     weights, offset = logistic(rows, sides, shares, penalty)
-    rounded = {name: round(float(weight), 6) for name, weight in zip(features, weights, strict=True)}
+    rounded = {}
+    for name, weight in zip(features, weights, strict=True):
+        rounded[name] = round(float(weight), 6)
     return Line(weights=rounded, offset=round(offset, 6))
 
 

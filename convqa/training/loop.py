@@ -46,6 +46,14 @@ class NetworkRecipe(Recipe):
     tokenizer: Tokenizer
     most: int
 
+    def outputs(self, ids: Sequence[Sequence[int]], types: Sequence[Sequence[int]]) -> tuple[Tensor, ...]:
+        """Run the network on a batch of sequences and return its outputs in float32."""
+        device = self.bench.device
+        inputs = padded(ids, 0, device), mask_of(ids, device), padded(types, 0, device)
+        with torch.autocast(device, torch.bfloat16, enabled=self.bench.precision == "bfloat16"):
+            outputs = self.net(*inputs)
+        return tuple(output.float() for output in outputs)
+
     def card(self, scores: Scores) -> str:
         return card(
             f"A {self.settings.recipe}",
@@ -157,7 +165,9 @@ def batches_of(
     batches: list[list[int]] = []
     for start in range(0, len(order), pool):
         similar = sorted(order[start : start + pool], key=lambda index: lengths[index])
-        batches += [similar[first : first + settings.batch] for first in range(0, len(similar), settings.batch)]
+        while similar:
+            batches.append(similar[: settings.batch])
+            similar = similar[settings.batch :]
     chance.shuffle(batches)
     return batches
 
@@ -218,7 +228,8 @@ class Checkpoint:
         self._model = model
         self._optimizer = optimizer
         self._training = settings.model_dump(mode="json", exclude={"checkpoint"})
-        self._training["examples"] = {path.name: path.stat().st_size for path in files(bench.data, TRAIN).values()}
+        paths = files(bench.data, TRAIN).values()
+        self._training["examples"] = {path.name: path.stat().st_size for path in paths}
 
     def save(self, step: int, loss: float) -> None:
         state = {

@@ -88,27 +88,15 @@ class ReaderTraining(NetworkRecipe):
         )
 
     def _batch_loss(self, indices: Sequence[int]) -> Tensor:
-        device = self.bench.device
         windows = [self.windows[index] for index in indices]
         ids = [window.ids for window in windows]
-        types = [[0] * window.typed + [1] * (len(window.ids) - window.typed) for window in windows]
-        mask = mask_of(ids, device)
-        with torch.autocast(
-            device,
-            torch.bfloat16,
-            enabled=self.bench.precision == "bfloat16",
-        ):
-            starts, ends = self.net(
-                padded(ids, 0, device),
-                mask,
-                padded(types, 0, device),
-            )
-        return _loss(
-            starts.float(),
-            ends.float(),
-            mask,
-            [window.spans for window in windows],
-        )
+        types = []
+        for window in windows:
+            rest = len(window.ids) - window.typed
+            types.append([0] * window.typed + [1] * rest)
+        starts, ends = self.outputs(ids, types)
+        mask = mask_of(ids, self.bench.device)
+        return _loss(starts, ends, mask, [window.spans for window in windows])
 
     def validate(self) -> Scores:
         """Score the int8 model on ONNX Runtime, as it is used, and its float32 graph.

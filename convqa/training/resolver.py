@@ -25,7 +25,7 @@ from convqa.models.types import Choice, Tokenizer
 from convqa.training.config import ResolverSettings
 from convqa.training.edits import QuestionEdits, find_edits, known_pattern
 from convqa.training.examples import REPORT, VALIDATION, RewriteExample, files, held_out, read, training_files
-from convqa.training.loop import NetworkRecipe, fit, mask_of, padded
+from convqa.training.loop import NetworkRecipe, fit
 from convqa.training.train import Bench, Scores, trainable
 
 
@@ -64,7 +64,9 @@ class ResolverTraining(NetworkRecipe):
             self.layouts.append(layout)
             edits.append(find_edits(layout, example.rewrite))
         self.patterns = _patterns(examples, edits, settings.pattern)
-        self.targets = [target(layout, edit, self.patterns) for layout, edit in zip(self.layouts, edits, strict=True)]
+        self.targets = []
+        for layout, edit in zip(self.layouts, edits, strict=True):
+            self.targets.append(target(layout, edit, self.patterns))
         self.net = ResolverNet(
             pooled.trunk,
             len(self.patterns),
@@ -84,20 +86,9 @@ class ResolverTraining(NetworkRecipe):
         )
 
     def _batch_loss(self, indices: Sequence[int]) -> Tensor:
-        device = self.bench.device
-        ids = [self.layouts[index].ids for index in indices]
-        types = [self.layouts[index].types for index in indices]
-        with torch.autocast(
-            device,
-            torch.bfloat16,
-            enabled=self.bench.precision == "bfloat16",
-        ):
-            outputs = self.net(
-                padded(ids, 0, device),
-                mask_of(ids, device),
-                padded(types, 0, device),
-            )
-        return loss(tuple(output.float() for output in outputs), [self.targets[index] for index in indices])
+        layouts = [self.layouts[index] for index in indices]
+        outputs = self.outputs([layout.ids for layout in layouts], [layout.types for layout in layouts])
+        return loss(outputs, [self.targets[index] for index in indices])
 
     def validate(self) -> Scores:
         """Score the int8 model on ONNX Runtime, as it is used, by ROUGE-1 against the human rewrite."""
@@ -131,7 +122,9 @@ def gather(folder: Path) -> tuple[list[RewriteExample], dict[str, list[RewriteEx
                 "training. Add conversations, or validation.jsonl."
             )
         examples, checks[VALIDATION] = held_out(examples, max(1, count // 10))
-    return examples, checks | {label: read(path, RewriteExample) for label, path in files(folder, REPORT).items()}
+    for label, path in files(folder, REPORT).items():
+        checks[label] = read(path, RewriteExample)
+    return examples, checks
 
 
 def score(
@@ -297,14 +290,12 @@ def _pointing(
 
 def _columns(labels: Sequence[Labels], like: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Return row, token and label of every labeled token of a batch."""
-    rows = [(row, token, int(label)) for row, tokens in enumerate(labels) for token, label in tokens]
-    row, token, label = (
-        torch.tensor(
-            rows,
-            dtype=torch.long,
-            device=like.device,
-        )
-        .reshape(-1, 3)
-        .unbind(1)
-    )
-    return row, token, label
+    rows = []
+    for row, tokens in enumerate(labels):
+        rows += [(row, token, int(label)) for token, label in tokens]
+    columns = torch.tensor(
+        rows,
+        dtype=torch.long,
+        device=like.device,
+    ).reshape(-1, 3)
+    return columns[:, 0], columns[:, 1], columns[:, 2]

@@ -166,5 +166,9 @@ def _shares(claims: Sequence[SupportClaim]) -> Rows:
     for claim in claims:
         if not claim.supported:
             derived[claim.origin] += 1 / counts[claim.kind]
-    shares: Rows = np.array([derived[claim.origin] if claim.supported else 1 / counts[claim.kind] for claim in claims])
-    return shares / float(shares.mean())
+    weights = np.array([1 / counts[claim.kind] for claim in claims])
+    for index, claim in enumerate(claims):
+        if claim.supported:
+            weights[index] = derived[claim.origin]
+    shares: Rows = weights / float(weights.mean())
+    return shares

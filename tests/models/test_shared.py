@@ -9,7 +9,7 @@ import pytest
 
 from convqa.models import shared
 from convqa.models.shared import SharedOutputs, clock, sharing
-from convqa.models.types import Network, Tokens
+from convqa.models.types import Network, TokenSequence
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def outputs(results, ids, calls, owner="model", seconds=0.0):
         calls.append([tokens.ids[0] for tokens in sequences])
         return [[np.full(2, tokens.ids[0], np.float32)] for tokens in sequences]
 
-    found = results.outputs(owner, [Tokens([id], [0]) for id in ids], run)
+    found = results.outputs(owner, [TokenSequence([id], [0]) for id in ids], run)
     assert [array.tolist() for (array,) in found] == [[id, id] for id in ids]
 
 
@@ -66,7 +66,7 @@ def test_a_network_runs_each_sequence_once_and_gives_the_same_bytes(results):
         return [[np.arange(len(one), dtype=np.float32), np.float32(one.ids[0])] for one in sequences]
 
     network = sharing(Network(None, run), "model")
-    some = [Tokens([5, 6, 7], [0, 0, 0]), Tokens([5, 6, 7], [0, 0, 1]), Tokens([8], [0])]
+    some = [TokenSequence([5, 6, 7], [0, 0, 0]), TokenSequence([5, 6, 7], [0, 0, 1]), TokenSequence([8], [0])]
     first, again = network.run(some), network.run(some)
     assert calls == [3]
     for before, after in zip(first, again, strict=True):

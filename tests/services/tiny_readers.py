@@ -11,7 +11,7 @@ import numpy as np
 from convqa.models.folder import TOKENIZER, open_folder
 from convqa.models.kinds.reader import Calibration, SpanReader
 from convqa.models.source import SHIPPED
-from convqa.models.types import Choice, Network, Tokenizer, Tokens
+from convqa.models.types import Choice, Network, Tokenizer, TokenSequence
 
 TEXTS = (
     "Who wrote Faust? Goethe wrote Faust in Weimar. When was he born? He was born in Frankfurt in 1749.",
@@ -57,12 +57,12 @@ def tokenizer(kind: str) -> Any:
 
 
 def without_network(
-    inner: Any, logits: Callable[[Tokens], np.ndarray], most: int = 384, calibration: Calibration | None = None
+    inner: Any, logits: Callable[[TokenSequence], np.ndarray], most: int = 384, calibration: Calibration | None = None
 ) -> Any:
     """A reader whose logits come from a function; ``seen`` lists the sequences of each of its calls."""
-    seen: list[list[Tokens]] = []
+    seen: list[list[TokenSequence]] = []
 
-    def all_logits(sequences: Sequence[Tokens]) -> list[list[np.ndarray]]:
+    def all_logits(sequences: Sequence[TokenSequence]) -> list[list[np.ndarray]]:
         seen.append(list(sequences))
         return [list(logits(sequence)) for sequence in sequences]
 
@@ -74,7 +74,7 @@ def without_network(
     return reader
 
 
-def by_chance(tokens: Tokens) -> np.ndarray:
+def by_chance(tokens: TokenSequence) -> np.ndarray:
     """Logits that depend on every token of the sequence and on nothing else."""
     return np.random.default_rng([len(tokens), *tokens.ids]).normal(0, 3, (2, len(tokens))).astype(np.float32)
 
@@ -88,7 +88,7 @@ def that_likes(inner: Any, words: Mapping[str, float], **options: Any) -> Any:
     starts = {ids[0]: words[word] for word, ids in parts.items()}
     ends = {ids[-1]: words[word] for word, ids in parts.items()}
 
-    def logits(tokens: Tokens) -> np.ndarray:
+    def logits(tokens: TokenSequence) -> np.ndarray:
         made = np.array([[some.get(id, -9.0) for id in tokens.ids] for some in (starts, ends)], np.float32)
         made[:, 0] = 0
         return made

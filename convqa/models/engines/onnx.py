@@ -15,7 +15,7 @@ import numpy as np
 from convqa.errors import InputError, reason_of
 from convqa.models.folder import ONNX, ModelFolder
 from convqa.models.once import workers
-from convqa.models.types import OUTPUTS, Array, Network, Tokens, load_tokenizer
+from convqa.models.types import OUTPUTS, Array, Network, TokenSequence, load_tokenizer
 from convqa.workers.threads import threads
 
 
@@ -27,7 +27,7 @@ def load(folder: ModelFolder, kind: str) -> Network:
     session = _session(folder.path / ONNX)
     inputs = [value.name for value in session.get_inputs()]
 
-    def run_one(sequence: Tokens) -> list[Array]:
+    def run_one(sequence: TokenSequence) -> list[Array]:
         ids = np.array([sequence.ids], dtype=np.int64)
         arrays = {
             "input_ids": ids,
@@ -37,7 +37,7 @@ def load(folder: ModelFolder, kind: str) -> Network:
         results = session.run(list(OUTPUTS[kind]), {name: arrays[name] for name in inputs})
         return [result[0].astype(np.float32, copy=False) for result in results]
 
-    def run(sequences: Sequence[Tokens]) -> list[list[Array]]:
+    def run(sequences: Sequence[TokenSequence]) -> list[list[Array]]:
         if len(sequences) < 2 or threads() == 1:
             return list(map(run_one, sequences))
         return list(workers().map(run_one, sequences))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from convqa.files import replace_surrogates
-from convqa.models.types import READER_TOKENS, Tokens
+from convqa.models.types import READER_TOKENS, TokenSequence
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -54,7 +54,7 @@ class PassageTokens:
 class Window:
     """A sequence; its tokens from ``at`` on are the passage's tokens ``[first, last)``."""
 
-    tokens: Tokens
+    tokens: TokenSequence
     at: int
     first: int
     last: int
@@ -80,9 +80,9 @@ class ReaderInput:
         between = first + sides.count(0)
         second = sides.index(1)
         after = second + sides.count(1)
-        self._before = Tokens(probe.ids[:first], probe.type_ids[:first])
-        self._between = Tokens(probe.ids[between:second], probe.type_ids[between:second])
-        self._after = Tokens(probe.ids[after:], probe.type_ids[after:])
+        self._before = TokenSequence(probe.ids[:first], probe.type_ids[:first])
+        self._between = TokenSequence(probe.ids[between:second], probe.type_ids[between:second])
+        self._after = TokenSequence(probe.ids[after:], probe.type_ids[after:])
         self._question_type = probe.type_ids[first]
         self._passage_type = probe.type_ids[second]
         self._room = most - len(self._before) - len(self._between) - len(self._after)
@@ -114,7 +114,7 @@ class ReaderInput:
         for first in range(0, max(count - overlap, min(count, 1)), room - overlap):
             ids = passage.ids[first : first + room]
             types = types_before + [self._passage_type] * len(ids) + self._after.types
-            tokens = Tokens(before + ids + self._after.ids, types)
+            tokens = TokenSequence(before + ids + self._after.ids, types)
             yield Window(
                 tokens,
                 len(before),

@@ -17,7 +17,7 @@ from convqa.models.engines import load_once
 from convqa.models.folder import ModelFolder
 from convqa.models.kinds.resolver_input import LayoutWord, Past, TurnLayout, lay_out
 from convqa.models.source import find_model
-from convqa.models.types import Choice, Network, NetworkModel, Options, Tokens
+from convqa.models.types import Choice, Network, NetworkModel, Options, TokenSequence
 from convqa.text.analysis import analyzer
 from convqa.text.english import lexicon
 from convqa.text.words import listed
@@ -339,7 +339,7 @@ class Resolver(NetworkModel):
         :raises WorkError: if the model returns invalid numbers.
         """
         layouts = [lay_out(question, history, self._tokenizer, self.max_tokens) for question, history in turns]
-        results = self._network.run([Tokens(layout.ids, layout.types) for layout in layouts])
+        results = self._network.run([TokenSequence(layout.ids, layout.types) for layout in layouts])
         resolutions = []
         for layout, outputs in zip(layouts, results, strict=True):
             if any(np.isnan(output).any() for output in outputs):

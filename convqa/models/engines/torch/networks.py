@@ -17,7 +17,7 @@ from convqa.models.types import (
     Choice,
     Network,
     Tokenizer,
-    Tokens,
+    TokenSequence,
     load_tokenizer,
 )
 
@@ -212,7 +212,7 @@ def load(folder: ModelFolder, choice: Choice, kind: str) -> Network:
     module, tokenizer, about = load_folder(folder, choice, kind)
     pad = getattr(module.config, "pad_token_id", None) or 0  # masked, so that any token will do
 
-    def run(sequences: Sequence[Tokens]) -> list[list[Array]]:
+    def run(sequences: Sequence[TokenSequence]) -> list[list[Array]]:
         rows = runtime.rows(module, sequences, pad, choice)
         if kind in PER_TOKEN:
             return [_unpadded(row, len(tokens)) for row, tokens in zip(rows, sequences, strict=True)]

@@ -10,7 +10,7 @@ import numpy as np
 
 from convqa.errors import InputError
 from convqa.models.once import once
-from convqa.models.types import Array, Choice, Tokens
+from convqa.models.types import Array, Choice, TokenSequence
 from convqa.workers.threads import threads
 
 MAX_BATCH_TOKENS = {"cpu": 2048, "cuda": 65536, "mps": 16384}
@@ -79,7 +79,7 @@ def fast_precision(device: Literal["cpu", "cuda", "mps"]) -> Literal["float32", 
 
 def rows(
     forward: Forward,
-    sequences: Sequence[Tokens],
+    sequences: Sequence[TokenSequence],
     pad: int,
     choice: Choice,
 ) -> list[list[Array]]:
@@ -127,7 +127,7 @@ def batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
 
 
 def _padded(
-    sequences: Sequence[Tokens],
+    sequences: Sequence[TokenSequence],
     pad: int,
     device: str,
 ) -> tuple[Any, ...]:
