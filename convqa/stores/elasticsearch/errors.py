@@ -138,8 +138,7 @@ def cause(body: Any) -> tuple[str, str, str]:
     if error.get("type") == _SEARCH_FAILED:
         # Its own reason is only that all shards failed.
         shard_reason = causes[0].get("reason")
+        error = error.get("caused_by") or causes[0] or error
         if isinstance(shard_reason, dict):
             error = shard_reason
-        else:
-            error = error.get("caused_by") or causes[0] or error
     return str(error.get("type") or ""), str(error.get("reason") or "")[:300], str(index)
