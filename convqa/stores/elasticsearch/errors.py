@@ -137,6 +137,8 @@ def cause(body: Any) -> tuple[str, str, str]:
     index = error.get("index") or causes[0].get("index") or ""
     if error.get("type") == _SEARCH_FAILED:
         # Its own reason is only that all shards failed.
-        reason = causes[0].get("reason")
-        error = reason if isinstance(reason, dict) else causes[0] or error
+        shard_reason = causes[0].get("reason")
+        error = error.get("caused_by") or causes[0] or error
+        if isinstance(shard_reason, dict):
+            error = shard_reason
     return str(error.get("type") or ""), str(error.get("reason") or "")[:300], str(index)

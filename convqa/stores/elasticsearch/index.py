@@ -55,7 +55,14 @@ class ServerIndex:
         self._with_vectors = f"{self.name},{vectors_of(self.name)}"
 
     def create(self, settings: Mapping[str, Any], mappings: Mapping[str, Any]) -> None:
-        ask(self.target, lambda es: es.indices.create(index=self.name, settings=settings, mappings=mappings))
+        ask(
+            self.target,
+            lambda es: es.indices.create(
+                index=self.name,
+                settings=settings,
+                mappings=mappings,
+            ),
+        )
 
     def clone(self, has_vectors: bool) -> ServerIndex:
         """Return a copy without an alias, with its vectors. It takes about a second, as files are hard-linked."""
@@ -77,7 +84,13 @@ class ServerIndex:
 
     def delete(self) -> None:
         """Remove the index and its vectors."""
-        ask(self.target, lambda es: es.indices.delete(index=self._with_vectors, ignore_unavailable=True))
+        ask(
+            self.target,
+            lambda es: es.indices.delete(
+                index=self._with_vectors,
+                ignore_unavailable=True,
+            ),
+        )
 
     def discard(self) -> None:
         """Remove the index if the server answers. The next writer removes what stays."""
@@ -85,7 +98,13 @@ class ServerIndex:
             self.delete()
 
     def write(self, meta: Meta) -> None:
-        ask(self.target, lambda es: es.indices.put_mapping(index=self.name, meta=meta.to_json()))
+        ask(
+            self.target,
+            lambda es: es.indices.put_mapping(
+                index=self.name,
+                meta=meta.to_json(),
+            ),
+        )
 
     def configure(self, settings: Mapping[str, Any]) -> None:
         """Change settings of the index and its vectors."""
@@ -100,7 +119,8 @@ class ServerIndex:
         self._ask_long(lambda es: es.indices.refresh(index=self.name))
 
     def count(self, query: Mapping[str, Any] | None = None) -> int:
-        return int(ask(self.target, lambda es: es.count(index=self.name, query=query))["count"])
+        answer = ask(self.target, lambda es: es.count(index=self.name, query=query))
+        return int(answer["count"])
 
     def merge(self) -> None:
         """Merge each shard into one segment without deleted documents. Searches fail meanwhile."""
@@ -166,8 +186,12 @@ class ServerIndex:
             lines.append(orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY))
         # Many slow searches take longer than one request may.
         patient = es.options(request_timeout=TIMEOUT + _SECONDS_PER_SEARCH * len(bodies))
-        answers = patient.msearch(index=self.name, searches=lines, filter_path=path)["responses"]
-        return self._complete(answers)
+        answer = patient.msearch(
+            index=self.name,
+            searches=lines,
+            filter_path=path,
+        )
+        return self._complete(answer["responses"])
 
     def _documents(self, how: Mapping[str, Any], es: Elasticsearch) -> list[Answer]:
         return self._complete(es.mget(index=self.name, **how)["docs"])

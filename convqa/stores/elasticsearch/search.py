@@ -83,7 +83,8 @@ def filtered(accepted: Filter | None) -> dict[str, Any]:
     """Return the part of a query that accepts passages with these meta values."""
     if not accepted:
         return {}
-    return {"filter": [{"terms": {"meta": terms}} for terms in meta_terms(accepted)]}
+    clauses = [{"terms": {"meta": terms}} for terms in meta_terms(accepted)]
+    return {"filter": clauses}
 
 
 def hits_asked(k: int) -> int:

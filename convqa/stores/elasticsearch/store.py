@@ -117,7 +117,12 @@ class ElasticsearchCollection(Writing):
             bodies = []
             for row in rows:
                 knn = nearest("vector", row, k, meta.options.precision) | filtered(filter)
-                bodies.append({"size": hits_asked(k), **BARE, "knn": knn})
+                body = {
+                    "size": hits_asked(k),
+                    **BARE,
+                    "knn": knn,
+                }
+                bodies.append(body)
             answers = self._neighbors.search(bodies, SCORED)
             matches = [[(inner_product(score), id) for score, id in scored(answer)] for answer in answers]
         self._refuse_other_vectors()
@@ -199,10 +204,16 @@ class ElasticsearchCollection(Writing):
         terms = []
         for token, weight in weight_of.items():
             if is_text(token):
-                terms.append({"term": {"tokens": {"value": token, "boost": weight / factor}}})
+                term = {"value": token, "boost": weight / factor}
+                terms.append({"term": {"tokens": term}})
         if not terms:
             return NOTHING
-        return {"bool": {"should": terms, "minimum_should_match": 1, **filtered(params.filter)}}
+        match = {
+            "should": terms,
+            "minimum_should_match": 1,
+            **filtered(params.filter),
+        }
+        return {"bool": match}
 
     def _passage(self, source: Mapping[str, Any]) -> Passage:
         try:
