@@ -32,7 +32,7 @@ def _answered(answer: Answer, response: Response) -> dict[str, Any]:
     ranking = response.ranking or Ranking()
     passages = {hit.id: hit.passage for hit in ranking.hits}
     search = _search(response)
-    references = []
+    references: list[dict[str, Any]] = []
     indexes: dict[Citation, int] = {}
     for citation, quote in quotes(answer, ranking).items():
         page = _page(citation.passage_id, passages.get(citation.passage_id))
