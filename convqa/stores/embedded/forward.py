@@ -10,83 +10,86 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from convqa.stores.embedded.files import OFFSET, Appender, Blob, Sizes, array
+from convqa.stores.embedded.files import NUMBER, OFFSET, Appender, Sizes, array
 
-NAME = "forward"
-TERM = np.dtype("<u4")
-COUNTS = np.dtype("<u2")
+TERMS, COUNTS, ENDS = "forward.terms", "forward.counts", "forward.ends"
+COUNT = np.dtype("<u2")
 """Both counts of a term, text * 16 + title, capped at 4,095 in a text and 15 in a title."""
 
 _TITLE_BITS = 4
-_MOST_IN_TITLE = 2**_TITLE_BITS - 1
-_MOST_IN_TEXT = 2**12 - 1
-_NO_KEY = np.uint64(2**64 - 1)
-_LOW = np.uint64(0xFFFFFFFF)
+_MAX_IN_TITLE = 2**_TITLE_BITS - 1
+_MAX_IN_TEXT = 2**12 - 1
+_TERM_BITS = np.uint64(32)
+_TERM_MASK = np.uint64(2**32 - 1)
+
+Terms = NDArray[Any]
+"""Distinct terms of passages, once for each passage that has them."""
 
 
 class Forward:
-    def __init__(self, folder: Path, sizes: Sizes) -> None:
-        self._terms = Blob(folder, NAME, sizes, TERM.itemsize)
-        self._counts = array(folder, f"{NAME}.counts", COUNTS, sizes)
+    """Reader of the forward file. ``ends[n]`` is the end of passage n's terms, which start at the end before."""
+
+    def __init__(self, data: Path, sizes: Sizes) -> None:
+        self._terms = array(data, TERMS, NUMBER, sizes)
+        self._counts = array(data, COUNTS, COUNT, sizes)
+        self._ends = array(data, ENDS, OFFSET, sizes)
 
     def frequencies(self, numbers: NDArray[Any], slots: NDArray[Any], width: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the counts of a query's terms in the texts and titles of passages: two arrays of shape (width, C).
 
-        :param numbers: of C passages. :param slots: for each term of the vocabulary its position in the query, from 1,
-            or 0. :param width: number of terms in the query.
+        :param numbers: of C passages.
+        :param slots: for each term of the vocabulary its position in the query, from 1, or 0.
+        :param width: number of terms in the query.
         """
-        # A single look-up over all rows takes a fifth of the time of a loop over passages.
-        positions = slots.take(np.frombuffer(b"".join(self._terms.rows(numbers)), TERM))
-        hits = np.flatnonzero(positions != 0)
-        starts, ends = self._terms.bounds(numbers)
+        starts = np.where(numbers > 0, self._ends[numbers - 1], 0)
+        ends = self._ends[numbers]
+        slices = map(slice, starts.tolist(), ends.tolist())
+        # A single look-up over all terms takes a fifth of the time of a loop over passages.
+        positions = slots.take(np.concatenate([self._terms[each] for each in slices]))
+        hits = np.flatnonzero(positions)
         ends_joined = np.cumsum(ends - starts)
         passages = np.searchsorted(ends_joined, hits, side="right")
-        counts = self._counts[hits + (ends - ends_joined)[passages]]
-        matrix = np.zeros((width, len(numbers)), COUNTS)
-        matrix[positions[hits] - 1, passages] = counts
-        return matrix >> _TITLE_BITS, matrix & _MOST_IN_TITLE
+        shifts = ends - ends_joined
+        matrix = np.zeros((width, len(numbers)), COUNT)
+        matrix[positions[hits] - 1, passages] = self._counts[hits + shifts[passages]]
+        return matrix >> _TITLE_BITS, matrix & _MAX_IN_TITLE
 
 
-class ForwardAppender:
+class ForwardWriter:
     """Writer of the forward file. The caller syncs and closes ``files``."""
 
-    def __init__(self, folder: Path, sizes: Sizes) -> None:
-        self.files = tuple(Appender(folder, f"{NAME}.{kind}", sizes) for kind in ("data", "counts", "offsets"))
-        self._terms, self._counts, self._offsets = self.files
-        if self._offsets.size == 0:
-            self._offsets.append(bytes(OFFSET.itemsize))
+    def __init__(self, data: Path, sizes: Sizes) -> None:
+        self._terms = Appender(data, TERMS, NUMBER, sizes)
+        self._counts = Appender(data, COUNTS, COUNT, sizes)
+        self._ends = Appender(data, ENDS, OFFSET, sizes)
+        self.files = (self._terms, self._counts, self._ends)
 
-    def extend(
-        self, texts: Sequence[Sequence[int]], titles: Sequence[Sequence[int]]
-    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Append the terms of passages' texts and titles, with repeats.
-
-        :return: the terms of texts, of titles and of both, each once per passage that has it.
-        """
+    def extend(self, texts: Sequence[Sequence[int]], titles: Sequence[Sequence[int]]) -> tuple[Terms, Terms, Terms]:
+        """Append the terms of passages' texts and titles, with repeats; return those of texts, titles and both."""
         text, text_counts = np.unique(_keys(texts), return_counts=True)
         title, title_counts = np.unique(_keys(titles), return_counts=True)
-        both = np.concatenate((text, title))
-        both.sort(kind="stable")
-        both = both[np.diff(both, prepend=_NO_KEY) != 0]
-        counts = np.zeros(len(both), COUNTS)
-        counts[np.searchsorted(both, text)] = np.minimum(text_counts, _MOST_IN_TEXT) << _TITLE_BITS
-        counts[np.searchsorted(both, title)] |= np.minimum(title_counts, _MOST_IN_TITLE).astype(COUNTS)
-        sizes = np.bincount((both >> np.uint64(32)).astype(np.int64), minlength=len(texts))
-        self._offsets.append((self._terms.size // TERM.itemsize + np.cumsum(sizes)).astype(OFFSET).data)
-        self._terms.append((both & _LOW).astype(TERM).data)
-        self._counts.append(counts.data)
-        return text & _LOW, title & _LOW, both & _LOW
+        both = np.union1d(text, title)
+        counts = np.zeros(len(both), COUNT)
+        counts[np.searchsorted(both, text)] = np.minimum(text_counts, _MAX_IN_TEXT) << _TITLE_BITS
+        counts[np.searchsorted(both, title)] |= np.minimum(title_counts, _MAX_IN_TITLE).astype(COUNT)
+        sizes = np.bincount((both >> _TERM_BITS).astype(np.int64), minlength=len(texts))
+        self._ends.append(len(self._terms) + np.cumsum(sizes))
+        self._terms.append(both & _TERM_MASK)
+        self._counts.append(counts)
+        return text & _TERM_MASK, title & _TERM_MASK, both & _TERM_MASK
 
-    def terms(self, number: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    def terms(self, number: int) -> tuple[Terms, Terms, Terms]:
         """Return the distinct terms of a passage's text, title and both."""
-        first, last = self._offsets.read(number, 2, OFFSET).tolist()
-        both = self._terms.read(first, last - first, TERM)
-        counts = self._counts.read(first, last - first, COUNTS)
-        return both[counts > _MOST_IN_TITLE], both[counts & _MOST_IN_TITLE > 0], both
+        start = int(self._ends.read(number - 1, number)[0]) if number > 0 else 0
+        end = int(self._ends.read(number, number + 1)[0])
+        both = self._terms.read(start, end)
+        counts = self._counts.read(start, end)
+        return both[counts > _MAX_IN_TITLE], both[counts & _MAX_IN_TITLE > 0], both
 
 
 def _keys(rows: Sequence[Sequence[int]]) -> NDArray[np.uint64]:
     """Return row << 32 | term for each term."""
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     terms = np.fromiter(chain.from_iterable(rows), np.uint64, int(lengths.sum()))
-    return np.repeat(np.arange(len(rows), dtype=np.uint64) << np.uint64(32), lengths) | terms
+    indexes = np.arange(len(rows), dtype=np.uint64)
+    return np.repeat(indexes << _TERM_BITS, lengths) | terms

@@ -18,23 +18,23 @@ from convqa.validation import explain
 
 NAME = "manifest.json"
 FORMAT = "convqa-index"
-VERSION = 4
+VERSION = 5
+
+_ADVICE = "Expected a folder made by convqa index."
 
 
 @dataclass(frozen=True, slots=True)
 class VectorState:
-    """The vectors of ``count`` passages, of the commit ``generation``."""
+    """The vectors of ``count`` passages."""
 
     encoder: Encoder
     options: VectorOptions
-    generation: int = 0
     count: int = 0
-    files: dict[str, Extent] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
-    """State of a collection: ``numbers`` passages were added, of which ``count`` are live.
+class CollectionManifest:
+    """State of a collection after ``generation`` commits: ``numbers`` passages were added, of which ``count`` are live.
 
     ``data`` is the subfolder with the ``files``. ``source`` is the file of the passages of a cached collection.
     """
@@ -49,15 +49,15 @@ class Manifest:
     checksum: str = "0" * 32
     files: dict[str, Extent] = field(default_factory=dict)
     vectors: VectorState | None = None
-    vector_commits: int = 0  # never reset, so that file names stay unique
 
     def write(self, folder: Path) -> None:
         """Replace the folder's manifest atomically."""
+        record = {"format": FORMAT, "version": VERSION, **asdict(self)}
         with whole_file(folder / NAME) as file:
-            file.write(orjson.dumps({"format": FORMAT, "version": VERSION, **asdict(self)}, option=orjson.OPT_INDENT_2))
+            file.write(orjson.dumps(record, option=orjson.OPT_INDENT_2))
 
     @classmethod
-    def read(cls, folder: Path) -> Manifest:
+    def read(cls, folder: Path) -> CollectionManifest:
         """:raises InputError: if the folder is missing, not a collection, or of another version.
         :raises StoreDamaged: if the manifest is malformed.
         """
@@ -67,8 +67,8 @@ class Manifest:
         except (FileNotFoundError, NotADirectoryError):
             check_folder(folder, "collection", f"Create one with: convqa index SOURCES --collection {folder}")
             raise InputError(
-                f"{folder} is not a convqa collection: it has no {NAME}. {_ADVICE_FOREIGN} If indexing was "
-                "interrupted, run it again."
+                f"{folder} is not a convqa collection: it has no {NAME}. {_ADVICE} If indexing was interrupted, run it "
+                "again."
             ) from None
         except orjson.JSONDecodeError as error:
             raise damaged(folder, Damage(f"{NAME} is not JSON")) from error
@@ -77,7 +77,7 @@ class Manifest:
         except ValueError as error:
             raise InputError(f"{path} cannot be read: {error}") from error
         if not isinstance(data, dict) or data.get("format") != FORMAT:
-            raise InputError(f"{path} does not belong to a convqa collection. {_ADVICE_FOREIGN}")
+            raise InputError(f"{path} does not belong to a convqa collection. {_ADVICE}")
         if data.get("version") != VERSION:
             raise InputError(
                 f"{folder} has collection format {data.get('version')!r}; this version of convqa reads {VERSION}. "
@@ -86,10 +86,10 @@ class Manifest:
         try:
             return _ADAPTER.validate_python(data)
         except ValidationError as error:
-            raise damaged(folder, Damage(f"{NAME}: {': '.join(explain(error)[0])}")) from error
+            raise damaged(folder, Damage(f"{NAME}: {', '.join(explain(error)[0])}")) from error
 
 
-_ADAPTER = TypeAdapter(Manifest)
+_ADAPTER = TypeAdapter(CollectionManifest)
 
 
 def identity(folder: str | Path) -> tuple[int, ...] | None:
@@ -101,20 +101,15 @@ def identity(folder: str | Path) -> tuple[int, ...] | None:
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
-_ADVICE_FOREIGN = "Expected a folder made by convqa index."
-
-
-def unreadable(folder: Path, error: OSError | ValueError) -> InputError | StoreDamaged:
-    """Return the error for files that cannot be opened: missing or malformed, or not permitted."""
-    if isinstance(error, ValueError | FileNotFoundError | NotADirectoryError):
-        return damaged(folder, error)
+def unreadable(folder: Path, error: OSError) -> InputError:
+    """Return the error for files that this user may not read."""
     return InputError(
         f"collection {folder}: {error.filename} cannot be read ({error.strerror}). Make it readable to this user."
     )
 
 
 def damaged(folder: Path, error: Exception) -> StoreDamaged:
-    """Return the error for corrupt files."""
+    """Return the error for missing or corrupt files."""
     if isinstance(error, OSError):
         problem = f"{error.filename}: {error.strerror}"
     elif isinstance(error, Damage):

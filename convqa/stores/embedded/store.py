@@ -23,12 +23,12 @@ from convqa.stores.base import (
 from convqa.stores.checks import checked_vectors
 from convqa.stores.embedded.manifest import damaged
 from convqa.stores.embedded.search import Snapshot
-from convqa.stores.embedded.writer import Writer
+from convqa.stores.embedded.writer import FolderWriter
 
 CAPABILITIES = frozenset({"k1", "b", "title_weight", "stopwords", "filter", "write", "vectors", "sparse"})
 
 
-class Embedded(Writing):
+class FolderStore(Writing):
     """A collection in a folder. Searching is thread-safe; writing is not.
 
     :raises InputError: if the folder is not a collection, or of another version.
@@ -94,7 +94,7 @@ class Embedded(Writing):
     def fetch(self, ids: Ids) -> list[Passage | None]:
         state = self._state()
         with self._reading():
-            return [state.fetch(id) for id in ids]
+            return state.fetch(ids)
 
     def scan(self) -> Iterator[Passage]:
         with self._reading():
@@ -131,5 +131,5 @@ class Embedded(Writing):
         except (ValueError, IndexError, KeyError, TypeError, OverflowError) as error:
             raise damaged(self.folder, error) from error
 
-    def _begin(self) -> Writer:
-        return Writer(self.folder, self._state().manifest.data)
+    def _begin(self) -> FolderWriter:
+        return FolderWriter(self.folder, self._state().manifest.data)
