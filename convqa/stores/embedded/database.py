@@ -84,6 +84,8 @@ class Database:
         return dict(self._passages("content", numbers))
 
     def _passages(self, column: str, numbers: Sequence[int]) -> list[tuple[Any, ...]]:
+        if not numbers:
+            return []
         statement = f"SELECT number, passages.{column} FROM json_each(?) CROSS JOIN passages ON number = value"  # noqa: S608
         return self.rows(statement, str(list(numbers)))
 

@@ -43,15 +43,15 @@ class Forward:
         """
         starts = np.where(numbers > 0, self._ends[numbers - 1], 0)
         ends = self._ends[numbers]
-        slices = map(slice, starts.tolist(), ends.tolist())
-        # A single look-up over all terms takes a fifth of the time of a loop over passages.
-        positions = slots.take(np.concatenate([self._terms[each] for each in slices]))
+        sizes = ends - starts
+        joined_ends = np.cumsum(sizes)
+        # Arrays over all terms of all passages take less time than a loop over passages.
+        indexes = np.arange(sizes.sum()) + np.repeat(ends - joined_ends, sizes)
+        positions = slots.take(self._terms.take(indexes))
         hits = np.flatnonzero(positions)
-        ends_joined = np.cumsum(ends - starts)
-        passages = np.searchsorted(ends_joined, hits, side="right")
-        shifts = ends - ends_joined
+        passages = np.searchsorted(joined_ends, hits, side="right")
         matrix = np.zeros((width, len(numbers)), COUNT)
-        matrix[positions[hits] - 1, passages] = self._counts[hits + shifts[passages]]
+        matrix[positions[hits] - 1, passages] = self._counts[indexes[hits]]
         return matrix >> _TITLE_BITS, matrix & _MAX_IN_TITLE
 
 
@@ -68,7 +68,11 @@ class ForwardWriter:
         """Append the terms of passages' texts and titles, with repeats; return those of texts, titles and both."""
         text, text_counts = np.unique(_keys(texts), return_counts=True)
         title, title_counts = np.unique(_keys(titles), return_counts=True)
-        both = np.union1d(text, title)
+        # Not union1d, whose hash table takes longer than all the rest.
+        merged = np.sort(np.concatenate((text, title)), kind="stable")
+        is_first = np.ones(len(merged), bool)
+        is_first[1:] = merged[1:] != merged[:-1]
+        both = merged[is_first]
         counts = np.zeros(len(both), COUNT)
         counts[np.searchsorted(both, text)] = np.minimum(text_counts, _MAX_IN_TEXT) << _TITLE_BITS
         counts[np.searchsorted(both, title)] |= np.minimum(title_counts, _MAX_IN_TITLE).astype(COUNT)
