@@ -86,7 +86,7 @@ class Database:
     def _passages(self, column: str, numbers: Sequence[int]) -> list[tuple[Any, ...]]:
         if not numbers:
             return []
-        statement = f"SELECT number, passages.{column} FROM json_each(?) CROSS JOIN passages ON number = value"  # noqa: S608
+        statement = f"SELECT number, passages.{column} FROM json_each(?) CROSS JOIN passages ON number = value"
         return self.rows(statement, str(list(numbers)))
 
     def term(self, token: str) -> int | None:

@@ -23,7 +23,7 @@ from convqa.files import part_of
 from convqa.stores.address import Address
 from convqa.stores.base import Check
 from convqa.stores.checks import check_folder, refuse_fields
-from convqa.stores.content import CHECKSUMS, checksum, digest
+from convqa.stores.content import checksum, digest
 from convqa.stores.embedded import database, index
 from convqa.stores.embedded import manifest as manifests
 from convqa.stores.embedded.database import Database
@@ -39,8 +39,6 @@ _DATA = re.compile("data-[0-9a-f]{12}")
 _TANTIVY_FILE = re.compile(r"[0-9a-f]{32}\..+")
 _TANTIVY_FOOTER = struct.Struct("<II")
 _TANTIVY_MAGIC = 1337
-_COMMON = {NAME, part_of(Path(NAME)).name, LOCK}
-"""File names that convqa uses in both folders. Other programs use them too, so they prove nothing."""
 
 
 def identity(address: Address) -> tuple[int, ...] | None:
@@ -135,11 +133,12 @@ def delete(address: Address) -> None:
     lock = writer_lock(folder)
     try:
         # The manifest first, so that no reader opens the rest. The lock last.
-        for path in sorted(_own_paths(folder), key=lambda path: (path.name == LOCK, path.name != NAME)):
-            if path.is_dir():
-                shutil.rmtree(path)
-            else:
-                path.unlink(missing_ok=True)
+        if is_collection(folder):
+            (folder / NAME).unlink()
+        for data in _data_folders(folder):
+            shutil.rmtree(data)
+        for path in _helpers(folder):
+            path.unlink(missing_ok=True)
     except OSError as error:
         raise WorkError(
             f"collection {folder} was not deleted completely: {error.filename} cannot be removed ({error.strerror}). "
@@ -171,7 +170,7 @@ def check(address: Address) -> Check:
     folder = Path(address.url)
     state = CollectionManifest.read(folder)
     data = folder / state.data
-    try:
+    with manifests.reading(folder):
         problems = _damaged_passages(data, state)
         extents: dict[str, Extent | None] = dict(state.files)
         for path in sorted((data / index.FOLDER).glob("*")):
@@ -181,8 +180,6 @@ def check(address: Address) -> Check:
             problem = "its footer is malformed" if extent is None else damage(data / name, extent)
             if problem:
                 problems.append(f"{name}: {problem}")
-    except PermissionError as error:
-        raise manifests.unreadable(folder, error) from error
     return Check(f"{state.count} passages and {len(extents)} files", tuple(problems))
 
 
@@ -197,17 +194,16 @@ def _damaged_passages(data: Path, state: CollectionManifest) -> list[str]:
                 problems.append(f"{database.NAME}: {problem}")
         deleted = set(passages.deleted(state.generation))
         for number in range(state.numbers):
-            ((id, expected, content),) = passages.rows(
-                "SELECT id, checksum, content FROM passages WHERE number = ?", number
-            )
-            found = digest(content)
-            if checksum(found) != expected:
-                problems.append(f"{database.NAME}: the checksum of passage {id!r} does not match")
-            if number not in deleted:
-                total += found
+            rows = passages.rows("SELECT id, checksum, content FROM passages WHERE number = ?", number)
+            for id, expected, content in rows:
+                content_digest = digest(content)
+                if checksum(content_digest) != expected:
+                    problems.append(f"{database.NAME}: the checksum of passage {id!r} does not match")
+                if number not in deleted:
+                    total += content_digest
     except FileNotFoundError:
         return [f"{database.NAME}: is missing"]
-    except (Damage, ValueError) as error:
+    except (Damage, ValueError, TypeError) as error:
         return [*problems, str(error)]
     if checksum(total) != state.checksum and not problems:
         problems.append(f"{database.NAME}: its passages differ from the collection's checksum")
@@ -235,14 +231,15 @@ def _check_target(folder: Path, replace: bool) -> None:
                 f"collection {folder} exists. Give --add to add to it or --replace to rebuild it. "
                 f"If only vectors are missing: convqa index --collection {folder} --vectors ENCODER, without passages."
             )
-    elif folder.exists() and not (folder.is_dir() and set(folder.iterdir()) <= _own_paths(folder)):
+    elif folder.exists() and not (
+        folder.is_dir() and {*folder.iterdir()} <= {*_data_folders(folder), *_helpers(folder)}
+    ):
         raise InputError(f"{folder} exists and is not a convqa collection. Choose another folder.")
 
 
-def _own_paths(folder: Path) -> set[Path]:
-    """Return the paths in a folder that convqa created."""
-    names = _COMMON if is_collection(folder) else _COMMON - {NAME}
-    return {*(folder / name for name in names), *_data_folders(folder)}
+def _helpers(folder: Path) -> list[Path]:
+    """Return the files of a writer. Other programs use their names too, so they prove nothing."""
+    return [part_of(folder / NAME), folder / LOCK]
 
 
 def _data_folders(folder: Path) -> list[Path]:

@@ -99,13 +99,6 @@ class Appender:
         self._size += items.nbytes
         self._crc32 = zlib.crc32(items, self._crc32)
 
-    def read(self, start: int, end: int) -> NDArray[Any]:
-        """Return the items ``[start, end)``, committed or not."""
-        self._file.seek(start * self._dtype.itemsize)
-        data = self._file.read((end - start) * self._dtype.itemsize)
-        self._file.seek(self._size)
-        return np.frombuffer(data, self._dtype)
-
     def sync(self) -> dict[str, Extent]:
         """Sync the file; return its name and extent."""
         self._file.flush()

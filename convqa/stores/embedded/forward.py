@@ -1,4 +1,4 @@
-"""The forward file: the distinct terms of each passage, with their counts in text and title."""
+"""The forward file: the distinct terms of each passage, with their counts in text and title, and its lengths."""
 
 from __future__ import annotations
 
@@ -10,29 +10,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from convqa.stores.embedded.files import NUMBER, OFFSET, Appender, Sizes, array
+from convqa.stores.embedded.files import NUMBER, OFFSET, Appender, Extent, Sizes, array
 
-TERMS, COUNTS, ENDS = "forward.terms", "forward.counts", "forward.ends"
-COUNT = np.dtype("<u2")
-"""Both counts of a term, text * 16 + title, capped at 4,095 in a text and 15 in a title."""
+TERMS, PASSAGES = "forward.terms", "forward.passages"
+TERM = np.dtype([("term", NUMBER), ("text", "<u2"), ("title", "<u2")])
+"""A term of a passage, with its counts in text and title."""
+PASSAGE = np.dtype([("end", OFFSET), ("text", NUMBER), ("title", NUMBER)])
+"""The end of a passage's terms, which start at the end of the passage before, and its numbers of tokens."""
 
-_TITLE_BITS = 4
-_MAX_IN_TITLE = 2**_TITLE_BITS - 1
-_MAX_IN_TEXT = 2**12 - 1
+_MAX_COUNT = 2**16 - 1
 _TERM_BITS = np.uint64(32)
 _TERM_MASK = np.uint64(2**32 - 1)
-
-Terms = NDArray[Any]
-"""Distinct terms of passages, once for each passage that has them."""
+_PASSAGES_PER_BLOCK = 100_000
 
 
 class Forward:
-    """Reader of the forward file. ``ends[n]`` is the end of passage n's terms, which start at the end before."""
+    """Reader of the forward file. ``lengths``: the numbers of tokens in ``text`` and ``title`` of each passage."""
 
     def __init__(self, data: Path, sizes: Sizes) -> None:
-        self._terms = array(data, TERMS, NUMBER, sizes)
-        self._counts = array(data, COUNTS, COUNT, sizes)
-        self._ends = array(data, ENDS, OFFSET, sizes)
+        self._terms = array(data, TERMS, TERM, sizes)
+        self.lengths = array(data, PASSAGES, PASSAGE, sizes)
+        self._ends = self.lengths["end"]
 
     def frequencies(self, numbers: NDArray[Any], slots: NDArray[Any], width: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the counts of a query's terms in the texts and titles of passages: two arrays of shape (width, C).
@@ -47,48 +45,60 @@ class Forward:
         joined_ends = np.cumsum(sizes)
         # Arrays over all terms of all passages take less time than a loop over passages.
         indexes = np.arange(sizes.sum()) + np.repeat(ends - joined_ends, sizes)
-        positions = slots.take(self._terms.take(indexes))
+        terms = self._terms.take(indexes)
+        positions = slots.take(terms["term"])
         hits = np.flatnonzero(positions)
-        passages = np.searchsorted(joined_ends, hits, side="right")
-        matrix = np.zeros((width, len(numbers)), COUNT)
-        matrix[positions[hits] - 1, passages] = self._counts[indexes[hits]]
-        return matrix >> _TITLE_BITS, matrix & _MAX_IN_TITLE
+        cells = positions[hits] - 1, np.searchsorted(joined_ends, hits, side="right")
+        text, title = np.zeros((2, width, len(numbers)), NUMBER)
+        text[cells] = terms["text"][hits]
+        title[cells] = terms["title"][hits]
+        return text, title
+
+    def document_frequencies(self, terms: int, deleted: NDArray[np.bool_]) -> NDArray[Any]:
+        """Return the number of live passages that have a term in text, title and either, of shape (3, terms)."""
+        frequencies = np.zeros((3, terms), NUMBER)
+        start = 0
+        for first in range(0, len(deleted), _PASSAGES_PER_BLOCK):
+            ends = self._ends[first : first + _PASSAGES_PER_BLOCK]
+            live = np.repeat(~deleted[first : first + _PASSAGES_PER_BLOCK], np.diff(ends, prepend=start))
+            used = self._terms[start : ends[-1]][live]
+            for row, chosen in enumerate((used["text"] > 0, used["title"] > 0, slice(None))):
+                frequencies[row] += np.bincount(used["term"][chosen], minlength=terms).astype(NUMBER)
+            start = ends[-1]
+        return frequencies
 
 
 class ForwardWriter:
-    """Writer of the forward file. The caller syncs and closes ``files``."""
+    """Writer of the forward file."""
 
     def __init__(self, data: Path, sizes: Sizes) -> None:
-        self._terms = Appender(data, TERMS, NUMBER, sizes)
-        self._counts = Appender(data, COUNTS, COUNT, sizes)
-        self._ends = Appender(data, ENDS, OFFSET, sizes)
-        self.files = (self._terms, self._counts, self._ends)
+        self._terms = Appender(data, TERMS, TERM, sizes)
+        self._passages = Appender(data, PASSAGES, PASSAGE, sizes)
 
-    def extend(self, texts: Sequence[Sequence[int]], titles: Sequence[Sequence[int]]) -> tuple[Terms, Terms, Terms]:
-        """Append the terms of passages' texts and titles, with repeats; return those of texts, titles and both."""
-        text, text_counts = np.unique(_keys(texts), return_counts=True)
-        title, title_counts = np.unique(_keys(titles), return_counts=True)
-        # Not union1d, whose hash table takes longer than all the rest.
-        merged = np.sort(np.concatenate((text, title)), kind="stable")
-        is_first = np.ones(len(merged), bool)
-        is_first[1:] = merged[1:] != merged[:-1]
-        both = merged[is_first]
-        counts = np.zeros(len(both), COUNT)
-        counts[np.searchsorted(both, text)] = np.minimum(text_counts, _MAX_IN_TEXT) << _TITLE_BITS
-        counts[np.searchsorted(both, title)] |= np.minimum(title_counts, _MAX_IN_TITLE).astype(COUNT)
-        sizes = np.bincount((both >> _TERM_BITS).astype(np.int64), minlength=len(texts))
-        self._ends.append(len(self._terms) + np.cumsum(sizes))
-        self._terms.append(both & _TERM_MASK)
-        self._counts.append(counts)
-        return text & _TERM_MASK, title & _TERM_MASK, both & _TERM_MASK
+    def extend(self, texts: Sequence[Sequence[int]], titles: Sequence[Sequence[int]]) -> None:
+        """Append the terms of passages' texts and titles, with repeats."""
+        text_keys = _keys(texts)
+        keys, key_of = np.unique(np.concatenate((text_keys, _keys(titles))), return_inverse=True)
+        in_text, in_title = np.split(key_of, [len(text_keys)])
+        terms = np.empty(len(keys), TERM)
+        terms["term"] = keys & _TERM_MASK
+        terms["text"] = np.bincount(in_text, minlength=len(keys)).clip(max=_MAX_COUNT)
+        terms["title"] = np.bincount(in_title, minlength=len(keys)).clip(max=_MAX_COUNT)
+        passages = np.empty(len(texts), PASSAGE)
+        sizes = np.bincount((keys >> _TERM_BITS).astype(np.int64), minlength=len(texts))
+        passages["end"] = len(self._terms) + np.cumsum(sizes)
+        passages["text"] = [len(tokens) for tokens in texts]
+        passages["title"] = [len(tokens) for tokens in titles]
+        self._terms.append(terms)
+        self._passages.append(passages)
 
-    def terms(self, number: int) -> tuple[Terms, Terms, Terms]:
-        """Return the distinct terms of a passage's text, title and both."""
-        start = int(self._ends.read(number - 1, number)[0]) if number > 0 else 0
-        end = int(self._ends.read(number, number + 1)[0])
-        both = self._terms.read(start, end)
-        counts = self._counts.read(start, end)
-        return both[counts > _MAX_IN_TITLE], both[counts & _MAX_IN_TITLE > 0], both
+    def sync(self) -> dict[str, Extent]:
+        """Sync the files; return their names and extents."""
+        return self._terms.sync() | self._passages.sync()
+
+    def close(self) -> None:
+        self._terms.close()
+        self._passages.close()
 
 
 def _keys(rows: Sequence[Sequence[int]]) -> NDArray[np.uint64]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -63,19 +65,18 @@ class CollectionManifest:
         """
         path = folder / NAME
         try:
-            data = orjson.loads(path.read_bytes())
-        except (FileNotFoundError, NotADirectoryError):
+            with reading(folder):
+                content = path.read_bytes()
+        except StoreDamaged as error:
             check_folder(folder, "collection", f"Create one with: convqa index SOURCES --collection {folder}")
             raise InputError(
                 f"{folder} is not a convqa collection: it has no {NAME}. {_ADVICE} If indexing was interrupted, run it "
                 "again."
-            ) from None
+            ) from error
+        try:
+            data = orjson.loads(content)
         except orjson.JSONDecodeError as error:
-            raise damaged(folder, Damage(f"{NAME} is not JSON")) from error
-        except OSError as error:
-            raise unreadable(folder, error) from error
-        except ValueError as error:
-            raise InputError(f"{path} cannot be read: {error}") from error
+            raise damaged(folder, f"{NAME} is not JSON") from error
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             raise InputError(f"{path} does not belong to a convqa collection. {_ADVICE}")
         if data.get("version") != VERSION:
@@ -86,7 +87,7 @@ class CollectionManifest:
         try:
             return _ADAPTER.validate_python(data)
         except ValidationError as error:
-            raise damaged(folder, Damage(f"{NAME}: {', '.join(explain(error)[0])}")) from error
+            raise damaged(folder, f"{NAME}: {', '.join(explain(error)[0])}") from error
 
 
 _ADAPTER = TypeAdapter(CollectionManifest)
@@ -101,19 +102,22 @@ def identity(folder: str | Path) -> tuple[int, ...] | None:
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
-def unreadable(folder: Path, error: OSError) -> InputError:
-    """Return the error for files that this user may not read."""
-    return InputError(
-        f"collection {folder}: {error.filename} cannot be read ({error.strerror}). Make it readable to this user."
-    )
+@contextmanager
+def reading(folder: Path) -> Iterator[None]:
+    """Raise ``StoreDamaged`` for missing and corrupt files, ``InputError`` for those that this user may not read."""
+    try:
+        yield
+    except PermissionError as error:
+        raise InputError(
+            f"collection {folder}: {error.filename} cannot be read ({error.strerror}). Make it readable to this user."
+        ) from error
+    except OSError as error:
+        raise damaged(folder, f"{error.filename}: {error.strerror}") from error
+    except Damage as error:
+        raise damaged(folder, str(error)) from error
+    except (ValueError, LookupError, TypeError, OverflowError) as error:
+        raise damaged(folder, f"a file is corrupt; convqa collections check {folder} names it") from error
 
 
-def damaged(folder: Path, error: Exception) -> StoreDamaged:
-    """Return the error for missing or corrupt files."""
-    if isinstance(error, OSError):
-        problem = f"{error.filename}: {error.strerror}"
-    elif isinstance(error, Damage):
-        problem = str(error)
-    else:
-        problem = f"a file is corrupt; convqa collections check {folder} names it"
+def damaged(folder: Path, problem: str) -> StoreDamaged:
     return StoreDamaged(f"collection {folder} is damaged: {problem}. Index its passages again with --replace.")

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import orjson
-import tantivy
 from numpy.typing import NDArray
 
 from convqa.domain import Hit, Passage, Query, Ranking
@@ -34,9 +32,6 @@ from convqa.workers.threads import threads
 MIN_CANDIDATES = 300
 """tantivy's top 300 hold the exact top 100 at k1/b .82/.68, 99.1 % at .9/.4, 98.6 % at 2/1
 (docs/benchmarks/engines.md)."""
-
-LENGTHS = "lengths"
-"""The file with the number of tokens in the text and the title of each passage."""
 
 FIELDS = ("text", "title", "all")
 """``all`` is title and text together."""
@@ -78,7 +73,6 @@ class Snapshot:
         self.deleted[self.database.deleted(manifest.generation)] = True
         self.frequencies = array(data, frequencies_name(manifest.generation), NUMBER, sizes).reshape(len(FIELDS), -1)
         self._forward = Forward(data, sizes)
-        self._lengths = array(data, LENGTHS, NUMBER, sizes).reshape(-1, 2)
         self.candidates = CandidateIndex(data)
         self.vectors: Vectors | None = None
         if manifest.vectors is not None:
@@ -93,21 +87,15 @@ class Snapshot:
         """Open the current state; try again if a commit or replacement interferes."""
         while True:
             before = manifests.identity(folder)
-            problem: Exception
             try:
-                snapshot = cls(folder, CollectionManifest.read(folder))
-            except (InputError, StoreDamaged) as error:
-                problem = error
-            except PermissionError as error:
-                problem = manifests.unreadable(folder, error)
-            except (OSError, ValueError) as error:
-                problem = manifests.damaged(folder, error)
+                with manifests.reading(folder):
+                    snapshot = cls(folder, CollectionManifest.read(folder))
+            except (InputError, StoreDamaged):
+                if manifests.identity(folder) == before:
+                    raise
             else:
                 if manifests.identity(folder) == before:
                     return snapshot
-                continue
-            if manifests.identity(folder) == before:
-                raise problem
 
     def number(self, id: str) -> int | None:
         """Return a live passage's number, None if the id is unknown."""
@@ -142,8 +130,7 @@ class Snapshot:
     def vectors_of(self, ids: Ids) -> list[Floats | None]:
         if self.vectors is None:
             return [None] * len(ids)
-        numbers = [self.number(id) for id in ids]
-        return self.vectors.of(np.array([-1 if number is None else number for number in numbers], np.int64))
+        return self.vectors.of([self.number(id) for id in ids])
 
     def term(self, token: str) -> int | None:
         """Return the number of a token's term, None if no committed passage has had it."""
@@ -196,27 +183,20 @@ class Snapshot:
     def _scored(self, weights: Mapping[str, float], k: int, params: SearchParams) -> tuple[Integers, Floats]:
         """Return the numbers and exact positive scores of enough candidates to include all that tie with the k-th."""
         query = self.candidates.query(weights, params.title_weight, params.filter)
-        limit = max(MIN_CANDIDATES, 3 * k)
+        wanted = limit = max(MIN_CANDIDATES, 3 * k)
         while True:
-            candidates = self._candidates(query, limit)
-            scores = self._scores(candidates.numbers, weights, params)
-            if candidates.suffice(scores, k):
-                positive = scores > 0
-                return candidates.numbers[positive], scores[positive]
-            limit = 2 * candidates.limit
-
-    def _candidates(self, query: tantivy.Query, wanted: int) -> Candidates:
-        limit = wanted
-        while True:
-            numbers, scores = self.candidates.best(query, limit)
+            numbers, found_scores = self.candidates.best(query, limit)
             # The index may hold passages of a later commit, and holds deleted ones.
             live = numbers < self.manifest.numbers
             live[live] = ~self.deleted[numbers[live]]
-            if np.count_nonzero(live) >= wanted or len(numbers) < limit:
-                ranks = np.flatnonzero(live)
-                # Sorted by number, so that the forward file is read sequentially.
-                ranks = ranks[numbers[ranks].argsort()]
-                return Candidates(numbers[ranks], ranks, scores, limit)
+            # Sorted by number, so that the forward file is read sequentially.
+            ranks = np.flatnonzero(live)
+            ranks = ranks[numbers[ranks].argsort()]
+            scores = self._scores(numbers[ranks], weights, params)
+            all_found = len(numbers) < limit
+            if all_found or (len(ranks) >= wanted and suffice(scores, ranks, found_scores, k)):
+                positive = scores > 0
+                return numbers[ranks][positive], scores[positive]
             limit *= 2
 
     def _scores(self, numbers: Integers, weights: Mapping[str, float], params: SearchParams) -> Floats:
@@ -230,7 +210,7 @@ class Snapshot:
         slots = np.zeros(self.frequencies.shape[1], np.uint16)
         slots[terms] = np.arange(1, len(terms) + 1)
         text, title = self._forward.frequencies(numbers, slots, len(terms))
-        lengths = self._lengths[numbers]
+        lengths = self._forward.lengths[numbers]
 
         def score(field: str, counts: NDArray[Any], lengths: NDArray[Any]) -> NDArray[np.float64]:
             passages, average = self._totals[field]
@@ -238,18 +218,19 @@ class Snapshot:
             return bm25(counts, values, df, lengths, passages, average, k1, b)
 
         if params.title_weight is None:
-            scores = score("all", text + title, lengths.sum(axis=1))
+            scores = score("all", text + title, lengths["text"] + lengths["title"])
         else:
-            scores = score("text", text, lengths[:, 0])
-            scores += params.title_weight * score("title", title, lengths[:, 1])
+            scores = score("text", text, lengths["text"])
+            scores += params.title_weight * score("title", title, lengths["title"])
         return scores.astype(np.float32)
 
     @cached_property
     def _totals(self) -> dict[str, tuple[int, float]]:
         """The number of passages with a token in a field, and the average number of its tokens there."""
-        lengths = self._lengths[~self.deleted]
+        lengths = self._forward.lengths[~self.deleted]
+        columns = {"text": lengths["text"], "title": lengths["title"], "all": lengths["text"] + lengths["title"]}
         totals = {}
-        for field, column in zip(FIELDS, (lengths[:, 0], lengths[:, 1], lengths.sum(axis=1)), strict=True):
+        for field, column in columns.items():
             count = int(np.count_nonzero(column))
             totals[field] = (count, int(column.sum()) / count if count else 1.0)
         return totals
@@ -278,21 +259,14 @@ def _passage(content: bytes) -> Passage:
     return Passage.from_json(orjson.loads(content))
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """Live passages among the best ``limit`` hits of tantivy, their ``ranks``, and the ``scores`` of all hits."""
+def suffice(exact: Floats, ranks: Integers, found_scores: Sequence[float], k: int) -> bool:
+    """Return whether no passage beyond the candidates can tie with the k-th best.
 
-    numbers: Integers
-    ranks: Integers
-    scores: Sequence[float]
-    limit: int
-
-    def suffice(self, exact: Floats, k: int) -> bool:
-        """Return whether no other passage can tie with the k-th best."""
-        if len(self.scores) < self.limit:
-            return True
-        kth = -np.partition(-exact, k - 1)[k - 1]
-        if kth <= 0:
-            return True
-        tied = self.scores[int(self.ranks[exact == kth].max())]
-        return bool(exact.min() < kth and tied > self.scores[-1] * _TOLERANCE)
+    :param exact, ranks: the exact score of each candidate, and its rank among tantivy's hits.
+    :param found_scores: tantivy's scores of all hits, descending.
+    """
+    kth = -np.partition(-exact, k - 1)[k - 1]
+    if kth <= 0:
+        return True
+    last_tied = found_scores[int(ranks[exact == kth].max())]
+    return bool(exact.min() < kth and last_tied > found_scores[-1] * _TOLERANCE)

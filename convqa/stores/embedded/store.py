@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 
 from convqa.domain import Passage, Query, Ranking
@@ -21,7 +20,7 @@ from convqa.stores.base import (
     refuse_unknown,
 )
 from convqa.stores.checks import checked_vectors
-from convqa.stores.embedded.manifest import damaged
+from convqa.stores.embedded.manifest import reading
 from convqa.stores.embedded.search import Snapshot
 from convqa.stores.embedded.writer import FolderWriter
 
@@ -65,7 +64,7 @@ class FolderStore(Writing):
         self.check(params)
         state = self._state()
         weighed = [state.weights(query, params) for query in queries]
-        with self._reading():
+        with reading(self.folder):
             return state.search(weighed, k, params, texts)
 
     def check(self, params: SearchParams) -> None:
@@ -80,24 +79,24 @@ class FolderStore(Writing):
         """
         refuse_encoder(encoder, self.info(), self._name)
         queries = checked_vectors(matrix, None, encoder, f"queries of {self._name}")
-        with self._reading():
+        with reading(self.folder):
             return self._state().search_vectors(queries, k, texts, filter or {})
 
     def vectors(self, ids: Ids) -> list[Floats | None]:
-        with self._reading():
+        with reading(self.folder):
             return self._state().vectors_of(ids)
 
     def without_vectors(self) -> Iterator[Passage]:
-        with self._reading():
+        with reading(self.folder):
             yield from self._state().without_vectors()
 
     def fetch(self, ids: Ids) -> list[Passage | None]:
         state = self._state()
-        with self._reading():
+        with reading(self.folder):
             return state.fetch(ids)
 
     def scan(self) -> Iterator[Passage]:
-        with self._reading():
+        with reading(self.folder):
             yield from self._state().scan()
 
     def commit(self) -> None:
@@ -122,14 +121,6 @@ class FolderStore(Writing):
         if state is None:
             raise WorkError(f"collection {self.folder} is closed")
         return state
-
-    @contextmanager
-    def _reading(self) -> Iterator[None]:
-        """Raise ``StoreDamaged`` for errors of corrupt files."""
-        try:
-            yield
-        except (ValueError, IndexError, KeyError, TypeError, OverflowError) as error:
-            raise damaged(self.folder, error) from error
 
     def _begin(self) -> FolderWriter:
         return FolderWriter(self.folder, self._state().manifest.data)

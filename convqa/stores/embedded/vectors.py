@@ -9,7 +9,7 @@ rows, and their recall equals that of a scale per dimension. Every vector is com
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -40,16 +40,16 @@ _ROUNDINGS = 8
 """Roundings in addition to the sums: of the query, of scaling and of the score."""
 
 
-def live_rows(numbers: NDArray[Any], deleted: NDArray[np.bool_]) -> Integers:
-    """Return the last row of each passage that is not deleted, ascending.
+def rows_by_passage(numbers: NDArray[Any], deleted: NDArray[np.bool_]) -> Integers:
+    """Return the last row of each passage by number; -1 if it has none or is deleted.
 
     :param numbers: the passage of each row.
     :param deleted: whether a passage is deleted, by number.
     """
-    _, from_end = np.unique(numbers[::-1], return_index=True)
-    rows = np.sort(len(numbers) - 1 - from_end)
-    live: Integers = rows[~deleted[numbers[rows]]]
-    return live
+    rows = np.full(len(deleted), -1)
+    rows[numbers] = np.arange(len(numbers))
+    rows[deleted] = -1
+    return rows
 
 
 class Vectors:
@@ -65,37 +65,32 @@ class Vectors:
         self._matrix = matrix.reshape(-1, state.encoder.dimension)
 
     @cached_property
-    def _live(self) -> Integers:
-        return live_rows(self._rows["number"], self._deleted)
+    def _row_of(self) -> Integers:
+        return rows_by_passage(self._rows["number"], self._deleted)
 
     @cached_property
-    def _by_number(self) -> tuple[Integers, Integers]:
-        """Ascending numbers of passages, and the row of each."""
-        numbers = self._rows["number"][self._live].astype(np.int64)
-        order = np.argsort(numbers, kind="stable")
-        return numbers[order], self._live[order]
+    def _live(self) -> Integers:
+        """The rows that are searched, ascending."""
+        return np.sort(self._row_of[self.passages()])
 
     def passages(self) -> Integers:
         """Return the numbers of the passages that have vectors."""
-        numbers, _ = self._by_number
-        return numbers
+        return np.flatnonzero(self._row_of >= 0)
 
-    def of(self, numbers: Integers) -> list[Floats | None]:
+    def of(self, numbers: Sequence[int | None]) -> list[Floats | None]:
         """Return the vectors of passages by number, in stored precision; None if missing."""
-        known, rows = self._by_number
-        indexes = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
-        present = known[indexes] == numbers
-        rows = rows[indexes[present]]
-        vectors = iter(self._values(rows) * self._rows["scale"][rows, None])
-        return [next(vectors) if is_present else None for is_present in present]
+        rows = [-1 if number is None else int(self._row_of[number]) for number in numbers]
+        present = np.array([row for row in rows if row >= 0], np.int64)
+        vectors = iter(self._values(present) * self._rows["scale"][present, None])
+        return [next(vectors) if row >= 0 else None for row in rows]
 
     def _values(self, rows: Integers) -> Floats:
         return self._matrix[rows].astype(np.float32)
 
     def rows_of(self, passages: NDArray[np.bool_]) -> Integers:
         """Return the live rows of the passages whose number is marked True."""
-        rows: Integers = self._live[passages[self._rows["number"][self._live]]]
-        return rows
+        rows = self._row_of[passages]
+        return np.sort(rows[rows >= 0])
 
     def best(self, queries: Floats, k: int, among: Integers | None = None) -> Iterator[tuple[Integers, Floats]]:
         """Yield for each query the numbers and scores of passages that include its best ``k`` and ties with the k-th.
@@ -180,9 +175,9 @@ class FolderVectorWriter:
     def __init__(self, folder: Path, manifest: CollectionManifest, encoder: Encoder) -> None:
         self._name = f"collection {folder}"
         self._state = manifest.vectors
-        data = folder / manifest.data
-        self._rows = Appender(data, ROWS, ROW, manifest.files)
-        self._files = [self._rows, *self._open(data, manifest, encoder)]
+        self._data = folder / manifest.data
+        self._rows = Appender(self._data, ROWS, ROW, manifest.files)
+        self._files = [self._rows, *self._open(self._data, manifest, encoder)]
 
     def _open(self, data: Path, manifest: CollectionManifest, encoder: Encoder) -> list[Appender]:  # noqa: ARG002
         """Open the files of components."""
@@ -234,7 +229,8 @@ class FolderVectorWriter:
         files = {}
         for file in self._files:
             files |= file.sync()
-        count = len(live_rows(self._rows.read(0, len(self._rows))["number"], deleted))
+        rows = rows_by_passage(array(self._data, ROWS, ROW, files)["number"], deleted)
+        count = int(np.count_nonzero(rows >= 0))
         if self._state is None or count == 0:
             return None, {}
         return replace(self._state, count=count), files

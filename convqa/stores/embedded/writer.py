@@ -12,7 +12,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import orjson
@@ -25,11 +24,11 @@ from convqa.stores.base import Encoder, Ids, Matrix, VectorOptions
 from convqa.stores.content import checksum, content, digest, duplicate
 from convqa.stores.embedded import database
 from convqa.stores.embedded.database import DatabaseWriter
-from convqa.stores.embedded.files import NUMBER, Appender, Extent, write_array, writing
-from convqa.stores.embedded.forward import ForwardWriter
+from convqa.stores.embedded.files import NUMBER, write_array, writing
+from convqa.stores.embedded.forward import Forward, ForwardWriter
 from convqa.stores.embedded.index import IndexWriter
 from convqa.stores.embedded.manifest import NAME, CollectionManifest
-from convqa.stores.embedded.search import LENGTHS, Snapshot, frequencies_name
+from convqa.stores.embedded.search import Snapshot, frequencies_name
 from convqa.stores.embedded.vectors import PREFIX, FolderVectorWriter
 from convqa.stores.embedded.weights import WeightWriter
 from convqa.text.analysis import analyzer
@@ -160,10 +159,8 @@ class TextWriter:
         self._deleted = set(np.flatnonzero(base.deleted).tolist())
         self.copies = 0
         self._database = DatabaseWriter(data, manifest.numbers, base.frequencies.shape[1], manifest.generation)
-        self._vocabulary = Vocabulary(self._database, base.frequencies)
+        self._vocabulary = Vocabulary(self._database, base.frequencies.shape[1])
         self._forward = ForwardWriter(data, manifest.files)
-        self._lengths = Appender(data, LENGTHS, NUMBER, manifest.files)
-        self._files = (*self._forward.files, self._lengths)
         self._index = IndexWriter(data, self._numbers)
 
     def add(self, passages: Iterable[Passage]) -> None:
@@ -213,13 +210,10 @@ class TextWriter:
             rows.append((number, entry.passage.id, checksum(content_digest), entry.content))
         self._database.add_passages(rows)
         vocabulary = self._vocabulary
-        terms = self._forward.extend(
+        self._forward.extend(
             [[vocabulary[token] for token in text] for text in texts],
             [[vocabulary[token] for token in title] for title in titles],
         )
-        vocabulary.count(terms)
-        lengths = [list(map(len, texts)), list(map(len, titles))]
-        self._lengths.append(np.array(lengths, NUMBER).T)
         self._numbers += len(entries)
 
     def delete(self, ids: Ids) -> None:
@@ -234,7 +228,6 @@ class TextWriter:
                     continue
                 self._deleted.add(number)
                 self._database.delete(number, generation)
-                self._vocabulary.count(self._forward.terms(number), -1)
                 self._checksum -= digest(self._database.contents([number])[number])
         if missing:
             logger.warning("%d of %d passages to delete are not in collection %s", missing, len(ids), self._base.folder)
@@ -250,10 +243,10 @@ class TextWriter:
         """Sync the files, commit index and database, and return the new manifest."""
         before = self._base.manifest
         generation = before.generation + 1
-        files: dict[str, Extent] = {name: extent for name, extent in before.files.items() if name.startswith(PREFIX)}
-        for file in self._files:
-            files |= file.sync()
-        files |= write_array(self._base.data, frequencies_name(generation), self._vocabulary.frequencies)
+        files = {name: extent for name, extent in before.files.items() if name.startswith(PREFIX)}
+        files |= self._forward.sync()
+        frequencies = Forward(self._base.data, files).document_frequencies(self._vocabulary.size, self.deleted)
+        files |= write_array(self._base.data, frequencies_name(generation), frequencies)
         self._index.commit()
         self._database.add_terms(self._vocabulary.new)
         self._database.commit()
@@ -267,40 +260,27 @@ class TextWriter:
         )
 
     def close(self) -> None:
-        for file in self._files:
-            file.close()
+        self._forward.close()
         self._database.close()
         self._index.close()
 
 
 class Vocabulary(dict[str, int]):
-    """Token -> term number; a new token gets the next number. Counts the passages of each term."""
+    """Token -> term number; a new token gets the next number. ``new``: those that the database lacks."""
 
-    def __init__(self, database: DatabaseWriter, frequencies: NDArray[Any]) -> None:
+    def __init__(self, database: DatabaseWriter, committed: int) -> None:
         super().__init__()
         self._database = database
-        self._committed = self._size = frequencies.shape[1]
-        self._frequencies = frequencies.astype(np.int64)
+        self._committed = committed
         self.new: dict[str, int] = {}
+
+    @property
+    def size(self) -> int:
+        return self._committed + len(self.new)
 
     def __missing__(self, token: str) -> int:
         number = self._database.term(token) if self._committed else None
         if number is None:
-            number = self.new[token] = self._size
-            self._size += 1
+            number = self.new[token] = self.size
         self[token] = number
         return number
-
-    def count(self, terms: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], by: int = 1) -> None:
-        """Change document frequencies by the terms of texts, titles and both, with repeats."""
-        missing = self._size - self._frequencies.shape[1]
-        if missing > 0:
-            self._frequencies = np.pad(self._frequencies, ((0, 0), (0, missing + self._size)))
-        for frequencies, field_terms in zip(self._frequencies, terms, strict=True):
-            distinct, counts = np.unique(field_terms, return_counts=True)
-            frequencies[distinct.astype(np.int64)] += by * counts
-
-    @property
-    def frequencies(self) -> NDArray[Any]:
-        """Document frequencies by field and term."""
-        return self._frequencies[:, : self._size].astype(NUMBER)
