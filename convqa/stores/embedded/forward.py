@@ -62,8 +62,9 @@ class Forward:
             ends = self._ends[first : first + _PASSAGES_PER_BLOCK]
             live = np.repeat(~deleted[first : first + _PASSAGES_PER_BLOCK], np.diff(ends, prepend=start))
             used = self._terms[start : ends[-1]][live]
-            for row, chosen in enumerate((used["text"] > 0, used["title"] > 0, slice(None))):
-                frequencies[row] += np.bincount(used["term"][chosen], minlength=terms).astype(NUMBER)
+            columns = used["term"][used["text"] > 0], used["term"][used["title"] > 0], used["term"]
+            for row, column in enumerate(columns):
+                frequencies[row] += np.bincount(column, minlength=terms).astype(NUMBER)
             start = ends[-1]
         return frequencies
 

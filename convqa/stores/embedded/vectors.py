@@ -226,7 +226,7 @@ class FolderVectorWriter:
 
         :param deleted: whether a passage is deleted, by number.
         """
-        files = {}
+        files: dict[str, Extent] = {}
         for file in self._files:
             files |= file.sync()
         rows = rows_by_passage(array(self._data, ROWS, ROW, files)["number"], deleted)
