@@ -65,7 +65,7 @@ class Database:
             try:
                 return self._connection.execute(statement, values).fetchall()
             except sqlite3.DatabaseError as error:
-                raise Damage(f"{NAME} is cut or corrupt ({error})") from error
+                raise Damage(f"{NAME} cannot be read ({error})") from error
 
     def numbers(self, id: str) -> list[int]:
         """Return the numbers of all passages that ever had an id, ascending."""

@@ -241,12 +241,12 @@ class Snapshot:
             return Ranking()
         if not np.isfinite(scores).all():
             raise ValueError("a score is NaN or infinite")
-        order = np.argsort(-scores, kind="stable")
-        ranked = scores[order]
-        end = int(np.searchsorted(-ranked, -ranked[min(k, len(ranked)) - 1], side="right"))
-        best = numbers[order[:end]].tolist()
+        if len(scores) > k:
+            tied_or_better = scores >= np.partition(scores, -k)[-k]
+            numbers, scores = numbers[tied_or_better], scores[tied_or_better]
+        best = numbers.tolist()
         ids = self.database.ids(best)
-        rows = [(score, ids[number], number) for score, number in zip(ranked[:end].tolist(), best, strict=True)]
+        rows = [(score, ids[number], number) for score, number in zip(scores.tolist(), best, strict=True)]
         rows.sort(reverse=True)
         del rows[k:]
         shown = [number for _, _, number in rows[:texts]]

@@ -42,15 +42,12 @@ class Weights(Vectors):
         matrix[np.searchsorted(distinct, weights["row"]), token_of_weight[chosen]] = _floats(weights)
         return matrix[inverse]
 
-    def best(self, queries: Floats, k: int, among: Integers | None = None) -> Iterator[tuple[Integers, Floats]]:
-        """See :meth:`Vectors.best`; only passages that share a weighted token with the query."""
+    def best(self, queries: Floats, k: int, among: Integers | None = None) -> Iterator[tuple[Integers, Floats]]:  # noqa: ARG002
+        """See :meth:`Vectors.best`; all passages that share a weighted token with the query."""
         among = self._live if among is None else among
         for query in queries:
             scores = self._products(query)
             rows = among[scores[among] > 0]
-            if len(rows) > k:
-                kth = np.partition(scores[rows], -k)[-k]
-                rows = rows[scores[rows] >= kth]
             yield self._rows["number"][rows].astype(np.int64), scores[rows]
 
     def _products(self, query: Floats) -> Floats:
