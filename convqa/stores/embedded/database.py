@@ -105,7 +105,13 @@ class DatabaseWriter(Database):
     :param passages, terms, generation: the committed ones. Rows beyond them are of a killed writer, and removed.
     """
 
-    def __init__(self, data: Path, passages: int, terms: int, generation: int) -> None:
+    def __init__(
+        self,
+        data: Path,
+        passages: int,
+        terms: int,
+        generation: int,
+    ) -> None:
         super().__init__(data)
         # Unwritten pages stay in memory, because SQLite would lock readers out to write them before the commit.
         self.rows("PRAGMA cache_spill = OFF")

@@ -68,7 +68,10 @@ def open_collection(address: Address) -> FolderStore:
 
 @contextmanager
 def create(
-    address: Address, language: str, replace: bool = False, settings: Mapping[str, object] | None = None
+    address: Address,
+    language: str,
+    replace: bool = False,
+    settings: Mapping[str, object] | None = None,
 ) -> Iterator[FolderStore]:
     """Create a collection, which appears when the block succeeds.
 
@@ -244,8 +247,13 @@ def _helpers(folder: Path) -> list[Path]:
 
 def _data_folders(folder: Path) -> list[Path]:
     """Return the data folders in a folder: they have an index of tantivy, or are empty after a kill."""
-    named = [path for path in folder.iterdir() if _DATA.fullmatch(path.name) and not path.is_symlink()]
-    return [path for path in named if path.is_dir() and ((path / index.FOLDER).is_dir() or not any(path.iterdir()))]
+    found = []
+    for path in folder.iterdir():
+        if _DATA.fullmatch(path.name) and path.is_dir() and not path.is_symlink():
+            names = {inside.name for inside in path.iterdir()}
+            if index.FOLDER in names or not names:
+                found.append(path)
+    return found
 
 
 def _remove_builds(folder: Path) -> None:

@@ -20,6 +20,9 @@ from numpy.typing import NDArray
 
 from convqa.files import unwritable
 
+Array = NDArray[Any]
+Mask = NDArray[np.bool_]
+
 NUMBER = np.dtype("<u4")
 OFFSET = np.dtype("<i8")
 _PIECE_BYTES = 1 << 20
@@ -51,7 +54,12 @@ def writing(folder: Path) -> Iterator[None]:
         raise unwritable(f"collection {folder}", OSError(str(error))) from error
 
 
-def array(data: Path, name: str, dtype: np.dtype[Any], sizes: Sizes) -> NDArray[Any]:
+def array(
+    data: Path,
+    name: str,
+    dtype: np.dtype[Any],
+    sizes: Sizes,
+) -> Array:
     """Map a file as a read-only array; an empty one if the manifest does not name it."""
     size = sizes[name].size if name in sizes else 0
     if size == 0:
@@ -64,7 +72,7 @@ def array(data: Path, name: str, dtype: np.dtype[Any], sizes: Sizes) -> NDArray[
     return np.frombuffer(mapped, dtype)
 
 
-def write_array(data: Path, name: str, values: NDArray[Any]) -> dict[str, Extent]:
+def write_array(data: Path, name: str, values: Array) -> dict[str, Extent]:
     """Write and sync an array as a new file; return its name and extent."""
     file = Appender(data, name, values.dtype, {})
     file.append(values)
@@ -76,7 +84,13 @@ def write_array(data: Path, name: str, values: NDArray[Any]) -> dict[str, Extent
 class Appender:
     """A file that grows from the size that the manifest names; bytes beyond it were never committed."""
 
-    def __init__(self, data: Path, name: str, dtype: np.dtype[Any], sizes: Sizes) -> None:
+    def __init__(
+        self,
+        data: Path,
+        name: str,
+        dtype: np.dtype[Any],
+        sizes: Sizes,
+    ) -> None:
         self._name = name
         self._dtype = dtype
         committed = sizes.get(name, Extent(0, 0))
@@ -93,7 +107,7 @@ class Appender:
         """Return the number of items, committed or not."""
         return self._size // self._dtype.itemsize
 
-    def append(self, values: NDArray[Any]) -> None:
+    def append(self, values: Array) -> None:
         items = np.ascontiguousarray(values, self._dtype).data
         self._file.write(items)
         self._size += items.nbytes

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from convqa.stores.embedded.files import NUMBER, OFFSET, Appender, Extent, Sizes, array
+from convqa.stores.embedded.files import NUMBER, OFFSET, Appender, Array, Extent, Mask, Sizes, array
 
 TERMS, PASSAGES = "forward.terms", "forward.passages"
 TERM = np.dtype([("term", NUMBER), ("text", "<u2"), ("title", "<u2")])
@@ -32,7 +31,12 @@ class Forward:
         self.lengths = array(data, PASSAGES, PASSAGE, sizes)
         self._ends = self.lengths["end"]
 
-    def frequencies(self, numbers: NDArray[Any], slots: NDArray[Any], width: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    def frequencies(
+        self,
+        numbers: Array,
+        slots: Array,
+        width: int,
+    ) -> tuple[Array, Array]:
         """Return the counts of a query's terms in the texts and titles of passages: two arrays of shape (width, C).
 
         :param numbers: of C passages.
@@ -54,7 +58,7 @@ class Forward:
         title[cells] = terms["title"][hits]
         return text, title
 
-    def document_frequencies(self, terms: int, deleted: NDArray[np.bool_]) -> NDArray[Any]:
+    def document_frequencies(self, terms: int, deleted: Mask) -> Array:
         """Return the number of live passages that have a term in text, title and either, of shape (3, terms)."""
         frequencies = np.zeros((3, terms), NUMBER)
         start = 0

@@ -113,18 +113,29 @@ class CandidateIndex:
         numbers, _ = self.best(Query.boolean_query(self._accepted(terms)), limit)
         return numbers
 
-    def query(self, weights: Mapping[str, float], title_weight: float | None, filter: Filter | None) -> Query:
+    def query(
+        self,
+        weights: Mapping[str, float],
+        title_weight: float | None,
+        filter: Filter | None,
+    ) -> Query:
         """Return a query for any of the weighted tokens, within a filter."""
-        clauses = [(Occur.Should, self._term("tokens", token, weight)) for token, weight in weights.items()]
-        if title_weight:
-            for token, weight in weights.items():
+        clauses = []
+        for token, weight in weights.items():
+            clauses.append((Occur.Should, self._term("tokens", token, weight)))
+            if title_weight:
                 clauses.append((Occur.Should, self._term("title", token, weight * title_weight)))
         query = Query.boolean_query(clauses)
         if not filter:
             return query
         return Query.boolean_query([(Occur.Must, query), *self._accepted(meta_terms(filter))])
 
-    def _term(self, field: str, token: str, weight: float = 1.0) -> Query:
+    def _term(
+        self,
+        field: str,
+        token: str,
+        weight: float = 1.0,
+    ) -> Query:
         term = Query.term_query(self._schema, field, token, "freq")
         return term if weight == 1.0 else Query.boost_query(term, weight)
 
@@ -149,7 +160,13 @@ class IndexWriter:
         beyond = Query.range_query(index.schema, "n", tantivy.FieldType.Integer, numbers, None)
         self._writer.delete_documents_by_query(beyond)
 
-    def add(self, number: int, text: Sequence[str], title: Sequence[str], meta: Mapping[str, MetaValue]) -> None:
+    def add(
+        self,
+        number: int,
+        text: Sequence[str],
+        title: Sequence[str],
+        meta: Mapping[str, MetaValue],
+    ) -> None:
         document = tantivy.Document(n=number, tokens=" ".join((*title, *text)))
         if title:
             document.add_text("title", " ".join(title))

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import orjson
@@ -19,7 +18,7 @@ from convqa.stores.checks import stored_analyzer
 from convqa.stores.content import meta_terms
 from convqa.stores.embedded import manifest as manifests
 from convqa.stores.embedded.database import Database
-from convqa.stores.embedded.files import NUMBER, array
+from convqa.stores.embedded.files import NUMBER, Array, array
 from convqa.stores.embedded.forward import Forward
 from convqa.stores.embedded.index import CandidateIndex
 from convqa.stores.embedded.manifest import CollectionManifest
@@ -146,7 +145,13 @@ class Snapshot:
         check_weights(weights.values(), query, negative=True)
         return {token: weights[token] for token in sorted(weights) if self.term(token) is not None}
 
-    def search(self, weighed: Sequence[Mapping[str, float]], k: int, params: SearchParams, texts: int) -> list[Ranking]:
+    def search(
+        self,
+        weighed: Sequence[Mapping[str, float]],
+        k: int,
+        params: SearchParams,
+        texts: int,
+    ) -> list[Ranking]:
         """Rank the best ``k`` passages for each query, given as :meth:`weights`."""
         k = min(k, self.manifest.numbers)  # tantivy allocates memory for ``k`` hits
 
@@ -164,7 +169,13 @@ class Snapshot:
         with ThreadPoolExecutor(workers) as pool:
             return list(pool.map(rank, weighed))
 
-    def search_vectors(self, matrix: Floats, k: int, texts: int, filter: Filter) -> list[Ranking]:
+    def search_vectors(
+        self,
+        matrix: Floats,
+        k: int,
+        texts: int,
+        filter: Filter,
+    ) -> list[Ranking]:
         """Rank the best ``k`` passages with vectors for each row."""
         if self.vectors is None or k < 1:
             return [Ranking()] * len(matrix)
@@ -180,7 +191,12 @@ class Snapshot:
         accepted[numbers[numbers < self.manifest.numbers]] = True
         return self.vectors.rows_of(accepted)
 
-    def _scored(self, weights: Mapping[str, float], k: int, params: SearchParams) -> tuple[Integers, Floats]:
+    def _scored(
+        self,
+        weights: Mapping[str, float],
+        k: int,
+        params: SearchParams,
+    ) -> tuple[Integers, Floats]:
         """Return the numbers and exact positive scores of enough candidates to include all that tie with the k-th."""
         query = self.candidates.query(weights, params.title_weight, params.filter)
         wanted = limit = max(MIN_CANDIDATES, 3 * k)
@@ -199,7 +215,12 @@ class Snapshot:
                 return numbers[ranks][positive], scores[positive]
             limit *= 2
 
-    def _scores(self, numbers: Integers, weights: Mapping[str, float], params: SearchParams) -> Floats:
+    def _scores(
+        self,
+        numbers: Integers,
+        weights: Mapping[str, float],
+        params: SearchParams,
+    ) -> Floats:
         """Return the exact scores of passages."""
         if len(numbers) == 0:
             return np.empty(0, np.float32)
@@ -212,7 +233,7 @@ class Snapshot:
         text, title = self._forward.frequencies(numbers, slots, len(terms))
         lengths = self._forward.lengths[numbers]
 
-        def score(field: str, counts: NDArray[Any], lengths: NDArray[Any]) -> NDArray[np.float64]:
+        def score(field: str, counts: Array, lengths: Array) -> NDArray[np.float64]:
             passages, average = self._totals[field]
             df = self.frequencies[FIELDS.index(field), terms]
             return bm25(counts, values, df, lengths, passages, average, k1, b)
@@ -235,7 +256,13 @@ class Snapshot:
             totals[field] = (count, int(column.sum()) / count if count else 1.0)
         return totals
 
-    def _ranking(self, numbers: Integers, scores: Floats, k: int, texts: int) -> Ranking:
+    def _ranking(
+        self,
+        numbers: Integers,
+        scores: Floats,
+        k: int,
+        texts: int,
+    ) -> Ranking:
         """Return the best ``k`` of candidates that include all that tie with the k-th."""
         if len(scores) == 0:
             return Ranking()
@@ -246,20 +273,24 @@ class Snapshot:
             numbers, scores = numbers[tied_or_better], scores[tied_or_better]
         best = numbers.tolist()
         ids = self.database.ids(best)
-        rows = [(score, ids[number], number) for score, number in zip(scores.tolist(), best, strict=True)]
+        rows = list(zip(scores.tolist(), [ids[number] for number in best], best, strict=True))
         rows.sort(reverse=True)
-        del rows[k:]
-        shown = [number for _, _, number in rows[:texts]]
-        contents = self.database.contents(shown)
-        passages = [_passage(contents[number]) for number in shown]
-        return Ranking(Hit.of_rounded((row[1] for row in rows), (row[0] for row in rows), passages))
+        ranked_scores, ranked_ids, ranked = zip(*rows[:k], strict=True)
+        contents = self.database.contents(ranked[:texts])
+        passages = [_passage(contents[number]) for number in ranked[:texts]]
+        return Ranking(Hit.of_rounded(ranked_ids, ranked_scores, passages))
 
 
 def _passage(content: bytes) -> Passage:
     return Passage.from_json(orjson.loads(content))
 
 
-def suffice(exact: Floats, ranks: Integers, found_scores: Sequence[float], k: int) -> bool:
+def suffice(
+    exact: Floats,
+    ranks: Integers,
+    found_scores: Sequence[float],
+    k: int,
+) -> bool:
     """Return whether no passage beyond the candidates can tie with the k-th best.
 
     :param exact, ranks: the exact score of each candidate, and its rank among tantivy's hits.

@@ -56,7 +56,13 @@ class FolderStore(Writing):
             source=manifest.source,
         )
 
-    def search(self, queries: Sequence[Query], k: int, params: SearchParams, texts: int = 20) -> list[Ranking]:
+    def search(
+        self,
+        queries: Sequence[Query],
+        k: int,
+        params: SearchParams,
+        texts: int = 20,
+    ) -> list[Ranking]:
         """See :class:`convqa.stores.base.Store`. k1 and b default to .82 and .68. Scores of 0 are no hits.
 
         :raises ValueError: for term weights that are not finite, or too large.
@@ -71,7 +77,12 @@ class FolderStore(Writing):
         refuse_unknown(params, self.info(), self._name)
 
     def search_vectors(
-        self, matrix: Matrix, k: int, encoder: Encoder, texts: int = 20, filter: Filter | None = None
+        self,
+        matrix: Matrix,
+        k: int,
+        encoder: Encoder,
+        texts: int = 20,
+        filter: Filter | None = None,
     ) -> list[Ranking]:
         """See :class:`convqa.stores.base.Store`. Scores are inner products with the vectors in stored precision.
 

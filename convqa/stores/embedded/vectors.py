@@ -16,15 +16,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from convqa.errors import InputError
 from convqa.stores.base import Encoder, Floats, Integers, VectorOptions
 from convqa.stores.checks import checked_vectors, vectors_kept
-from convqa.stores.embedded.files import NUMBER, Appender, Extent, Sizes, array
+from convqa.stores.embedded.files import NUMBER, Appender, Array, Extent, Mask, Sizes, array
 from convqa.stores.embedded.manifest import CollectionManifest, VectorState
 
-PRECISIONS: dict[str, np.dtype[Any]] = {"float32": np.dtype("<f4"), "float16": np.dtype("<f2"), "int8": np.dtype("i1")}
+PRECISIONS: dict[str, np.dtype[Any]] = {
+    "float32": np.dtype("<f4"),
+    "float16": np.dtype("<f2"),
+    "int8": np.dtype("i1"),
+}
 ROW = np.dtype([("number", NUMBER), ("norm", "<f4"), ("scale", "<f4")])
 """The passage of a row, the Euclidean length of the stored vector, and the factor of its components."""
 
@@ -40,7 +43,7 @@ _ROUNDINGS = 8
 """Roundings in addition to the sums: of the query, of scaling and of the score."""
 
 
-def rows_by_passage(numbers: NDArray[Any], deleted: NDArray[np.bool_]) -> Integers:
+def rows_by_passage(numbers: Array, deleted: Mask) -> Integers:
     """Return the last row of each passage by number; -1 if it has none or is deleted.
 
     :param numbers: the passage of each row.
@@ -55,12 +58,23 @@ def rows_by_passage(numbers: NDArray[Any], deleted: NDArray[np.bool_]) -> Intege
 class Vectors:
     """Reader of one state. Immutable and thread-safe."""
 
-    def __init__(self, data: Path, state: VectorState, sizes: Sizes, deleted: NDArray[np.bool_]) -> None:
+    def __init__(
+        self,
+        data: Path,
+        state: VectorState,
+        sizes: Sizes,
+        deleted: Mask,
+    ) -> None:
         self._rows = array(data, ROWS, ROW, sizes)
         self._deleted = deleted
         self._open(data, state, sizes)
 
-    def _open(self, data: Path, state: VectorState, sizes: Sizes) -> None:
+    def _open(
+        self,
+        data: Path,
+        state: VectorState,
+        sizes: Sizes,
+    ) -> None:
         matrix = array(data, MATRIX, PRECISIONS[state.options.precision], sizes)
         self._matrix = matrix.reshape(-1, state.encoder.dimension)
 
@@ -87,12 +101,17 @@ class Vectors:
     def _values(self, rows: Integers) -> Floats:
         return self._matrix[rows].astype(np.float32)
 
-    def rows_of(self, passages: NDArray[np.bool_]) -> Integers:
+    def rows_of(self, passages: Mask) -> Integers:
         """Return the live rows of the passages whose number is marked True."""
         rows = self._row_of[passages]
         return np.sort(rows[rows >= 0])
 
-    def best(self, queries: Floats, k: int, among: Integers | None = None) -> Iterator[tuple[Integers, Floats]]:
+    def best(
+        self,
+        queries: Floats,
+        k: int,
+        among: Integers | None = None,
+    ) -> Iterator[tuple[Integers, Floats]]:
         """Yield for each query the numbers and scores of passages that include its best ``k`` and ties with the k-th.
 
         A score is the inner product in 64 bits, rounded to 32, so that it does not depend on the batch.
@@ -105,7 +124,12 @@ class Vectors:
             for query, rows in zip(some, self._candidates(some, k, among), strict=True):
                 yield self._rows["number"][rows].astype(np.int64), self._scores(query, rows)
 
-    def _candidates(self, queries: Floats, k: int, among: Integers) -> list[Integers]:
+    def _candidates(
+        self,
+        queries: Floats,
+        k: int,
+        among: Integers,
+    ) -> list[Integers]:
         everything = len(among) == len(self._rows)
         is_int8 = self._matrix.dtype == np.int8
 
@@ -125,15 +149,20 @@ class Vectors:
         wide = query.astype(np.float64)
         scores = np.empty(len(rows), np.float32)
         for start in range(0, len(rows), _ROWS_PER_BLOCK):
-            some = rows[start : start + _ROWS_PER_BLOCK]
+            block = slice(start, start + _ROWS_PER_BLOCK)
+            vectors = self._matrix[rows[block]].astype(np.float64)
             # Not a matrix product, because BLAS sums in an order that depends on a row's index.
-            products = np.einsum("rd,d->r", self._matrix[some].astype(np.float64), wide)
-            scores[start : start + _ROWS_PER_BLOCK] = products * self._rows["scale"][some]
+            products = np.einsum("rd,d->r", vectors, wide)
+            scores[block] = products * self._rows["scale"][rows[block]]
         return scores
 
 
 def candidates(
-    queries: Floats, count: int, longest: float, products_of: Callable[[int, int], Floats], k: int
+    queries: Floats,
+    count: int,
+    longest: float,
+    products_of: Callable[[int, int], Floats],
+    k: int,
 ) -> list[Integers]:
     """Return for each query the indexes of a few rows that include its best ``k`` and all that tie with the k-th.
 
@@ -172,19 +201,35 @@ def candidates(
 class FolderVectorWriter:
     """Appends rows after the committed ones. The folder's writer holds the lock and commits."""
 
-    def __init__(self, folder: Path, manifest: CollectionManifest, encoder: Encoder) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        manifest: CollectionManifest,
+        encoder: Encoder,
+    ) -> None:
         self._name = f"collection {folder}"
         self._state = manifest.vectors
         self._data = folder / manifest.data
         self._rows = Appender(self._data, ROWS, ROW, manifest.files)
         self._files = [self._rows, *self._open(self._data, manifest, encoder)]
 
-    def _open(self, data: Path, manifest: CollectionManifest, encoder: Encoder) -> list[Appender]:  # noqa: ARG002
+    def _open(
+        self,
+        data: Path,
+        manifest: CollectionManifest,
+        encoder: Encoder,  # noqa: ARG002
+    ) -> list[Appender]:
         """Open the files of components."""
         self._matrix = Appender(data, MATRIX, np.dtype("u1"), manifest.files)
         return [self._matrix]
 
-    def add(self, numbers: NDArray[Any], matrix: NDArray[Any], encoder: Encoder, options: VectorOptions | None) -> None:
+    def add(
+        self,
+        numbers: Array,
+        matrix: Array,
+        encoder: Encoder,
+        options: VectorOptions | None,
+    ) -> None:
         """Append the vectors of passages, by number."""
         kept = None if self._state is None else (self._state.encoder, self._state.options)
         known, kept_as = vectors_kept(kept, encoder, options, PRECISIONS, self._name)
@@ -195,20 +240,20 @@ class FolderVectorWriter:
             )
         values = checked_vectors(matrix, len(numbers), encoder, self._name)
         for start in range(0, len(numbers), _ROWS_PER_BLOCK):
-            some = numbers[start : start + _ROWS_PER_BLOCK]
-            rows = np.empty(len(some), ROW)
-            rows["number"] = some
-            rows["norm"], rows["scale"] = self._append(values[start : start + _ROWS_PER_BLOCK], kept_as.precision)
+            block = slice(start, start + _ROWS_PER_BLOCK)
+            rows = np.empty(len(numbers[block]), ROW)
+            rows["number"] = numbers[block]
+            rows["norm"], rows["scale"] = self._append(values[block], kept_as.precision)
             self._rows.append(rows)
         self._state = self._state or VectorState(known, kept_as)
 
-    def _append(self, values: Floats, precision: str) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _append(self, values: Floats, precision: str) -> tuple[Array, Array]:
         """Write vectors; return the norm and the scale of each."""
         stored, scales = self._stored(values, precision)
         self._matrix.append(stored.view(np.uint8))
         return np.linalg.norm(stored.astype(np.float64), axis=1) * scales, scales
 
-    def _stored(self, values: Floats, precision: str) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _stored(self, values: Floats, precision: str) -> tuple[Array, Array]:
         """Return vectors in a stored precision, and the scale of each."""
         largest = np.abs(values).max(axis=1)
         if precision == "int8":
@@ -221,7 +266,7 @@ class FolderVectorWriter:
             raise InputError(f"{self._name}: a component is too large for {precision}; use float32 or int8.")
         return values.astype(dtype), np.ones(len(values), np.float32)
 
-    def write(self, deleted: NDArray[np.bool_]) -> tuple[VectorState | None, dict[str, Extent]]:
+    def write(self, deleted: Mask) -> tuple[VectorState | None, dict[str, Extent]]:
         """Sync the files; return the new state and the files, None and no files without live rows.
 
         :param deleted: whether a passage is deleted, by number.

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from convqa.stores.base import Encoder, Floats, Integers
-from convqa.stores.embedded.files import NUMBER, OFFSET, Appender, Extent, Sizes, array
+from convqa.stores.embedded.files import NUMBER, OFFSET, Appender, Array, Extent, Mask, Sizes, array
 from convqa.stores.embedded.manifest import CollectionManifest, VectorState
 from convqa.stores.embedded.vectors import MATRIX, PREFIX, FolderVectorWriter, Vectors
 
@@ -27,7 +25,12 @@ _DROPPED_BITS = 15
 class Weights(Vectors):
     """Reader of one state."""
 
-    def _open(self, data: Path, state: VectorState, sizes: Sizes) -> None:
+    def _open(
+        self,
+        data: Path,
+        state: VectorState,
+        sizes: Sizes,
+    ) -> None:
         self._starts = array(data, STARTS, OFFSET, sizes).reshape(-1, state.encoder.dimension + 1)
         self._lists = array(data, MATRIX, _WEIGHT, sizes)
 
@@ -42,7 +45,12 @@ class Weights(Vectors):
         matrix[np.searchsorted(distinct, weights["row"]), token_of_weight[chosen]] = _floats(weights)
         return matrix[inverse]
 
-    def best(self, queries: Floats, k: int, among: Integers | None = None) -> Iterator[tuple[Integers, Floats]]:  # noqa: ARG002
+    def best(
+        self,
+        queries: Floats,
+        k: int,  # noqa: ARG002
+        among: Integers | None = None,
+    ) -> Iterator[tuple[Integers, Floats]]:
         """See :meth:`Vectors.best`; all passages that share a weighted token with the query."""
         among = self._live if among is None else among
         for query in queries:
@@ -60,26 +68,31 @@ class Weights(Vectors):
         return products.astype(np.float32)
 
 
-def _floats(weights: NDArray[Any]) -> Floats:
+def _floats(weights: Array) -> Floats:
     return (weights["value"].astype(np.uint32) << _DROPPED_BITS).view(np.float32)
 
 
 class WeightWriter(FolderVectorWriter):
     """Writer of weights, which stay in memory until the commit."""
 
-    def _open(self, data: Path, manifest: CollectionManifest, encoder: Encoder) -> list[Appender]:
+    def _open(
+        self,
+        data: Path,
+        manifest: CollectionManifest,
+        encoder: Encoder,
+    ) -> list[Appender]:
         self._dimension = encoder.dimension
         self._starts = Appender(data, STARTS, OFFSET, manifest.files)
         self._lists = Appender(data, MATRIX, _WEIGHT, manifest.files)
-        self._waiting: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = []
+        self._waiting: list[tuple[Array, Array, Array]] = []
         return [self._starts, self._lists]
 
-    def _append(self, values: Floats, precision: str) -> tuple[NDArray[Any], NDArray[Any]]:  # noqa: ARG002
+    def _append(self, values: Floats, precision: str) -> tuple[Array, Array]:  # noqa: ARG002
         rows, tokens = np.nonzero(values > 0)
         self._waiting.append((tokens, rows + len(self._rows), values[rows, tokens]))
         return np.zeros(len(values)), np.ones(len(values))  # norms are unused
 
-    def write(self, deleted: NDArray[np.bool_]) -> tuple[VectorState | None, dict[str, Extent]]:
+    def write(self, deleted: Mask) -> tuple[VectorState | None, dict[str, Extent]]:
         if self._waiting:
             tokens, rows, values = (np.concatenate(column) for column in zip(*self._waiting, strict=True))
             order = np.lexsort((rows, tokens))

@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 import orjson
 from filelock import FileLock, Timeout
-from numpy.typing import NDArray
 
 from convqa.domain import Passage
 from convqa.errors import InputError, RunError, WorkError
@@ -24,7 +23,7 @@ from convqa.stores.base import Encoder, Ids, Matrix, VectorOptions
 from convqa.stores.content import checksum, content, digest, duplicate
 from convqa.stores.embedded import database
 from convqa.stores.embedded.database import DatabaseWriter
-from convqa.stores.embedded.files import NUMBER, write_array, writing
+from convqa.stores.embedded.files import NUMBER, Mask, write_array, writing
 from convqa.stores.embedded.forward import Forward, ForwardWriter
 from convqa.stores.embedded.index import IndexWriter
 from convqa.stores.embedded.manifest import NAME, CollectionManifest
@@ -77,7 +76,13 @@ class FolderWriter:
     def delete(self, ids: Ids) -> None:
         self._text_side().delete(ids)
 
-    def add_vectors(self, ids: Ids, matrix: Matrix, encoder: Encoder, options: VectorOptions | None = None) -> None:
+    def add_vectors(
+        self,
+        ids: Ids,
+        matrix: Matrix,
+        encoder: Encoder,
+        options: VectorOptions | None = None,
+    ) -> None:
         """:raises InputError: also for an id that is not in the collection."""
         texts = self._text or self._base
         numbers = [texts.number(id) for id in ids]
@@ -233,7 +238,7 @@ class TextWriter:
             logger.warning("%d of %d passages to delete are not in collection %s", missing, len(ids), self._base.folder)
 
     @property
-    def deleted(self) -> NDArray[np.bool_]:
+    def deleted(self) -> Mask:
         """Whether a passage is deleted, by number."""
         deleted = np.zeros(self._numbers, bool)
         deleted[list(self._deleted)] = True
