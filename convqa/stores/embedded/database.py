@@ -75,19 +75,12 @@ class Database:
             return []
         return [number for (number,) in found]
 
-    def ids(self, numbers: Sequence[int]) -> dict[int, str]:
-        """Return the ids of passages by number."""
-        return dict(self._passages("id", numbers))
-
     def contents(self, numbers: Sequence[int]) -> dict[int, bytes]:
         """Return the contents of passages by number."""
-        return dict(self._passages("content", numbers))
-
-    def _passages(self, column: str, numbers: Sequence[int]) -> list[tuple[Any, ...]]:
         if not numbers:
-            return []
-        statement = f"SELECT number, passages.{column} FROM json_each(?) CROSS JOIN passages ON number = value"
-        return self.rows(statement, str(list(numbers)))
+            return {}
+        statement = "SELECT number, content FROM json_each(?) CROSS JOIN passages ON number = value"
+        return dict(self.rows(statement, str(list(numbers))))
 
     def term(self, token: str) -> int | None:
         """Return a token's term number, None if it is unknown."""

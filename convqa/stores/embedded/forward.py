@@ -1,4 +1,4 @@
-"""The forward file: the distinct terms of each passage, with their counts in text and title, and its lengths."""
+"""The forward file: the distinct terms of each passage, with their counts in text and title, its lengths and its id."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from convqa.stores.embedded.files import NUMBER, OFFSET, Appender, Array, Extent, Mask, Sizes, array
 
-TERMS, PASSAGES = "forward.terms", "forward.passages"
+TERMS, PASSAGES, IDS = "forward.terms", "forward.passages", "forward.ids"
 TERM = np.dtype([("term", NUMBER), ("text", "<u2"), ("title", "<u2")])
 """A term of a passage, with its counts in text and title."""
-PASSAGE = np.dtype([("end", OFFSET), ("text", NUMBER), ("title", NUMBER)])
-"""The end of a passage's terms, which start at the end of the passage before, and its numbers of tokens."""
+PASSAGE = np.dtype([("end", OFFSET), ("id_end", OFFSET), ("text", NUMBER), ("title", NUMBER)])
+"""The ends of a passage's terms and id, which start at those of the passage before, and its numbers of tokens."""
 
+_BYTE = np.dtype("u1")
 _MAX_COUNT = 2**16 - 1
 _TERM_BITS = np.uint64(32)
 _TERM_MASK = np.uint64(2**32 - 1)
@@ -30,6 +31,7 @@ class Forward:
         self._terms = array(data, TERMS, TERM, sizes)
         self.lengths = array(data, PASSAGES, PASSAGE, sizes)
         self._ends = self.lengths["end"]
+        self._ids = memoryview(array(data, IDS, _BYTE, sizes))
 
     def frequencies(
         self,
@@ -58,6 +60,13 @@ class Forward:
         title[cells] = terms["title"][hits]
         return text, title
 
+    def ids(self, numbers: Array) -> list[str]:
+        """Return the ids of passages. Every hit needs one, which takes SQLite three times as long."""
+        ends = self.lengths["id_end"]
+        starts = np.where(numbers > 0, ends[numbers - 1], 0)
+        slices = map(slice, starts.tolist(), ends[numbers].tolist())
+        return [str(self._ids[each], "utf-8") for each in slices]
+
     def document_frequencies(self, terms: int, deleted: Mask) -> Array:
         """Return the number of live passages that have a term in text, title and either, of shape (3, terms)."""
         frequencies = np.zeros((3, terms), NUMBER)
@@ -79,9 +88,10 @@ class ForwardWriter:
     def __init__(self, data: Path, sizes: Sizes) -> None:
         self._terms = Appender(data, TERMS, TERM, sizes)
         self._passages = Appender(data, PASSAGES, PASSAGE, sizes)
+        self._ids = Appender(data, IDS, _BYTE, sizes)
 
-    def extend(self, texts: Sequence[Sequence[int]], titles: Sequence[Sequence[int]]) -> None:
-        """Append the terms of passages' texts and titles, with repeats."""
+    def extend(self, ids: Sequence[str], texts: Sequence[Sequence[int]], titles: Sequence[Sequence[int]]) -> None:
+        """Append the ids of passages, and the terms of their texts and titles, with repeats."""
         text_keys = _keys(texts)
         keys, key_of = np.unique(np.concatenate((text_keys, _keys(titles))), return_inverse=True)
         in_text, in_title = np.split(key_of, [len(text_keys)])
@@ -92,18 +102,22 @@ class ForwardWriter:
         passages = np.empty(len(texts), PASSAGE)
         sizes = np.bincount((keys >> _TERM_BITS).astype(np.int64), minlength=len(texts))
         passages["end"] = len(self._terms) + np.cumsum(sizes)
+        encoded = [id.encode() for id in ids]
+        passages["id_end"] = len(self._ids) + np.cumsum([len(id) for id in encoded])
         passages["text"] = [len(tokens) for tokens in texts]
         passages["title"] = [len(tokens) for tokens in titles]
         self._terms.append(terms)
         self._passages.append(passages)
+        self._ids.append(np.frombuffer(b"".join(encoded), _BYTE))
 
     def sync(self) -> dict[str, Extent]:
         """Sync the files; return their names and extents."""
-        return self._terms.sync() | self._passages.sync()
+        return self._terms.sync() | self._passages.sync() | self._ids.sync()
 
     def close(self) -> None:
         self._terms.close()
         self._passages.close()
+        self._ids.close()
 
 
 def _keys(rows: Sequence[Sequence[int]]) -> NDArray[np.uint64]:

@@ -271,9 +271,7 @@ class Snapshot:
         if len(scores) > k:
             tied_or_better = scores >= np.partition(scores, -k)[-k]
             numbers, scores = numbers[tied_or_better], scores[tied_or_better]
-        best = numbers.tolist()
-        ids = self.database.ids(best)
-        rows = list(zip(scores.tolist(), [ids[number] for number in best], best, strict=True))
+        rows = list(zip(scores.tolist(), self._forward.ids(numbers), numbers.tolist(), strict=True))
         rows.sort(reverse=True)
         ranked_scores, ranked_ids, ranked = zip(*rows[:k], strict=True)
         contents = self.database.contents(ranked[:texts])

@@ -216,6 +216,7 @@ class TextWriter:
         self._database.add_passages(rows)
         vocabulary = self._vocabulary
         self._forward.extend(
+            [entry.passage.id for entry in entries],
             [[vocabulary[token] for token in text] for text in texts],
             [[vocabulary[token] for token in title] for title in titles],
         )
