@@ -31,7 +31,7 @@ class Forward:
         self._terms = array(data, TERMS, TERM, sizes)
         self.lengths = array(data, PASSAGES, PASSAGE, sizes)
         self._ends = self.lengths["end"]
-        self._ids = memoryview(array(data, IDS, _BYTE, sizes))
+        self._ids = array(data, IDS, _BYTE, sizes).data
 
     def frequencies(
         self,
