@@ -372,7 +372,7 @@ def threads(args: argparse.Namespace) -> Figures:
 
     def bare(text: str) -> None:
         query = state.candidates.query(state.weights(Query(text), PARAMS), None, None)
-        state.candidates.best(query, embedded.FEWEST_CANDIDATES)
+        state.candidates.best(query, embedded.MIN_CANDIDATES)
 
     def ours(count: int) -> int:
         os.environ["OMP_NUM_THREADS"] = str(count)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
-import pickle
 
 import pytest
 from hypothesis import given
@@ -68,43 +66,6 @@ def test_rankings_follow_trec_eval(pairs):
     ranking = Ranking.of([Hit(id, score) for id, score in pairs])
     keys = [(hit.score, hit.id.encode()) for hit in ranking.hits]
     assert keys == sorted(keys, reverse=True)
-
-
-def later(calls=None):
-    def make():
-        if calls is not None:
-            calls.append(1)
-        return Hit.of_rounded(["a", "b"], [1.5, 1.0], [Passage("a", "text")])
-
-    return Ranking.later(make)
-
-
-MADE = Ranking((Hit("a", 1.5, Passage("a", "text")), Hit("b", 1.0)))
-
-
-@pytest.mark.parametrize(
-    "how",
-    [lambda one: one, copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one)), dataclasses.replace],
-    ids=["itself", "copy", "deepcopy", "pickle", "replace"],
-)
-def test_a_ranking_whose_hits_are_made_later_is_as_any_other(how):
-    found = how(later())
-    assert found == MADE
-    assert MADE == found  # noqa: SIM300
-    assert hash(found) == hash(MADE)
-    assert repr(found) == repr(MADE)
-    assert type(found) is Ranking
-    assert not hasattr(found, "__dict__")
-
-
-def test_hits_are_made_once_and_only_when_somebody_looks():
-    calls = []
-    ranking = later(calls)
-    assert calls == []
-    assert ranking.hits is ranking.hits
-    assert calls == [1]
-    with pytest.raises(AttributeError, match="no attribute 'hit'"):
-        ranking.hit  # noqa: B018
 
 
 @pytest.mark.parametrize("score", [float("nan"), float("inf"), float("-inf")])

@@ -258,7 +258,7 @@ def test_what_is_indexed_unasked_is_not_encoded_and_vectors_that_were_asked_for_
 def test_a_cached_collection_that_is_damaged_is_built_again(file, caplog):
     path = file(LINES, "mine.jsonl")
     url = collection_of(str(path))
-    next(Path(url).glob("data-*/passages.data")).unlink()
+    next(Path(url).glob("data-*/passages.sqlite")).unlink()
     assert collection_of(str(path)) == url
     assert ids(url, "Rome") == ["p1"]
     assert "rebuilding a cached" in caplog.text

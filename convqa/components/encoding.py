@@ -20,7 +20,7 @@ from convqa.models.source import find_model
 from convqa.models.types import Device, Precision
 from convqa.stores import open_store
 from convqa.stores.address import redact
-from convqa.stores.base import Encoder, Info, Store, WritableStore
+from convqa.stores.base import Encoder, ForeignVectors, Info, Store, WritableStore
 
 Matrix = NDArray[np.float32]
 
@@ -33,13 +33,14 @@ class ModelOptions(TypedDict, total=False):
     precision: Precision
 
 
-_SAMPLE = 8
-_NEAR = 0.95
-"""Minimum cosine of the vectors of a text by one encoder in two precisions."""
+_SAMPLE_SIZE = 8
+_MIN_COSINE = 0.95
+"""Minimum median cosine of the vectors of texts by one encoder in two precisions."""
 
-_FEW = 200
+_MAX_UNANNOUNCED = 200
 """Up to this many passages are encoded without a warning."""
-_TYPICAL = "Goethe wrote the first part of Faust in Weimar, where it was printed in 1808. " * 10
+_MAX_UNANNOUNCED_SECONDS = 60
+_TYPICAL_TEXT = "Goethe wrote the first part of Faust in Weimar, where it was printed in 1808. " * 10
 
 
 class QueryEncoder:
@@ -65,29 +66,35 @@ class QueryEncoder:
 
         ``queries[i]`` belongs to ``rewrites[i]``. Each distinct text of a batch is encoded once.
         """
-        texts = [list(dict.fromkeys(filter(None, _texts(*row)))) for row in zip(rewrites, queries, strict=True)]
+        texts = [_texts(rewrite, query) for rewrite, query in zip(rewrites, queries, strict=True)]
         indexes = np.flatnonzero([bool(some) for some in texts])
         row_of = {text: row for row, text in enumerate(dict.fromkeys(chain.from_iterable(texts)))}
         vectors = _vectors(self.model, tuple(row_of))
-        means = [vectors[[row_of[text] for text in texts[index]]].mean(axis=0) for index in indexes]
-        rows = np.stack(means) if means else vectors[:0]
-        return indexes, rows if self.model.sparse else unit(rows)
+        means = []
+        for index in indexes:
+            rows = [row_of[text] for text in texts[index]]
+            means.append(vectors[rows].mean(axis=0))
+        matrix = np.stack(means) if means else vectors[:0]
+        return indexes, matrix if self.model.sparse else unit(matrix)
 
     def of_rewrites(self, rewrites: Sequence[Rewrite]) -> list[Matrix | None]:
         """Return each rewrite's vector, the normalized weighted sum of its queries' vectors; None without words."""
         owners = [index for index, rewrite in enumerate(rewrites) for _ in rewrite.queries]
         queries = [query for rewrite in rewrites for query in rewrite.queries]
         indexes, matrix = self.encode([rewrites[owner] for owner in owners], queries)
-        summed: list[Matrix | None] = [None] * len(rewrites)
+        sums: dict[int, Matrix] = {}
         for index, vector in zip(indexes, matrix, strict=True):
-            before = summed[owners[index]]
-            part = np.float32(queries[index].weight) * vector
-            summed[owners[index]] = part if before is None else before + part
-        return [None if vector is None else unit(vector[None])[0] for vector in summed]
+            weighted = np.float32(queries[index].weight) * vector
+            owner = owners[index]
+            sums[owner] = sums[owner] + weighted if owner in sums else weighted
+        return [unit(sums[index][None])[0] if index in sums else None for index in range(len(rewrites))]
 
 
-def _texts(rewrite: Rewrite, query: Query) -> tuple[str, ...]:
-    return query.text.strip(), expanded(query), rewrite.text.strip() if len(rewrite.queries) <= 1 else ""
+def _texts(rewrite: Rewrite, query: Query) -> list[str]:
+    """Return the distinct texts of a query that are not empty."""
+    question = rewrite.text.strip() if len(rewrite.queries) <= 1 else ""
+    texts = dict.fromkeys((query.text.strip(), expanded(query), question))
+    return [text for text in texts if text]
 
 
 @lru_cache(maxsize=4)
@@ -105,13 +112,15 @@ def passage_vectors(model: TextEncoder, store: Store, rankings: Sequence[Ranking
     :raises InputError: if the collection's vectors are not of the encoder in its file.
     """
     ids = list(dict.fromkeys(hit.id for ranking in rankings for hit in ranking.hits))
-    stored: dict[str, Matrix] = {}
+    vectors: dict[str, Matrix] = {}
     if has_vectors_of(model, store):
-        vectors = zip(ids, cast(WritableStore, store).vectors(ids), strict=True)
-        stored = {id: vector for id, vector in vectors if vector is not None}
-    rest = [id for id in ids if id not in stored]
-    texts = {id: passage.whole_text for id, passage in zip(rest, store.fetch(rest), strict=True) if passage is not None}
-    return stored | dict(zip(texts, model.remembered(list(texts.values())), strict=True))
+        stored = zip(ids, cast(WritableStore, store).vectors(ids), strict=True)
+        vectors = {id: vector for id, vector in stored if vector is not None}
+    missing = [id for id in ids if id not in vectors]
+    passages = [passage for passage in store.fetch(missing) if passage is not None]
+    encoded = model.remembered([passage.whole_text for passage in passages])
+    vectors.update(zip([passage.id for passage in passages], encoded, strict=True))
+    return vectors
 
 
 def encoder_of(store: Store, options: Options) -> TextEncoder:
@@ -128,50 +137,58 @@ def has_vectors_of(model: TextEncoder, store: Store) -> bool:
     info = store.info()
     if info.encoder is None or info.encoder.checksum:
         return info.encoder == named(model)
-    foreign = cast(Any, store)
-    if model.identity not in foreign.compared:
-        _compare(model, foreign)
-        foreign.compared.add(model.identity)
+    assert isinstance(store, ForeignVectors)
+    _compare(model, store)
     return True
 
 
-def _compare(model: TextEncoder, store: Any) -> None:
+@lru_cache(maxsize=8)
+def _compare(model: TextEncoder, store: ForeignVectors) -> None:
     """:raises InputError: if a sample of a collection's vectors differs from the encoder's."""
-    passages, vectors = zip(*store.sample(_SAMPLE), strict=True)
-    ways = {"text": [one.text for one in passages], "title and text": [one.whole_text for one in passages]}
-    made = {way: (model.encode(texts) * np.stack(vectors)).sum(axis=1) for way, texts in ways.items()}
-    way = max(made, key=lambda name: float(np.median(made[name])))
-    if (near := float(np.median(made[way]))) < _NEAR:
+    sample = store.sample(_SAMPLE_SIZE)
+    vectors = np.stack([vector for _, vector in sample])
+    texts = {
+        "text": [passage.text for passage, _ in sample],
+        "title and text": [passage.whole_text for passage, _ in sample],
+    }
+    cosines = {}
+    for kind in texts:
+        products = model.encode(texts[kind]) * vectors
+        cosines[kind] = float(np.median(products.sum(axis=1)))
+    best = max(cosines, key=cosines.__getitem__)
+    if cosines[best] < _MIN_COSINE:
         raise InputError(
-            f"collection {store.target}: its vectors are not of the encoder {model.name!r}. {len(passages)} passages, "
-            f"encoded again ({way}), have a median cosine of {near:.2f} with the vectors in the index; expected "
-            f"{_NEAR} or more. Correct the encoder or the field of the vectors."
+            f"collection {store.target}: its vectors are not of the encoder {model.name!r}. {len(sample)} passages, "
+            f"encoded again ({best}), have a median cosine of {cosines[best]:.2f} with the vectors in the index; "
+            f"expected {_MIN_COSINE} or more. Correct the encoder or the field of the vectors."
         )
 
 
 def forecast(model: TextEncoder, most: int, url: str) -> str:
     """Return the warning before up to ``most`` passages are encoded; "" if it takes less than a minute."""
-    info = open_store(url).info()
-    missing = info.count - (info.vectors if has_vectors_of(model, open_store(url)) else 0)
-    if min(most, missing) < _FEW:
+    store = open_store(url)
+    info = store.info()
+    missing = info.count - (info.vectors if has_vectors_of(model, store) else 0)
+    count = min(most, missing)
+    if count < _MAX_UNANNOUNCED:
         return ""
     start = time.perf_counter()
-    model.encode([_TYPICAL] * 8)
-    seconds = (time.perf_counter() - start) / 8
-    if seconds * min(most, missing) < 60:
+    model.encode([_TYPICAL_TEXT] * _SAMPLE_SIZE)
+    seconds = (time.perf_counter() - start) / _SAMPLE_SIZE
+    if seconds * count < _MAX_UNANNOUNCED_SECONDS:
         return ""
     warning = (
         f"{missing:,} of {info.count:,} passages have no vector of the encoder {model.name!r}, and up to "
-        f"{min(most, missing):,} are encoded for this run: {_spoken(seconds * min(most, missing))} at "
-        f"{1 / seconds:.0f} a second, less where they were encoded before."
+        f"{count:,} are encoded for this run: {_duration(seconds * count)} at {1 / seconds:.0f} a second, less where "
+        "they were encoded before."
     )
     if not {"vectors", "write"} <= info.capabilities or info.encoder not in {None, named(model)}:
         return warning
     command = f"convqa index --collection {redact(url)} --vectors {model.name}"
-    return f"{warning} All once, in {_spoken(seconds * missing)}: {command}"
+    return f"{warning} All once, in {_duration(seconds * missing)}: {command}"
 
 
-def _spoken(seconds: float) -> str:
+def _duration(seconds: float) -> str:
     return f"{seconds / 3600:,.1f} hours" if seconds >= 5400 else f"{seconds / 60:.0f} minutes"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Any
@@ -138,33 +138,11 @@ _set_score = vars(Hit)["score"].__set__
 _set_passage = vars(Hit)["passage"].__set__
 
 
-class _Lazy:
-    """Holds the function that makes a ranking's hits until they are first read."""
-
-    __slots__ = ("_make",)
-
-    def __getattr__(self, name: str) -> Any:
-        """Fill the empty slot ``hits``."""
-        if name == "hits":
-            make = self._make
-            if make is not None:  # None: another thread has filled the slot
-                object.__setattr__(self, "hits", make())
-                object.__setattr__(self, "_make", None)
-        return object.__getattribute__(self, name)
-
-
 @dataclass(frozen=True, slots=True)
-class Ranking(_Lazy):
+class Ranking:
     """Hits by score descending, ties by id (bytes) descending: the order of trec_eval and of the official MRR."""
 
     hits: tuple[Hit, ...] = ()
-
-    @classmethod
-    def later(cls, make: Callable[[], tuple[Hit, ...]]) -> Ranking:
-        """Return a ranking whose hits are made when they are first read."""
-        ranking = object.__new__(cls)
-        object.__setattr__(ranking, "_make", make)
-        return ranking
 
     @classmethod
     def of(cls, hits: Sequence[Hit]) -> Ranking:

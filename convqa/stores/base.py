@@ -200,6 +200,17 @@ class Store(Protocol):
     def closed(self) -> bool: ...
 
 
+@runtime_checkable
+class ForeignVectors(Protocol):
+    """A store whose vectors convqa did not make. Their encoder has no checksum, so a sample is encoded again."""
+
+    target: str
+    """The collection's URL without credentials, for messages."""
+
+    def sample(self, count: int) -> list[tuple[Passage, Floats]]:
+        """Return some passages with their vectors, normalized."""
+
+
 class Transaction(Protocol):
     """Changes to a store that readers see after ``commit``; ``close`` drops uncommitted ones."""
 

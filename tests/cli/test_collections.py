@@ -173,13 +173,15 @@ def test_a_collection_on_a_real_server_from_its_making_to_its_end(call, index_ur
 def test_check_says_what_differs_with_exit_code_1(call, folder, server):
     code, out, err = call("collections", "check", "a")
     assert (code, err) == (0, "") and out.startswith("a: ok (") and " files)" in out
-    text = next((folder / "a").glob("data-*/passages.data"))
-    text.write_bytes(text.read_bytes().replace(b"The text", b"Thy text", 1))
+    database = next((folder / "a").glob("data-*/passages.sqlite"))
+    database.write_bytes(database.read_bytes().replace(b"The text of x", b"Thy text of x"))
     code, out, err = call("collections", "check", "a")
     assert code == 1 and out.splitlines()[0].startswith("a: damaged (")
-    assert "collection a is damaged" in err and "--replace" in err
-    assert [line.split(":")[0] for line in out.splitlines()[1:]] == ["  passages.data"]
+    assert err == (
+        "convqa: error: collection a is damaged. Index its passages again with --replace, or restore a copy.\n"
+    )
+    assert out.splitlines()[1:] == ["  passages.sqlite: the checksum of passage 'x' does not match"]
     code, out, _ = call("collections", "check", "b", "--json")
-    assert code == 1 and json.loads(out)["damaged"] and len(json.loads(out)["problems"]) == 3
+    assert code == 1 and json.loads(out)["damaged"] and len(json.loads(out)["problems"]) == 2
     code, _, err = call("collections", "check", "rec://host/one")
     assert code == 2 and "its engine keeps no checksums" in err

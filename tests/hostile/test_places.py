@@ -12,14 +12,14 @@ BAD = "p\udce4sse"
 
 def _flip(path):
     """Change a letter of a passage in the collection that a file lies in."""
-    (text,) = path.parent.glob("data-*/passages.data")
+    (text,) = path.parent.glob("data-*/passages.sqlite")
     text.write_bytes(text.read_bytes().replace(b"tragedy", b"traxedy"))
 
 
 def _old(path):
     """Say in the manifest that the collection is of an earlier format."""
     path = path.with_name("manifest.json")
-    path.write_text(json.dumps(json.loads(path.read_bytes()) | {"version": 3}))
+    path.write_text(json.dumps(json.loads(path.read_bytes()) | {"version": 4}))
 
 
 def _cut(path):
@@ -28,7 +28,7 @@ def _cut(path):
 
 
 def _gone(path):
-    (text,) = path.parent.glob("data-*/passages.data")
+    (text,) = path.parent.glob("data-*/passages.sqlite")
     text.unlink()
 
 
@@ -59,11 +59,11 @@ CASES = [
     case("check: whole", "collections check vectors", exits=0, says=": ok ("),
     case(
         "check: a flipped letter", "collections check collection", {"collection/flipped": _flip},
-        exits=1, says="passages.data: its checksum does not match",
+        exits=1, says="passages.sqlite: the checksum of passage",
     ),
     case(
         "check: an earlier format", "collections check collection", {"collection/old": _old},
-        says=("has collection format 3", "--replace"),
+        says=("has collection format 4", "--replace"),
     ),
     case("check: none", "collections check nowhere", says="does not exist"),
     case(
@@ -97,7 +97,7 @@ CASES = [
     ),
     case(
         "list: a missing file", "collections list .", {"collection/x": _gone}, exits=0,
-        says=("is damaged", "passages.data: No such file"), hides="Errno",
+        says=("is damaged", "passages.sqlite: No such file"), hides="Errno",
     ),
 ]  # fmt: skip
 

@@ -18,29 +18,27 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace as changed
 from pathlib import Path
 
-import orjson
-
 from convqa.errors import InputError, StoreDamaged, WorkError
 from convqa.files import part_of
 from convqa.stores.address import Address
 from convqa.stores.base import Check
 from convqa.stores.checks import check_folder, refuse_fields
-from convqa.stores.embedded import index
+from convqa.stores.content import checksum, digest
+from convqa.stores.embedded import database, index
 from convqa.stores.embedded import manifest as manifests
-from convqa.stores.embedded.files import Extent, damage, writing
-from convqa.stores.embedded.manifest import FORMAT, NAME, Manifest
-from convqa.stores.embedded.store import Embedded
+from convqa.stores.embedded.database import Database
+from convqa.stores.embedded.files import Damage, Extent, damage, writing
+from convqa.stores.embedded.manifest import FORMAT, NAME, CollectionManifest
+from convqa.stores.embedded.store import FolderStore
 from convqa.stores.embedded.writer import LOCK, writer_lock
 from convqa.text.analysis import analyzer
 
 logger = logging.getLogger(__name__)
 
 _DATA = re.compile("data-[0-9a-f]{12}")
-_SEGMENT = re.compile(r"[0-9a-f]{32}\..+")
-_FOOTER = struct.Struct("<II")
-_MAGIC = 1337
-_COMMON = {NAME, part_of(Path(NAME)).name, LOCK}
-"""File names that convqa uses in both folders. Other programs use them too, so they prove nothing."""
+_TANTIVY_FILE = re.compile(r"[0-9a-f]{32}\..+")
+_TANTIVY_FOOTER = struct.Struct("<II")
+_TANTIVY_MAGIC = 1337
 
 
 def identity(address: Address) -> tuple[int, ...] | None:
@@ -48,32 +46,33 @@ def identity(address: Address) -> tuple[int, ...] | None:
 
 
 def is_collection(folder: Path) -> bool:
-    """Return whether a folder has convqa's manifest, or an unreadable manifest and convqa's data.
+    """Return whether a folder has convqa's manifest, or another one beside convqa's data.
 
     A collection that is being built does not count.
     """
     if _DATA.fullmatch(folder.name):
         return False
-    with suppress(OSError):
-        try:
-            manifest = (folder / NAME).read_bytes()
-            if FORMAT.encode() in manifest:
-                return True
-            orjson.loads(manifest)
-        except (PermissionError, orjson.JSONDecodeError):
-            return bool(_data_folders(folder))
-    return False
+    try:
+        manifest = (folder / NAME).read_bytes()
+    except PermissionError:
+        manifest = b""
+    except OSError:
+        return False
+    return FORMAT.encode() in manifest or bool(_data_folders(folder))
 
 
-def open_collection(address: Address) -> Embedded:
+def open_collection(address: Address) -> FolderStore:
     refuse_fields(address)
-    return Embedded(Path(address.url))
+    return FolderStore(Path(address.url))
 
 
 @contextmanager
 def create(
-    address: Address, language: str, replace: bool = False, settings: Mapping[str, object] | None = None
-) -> Iterator[Embedded]:
+    address: Address,
+    language: str,
+    replace: bool = False,
+    settings: Mapping[str, object] | None = None,
+) -> Iterator[FolderStore]:
     """Create a collection, which appears when the block succeeds.
 
     :param settings: ``source``, which is recorded in the manifest.
@@ -101,15 +100,16 @@ def create(
         with writing(folder):
             data.mkdir()
             index.create(data)
-            Manifest(language, analyzer(language).name, source).write(data)
-        store = Embedded(data)
+            database.create(data)
+            CollectionManifest(language, analyzer(language).name, source).write(data)
+        store = FolderStore(data)
         try:
             yield store
             store.commit()
         finally:
             store.close()
         with writing(folder):
-            changed(Manifest.read(data), data=data.name).write(folder)
+            changed(CollectionManifest.read(data), data=data.name).write(folder)
             for name in (NAME, LOCK):
                 (data / name).unlink(missing_ok=True)
     finally:
@@ -136,11 +136,12 @@ def delete(address: Address) -> None:
     lock = writer_lock(folder)
     try:
         # The manifest first, so that no reader opens the rest. The lock last.
-        for path in sorted(_own_paths(folder), key=lambda path: (path.name == LOCK, path.name != NAME)):
-            if path.is_dir():
-                shutil.rmtree(path)
-            else:
-                path.unlink(missing_ok=True)
+        if is_collection(folder):
+            (folder / NAME).unlink()
+        for data in _data_folders(folder):
+            shutil.rmtree(data)
+        for path in _helpers(folder):
+            path.unlink(missing_ok=True)
     except OSError as error:
         raise WorkError(
             f"collection {folder} was not deleted completely: {error.filename} cannot be removed ({error.strerror}). "
@@ -165,33 +166,61 @@ def find(address: Address) -> list[str]:
 
 
 def check(address: Address) -> Check:
-    """Read every file of a collection.
+    """Compare every passage and every file of a collection with its checksum.
 
     :raises InputError: if the collection does not exist or a file is not readable.
     """
     folder = Path(address.url)
-    state = Manifest.read(folder)
+    state = CollectionManifest.read(folder)
     data = folder / state.data
-    files = state.files | ({} if state.vectors is None else state.vectors.files)
+    with manifests.reading(folder):
+        problems = _damaged_passages(data, state)
+        extents: dict[str, Extent | None] = dict(state.files)
+        for path in sorted((data / index.FOLDER).glob("*")):
+            if _TANTIVY_FILE.fullmatch(path.name):
+                extents[f"{index.FOLDER}/{path.name}"] = _tantivy_extent(path)
+        for name, extent in extents.items():
+            problem = "its footer is malformed" if extent is None else damage(data / name, extent)
+            if problem:
+                problems.append(f"{name}: {problem}")
+    return Check(f"{state.count} passages and {len(extents)} files", tuple(problems))
+
+
+def _damaged_passages(data: Path, state: CollectionManifest) -> list[str]:
+    """Describe the damage of the database, passage by passage."""
+    problems = []
+    total = 0
     try:
-        problems = {name: damage(data / name, extent) for name, extent in files.items()}
-        for path in sorted(path for path in (data / index.FOLDER).glob("*") if _SEGMENT.fullmatch(path.name)):
-            extent = _tantivy_extent(path)
-            problems[f"{index.FOLDER}/{path.name}"] = damage(path, extent) if extent else "its footer is malformed"
-    except PermissionError as error:
-        raise manifests.unreadable(folder, error) from error
-    listed = tuple(f"{name}: {problem}" for name, problem in problems.items() if problem)
-    return Check(f"{len(problems)} files", listed)
+        passages = Database(data)
+        for (problem,) in passages.rows("PRAGMA integrity_check"):
+            if problem != "ok":
+                problems.append(f"{database.NAME}: {problem}")
+        deleted = set(passages.deleted(state.generation))
+        for number in range(state.numbers):
+            rows = passages.rows("SELECT id, checksum, content FROM passages WHERE number = ?", number)
+            for id, expected, content in rows:
+                content_digest = digest(content)
+                if checksum(content_digest) != expected:
+                    problems.append(f"{database.NAME}: the checksum of passage {id!r} does not match")
+                if number not in deleted:
+                    total += content_digest
+    except FileNotFoundError:
+        return [f"{database.NAME}: is missing"]
+    except (Damage, ValueError, TypeError) as error:
+        return [*problems, str(error)]
+    if checksum(total) != state.checksum and not problems:
+        problems.append(f"{database.NAME}: its passages differ from the collection's checksum")
+    return problems
 
 
 def _tantivy_extent(path: Path) -> Extent | None:
     """Read the footer of a segment file: a line of JSON, its length and a magic number. None if malformed."""
     try:
         with path.open("rb") as file:
-            file.seek(-_FOOTER.size, os.SEEK_END)
-            length, magic = _FOOTER.unpack(file.read())
-            start = file.seek(-_FOOTER.size - length, os.SEEK_END)
-            return Extent(start, json.loads(file.read(length))["crc"]) if magic == _MAGIC else None
+            file.seek(-_TANTIVY_FOOTER.size, os.SEEK_END)
+            length, magic = _TANTIVY_FOOTER.unpack(file.read())
+            start = file.seek(-_TANTIVY_FOOTER.size - length, os.SEEK_END)
+            return Extent(start, json.loads(file.read(length))["crc"]) if magic == _TANTIVY_MAGIC else None
     except PermissionError:
         raise
     except (OSError, ValueError, KeyError, TypeError):
@@ -205,26 +234,32 @@ def _check_target(folder: Path, replace: bool) -> None:
                 f"collection {folder} exists. Give --add to add to it or --replace to rebuild it. "
                 f"If only vectors are missing: convqa index --collection {folder} --vectors ENCODER, without passages."
             )
-    elif folder.exists() and not (folder.is_dir() and set(folder.iterdir()) <= _own_paths(folder)):
+    elif folder.exists() and not (
+        folder.is_dir() and {*folder.iterdir()} <= {*_data_folders(folder), *_helpers(folder)}
+    ):
         raise InputError(f"{folder} exists and is not a convqa collection. Choose another folder.")
 
 
-def _own_paths(folder: Path) -> set[Path]:
-    """Return the paths in a folder that convqa created."""
-    names = _COMMON if is_collection(folder) else _COMMON - {NAME}
-    return {*(folder / name for name in names), *_data_folders(folder)}
+def _helpers(folder: Path) -> list[Path]:
+    """Return the files of a writer. Other programs use their names too, so they prove nothing."""
+    return [part_of(folder / NAME), folder / LOCK]
 
 
 def _data_folders(folder: Path) -> list[Path]:
     """Return the data folders in a folder: they have an index of tantivy, or are empty after a kill."""
-    named = [path for path in folder.iterdir() if _DATA.fullmatch(path.name) and not path.is_symlink()]
-    return [path for path in named if path.is_dir() and ((path / index.FOLDER).is_dir() or not any(path.iterdir()))]
+    found = []
+    for path in folder.iterdir():
+        if _DATA.fullmatch(path.name) and path.is_dir() and not path.is_symlink():
+            names = {inside.name for inside in path.iterdir()}
+            if index.FOLDER in names or not names:
+                found.append(path)
+    return found
 
 
 def _remove_builds(folder: Path) -> None:
     """Remove data folders that the manifest does not name, unless it is unreadable."""
     try:
-        current = Manifest.read(folder).data if (folder / NAME).exists() else ""
+        current = CollectionManifest.read(folder).data if (folder / NAME).exists() else ""
     except (InputError, StoreDamaged):
         return
     try:

@@ -1,16 +1,15 @@
 """The tantivy index of a collection, which finds candidates with tantivy's fixed k1 = 1.2 and b = .75.
 
 Fields of a document: ``n`` (the passage's number), ``tokens`` (of title and text, joined by spaces), ``title`` (the
-title's tokens) and ``meta`` (a digest of each name and value, for filters).
+title's tokens) and ``meta`` (a digest of each name and value, for filters). Deleted passages stay; readers skip them.
 """
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,12 +25,12 @@ from convqa.stores.embedded.files import Damage
 
 FOLDER = "tantivy"
 _FILE = re.compile(r"[0-9a-f]{32}\.\w+|(\.managed|meta)\.json")
-_HEAP = 128 * 1024 * 1024
+_HEAP_BYTES = 128 * 1024 * 1024
 
 
-def create(folder: Path) -> None:
+def create(data: Path) -> None:
     """Create an empty index in a data folder."""
-    path = folder / FOLDER
+    path = data / FOLDER
     path.mkdir()
     builder = tantivy.SchemaBuilder()
     # Not an unsigned field, on which tantivy-py's Document(n=3) kills the writer's thread.
@@ -39,10 +38,10 @@ def create(folder: Path) -> None:
     builder.add_text_field("tokens", stored=False, tokenizer_name="whitespace", index_option="freq")
     builder.add_text_field("title", stored=False, tokenizer_name="whitespace", index_option="freq")
     builder.add_text_field("meta", stored=False, tokenizer_name="raw", index_option="basic")
-    tantivy.Index(builder.build(), path=_named(path))
+    tantivy.Index(builder.build(), path=_utf8(path))
 
 
-def _named(path: Path) -> str:
+def _utf8(path: Path) -> str:
     """:raises InputError: for a path that is not UTF-8, which tantivy does not accept."""
     try:
         return str(path).encode().decode()
@@ -66,12 +65,8 @@ def _reading() -> Iterator[None]:
 
 
 def _open(path: Path) -> tantivy.Index:
-    # tantivy raises no OSError for unreadable files. A writer may remove files meanwhile.
-    for file in path.iterdir():
-        if not os.access(file, os.R_OK) and file.exists():
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(file))
     with _reading():
-        index = tantivy.Index.open(_named(path))
+        index = tantivy.Index.open(_utf8(path))
     # Tokenizers are not stored with an index.
     index.register_tokenizer("whitespace", tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build())
     return index
@@ -94,9 +89,8 @@ def _lockable(path: Path) -> Iterator[Path]:
 class CandidateIndex:
     """Reader of one state of the index, which later commits do not change."""
 
-    def __init__(self, folder: Path) -> None:
-        path = folder / FOLDER
-        with _lockable(path) as readable:
+    def __init__(self, data: Path) -> None:
+        with _lockable(data / FOLDER) as readable:
             index = _open(readable)
             self._schema = index.schema
             with _reading():
@@ -109,57 +103,70 @@ class CandidateIndex:
         """
         with _reading():
             hits = self._searcher.search(query, limit=limit, count=False).hits
-            scores, addresses = zip(*hits, strict=True) if hits else ((), ())
-            return np.array(self._searcher.fast_field_values("n", list(addresses)), np.int64), scores
+            scores = [score for score, _ in hits]
+            addresses = [address for _, address in hits]
+            return np.array(self._searcher.fast_field_values("n", addresses), np.int64), scores
 
     def accepted(self, terms: Sequence[Sequence[str]]) -> Integers:
         """Return the numbers of all passages that a filter of these terms (:func:`meta_terms`) accepts."""
         limit = max(1, self._searcher.num_docs)
-        return self.best(Query.boolean_query(self._accepted(terms)), limit)[0]
+        numbers, _ = self.best(Query.boolean_query(self._accepted(terms)), limit)
+        return numbers
 
-    def query(self, weights: Mapping[str, float], title_weight: float | None, filter: Filter | None) -> Query:
+    def query(
+        self,
+        weights: Mapping[str, float],
+        title_weight: float | None,
+        filter: Filter | None,
+    ) -> Query:
         """Return a query for any of the weighted tokens, within a filter."""
-        fields = {"tokens": 1.0} | ({"title": title_weight} if title_weight else {})
-        query = Query.boolean_query(
-            [
-                (Occur.Should, self._term(field, token, weight * factor))
-                for field, factor in fields.items()
-                for token, weight in weights.items()
-            ]
-        )
-        return Query.boolean_query([(Occur.Must, query), *self._accepted(meta_terms(filter))]) if filter else query
+        clauses = []
+        for token, weight in weights.items():
+            clauses.append((Occur.Should, self._term("tokens", token, weight)))
+            if title_weight:
+                clauses.append((Occur.Should, self._term("title", token, weight * title_weight)))
+        query = Query.boolean_query(clauses)
+        if not filter:
+            return query
+        return Query.boolean_query([(Occur.Must, query), *self._accepted(meta_terms(filter))])
 
-    def _term(self, field: str, token: str, weight: float) -> Query:
+    def _term(
+        self,
+        field: str,
+        token: str,
+        weight: float = 1.0,
+    ) -> Query:
         term = Query.term_query(self._schema, field, token, "freq")
         return term if weight == 1.0 else Query.boost_query(term, weight)
 
     def _accepted(self, groups: Sequence[Sequence[str]]) -> list[tuple[Occur, Query]]:
         clauses = []
         for terms in groups:
-            any_of = Query.boolean_query([(Occur.Should, self._term("meta", term, 1.0)) for term in terms])
+            any_of = Query.boolean_query([(Occur.Should, self._term("meta", term)) for term in terms])
             clauses.append((Occur.Must, Query.const_score_query(any_of, 0.0)))
         return clauses
 
 
 class IndexWriter:
-    """Writer of the index. It has one thread, so that builds are reproducible."""
+    """Writer of the index. It has one thread, so that builds are reproducible.
 
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / FOLDER
+    :param numbers: the passages that are committed. Those beyond are of a killed writer, and removed.
+    """
+
+    def __init__(self, data: Path, numbers: int) -> None:
+        self._path = data / FOLDER
         index = _open(self._path)
-        self._schema = index.schema
-        self._writer = index.writer(heap_size=_HEAP, num_threads=1)
+        self._writer = index.writer(heap_size=_HEAP_BYTES, num_threads=1)
+        beyond = Query.range_query(index.schema, "n", tantivy.FieldType.Integer, numbers, None)
+        self._writer.delete_documents_by_query(beyond)
 
-    def forget_from(self, first: int) -> None:
-        """Delete the passages from number ``first`` on."""
-        numbers = Query.range_query(self._schema, "n", tantivy.FieldType.Integer, first, None)
-        self._writer.delete_documents_by_query(numbers)
-
-    def forget(self, numbers: Iterable[int]) -> None:
-        for number in numbers:
-            self._writer.delete_documents_by_term("n", number)
-
-    def add(self, number: int, text: Sequence[str], title: Sequence[str], meta: Mapping[str, MetaValue]) -> None:
+    def add(
+        self,
+        number: int,
+        text: Sequence[str],
+        title: Sequence[str],
+        meta: Mapping[str, MetaValue],
+    ) -> None:
         document = tantivy.Document(n=number, tokens=" ".join((*title, *text)))
         if title:
             document.add_text("title", " ".join(title))

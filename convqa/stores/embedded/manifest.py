@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -18,23 +20,23 @@ from convqa.validation import explain
 
 NAME = "manifest.json"
 FORMAT = "convqa-index"
-VERSION = 4
+VERSION = 5
+
+_ADVICE = "Expected a folder made by convqa index."
 
 
 @dataclass(frozen=True, slots=True)
 class VectorState:
-    """The vectors of ``count`` passages, of the commit ``generation``."""
+    """The vectors of ``count`` passages."""
 
     encoder: Encoder
     options: VectorOptions
-    generation: int = 0
     count: int = 0
-    files: dict[str, Extent] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
-    """State of a collection: ``numbers`` passages were added, of which ``count`` are live.
+class CollectionManifest:
+    """State of a collection after ``generation`` commits: ``numbers`` passages were added, of which ``count`` are live.
 
     ``data`` is the subfolder with the ``files``. ``source`` is the file of the passages of a cached collection.
     """
@@ -49,35 +51,34 @@ class Manifest:
     checksum: str = "0" * 32
     files: dict[str, Extent] = field(default_factory=dict)
     vectors: VectorState | None = None
-    vector_commits: int = 0  # never reset, so that file names stay unique
 
     def write(self, folder: Path) -> None:
         """Replace the folder's manifest atomically."""
+        record = {"format": FORMAT, "version": VERSION, **asdict(self)}
         with whole_file(folder / NAME) as file:
-            file.write(orjson.dumps({"format": FORMAT, "version": VERSION, **asdict(self)}, option=orjson.OPT_INDENT_2))
+            file.write(orjson.dumps(record, option=orjson.OPT_INDENT_2))
 
     @classmethod
-    def read(cls, folder: Path) -> Manifest:
+    def read(cls, folder: Path) -> CollectionManifest:
         """:raises InputError: if the folder is missing, not a collection, or of another version.
         :raises StoreDamaged: if the manifest is malformed.
         """
         path = folder / NAME
         try:
-            data = orjson.loads(path.read_bytes())
-        except (FileNotFoundError, NotADirectoryError):
+            with reading(folder):
+                content = path.read_bytes()
+        except StoreDamaged as error:
             check_folder(folder, "collection", f"Create one with: convqa index SOURCES --collection {folder}")
             raise InputError(
-                f"{folder} is not a convqa collection: it has no {NAME}. {_ADVICE_FOREIGN} If indexing was "
-                "interrupted, run it again."
-            ) from None
+                f"{folder} is not a convqa collection: it has no {NAME}. {_ADVICE} If indexing was interrupted, run it "
+                "again."
+            ) from error
+        try:
+            data = orjson.loads(content)
         except orjson.JSONDecodeError as error:
-            raise damaged(folder, Damage(f"{NAME} is not JSON")) from error
-        except OSError as error:
-            raise unreadable(folder, error) from error
-        except ValueError as error:
-            raise InputError(f"{path} cannot be read: {error}") from error
+            raise damaged(folder, f"{NAME} is not JSON") from error
         if not isinstance(data, dict) or data.get("format") != FORMAT:
-            raise InputError(f"{path} does not belong to a convqa collection. {_ADVICE_FOREIGN}")
+            raise InputError(f"{path} does not belong to a convqa collection. {_ADVICE}")
         if data.get("version") != VERSION:
             raise InputError(
                 f"{folder} has collection format {data.get('version')!r}; this version of convqa reads {VERSION}. "
@@ -86,10 +87,10 @@ class Manifest:
         try:
             return _ADAPTER.validate_python(data)
         except ValidationError as error:
-            raise damaged(folder, Damage(f"{NAME}: {': '.join(explain(error)[0])}")) from error
+            raise damaged(folder, f"{NAME}: {', '.join(explain(error)[0])}") from error
 
 
-_ADAPTER = TypeAdapter(Manifest)
+_ADAPTER = TypeAdapter(CollectionManifest)
 
 
 def identity(folder: str | Path) -> tuple[int, ...] | None:
@@ -101,24 +102,22 @@ def identity(folder: str | Path) -> tuple[int, ...] | None:
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
-_ADVICE_FOREIGN = "Expected a folder made by convqa index."
+@contextmanager
+def reading(folder: Path) -> Iterator[None]:
+    """Raise ``StoreDamaged`` for missing and corrupt files, ``InputError`` for those that this user may not read."""
+    try:
+        yield
+    except PermissionError as error:
+        raise InputError(
+            f"collection {folder}: {error.filename} cannot be read ({error.strerror}). Make it readable to this user."
+        ) from error
+    except OSError as error:
+        raise damaged(folder, f"{error.filename}: {error.strerror}") from error
+    except Damage as error:
+        raise damaged(folder, str(error)) from error
+    except (ValueError, LookupError, TypeError, OverflowError) as error:
+        raise damaged(folder, f"a file is corrupt; convqa collections check {folder} names it") from error
 
 
-def unreadable(folder: Path, error: OSError | ValueError) -> InputError | StoreDamaged:
-    """Return the error for files that cannot be opened: missing or malformed, or not permitted."""
-    if isinstance(error, ValueError | FileNotFoundError | NotADirectoryError):
-        return damaged(folder, error)
-    return InputError(
-        f"collection {folder}: {error.filename} cannot be read ({error.strerror}). Make it readable to this user."
-    )
-
-
-def damaged(folder: Path, error: Exception) -> StoreDamaged:
-    """Return the error for corrupt files."""
-    if isinstance(error, OSError):
-        problem = f"{error.filename}: {error.strerror}"
-    elif isinstance(error, Damage):
-        problem = str(error)
-    else:
-        problem = f"a file is corrupt; convqa collections check {folder} names it"
+def damaged(folder: Path, problem: str) -> StoreDamaged:
     return StoreDamaged(f"collection {folder} is damaged: {problem}. Index its passages again with --replace.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 
 from convqa.domain import Passage, Query, Ranking
@@ -21,14 +20,14 @@ from convqa.stores.base import (
     refuse_unknown,
 )
 from convqa.stores.checks import checked_vectors
-from convqa.stores.embedded.manifest import damaged
+from convqa.stores.embedded.manifest import reading
 from convqa.stores.embedded.search import Snapshot
-from convqa.stores.embedded.writer import Writer
+from convqa.stores.embedded.writer import FolderWriter
 
 CAPABILITIES = frozenset({"k1", "b", "title_weight", "stopwords", "filter", "write", "vectors", "sparse"})
 
 
-class Embedded(Writing):
+class FolderStore(Writing):
     """A collection in a folder. Searching is thread-safe; writing is not.
 
     :raises InputError: if the folder is not a collection, or of another version.
@@ -57,7 +56,13 @@ class Embedded(Writing):
             source=manifest.source,
         )
 
-    def search(self, queries: Sequence[Query], k: int, params: SearchParams, texts: int = 20) -> list[Ranking]:
+    def search(
+        self,
+        queries: Sequence[Query],
+        k: int,
+        params: SearchParams,
+        texts: int = 20,
+    ) -> list[Ranking]:
         """See :class:`convqa.stores.base.Store`. k1 and b default to .82 and .68. Scores of 0 are no hits.
 
         :raises ValueError: for term weights that are not finite, or too large.
@@ -65,14 +70,19 @@ class Embedded(Writing):
         self.check(params)
         state = self._state()
         weighed = [state.weights(query, params) for query in queries]
-        with self._reading():
+        with reading(self.folder):
             return state.search(weighed, k, params, texts)
 
     def check(self, params: SearchParams) -> None:
         refuse_unknown(params, self.info(), self._name)
 
     def search_vectors(
-        self, matrix: Matrix, k: int, encoder: Encoder, texts: int = 20, filter: Filter | None = None
+        self,
+        matrix: Matrix,
+        k: int,
+        encoder: Encoder,
+        texts: int = 20,
+        filter: Filter | None = None,
     ) -> list[Ranking]:
         """See :class:`convqa.stores.base.Store`. Scores are inner products with the vectors in stored precision.
 
@@ -80,24 +90,24 @@ class Embedded(Writing):
         """
         refuse_encoder(encoder, self.info(), self._name)
         queries = checked_vectors(matrix, None, encoder, f"queries of {self._name}")
-        with self._reading():
+        with reading(self.folder):
             return self._state().search_vectors(queries, k, texts, filter or {})
 
     def vectors(self, ids: Ids) -> list[Floats | None]:
-        with self._reading():
+        with reading(self.folder):
             return self._state().vectors_of(ids)
 
     def without_vectors(self) -> Iterator[Passage]:
-        with self._reading():
+        with reading(self.folder):
             yield from self._state().without_vectors()
 
     def fetch(self, ids: Ids) -> list[Passage | None]:
         state = self._state()
-        with self._reading():
-            return [state.fetch(id) for id in ids]
+        with reading(self.folder):
+            return state.fetch(ids)
 
     def scan(self) -> Iterator[Passage]:
-        with self._reading():
+        with reading(self.folder):
             yield from self._state().scan()
 
     def commit(self) -> None:
@@ -123,13 +133,5 @@ class Embedded(Writing):
             raise WorkError(f"collection {self.folder} is closed")
         return state
 
-    @contextmanager
-    def _reading(self) -> Iterator[None]:
-        """Raise ``StoreDamaged`` for errors of corrupt files."""
-        try:
-            yield
-        except (ValueError, IndexError, KeyError, TypeError, OverflowError) as error:
-            raise damaged(self.folder, error) from error
-
-    def _begin(self) -> Writer:
-        return Writer(self.folder, self._state().manifest.data)
+    def _begin(self) -> FolderWriter:
+        return FolderWriter(self.folder, self._state().manifest.data)

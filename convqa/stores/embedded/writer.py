@@ -1,36 +1,34 @@
 """One transaction on a collection's folder. Data is appended; replacing the manifest commits it.
 
-A commit writes data files and tantivy, then the manifest, then tantivy's deletions. Killed before the manifest: readers
-see the old state and ignore later numbers and rows, which the next commit removes. Killed after it: readers skip
-deleted passages, and the next writer deletes them again. Texts and vectors are written separately: an unchanged side
-keeps its files.
+A commit writes the flat files, tantivy and the database, then the manifest. Killed before the manifest: readers see the
+old state and ignore later numbers and rows, which the next writer removes. Texts and vectors are written separately: an
+unchanged side keeps its files.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
 from filelock import FileLock, Timeout
-from numpy.typing import NDArray
 
 from convqa.domain import Passage
 from convqa.errors import InputError, RunError, WorkError
 from convqa.stores.base import Encoder, Ids, Matrix, VectorOptions
 from convqa.stores.content import checksum, content, digest, duplicate
-from convqa.stores.embedded.files import Appender, BlobAppender, Extent, write_array, writing
-from convqa.stores.embedded.forward import ForwardAppender
+from convqa.stores.embedded import database
+from convqa.stores.embedded.database import DatabaseWriter
+from convqa.stores.embedded.files import NUMBER, Mask, write_array, writing
+from convqa.stores.embedded.forward import Forward, ForwardWriter
 from convqa.stores.embedded.index import IndexWriter
-from convqa.stores.embedded.lookup import NUMBER, GrowingLookup, VocabularyWriter, hashed, numbers_of
-from convqa.stores.embedded.manifest import NAME, Manifest
-from convqa.stores.embedded.search import Snapshot
-from convqa.stores.embedded.vectors import VectorWriter
+from convqa.stores.embedded.manifest import NAME, CollectionManifest
+from convqa.stores.embedded.search import Snapshot, frequencies_name
+from convqa.stores.embedded.vectors import PREFIX, FolderVectorWriter
 from convqa.stores.embedded.weights import WeightWriter
 from convqa.text.analysis import analyzer
 
@@ -51,7 +49,7 @@ def writer_lock(folder: Path) -> FileLock:
     return lock
 
 
-class Writer:
+class FolderWriter:
     """A transaction, which ends with ``commit`` or ``close``.
 
     :param data: the data folder that the collection's reader has open.
@@ -62,7 +60,7 @@ class Writer:
     def __init__(self, folder: Path, data: str) -> None:
         self._folder = folder
         self._text: TextWriter | None = None
-        self._vectors: VectorWriter | None = None
+        self._vectors: FolderVectorWriter | None = None
         self._lock = writer_lock(folder)
         try:
             self._base = Snapshot.open(folder)
@@ -73,15 +71,21 @@ class Writer:
             raise
 
     def add(self, passages: Iterable[Passage]) -> None:
-        self._texts().add(passages)
+        self._text_side().add(passages)
 
     def delete(self, ids: Ids) -> None:
-        self._texts().delete(ids)
+        self._text_side().delete(ids)
 
-    def add_vectors(self, ids: Ids, matrix: Matrix, encoder: Encoder, options: VectorOptions | None = None) -> None:
+    def add_vectors(
+        self,
+        ids: Ids,
+        matrix: Matrix,
+        encoder: Encoder,
+        options: VectorOptions | None = None,
+    ) -> None:
         """:raises InputError: also for an id that is not in the collection."""
-        find = self._base.number if self._text is None else self._text.number
-        numbers = [find(id) for id in ids]
+        texts = self._text or self._base
+        numbers = [texts.number(id) for id in ids]
         unknown = [id for id, number in zip(ids, numbers, strict=True) if number is None]
         if unknown:
             raise InputError(
@@ -91,49 +95,61 @@ class Writer:
         with writing(self._folder):
             self._vector_side(encoder).add(np.array(numbers, NUMBER), matrix, encoder, options)
 
-    def _texts(self) -> TextWriter:
+    def _text_side(self) -> TextWriter:
         if self._text is None:
             with writing(self._folder):
                 self._text = TextWriter(self._base)
         return self._text
 
-    def _vector_side(self, encoder: Encoder) -> VectorWriter:
+    def _vector_side(self, encoder: Encoder) -> FolderVectorWriter:
         if self._vectors is None:
             kept = self._base.manifest.vectors
-            sparse = encoder.sparse if kept is None else kept.encoder.sparse
-            self._vectors = (WeightWriter if sparse else VectorWriter)(self._folder, self._base.manifest)
+            known = encoder if kept is None else kept.encoder
+            writer = WeightWriter if known.sparse else FolderVectorWriter
+            self._vectors = writer(self._folder, self._base.manifest, known)
         return self._vectors
 
     def commit(self) -> None:
         """Make the changes visible to readers that open from now on, and end the transaction."""
-        text, base = self._text, self._base.manifest
+        manifest, deleted = self._base.manifest, self._base.deleted
         with writing(self._folder):
-            manifest, deleted = (base, self._base.deleted) if text is None else (text.write(), text.deleted)
-            if base.vectors is not None and len(deleted) > len(self._base.deleted):
-                self._vector_side(base.vectors.encoder)
+            if self._text is not None:
+                deleted = self._text.deleted
+                if manifest.vectors is not None:
+                    self._vector_side(manifest.vectors.encoder)  # counts the vectors of live passages anew
+                manifest = self._text.write()
             if self._vectors is not None:
-                vectors = self._vectors.write(deleted)
-                manifest = replace(manifest, vectors=vectors, vector_commits=base.vector_commits + 1)
+                vectors, extents = self._vectors.write(deleted)
+                text_files = {name: extent for name, extent in manifest.files.items() if not name.startswith(PREFIX)}
+                manifest = replace(manifest, vectors=vectors, files=text_files | extents)
             manifest.write(self._folder)
-            if text is not None:
-                text.forget_deleted()
             self._remove_unused(manifest)
+        if self._text is not None and self._text.copies:
+            logger.warning("%d passages came again with the same id and content: kept once", self._text.copies)
         self.close()
 
-    def _remove_unused(self, manifest: Manifest) -> None:
+    def _remove_unused(self, manifest: CollectionManifest) -> None:
         """Remove files of earlier states and of killed writers."""
         # A folder that is being built has manifest and lock in its data folder.
-        used = {NAME, LOCK, *manifest.files, *(manifest.vectors.files if manifest.vectors else ())}
+        used = {NAME, LOCK, database.NAME, *manifest.files}
         for path in self._base.data.iterdir():
             if path.name not in used and path.is_file():
                 path.unlink(missing_ok=True)
 
     def close(self) -> None:
         """Drop uncommitted changes and release the lock."""
-        for part in (self._text, self._vectors):
-            if part is not None:
-                part.close()
+        for side in (self._text, self._vectors):
+            if side is not None:
+                side.close()
         self._lock.release()
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A passage with its stored content."""
+
+    passage: Passage
+    content: bytes
 
 
 class TextWriter:
@@ -145,18 +161,12 @@ class TextWriter:
         self._analyzer = analyzer(manifest.language)
         self._numbers = manifest.numbers
         self._checksum = int(manifest.checksum, 16)
-        self._repeated = 0
-        self._deleted = set(base.deleted.tolist())
-        self._lookup = GrowingLookup(base.lookup)
-        self._vocabulary = VocabularyWriter(base.vocabulary)
-        self._passages = BlobAppender(data, "passages", manifest.files)
-        self._ids = BlobAppender(data, "ids", manifest.files)
-        self._forward = ForwardAppender(data, manifest.files)
-        self._lengths = Appender(data, "lengths", manifest.files)
-        self._files = (*self._passages.files, *self._ids.files, *self._forward.files, self._lengths)
-        self._index = IndexWriter(data)
-        self._index.forget_from(self._numbers)
-        self._index.forget(self._deleted)
+        self._deleted = set(np.flatnonzero(base.deleted).tolist())
+        self.copies = 0
+        self._database = DatabaseWriter(data, manifest.numbers, base.frequencies.shape[1], manifest.generation)
+        self._vocabulary = Vocabulary(self._database, base.frequencies.shape[1])
+        self._forward = ForwardWriter(data, manifest.files)
+        self._index = IndexWriter(data, self._numbers)
 
     def add(self, passages: Iterable[Passage]) -> None:
         """Add passages; skip exact copies.
@@ -165,108 +175,118 @@ class TextWriter:
         """
         stream = iter(passages)
         while batch := list(islice(stream, _BATCH)):
-            entries = [_Entry(content(passage), passage, passage.id.encode(), hashed(passage.id)) for passage in batch]
+            entries = [_Entry(passage, content(passage)) for passage in batch]
             if new := self._without_copies(entries):
                 with writing(self._base.folder):
                     self._append(new)
 
-    def _without_copies(self, batch: Sequence[_Entry]) -> list[_Entry]:
-        new: dict[bytes, _Entry] = {}
-        for entry, may_exist in zip(batch, self._lookup.contains([entry.hash for entry in batch]), strict=True):
-            stored = new[entry.id].data if entry.id in new else None
-            if may_exist and (number := self.number(entry.passage.id)) is not None:
-                stored = self._passages[number]
+    def _without_copies(self, entries: Sequence[_Entry]) -> list[_Entry]:
+        new: dict[str, _Entry] = {}
+        for entry in entries:
+            id = entry.passage.id
+            stored = None
+            if id in new:
+                stored = new[id].content
+            elif (number := self.number(id)) is not None:
+                stored = self._database.contents([number])[number]
             if stored is None:
-                new[entry.id] = entry
-            elif stored == entry.data:
-                self._repeated += 1
+                new[id] = entry
+            elif stored == entry.content:
+                self.copies += 1
             else:
                 raise duplicate(orjson.loads(stored)["text"], entry.passage)
         return list(new.values())
 
     def number(self, id: str) -> int | None:
         """Return a live passage's number, committed or not."""
-        numbers = numbers_of(id, self._lookup, self._ids)
-        return next((number for number in numbers if number not in self._deleted), None)
+        for number in self._database.numbers(id):
+            if number not in self._deleted:
+                return number
+        return None
 
     def _append(self, entries: Sequence[_Entry]) -> None:
-        tokens, vocabulary = self._analyzer.tokens, self._vocabulary
-        texts = [tokens(entry.passage.text) for entry in entries]
-        titles = [tokens(entry.passage.title) for entry in entries]
+        texts = [self._analyzer.tokens(entry.passage.text) for entry in entries]
+        titles = [self._analyzer.tokens(entry.passage.title) for entry in entries]
+        rows = []
         for number, (entry, text, title) in enumerate(zip(entries, texts, titles, strict=True), self._numbers):
             self._index.add(number, text, title, entry.passage.meta)
-        terms = self._forward.extend(
+            content_digest = digest(entry.content)
+            self._checksum += content_digest
+            rows.append((number, entry.passage.id, checksum(content_digest), entry.content))
+        self._database.add_passages(rows)
+        vocabulary = self._vocabulary
+        self._forward.extend(
+            [entry.passage.id for entry in entries],
             [[vocabulary[token] for token in text] for text in texts],
             [[vocabulary[token] for token in title] for title in titles],
         )
-        self._vocabulary.count(terms)
-        lengths = np.array([list(map(len, texts)), list(map(len, titles))], NUMBER).T
-        self._lengths.append(np.ascontiguousarray(lengths).data)
-        self._passages.extend([entry.data for entry in entries])
-        self._ids.extend([entry.id for entry in entries])
-        last = self._numbers + len(entries)
-        self._lookup.extend([entry.hash for entry in entries], range(self._numbers, last))
-        self._checksum += sum(digest(entry.data) for entry in entries)
-        self._numbers = last
+        self._numbers += len(entries)
 
     def delete(self, ids: Ids) -> None:
         """Delete passages by id; count unknown ids in one warning."""
         missing = 0
+        generation = self._base.manifest.generation + 1
         with writing(self._base.folder):
             for id in ids:
                 number = self.number(id)
                 if number is None:
                     missing += 1
-                else:
-                    self._deleted.add(number)
-                    self._vocabulary.count(self._forward.terms(number), -1)
-                    self._checksum -= digest(self._passages[number])
+                    continue
+                self._deleted.add(number)
+                self._database.delete(number, generation)
+                self._checksum -= digest(self._database.contents([number])[number])
         if missing:
             logger.warning("%d of %d passages to delete are not in collection %s", missing, len(ids), self._base.folder)
 
-    def write(self) -> Manifest:
-        """Sync the files and commit the index; return the new manifest."""
-        generation, data, deleted = self._base.manifest.generation + 1, self._base.data, self.deleted
-        files: dict[str, Extent] = {}
-        for file in self._files:
-            files |= file.sync()
-        files |= self._vocabulary.write(data, generation)
-        files |= self._lookup.whole().without(deleted).write(data, "ids", generation)
-        files |= write_array(data, f"deleted.{generation}", deleted)
+    @property
+    def deleted(self) -> Mask:
+        """Whether a passage is deleted, by number."""
+        deleted = np.zeros(self._numbers, bool)
+        deleted[list(self._deleted)] = True
+        return deleted
+
+    def write(self) -> CollectionManifest:
+        """Sync the files, commit index and database, and return the new manifest."""
+        before = self._base.manifest
+        generation = before.generation + 1
+        files = {name: extent for name, extent in before.files.items() if name.startswith(PREFIX)}
+        files |= self._forward.sync()
+        frequencies = Forward(self._base.data, files).document_frequencies(self._vocabulary.size, self.deleted)
+        files |= write_array(self._base.data, frequencies_name(generation), frequencies)
         self._index.commit()
+        self._database.add_terms(self._vocabulary.new)
+        self._database.commit()
         return replace(
-            self._base.manifest,
+            before,
             generation=generation,
             numbers=self._numbers,
-            count=self._numbers - len(deleted),
+            count=self._numbers - len(self._deleted),
             checksum=checksum(self._checksum),
             files=files,
         )
 
-    @property
-    def deleted(self) -> NDArray[Any]:
-        """The numbers of all deleted passages, ascending."""
-        return np.array(sorted(self._deleted), NUMBER)
-
-    def forget_deleted(self) -> None:
-        """Delete passages from the index after the manifest is written, and log the number of copies."""
-        newly = self._deleted - set(self._base.deleted.tolist())
-        if newly:
-            self._index.forget(newly)
-            self._index.commit()
-        if self._repeated:
-            logger.warning("%d passages came again with the same id and content: kept once", self._repeated)
-
     def close(self) -> None:
-        for file in self._files:
-            file.close()
+        self._forward.close()
+        self._database.close()
         self._index.close()
 
 
-class _Entry(NamedTuple):
-    """A passage with its stored content and id."""
+class Vocabulary(dict[str, int]):
+    """Token -> term number; a new token gets the next number. ``new``: those that the database lacks."""
 
-    data: bytes
-    passage: Passage
-    id: bytes
-    hash: int
+    def __init__(self, database: DatabaseWriter, committed: int) -> None:
+        super().__init__()
+        self._database = database
+        self._committed = committed
+        self.new: dict[str, int] = {}
+
+    @property
+    def size(self) -> int:
+        return self._committed + len(self.new)
+
+    def __missing__(self, token: str) -> int:
+        number = self._database.term(token) if self._committed else None
+        if number is None:
+            number = self.new[token] = self.size
+        self[token] = number
+        return number

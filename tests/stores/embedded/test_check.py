@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-import json
+import sqlite3
 from pathlib import Path
 
 import numpy as np
@@ -35,16 +35,15 @@ def folder(tmp_path):
 
 def test_a_collection_is_whole_after_commits_and_deletions(folder):
     found = check_store(str(folder))
-    assert (found.problems, found.unchecked) == ((), "") and found.compared.endswith(" files")
+    assert (found.problems, found.unchecked) == ((), "")
+    assert found.compared.startswith("9 passages and ")
 
 
 def test_one_bit_in_any_file_is_named(folder):
     data = next(folder.glob("data-*"))
-    manifest = json.loads((folder / "manifest.json").read_bytes())
-    extents = manifest["files"] | manifest["vectors"]["files"]
-    files = [data / name for name, extent in extents.items() if extent["size"]]
-    files += [path for path in (data / "tantivy").iterdir() if len(path.stem) == 32]
-    assert {"passages.data", "ids.offsets", "vectors.matrix", "vectors.rows", "lengths"} < {path.name for path in files}
+    files = sorted(path for path in data.rglob("*") if path.stat().st_size and path.name != "passages.sqlite")
+    files = [path for path in files if path.is_file() and path.suffix not in {".json", ".lock"}]
+    assert {"forward.terms", "forward.passages", "vectors.matrix", "vectors.rows"} < {path.name for path in files}
     for path in files:
         before = path.read_bytes()
         path.write_bytes(bytes([before[0] ^ 1]) + before[1:])
@@ -56,13 +55,42 @@ def test_one_bit_in_any_file_is_named(folder):
     assert not check_store(str(folder)).problems
 
 
+def changed(folder, statement):
+    connection = sqlite3.connect(next(folder.glob("data-*/passages.sqlite")))
+    connection.execute(statement)
+    connection.commit()
+    connection.close()
+
+
+def test_a_changed_passage_is_named(folder):
+    changed(folder, "UPDATE passages SET content = CAST(content || ' ' AS BLOB) WHERE id = 'p5'")
+    assert check_store(str(folder)).problems == ("passages.sqlite: the checksum of passage 'p5' does not match",)
+
+
+@pytest.mark.parametrize("statement", ["DELETE FROM passages WHERE id = 'p5'", "DELETE FROM deletions"])
+def test_a_passage_that_is_missing_or_back_is_noticed(folder, statement):
+    changed(folder, statement)
+    assert check_store(str(folder)).problems == ("passages.sqlite: its passages differ from the collection's checksum",)
+
+
+@pytest.mark.parametrize("position", [0, 0.3, 0.6, 0.95])
+def test_a_garbled_page_of_the_database_is_named(folder, position):
+    path = next(folder.glob("data-*/passages.sqlite"))
+    before = path.read_bytes()
+    start = int(position * len(before)) // 8192 * 8192
+    path.write_bytes(before[:start] + b"\xff" * 100 + before[start + 100 :])
+    assert "passages.sqlite" in check_store(str(folder)).problems[0]
+
+
 def test_a_file_that_is_missing_or_garbled_at_its_end(folder):
     data = next(folder.glob("data-*"))
-    (data / "ids.data").unlink()
+    (data / "forward.terms").unlink()
+    (data / "passages.sqlite").unlink()
     term = next((data / "tantivy").glob("*.term"))
     term.write_bytes(b"nothing")
     assert check_store(str(folder)).problems == (
-        "ids.data: cannot be read (No such file or directory)",
+        "passages.sqlite: is missing",
+        "forward.terms: cannot be read (No such file or directory)",
         f"tantivy/{term.name}: its footer is malformed",
     )
 
@@ -71,12 +99,12 @@ def test_what_may_not_be_read_is_no_damage(folder, monkeypatch):
     opened = Path.open
 
     def guarded(self, *args, **kwargs):
-        if self.name == "ids.data":
+        if self.name == "forward.terms":
             raise PermissionError(errno.EACCES, "Permission denied", str(self))
         return opened(self, *args, **kwargs)
 
     monkeypatch.setattr(Path, "open", guarded)
-    with pytest.raises(InputError, match=r"ids.data cannot be read \(Permission denied\)"):
+    with pytest.raises(InputError, match=r"forward.terms cannot be read \(Permission denied\)"):
         check_store(str(folder))
 
 

@@ -115,7 +115,7 @@ def test_a_replacement_says_which_old_files_stay(folder, monkeypatch, caplog):
     assert open_store(str(folder)).info().count == 1
 
 
-@pytest.mark.parametrize("name", ["manifest.json", "passages.data", "meta.json"])
+@pytest.mark.parametrize("name", ["manifest.json", "forward.terms"])
 def test_a_file_that_may_not_be_read_is_no_damage(folder, monkeypatch, name):
     opened, allowed = Path.open, os.access
 
@@ -132,8 +132,8 @@ def test_a_file_that_may_not_be_read_is_no_damage(folder, monkeypatch, name):
 
 
 def test_a_file_that_is_gone_is_damage(folder):
-    next(folder.glob("data-*/passages.data")).unlink()
-    with pytest.raises(StoreDamaged, match=r"is damaged: .*passages\.data"):
+    next(folder.glob("data-*/passages.sqlite")).unlink()
+    with pytest.raises(StoreDamaged, match=r"is damaged: .*passages\.sqlite"):
         open_store(str(folder))
 
 
