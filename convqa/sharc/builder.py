@@ -183,7 +183,12 @@ class Rules(Builder):
             facts[pair] = Fact(pair[1], yes)
         return facts
 
-    def _answer(self, case: _Case, facts: Mapping[tuple[str, str], Fact], ranking: Ranking) -> Answer | None:
+    def _answer(
+        self,
+        case: _Case,
+        facts: Mapping[tuple[str, str], Fact],
+        ranking: Ranking,
+    ) -> Answer | None:
         conditions = case.conditions
         known = []
         if case.said.statements:
@@ -238,9 +243,16 @@ def _follow_up(verdict: Verdict, passage: Passage, ranking: Ranking) -> Answer:
     condition = verdict.open
     assert condition is not None
     if verdict.unclear:
-        return nothing(ranking, f"the reply to {condition.question!r} says neither yes nor no")
+        return nothing(
+            ranking,
+            f"the reply to {condition.question!r} says neither yes nor no",
+        )
     citation = Citation(passage.id, condition.start, condition.end)
-    return Answer("question", condition.question, (Sentence(condition.question, (citation,)),))
+    return Answer(
+        "question",
+        condition.question,
+        (Sentence(condition.question, (citation,)),),
+    )
 
 
 def _quoted(verdict: Verdict, passage: Passage) -> Answer:
@@ -251,10 +263,18 @@ def _quoted(verdict: Verdict, passage: Passage) -> Answer:
     decisive = [(condition.start, condition.end) for condition in verdict.settled] or [whole]
     spans = [whole]
     if rule.end - rule.start > _MAX_WHOLE_CHARS:
-        beginning = (rule.start, min(rule.start + _MAX_WHOLE_CHARS, decisive[0][0]))
+        beginning = (
+            rule.start,
+            min(rule.start + _MAX_WHOLE_CHARS, decisive[0][0]),
+        )
         spans = [beginning, *decisive] if beginning[1] > rule.start else decisive
     label = verdict.answer.capitalize()
-    sentences = [Sentence(f"{label}.", tuple(Citation(passage.id, *span) for span in decisive))]
+    sentences = [
+        Sentence(
+            f"{label}.",
+            tuple(Citation(passage.id, *span) for span in decisive),
+        )
+    ]
     for start, end in spans:
         text = passage.text[start:end]
         if text.strip(" \n*#-"):

@@ -120,7 +120,11 @@ def _clause(text: str) -> bool:
 
 
 def _subject(condition: str) -> str:
-    match = re.match(r"\s*(you|they|it|he|she|we|(?:your|the|their|this) \w+)\b", condition, re.I)
+    match = re.match(
+        r"\s*(you|they|it|he|she|we|(?:your|the|their|this) \w+)\b",
+        condition,
+        re.I,
+    )
     return match[1] if match else ""
 
 

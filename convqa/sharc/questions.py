@@ -15,7 +15,10 @@ _SHORT = (
     (re.compile(r"n[\u2019'`]t\b", re.I), " not"),
     (re.compile(r"\b(you|we|they)[\u2019'`]re\b", re.I), r"\1 are"),
     (re.compile(r"\b(i|you|we|they)[\u2019'`]ve\b", re.I), r"\1 have"),
-    (re.compile(r"\b(i|you|we|they|it|he|she)[\u2019'`]ll\b", re.I), r"\1 will"),
+    (
+        re.compile(r"\b(i|you|we|they|it|he|she)[\u2019'`]ll\b", re.I),
+        r"\1 will",
+    ),
     (re.compile(r"\b(it|he|she|that|who|there)[\u2019'`]s\b", re.I), r"\1 is"),
     (re.compile(r"\bi[\u2019'`]m\b", re.I), "I am"),
 )
@@ -108,7 +111,10 @@ def _question(words: list[str]) -> str:
 def _auxiliary(words: list[str]) -> int | None:
     """Return the index of the first auxiliary that can follow the subject, 0 if the subject is missing."""
     low = [word.lower() for word in words]
-    first = next((index for index, word in enumerate(low[:9]) if word in AUXILIARIES), None)
+    first = next(
+        (index for index, word in enumerate(low[:9]) if word in AUXILIARIES),
+        None,
+    )
     if first == 0:
         return 0
     if low[0] in lexicon.PRONOUNS - lexicon.DETERMINERS:
@@ -128,7 +134,10 @@ def _auxiliary(words: list[str]) -> int | None:
 
 def _perfect(words: list[str]) -> bool:
     """Return whether the words begin with a participle, ignoring adverbs."""
-    first = next((word.lower() for word in words if word.lower() not in lexicon.ADVERBS), "")
+    first = next(
+        (word.lower() for word in words if word.lower() not in lexicon.ADVERBS),
+        "",
+    )
     return bool(_AS_PARTICIPLE.match(first)) or first in lexicon.PARTICIPLES
 
 

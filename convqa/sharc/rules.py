@@ -184,7 +184,13 @@ def _rule(
     every: bool = True,
 ) -> Rule:
     """Return a rule whose outcome shows whether it grants. ``every``: whether all parts have to hold."""
-    return Rule(start, end, outcome, grouped(list(parts), every), not DENIED.search(outcome))
+    return Rule(
+        start,
+        end,
+        outcome,
+        grouped(list(parts), every),
+        not DENIED.search(outcome),
+    )
 
 
 def _list_rule(text: str, block: Block) -> Rule | None:
@@ -224,7 +230,11 @@ def _introduced(intro: str) -> tuple[str, str, bool]:
         if not outcome:
             closed = _close(intro, marks[0].end(), len(intro), leads=True)
             outcome = intro[closed.end() :] if closed else intro
-        return outcome, _stem(intro[marks[-1].end() :]), marks[-1]["unless"] is None
+        return (
+            outcome,
+            _stem(intro[marks[-1].end() :]),
+            marks[-1]["unless"] is None,
+        )
     must = _MUST.search(intro)
     if must:
         after = _stem(intro[must.end() :])
@@ -258,7 +268,13 @@ def _completed(stem: str, point: str) -> str:
     return f"{stem} {point if name else point[:1].lower() + point[1:]}"
 
 
-def _all_of(text: str, intro: str, stem: str, wanted: bool, points: list[tuple[int, int]]) -> bool:
+def _all_of(
+    text: str,
+    intro: str,
+    stem: str,
+    wanted: bool,
+    points: list[tuple[int, int]],
+) -> bool:
     """Return whether all points of a list have to hold; otherwise they are alternatives."""
     if _EVERY.search(intro):
         return True
@@ -309,14 +325,28 @@ def _sentence_rules(text: str, start: int, end: int) -> Iterator[Rule]:
     who = _WHO.search(sentence)
     if must and len(sentence[must.end() :].split()) >= SHORTEST:
         subject = _actor(sentence[: must.start()])
-        group = grouped(list(parts(text, start + must.end(), end, True, f"{subject} must")), True)
-        yield Rule(start, end, sentence[: must.start()] or sentence, group, grants=True)
+        group = grouped(
+            list(parts(text, start + must.end(), end, True, f"{subject} must")),
+            True,
+        )
+        yield Rule(
+            start,
+            end,
+            sentence[: must.start()] or sentence,
+            group,
+            grants=True,
+        )
         return
     if who and len(sentence[who.end() :].split()) >= SHORTEST:
         closed = _VERDICT.search(text, start + who.end(), end)
         stop = closed.start() if closed else end
         outcome = f"{sentence[: who.start()]}{text[stop:end]}"
-        yield _rule(start, end, outcome, list(parts(text, start + who.end(), stop, True, "you")))
+        yield _rule(
+            start,
+            end,
+            outcome,
+            list(parts(text, start + who.end(), stop, True, "you")),
+        )
         return
     kinds = series(text, start, end)
     targets = list(_FOR.finditer(sentence))
@@ -327,7 +357,13 @@ def _sentence_rules(text: str, start: int, end: int) -> Iterator[Rule]:
         target = Condition(start + last.end(), end, *ask(sentence[last.end() :]))
         # The denial follows the condition in "Contracts for ... are not binding".
         grants = not DENIED.search(sentence)
-        yield Rule(start, end, sentence[: last.start()], Group((target,), True), grants)
+        yield Rule(
+            start,
+            end,
+            sentence[: last.start()],
+            Group((target,), True),
+            grants,
+        )
     elif len(sentence.split()) > SHORTEST:
         yield _rule(start, end, sentence, [Condition(start, end, *ask(sentence))])
 

@@ -76,7 +76,13 @@ class Table:
         kept = [index for index, own_label in enumerate(self.labels) if own_label == label]
         return replace(self.share(measure), groups=self.labels).at(kept)
 
-    def figure(self, measure: Measure, figure: Figure, why_not: str, by_class: bool = False) -> Scores:
+    def figure(
+        self,
+        measure: Measure,
+        figure: Figure,
+        why_not: str,
+        by_class: bool = False,
+    ) -> Scores:
         """Return a figure of the table, or why the run has none. Its "values" are indexes of the table.
 
         :param by_class: draw samples within each gold class, so that none lacks one.

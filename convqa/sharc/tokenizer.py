@@ -174,7 +174,13 @@ def _rules() -> _Rules:
     ]
     units, currency, hyphens = ("|".join(map(re.escape, data[name])) for name in ("units", "currency", "hyphens"))
     closed = rf"0-9{lower}{quotes}{re.escape(''.join(data['punctuation']))}%²+|()?:\-"
-    prefix = [r"[§%=\u2014\u2013]", r"\+(?![0-9])", *marks, currency, f"[{icons}]"]
+    prefix = [
+        r"[§%=\u2014\u2013]",
+        r"\+(?![0-9])",
+        *marks,
+        currency,
+        f"[{icons}]",
+    ]
     suffix = [
         *marks, f"[{icons}]", r"['\u2019][sS]", r"[\u2014\u2013]", r"(?<=[0-9])\+", r"(?<=°[FfCcKk])\.",
         f"(?<=[0-9])(?:{currency})", f"(?<=[0-9])(?:{units})", rf"(?<=[{closed}])\.", rf"(?<=[{upper}]{{2}})\.",

@@ -229,7 +229,10 @@ class _RuleState:
 
 def fit(text: str, rule: Rule, question: str) -> float:
     """Return the overlap of a question with a rule or its outcome, 0 to 1."""
-    return max(alike(question, rule.outcome), alike(question, text[rule.start : rule.end]))
+    return max(
+        alike(question, rule.outcome),
+        alike(question, text[rule.start : rule.end]),
+    )
 
 
 def _about(rule: Rule, facts: Sequence[Fact]) -> int:

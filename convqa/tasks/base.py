@@ -9,10 +9,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from convqa.domain import DEFAULT_LANGUAGE, Conversation, Passage, Response, TurnId
+from convqa.domain import (
+    DEFAULT_LANGUAGE,
+    Conversation,
+    Passage,
+    Response,
+    TurnId,
+)
 from convqa.errors import InputError
 from convqa.tasks.files import file_at
-from convqa.tasks.scores import Gold, GoldTurn, Judged, Run, ScoreOptions, Scores
+from convqa.tasks.scores import (
+    Gold,
+    GoldTurn,
+    Judged,
+    Run,
+    ScoreOptions,
+    Scores,
+)
 
 Groups = Mapping[str, frozenset[TurnId]]
 

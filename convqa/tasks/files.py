@@ -63,7 +63,12 @@ def any_file(path: Path, endings: tuple[str, ...], matches: Callable[[Path], boo
         return False
 
 
-def only_file(path: Path, endings: tuple[str, ...], matches: Callable[[Path], bool], expected: str) -> Path:
+def only_file(
+    path: Path,
+    endings: tuple[str, ...],
+    matches: Callable[[Path], bool],
+    expected: str,
+) -> Path:
     """Return the path itself, or the only matching file of a folder.
 
     :raises InputError: if no file of the folder matches, or several do.

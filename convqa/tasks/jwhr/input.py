@@ -34,7 +34,10 @@ def recognise(path: Path) -> bool:
 def read(path: Path) -> Iterator[Conversation]:
     """Yield each entry as a conversation of one turn, without its answer and references."""
     for _, entry in read_entries(path):
-        yield Conversation(entry.id, (Turn(TurnId(entry.id, 1), entry.question, language=LANGUAGE),))
+        yield Conversation(
+            entry.id,
+            (Turn(TurnId(entry.id, 1), entry.question, language=LANGUAGE),),
+        )
 
 
 def read_entries(path: Path) -> list[tuple[Path, JWHREntry]]:

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 
 from convqa.files import log
 
-IN_DOMAIN = ("SQuAD", "NewsQA", "TriviaQA", "SearchQA", "HotpotQA", "NaturalQuestions")
+IN_DOMAIN = (
+    "SQuAD",
+    "NewsQA",
+    "TriviaQA",
+    "SearchQA",
+    "HotpotQA",
+    "NaturalQuestions",
+)
 """The six sets with training data."""
 OUT_OF_DOMAIN = (
     "BioASQ", "DROP", "DuoRC", "RACE", "RelationExtraction", "TextbookQA",

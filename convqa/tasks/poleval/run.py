@@ -115,7 +115,10 @@ def problems(input_path: Path, file: Path) -> Iterator[tuple[str, str]]:
     for number, line in lines:
         yield from ((f"line {number}", message) for message in _line_errors(line))
     if len(lines) != len(asked.items):
-        yield "", f"has {len(lines)} lines; expected {len(asked.items)}, one per question"
+        yield (
+            "",
+            f"has {len(lines)} lines; expected {len(asked.items)}, one per question",
+        )
 
 
 def _line_errors(line: bytes) -> Iterator[str]:

@@ -77,7 +77,10 @@ def _by_history(gold: QReCCGold, path: Path) -> Groups:
         for turn in sorted(gold.turns, key=lambda turn: turn.id.number):
             first.setdefault(turn.id.conversation, turn.id)
         without = set(first.values())
-    return _by(gold, lambda turn: "empty history" if turn.id in without else "with history")
+    return _by(
+        gold,
+        lambda turn: "empty history" if turn.id in without else "with history",
+    )
 
 
 def _by_source(gold: QReCCGold, file: Path) -> Groups:

@@ -81,7 +81,10 @@ def _grouped(file: Path, records: Records) -> dict[int | str, Records]:
             turns.sort(key=lambda record: int(record["Turn_no"]))
         skipped += max(numbers) - min(*numbers, 1) + 1 - len(numbers)
     for count, message in (
-        (interleaved, "%s: collected the turns of %d interleaved conversations"),
+        (
+            interleaved,
+            "%s: collected the turns of %d interleaved conversations",
+        ),
         (unordered, "%s: sorted the turns of %d conversations by Turn_no"),
         (skipped, "%s: accepted %d gaps in Turn_no (skipped turns)"),
     ):

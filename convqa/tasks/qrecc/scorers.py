@@ -65,7 +65,11 @@ def posscore(vectors: Path, tagger: Tagger | None = None) -> AnswerScorer:
         return [formula.posscore(truth, answer, table) for truth, answer in tagged]
 
     official = tagger is None and vectors.name.split(".")[0] in OFFICIAL_VECTORS
-    return AnswerScorer("POSSCORE" if official else f"POSSCORE({vectors.name})", score, official)
+    return AnswerScorer(
+        "POSSCORE" if official else f"POSSCORE({vectors.name})",
+        score,
+        official,
+    )
 
 
 def read_vectors(path: Path, words: Collection[str]) -> dict[str, Vector]:
