@@ -234,9 +234,11 @@ def _replied(asked: str, reply: str, facts: Mapping[tuple[str, str], Fact]) -> F
 def _label(verdict: Verdict, passage: Passage) -> Answer:
     """Return the label alone, citing the settled conditions, or else the whole passage."""
     label = verdict.answer.capitalize()
-    spans = [(condition.start, condition.end) for condition in verdict.settled] or [(0, len(passage.text))]
-    sentence = Sentence(label, tuple(Citation(passage.id, *span) for span in spans))
-    return Answer("answer", label, (sentence,), label=label)
+    spans = [(condition.start, condition.end) for condition in verdict.settled]
+    if not spans:
+        spans = [(0, len(passage.text))]
+    citations = tuple(Citation(passage.id, *span) for span in spans)
+    return Answer("answer", label, (Sentence(label, citations),), label=label)
 
 
 def _follow_up(verdict: Verdict, passage: Passage, ranking: Ranking) -> Answer:

@@ -30,7 +30,7 @@ RULES = "id2snippet.json"
 _RULES_EXPECTED = "a JSON object {id: rule text}"
 
 
-def recognise(path: Path) -> bool:
+def recognize(path: Path) -> bool:
     """Whether a file, or a file of a folder, starts with an utterance."""
     return any_file(path, (".json",), _starts_with_utterance)
 

@@ -35,9 +35,23 @@ LEXICAL_IDENTITY = "lexical-conditions-1"
 _MIN_LEXICAL_SHARE = 0.5
 
 FEATURES = (
-    "nearest", "chosen", "share", "pairs", "numbers", "names", "whole share", "opposed", "negated", "negated share",
-    "opposed share", "said", "compared", "comparable", "words", "sentences",
-)  # fmt: skip
+    "nearest",
+    "chosen",
+    "share",
+    "pairs",
+    "numbers",
+    "names",
+    "whole share",
+    "opposed",
+    "negated",
+    "negated share",
+    "opposed share",
+    "said",
+    "compared",
+    "comparable",
+    "words",
+    "sentences",
+)
 """Of the statement most similar to the question: the cosine (``chosen``), the ``Overlap`` with the question, whether
 only one of the two is ``negated``. ``nearest``: the highest cosine of all statements. ``said``: the text begins with
 yes (1) or no (-1). ``compared``: a number of the text satisfies (1) or misses (-1) a limit of the question such as

@@ -142,10 +142,14 @@ def _perfect(words: list[str]) -> bool:
 
 
 def _inverted(subject: list[str], auxiliary: str, rest: list[str]) -> str:
-    adverbs = [word for word in subject if word.lower() in lexicon.ADVERBS and len(subject) > 1]
-    subject = _lowered([word for word in subject if word not in adverbs])
+    adverbs = []
+    if len(subject) > 1:
+        adverbs = [word for word in subject if word.lower() in lexicon.ADVERBS]
+        subject = [word for word in subject if word not in adverbs]
+    subject = _lowered(subject)
     rest = [*adverbs, *rest]
-    if auxiliary in lexicon.DEMANDING_MODALS or (auxiliary == "can" and rest[:1] == ["also"]):
+    is_demand = auxiliary in lexicon.DEMANDING_MODALS
+    if is_demand or (auxiliary == "can" and rest[:1] == ["also"]):
         if rest and rest[0].lower() in lexicon.ADVERBS:
             rest = rest[1:]
         return _base(subject, rest)
@@ -161,11 +165,14 @@ def _inverted(subject: list[str], auxiliary: str, rest: list[str]) -> str:
 def _base(subject: list[str], rest: list[str]) -> str:
     """Ask with a verb in its base form: must be -> are, must have worked -> have worked, must earn -> do earn."""
     verb = rest[0].lower() if rest else ""
+    auxiliary = "Do"
     if verb == "be":
-        return _joined([_agreeing("Are", subject), *subject, *rest[1:]])
-    if verb == "have" and _perfect(rest[1:]):
-        return _joined([_agreeing("Have", subject), *subject, *rest[1:]])
-    return _joined([_agreeing("Do", subject), *subject, *rest])
+        auxiliary = "Are"
+        rest = rest[1:]
+    elif verb == "have" and _perfect(rest[1:]):
+        auxiliary = "Have"
+        rest = rest[1:]
+    return _joined([_agreeing(auxiliary, subject), *subject, *rest])
 
 
 def _with_verb(subject: list[str], rest: list[str]) -> str:

@@ -82,7 +82,7 @@ def _faults(records: Sequence[object]) -> Iterator[tuple[str, str]]:
                 )
 
 
-def recognise(path: Path) -> bool:
+def recognize(path: Path) -> bool:
     """Whether it is or holds a predictions.json with an array; MRQA's runs have the same name."""
     file = file_at(path, FILE)
     return file.name.endswith(FILE) and any_file(file, (), lambda file: is_array(file, EXPECTED))

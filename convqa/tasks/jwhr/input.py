@@ -21,7 +21,7 @@ OTHERS = frozenset({"run.jsonl", "passages.jsonl", "passages.jsonl.gz"})
 """Other files that may be in the folder: a run and a collection."""
 
 
-def recognise(path: Path) -> bool:
+def recognize(path: Path) -> bool:
     """Whether a file, or a file of a folder, starts with an entry."""
 
     def starts_with_entry(file: Path) -> bool:

@@ -46,7 +46,9 @@ def averages(names: Sequence[str]) -> dict[str, list[str]]:
     """
     members: dict[str, list[str]] = {"in-domain": [], "out-of-domain": []}
     for name in names:
-        members.get(domain_of(name), []).append(name)
+        domain = domain_of(name)
+        if domain:
+            members[domain].append(name)
     if list(names) not in members.values():
         members["all"] = list(names)
     return {average: sets for average, sets in members.items() if len(sets) > 1}

@@ -72,7 +72,7 @@ class TextRecord(Record):
 Kind = TypeVar("Kind", bound=TextRecord)
 
 
-def recognise(path: Path) -> bool:
+def recognize(path: Path) -> bool:
     """Whether a file, or a file of a folder, has the name of questions."""
     return any_file(path, ("",), is_questions)
 

@@ -23,7 +23,7 @@ EXPECTED = "a line for each question, with passage ids separated by TAB"
 DEPTH = 10
 """Number of passages per line that count."""
 HEADER = "Result1"
-"""The first field of out-header.tsv, by which GEval recognises a header."""
+"""The first field of out-header.tsv, by which GEval recognizes a header."""
 
 _WITHOUT_SETS = (
     ". A question searches only the passages of its set, by their field set, which a collection built without --task "

@@ -27,7 +27,7 @@ _EXPECTED = "a JSON array of {Conversation_no, Turn_no, Question}, with Context 
 Records = list[dict[str, Any]]
 
 
-def recognise(path: Path) -> bool:
+def recognize(path: Path) -> bool:
     """Whether a folder holds questions.json, or a file has one of SCAI-QReCC's names for questions."""
     if path.is_dir():
         return (path / FILE).is_file()

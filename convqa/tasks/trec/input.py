@@ -34,7 +34,7 @@ _ANSWERS = ("response", "passage")
 _NARRATIVES = ("narrative", "title", "query")
 
 
-def recognise(path: Path) -> bool:
+def recognize(path: Path) -> bool:
     """Whether it is a file of topics, or a folder with one."""
     return any_file(path, _ENDINGS, lambda file: bool(_kind(file)))
 
