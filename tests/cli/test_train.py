@@ -15,11 +15,7 @@ from tests.training.conftest import tiny_encoder as tiny_encoder
 
 def test_an_unknown_recipe_is_a_mistake(call):
     code, _, error = call("train", "resolverr", "--data", ".")
-    assert (
-        code == 2
-        and "expected one of resolver, reader, support, conditions, decision, got 'resolverr'" in error
-        and "'resolver'?" in error
-    )
+    assert code == 2 and "recipe" in error and "conditions" in error and "'resolver'?" in error
 
 
 def test_a_wrong_setting_is_a_mistake_with_file_and_field(call, tmp_path):
