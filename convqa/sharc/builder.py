@@ -183,7 +183,12 @@ class Rules(Builder):
             facts[pair] = Fact(pair[1], yes)
         return facts
 
-    def _answer(self, case: _Case, facts: Mapping[tuple[str, str], Fact], ranking: Ranking) -> Answer | None:
+    def _answer(
+        self,
+        case: _Case,
+        facts: Mapping[tuple[str, str], Fact],
+        ranking: Ranking,
+    ) -> Answer | None:
         conditions = case.conditions
         known = []
         if case.said.statements:
@@ -229,18 +234,27 @@ def _replied(asked: str, reply: str, facts: Mapping[tuple[str, str], Fact]) -> F
 def _label(verdict: Verdict, passage: Passage) -> Answer:
     """Return the label alone, citing the settled conditions, or else the whole passage."""
     label = verdict.answer.capitalize()
-    spans = [(condition.start, condition.end) for condition in verdict.settled] or [(0, len(passage.text))]
-    sentence = Sentence(label, tuple(Citation(passage.id, *span) for span in spans))
-    return Answer("answer", label, (sentence,), label=label)
+    spans = [(condition.start, condition.end) for condition in verdict.settled]
+    if not spans:
+        spans = [(0, len(passage.text))]
+    citations = tuple(Citation(passage.id, *span) for span in spans)
+    return Answer("answer", label, (Sentence(label, citations),), label=label)
 
 
 def _follow_up(verdict: Verdict, passage: Passage, ranking: Ranking) -> Answer:
     condition = verdict.open
     assert condition is not None
     if verdict.unclear:
-        return nothing(ranking, f"the reply to {condition.question!r} says neither yes nor no")
+        return nothing(
+            ranking,
+            f"the reply to {condition.question!r} says neither yes nor no",
+        )
     citation = Citation(passage.id, condition.start, condition.end)
-    return Answer("question", condition.question, (Sentence(condition.question, (citation,)),))
+    return Answer(
+        "question",
+        condition.question,
+        (Sentence(condition.question, (citation,)),),
+    )
 
 
 def _quoted(verdict: Verdict, passage: Passage) -> Answer:
@@ -251,10 +265,18 @@ def _quoted(verdict: Verdict, passage: Passage) -> Answer:
     decisive = [(condition.start, condition.end) for condition in verdict.settled] or [whole]
     spans = [whole]
     if rule.end - rule.start > _MAX_WHOLE_CHARS:
-        beginning = (rule.start, min(rule.start + _MAX_WHOLE_CHARS, decisive[0][0]))
+        beginning = (
+            rule.start,
+            min(rule.start + _MAX_WHOLE_CHARS, decisive[0][0]),
+        )
         spans = [beginning, *decisive] if beginning[1] > rule.start else decisive
     label = verdict.answer.capitalize()
-    sentences = [Sentence(f"{label}.", tuple(Citation(passage.id, *span) for span in decisive))]
+    sentences = [
+        Sentence(
+            f"{label}.",
+            tuple(Citation(passage.id, *span) for span in decisive),
+        )
+    ]
     for start, end in spans:
         text = passage.text[start:end]
         if text.strip(" \n*#-"):

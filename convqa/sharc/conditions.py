@@ -77,7 +77,8 @@ def series(text: str, start: int, end: int) -> Group | None:
 def parts(text: str, start: int, end: int, every: bool, subject: str = "") -> Iterator[Condition | Group]:
     """Yield the conditions in ``text[start:end]``; ``subject`` is the default of those without a subject."""
     spans = list(_split(OR, text, start, end))
-    if len(spans) == 1 or not (every or len(list(_split(AND, text, start, end))) > 1):
+    has_and = len(list(_split(AND, text, start, end))) > 1
+    if len(spans) == 1 or not (every or has_and):
         yield from _coordinated(text, start, end, subject)
         return
     groups = [tuple(_coordinated(text, *span, subject or _subject(text[start:end]))) for span in spans]
@@ -120,7 +121,11 @@ def _clause(text: str) -> bool:
 
 
 def _subject(condition: str) -> str:
-    match = re.match(r"\s*(you|they|it|he|she|we|(?:your|the|their|this) \w+)\b", condition, re.I)
+    match = re.match(
+        r"\s*(you|they|it|he|she|we|(?:your|the|their|this) \w+)\b",
+        condition,
+        re.I,
+    )
     return match[1] if match else ""
 
 

@@ -8,7 +8,14 @@ from pathlib import Path
 from convqa.domain import Conversation, Exchange, Passage, Turn, TurnId
 from convqa.errors import InputError
 from convqa.files import read_json
-from convqa.sharc.schema import ADVICE, EXPECTED, UTTERANCES, Form, Official, Open
+from convqa.sharc.schema import (
+    ADVICE,
+    EXPECTED,
+    UTTERANCES,
+    Form,
+    Official,
+    Open,
+)
 from convqa.tasks.files import (
     any_file,
     first_object,
@@ -23,7 +30,7 @@ RULES = "id2snippet.json"
 _RULES_EXPECTED = "a JSON object {id: rule text}"
 
 
-def recognise(path: Path) -> bool:
+def recognize(path: Path) -> bool:
     """Whether a file, or a file of a folder, starts with an utterance."""
     return any_file(path, (".json",), _starts_with_utterance)
 
@@ -95,7 +102,13 @@ def conversation(record: Official | Open) -> Conversation:
     passages = None
     if isinstance(record, Official):
         passages = (Passage(record.tree_id, record.snippet, url=record.source_url),)
-    turn = Turn(TurnId(record.utterance_id, 1), question, history, passages, record.scenario)
+    turn = Turn(
+        TurnId(record.utterance_id, 1),
+        question,
+        history,
+        passages,
+        record.scenario,
+    )
     return Conversation(record.utterance_id, (turn,))
 
 

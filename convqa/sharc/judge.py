@@ -35,9 +35,23 @@ LEXICAL_IDENTITY = "lexical-conditions-1"
 _MIN_LEXICAL_SHARE = 0.5
 
 FEATURES = (
-    "nearest", "chosen", "share", "pairs", "numbers", "names", "whole share", "opposed", "negated", "negated share",
-    "opposed share", "said", "compared", "comparable", "words", "sentences",
-)  # fmt: skip
+    "nearest",
+    "chosen",
+    "share",
+    "pairs",
+    "numbers",
+    "names",
+    "whole share",
+    "opposed",
+    "negated",
+    "negated share",
+    "opposed share",
+    "said",
+    "compared",
+    "comparable",
+    "words",
+    "sentences",
+)
 """Of the statement most similar to the question: the cosine (``chosen``), the ``Overlap`` with the question, whether
 only one of the two is ``negated``. ``nearest``: the highest cosine of all statements. ``said``: the text begins with
 yes (1) or no (-1). ``compared``: a number of the text satisfies (1) or misses (-1) a limit of the question such as
@@ -76,7 +90,14 @@ class JudgeSettings(HeadSettings, frozen=True):
 class Conditions(Model):
     """Judges questions by a user's statements. ``threshold``: minimum ``known`` of an answer. Thread-safe."""
 
-    def __init__(self, name: str, checksum: str, runs: str, threshold: float, judging: Judging) -> None:
+    def __init__(
+        self,
+        name: str,
+        checksum: str,
+        runs: str,
+        threshold: float,
+        judging: Judging,
+    ) -> None:
         super().__init__(name, checksum, runs)
         self.threshold = threshold
         self._judging = judging
@@ -140,7 +161,13 @@ def _head(folder: ModelFolder, options: Options) -> Conditions:
         yes = settings.yes.probabilities(rows, FEATURES).tolist()
         return [Judgment(*row) for row in zip(known, yes, strict=True)]
 
-    return Conditions(folder.name, folder.checksum(), str(encoder.runs), settings.threshold, judged)
+    return Conditions(
+        folder.name,
+        folder.checksum(),
+        str(encoder.runs),
+        settings.threshold,
+        judged,
+    )
 
 
 def features(encoder: TextEncoder, pairs: Sequence[Pair]) -> Rows:
@@ -193,10 +220,18 @@ def compared(statement: str, question: str) -> int:
     return 1 if (nearest >= limit) == is_minimum else -1
 
 
-def _row(text: str, statements: Sequence[str], question: str, vectors: Mapping[str, Array]) -> dict[str, float]:
+def _row(
+    text: str,
+    statements: Sequence[str],
+    question: str,
+    vectors: Mapping[str, Array],
+) -> dict[str, float]:
     cosines = [float(vectors[statement] @ vectors[question]) for statement in statements]
     overlaps = [overlap(statement, question) for statement in statements]
-    best = max(range(len(statements)), key=lambda index: cosines[index] + overlaps[index].share)
+    best = max(
+        range(len(statements)),
+        key=lambda index: cosines[index] + overlaps[index].share,
+    )
     chosen = overlaps[best]
     against = float(chosen.opposed)
     negated = float(opposed(statements[best], question))

@@ -37,7 +37,10 @@ YES = re.compile(
     r"(?:sure|correct|right|true|that'?s (?:right|correct|true))(?=\s*(?:[.,;!]|\Z))",
     re.I,
 )
-NO = re.compile(r"(?:no|nope|nah|n|not|never|neither)\b|(?:false|wrong)(?=\s*(?:[.,;!]|\Z))", re.I)
+NO = re.compile(
+    r"(?:no|nope|nah|n|not|never|neither)\b|(?:false|wrong)(?=\s*(?:[.,;!]|\Z))",
+    re.I,
+)
 YES_NOT = re.compile(
     r"(?:yes|sure|certainly|definitely|of course|absolutely|right|true|correct)\b"
     r"[^.;!?]{0,40}?(?<!why )(?:\bnot\b(?! only)|n't\b)",

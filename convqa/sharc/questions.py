@@ -15,7 +15,10 @@ _SHORT = (
     (re.compile(r"n[\u2019'`]t\b", re.I), " not"),
     (re.compile(r"\b(you|we|they)[\u2019'`]re\b", re.I), r"\1 are"),
     (re.compile(r"\b(i|you|we|they)[\u2019'`]ve\b", re.I), r"\1 have"),
-    (re.compile(r"\b(i|you|we|they|it|he|she)[\u2019'`]ll\b", re.I), r"\1 will"),
+    (
+        re.compile(r"\b(i|you|we|they|it|he|she)[\u2019'`]ll\b", re.I),
+        r"\1 will",
+    ),
     (re.compile(r"\b(it|he|she|that|who|there)[\u2019'`]s\b", re.I), r"\1 is"),
     (re.compile(r"\bi[\u2019'`]m\b", re.I), "I am"),
 )
@@ -108,7 +111,10 @@ def _question(words: list[str]) -> str:
 def _auxiliary(words: list[str]) -> int | None:
     """Return the index of the first auxiliary that can follow the subject, 0 if the subject is missing."""
     low = [word.lower() for word in words]
-    first = next((index for index, word in enumerate(low[:9]) if word in AUXILIARIES), None)
+    first = next(
+        (index for index, word in enumerate(low[:9]) if word in AUXILIARIES),
+        None,
+    )
     if first == 0:
         return 0
     if low[0] in lexicon.PRONOUNS - lexicon.DETERMINERS:
@@ -128,15 +134,22 @@ def _auxiliary(words: list[str]) -> int | None:
 
 def _perfect(words: list[str]) -> bool:
     """Return whether the words begin with a participle, ignoring adverbs."""
-    first = next((word.lower() for word in words if word.lower() not in lexicon.ADVERBS), "")
+    first = next(
+        (word.lower() for word in words if word.lower() not in lexicon.ADVERBS),
+        "",
+    )
     return bool(_AS_PARTICIPLE.match(first)) or first in lexicon.PARTICIPLES
 
 
 def _inverted(subject: list[str], auxiliary: str, rest: list[str]) -> str:
-    adverbs = [word for word in subject if word.lower() in lexicon.ADVERBS and len(subject) > 1]
-    subject = _lowered([word for word in subject if word not in adverbs])
+    adverbs = []
+    if len(subject) > 1:
+        adverbs = [word for word in subject if word.lower() in lexicon.ADVERBS]
+        subject = [word for word in subject if word not in adverbs]
+    subject = _lowered(subject)
     rest = [*adverbs, *rest]
-    if auxiliary in lexicon.DEMANDING_MODALS or (auxiliary == "can" and rest[:1] == ["also"]):
+    is_demand = auxiliary in lexicon.DEMANDING_MODALS
+    if is_demand or (auxiliary == "can" and rest[:1] == ["also"]):
         if rest and rest[0].lower() in lexicon.ADVERBS:
             rest = rest[1:]
         return _base(subject, rest)
@@ -152,11 +165,14 @@ def _inverted(subject: list[str], auxiliary: str, rest: list[str]) -> str:
 def _base(subject: list[str], rest: list[str]) -> str:
     """Ask with a verb in its base form: must be -> are, must have worked -> have worked, must earn -> do earn."""
     verb = rest[0].lower() if rest else ""
+    auxiliary = "Do"
     if verb == "be":
-        return _joined([_agreeing("Are", subject), *subject, *rest[1:]])
-    if verb == "have" and _perfect(rest[1:]):
-        return _joined([_agreeing("Have", subject), *subject, *rest[1:]])
-    return _joined([_agreeing("Do", subject), *subject, *rest])
+        auxiliary = "Are"
+        rest = rest[1:]
+    elif verb == "have" and _perfect(rest[1:]):
+        auxiliary = "Have"
+        rest = rest[1:]
+    return _joined([_agreeing(auxiliary, subject), *subject, *rest])
 
 
 def _with_verb(subject: list[str], rest: list[str]) -> str:

@@ -95,7 +95,9 @@ def asking_sentences(text: str) -> str:
 
 def _statements(text: str) -> str:
     """Return the sentences that ask nothing, "" for texts of one or two words."""
-    return " ".join(sentence for sentence, asks in _sentences(text) if not asks) if len(text.split()) > 2 else ""
+    if len(text.split()) <= 2:
+        return ""
+    return " ".join(sentence for sentence, asks in _sentences(text) if not asks)
 
 
 def _sentences(text: str) -> Iterator[tuple[str, bool]]:
@@ -109,7 +111,9 @@ def _longer(reply: str) -> str:
     """Return the rest of a reply after yes or no, "" for one or two words."""
     rest = reply.strip()
     for word in (lexicon.YES, lexicon.NO):
-        rest = rest[match.end() :] if (match := word.match(rest)) else rest
+        match = word.match(rest)
+        if match:
+            rest = rest[match.end() :]
     rest = rest.strip(" ,.;:!-")
     return rest if len(rest.split()) > 2 else ""
 

@@ -28,5 +28,10 @@ class Statements(Rewriter):
         ]
         return Rewrite(
             question,
-            (Query(question, tuple((text, weight) for text, weight in terms if text)),),
+            (
+                Query(
+                    question,
+                    tuple((text, weight) for text, weight in terms if text),
+                ),
+            ),
         )

@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
+from convqa.sharc.blocks import Block, blocks
 from convqa.sharc.conditions import (
     AND,
     OR,
@@ -26,7 +26,6 @@ from convqa.sharc.conditions import (
 from convqa.sharc.lexicon import ANYBODY, DENIED
 from convqa.sharc.questions import ask, sealed, unsealed
 from convqa.text.cache import remembered
-from convqa.text.sentences import sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +41,6 @@ class Rule:
     grants: bool
 
 
-class Block(NamedTuple):
-    """Sentences of running text, or a list with its introduction: the sentence before it, or else the title above."""
-
-    sentences: tuple[tuple[int, int], ...]
-    intro: tuple[int, int] | None = None
-    points: tuple[tuple[int, int], ...] = ()
-
-
-_BULLET = re.compile(r"\s{0,20}(?:\*{1,3}|[•\u2023\u25e6\u25aa\u2013-]|[a-z]\)|\(\w{1,3}\))\s{1,8}(?=\S)")
-_NUMBERED = re.compile(r"\s{0,20}\(?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)]\s{1,8}(?=\S)")
-_TITLE = re.compile(r"\s{0,8}#{1,6}")
 _IF = r"(?:only )?if|when|where|provided(?: that)?|as long as|so long as|once|in case|because"
 _UNLESS = r"unless|except (?:if|when|where|that)|except"
 _MARK = re.compile(rf"\b(?:(?P<unless>{_UNLESS})|(?P<if>{_IF}))\b\s*", re.I)
@@ -133,49 +121,6 @@ def rules(text: str) -> tuple[Rule, ...]:
     return tuple(replace(rule, outcome=unsealed(rule.outcome)) for rule in result if _askable(rule.group))
 
 
-def blocks(text: str) -> list[Block]:
-    """Return the blocks of a text in order. Titles are not blocks.
-
-    >>> text = "# Pay\\n\\nIt rains. You must:\\n1. work\\n2. pay\\n\\nThat is all."
-    >>> [len(block.points) or len(block.sentences) for block in blocks(text)]
-    [1, 2, 1]
-    """
-    result: list[Block] = []
-    title: tuple[int, int] | None = None
-    running: list[tuple[int, int]] = []
-    points: list[tuple[int, int]] = []
-
-    def close() -> None:
-        intro = running.pop() if points and running else title
-        if running:
-            result.append(Block(tuple(running)))
-        if points:
-            result.append(Block((), intro, tuple(points)))
-        running.clear()
-        points.clear()
-
-    next_start = 0
-    lines = text.splitlines(keepends=True)
-    # A single number numbers a section, not a list.
-    numbered = sum(_NUMBERED.match(line) is not None for line in lines) > 1
-    for line in lines:
-        start, next_start = next_start, next_start + len(line)
-        end = start + len(line.rstrip())
-        if not line.strip():
-            continue
-        if _TITLE.match(line):
-            close()
-            title = (start + line.index("#"), end)
-        elif bullet := _BULLET.match(line) or (numbered and _NUMBERED.match(line)):
-            points.append((start + bullet.end(), end))
-        else:
-            if points:
-                close()
-            running += [(start + first, start + last) for first, last in sentences(line)]
-    close()
-    return result
-
-
 def _rule(
     start: int,
     end: int,
@@ -184,7 +129,13 @@ def _rule(
     every: bool = True,
 ) -> Rule:
     """Return a rule whose outcome shows whether it grants. ``every``: whether all parts have to hold."""
-    return Rule(start, end, outcome, grouped(list(parts), every), not DENIED.search(outcome))
+    return Rule(
+        start,
+        end,
+        outcome,
+        grouped(list(parts), every),
+        not DENIED.search(outcome),
+    )
 
 
 def _list_rule(text: str, block: Block) -> Rule | None:
@@ -224,7 +175,11 @@ def _introduced(intro: str) -> tuple[str, str, bool]:
         if not outcome:
             closed = _close(intro, marks[0].end(), len(intro), leads=True)
             outcome = intro[closed.end() :] if closed else intro
-        return outcome, _stem(intro[marks[-1].end() :]), marks[-1]["unless"] is None
+        return (
+            outcome,
+            _stem(intro[marks[-1].end() :]),
+            marks[-1]["unless"] is None,
+        )
     must = _MUST.search(intro)
     if must:
         after = _stem(intro[must.end() :])
@@ -258,7 +213,13 @@ def _completed(stem: str, point: str) -> str:
     return f"{stem} {point if name else point[:1].lower() + point[1:]}"
 
 
-def _all_of(text: str, intro: str, stem: str, wanted: bool, points: list[tuple[int, int]]) -> bool:
+def _all_of(
+    text: str,
+    intro: str,
+    stem: str,
+    wanted: bool,
+    points: list[tuple[int, int]],
+) -> bool:
     """Return whether all points of a list have to hold; otherwise they are alternatives."""
     if _EVERY.search(intro):
         return True
@@ -309,14 +270,28 @@ def _sentence_rules(text: str, start: int, end: int) -> Iterator[Rule]:
     who = _WHO.search(sentence)
     if must and len(sentence[must.end() :].split()) >= SHORTEST:
         subject = _actor(sentence[: must.start()])
-        group = grouped(list(parts(text, start + must.end(), end, True, f"{subject} must")), True)
-        yield Rule(start, end, sentence[: must.start()] or sentence, group, grants=True)
+        group = grouped(
+            list(parts(text, start + must.end(), end, True, f"{subject} must")),
+            True,
+        )
+        yield Rule(
+            start,
+            end,
+            sentence[: must.start()] or sentence,
+            group,
+            grants=True,
+        )
         return
     if who and len(sentence[who.end() :].split()) >= SHORTEST:
         closed = _VERDICT.search(text, start + who.end(), end)
         stop = closed.start() if closed else end
         outcome = f"{sentence[: who.start()]}{text[stop:end]}"
-        yield _rule(start, end, outcome, list(parts(text, start + who.end(), stop, True, "you")))
+        yield _rule(
+            start,
+            end,
+            outcome,
+            list(parts(text, start + who.end(), stop, True, "you")),
+        )
         return
     kinds = series(text, start, end)
     targets = list(_FOR.finditer(sentence))
@@ -327,7 +302,13 @@ def _sentence_rules(text: str, start: int, end: int) -> Iterator[Rule]:
         target = Condition(start + last.end(), end, *ask(sentence[last.end() :]))
         # The denial follows the condition in "Contracts for ... are not binding".
         grants = not DENIED.search(sentence)
-        yield Rule(start, end, sentence[: last.start()], Group((target,), True), grants)
+        yield Rule(
+            start,
+            end,
+            sentence[: last.start()],
+            Group((target,), True),
+            grants,
+        )
     elif len(sentence.split()) > SHORTEST:
         yield _rule(start, end, sentence, [Condition(start, end, *ask(sentence))])
 

@@ -82,13 +82,18 @@ def _faults(records: Sequence[object]) -> Iterator[tuple[str, str]]:
                 )
 
 
-def recognise(path: Path) -> bool:
+def recognize(path: Path) -> bool:
     """Whether it is or holds a predictions.json with an array; MRQA's runs have the same name."""
     file = file_at(path, FILE)
     return file.name.endswith(FILE) and any_file(file, (), lambda file: is_array(file, EXPECTED))
 
 
-def write(responses: Iterable[Response], directory: Path, stages: frozenset[str], *_: object) -> Path:
+def write(
+    responses: Iterable[Response],
+    directory: Path,
+    stages: frozenset[str],
+    *_: object,
+) -> Path:
     """Write one answer per line ("" if failed or unanswered), with the first ``DEPTH`` ids of the ranking."""
     members = (to_json_bytes(_record(response, "rankings" in stages)) for response in responses)
     return write_members(directory / FILE, members, b"[]")

@@ -18,7 +18,13 @@ from convqa.sharc.run import DEPTH, ShARCRun
 from convqa.sharc.schema import CLASSES, normalize
 from convqa.sharc.table import BOTH, PREDICTED, TRUE, Figure, Sums, Table
 from convqa.sharc.truth import ShARCGold
-from convqa.tasks.scores import Judged, Measure, Scores, columns, warn_of_unmatched
+from convqa.tasks.scores import (
+    Judged,
+    Measure,
+    Scores,
+    columns,
+    warn_of_unmatched,
+)
 
 MISSING = "missing"
 """The scripts' answer to an utterance that is missing in the run: of the class of follow-up questions."""
@@ -73,9 +79,19 @@ def _official(table: Table) -> Iterator[Scores]:
         measure = Measure(f"BLEU-{order}", official=True)
         yield table.figure(measure, _bleu(order, BOTH), _NO_PAIR)
         if order == 1:
-            count = Measure("BLEU pairs", line="BLEU-1", label="turns where both ask", counts=True)
+            count = Measure(
+                "BLEU pairs",
+                line="BLEU-1",
+                label="turns where both ask",
+                counts=True,
+            )
             yield table.figure(count, Table.used, "")
-    yield table.figure(Measure("Combined"), _combined, "there is no macro accuracy", by_class=True)
+    yield table.figure(
+        Measure("Combined"),
+        _combined,
+        "there is no macro accuracy",
+        by_class=True,
+    )
 
 
 def _open(table: Table) -> Iterator[Scores]:

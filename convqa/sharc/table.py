@@ -76,7 +76,13 @@ class Table:
         kept = [index for index, own_label in enumerate(self.labels) if own_label == label]
         return replace(self.share(measure), groups=self.labels).at(kept)
 
-    def figure(self, measure: Measure, figure: Figure, why_not: str, by_class: bool = False) -> Scores:
+    def figure(
+        self,
+        measure: Measure,
+        figure: Figure,
+        why_not: str,
+        by_class: bool = False,
+    ) -> Scores:
         """Return a figure of the table, or why the run has none. Its "values" are indexes of the table.
 
         :param by_class: draw samples within each gold class, so that none lacks one.
@@ -87,9 +93,10 @@ class Table:
             return Scores(measure, skipped=why_not)
 
         def of_sample(groups: Mapping[str, Sequence[float]]) -> float | None:
-            indexes = numpy.concatenate(list(groups.values())).astype(numpy.intp)
-            counts = numpy.bincount(indexes, minlength=len(self.rows))
-            return figure(self, counts.astype(numpy.float64) @ self.rows)
+            sampled = numpy.concatenate(list(groups.values()))
+            counts = numpy.bincount(sampled.astype(numpy.intp), minlength=len(self.rows))
+            sums = counts.astype(numpy.float64) @ self.rows
+            return figure(self, sums)
 
         return Scores(
             measure,
@@ -151,9 +158,12 @@ def _row(gold: NormalizedAnswer, answer: NormalizedAnswer, form: Form) -> list[i
     if form == "official":
         parts = _part(gold.asks and answer.asks, gold.words, answer.words)
     else:
-        predicted = _part(answer.asks, gold.words if gold.asks else (), answer.words)
-        true = _part(gold.asks, gold.words, answer.words if answer.asks else ())
-        parts = [*predicted, *true]
+        reference = gold.words if gold.asks else ()
+        hypothesis = answer.words if answer.asks else ()
+        parts = [
+            *_part(answer.asks, reference, answer.words),
+            *_part(gold.asks, gold.words, hypothesis),
+        ]
     return [*is_gold, *is_right, *parts]
 
 

@@ -14,9 +14,9 @@ class ShARC(Task):
     default_pipeline = "sharc"
     id_field = "utterance_id"
 
-    has_input = staticmethod(input.recognise)
-    has_truth = staticmethod(input.recognise)
-    has_run = staticmethod(run.recognise)
+    has_input = staticmethod(input.recognize)
+    has_truth = staticmethod(input.recognize)
+    has_run = staticmethod(run.recognize)
     read = staticmethod(input.read)
     passages = staticmethod(input.passages)
     pipeline_for = staticmethod(input.pipeline_for)

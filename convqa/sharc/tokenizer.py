@@ -44,7 +44,7 @@ class _Piece(NamedTuple):
     blank: bool = False
 
 
-class _Rules(NamedTuple):
+class _SplitRules(NamedTuple):
     """The rules of splitting chunks. ``special`` is the table: string -> tokens."""
 
     special: Mapping[str, Sequence[str]]
@@ -162,7 +162,7 @@ def _cut_specials() -> frozenset[tuple[str, ...]]:
 
 
 @cache
-def _rules() -> _Rules:
+def _rules() -> _SplitRules:
     data = json.loads(Path(__file__).with_name("spacy-en.json").read_text(encoding="utf-8"))
     letters, lower, upper, icons = (_class(data[name]) for name in ("letters", "lower", "upper", "icons"))
     quotes = re.escape("".join(data["quotes"]))
@@ -174,17 +174,36 @@ def _rules() -> _Rules:
     ]
     units, currency, hyphens = ("|".join(map(re.escape, data[name])) for name in ("units", "currency", "hyphens"))
     closed = rf"0-9{lower}{quotes}{re.escape(''.join(data['punctuation']))}%²+|()?:\-"
-    prefix = [r"[§%=\u2014\u2013]", r"\+(?![0-9])", *marks, currency, f"[{icons}]"]
+    prefix = [
+        r"[§%=\u2014\u2013]",
+        r"\+(?![0-9])",
+        *marks,
+        currency,
+        f"[{icons}]",
+    ]
     suffix = [
-        *marks, f"[{icons}]", r"['\u2019][sS]", r"[\u2014\u2013]", r"(?<=[0-9])\+", r"(?<=°[FfCcKk])\.",
-        f"(?<=[0-9])(?:{currency})", f"(?<=[0-9])(?:{units})", rf"(?<=[{closed}])\.", rf"(?<=[{upper}]{{2}})\.",
-    ]  # fmt: skip
+        *marks,
+        f"[{icons}]",
+        r"['\u2019][sS]",
+        r"[\u2014\u2013]",
+        r"(?<=[0-9])\+",
+        r"(?<=°[FfCcKk])\.",
+        f"(?<=[0-9])(?:{currency})",
+        f"(?<=[0-9])(?:{units})",
+        rf"(?<=[{closed}])\.",
+        rf"(?<=[{upper}]{{2}})\.",
+    ]
     infix = [
-        r"\.\.+", "…", f"[{icons}]", r"(?<=[0-9])[-+*^](?=[0-9-])", rf"(?<=[{lower}{quotes}])\.(?=[{upper}{quotes}])",
-        f"(?<=[{letters}]),(?=[{letters}])", f"(?<=[{letters}0-9])(?:{hyphens})(?=[{letters}])",
+        r"\.\.+",
+        "…",
+        f"[{icons}]",
+        r"(?<=[0-9])[-+*^](?=[0-9-])",
+        rf"(?<=[{lower}{quotes}])\.(?=[{upper}{quotes}])",
+        f"(?<=[{letters}]),(?=[{letters}])",
+        f"(?<=[{letters}0-9])(?:{hyphens})(?=[{letters}])",
         f"(?<=[{letters}0-9])[:<>=/](?=[{letters}])",
-    ]  # fmt: skip
-    return _Rules(
+    ]
+    return _SplitRules(
         data["special"],
         re.compile("|".join(prefix)),
         re.compile("|".join(f"(?:{pattern})$" for pattern in suffix)),

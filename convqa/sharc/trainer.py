@@ -15,7 +15,13 @@ from convqa.models.kinds.encoder import TextEncoder, load_encoder
 from convqa.models.kinds.heads import Line, Rows
 from convqa.sharc.judge import FEATURES, features
 from convqa.training.config import Settings, Share
-from convqa.training.examples import REPORT, files, read, sources, training_files
+from convqa.training.examples import (
+    REPORT,
+    files,
+    read,
+    sources,
+    training_files,
+)
 from convqa.training.heads import fitted, folds, write_head
 from convqa.training.train import Bench, Recipe, Scores
 from convqa.validation import Record
@@ -71,12 +77,15 @@ class Training(Recipe):
         """Score on held-out sources by cross-validation (``validation``), and on the report sets."""
         held_out = np.zeros((len(self.examples), 2))
         for chosen in folds([example.source for example in self.examples]):
-            rest = [example for example, left_out in zip(self.examples, chosen, strict=True) if not left_out]
+            rest = [self.examples[index] for index in np.flatnonzero(~chosen)]
             fold_lines = lines(self.rows[~chosen], rest)
             held_out[chosen] = _probabilities(self.rows[chosen], fold_lines)
         scores = {"validation": score(self.examples, held_out)}
         for label, examples in self.reported.items():
-            scores[label] = score(examples, _probabilities(rows_of(self.encoder, examples), self.lines))
+            scores[label] = score(
+                examples,
+                _probabilities(rows_of(self.encoder, examples), self.lines),
+            )
         return scores
 
     def export(self, scores: Scores, target: Path) -> None:
@@ -102,7 +111,16 @@ def write(
     """Write the folder of a condition check. ``about``: the sources of its examples."""
     known, yes = (line.model_dump(mode="json") for line in lines)
     learned = {"known": known, "yes": yes, "threshold": settings.threshold}
-    write_head(target, "A condition check", _USE, settings, encoder, learned, scores, about)
+    write_head(
+        target,
+        "A condition check",
+        _USE,
+        settings,
+        encoder,
+        learned,
+        scores,
+        about,
+    )
 
 
 def rows_of(encoder: TextEncoder, examples: Sequence[ConditionExample]) -> Rows:

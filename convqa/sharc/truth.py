@@ -42,7 +42,11 @@ def read(path: Path) -> ShARCGold:
     turns = []
     for label, record in read_records(file):
         if record.answer is None:
-            raise utterances.mistake(file, label, "answer: is missing; expected a label or a question")
+            raise utterances.mistake(
+                file,
+                label,
+                "answer: is missing; expected a label or a question",
+            )
         answer = normalize(record.answer, form)
         if form == "open" and answer.text == "irrelevant":
             expected = "expected Yes, No or a follow-up question, as the open-retrieval form has no Irrelevant"
@@ -57,5 +61,12 @@ def read(path: Path) -> ShARCGold:
         if isinstance(record, Open):
             fields |= record.model_dump(include={"gold_snippet_id", "snippet_seen"}, exclude_none=True)
             snippet_id = record.gold_snippet_id or ""
-        turns.append(ShARCTruth(TurnId(record.utterance_id, 1), fields, record.answer, snippet_id))
+        turns.append(
+            ShARCTruth(
+                TurnId(record.utterance_id, 1),
+                fields,
+                record.answer,
+                snippet_id,
+            )
+        )
     return ShARCGold(path, tuple(turns), form)

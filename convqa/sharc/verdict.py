@@ -162,9 +162,12 @@ def alike(first: str, second: str) -> float:
     def weight(tokens: frozenset[str]) -> float:
         return sum(idf(token, "en") for token in tokens)
 
-    tokens, others = _content(first), _content(second)
+    tokens = _content(first)
+    others = _content(second)
     common = weight(tokens & others)
-    return 2 * common / (weight(tokens) + weight(others)) if common else 0.0
+    if not common:
+        return 0.0
+    return 2 * common / (weight(tokens) + weight(others))
 
 
 class _RuleState:
@@ -209,8 +212,9 @@ class _RuleState:
         """Settle the conditions whose question is identical to that of a fact."""
         answers = {fact.question: fact.yes for fact in facts}
         for condition in self._conditions:
-            if condition.question in answers and self.states.get(condition) is None:
-                self.states[condition] = answers[condition.question] == condition.wanted
+            if self.states.get(condition) is None and condition.question in answers:
+                yes = answers[condition.question]
+                self.states[condition] = yes == condition.wanted
 
     def group(self) -> Group:
         """Return the rule's conditions and the added ones, combined as the conversation shows."""
@@ -229,7 +233,10 @@ class _RuleState:
 
 def fit(text: str, rule: Rule, question: str) -> float:
     """Return the overlap of a question with a rule or its outcome, 0 to 1."""
-    return max(alike(question, rule.outcome), alike(question, text[rule.start : rule.end]))
+    return max(
+        alike(question, rule.outcome),
+        alike(question, text[rule.start : rule.end]),
+    )
 
 
 def _about(rule: Rule, facts: Sequence[Fact]) -> int:

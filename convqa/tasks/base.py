@@ -9,10 +9,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from convqa.domain import DEFAULT_LANGUAGE, Conversation, Passage, Response, TurnId
+from convqa.domain import (
+    DEFAULT_LANGUAGE,
+    Conversation,
+    Passage,
+    Response,
+    TurnId,
+)
 from convqa.errors import InputError
 from convqa.tasks.files import file_at
-from convqa.tasks.scores import Gold, GoldTurn, Judged, Run, ScoreOptions, Scores
+from convqa.tasks.scores import (
+    Gold,
+    GoldTurn,
+    Judged,
+    Run,
+    ScoreOptions,
+    Scores,
+)
 
 Groups = Mapping[str, frozenset[TurnId]]
 
@@ -20,7 +33,7 @@ Groups = Mapping[str, frozenset[TurnId]]
 class Task(ABC):
     """Base class of tasks. ``path`` is an input directory, or an input file where the task accepts one.
 
-    The task of a path is recognised by the file names ``input_file``, ``truth_file`` and ``run_file``. A task that
+    The task of a path is recognized by the file names ``input_file``, ``truth_file`` and ``run_file``. A task that
     looks at more than the name (by overriding ``has_input``, ``has_truth`` or ``has_run``) describes the files there
     instead; error messages and the help of ``convqa evaluate`` quote them.
     """

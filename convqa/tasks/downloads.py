@@ -152,7 +152,12 @@ def _mismatch(path: Path, download: Download) -> str:
     return "" if actual == expected else f"expected {kind} {expected}, got {actual}"
 
 
-def _transfer(client: httpx.Client, url: str, stream: IO[bytes], progress: Progress | None) -> None:
+def _transfer(
+    client: httpx.Client,
+    url: str,
+    stream: IO[bytes],
+    progress: Progress | None,
+) -> None:
     """Append the rest of the file to a stream that holds its beginning, or nothing."""
     done = stream.tell()
     # Without compression, since ranges count the file's own bytes.

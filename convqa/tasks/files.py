@@ -63,7 +63,12 @@ def any_file(path: Path, endings: tuple[str, ...], matches: Callable[[Path], boo
         return False
 
 
-def only_file(path: Path, endings: tuple[str, ...], matches: Callable[[Path], bool], expected: str) -> Path:
+def only_file(
+    path: Path,
+    endings: tuple[str, ...],
+    matches: Callable[[Path], bool],
+    expected: str,
+) -> Path:
     """Return the path itself, or the only matching file of a folder.
 
     :raises InputError: if no file of the folder matches, or several do.
@@ -96,7 +101,7 @@ def starts_with_record(file: Path, expected: str, fields: set[str]) -> bool:
 
 
 def read_lines(path: Path, expected: str, longest: int = _LONGEST_LINE) -> Iterator[tuple[int, bytes]]:
-    """Yield (number from 1, line with its line end). Gzip is recognised by content, not by name.
+    """Yield (number from 1, line with its line end). Gzip is recognized by content, not by name.
 
     :param longest: maximum bytes per line; -1: no limit.
     :raises InputError: if the file is unreadable, a line is too long, too many blank lines follow each other or the
@@ -181,7 +186,7 @@ def read_start(path: Path, expected: str, size: int) -> bytes:
 
 
 def start_text(path: Path, expected: str) -> str:
-    """Return the start of a file as text, without a byte order mark and leading blanks, to recognise its format."""
+    """Return the start of a file as text, without a byte order mark and leading blanks, to recognize its format."""
     return read_start(path, expected, 2**20).decode("utf-8-sig", "replace").lstrip()
 
 

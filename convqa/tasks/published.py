@@ -84,7 +84,12 @@ class _Folder:
         for topic in self.records(*paths):
             for turn in topic["turn"]:
                 rewrite = turn.get("manual_rewritten_utterance", "")
-                yield topic["number"], turn["number"], turn["raw_utterance"], rewrite
+                yield (
+                    topic["number"],
+                    turn["number"],
+                    turn["raw_utterance"],
+                    rewrite,
+                )
 
 
 def inscit(folder: _Folder, dev: Path) -> None:
@@ -150,7 +155,11 @@ def mtrag_un(folder: _Folder, reference: Path) -> None:
     for number, record in enumerate(folder.records(reference), 1):
         *context, question = (message["text"] for message in record["input"])
         passages = {
-            folder.add_passage(passage["document_id"], passage.get("title") or "", passage["text"])
+            folder.add_passage(
+                passage["document_id"],
+                passage.get("title") or "",
+                passage["text"],
+            )
             for passage in record["contexts"]
         }
         truth = {
@@ -208,7 +217,13 @@ def qrecc_trec(
             "Truth_answer": answer,
             "Truth_passages": [passage for passage in relevant.get(turn, ()) if passage in folder.passages],
         }
-        folder.add_turn(topic, turn_no, question, truth, rewrite or resolutions.get(turn, ""))
+        folder.add_turn(
+            topic,
+            turn_no,
+            question,
+            truth,
+            rewrite or resolutions.get(turn, ""),
+        )
 
 
 def qrecc_dev(folder: _Folder, sampled: Path) -> None:

@@ -94,8 +94,9 @@ class Scores:
 
         :param column: other values, one per turn, to group instead.
         """
+        groups = self.groups or [""] * len(self.values)
         values_by_group: dict[str, list[Any]] = {}
-        for group, value in zip(self.groups or [""] * len(self.values), column or self.values, strict=True):
+        for group, value in zip(groups, column or self.values, strict=True):
             values_by_group.setdefault(group, []).append(value)
         return values_by_group
 
@@ -203,8 +204,11 @@ def supported(
     """Return ALCE's scores of an answer by measure; empty for an answer without sentences."""
 
     def entails(premise: str, claim: str) -> bool:
-        return support.score([(premise, claim)], language)[0] >= SUPPORTED
+        [score] = support.score([(premise, claim)], language)
+        return score >= SUPPORTED
 
     scores = alce.citation_scores(sentences, entails)
-    names = (measure.name for measure in alce_measures(support))
-    return {} if scores is None else dict(zip(names, scores, strict=True))
+    if scores is None:
+        return {}
+    recall, precision = alce_measures(support)
+    return {recall.name: scores[0], precision.name: scores[1]}

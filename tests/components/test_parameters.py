@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
 import math
 from typing import Any, get_type_hints
 
 import pytest
 from pydantic import ValidationError
 
-from convqa.components.base import STATIONS, Station
-from convqa.components.members import members, parameters_of
+from convqa.components.base import STATIONS
+from convqa.components.members import full_name, import_type, members, parameters_of
 from convqa.components.retrievers.hybrid import Hybrid
 
 UNLIMITED = {"rewriters.generate.seconds"}
@@ -21,13 +19,11 @@ UNLIMITED = {"rewriters.generate.seconds"}
 def parameters():
     for station in STATIONS:
         for member in members(station):
-            module = f"convqa.components.{station}s.{member}"
-            for cls in vars(importlib.import_module(module)).values():
-                if inspect.isclass(cls) and issubclass(cls, Station) and cls.__module__ == module:
-                    kinds = get_type_hints(cls)
-                    for name in parameters_of(cls):
-                        if kinds[name] is not Any and f"{station}s.{member}.{name}" not in UNLIMITED:
-                            yield cls, name
+            cls = import_type(full_name(member, "type", [station]), "type")
+            kinds = get_type_hints(cls)
+            for name in parameters_of(cls):
+                if kinds[name] is not Any and f"{station}s.{member}.{name}" not in UNLIMITED:
+                    yield cls, name
 
 
 def refused(cls, **parameters):

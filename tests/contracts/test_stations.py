@@ -45,6 +45,8 @@ from convqa.errors import InputError
 from convqa.indexing import add_vectors
 from convqa.models import load_encoder
 from convqa.pipeline.load import load
+from convqa.plugins import load as plugins_load
+from convqa.plugins import plugins
 from convqa.stores import create_store
 
 SOCKETS = {
@@ -114,7 +116,9 @@ def members():
         for _, cls in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
             if cls.__module__ == module.name and f"{cls.__module__}.{cls.__name__}" in component.registry:
                 found += stations_of(cls)
-    return sorted(found, key=str)
+    for station in STATIONS:
+        found += [(station, plugins_load(point)) for point in plugins(f"convqa.{station}s").values()]
+    return sorted(set(found), key=str)
 
 
 def stations_of(cls):

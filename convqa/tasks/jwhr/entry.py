@@ -18,7 +18,10 @@ def entry_of(response: Response, question: str, has_answers: bool = True) -> dic
     :param question: the question of the input, before rewriting.
     :param has_answers: whether the pipeline makes answers.
     """
-    entry: dict[str, Any] = {"id": response.id.conversation, "question": question}
+    entry: dict[str, Any] = {
+        "id": response.id.conversation,
+        "question": question,
+    }
     answer = response.answer
     if has_answers and answer is not None and answer.kind == "answer":
         return entry | _answered(answer, response)

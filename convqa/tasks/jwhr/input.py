@@ -21,7 +21,7 @@ OTHERS = frozenset({"run.jsonl", "passages.jsonl", "passages.jsonl.gz"})
 """Other files that may be in the folder: a run and a collection."""
 
 
-def recognise(path: Path) -> bool:
+def recognize(path: Path) -> bool:
     """Whether a file, or a file of a folder, starts with an entry."""
 
     def starts_with_entry(file: Path) -> bool:
@@ -34,7 +34,10 @@ def recognise(path: Path) -> bool:
 def read(path: Path) -> Iterator[Conversation]:
     """Yield each entry as a conversation of one turn, without its answer and references."""
     for _, entry in read_entries(path):
-        yield Conversation(entry.id, (Turn(TurnId(entry.id, 1), entry.question, language=LANGUAGE),))
+        yield Conversation(
+            entry.id,
+            (Turn(TurnId(entry.id, 1), entry.question, language=LANGUAGE),),
+        )
 
 
 def read_entries(path: Path) -> list[tuple[Path, JWHREntry]]:

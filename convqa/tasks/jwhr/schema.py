@@ -138,4 +138,7 @@ def citations(entry: JWHREntry) -> Iterator[tuple[str, int]]:
     sentences = entry.answer.sentences if entry.answer else []
     for index, sentence in enumerate(sentences):
         for number, reference_no in enumerate(sentence.citations):
-            yield f"answer.sentences[{index}].citations[{number}]", reference_no
+            yield (
+                f"answer.sentences[{index}].citations[{number}]",
+                reference_no,
+            )

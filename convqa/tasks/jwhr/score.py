@@ -47,7 +47,11 @@ MEASURES = (
     Measure("Valid citations", official=True),
     Measure("Cited sentences", line="Valid citations", label="of sentences cited"),
     Measure("Answerability", official=True),
-    Measure("Refusal precision", line="Answerability", label="precision of refusing"),
+    Measure(
+        "Refusal precision",
+        line="Answerability",
+        label="precision of refusing",
+    ),
     Measure("Refusal recall", line="Answerability", label="recall"),
     Measure("F1 with refusals", official=True),
 )
@@ -83,15 +87,18 @@ def score(gold: Gold[JWHRTruth], run: JWHRRun, options: JWHROptions) -> list[Sco
     asked = {int(turn.id.conversation) for turn in gold.turns}
     unknown = "entries that are not in the truth"
     warn_of_unmatched(run.path, asked, run.entries.keys(), "entries of the truth", unknown)
-    if failed := sum(bool(entry.failed) for id, entry in run.entries.items() if id in asked):
-        log.warning("%s: %d entries failed, and count as wrong", run.path, failed)
+    failed = [entry for id, entry in run.entries.items() if entry.failed and id in asked]
+    if failed:
+        log.warning("%s: %d entries failed, and count as wrong", run.path, len(failed))
     rows: list[tuple[TurnId, Row]] = []
     for turn in gold.turns:
         entry = run.entries.get(int(turn.id.conversation))
-        missing = entry is None or bool(entry.failed)
-        answer = None if entry is None or missing else sourced_answer(entry)
-        row = _row(turn.answer, answer, missing)
-        if entry is not None and answer is not None and options.support is not None:
+        if entry is None or entry.failed:
+            rows.append((turn.id, _row(turn.answer, None, missing=True)))
+            continue
+        answer = sourced_answer(entry)
+        row = _row(turn.answer, answer, missing=False)
+        if answer is not None and options.support is not None:
             row |= supported(cited_sentences(entry), options.support, LANGUAGE)
         rows.append((turn.id, row))
     additional = () if options.support is None else alce_measures(options.support)
@@ -117,29 +124,27 @@ def _row(truth: SourcedAnswer | None, answer: SourcedAnswer | None, missing: boo
 
 
 def _compared(truth: SourcedAnswer, answer: SourcedAnswer) -> Row:
-    rouge, same = rouge_l(answer.text, truth.text), f1(answer.text, truth.text)
-    row = {
-        "ROUGE-L": rouge.f1,
-        "ROUGE-L precision": rouge.precision,
-        "ROUGE-L recall": rouge.recall,
-    }
-    row |= {"F1": same, "F1 with refusals": same}
+    rouge = rouge_l(answer.text, truth.text)
+    same = f1(answer.text, truth.text)
+    row = _with_parts_of("ROUGE-L", "ROUGE-L", rouge)
+    row["F1"] = same
+    row["F1 with refusals"] = same
     if truth.pages:
         pages = set_scores(answer.pages, truth.pages)
         by_sentence = sentence_sources(answer.sentences, truth.sentences)
-        row |= {
-            "Page F1": pages.f1,
-            "Page precision": pages.precision,
-            "Page recall": pages.recall,
-        }
-        row |= {"Sentence page F1": by_sentence.f1}
-        row |= {
-            "Sentence page precision": by_sentence.precision,
-            "Sentence page recall": by_sentence.recall,
-        }
+        row |= _with_parts_of("Page F1", "Page", pages)
+        row |= _with_parts_of("Sentence page F1", "Sentence page", by_sentence)
     if truth.quotes:
         row["Quote recall"] = quote_recall(answer.quotes, truth.quotes)
     return row
+
+
+def _with_parts_of(line: str, name: str, scores: Any) -> Row:
+    return {
+        line: scores.f1,
+        f"{name} precision": scores.precision,
+        f"{name} recall": scores.recall,
+    }
 
 
 def cited_sentences(entry: JWHREntry) -> list[CitedSentence]:

@@ -16,8 +16,8 @@ class JWHR(Task):
     language = LANGUAGE
     options = score.JWHROptions
 
-    has_input = staticmethod(input.recognise)
-    has_truth = staticmethod(input.recognise)
+    has_input = staticmethod(input.recognize)
+    has_truth = staticmethod(input.recognize)
     read = staticmethod(input.read)
     passages = staticmethod(passages.passages)
     gold = staticmethod(truth.read)

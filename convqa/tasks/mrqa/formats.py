@@ -120,7 +120,12 @@ def _mrqa_questions(line: _MrqaLine, where: str, seen: set[str]) -> Iterator[Que
             for number, answer in enumerate(question.detected_answers)
             for span in _spans(answer, line.context, f"{field}.detected_answers[{number}]")
         )
-        yield Question(question.qid, question.question, tuple(question.answers), tuple(spans))
+        yield Question(
+            question.qid,
+            question.question,
+            tuple(question.answers),
+            tuple(spans),
+        )
 
 
 def _spans(answer: _MrqaDetected, context: str, field: str) -> Iterator[tuple[int, int]]:
@@ -173,11 +178,20 @@ def read_squad(path: Path) -> list[Context]:
     seen: set[str] = set()
     contexts: list[Context] = []
     for article_no, value in enumerate(articles):
-        article = read_as(_SquadArticle, value, f"{path}: data[{article_no}]", f"Expected: {SQUAD}.")
+        article = read_as(
+            _SquadArticle,
+            value,
+            f"{path}: data[{article_no}]",
+            f"Expected: {SQUAD}.",
+        )
         for paragraph_no, paragraph in enumerate(article.paragraphs):
             questions = []
             for index, record in enumerate(paragraph.qas):
-                question = _squad_question(record, paragraph.context, f"{article_no}-{paragraph_no}-{index}")
+                question = _squad_question(
+                    record,
+                    paragraph.context,
+                    f"{article_no}-{paragraph_no}-{index}",
+                )
                 if question.id in seen:
                     where = f"{path}: data[{article_no}].paragraphs[{paragraph_no}].qas[{index}]"
                     raise InputError(f"{where}: id: {question.id!r} is also the id of an earlier question.")

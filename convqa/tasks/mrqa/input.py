@@ -48,7 +48,7 @@ class DataSet:
     language: str
 
 
-def recognise(path: Path) -> bool:
+def recognize(path: Path) -> bool:
     """Whether a file, or one of a folder, starts like one of the formats; a pipe does, for its reader to report it."""
     return any(map(_is_data_set, files_in(path, SUFFIXES) if path.is_dir() else [path]))
 

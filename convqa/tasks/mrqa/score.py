@@ -35,7 +35,10 @@ _NO_ANSWERS = "no question has an answer that the official script could compare"
 class MRQAOptions(scores.ScoreOptions):
     """The official script's options."""
 
-    skip_no_answer: bool = option(False, "MRQA: skip questions without a prediction instead of scoring them 0.")
+    skip_no_answer: bool = option(
+        False,
+        "MRQA: skip questions without a prediction instead of scoring them 0.",
+    )
 
     def to_json(self) -> dict[str, Any]:
         return {"skip_no_answer": self.skip_no_answer}
@@ -113,7 +116,11 @@ def _squad2(pairs: Pairs, prefix: str) -> list[Scores]:
         rows.append((turn.id, row))
     line, em = _side_by_side(prefix, " (SQuAD 2)")
     parts = [
-        replace(em, name=f"{prefix}{name} (SQuAD 2, {kind})", label=f"{name} {kind}")
+        replace(
+            em,
+            name=f"{prefix}{name} (SQuAD 2, {kind})",
+            label=f"{name} {kind}",
+        )
         for kind in ("answerable", "unanswerable")
         for name in ("EM", "F1")
     ]

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 
 from convqa.files import log
 
-IN_DOMAIN = ("SQuAD", "NewsQA", "TriviaQA", "SearchQA", "HotpotQA", "NaturalQuestions")
+IN_DOMAIN = (
+    "SQuAD",
+    "NewsQA",
+    "TriviaQA",
+    "SearchQA",
+    "HotpotQA",
+    "NaturalQuestions",
+)
 """The six sets with training data."""
 OUT_OF_DOMAIN = (
     "BioASQ", "DROP", "DuoRC", "RACE", "RelationExtraction", "TextbookQA",
@@ -39,7 +46,9 @@ def averages(names: Sequence[str]) -> dict[str, list[str]]:
     """
     members: dict[str, list[str]] = {"in-domain": [], "out-of-domain": []}
     for name in names:
-        members.get(domain_of(name), []).append(name)
+        domain = domain_of(name)
+        if domain:
+            members[domain].append(name)
     if list(names) not in members.values():
         members["all"] = list(names)
     return {average: sets for average, sets in members.items() if len(sets) > 1}

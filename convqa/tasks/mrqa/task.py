@@ -15,8 +15,8 @@ class MRQA(Task):
     id_field = "qid"
     options = score.MRQAOptions
 
-    has_input = staticmethod(input.recognise)
-    has_truth = staticmethod(input.recognise)
+    has_input = staticmethod(input.recognize)
+    has_truth = staticmethod(input.recognize)
     read = staticmethod(input.read)
     gold = staticmethod(truth.read)
     write = staticmethod(run.write)

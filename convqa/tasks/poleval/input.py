@@ -55,7 +55,10 @@ def _id(value: Any) -> str:
     if not isinstance(value, str) or not value.strip():
         raise PydanticCustomError("id", "expected a string that is not blank, or a whole number")
     if _NOT_IN_IDS.search(value):
-        raise PydanticCustomError("id", "expected an id that out.tsv can contain, without control characters")
+        raise PydanticCustomError(
+            "id",
+            "expected an id that out.tsv can contain, without control characters",
+        )
     return value
 
 
@@ -69,7 +72,7 @@ class TextRecord(Record):
 Kind = TypeVar("Kind", bound=TextRecord)
 
 
-def recognise(path: Path) -> bool:
+def recognize(path: Path) -> bool:
     """Whether a file, or a file of a folder, has the name of questions."""
     return any_file(path, ("",), is_questions)
 
@@ -142,7 +145,10 @@ def read_records(path: Path, kind: type[Kind], expected: str) -> Iterator[tuple[
     """Yield (``line 3``, record) of a file, plain or gzip, which must not be empty."""
     line = ""
     for line, value in read_values(path, expected, array=False, strict=True):
-        yield line, read_as(kind, value, f"{path}: {line}", f"Expected: {expected}.")
+        yield (
+            line,
+            read_as(kind, value, f"{path}: {line}", f"Expected: {expected}."),
+        )
     if not line:
         raise InputError(f"{path}: the file is empty; expected {expected}.")
 

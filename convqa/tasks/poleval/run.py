@@ -23,7 +23,7 @@ EXPECTED = "a line for each question, with passage ids separated by TAB"
 DEPTH = 10
 """Number of passages per line that count."""
 HEADER = "Result1"
-"""The first field of out-header.tsv, by which GEval recognises a header."""
+"""The first field of out-header.tsv, by which GEval recognizes a header."""
 
 _WITHOUT_SETS = (
     ". A question searches only the passages of its set, by their field set, which a collection built without --task "
@@ -115,7 +115,10 @@ def problems(input_path: Path, file: Path) -> Iterator[tuple[str, str]]:
     for number, line in lines:
         yield from ((f"line {number}", message) for message in _line_errors(line))
     if len(lines) != len(asked.items):
-        yield "", f"has {len(lines)} lines; expected {len(asked.items)}, one per question"
+        yield (
+            "",
+            f"has {len(lines)} lines; expected {len(asked.items)}, one per question",
+        )
 
 
 def _line_errors(line: bytes) -> Iterator[str]:

@@ -37,7 +37,11 @@ def score(gold: PolEvalGold, run: PolEvalRun, *_: object) -> list[Scores]:
 def part(gold: PolEvalGold, run: PolEvalRun) -> PolEvalGold:
     """Restrict the truth to the first questions, as many as the run has lines."""
     lines = min(gold.lines, len(run.rankings))
-    return replace(gold, turns=tuple(turn for turn in gold.turns if turn.line < lines), lines=lines)
+    return replace(
+        gold,
+        turns=tuple(turn for turn in gold.turns if turn.line < lines),
+        lines=lines,
+    )
 
 
 def judged(gold: PolEvalGold, run: PolEvalRun) -> Judged:

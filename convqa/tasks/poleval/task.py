@@ -15,8 +15,8 @@ class PolEval(Task):
     language = input.LANGUAGE
     passages_file = "passages.jl (also .gz; where to put them: docs/tasks/poleval.md)"
 
-    has_input = staticmethod(input.recognise)
-    has_truth = staticmethod(truth.recognise)
+    has_input = staticmethod(input.recognize)
+    has_truth = staticmethod(truth.recognize)
     read = staticmethod(input.read)
     passages = staticmethod(passages.passages)
     gold = staticmethod(truth.read)

@@ -52,7 +52,7 @@ class PolEvalGold(Gold[PolEvalTruth]):
     lines: int
 
 
-def recognise(path: Path) -> bool:
+def recognize(path: Path) -> bool:
     """Whether a file, or a file of a folder, has the name of a truth, or of questions in the folder of a truth."""
     return any_file(
         path,

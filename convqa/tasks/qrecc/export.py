@@ -13,7 +13,10 @@ from convqa.tasks.qrecc.run import evidence_fields
 
 def write(cited: CitedAnswer, submission: Submission) -> bytes:  # noqa: ARG001 - the signature of all writers
     """Format the record of one turn, without Model_rewrite and Model_passages."""
-    turn = {"Conversation_no": cited.id.conversation, "Turn_no": cited.id.number}
+    turn = {
+        "Conversation_no": cited.id.conversation,
+        "Turn_no": cited.id.number,
+    }
     return to_json_bytes(turn | evidence_fields(cited.answer, cited.quotes))
 
 

@@ -72,12 +72,15 @@ def _by_depth(gold: QReCCGold, path: Path) -> Groups:
 def _by_history(gold: QReCCGold, path: Path) -> Groups:
     """Turns without a history: from the questions, if they are in the folder, else the first turns."""
     without = {conversation.turns[0].id for conversation in _questions(path) if not conversation.turns[0].history}
-    if not input.recognise(path):
+    if not input.recognize(path):
         first: dict[int | str, TurnId] = {}
         for turn in sorted(gold.turns, key=lambda turn: turn.id.number):
             first.setdefault(turn.id.conversation, turn.id)
         without = set(first.values())
-    return _by(gold, lambda turn: "empty history" if turn.id in without else "with history")
+    return _by(
+        gold,
+        lambda turn: "empty history" if turn.id in without else "with history",
+    )
 
 
 def _by_source(gold: QReCCGold, file: Path) -> Groups:
@@ -95,4 +98,4 @@ def _by_source(gold: QReCCGold, file: Path) -> Groups:
 
 def _questions(path: Path) -> Iterable[Conversation]:
     """Return the questions in the folder of the truth, if they are there."""
-    return input.read(path) if input.recognise(path) else ()
+    return input.read(path) if input.recognize(path) else ()

@@ -27,7 +27,7 @@ _EXPECTED = "a JSON array of {Conversation_no, Turn_no, Question}, with Context 
 Records = list[dict[str, Any]]
 
 
-def recognise(path: Path) -> bool:
+def recognize(path: Path) -> bool:
     """Whether a folder holds questions.json, or a file has one of SCAI-QReCC's names for questions."""
     if path.is_dir():
         return (path / FILE).is_file()
@@ -81,7 +81,10 @@ def _grouped(file: Path, records: Records) -> dict[int | str, Records]:
             turns.sort(key=lambda record: int(record["Turn_no"]))
         skipped += max(numbers) - min(*numbers, 1) + 1 - len(numbers)
     for count, message in (
-        (interleaved, "%s: collected the turns of %d interleaved conversations"),
+        (
+            interleaved,
+            "%s: collected the turns of %d interleaved conversations",
+        ),
         (unordered, "%s: sorted the turns of %d conversations by Turn_no"),
         (skipped, "%s: accepted %d gaps in Turn_no (skipped turns)"),
     ):

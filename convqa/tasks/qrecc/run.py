@@ -80,7 +80,12 @@ def read(path: Path) -> QReCCRun:
     for name in _OWN_FIELDS:
         ignored = sum(name == field for _, field in faults)
         if ignored:
-            log.warning("%s: ignored %d %s in another format than convqa's", file, ignored, name)
+            log.warning(
+                "%s: ignored %d %s in another format than convqa's",
+                file,
+                ignored,
+                name,
+            )
     citations: dict[str, Sequence[Cited]] = {
         turn: tuple(Cited(**citation) for citation in records_of_turn)
         for turn, records_of_turn in values["Model_citations"].items()
@@ -118,7 +123,12 @@ def _evidence(file: Path, records: Iterable[Mapping[str, Any]]) -> dict[str, Seq
     return citations
 
 
-def write(responses: Iterable[Response], directory: Path, stages: frozenset[str], *_: object) -> Path:
+def write(
+    responses: Iterable[Response],
+    directory: Path,
+    stages: frozenset[str],
+    *_: object,
+) -> Path:
     """Write one record per line. A turn that failed in a stage has ``""`` or ``{}`` there, so that it counts 0."""
     records = (to_json_bytes(record(response, stages)) for response in responses)
     return write_members(directory / FILE, records, b"[]")

@@ -18,7 +18,9 @@ from pydantic import (
     ValidationError,
 )
 from pydantic_core import PydanticCustomError
-from typing_extensions import TypedDict  # pydantic requires this one below Python 3.12
+from typing_extensions import (
+    TypedDict,
+)  # pydantic requires this one below Python 3.12
 
 from convqa.domain import TurnId
 from convqa.errors import InputError
@@ -76,7 +78,11 @@ ScoredConversationNo = Annotated[
 ]
 ScoredTurnNo = Annotated[int | float, PlainValidator(_scored_no)]
 Id = Annotated[str, Strict()]
-Score = Annotated[float, Strict(), Field(allow_inf_nan=False, gt=-_FLOAT32_END, lt=_FLOAT32_END)]
+Score = Annotated[
+    float,
+    Strict(),
+    Field(allow_inf_nan=False, gt=-_FLOAT32_END, lt=_FLOAT32_END),
+]
 Passages = Annotated[dict[Id, Score], Strict(), AfterValidator(_named)]
 ScoredPassages = Annotated[dict[Id, Annotated[float, Strict()]], Strict(), AfterValidator(_named)]
 Offset = Annotated[int, Strict(), Field(ge=0)]
@@ -155,7 +161,11 @@ def refuse(path: Path, faults: Iterable[Fault | None]) -> None:
 
 def read_records(path: Path, adapter: TypeAdapter[Any], expected: str) -> list[dict[str, Any]]:
     """Return the records of a file, all of which ``adapter`` must accept."""
-    records = _checked(path, [record for _, record in read_values(path, expected, array=True)], adapter)
+    records = _checked(
+        path,
+        [record for _, record in read_values(path, expected, array=True)],
+        adapter,
+    )
     refuse(
         path,
         (value for record in records for value in record.values() if isinstance(value, Fault)),
@@ -228,4 +238,8 @@ def warn_of_unknown(path: Path, records: Sequence[Mapping[str, Any]], known: fro
     """Log one warning that names all unknown fields."""
     unknown = set().union(*records) - known
     if unknown:
-        log.warning("%s: ignored unknown fields: %s", path, ", ".join(sorted(map(str, unknown))))
+        log.warning(
+            "%s: ignored unknown fields: %s",
+            path,
+            ", ".join(sorted(map(str, unknown))),
+        )

@@ -36,7 +36,12 @@ REWRITING = (
     Measure("QR-P", line="QR", label="precision"),
     Measure("QR-F1", line="QR", label="F1"),
     Measure("QR-words", line="QR", label="words", counts=True),
-    Measure("QR-truth-words", line="QR", label="words in the true rewrite", counts=True),
+    Measure(
+        "QR-truth-words",
+        line="QR",
+        label="words in the true rewrite",
+        counts=True,
+    ),
 )
 RETRIEVAL = (
     Measure("MRR", official=True),
@@ -49,7 +54,12 @@ ANSWERING = (
     Measure("ROUGE1-P", line="ROUGE1-R", label="precision"),
     Measure("ROUGE1-F1", line="ROUGE1-R", label="F1"),
     Measure("answer-words", line="ROUGE1-R", label="words", counts=True),
-    Measure("truth-words", line="ROUGE1-R", label="words in the true answer", counts=True),
+    Measure(
+        "truth-words",
+        line="ROUGE1-R",
+        label="words in the true answer",
+        counts=True,
+    ),
 )
 _OFF = "not asked for"
 
@@ -97,8 +107,14 @@ def score(gold: QReCCGold, run: QReCCRun, options: QReCCOptions) -> list[Scores]
     scorers = _scorers(options)
     additional = tuple(Measure(scorer.name, scorer.official) for scorer in scorers)
     return [
-        *columns(REWRITING, _OFF if options.no_rewriting else _rewriting(gold, run, options)),
-        *columns(RETRIEVAL, _OFF if options.no_retrieval else _retrieval(gold, run, options)),
+        *columns(
+            REWRITING,
+            _OFF if options.no_rewriting else _rewriting(gold, run, options),
+        ),
+        *columns(
+            RETRIEVAL,
+            _OFF if options.no_retrieval else _retrieval(gold, run, options),
+        ),
         *columns(
             (*ANSWERING, *additional),
             _OFF if options.no_answering else _answering(gold, run, options, scorers),
@@ -128,7 +144,10 @@ def _scorers(options: QReCCOptions) -> list[AnswerScorer]:
 def part(gold: QReCCGold, run: QReCCRun) -> QReCCGold:
     """Restrict the truth to the turns of the run."""
     answered = {str(turn) for turn in run.turns}
-    return replace(gold, turns=tuple(turn for turn in gold.turns if str(turn.id) in answered))
+    return replace(
+        gold,
+        turns=tuple(turn for turn in gold.turns if str(turn.id) in answered),
+    )
 
 
 def judged(gold: QReCCGold, run: QReCCRun) -> Judged:
@@ -147,7 +166,10 @@ def _rewriting(gold: QReCCGold, run: QReCCRun, options: QReCCOptions) -> Rows | 
     candidates = [turn for turn in gold.turns if options.eval_turn_one_rewrites or turn.fields["Turn_no"] > 1]
     refuse(gold.path, (turn.faults.get("Truth_rewrite") for turn in candidates))
     used = [turn for turn in candidates if options.eval_missing_truth or turn.rewrite]
-    refuse(run.path, (run.faults.get((str(turn.id), "Model_rewrite")) for turn in used))
+    refuse(
+        run.path,
+        (run.faults.get((str(turn.id), "Model_rewrite")) for turn in used),
+    )
     rows = []
     for turn in used:
         rewrite = run.rewrites.get(str(turn.id), "")
@@ -223,7 +245,10 @@ def _answering(
     """Score EM, F1 and ROUGE-1, or return why this is skipped. A missing answer counts as an empty one."""
     refuse(gold.path, (turn.faults.get("Truth_answer") for turn in gold.turns))
     used = [turn for turn in gold.turns if options.eval_missing_truth or turn.answer]
-    refuse(run.path, (run.faults.get((str(turn.id), "Model_answer")) for turn in used))
+    refuse(
+        run.path,
+        (run.faults.get((str(turn.id), "Model_answer")) for turn in used),
+    )
     if not run.answers:
         return "the run has no answers"
     if not used:

@@ -40,8 +40,9 @@ def sas(model: str = OFFICIAL_SAS) -> AnswerScorer:
 
     def score(pairs: Sequence[tuple[str, str]]) -> list[float]:
         # sentence-transformers strips the texts, too.
-        outputs = scorer.score([(answer.strip(), truth.strip()) for truth, answer in pairs])
-        scores: list[float] = (1 / (1 + numpy.exp(-outputs.astype(numpy.float64)))).tolist()
+        stripped = [(answer.strip(), truth.strip()) for truth, answer in pairs]
+        outputs = scorer.score(stripped).astype(numpy.float64)
+        scores: list[float] = (1 / (1 + numpy.exp(-outputs))).tolist()
         return scores
 
     official = model == OFFICIAL_SAS
@@ -60,12 +61,19 @@ def posscore(vectors: Path, tagger: Tagger | None = None) -> AnswerScorer:
 
     def score(pairs: Sequence[tuple[str, str]]) -> list[float]:
         tagged = [(tag(truth), tag(answer)) for truth, answer in pairs]
-        words = {word for pair in tagged for text in pair for word in lookups([word for word, _ in text])}
+        words: set[str] = set()
+        for pair in tagged:
+            for text in pair:
+                words.update(lookups([word for word, _ in text]))
         table = read_vectors(vectors, words)
         return [formula.posscore(truth, answer, table) for truth, answer in tagged]
 
     official = tagger is None and vectors.name.split(".")[0] in OFFICIAL_VECTORS
-    return AnswerScorer("POSSCORE" if official else f"POSSCORE({vectors.name})", score, official)
+    return AnswerScorer(
+        "POSSCORE" if official else f"POSSCORE({vectors.name})",
+        score,
+        official,
+    )
 
 
 def read_vectors(path: Path, words: Collection[str]) -> dict[str, Vector]:

@@ -19,7 +19,7 @@ class QReCC(Task):
         "F1: match with the true answer. turns: those that have the truth for a measure. See docs/tasks/qrecc.md."
     )
 
-    has_input = staticmethod(input.recognise)
+    has_input = staticmethod(input.recognize)
     read = staticmethod(input.read)
     gold = staticmethod(truth.read)
     write = staticmethod(run.write)

@@ -42,14 +42,21 @@ def read(path: Path) -> QReCCGold:
     check_spellings(file, [turn.id for turn in turns])
     repeated = len(turns) - len(collapsed(turns))
     if repeated:
-        log.warning("%s: %d repeated turns; QR and ROUGE1-R count each of them", file, repeated)
+        log.warning(
+            "%s: %d repeated turns; QR and ROUGE1-R count each of them",
+            file,
+            repeated,
+        )
     return Gold(file, turns)
 
 
 def _turn(record: Mapping[str, Any]) -> QReCCTruth:
     faults = {name: value for name, value in record.items() if isinstance(value, Fault)}
     fields = {name: value for name, value in record.items() if name not in faults}
-    rewrite, answer = fields.get("Truth_rewrite", ""), fields.get("Truth_answer", "")
+    rewrite, answer = (
+        fields.get("Truth_rewrite", ""),
+        fields.get("Truth_answer", ""),
+    )
     return QReCCTruth(
         turn_id(record),
         fields,

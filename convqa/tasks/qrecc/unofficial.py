@@ -74,7 +74,11 @@ def _answer(run: QReCCRun, turn: QReCCTruth) -> tuple[str, Sequence[Cited]]:
     return answer, run.citations.get(str(turn.id), ()) if answer.strip() else ()
 
 
-def _row(turn: QReCCTruth, quotes: Sequence[Cited], passages: Mapping[str, float] | None) -> dict[str, float]:
+def _row(
+    turn: QReCCTruth,
+    quotes: Sequence[Cited],
+    passages: Mapping[str, float] | None,
+) -> dict[str, float]:
     """Score a turn. Validity needs citations and a ranking; the other measures need a true answer."""
     row: dict[str, float] = {}
     if turn.answer and turn.passages:
@@ -181,7 +185,9 @@ def _auc(groups: Mapping[str, Sequence[float]]) -> float | None:
     return auc(*_flat(groups)) if {_CAN, _CANNOT} <= groups.keys() else None
 
 
-def _flat(groups: Mapping[str, Sequence[float]]) -> tuple[list[float], list[bool]]:
+def _flat(
+    groups: Mapping[str, Sequence[float]],
+) -> tuple[list[float], list[bool]]:
     """Return the values of all turns, and whether each is answerable."""
     values = [value for members in groups.values() for value in members]
     can = [kind == _CAN for kind, members in groups.items() for _ in members]

@@ -34,7 +34,7 @@ _ANSWERS = ("response", "passage")
 _NARRATIVES = ("narrative", "title", "query")
 
 
-def recognise(path: Path) -> bool:
+def recognize(path: Path) -> bool:
     """Whether it is a file of topics, or a folder with one."""
     return any_file(path, _ENDINGS, lambda file: bool(_kind(file)))
 
@@ -107,7 +107,13 @@ def _conversation(topic: Any, where: str) -> Conversation:
         turn = _turn(number, record, where)
         turns.append(replace(turn, history=tuple(history), scenario=scenario))
         answer = _text(record, _ANSWERS)
-        history.append(Exchange(turn.question, answer, status="answered" if answer else "unanswered"))
+        history.append(
+            Exchange(
+                turn.question,
+                answer,
+                status="answered" if answer else "unanswered",
+            )
+        )
     if not any(exchange.answer for exchange in history):
         turns = [replace(turn, history=()) for turn in turns]
     return Conversation(number, tuple(turns))

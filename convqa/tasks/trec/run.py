@@ -22,7 +22,12 @@ class TrecRun:
     path: Path
 
 
-def write(responses: Iterable[Response], directory: Path, stages: frozenset[str], *_: object) -> Path:
+def write(
+    responses: Iterable[Response],
+    directory: Path,
+    stages: frozenset[str],
+    *_: object,
+) -> Path:
     """Write one line per passage. A turn is called ``NUMBER_TURN``, or as its topic if that has one turn.
 
     A turn without a ranking has no line, since trec_eval knows none for it.

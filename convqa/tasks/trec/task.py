@@ -22,7 +22,7 @@ class Trec(Task):
     default_pipeline = "default"
     id_field = "number"
 
-    has_input = staticmethod(input.recognise)
+    has_input = staticmethod(input.recognize)
     read = staticmethod(input.read)
     write = staticmethod(run.write)
     read_run = staticmethod(run.read)
