@@ -182,6 +182,6 @@ def test_check_says_what_differs_with_exit_code_1(call, folder, server):
     )
     assert out.splitlines()[1:] == ["  passages.sqlite: the checksum of passage 'x' does not match"]
     code, out, _ = call("collections", "check", "b", "--json")
-    assert code == 1 and json.loads(out)["damaged"] and len(json.loads(out)["problems"]) == 2
+    assert code == 1 and json.loads(out)["damaged"] and len(json.loads(out)["problems"]) == 3
     code, _, err = call("collections", "check", "rec://host/one")
     assert code == 2 and "its engine keeps no checksums" in err

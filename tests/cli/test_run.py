@@ -82,7 +82,7 @@ def test_a_run_is_the_same_with_vectors_that_were_made_before_and_another_with_i
     assert run("warm") == cold
     file.write_bytes(b"no database" * 100)
     code, err, run_file = run("damaged")
-    assert (code, run_file) == (0, cold[2]) and err.count("cannot be read") == 1
+    assert (code, run_file) == (0, cold[2]) and err.count("cannot be used") == 1
     assert call("index", "--collection", collection, "--vectors", "encoder")[0] == 0
     code, err, _ = run("cold")
     assert code == 2 and "differs from this one in: collection" in err
