@@ -10,7 +10,7 @@ def test_check_names_every_mistake(call, tmp_path):
     assert code == 2
     assert out == "default: ok\n"
     assert "retriever.topk: " in err and "'top_k'" in err
-    assert "reader.passages: " in err and "'none'" in err
+    assert "reader.max_passages: " in err and "'none'" in err
 
 
 def test_check_of_good_pipelines(call):
