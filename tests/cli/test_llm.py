@@ -111,7 +111,7 @@ def test_a_run_waits_stops_with_its_journal_and_goes_on(call, small, indexed, tm
     code, out, _ = call(*run, "m")
     assert code == 0 and "(2 from before)" in out
     resolved = (tmp_path / "out" / "pipeline.resolved.yaml").read_text()
-    builder = yaml.safe_load(resolved)["components"]["builder"]["init_parameters"]
+    builder = yaml.safe_load(resolved)["stations"]["builder"]
     assert builder["component"]["init_parameters"]["model"] == "m" and server.url in resolved
     assert builder["fallback"] is None and "language model" not in (tmp_path / "out" / "responses.jsonl").read_text()
     # Another model is another run.

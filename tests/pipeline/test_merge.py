@@ -159,9 +159,9 @@ def test_an_alias_of_what_is_changed_stays_as_it_is(tmp_path):
         ("component.model", r"expected builder\.component\.init_parameters\.model"),
         ("component.init_parameters.modell", r"builder\.component\.modell: .* 'model'\?"),
         ("componen.init_parameters.model", r"builder\.componen: .* 'component'\?"),
-        ("init_parameters.keep", r"such as builder\.keep"),
-        (".keep", r"such as builder\.keep"),
-        ("keep.x", r"builder\.keep is True"),
+        ("init_parameters.cache_replies", r"such as builder\.cache_replies"),
+        (".cache_replies", r"such as builder\.cache_replies"),
+        ("cache_replies.x", r"builder\.cache_replies is True"),
     ],
 )
 def test_a_wrong_path_into_a_parameter_is_named(key, message):
