@@ -335,9 +335,9 @@ def preferred(tables: Sequence[np.ndarray]) -> np.ndarray:
         for evidence, target in turns:
             made = np.exp(evidence @ weights - (evidence @ weights).max())
             made /= made.sum()
-            centre = made @ evidence
+            center = made @ evidence
             slope += evidence.T @ (target - made)
-            curve += (evidence.T * made) @ evidence - np.outer(centre, centre)
+            curve += (evidence.T * made) @ evidence - np.outer(center, center)
         weights += np.linalg.solve(curve, slope)
     found: np.ndarray = weights / scale
     return found

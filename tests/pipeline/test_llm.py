@@ -77,8 +77,8 @@ def test_a_file_of_ones_own(tmp_path):
         ("{model: m, url: 'http://x', generation: {api_key: S3CRET}}", "secrets are not allowed"),
         ("{model: m, url: 'http://x', role: [write]}", "expected 'rewrite' or 'answer'"),
         (
-            "{model: m, url: 'http://x', timeout: 0, colour: red}",
-            "expected more than 0, got 0; colour: unknown field",
+            "{model: m, url: 'http://x', timeout: 0, color: red}",
+            "expected more than 0, got 0; color: unknown field",
         ),
     ],
 )
