@@ -61,7 +61,7 @@ FITTED = {
 """The sets that each reader's decision is fitted to: conversations, and questions that come with their passage."""
 READERS = tuple(FITTED)
 TALK = {"reader.type": "sentences", "reader.encoder": "encoder"}
-USED = {"sentences": ("near",), "extractive": ("null", "best"), "talk": ("near", "cosine")}
+USED = {"sentences": ("word_share",), "extractive": ("null", "best"), "talk": ("word_share", "cosine")}
 """Signals of each decision: those that refused most at the allowed cost, on the half that sets the threshold."""
 ALLOWED = 0.1
 """Maximum share of answerable turns that are refused."""
@@ -179,8 +179,8 @@ def fitted(reader: str, rows: Sequence[Row]) -> Decision:
     }
     update: dict[str, Any] = {"threshold": threshold, "fitted": about}
     if reader == "talk":
-        update["sure"] = surely([(decision.weigh(one.signals), one.answerable) for one in validate])
-        about["sure"] = f"of those that score higher in those of 0 modulo 4, {SURE:.0%} can be answered"
+        update["sure_threshold"] = surely([(decision.weigh(one.signals), one.answerable) for one in validate])
+        about["sure_threshold"] = f"of those that score higher in those of 0 modulo 4, {SURE:.0%} can be answered"
     return decision.model_copy(update=update)
 
 

@@ -17,9 +17,9 @@ words. The oracle is the run of one to three adjacent sentences with the best F1
 decision. A turn has a question of inscit_dev and some of its passages, of which the sentence reader has read ten.
 "seen": the passages were cut into sentences before; "new": their texts are new.
 
-``length``: F1 by the builder's ``words``, with gold answers as long as QReCC's. QReCC's passages are not available, its
-gold answers are. Each turn of the even conversations, answered over the ranked passages, is weighted once for every
-human answer by how often answers of this length occur in QReCC.
+``length``: F1 by the builder's ``target_words``, with gold answers as long as QReCC's. QReCC's passages are not
+available, its gold answers are. Each turn of the even conversations, answered over the ranked passages, is weighted
+once for every human answer by how often answers of this length occur in QReCC.
 
 ``curves`` fits ``convqa.components.readers._sentence_scoring`` on the even conversations, each turn with its first gold
 passage and with the ranked ones. First come the weights that rank the sentences of a turn: over the sixteen best by
@@ -175,14 +175,14 @@ def ways(name: str, some: Sequence[Asked], without_span: bool) -> Iterator[tuple
     builder = Builder(**parameters["builder"])
     nothing: list[Reading | None] = [None] * len(some)
     worded, best = read(Reader(), some), read(Reader(**parameters["reader"]), some)
-    yield FORMER, scored(some, worded, Builder(sentences=2))
-    yield "first sentence", scored(some, nothing, Builder(sentences=1))
-    yield "first two sentences", scored(some, nothing, Builder(sentences=2))
-    yield "two by cosine", scored(some, by_cosine(some), Builder(sentences=2))
-    yield "two by words, ranking and cosine", scored(some, best, Builder(sentences=2))
+    yield FORMER, scored(some, worded, Builder(max_sentences=2))
+    yield "first sentence", scored(some, nothing, Builder(max_sentences=1))
+    yield "first two sentences", scored(some, nothing, Builder(max_sentences=2))
+    yield "two by cosine", scored(some, by_cosine(some), Builder(max_sentences=2))
+    yield "two by words, ranking and cosine", scored(some, best, Builder(max_sentences=2))
     yield "default without its encoder", scored(some, worded, builder)
     yield "default", scored(some, best, builder)
-    long = {**parameters["builder"], "words": LENGTHS[name]}
+    long = {**parameters["builder"], "target_words": LENGTHS[name]}
     yield f"default, {LENGTHS[name]} words", scored(some, best, Builder(**long))
     if not without_span:
         yield "span", scored(some, read(Extractive(), some), SpanBuilder())
@@ -293,7 +293,7 @@ def length(options: argparse.Namespace) -> None:
     weights = (np.histogram(wanted, EDGES)[0] / np.bincount(group, minlength=len(EDGES) - 1))[group]
 
     def row(words: int) -> list[str]:
-        builder = Builder(**{**parameters["builder"], "words": words})
+        builder = Builder(**{**parameters["builder"], "target_words": words})
         said = [builder.build(a.turn, a.rewrite, a.ranking, one).text for a, one in zip(some, readings, strict=True)]
         scores = [f1(answer, said[place]) for place, answer in pairs]
         lengths = [len(said[place].split()) for place, _ in pairs]
@@ -335,9 +335,9 @@ def preferred(tables: Sequence[np.ndarray]) -> np.ndarray:
         for evidence, target in turns:
             made = np.exp(evidence @ weights - (evidence @ weights).max())
             made /= made.sum()
-            centre = made @ evidence
+            center = made @ evidence
             slope += evidence.T @ (target - made)
-            curve += (evidence.T * made) @ evidence - np.outer(centre, centre)
+            curve += (evidence.T * made) @ evidence - np.outer(center, center)
         weights += np.linalg.solve(curve, slope)
     found: np.ndarray = weights / scale
     return found

@@ -2,7 +2,7 @@
 
     python benchmarks/encoders.py compare ENCODER OTHER ... [--sets inscit_dev cast2020] [--data ../shared/data]
     python benchmarks/encoders.py speed [--passages 200] [--rounds 3]
-    python benchmarks/encoders.py threads ENCODER [TORCH_FOLDER] [--neighbours 2] [--passages 64]
+    python benchmarks/encoders.py threads ENCODER [TORCH_FOLDER] [--neighbors 2] [--passages 64]
 
 ``compare`` prints cosines of the vectors and MRR@10 of plain questions over a closed set. An encoder is a name, or
 NAME:PRECISION. The first is the reference: its questions also search the vectors of the others ("mixed"), as when a GPU
@@ -185,13 +185,13 @@ def threads(options: argparse.Namespace) -> None:
         name, env = torch_folder[0] if way.startswith("torch") else encoder, {**os.environ, **spinning}
         work = ["threads", name, "--passages", options.passages or 64, "--way", way]
         alone = own_process(__file__, *work, env=env)
-        busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(options.neighbours)]
+        busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(options.neighbors)]
         try:
             beside = own_process(__file__, *work, env=env)
         finally:
             for process in busy:
                 process.kill()
-        print(f"{way:<16} alone {alone:6.1f} texts/s   with {options.neighbours}: {beside:6.1f} texts/s")
+        print(f"{way:<16} alone {alone:6.1f} texts/s   with {options.neighbors}: {beside:6.1f} texts/s")
 
 
 def texts_a_second(options: argparse.Namespace) -> float:
@@ -236,7 +236,7 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=["inscit_dev", "cast2020"], help="of compare")
     parser.add_argument("--passages", type=int, help="of speed and threads")
     parser.add_argument("--rounds", type=int, default=3, help="of speed")
-    parser.add_argument("--neighbours", type=int, default=2, help="of threads")
+    parser.add_argument("--neighbors", type=int, default=2, help="of threads")
     parser.add_argument("--way", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.way:

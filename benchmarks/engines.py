@@ -91,7 +91,7 @@ def collections(data: Path) -> Iterator[tuple[str, list[Passage], dict[str, str]
 def _cranfield(folder: Path) -> tuple[list[Passage], dict[str, str], Qrels]:
     documents = ((record.split()[0], _sections(record)) for record in _records(folder / "cran.all.1400"))
     passages = [Passage(number, parts["W"]) for number, parts in documents if parts["W"]]
-    # Judgements identify a question by its position.
+    # Judgments identify a question by its position.
     texts = {str(place): _sections(record)["W"] for place, record in enumerate(_records(folder / "cran.qry"), 1)}
     qrels: Qrels = {}
     for line in (folder / "QRelsCorrectedforTRECeval").read_text(encoding="utf-8").splitlines():

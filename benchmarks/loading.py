@@ -2,7 +2,7 @@
 
     python tests/services/elasticsearch_server.py run -- python benchmarks/loading.py [--count 27065] [--rounds 3]
 
-Prints a table. Both send the same documents (writer.py), analysed on the fly, to an index of one shard without
+Prints a table. Both send the same documents (writer.py), analyzed on the fly, to an index of one shard without
 replicas; that of streaming_bulk refreshes every second, the default. Rates of streaming_bulk are until the last
 document is searchable. Those of convqa are until the last is acknowledged, and until the collection is in place:
 count and checksum verified, segments merged into one. The rounds alternate; each row is the median of its rounds.

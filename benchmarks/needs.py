@@ -21,7 +21,7 @@ from _common import ROOT, arguments, table
 IMAGES = ROOT / "docs" / "images"
 
 DIMENSION = 384
-NEIGHBOURS = 16
+NEIGHBORS = 16
 """Of each vector in an HNSW graph (Elasticsearch's ``m``)."""
 
 MEASURED = 1_000_000, 674
@@ -82,7 +82,7 @@ def needs(passages: int, turns: int, size: int) -> Iterator[Need]:
     bm25 = words(ELASTICSEARCH_BYTES, 8.0, ELASTICSEARCH_RATE, ELASTICSEARCH_QUERIES, "BM25, Elasticsearch")
     yield words(EMBEDDED_BYTES, 0.5 * growth, EMBEDDED_RATE, EMBEDDED_QUERIES, "BM25, a folder")
     yield bm25
-    floats, graph = passages * vector_bytes("float32") / 1e9, passages * NEIGHBOURS * 4 / 1e9
+    floats, graph = passages * vector_bytes("float32") / 1e9, passages * NEIGHBORS * 4 / 1e9
     exact = turns * (passages / 500_000) / EXACT_QUERIES / 3600
     yield Need("dense float32, exact, a folder", floats, floats, encoding, exact)
     yield Need("dense float32, HNSW", floats + graph, floats + graph, encoding, None)

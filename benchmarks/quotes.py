@@ -1,9 +1,9 @@
-"""How well are quotable sentences recognised? Trains the classifier ``convqa.text.english.prose`` and evaluates it.
+"""How well are quotable sentences recognized? Trains the classifier ``convqa.text.english.prose`` and evaluates it.
 
     python benchmarks/quotes.py [--data ../shared/data] [--base sentence-transformers/all-MiniLM-L6-v2]
 
 Prints figures on held-out passages and writes ``convqa/text/english/prose.npz``. Training data are the sentences of
-quotes.tsv, labelled by the rule in docs/reference/reading.md (ids and offsets in passages of the even conversations of
+quotes.tsv, labeled by the rule in docs/reference/reading.md (ids and offsets in passages of the even conversations of
 mtrag_un and inscit_dev; ``folded``: all white space is one blank, as in crawled text; ``cut``: where a sentence begins
 after a heading), and generated ones (quotes_made.py). Word vectors start from those of the base model, reduced to 32
 dimensions. A first training holds out a fifth of the passages for the figures; a second one uses all of them. Needs the
@@ -42,7 +42,7 @@ SHIPPED = prose.WEIGHTS
 
 
 class Read(NamedTuple):
-    """A labelled sentence: characters ``[start, end)``, its label, and where it begins after a heading."""
+    """A labeled sentence: characters ``[start, end)``, its label, and where it begins after a heading."""
 
     passage: str
     group: str
@@ -225,21 +225,21 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     known = {name: passages(options.data, name) for name in TUNED}
-    labelled = list(read(known))
+    labeled = list(read(known))
     made = list(Maker(options.data, known, random.Random(19)).examples())
-    print(f"{len(labelled)} read, {len(made)} made, {sum(one.fit for one in made)} of them fit")
-    groups = sorted({one.group for one in labelled})
+    print(f"{len(labeled)} read, {len(made)} made, {sum(one.fit for one in made)} of them fit")
+    groups = sorted({one.group for one in labeled})
     out = set(groups[options.fold :: 5])
     names = vocabulary([one.text for one in made])
     start = vectors(names, options.base)
     if options.only != "all":
-        some = [example for one in labelled if one.group not in out for example in one.examples()] * READ
+        some = [example for one in labeled if one.group not in out for example in one.examples()] * READ
         with TemporaryDirectory() as folder:
             prose.WEIGHTS = Path(folder) / "held.npz"
             write(train([*some, *(one for one in made if one.group not in out)], names, start), names, prose.WEIGHTS)
-            report([one for one in labelled if one.group in out])
+            report([one for one in labeled if one.group in out])
     if options.only != "held":
-        some = [example for one in labelled for example in one.examples()] * READ
+        some = [example for one in labeled for example in one.examples()] * READ
         write(train([*some, *made], names, start), names, SHIPPED)
 
 

@@ -61,10 +61,10 @@ BINS = 10
 SHORT = 120
 QUESTION = "What did the people of the city think about the new law?"
 WAYS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("top 1", {"passages": 1}),
-    ("top 3", {"passages": 3}),
-    ("top 10", {"passages": 10}),
-    ("top 10, enough .8", {"passages": 10, "enough": 0.8}),
+    ("top 1", {"max_passages": 1}),
+    ("top 3", {"max_passages": 3}),
+    ("top 10", {"max_passages": 10}),
+    ("top 10, enough .8", {"max_passages": 10, "stop_score": 0.8}),
 )
 
 Pairs = Sequence[tuple[float, float]]
@@ -274,7 +274,7 @@ def one_talk(options: argparse.Namespace, name: str) -> Iterator[list[str]]:
             ways["extractive, mu .7"] = readings(Extractive(model=options.models[0], interpolation=0.7), some)
         about = [f"{label} ({len(some)})", where]
         for number in options.sentences:
-            builder = SentencesBuilder(sentences=number)
+            builder = SentencesBuilder(max_sentences=number)
             floor = scores(some, lexical, builder)
             yield [*about, f"sentences, {number}", f"{mean(floor):.3f}", ""]
             for way, read in ways.items():
@@ -317,7 +317,7 @@ def read_one(options: argparse.Namespace, count: str, tokens: str) -> Figures:
     number, length = int(count), int(tokens) * 3 // 4
     step = max(1, (len(words) - length) // number)
     texts = [" ".join(words[place * step : place * step + length]) for place in range(number)]
-    station = Extractive(model=options.models[0], passages=number)
+    station = Extractive(model=options.models[0], max_passages=number)
     station.warm_up()
     whole = given_all([Passage(str(place), text) for place, text in enumerate(texts)])
     turns, rewrites = [Turn(TurnId(1, 1), QUESTION)], [Rewrite(QUESTION, (Query(QUESTION),))]

@@ -3,7 +3,7 @@
     python benchmarks/regression.py [NAME ...] [--data ../shared/data] [--record]
 
 Prints a table, writes docs/benchmarks/regression.json with commit and date, and ends with exit code 1 if a measure left
-its interval. Cranfield and Vaswani are classic collections with judgements and published scores. gpt3-run is an
+its interval. Cranfield and Vaswani are classic collections with judgments and published scores. gpt3-run is an
 original submission to the shared task of 2021. ``--record`` stores the scores as the new expectation.
 """
 

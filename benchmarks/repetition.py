@@ -30,7 +30,7 @@ def row(label: str, conversations: list[Conversation], folder: Path, again: bool
         (record["Conversation_no"], record["Turn_no"]): [answer for answer in record["Truth_answers"] if answer]
         for record in json.loads((folder / "ground-truth.json").read_bytes())
     }
-    qa = convqa.load("talk", folder / "passages.jsonl", {"builder.again": again, "decider.threshold": 0})
+    qa = convqa.load("talk", folder / "passages.jsonl", {"builder.allow_repeats": again, "decider.threshold": 0})
     scores, said, repeated, noted = [], 0, 0, 0
     told: dict[int | str, set[str]] = {}
     for response in qa.drive(conversations):

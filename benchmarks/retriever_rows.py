@@ -31,9 +31,9 @@ def retrievers(encoder: str, firsts: Sequence[int] = ()) -> dict[str, Callable[[
     :param firsts: adds a row for each: ``hybrid`` as it ranks this many candidates of a collection without vectors.
     """
     return {
-        "bm25": lambda url: BM25(url, TOP, stopwords="long", texts=0),
-        "dense": lambda url: Dense(url, TOP, encoder, texts=0),
-        "hybrid": lambda url: Hybrid(url, TOP, encoder=encoder, texts=0),
+        "bm25": lambda url: BM25(url, TOP, stopwords="long", max_texts=0),
+        "dense": lambda url: Dense(url, TOP, encoder, max_texts=0),
+        "hybrid": lambda url: Hybrid(url, TOP, encoder=encoder, max_texts=0),
         **{f"first {most}": partial(_first, most=most, encoder=encoder) for most in firsts},
     }
 
@@ -41,7 +41,7 @@ def retrievers(encoder: str, firsts: Sequence[int] = ()) -> dict[str, Callable[[
 def _first(url: str, most: int, encoder: str) -> Hybrid:
     """Return hybrid over ``most`` candidates, with vectors from the collection, which has them all."""
     retriever = Hybrid(url, TOP, encoder=encoder)
-    retriever.texts, vars(retriever)["_vector_candidates"] = 0, most
+    retriever.max_texts, vars(retriever)["_vector_candidates"] = 0, most
     return retriever
 
 

@@ -30,7 +30,7 @@ from recipes.rewrites import split
 
 REPORTED = ("qrecc-report", "canard-report", "cast2020")
 MORE = {
-    "concatenate, all": {"type": "concatenate", "init_parameters": {"first": 9_999}},
+    "concatenate, all": {"type": "concatenate", "init_parameters": {"max_questions": 9_999}},
     "expansion, 2 terms": {"type": "expansion", "init_parameters": {"terms": 2}},
 }
 """Settings that differ for texts: fewer terms read better than they retrieve."""

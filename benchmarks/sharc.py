@@ -79,7 +79,7 @@ def answers(
     conversations: Sequence[Conversation], conditions: str, known: float | None = None, url: str | None = None
 ) -> Iterator[Response]:
     """Return the responses of the task's pipeline with a condition check."""
-    settings = {"builder.conditions": conditions, **({} if known is None else {"builder.known": known})}
+    settings = {"builder.conditions": conditions, **({} if known is None else {"builder.min_condition_score": known})}
     pipeline = load("sharc" if url is None else "sharc-open", settings)
     if url is not None:
         pipeline.bind(url)

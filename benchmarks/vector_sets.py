@@ -97,7 +97,7 @@ def encoded(data: Path, cache: Path) -> tuple[list[str], Matrix, Matrix]:
 
 
 def _right_singular_vectors(matrix: Sparse) -> Matrix:
-    """Approximate the first ``DIMENSION``: randomised range finder with one power iteration."""
+    """Approximate the first ``DIMENSION``: randomized range finder with one power iteration."""
     chance = np.random.default_rng(7)
     start = chance.standard_normal((matrix.shape[1], DIMENSION + _EXTRA), np.float32)
     left = np.linalg.qr(matrix.times(start))[0]

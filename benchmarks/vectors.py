@@ -7,7 +7,7 @@ disk.
 
 ``encoded``: 15,636 real texts and 1,000 questions by the shipped encoder, which takes minutes on two cores;
 ``--vectors FILE.npz`` keeps them. ``real``: the 27,065 texts of lucene_equality.py and 1,000 of its questions, encoded
-by latent semantic analysis to 384 dimensions (tf-idf of our tokens, randomised SVD: Halko et al. 2011): real texts, but
+by latent semantic analysis to 384 dimensions (tf-idf of our tokens, randomized SVD: Halko et al. 2011): real texts, but
 not vectors of a neural encoder. ``synthetic``: a random mixture, 3,000 centres in 96 dimensions of 384 with noise, and
 300 questions of the same kind. Every row is a new collection, built and searched through the store protocol, each phase
 in a new process. ``faiss Flat`` is the bare library.

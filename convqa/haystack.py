@@ -82,7 +82,7 @@ class _Part:
 class QuestionRewriter(_Part):
     """Makes the last question of a chat self-contained, so that a retriever can search it.
 
-    It runs the rewriter of a ``pipeline``, with ``overrides`` such as ``{"rewriter.sure": 0.3}``.
+    It runs the rewriter of a ``pipeline``, with ``overrides`` such as ``{"rewriter.min_probability": 0.3}``.
     """
 
     kinds = (Rewriter,)
@@ -104,7 +104,7 @@ class QuestionRewriter(_Part):
 class CitedAnswerBuilder(_Part):
     """Answers a question with sentences of retrieved documents, each cited by its characters.
 
-    It runs reader, builder and decider of a ``pipeline``, with ``overrides`` such as ``{"builder.words": 30}``.
+    It runs reader, builder and decider of a ``pipeline``, with ``overrides`` such as ``{"builder.target_words": 30}``.
     ``default`` always answers; ``talk`` refuses if the documents do not seem to answer.
     """
 

@@ -181,12 +181,13 @@ class Talk:
         self,
         question: str,
         filter: Mapping[str, MetaValue | Collection[MetaValue]] | None = None,
-        told: OnOutput | None = None,
+        on_output: OnOutput | None = None,
     ) -> Response:
         """Answer a question and add the exchange to the history. A failed turn is a response with an error.
 
         :param filter: meta field -> accepted value, or several; only passages that match all fields are searched.
-        :param told: a callback for each output as it is made: ``told("rewrites", batch)`` ..., with one item per batch.
+        :param on_output: a callback for each output as it is made: ``on_output("rewrites", batch)`` ..., with one
+            item per batch.
         :raises ConvqaError: if the work cannot continue (an unavailable store).
         """
         expect_type("question", question, str, "a string")
@@ -201,6 +202,6 @@ class Talk:
             accepted,
         )
         with ordinary_errors():
-            response = answer(self._qa.pipeline, [turn], told)[0]
+            response = answer(self._qa.pipeline, [turn], on_output)[0]
         self.history = (*self.history, exchange(turn, response))
         return response

@@ -131,7 +131,8 @@ def test_stations_are_those_of_the_pipeline_and_its_overrides():
     assert unanswered.meta["reason"] and unanswered.meta["nearest"][0]["id"] == "faust"
     nothing = CitedAnswerBuilder().run("Who wrote Faust?", [])["answers"][0]
     assert nothing.meta["reason"] == "no passage was found"
-    one = CitedAnswerBuilder(overrides={"builder.sentences": 1}).run("Who wrote Faust?", DOCUMENTS[:1])["answers"][0]
+    brief = CitedAnswerBuilder(overrides={"builder.max_sentences": 1})
+    one = brief.run("Who wrote Faust?", DOCUMENTS[:1])["answers"][0]
     assert len(one.meta["sentences"]) == 1
     copied = QuestionRewriter(overrides={"rewriter.type": "copy"})
     assert copied.run([user("Faust?"), assistant("Yes."), user("Where?")])["query"] == "Where?"
@@ -161,7 +162,7 @@ def test_nothing_is_loaded_before_it_is_made_ready():
         (lambda: CitedAnswerBuilder("poleval"), "expected a pipeline"),
         (lambda: ConversationalQA("poleval"), "expected a pipeline"),
         (lambda: QuestionRewriter(language="xx"), "xx"),
-        (lambda: QuestionRewriter(overrides={"rewriter.sure": 7}), r"rewriter\.sure"),
+        (lambda: QuestionRewriter(overrides={"rewriter.min_probability": 7}), r"rewriter\.min_probability"),
         (lambda: QuestionRewriter().run([user("Hi"), assistant("Hello")]), "the last one is not the user's"),
         (lambda: QuestionRewriter().run([]), "the last one is not the user's"),
         (lambda: QuestionRewriter().run("Who?"), "messages: expected a list of Haystack's ChatMessage, got 'Who\\?'"),

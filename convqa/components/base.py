@@ -195,7 +195,7 @@ class Retriever(Station):
     station = "retriever"
     makes = "rankings"
     top_k: int
-    texts: int = 0
+    max_texts: int = 0
     """How many of the first hits get their passages."""
 
     def search(self, turns: Sequence[Turn], queries: Sequence[Query]) -> Sequence[Ranking]:
@@ -225,7 +225,7 @@ class Retriever(Station):
         rankings: list[Ranking] = []
         for rewrite in rewrites:
             parts = [(query.weight, next(results)) for query in rewrite.queries]
-            rankings += [parts[0][1]] if len(parts) == 1 else self.attached([fuse(parts, self.top_k)], self.texts)
+            rankings += [parts[0][1]] if len(parts) == 1 else self.attached([fuse(parts, self.top_k)], self.max_texts)
         return rankings
 
     @component.output_types(rankings=Rankings)

@@ -73,28 +73,28 @@ class ChatStation(Wrapper, Station):
     """Mixin of stations that wrap a chat generator, with the input ``messages`` and the output ``replies``.
 
     An unavailable server (also 429, 502, 503, 504) is retried as a store is. A server that rejects every request (401,
-    403, 404) is the user's mistake. With a fallback in ``otherwise``, both only fail the request.
+    403, 404) is the user's mistake. With a ``fallback``, both only fail the request.
 
     :param component: the chat generator. Its key comes from the environment, not from the pipeline.
     :param concurrency: number of concurrent requests; 1 for a component that is not thread-safe.
-    :param keep: keep replies on disk, in the cache folder, for later runs.
-    :param otherwise: the fallback, another member of the station: its name, or ``{type: ..., init_parameters: {...}}``.
+    :param cache_replies: keep replies on disk, in the cache folder, for later runs.
+    :param fallback: another member of the station: its name, or ``{type: ..., init_parameters: {...}}``.
     """
 
     takes = ("messages",)
     gives = "replies"
     concurrency: Annotated[int, Field(ge=1, le=64)] = 4
-    keep: bool = False
-    otherwise: Any = None
+    cache_replies: bool = False
+    fallback: Any = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._name = type(self.wrapped).__name__
         self._fallback: Any = None
-        if self.otherwise is not None:
-            self._fallback = make(self.otherwise, "otherwise", STATIONS[self.station])
+        if self.fallback is not None:
+            self._fallback = make(self.fallback, "fallback", STATIONS[self.station])
             self.inner = [self._fallback]
-            self.otherwise = describe(self._fallback)
+            self.fallback = describe(self._fallback)
         if hasattr(self.wrapped, "close"):
             # Close the client's connections with the station rather than at garbage collection.
             weakref.finalize(self, self.wrapped.close).atexit = False
@@ -104,7 +104,7 @@ class ChatStation(Wrapper, Station):
             parameters["api_base_url"] = os.environ.get("OPENAI_BASE_URL")
             refuse_secrets(parameters, "OPENAI_BASE_URL: component")
         model = json.dumps(self.component, sort_keys=True, default=str)
-        path = cache_folder() / "replies.sqlite" if self.keep else None
+        path = cache_folder() / "replies.sqlite" if self.cache_replies else None
         self._replies = Cache(
             _encoded(model), _MAX_REPLIES_IN_MEMORY, path, _MAX_REPLIES_IN_FILE, "replies are kept in memory"
         )

@@ -49,6 +49,7 @@ Class = TypeVar("Class", bound=type)
 
 # Components of Haystack, such as a SuperComponent, may contain members of ours.
 allow_deserialization_module(components.__name__)
+allow_deserialization_module("convqa.sharc")
 
 
 @dataclass_transform(eq_default=False, field_specifiers=(Field,))

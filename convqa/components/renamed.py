@@ -4,5 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-RENAMED: Mapping[str, Mapping[str, str]] = {}
-"""A member, as ``builders.sentences`` -> old name -> new name. The error for an unknown parameter gives the new one."""
+_TEXTS = {"texts": "max_texts"}
+_PASSAGES = {"passages": "max_passages"}
+_CHAT = {"keep": "cache_replies", "otherwise": "fallback"}
+
+RENAMED: Mapping[str, Mapping[str, str]] = {
+    "rewriters.concatenate": {"first": "max_questions"},
+    "rewriters.edit": {"sure": "min_probability"},
+    "rewriters.generate": {"longest_input": "max_input_tokens", "most_tokens": "max_new_tokens"},
+    "rewriters.llm": _CHAT,
+    "retrievers.bm25": _TEXTS,
+    "retrievers.dense": _TEXTS,
+    "retrievers.hybrid": _TEXTS,
+    "retrievers.recorded": _TEXTS,
+    "retrievers.sparse": _TEXTS,
+    "rerankers.cross_encoder": _TEXTS,
+    "rerankers.encoder": _TEXTS,
+    "readers.extractive": {**_PASSAGES, "longest": "max_span_tokens", "enough": "stop_score"},
+    "readers.noun_phrases": _PASSAGES,
+    "readers.sentences": _PASSAGES,
+    "builders.sentences": {
+        "sentences": "max_sentences",
+        "words": "target_words",
+        "fact_words": "target_fact_words",
+        "near": "min_score_share",
+        "again": "allow_repeats",
+    },
+    "builders.generative": {
+        **_CHAT,
+        **_PASSAGES,
+        "longest": "max_passage_chars",
+        "sentences": "max_sentences",
+    },
+    "convqa.sharc.builder": {**_PASSAGES, "known": "min_condition_score", "relevant": "min_word_overlap"},
+    "deciders.logistic": {"generated": "decide_generated"},
+}
+"""A member's module, in ``convqa.components`` or with its full name -> old name -> new name, for the error message."""

@@ -184,14 +184,14 @@ def patiently(ask: Callable[[], list[Response]], wait: float) -> list[Response]:
 def answer(
     pipeline: Pipeline,
     turns: Sequence[Turn],
-    told: OnOutput | None = None,
+    on_output: OnOutput | None = None,
 ) -> list[Response]:
     """Run the pipeline on one wave. Return the responses in the order of the turns.
 
-    :param told: called with each output as soon as it is available (:meth:`Pipeline.run`).
+    :param on_output: called with each output as soon as it is available (:meth:`Pipeline.run`).
     """
     try:
-        outputs = pipeline.run(Turns(tuple(turns)), told)
+        outputs = pipeline.run(Turns(tuple(turns)), on_output)
     except ComponentFailed as error:
         if len(turns) > 1:
             return [response for turn in turns for response in answer(pipeline, [turn])]

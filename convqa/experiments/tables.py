@@ -14,7 +14,7 @@ from convqa.experiments.differences import Difference
 
 MARK = "†"
 CAPTION = (
-    f"{MARK}: differs from {{against}} (paired randomisation test over conversations, p < .05 after Holm's correction "
+    f"{MARK}: differs from {{against}} (paired randomization test over conversations, p < .05 after Holm's correction "
     "over the runs). Bold: the best of a measure."
 )
 FEW_CONVERSATIONS = 10

@@ -202,7 +202,7 @@ def check_target(target: Path) -> None:
 
 
 def licence_of(folder: Path) -> str:
-    """Return the licence in the metadata of a model's card, "" if there is none."""
+    """Return the license in the metadata of a model's card, "" if there is none."""
     match = re.search(r"^license:\s*(\S+)", _card(folder), re.M)
     return match[1] if match else ""
 

@@ -71,7 +71,7 @@ class Llm(Record, extra="forbid"):
         parameters = {
             "component": {"type": "convqa.components.chat_server.ChatServer", "init_parameters": generator},
             "concurrency": self.concurrency,
-            "keep": not self.fallback,
+            "cache_replies": not self.fallback,
         }
         if role == "answer":
             parameters["support"] = self.support
@@ -126,7 +126,7 @@ def _server_url(url: str, where: str) -> str:
 def with_llm(nodes: Mapping[str, Node], llm: Llm) -> dict[str, Node]:
     """Return a pipeline's nodes with the model in its roles.
 
-    The replaced component becomes the model's fallback, ``otherwise``. If a rewriter or builder wraps another one, as
+    The replaced component becomes the model's ``fallback``. If a rewriter or builder wraps another one, as
     ``small_talk`` does, the inner one is replaced. Decisions, fitted to sentences of passages, skip generated answers.
 
     :raises InputError: if the pipeline lacks a node for a role.
@@ -139,7 +139,7 @@ def with_llm(nodes: Mapping[str, Node], llm: Llm) -> dict[str, Node]:
         changed[station] = _with_role(role, changed[station], llm)
     decider = changed.get("decider")
     if decider is not None and "answer" in llm.role and decider.type.rpartition(".")[2].lower() == "logistic":
-        parameters = decider.init_parameters | {"generated": False}
+        parameters = decider.init_parameters | {"decide_generated": False}
         changed["decider"] = Node(type=decider.type, init_parameters=parameters)
     return changed
 
@@ -155,5 +155,5 @@ def _with_role(role: Role, node: Node, llm: Llm) -> Node:
     if full_name(node.type, station, [station]) == kind:
         parameters = node.init_parameters
     else:
-        parameters = {"otherwise": node.flat()} if llm.fallback else {}
+        parameters = {"fallback": node.flat()} if llm.fallback else {}
     return Node(type=kind, init_parameters=parameters | llm.parameters(role))

@@ -98,19 +98,20 @@ class Rules(Builder):
 
     :param conditions: how to decide whether the user's statements settle a condition: ``conditions``, the model that
         ships; ``lexical``; or a model's folder. See :func:`convqa.sharc.judge.load_conditions`.
-    :param known: minimum score of a settled condition; None = the model's own.
-    :param passages: how many top passages to consider. A passage whose conditions were asked about comes first, then
-        the first one with rules about the question.
-    :param relevant: minimum share of common words between the question and a passage (with ``builder``: a rule).
+    :param min_condition_score: minimum score of a settled condition; None = the model's own.
+    :param max_passages: how many top passages to consider. A passage whose conditions were asked about comes first,
+        then the first one with rules about the question.
+    :param min_word_overlap: minimum share of common words between the question and a passage (with ``builder``: a
+        rule).
     :param builder: answers questions that no rule decides: its name, or ``{type: ..., init_parameters: {...}}``.
         Decisions then quote the rule. None: every answer is a label, Yes, No or Irrelevant, as in ShARC.
     :param options: ``device`` and ``precision`` of the model.
     """
 
     conditions: str = "conditions"
-    known: Annotated[float, Field(ge=0, le=1)] | None = None
-    passages: Annotated[int, Field(ge=1)] = 1
-    relevant: Annotated[float, Field(ge=0, le=1)] = 0.12
+    min_condition_score: Annotated[float, Field(ge=0, le=1)] | None = None
+    max_passages: Annotated[int, Field(ge=1)] = 1
+    min_word_overlap: Annotated[float, Field(ge=0, le=1)] = 0.12
     builder: Any = None
     options: ModelOptions | None = None
 
@@ -157,7 +158,7 @@ class Rules(Builder):
             return None
         passages = [
             hit.passage
-            for hit in ranking.hits[: self.passages]
+            for hit in ranking.hits[: self.max_passages]
             if hit.passage is not None and self._is_readable(hit.passage, question)
         ]
         if not passages:
@@ -171,11 +172,11 @@ class Rules(Builder):
         """Whether a passage has a text and, if another builder answers the rest, a rule about the question."""
         if self._builder is None:
             return bool(passage.text.strip())
-        return any(fit(passage.text, rule, question) >= self.relevant for rule in rules(passage.text))
+        return any(fit(passage.text, rule, question) >= self.min_word_overlap for rule in rules(passage.text))
 
     def _facts(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Fact]:
         """Return what the model says about pairs of a text and a question."""
-        least = self._judge.threshold if self.known is None else self.known
+        least = self._judge.threshold if self.min_condition_score is None else self.min_condition_score
         distinct = list(dict.fromkeys(pairs))
         facts = {}
         for pair, judgment in zip(distinct, self._judge.judge(distinct), strict=True):
@@ -200,7 +201,7 @@ class Rules(Builder):
                 known.append(fact)
         replied = [_replied(asked, reply, facts) for asked, reply in case.said.replies]
         # With another builder, relevance was checked before.
-        relevant = self.relevant if self._builder is None else 0.0
+        relevant = self.min_word_overlap if self._builder is None else 0.0
         verdict = apply_rules(case.passage.text, case.question, replied, known, relevant)
         if verdict.answer == "open":
             return _follow_up(verdict, case.passage, ranking)

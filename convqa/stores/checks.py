@@ -40,7 +40,7 @@ def stored_analyzer(language: str, name: str, place: str) -> Analyzer:
     installed = analyzer(language)
     if installed.name != name:
         raise InputError(
-            f"{place} was analysed by {name}; this version of convqa has {installed.name}. Index its passages again "
+            f"{place} was analyzed by {name}; this version of convqa has {installed.name}. Index its passages again "
             "with --replace."
         )
     return installed

@@ -98,7 +98,7 @@ class DecisionSettings(Settings):
 
     recipe: Literal["decision"]
     conversations: list[str] = Field(min_length=1)
-    signals: list[Literal["null", "best", "near", "cosine"]] = Field(min_length=1)
+    signals: list[Literal["null", "best", "word_share", "cosine"]] = Field(min_length=1)
 
 
 def load(

@@ -62,7 +62,7 @@ class DecisionTraining(Recipe):
         threshold = chosen(own_passages, lambda row: decision.weigh(row.signals))
         about = {
             "threshold": round(threshold, 2),
-            "sure": surely([(decision.weigh(row.signals), row.answerable) for row in choosing]),
+            "sure_threshold": surely([(decision.weigh(row.signals), row.answerable) for row in choosing]),
             "encoder": self.queries.model.family,
         }
         self.decision = decision.model_copy(update=about)

@@ -21,7 +21,7 @@ from convqa.validation import Record, Shape, read_as
 TRAIN, VALIDATION, REPORT = "train", "validation", "report"
 
 SOURCES = "sources.md"
-"""File with the origin and the licences of the examples, as Markdown for the model card."""
+"""File with the origin and the licenses of the examples, as Markdown for the model card."""
 
 _ENDINGS = (".jsonl", ".jsonl.gz", ".json")
 

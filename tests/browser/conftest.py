@@ -110,7 +110,7 @@ def browser():
     if found is None:
         pytest.skip(f"chromium is missing: {INSTALL}")
     with playwright.sync_playwright() as driver:
-        # As root, as in containers, chromium has no sandbox. Grey edges of letters make pictures small.
+        # As root, as in containers, chromium has no sandbox. Gray edges of letters make pictures small.
         options = ["--disable-lcd-text", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
         opened = driver.chromium.launch(executable_path=found, args=options)
         yield opened

@@ -79,8 +79,8 @@ def test_it_fits_and_can_be_read(open_report, width, theme):
         texts = plot.locator("text")
         sizes = texts.evaluate_all("all => all.map(text => text.getBoundingClientRect().height)")
         assert min(sizes) > 8
-        colours = texts.evaluate_all("all => all.map(text => getComputedStyle(text).fill)")
-        assert set(colours) == {page.evaluate("() => getComputedStyle(document.body).color")}
+        colors = texts.evaluate_all("all => all.map(text => getComputedStyle(text).fill)")
+        assert set(colors) == {page.evaluate("() => getComputedStyle(document.body).color")}
         inside = "all => all.every(text => { const at = text.getBoundingClientRect(), by = text.ownerSVGElement"
         assert texts.evaluate_all(
             f"{inside}.getBoundingClientRect(); return at.left >= by.left && at.right <= by.right }})"

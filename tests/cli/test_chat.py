@@ -48,7 +48,7 @@ def test_questions_are_answered_with_what_was_said_before_in_mind(call, indexed,
 
 
 def test_a_transcript_is_as_it_was(call, example, example_cache, tmp_path, monkeypatch):
-    """Without prompt, colours or broken lines; with the questions, so that it can be read."""
+    """Without prompt, colors or broken lines; with the questions, so that it can be read."""
     monkeypatch.chdir(tmp_path)
     said = (GOLDEN / "chat-questions.txt").read_bytes()
     code, out, err = call("chat", "--collection", example / "passages.jsonl.gz", stdin=said)

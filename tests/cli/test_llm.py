@@ -113,7 +113,7 @@ def test_a_run_waits_stops_with_its_journal_and_goes_on(call, small, indexed, tm
     resolved = (tmp_path / "out" / "pipeline.resolved.yaml").read_text()
     builder = yaml.safe_load(resolved)["stations"]["builder"]
     assert builder["component"]["init_parameters"]["model"] == "m" and server.url in resolved
-    assert builder["otherwise"] is None and "language model" not in (tmp_path / "out" / "responses.jsonl").read_text()
+    assert builder["fallback"] is None and "language model" not in (tmp_path / "out" / "responses.jsonl").read_text()
     # Another model is another run.
     code, _, err = call(*run, "other")
     assert code == 2 and "pipeline" in err

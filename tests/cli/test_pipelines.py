@@ -5,12 +5,12 @@ from __future__ import annotations
 
 def test_check_names_every_mistake(call, tmp_path):
     path = tmp_path / "p.yaml"
-    path.write_text("extends: default\nstations: {retriever: {topk: 5}, reader: {passages: none}}\n")
+    path.write_text("extends: default\nstations: {retriever: {topk: 5}, reader: {max_passages: none}}\n")
     code, out, err = call("check", "default", path)
     assert code == 2
     assert out == "default: ok\n"
     assert "retriever.topk: " in err and "'top_k'" in err
-    assert "reader.passages: " in err and "'none'" in err
+    assert "reader.max_passages: " in err and "'none'" in err
 
 
 def test_check_of_good_pipelines(call):

@@ -72,7 +72,7 @@ def test_a_run_is_the_same_with_vectors_that_were_made_before_and_another_with_i
 
     def run(name):
         monkeypatch.setattr(once, "_LOADED", {})  # as in a new process
-        options = ("--task", "qrecc", "--quiet", "--set", "retriever.candidates=3", "--set", "reader.passages=1")
+        options = ("--task", "qrecc", "--quiet", "--set", "retriever.candidates=3", "--set", "reader.max_passages=1")
         code, _, err = call("run", small, tmp_path / name, "--collection", collection, *options)
         return code, err, (tmp_path / name / "run.json").read_bytes()
 

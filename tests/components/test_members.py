@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from importlib import import_module
 
 import pytest
 
-from convqa.components.base import Builder, Decider, Rewriter
+from convqa.components.base import STATIONS, Builder, Decider, Rewriter, Station
 from convqa.components.builders.sentences import SentencesBuilder
 from convqa.components.members import describe, full_name, make, member, members, parameters_of
+from convqa.components.renamed import RENAMED
 from convqa.components.rewriters.copy import Copy
 from convqa.errors import InputError
 
@@ -18,11 +21,11 @@ def builder(value):
 
 
 def test_a_name_a_record_or_a_member_that_is_made():
-    made = SentencesBuilder(sentences=1)
+    made = SentencesBuilder(max_sentences=1)
     assert builder(made) is made
     assert isinstance(builder("sentences"), SentencesBuilder)
-    assert builder({"type": "sentences", "sentences": 3}).sentences == 3
-    assert builder({"type": "sentences", "init_parameters": {"sentences": 3}}).sentences == 3
+    assert builder({"type": "sentences", "max_sentences": 3}).max_sentences == 3
+    assert builder({"type": "sentences", "init_parameters": {"max_sentences": 3}}).max_sentences == 3
     assert isinstance(builder({"type": "convqa.components.builders.sentences.SentencesBuilder"}), SentencesBuilder)
     assert isinstance(make("copy", "rewriter", Rewriter), Copy)
 
@@ -43,7 +46,7 @@ def test_a_name_a_record_or_a_member_that_is_made():
             {"type": "sentences", "sentence": 1},
             "builder.sentence: unknown parameter. Did you mean",
         ),
-        ({"type": "sentences", "sentences": 0}, "builder.sentences: expected 1 or more, got 0"),
+        ({"type": "sentences", "max_sentences": 0}, "builder.max_sentences: expected 1 or more, got 0"),
         ("os.path", "builder.type: "),
     ],
 )
@@ -61,20 +64,37 @@ def test_a_description_is_complete_and_makes_an_equal_member():
     description = describe(builder({"type": "rules", "builder": "sentences"}))
     inner = description["builder"]
     assert inner["type"] == "convqa.components.builders.sentences.SentencesBuilder"
-    assert inner.keys() == {"type", *parameters_of(SentencesBuilder)} and inner["sentences"] == 2
+    assert inner.keys() == {"type", *parameters_of(SentencesBuilder)} and inner["max_sentences"] == 2
     assert describe(builder(description)) == description
 
 
 def test_a_mistake_names_the_path_to_it():
-    inner = {"type": "sentences", "sentences": 0}
-    with pytest.raises(InputError, match=r"^node\.builder\.sentences: expected 1 or more, got 0"):
+    inner = {"type": "sentences", "max_sentences": 0}
+    with pytest.raises(InputError, match=r"^node\.builder\.max_sentences: expected 1 or more, got 0"):
         make({"type": "rules", "builder": inner}, "node", Builder)
 
 
-def test_the_new_name_of_a_parameter_is_told(monkeypatch):
-    monkeypatch.setattr("convqa.components.members.RENAMED", {"builders.sentences": {"nearby": "near"}})
-    with pytest.raises(InputError, match=r"^builder\.nearby: renamed to near\."):
-        builder({"type": "sentences", "nearby": 0.5})
+@pytest.mark.parametrize(
+    ("station", "member", "parameters", "message"),
+    [
+        ("builder", "sentences", {"near": 0.5}, "builder.near: renamed to min_score_share."),
+        ("builder", "rules", {"known": 0.5}, "builder.known: renamed to min_condition_score."),
+        ("rewriter", "llm", {"component": {}, "otherwise": "edit"}, "rewriter.otherwise: renamed to fallback."),
+        ("retriever", "sparse", {"texts": 0}, "retriever.texts: renamed to max_texts."),
+    ],
+)
+def test_the_new_name_of_a_parameter_is_told(station, member, parameters, message):
+    with pytest.raises(InputError, match=f"^{re.escape(message)}"):
+        make({"type": member, **parameters}, station, STATIONS[station])
+
+
+def test_every_renamed_parameter_has_its_new_name():
+    for name, renamed in RENAMED.items():
+        module = name if name.startswith("convqa.") else f"convqa.components.{name}"
+        members_of = [value for value in vars(import_module(module)).values() if isinstance(value, type)]
+        (cls,) = [value for value in members_of if value.__module__ == module and issubclass(value, Station)]
+        known = set(parameters_of(cls))
+        assert known.isdisjoint(renamed) and known.issuperset(renamed.values())
 
 
 def test_a_member_of_another_package_has_a_short_name_and_is_trusted(installed):

@@ -200,7 +200,7 @@ def ready(member):
 def needed(cls, request):
     """What members need that has no default: a model, or others in them."""
     if cls.__module__.endswith(".generate"):
-        return {"model": request.getfixturevalue("tiny_generator")("t5"), "most_tokens": 8}
+        return {"model": request.getfixturevalue("tiny_generator")("t5"), "max_new_tokens": 8}
     if cls.__module__.endswith(".recorded"):
         return {"path": str(request.getfixturevalue("recording"))}
     return {"rewriter": "expansion", "rewriters": ["expansion", "concatenate"]} if cls.station == "rewriter" else {}

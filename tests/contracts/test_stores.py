@@ -492,12 +492,12 @@ def test_filters_know_the_vectors_that_came_later_and_those_that_went(semantic, 
         assert near(store, Y, accepted={"a.b": (1,)}) == [[("p9", 0.0)]]
 
 
-def test_passages_are_attached_to_the_first_neighbours_only(semantic):
+def test_passages_are_attached_to_the_first_neighbors_only(semantic):
     hits = semantic.search_vectors(matrix(Y), 10, ENCODER, texts=2)[0].hits
     assert [hit.passage for hit in hits] == [PASSAGES[3], PASSAGES[2], None, None, None]
 
 
-def test_a_querys_neighbours_do_not_depend_on_its_batch(url, semantic):
+def test_a_querys_neighbors_do_not_depend_on_its_batch(url, semantic):
     chance = np.random.default_rng(1)
     passages = [Passage(f"v{n:03}", f"vector {n}") for n in range(300)]
     encoder, made, asked = Encoder("wide", "", 96), *(chance.standard_normal((n, 96), np.float32) for n in (300, 70))

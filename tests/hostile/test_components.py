@@ -75,7 +75,7 @@ RETURNS = [
 COMPONENTS = [
     broken("is a generator", "rewriter", "yield 1", "mine.Mine.rewrite", "generator", "expected"),
     broken("raises", "rewriter", "raise KeyError('x')", "KeyError: 'x'", "add -v to see where"),
-    broken("raises colours and lines", "rewriter", "raise ValueError('\\x1b[31m' + 'a\\n' * 100)", "ValueError"),
+    broken("raises colors and lines", "rewriter", "raise ValueError('\\x1b[31m' + 'a\\n' * 100)", "ValueError"),
     broken("raises a megabyte", "rewriter", "raise ValueError('a' * 1_000_000)", "ValueError"),
     broken("empties its input", "rewriter", "given[0].clear()\nreturn []", "0 values; expected", of="rewrite_batch"),
     broken("a weight NaN", "rewriter", "return Rewrite('', (Query('', (), float('nan')),))", "[0].weight is nan"),

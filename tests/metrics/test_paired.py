@@ -1,4 +1,4 @@
-"""The paired randomisation test and Holm's correction, beside scipy's own numbers and by their properties."""
+"""The paired randomization test and Holm's correction, beside scipy's own numbers and by their properties."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from convqa.metrics.bootstrap import interval
 from convqa.metrics.paired import holm, intervals, randomization_tests
 
 
-def randomisation_test(differences, seed):
+def randomization_test(differences, seed):
     return randomization_tests(np.asarray(differences, dtype=float)[:, None], seed)[0]
 
 
@@ -28,20 +28,20 @@ def exact(differences):
 @settings(deadline=None)  # scipy is imported at the first
 @given(st.lists(st.integers(-8, 8).map(lambda n: n / 8), min_size=2, max_size=8))
 def test_few_conversations_are_counted_exactly(differences):
-    assert randomisation_test(differences, seed=1) == pytest.approx(exact(differences))
+    assert randomization_test(differences, seed=1) == pytest.approx(exact(differences))
 
 
 def test_many_conversations_are_near_the_t_test():
     from scipy.stats import ttest_1samp
 
     differences = np.random.default_rng(3).normal(0.05, 0.3, 200)
-    assert randomisation_test(differences.tolist(), seed=1) == pytest.approx(
+    assert randomization_test(differences.tolist(), seed=1) == pytest.approx(
         ttest_1samp(differences, 0).pvalue, abs=0.01
     )
 
 
 def test_no_difference_is_certain_of_nothing():
-    assert randomisation_test([0.0] * 50, seed=1) == 1.0
+    assert randomization_test([0.0] * 50, seed=1) == 1.0
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
@@ -54,18 +54,18 @@ def test_adjusted_values_are_larger_and_keep_their_order(values):
 
 
 def test_one_conversation_says_nothing():
-    assert randomisation_test([0.5], seed=1) == randomisation_test([0.5] + [0.0] * 30, seed=1) == 1.0
+    assert randomization_test([0.5], seed=1) == randomization_test([0.5] + [0.0] * 30, seed=1) == 1.0
 
 
 def test_columns_do_not_change_each_other():
     columns = np.random.default_rng(3).normal(0.05, 0.3, (40, 5))
     columns[5:, 1] = 0
     columns[:, 2] = 0
-    assert randomization_tests(columns, seed=2) == [randomisation_test(column, seed=2) for column in columns.T]
+    assert randomization_tests(columns, seed=2) == [randomization_test(column, seed=2) for column in columns.T]
 
 
 def test_sums_in_another_order_tie():
-    assert randomisation_test([0.1, 0.2, 0.3, -0.1, -0.2, -0.3] * 5, seed=1) == 1.0
+    assert randomization_test([0.1, 0.2, 0.3, -0.1, -0.2, -0.3] * 5, seed=1) == 1.0
 
 
 def test_intervals_are_those_of_evaluations():

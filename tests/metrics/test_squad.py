@@ -16,7 +16,7 @@ from convqa.metrics.squad import exact_match, f1, normalize
         ("A.", ""),
     ],
 )
-def test_normalise(text, expected):
+def test_normalize(text, expected):
     assert normalize(text) == expected
 
 

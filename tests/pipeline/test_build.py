@@ -136,7 +136,7 @@ def test_a_pipeline_does_not_name_its_collection():
 
 
 def test_a_default_that_changes_is_another_pipeline():
-    assert "texts: 20" in load("default").document.to_yaml()
+    assert "max_texts: 20" in load("default").document.to_yaml()
 
 
 def test_a_member_without_a_method_says_so(monkeypatch):

@@ -106,7 +106,7 @@ def test_with_a_server(call, collection, openai_server, monkeypatch):
 
 @pytest.mark.models
 def test_with_a_model_of_ones_own(call, collection, tiny_generator):
-    settings = {"rewriter.model": tiny_generator("t5"), "rewriter.most_tokens": 8}
+    settings = {"rewriter.model": tiny_generator("t5"), "rewriter.max_new_tokens": 8}
     chosen = [part for key, value in settings.items() for part in ("--set", f"{key}={value}")]
     text = written(call, "qrecc-supervised", "--collection", collection, *chosen)
     pipeline = load("qrecc-supervised", settings)

@@ -59,7 +59,8 @@ def test_a_file_of_ones_own(tmp_path):
         "model": "other", "role": ["answer"], "timeout": 9.0
     }  # fmt: skip
     patient = read_llm(file, fallback=False)
-    assert (generator(patient.parameters("answer"))["max_retries"], patient.parameters("rewrite")["keep"]) == (1, True)
+    assert generator(patient.parameters("answer"))["max_retries"] == 1
+    assert patient.parameters("rewrite")["cache_replies"]
 
 
 @pytest.mark.parametrize(
@@ -76,8 +77,8 @@ def test_a_file_of_ones_own(tmp_path):
         ("{model: m, url: 'http://x', generation: {api_key: S3CRET}}", "secrets are not allowed"),
         ("{model: m, url: 'http://x', role: [write]}", "expected 'rewrite' or 'answer'"),
         (
-            "{model: m, url: 'http://x', timeout: 0, colour: red}",
-            "expected more than 0, got 0; colour: unknown field",
+            "{model: m, url: 'http://x', timeout: 0, color: red}",
+            "expected more than 0, got 0; color: unknown field",
         ),
     ],
 )
@@ -99,22 +100,24 @@ def test_talk_keeps_its_small_talk_and_what_the_model_replaces_stands_behind_it(
     document = resolve("talk", llm=read_llm(LOCAL, "m"))
     kind, rewriter = node(document, "rewriter")
     assert (kind, rewriter["rewriter"]["type"].rpartition(".")[2]) == ("SmallTalk", "LlmRewriter")
-    assert rewriter["rewriter"]["otherwise"] == {"type": "edit"}
+    assert rewriter["rewriter"]["fallback"] == {"type": "edit"}
     assert generator(rewriter["rewriter"])["timeout"] == 30.0
     kind, builder = node(document, "builder")
-    assert kind == "Generative" and builder["otherwise"]["again"] is False
+    assert kind == "Generative" and builder["fallback"]["allow_repeats"] is False
     assert generator(builder) == {
         "model": "m", "api_base_url": f"{LOCAL}/v1", "timeout": 60.0, "max_retries": 0, "generation_kwargs": {},
         "api_key": {"type": "env_var", "env_vars": [KEY], "strict": False},
     }  # fmt: skip
-    assert node(document, "decider")[1]["generated"] is False
+    assert node(document, "decider")[1]["decide_generated"] is False
 
 
 def test_in_a_run_nothing_stands_in_for_the_model():
     document = resolve("default", llm=read_llm(LOCAL, "m", fallback=False))
     for name in ("rewriter", "builder"):
         parameters = node(document, name)[1]
-        assert "otherwise" not in parameters and generator(parameters)["max_retries"] == 2 and parameters["keep"]
+        assert (
+            "fallback" not in parameters and generator(parameters)["max_retries"] == 2 and parameters["cache_replies"]
+        )
 
 
 def test_one_role_leaves_the_rest_as_it_is():
@@ -126,16 +129,16 @@ def test_one_role_leaves_the_rest_as_it_is():
 
 
 def test_settings_come_after_the_model():
-    settings = {"builder.sentences": 8, "builder.otherwise.sentences": 1}
+    settings = {"builder.max_sentences": 8, "builder.fallback.max_sentences": 1}
     builder = node(resolve("talk", settings, read_llm(LOCAL, "m")), "builder")[1]
-    assert (builder["sentences"], builder["otherwise"]["sentences"]) == (8, 1)
+    assert (builder["max_sentences"], builder["fallback"]["max_sentences"]) == (8, 1)
 
 
 def test_a_builder_that_holds_another_stays_and_one_that_asks_a_model_already_asks_this_one():
     kind, asking = node(resolve("asking", llm=read_llm(LOCAL, "m")), "builder")
     assert (kind, asking["builder"]["type"].rpartition(".")[2]) == ("Rules", "Generative")
     kind, builder = node(resolve("generative", llm=read_llm(LOCAL, "m")), "builder")
-    assert (kind, generator(builder)["model"], "otherwise" in builder) == ("Generative", "m", False)
+    assert (kind, generator(builder)["model"], "fallback" in builder) == ("Generative", "m", False)
 
 
 @pytest.mark.parametrize("name", shipped_pipelines())

@@ -109,7 +109,7 @@ def test_a_new_type_starts_from_its_own_defaults():
 
 
 def test_mappings_are_merged_unless_they_have_another_type(tmp_path):
-    changed = {"builder": {"passages": 3, "component": {"init_parameters": {"model": "one"}}}}
+    changed = {"builder": {"max_passages": 3, "component": {"init_parameters": {"model": "one"}}}}
     child = write(tmp_path, "p.yaml", yaml.safe_dump({"extends": "generative", "stations": changed}))
     component = parameters(resolve(child), "builder")["component"]
     assert component["init_parameters"]["model"] == "one"
@@ -159,9 +159,9 @@ def test_an_alias_of_what_is_changed_stays_as_it_is(tmp_path):
         ("component.model", r"expected builder\.component\.init_parameters\.model"),
         ("component.init_parameters.modell", r"builder\.component\.modell: .* 'model'\?"),
         ("componen.init_parameters.model", r"builder\.componen: .* 'component'\?"),
-        ("init_parameters.keep", r"such as builder\.keep"),
-        (".keep", r"such as builder\.keep"),
-        ("keep.x", r"builder\.keep is True"),
+        ("init_parameters.cache_replies", r"such as builder\.cache_replies"),
+        (".cache_replies", r"such as builder\.cache_replies"),
+        ("cache_replies.x", r"builder\.cache_replies is True"),
     ],
 )
 def test_a_wrong_path_into_a_parameter_is_named(key, message):
@@ -174,7 +174,7 @@ def test_a_wrong_path_into_a_parameter_is_named(key, message):
     [
         ({"builder": None}, r"decider: requires answers.*builder"),
         ({"rewriter": None}, r"retriever: requires rewrites.*rewriter"),
-        ({"readr.passages": 1}, "'readr'.*'reader'"),
+        ({"readr.max_passages": 1}, "'readr'.*'reader'"),
         ({"readr": None}, "'readr'.*'reader'"),
         ({"reranker.depth": 1}, "'reranker'"),
         ({"reranker": {"depth": 1}}, r"--set reranker: expected \{type"),

@@ -27,7 +27,7 @@ def collection(tmp_path):
 @pytest.mark.models
 def test_it_runs_with_models_that_are_named(collection, tiny_generator, tiny_reader):
     settings = {
-        "rewriter.model": tiny_generator("t5"), "rewriter.most_tokens": 8, "reader.model": str(tiny_reader("Bert")),
+        "rewriter.model": tiny_generator("t5"), "rewriter.max_new_tokens": 8, "reader.model": str(tiny_reader("Bert")),
     }  # fmt: skip
     pipeline = load("qrecc-supervised", settings)
     pipeline.bind(collection)

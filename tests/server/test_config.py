@@ -10,7 +10,7 @@ from convqa.server.config import ServerConfig, read_config
 
 def test_a_file(tmp_path):
     file = tmp_path / "mine.yaml"
-    file.write_text("pipelines: {talk: {}, careful: {pipeline: talk, set: {builder.sentences: 1}}}\nport: 0\n")
+    file.write_text("pipelines: {talk: {}, careful: {pipeline: talk, set: {builder.max_sentences: 1}}}\nport: 0\n")
     config = read_config(str(file))
     assert list(config.pipelines) == ["talk", "careful"] and config.port == 0 and config.batch.turns == 32
 

@@ -17,7 +17,7 @@ def test_every_question_has_an_answer(qa, line):
 def test_the_questions_of_a_context_are_one_run(qa, line, monkeypatch):
     seen = []
     run = qa.pipeline.run
-    monkeypatch.setattr(qa.pipeline, "run", lambda turns, told=None: seen.append(turns) or run(turns, told))
+    monkeypatch.setattr(qa.pipeline, "run", lambda turns, on_output=None: seen.append(turns) or run(turns, on_output))
     answer_context(qa, line)
     assert [len(turns.items) for turns in seen] == [2]
     assert len({turn.passages for turn in seen[0].items}) == 1
@@ -26,7 +26,7 @@ def test_the_questions_of_a_context_are_one_run(qa, line, monkeypatch):
 def test_no_component_sees_gold(qa, line, monkeypatch):
     seen = []
     run = qa.pipeline.run
-    monkeypatch.setattr(qa.pipeline, "run", lambda turns, told=None: seen.append(turns) or run(turns, told))
+    monkeypatch.setattr(qa.pipeline, "run", lambda turns, on_output=None: seen.append(turns) or run(turns, on_output))
     bare = copy.deepcopy(line)
     for asked in bare["qas"]:
         asked.pop("answers")

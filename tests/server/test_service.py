@@ -61,10 +61,10 @@ def test_batches_have_a_size(talk):
 def test_a_question_that_stops_the_run_stops_no_other(talk, monkeypatch):
     run = talk.run
 
-    def refusing(turns, told=None):
+    def refusing(turns, on_output=None):
         if any("mistake" in one.question for one in turns):
             raise RunError("no such field", InputError("no such field"))
-        return run(turns, told)
+        return run(turns, on_output)
 
     monkeypatch.setattr(talk, "run", refusing)
 

@@ -88,7 +88,7 @@ def test_what_was_replied_for_an_earlier_question_is_remembered():
 
 def test_texts_about_something_else():
     assert answer(Rules(), QUESTION, passages=(FISH,)).label == "Irrelevant"
-    assert answer(Rules(relevant=0.0), QUESTION, passages=(FISH,)).label != "Irrelevant"
+    assert answer(Rules(min_word_overlap=0.0), QUESTION, passages=(FISH,)).label != "Irrelevant"
     nothing = answer(Rules(), QUESTION, passages=())
     assert nothing.kind == "none" and nothing.reason == "no passage that was found has a text"
 
@@ -113,15 +113,15 @@ def test_beside_another_builder_a_decision_is_said_with_the_rule():
 
 
 def test_of_several_passages_the_first_that_tells_something_or_was_asked_about():
-    assert answer(Rules(passages=1), QUESTION, passages=(OWN, GRANT)).sentences[0].citations[0].passage_id == "own"
-    assert answer(Rules(passages=2), QUESTION, passages=(OWN, GRANT)).text == BOAT
+    assert answer(Rules(max_passages=1), QUESTION, passages=(OWN, GRANT)).sentences[0].citations[0].passage_id == "own"
+    assert answer(Rules(max_passages=2), QUESTION, passages=(OWN, GRANT)).text == BOAT
     other = Passage("other", "You can get the grant if you are a sailor.")
-    found = answer(Rules(passages=2), "Yes", asked(QUESTION, BOAT), passages=(other, GRANT))
+    found = answer(Rules(max_passages=2), "Yes", asked(QUESTION, BOAT), passages=(other, GRANT))
     assert found.text == ROME
 
 
 def test_languages_and_parameters_that_cannot_be():
     assert "English only" in answer(Rules(), QUESTION, language="de").reason
     with pytest.raises(ValidationError):
-        Rules(known=2.0)
+        Rules(min_condition_score=2.0)
     assert issubclass(Rules, Builder) and set(Rules().identity()) == {"conditions"}

@@ -34,7 +34,7 @@ def test_clear_cases(name):
             assert yes is None or (one.yes >= 0.5) == yes, (told, asked, one)
 
 
-def test_nothing_is_known_of_nothing_and_neighbours_change_nothing():
+def test_nothing_is_known_of_nothing_and_neighbors_change_nothing():
     judge = load_conditions()
     assert judge.judge([("", "Do you work?"), ("I work.", " ")]) == [Judgment(0.0, 0.5)] * 2
     pairs = [(told, asked) for told, asked, _ in CLEAR]

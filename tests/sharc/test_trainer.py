@@ -1,4 +1,4 @@
-"""The condition check's recipe: a head learnt from tiny data, its folds and scores, and what is refused."""
+"""The condition check's recipe: a head learned from tiny data, its folds and scores, and what is refused."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_the_recipe_makes_a_head_that_is_loaded(data, tmp_path):
     assert "the user's own examples" in (folder / "README.md").read_text()
 
 
-def test_what_cannot_be_learnt_from_is_refused(data, tmp_path):
+def test_what_cannot_be_learned_from_is_refused(data, tmp_path):
     write(data / "train.jsonl", [one for one in examples(PLACES) if one.yes is not True])
     with pytest.raises(InputError, match=r"expected training questions answered yes \(true\), answered no"):
         train(load("conditions"), Bench(tmp_path / "made", data))

@@ -117,7 +117,7 @@ def test_a_query_is_weighed_by_occurrence_and_term_weight():
     assert weigh(Query("rome", (("rome", -1.0),)), EN) == {}
 
 
-def test_long_stop_words_leave_the_neighbours_as_they_were():
+def test_long_stop_words_leave_the_neighbors_as_they_were():
     assert set(weigh(Query("what a.b cities"), EN, "long")) == set(weigh(Query("a.b cities"), EN))
 
 

@@ -41,7 +41,7 @@ def test_a_decision_is_fitted_reported_and_loaded(data, tmp_path):
     model, scores = train(settings, Bench(tmp_path / "out", data))
     decision = load_decision(str(model / "decision.yaml"))
     assert decision.encoder == load_encoder("encoder").family
-    assert decision.signals["near"].weight > 0
+    assert decision.signals["word_share"].weight > 0
     assert scores["report"]["turns"] == 32
     assert scores["report"]["AUC"] > 0.7
 
@@ -54,21 +54,22 @@ def test_what_cannot_be_fitted_is_named(data, tmp_path):
 
 
 def rows(*parts):
-    return [SignalRow(name, 2, can, {"near": near, "cosine": None}) for name, can, near in parts]
+    return [SignalRow(name, 2, can, {"word_share": near, "cosine": None}) for name, can, near in parts]
 
 
 def test_each_set_counts_alike_and_what_is_missing_is_the_mean():
     few = rows(("a", True, 0.9), ("a", False, 0.1))
     many = few + 4 * rows(("b", True, 0.8), ("b", False, 0.3), ("b", True, None))
-    assert fit(few, ["near"]).weigh({"near": 0.9}) > 0.5 > fit(few, ["near"]).weigh({"near": 0.1})
-    near = fit(many, ["near"]).signals["near"]
+    decision = fit(few, ["word_share"])
+    assert decision.weigh({"word_share": 0.9}) > 0.5 > decision.weigh({"word_share": 0.1})
+    near = fit(many, ["word_share"]).signals["word_share"]
     means = (0.9 + 0.1) / 2, (0.8 + 0.3) / 2
     assert near.mean == pytest.approx((2 * means[0] / 2 + 2 * means[1] / 3) / (2 / 2 + 2 / 3), abs=1e-3)
 
 
 def test_thresholds():
     some = rows(*(("a", True, step / 10) for step in range(10)), ("a", False, 0.25))
-    assert chosen(some, lambda row: row.signals["near"], 0.1) == 0.1
+    assert chosen(some, lambda row: row.signals["word_share"], 0.1) == 0.1
     assert surely([(0.2, False), (0.5, True), (0.9, True)], 1.0) == 0.21
 
 

@@ -44,7 +44,7 @@ def plan(**changes):
     return LoopSettings(**given)
 
 
-def learnt(model):
+def learned(model):
     return {name: value.clone() for name, value in model.state_dict().items()}
 
 
@@ -121,7 +121,7 @@ def test_a_training_that_was_cut_off_ends_in_the_same_parameters(torch, make, tm
         Bench(tmp_path / "cut", tmp_path, progress=lambda done, *_: seen.append(done)),
     )
     assert seen[0] == step + 1
-    for name, value in learnt(model).items():
+    for name, value in learned(model).items():
         torch.testing.assert_close(again.state_dict()[name], value, atol=1e-6, rtol=0)
 
 
@@ -132,7 +132,7 @@ def test_a_training_that_is_done_learns_nothing_more(torch, make, tmp_path):
     fit(model, LENGTHS, loss, plan(), Bench(tmp_path, tmp_path))
     again, its_loss = make()
     fit(again, LENGTHS, its_loss, plan(), Bench(tmp_path, tmp_path, progress=cut_at(1)))
-    assert all(torch.equal(again.state_dict()[name], value) for name, value in learnt(model).items())
+    assert all(torch.equal(again.state_dict()[name], value) for name, value in learned(model).items())
 
 
 def test_a_checkpoint_that_does_not_fit_is_refused(torch, make, tmp_path):

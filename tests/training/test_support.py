@@ -1,4 +1,4 @@
-"""The support check's recipe: a head learnt from tiny data, its scores, and what is refused."""
+"""The support check's recipe: a head learned from tiny data, its scores, and what is refused."""
 
 from __future__ import annotations
 

@@ -49,24 +49,25 @@ class Generative(ChatStation, Builder):
     Example::
 
         generator = OpenAIChatGenerator(model="gpt-4o-mini")
-        builder = Generative(component=generator, passages=5, otherwise="sentences")
+        builder = Generative(component=generator, max_passages=5, fallback="sentences")
 
-    :param passages: how many of the best passages with a text are in the prompt.
-    :param longest: maximum characters of each passage in the prompt: whole sentences around the reader's span.
+    :param max_passages: how many of the best passages with a text are in the prompt.
+    :param max_passage_chars: maximum characters of each passage in the prompt: whole sentences around the reader's
+        span.
     :param history: number of earlier exchanges in the prompt.
-    :param sentences: maximum number of sentences. None = three for a fact, five for other questions, and twelve items
-        for lists.
+    :param max_sentences: maximum number of sentences. None = three for a fact, five for other questions, and twelve
+        items for lists.
     :param support: the support check: "lexical", "support", or the name of a model.
     :param unsupported: "drop" = omit unsupported sentences; "mark" = keep them without a citation.
     :param options: ``device`` and ``precision`` of the model in ``support``.
-    :param otherwise: a fallback builder. It answers, with a note, if the model fails or none of its sentences is
+    :param fallback: another builder. It answers, with a note, if the model fails or none of its sentences is
         supported, but not if the model finds no answer in the passages.
     """
 
-    passages: Annotated[int, Field(ge=1, le=50)] = 5
-    longest: Annotated[int, Field(ge=100, le=20_000)] = 1200
+    max_passages: Annotated[int, Field(ge=1, le=50)] = 5
+    max_passage_chars: Annotated[int, Field(ge=100, le=20_000)] = 1200
     history: Annotated[int, Field(ge=0, le=50)] = 3
-    sentences: Annotated[int, Field(ge=1, le=20)] | None = None
+    max_sentences: Annotated[int, Field(ge=1, le=20)] | None = None
     support: str = "lexical"
     unsupported: Unsupported = "drop"
     options: ModelOptions | None = None
@@ -132,8 +133,8 @@ class Generative(ChatStation, Builder):
         parts = passage_parts(
             ranking,
             reading,
-            self.passages,
-            self.longest,
+            self.max_passages,
+            self.max_passage_chars,
             turn.language,
         )
         if parts:
@@ -149,8 +150,8 @@ class Generative(ChatStation, Builder):
         return "no passage was found"
 
     def _limits(self, turn: Turn, rewrite: Rewrite) -> AnswerLimits:
-        if self.sentences is not None:
-            return AnswerLimits(self.sentences, self.sentences)
+        if self.max_sentences is not None:
+            return AnswerLimits(self.max_sentences, self.max_sentences)
         is_fact = asks_for_fact(rewrite.text, turn.language)
         return AnswerLimits(_MAX_FACT_SENTENCES if is_fact else _MAX_SENTENCES, _MAX_ITEMS)
 

@@ -48,24 +48,25 @@ class SentencesBuilder(Builder):
 
     Example::
 
-        builder: {type: sentences, init_parameters: {sentences: 4, words: 50, best_first: true}}
+        builder: {type: sentences, init_parameters: {max_sentences: 4, target_words: 50, best_first: true}}
 
-    :param sentences: maximum number of sentences.
-    :param words: target length: a sentence is added if that brings the answer closer to this many words. None = no
-        target.
-    :param fact_words: target length for questions about one fact (who, when, how many, yes or no). None = ``words``.
-    :param near: minimum score of the other sentences, as a share of the best sentence's.
+    :param max_sentences: maximum number of sentences.
+    :param target_words: target length: a sentence is added if that brings the answer closer to this many words. None =
+        no target.
+    :param target_fact_words: target length for questions about one fact (who, when, how many, yes or no). None =
+        ``target_words``.
+    :param min_score_share: minimum score of the other sentences, as a share of the best sentence's.
     :param best_first: whether the best sentence comes first, and only the others are in order.
-    :param again: whether sentences of earlier answers are repeated. If not, they are repeated only if the user asks
-        again, or if no other sentence is nearly as good; then the answer has a note.
+    :param allow_repeats: whether sentences of earlier answers are repeated. If not, they are repeated only if the user
+        asks again, or if no other sentence is nearly as good; then the answer has a note.
     """
 
-    sentences: Count = 2
-    words: TargetWords | None = None
-    fact_words: TargetWords | None = None
-    near: Share = 0.0
+    max_sentences: Count = 2
+    target_words: TargetWords | None = None
+    target_fact_words: TargetWords | None = None
+    min_score_share: Share = 0.0
     best_first: bool = False
-    again: bool = True
+    allow_repeats: bool = True
 
     def build(
         self,
@@ -77,7 +78,7 @@ class SentencesBuilder(Builder):
         candidates = self._candidates(turn, ranking, reading)
         chosen = self._chosen(turn, candidates)
         is_repeat = False
-        if not self.again:
+        if not self.allow_repeats:
             chosen, is_repeat = without_repeats(
                 chosen,
                 candidates,
@@ -101,7 +102,7 @@ class SentencesBuilder(Builder):
         if not spans:
             spans = _beginning(ranking, turn.language)
         quotes = _quotes(spans, ranking, turn.language)
-        count = max(_MAX_CANDIDATES, self.sentences)
+        count = max(_MAX_CANDIDATES, self.max_sentences)
         return list(islice(_distinct(quotes, turn.language), count))
 
     def _chosen(self, turn: Turn, candidates: Sequence[Span]) -> list[Span]:
@@ -111,20 +112,20 @@ class SentencesBuilder(Builder):
         chosen: list[Span] = []
         total = 0
         for span in candidates:
-            if self.near and span.score < self.near * candidates[0].score:
+            if self.min_score_share and span.score < self.min_score_share * candidates[0].score:
                 continue
             count = len(analysis.words(span.text))
             is_too_long = target is not None and total > 0 and total + count / 2 > target
-            if is_too_long or len(chosen) == self.sentences:
+            if is_too_long or len(chosen) == self.max_sentences:
                 break
             chosen.append(span)
             total += count
         return chosen
 
     def _target_words(self, turn: Turn) -> float | None:
-        if self.fact_words is not None and asks_for_fact(open_question(turn), turn.language):
-            return self.fact_words
-        return self.words
+        if self.target_fact_words is not None and asks_for_fact(open_question(turn), turn.language):
+            return self.target_fact_words
+        return self.target_words
 
     def _ordered(self, chosen: Sequence[Span], ranking: Ranking) -> list[Span]:
         ranks = {hit.id: rank for rank, hit in enumerate(ranking.hits)}

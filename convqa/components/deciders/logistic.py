@@ -34,7 +34,7 @@ from convqa.text.support import IDENTITY as LEXICAL_SUPPORT
 from convqa.text.support import SUPPORTED, lexical_support
 from convqa.validation import read_as
 
-Signal = Literal["null", "best", "near", "cosine"]
+Signal = Literal["null", "best", "word_share", "cosine"]
 """The signals, which :func:`signals` describes."""
 
 _MAX_PASSAGES = 3
@@ -63,14 +63,14 @@ class Weight(BaseModel, extra="forbid", frozen=True, strict=True):
 class Decision(BaseModel, extra="forbid", frozen=True, strict=True):
     """A file of ``configs/decisions``. ``fitted`` documents how it was fitted.
 
-    Answers below ``threshold`` are refused, those below ``sure`` marked as unsure. ``encoder``: the family of the
-    encoder whose cosines it was fitted to; "" = the shipped one.
+    Answers below ``threshold`` are refused, those below ``sure_threshold`` marked as unsure. ``encoder``: the family of
+    the encoder whose cosines it was fitted to; "" = the shipped one.
     """
 
     intercept: FiniteFloat
     signals: dict[Signal, Weight]
     threshold: Share
-    sure: Share = 0.0
+    sure_threshold: Share = 0.0
     encoder: str = ""
     fitted: dict[str, Any] = Field(default_factory=dict)
 
@@ -78,8 +78,8 @@ class Decision(BaseModel, extra="forbid", frozen=True, strict=True):
     def identity(self) -> str:
         """A digest of everything that influences the score."""
         without = {"fitted", "encoder"}
-        if not self.sure:
-            without.add("sure")
+        if not self.sure_threshold:
+            without.add("sure_threshold")
         content = self.model_dump_json(exclude=without)
         return f"sha256:{hashlib.sha256(content.encode()).hexdigest()}"
 
@@ -177,7 +177,7 @@ def signals(
 
     ``null``: the reading's null score, clipped to 0 to 1: for the sentence reader, the share of the question that no
     sentence has; for a model, the probability of no answer. ``best``: the score s of the best span as s / (1 + |s|),
-    for scores of any scale. ``near``: the maximum share of the question's content words, weighted by idf, in two
+    for scores of any scale. ``word_share``: the maximum share of the question's content words, weighted by idf, in two
     consecutive sentences of the first three passages.
     """
     null = best = None
@@ -186,7 +186,7 @@ def signals(
         if reading.spans and math.isfinite(reading.spans[0].score):
             score = reading.spans[0].score
             best = score / (1 + abs(score))
-    return {"null": null, "best": best, "near": _near(rewrite.text, ranking, turn.language)}
+    return {"null": null, "best": best, "word_share": _word_share(rewrite.text, ranking, turn.language)}
 
 
 def support(answer: Answer, ranking: Ranking, language: str) -> float:
@@ -216,8 +216,8 @@ def _sentence_support(sentence: str, quotes: Sequence[str], language: str) -> fl
     return min(1.0, score / SUPPORTED)
 
 
-def _near(question: str, ranking: Ranking, language: str) -> float | None:
-    """Return ``near``, None without content words or passages."""
+def _word_share(question: str, ranking: Ranking, language: str) -> float | None:
+    """Return ``word_share``, None without content words or passages."""
     passages = ranking.passages(_MAX_PASSAGES)
     try:
         weights = {stem: idf(word, language) for word, stem in analyzer(language).content_words(question)}
@@ -261,15 +261,15 @@ class Logistic(Decider):
         returned unchanged. If the decision was fitted to another encoder, ``sentences`` decides, by words alone, with a
         warning.
     :param options: its ``device`` and ``precision``.
-    :param generated: whether to decide on generated answers too. If not, they are returned unchanged, but not the
-        answers of a fallback.
+    :param decide_generated: whether to decide on generated answers too. If not, they are returned unchanged, but not
+        the answers of a fallback.
     """
 
     decision: str | None = None
     threshold: Share | None = None
     encoder: Name | None = None
     options: ModelOptions | None = None
-    generated: bool = True
+    decide_generated: bool = True
 
     def __post_init__(self) -> None:
         if self.decision is None and self.threshold:
@@ -315,7 +315,7 @@ class Logistic(Decider):
         reading: Reading | None,
         answer: Answer,
     ) -> Answer:
-        if not self.generated and UNAIDED not in answer.notes:
+        if not self.decide_generated and UNAIDED not in answer.notes:
             return answer
         decision = self._decision
         similarity = None
@@ -350,6 +350,6 @@ class Logistic(Decider):
         notes = answer.notes
         if answer.kind == "answer" and score < threshold:
             return replace(nothing(ranking, REFUSED, score), notes=notes)
-        if answer.kind == "answer" and score < decision.sure:
+        if answer.kind == "answer" and score < decision.sure_threshold:
             notes = (*notes, UNSURE)
         return replace(answer, score=score, notes=notes)

@@ -77,7 +77,7 @@ def _shares(values: Mapping[str, float], total: float) -> dict[str, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class AnalyzedPassage:
+class PassageFeatures:
     """The parts of a passage's score that do not depend on the question.
 
     For each sentence, ``offsets``, ``sizes`` (distinct tokens) and ``scores``. ``holders``: token -> indexes of the
@@ -92,7 +92,7 @@ class AnalyzedPassage:
     replies: tuple[int, ...]
 
 
-def sentence_scores(passage: AnalyzedPassage, query: QueryTokens, rank: int) -> tuple[list[float], float]:
+def sentence_scores(passage: PassageFeatures, query: QueryTokens, rank: int) -> tuple[list[float], float]:
     """Return a score per sentence, and the largest share of the question in a sentence with the title.
 
     :param rank: the passage's index in the ranking.
@@ -116,7 +116,7 @@ def sentence_scores(passage: AnalyzedPassage, query: QueryTokens, rank: int) -> 
     return scores, max(shares)
 
 
-def repeated_shares(passage: AnalyzedPassage, answers: Sequence[frozenset[str]]) -> list[float]:
+def repeated_shares(passage: PassageFeatures, answers: Sequence[frozenset[str]]) -> list[float]:
     """Return per sentence the share of its tokens in the most similar of the earlier answers, given as tokens."""
     shares = [0.0] * len(passage.offsets)
     for answer in answers:
@@ -130,7 +130,7 @@ def repeated_shares(passage: AnalyzedPassage, answers: Sequence[frozenset[str]])
 
 
 @remembered(4096)
-def analyzed(title: str, text: str, language: str) -> AnalyzedPassage:
+def analyzed(title: str, text: str, language: str) -> PassageFeatures:
     analysis = analyzer(language)
     offsets = tuple(sentences(text, language))
     holders: dict[str, list[int]] = {}
@@ -154,7 +154,7 @@ def analyzed(title: str, text: str, language: str) -> AnalyzedPassage:
             holders.setdefault(token, []).append(index)
         if index and text[offsets[index - 1][1] - 1] in _QUESTION_MARKS:
             replies.append(index)
-    return AnalyzedPassage(
+    return PassageFeatures(
         offsets,
         tuple(sizes),
         {token: tuple(indexes) for token, indexes in holders.items()},

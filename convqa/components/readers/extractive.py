@@ -28,26 +28,26 @@ class Extractive(Reader):
 
     Example::
 
-        reader: {type: extractive, init_parameters: {model: reader, passages: 10}}
+        reader: {type: extractive, init_parameters: {model: reader, max_passages: 10}}
 
     :param model: a shipped reader, a folder or a Hugging Face name of a model for question answering.
-    :param passages: how many of the top passages are read, except blank ones. Beyond 20, also raise ``texts`` of the
-        retriever.
+    :param max_passages: how many of the top passages are read, except blank ones. Beyond 20, also raise ``max_texts``
+        of the retriever.
     :param top_k: maximum spans of a turn.
-    :param longest: maximum tokens of a span.
+    :param max_span_tokens: maximum tokens of a span.
     :param interpolation: mu; a span's score is (1 - mu) x its passage's score, normalized to 0 to 1 over the passages
         read, + mu x its calibrated score. None = the calibrated score. (RALI: mu = .7.)
-    :param enough: stop reading once the best span of a turn has this score. Passages are read by rank: the first, then
-        two, four ... None = all are read together.
+    :param stop_score: stop reading once the best span of a turn has this score. Passages are read by rank: the first,
+        then two, four ... None = all are read together.
     :param options: ``device`` and ``precision`` of the model.
     """
 
     model: Name = "reader"
-    passages: Count = 10
+    max_passages: Count = 10
     top_k: Count = 20
-    longest: Count = 30
+    max_span_tokens: Count = 30
     interpolation: Share | None = None
-    enough: Share | None = None
+    stop_score: Share | None = None
     options: ModelOptions | None = None
 
     @cached_property
@@ -64,13 +64,13 @@ class Extractive(Reader):
         rankings: Sequence[Ranking],
     ) -> Sequence[Reading]:
         tasks = [self._task(rewrite, ranking) for rewrite, ranking in zip(rewrites, rankings, strict=True)]
-        if self.enough is None:
-            self._read(tasks, 0, self.passages)
+        if self.stop_score is None:
+            self._read(tasks, 0, self.max_passages)
             return [self._reading(task) for task in tasks]
         first = 0
         count = 1
-        while first < self.passages:
-            unsettled = [task for task in tasks if task.best_score < self.enough]
+        while first < self.max_passages:
+            unsettled = [task for task in tasks if task.best_score < self.stop_score]
             self._read(unsettled, first, first + count)
             first += count
             count *= 2
@@ -80,7 +80,7 @@ class Extractive(Reader):
         question = rewrite.text.strip()
         hits = []
         passages = []
-        for hit in ranking.hits[: self.passages] if question else ():
+        for hit in ranking.hits[: self.max_passages] if question else ():
             if hit.passage is not None and hit.passage.text.strip():
                 hits.append(hit)
                 passages.append(hit.passage)
@@ -98,7 +98,7 @@ class Extractive(Reader):
         for begin in range(0, len(rows), _MAX_PAIRS):
             batch = rows[begin : begin + _MAX_PAIRS]
             pairs = [(task.question, task.passages[index].text) for task, index in batch]
-            results = self._reader.read(pairs, self.top_k, self.longest)
+            results = self._reader.read(pairs, self.top_k, self.max_span_tokens)
             for (task, index), result in zip(batch, results, strict=True):
                 task.margin = max(task.margin, result.margin)
                 for start, end, margin in result.spans:

@@ -40,12 +40,12 @@ class NounPhrases(Reader):
 
     Example::
 
-        reader: {type: noun_phrases, init_parameters: {passages: 100}}
+        reader: {type: noun_phrases, init_parameters: {max_passages: 100}}
 
-    :param passages: how many of the top passages are read, except those without text.
+    :param max_passages: how many of the top passages are read, except those without text.
     """
 
-    passages: Count = 100
+    max_passages: Count = 100
 
     def warm_up(self) -> None:
         """:raises InputError: if TextBlob or its corpora are missing."""
@@ -60,7 +60,7 @@ class NounPhrases(Reader):
         if turn.language != "en":
             raise InputError(f"noun phrases: expected English, got language {turn.language!r}. Use another reader.")
         phrases = {stem(phrase) for phrase in _textblob()(rewrite.text).noun_phrases}
-        return read(phrases, [(passage, _sentences(passage.text)) for passage in ranking.passages(self.passages)])
+        return read(phrases, [(passage, _sentences(passage.text)) for passage in ranking.passages(self.max_passages)])
 
 
 def read(question: Collection[str], passages: Iterable[tuple[Passage, Sequence[SentencePhrases]]]) -> Reading:

@@ -40,15 +40,15 @@ class SentencesReader(Reader):
 
     Example::
 
-        reader: {type: sentences, init_parameters: {passages: 10, encoder: encoder}}
+        reader: {type: sentences, init_parameters: {max_passages: 10, encoder: encoder}}
 
-    :param passages: how many of the top passages are read, except those without text.
+    :param max_passages: how many of the top passages are read, except those without text.
     :param encoder: the shipped encoder, in any precision. None = words alone, without a model, in any language. The
         same is used, with a warning, for other encoders, because the weight of cosines was fitted to the shipped one.
     :param options: ``device`` and ``precision`` of the encoder.
     """
 
-    passages: Count = 10
+    max_passages: Count = 10
     encoder: Name | None = None
     options: ModelOptions | None = None
 
@@ -140,7 +140,7 @@ class SentencesReader(Reader):
         ranking: Ranking,
     ) -> tuple[list[ScoredSentence], float]:
         """Return the sentences of all passages, and the largest share of the question in one of them."""
-        hits = ranking.hits[: self.passages]
+        hits = ranking.hits[: self.max_passages]
         distances = scoring.behind([hit.score for hit in hits])
         passages = [
             (hit.passage, distance) for hit, distance in zip(hits, distances, strict=True) if hit.passage is not None

@@ -30,7 +30,7 @@ class CrossEncoder(Reranker):
     :param model: a folder or a Hugging Face name, such as ``cross-encoder/ms-marco-MiniLM-L6-v2``.
     :param depth: how many of the first hits are reranked; the others follow.
     :param top_k: passages in a ranking; None = all.
-    :param texts: how many of the first hits have their passages.
+    :param max_texts: how many of the first hits have their passages.
     :param options: ``device`` and ``precision`` of the model.
     """
 
@@ -38,7 +38,7 @@ class CrossEncoder(Reranker):
     collection: str | None = None
     depth: Count = 100
     top_k: Count | None = None
-    texts: NonNegativeInt = 20
+    max_texts: NonNegativeInt = 20
     options: ModelOptions | None = None
 
     @cached_property
@@ -62,7 +62,7 @@ class CrossEncoder(Reranker):
         for ranking, by_id in zip(rankings, pairs, strict=True):
             scores = {id: float(score_of[pair]) for id, pair in by_id.items()}
             ordered.append(reordered(ranking, scores, top_k=self.top_k))
-        return self.attached(ordered, self.texts)
+        return self.attached(ordered, self.max_texts)
 
 
 def _pairs(rewrite: Rewrite, head: Ranking) -> dict[str, tuple[str, str]]:

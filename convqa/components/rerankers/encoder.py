@@ -31,7 +31,7 @@ class EncoderReranker(Reranker):
     :param weight: weight of the cosine; below 1, (1 - weight) x the old score is added, both normalized to 0 to 1. The
         default is the share of vectors in the retriever ``hybrid``.
     :param encoder, options: as in the retriever ``dense``.
-    :param texts: how many of the first hits have their passages.
+    :param max_texts: how many of the first hits have their passages.
     """
 
     needs_collection = True
@@ -41,7 +41,7 @@ class EncoderReranker(Reranker):
     top_k: Count | None = None
     weight: Annotated[float, Field(gt=0, le=1)] = 0.6
     encoder: Name | None = None
-    texts: NonNegativeInt = 20
+    max_texts: NonNegativeInt = 20
     options: ModelOptions | None = None
 
     def __post_init__(self) -> None:
@@ -75,4 +75,4 @@ class EncoderReranker(Reranker):
                     self.top_k,
                 )
             )
-        return self.attached(ordered, self.texts)
+        return self.attached(ordered, self.max_texts)

@@ -30,7 +30,7 @@ class BM25(Retriever):
     :param title_weight: None: title and text are one field; w >= 0: BM25(text) + w BM25(title).
     :param stopwords: ``long`` removes about 130 words from queries instead of 33, which is better for questions but not
         comparable with published BM25 runs.
-    :param texts: how many of the first hits have their passages.
+    :param max_texts: how many of the first hits have their passages.
     :param filter: meta field -> accepted values, in addition to the filter of a turn.
     """
 
@@ -42,7 +42,7 @@ class BM25(Retriever):
     b: Share | None = None
     title_weight: NonNegative | None = None
     stopwords: Stopwords = "default"
-    texts: NonNegativeInt = 20
+    max_texts: NonNegativeInt = 20
     filter: dict[str, list[MetaValue]] | None = None
 
     def warm_up(self) -> None:
@@ -56,7 +56,7 @@ class BM25(Retriever):
                 filtered,
                 self.top_k,
                 self._params(accepted),
-                self.texts,
+                self.max_texts,
             )
 
         return by_filter(turns, search_filtered)

@@ -37,7 +37,7 @@ class Dense(Retriever):
     :param top_k: passages in a ranking.
     :param encoder: a shipped one, a folder, a Hugging Face name or a server's URL; None = the one in the collection's
         file, or the shipped one.
-    :param texts: how many of the first hits have their passages.
+    :param max_texts: how many of the first hits have their passages.
     :param options: ``device`` and ``precision`` of the encoder.
     """
 
@@ -46,7 +46,7 @@ class Dense(Retriever):
     collection: str | None = None
     top_k: Count = 100
     encoder: Name | None = None
-    texts: NonNegativeInt = 20
+    max_texts: NonNegativeInt = 20
     options: ModelOptions | None = None
 
     def __post_init__(self) -> None:
@@ -102,7 +102,7 @@ class Dense(Retriever):
                 vectors[rows],
                 self.top_k,
                 encoder,
-                self.texts,
+                self.max_texts,
                 accepted,
             )
 

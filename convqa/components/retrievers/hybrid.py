@@ -55,7 +55,7 @@ class Hybrid(Retriever):
     :param stopwords: as in ``bm25``, but with the long list as default.
     :param candidates: in a collection without all vectors, how many passages of the BM25 ranking are also ranked by
         vector; 0 = words alone.
-    :param texts: how many of the first hits have their passages.
+    :param max_texts: how many of the first hits have their passages.
     :param options: ``device`` and ``precision`` of the encoder.
     """
 
@@ -71,7 +71,7 @@ class Hybrid(Retriever):
     title_weight: NonNegative | None = None
     stopwords: Stopwords = "long"
     candidates: NonNegativeInt = 30
-    texts: NonNegativeInt = 20
+    max_texts: NonNegativeInt = 20
     options: ModelOptions | None = None
 
     def __post_init__(self) -> None:
@@ -84,13 +84,13 @@ class Hybrid(Retriever):
             self.b,
             self.title_weight,
             self.stopwords,
-            texts=0,
+            max_texts=0,
         )
         self._dense = Dense(
             self.collection,
             depth,
             self.encoder,
-            texts=0,
+            max_texts=0,
             options=self.options,
         )
 
@@ -150,14 +150,14 @@ class Hybrid(Retriever):
         candidates = self._vector_candidates
         if candidates == 0:
             rankings = [Ranking(ranking.hits[: self.top_k]) for ranking in by_words]
-            return self.attached(rankings, self.texts)
+            return self.attached(rankings, self.max_texts)
         if candidates is None:
             by_vector = self._dense.search_rewritten(turns, rewrites, queries)
         else:
             heads = [Ranking(ranking.hits[:candidates]) for ranking in by_words]
             by_vector = self._dense.rerank(rewrites, queries, heads)
         rankings = [self._fused(sparse, dense) for sparse, dense in zip(by_words, by_vector, strict=True)]
-        return self.attached(rankings, self.texts)
+        return self.attached(rankings, self.max_texts)
 
     def _fused(self, sparse: Ranking, dense: Ranking) -> Ranking:
         """Fuse the first passages of both, followed by the lower ones."""

@@ -31,7 +31,7 @@ class RecordedRetriever(FromFile, Retriever):
     :param path: a TREC run, plain or gzip, or a run.json (``Model_passages``). A ground-truth.json
         (``Truth_passages``) acts as a perfect retriever, to measure the other stations.
     :param top_k: passages in a ranking.
-    :param texts: how many of the first hits have their passages.
+    :param max_texts: how many of the first hits have their passages.
     """
 
     needs_collection = True
@@ -39,7 +39,7 @@ class RecordedRetriever(FromFile, Retriever):
     path: Name
     collection: str | None = None
     top_k: Count = 1000
-    texts: NonNegativeInt = 20
+    max_texts: NonNegativeInt = 20
 
     def __post_init__(self) -> None:
         self._warned: set[str] = set()
@@ -74,8 +74,8 @@ class RecordedRetriever(FromFile, Retriever):
             rankings.append(Ranking(ranking.hits[: self.top_k]))
         if missing:
             self._warn("%s: %d turns of a batch are missing and have empty rankings", missing)
-        rankings = self.attached(rankings, self.texts)
-        first = [hit for ranking in rankings for hit in ranking.hits[: self.texts]]
+        rankings = self.attached(rankings, self.max_texts)
+        first = [hit for ranking in rankings for hit in ranking.hits[: self.max_texts]]
         unknown = sum(hit.passage is None for hit in first)
         if unknown:
             self._warn("%s: %d of %d passages of a batch are not in the collection", unknown, len(first))

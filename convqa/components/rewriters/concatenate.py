@@ -22,17 +22,17 @@ class Concatenate(Rewriter):
 
     Example::
 
-        rewriter: {type: concatenate, init_parameters: {first: 2}}
+        rewriter: {type: concatenate, init_parameters: {max_questions: 2}}
 
-    :param first: how many of the oldest questions.
+    :param max_questions: how many of the oldest questions.
     """
 
-    first: Annotated[int, Field(ge=0)] = 1
+    max_questions: Annotated[int, Field(ge=0)] = 1
 
     def rewrite(self, turn: Turn) -> Rewrite:
         question = open_question(turn)
         history = [exchange for exchange in turn.history if not blank(exchange)]
-        earlier = [exchange.question.strip() for exchange in history[: self.first]]
+        earlier = [exchange.question.strip() for exchange in history[: self.max_questions]]
         # If the system asked back, the open question is also in the history: use it once.
         texts = [text for text in earlier if text and text != question.strip()]
         text = " ".join([*texts, question])

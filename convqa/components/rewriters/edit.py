@@ -55,13 +55,13 @@ class Edit(Rewriter):
     :param model: a resolver: the one that ships, or a folder.
     :param weight: weight of a term with probability 1, relative to a word of the question.
     :param options: ``device`` and ``precision`` of the model.
-    :param sure: minimum probability of an edit.
+    :param min_probability: minimum probability of an edit.
     """
 
     model: str = "resolver"
     weight: Annotated[float, Field(gt=0, le=10)] = 0.4
     options: ModelOptions | None = None
-    sure: Annotated[float, Field(ge=0, le=1)] = 0.2
+    min_probability: Annotated[float, Field(ge=0, le=1)] = 0.2
 
     @cached_property
     def _resolver(self) -> Resolver:
@@ -100,7 +100,7 @@ class Edit(Rewriter):
             (term, self.weight * probability)
             for term, probability in history_terms(question, resolution, analyzer(language))
         ]
-        text = question if _NAMES_ITS_SUBJECT.match(question) else resolution.text(self.sure)
+        text = question if _NAMES_ITS_SUBJECT.match(question) else resolution.text(self.min_probability)
         return Rewrite(text, (Query(question, tuple(terms)),))
 
 

@@ -43,8 +43,8 @@ class Generate(Rewriter):
         "auto": "chat" for models with a chat template, "canard-t5" for other encoder-decoders, and "plain" for the
         rest.
     :param weight: weight of the text's new words, which are terms of the question, relative to a word of the question.
-    :param longest_input: maximum tokens of the prompt.
-    :param most_tokens: maximum tokens of the text.
+    :param max_input_tokens: maximum tokens of the prompt.
+    :param max_new_tokens: maximum tokens of the text.
     :param beams: number of beams; 1 = greedy.
     :param options: ``device`` and ``precision`` of the model.
     """
@@ -52,8 +52,8 @@ class Generate(Rewriter):
     model: str
     format: str = "auto"
     weight: Annotated[float, Field(gt=0, le=10)] = 0.5
-    longest_input: Annotated[int, Field(ge=32)] = 512
-    most_tokens: Annotated[int, Field(ge=1)] = 64
+    max_input_tokens: Annotated[int, Field(ge=32)] = 512
+    max_new_tokens: Annotated[int, Field(ge=1)] = 64
     beams: Annotated[int, Field(ge=1)] = 1
     options: ModelOptions | None = None
 
@@ -63,9 +63,9 @@ class Generate(Rewriter):
 
     @cached_property
     def _generator(self) -> Generator:
-        """:raises InputError: for an unknown model, or one that cannot generate ``most_tokens``."""
+        """:raises InputError: for an unknown model, or one that cannot generate ``max_new_tokens``."""
         generator = load_generator(self.model, Options(**(self.options or {})))
-        generator.room(self.most_tokens)
+        generator.room(self.max_new_tokens)
         return generator
 
     @cached_property
@@ -93,9 +93,9 @@ class Generate(Rewriter):
             return rewrites
         generated = self._generator.write(
             self._prompts(pending),
-            self.most_tokens,
+            self.max_new_tokens,
             self.beams,
-            self.longest_input,
+            self.max_input_tokens,
             self._format == "chat",
         )
         for question, result in zip(pending, generated, strict=True):
@@ -117,7 +117,7 @@ class Generate(Rewriter):
     def _prompts(self, questions: Sequence[OpenQuestion]) -> list[str]:
         count_tokens = self._generator.lengths
         prompt = of_format(self._format)
-        room = self.longest_input - count_tokens([prompt([], "")])[0]
+        room = self.max_input_tokens - count_tokens([prompt([], "")])[0]
         prompts = []
         for question in questions:
             history = question.history

@@ -32,10 +32,10 @@ class LlmRewriter(ChatStation, Rewriter):
     Example::
 
         generator = OpenAIChatGenerator(model="gpt-4o-mini")
-        rewriter = LlmRewriter(component=generator, otherwise="edit")
+        rewriter = LlmRewriter(component=generator, fallback="edit")
 
     :param weight: weight of the text's new words, which are terms of the question, relative to a word of the question.
-    :param otherwise: a fallback rewriter, used if the model's text is rejected.
+    :param fallback: another rewriter, used if the model's text is rejected.
     """
 
     weight: Annotated[float, Field(gt=0, le=10)] = 0.5

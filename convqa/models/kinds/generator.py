@@ -61,7 +61,7 @@ class Generator(Model):
         reserved = MIN_PROMPT_TOKENS if is_causal else 0
         if most_tokens > positions - reserved:
             raise InputError(
-                f"most_tokens: expected {max(positions - reserved, 0)} or less, got {most_tokens}: the model "
+                f"max_new_tokens: expected {max(positions - reserved, 0)} or less, got {most_tokens}: the model "
                 f"{self.name!r} has {positions} positions, of which {reserved} are reserved for the prompt."
             )
         return int(positions) - most_tokens if is_causal else min(int(positions), MAX_PROMPT_TOKENS)

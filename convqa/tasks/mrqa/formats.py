@@ -90,7 +90,7 @@ def read_jsonl(path: Path) -> Iterator[Context]:
     """Yield the contexts of a file in MRQA's format: JSON lines, plain or gzip.
 
     The file's inclusive spans become half-open, without repetitions.
-    A span must have the text of its answer after SQuAD's normalisation (lower case, no punctuation, no articles), by
+    A span must have the text of its answer after SQuAD's normalization (lower case, no punctuation, no articles), by
     which the task detected it, and without blanks. Others are left out, since predictions and scores do not depend on
     spans.
     """

@@ -103,7 +103,7 @@ def _squad2(pairs: Pairs, prefix: str) -> list[Scores]:
         return []
     rows = []
     for turn, answer in pairs:
-        # An answer that is empty after normalisation does not count as an answer.
+        # An answer that is empty after normalization does not count as an answer.
         truths = [truth for truth in turn.answers if squad.normalize(truth)] or [""]
         kind = "answerable" if turn.answers else "unanswerable"
         row: dict[str, float] = {}

@@ -1,7 +1,7 @@
 """Judge whether a sentence of English web text is fit to be quoted, and where it begins after a leading heading.
 
 A small network reads the sentence without the question. Two convolutions over vectors of the words and their spelling
-predict for each word whether the sentence begins there, and for the whole how fit it is. It is trained on labelled and
+predict for each word whether the sentence begins there, and for the whole how fit it is. It is trained on labeled and
 synthetic sentences by ``python benchmarks/quotes.py``; docs/reference/reading.md defines junk and reports the accuracy.
 """
 

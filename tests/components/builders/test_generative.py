@@ -276,7 +276,11 @@ def test_as_much_is_asked_for_and_kept_as_the_question_asks_for(openai_server):
     assert gap.notes[-1] == f"{CAVEAT}What no passage supports is left out of the list."
     server.requests.clear()
     server.reply = always(" ".join(STEPS))
-    for question, kept, options in (("How is it?", 5, {}), ("How long is it?", 3, {}), ("How?", 2, {"sentences": 2})):
+    for question, kept, options in (
+        ("How is it?", 5, {}),
+        ("How long is it?", 3, {}),
+        ("How?", 2, {"max_sentences": 2}),
+    ):
         (answer,) = built(builder(server.url, **options), turn(question), ranking=ranking)
         assert len(answer.sentences) == kept
     asked = [re.findall(r"at most (\d+)", request["messages"][0]["content"]) for request in server.requests]
@@ -288,7 +292,7 @@ def unaided(reason):
     return (UNAIDED, f"{CAVEAT}{reason[0].upper()}{reason[1:]}. Only the passages were asked.")
 
 
-OTHER = {"type": "sentences", "init_parameters": {"sentences": 1}}
+OTHER = {"type": "sentences", "init_parameters": {"max_sentences": 1}}
 
 
 @pytest.mark.parametrize(
@@ -307,8 +311,8 @@ OTHER = {"type": "sentences", "init_parameters": {"sentences": 1}}
 )  # fmt: skip
 def test_where_the_model_does_not_do_its_part_another_builder_does(openai_server, reply, reason):
     server = openai_server(lambda prompt, number: reply if "number 1" in prompt else GOOD)
-    first, other, last = built(builder(server.url, timeout=1.0, otherwise=OTHER), *asked(3))
-    (alone,) = built(SentencesBuilder(sentences=1), turn("Who wrote number 1?"))
+    first, other, last = built(builder(server.url, timeout=1.0, fallback=OTHER), *asked(3))
+    (alone,) = built(SentencesBuilder(max_sentences=1), turn("Who wrote number 1?"))
     assert (first.notes, last.notes) == ((), ())
     assert other == replace(alone, notes=unaided(reason)) and other.kind == "answer"
 
@@ -317,7 +321,7 @@ def test_a_server_that_is_not_there_keeps_nobody_waiting_where_another_builder_i
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{held.getsockname()[1]}/v1"
-        answers = built(builder(url, otherwise="sentences"), *asked(20))
+        answers = built(builder(url, fallback="sentences"), *asked(20))
     assert {(answer.kind, answer.notes) for answer in answers} == {
         ("answer", unaided("the language model's server does not answer"))
     }
@@ -325,36 +329,36 @@ def test_a_server_that_is_not_there_keeps_nobody_waiting_where_another_builder_i
 
 def test_of_a_server_that_hangs_only_some_requests_are_waited_for(openai_server):
     server = openai_server(always(1.0))
-    answers = built(builder(server.url, timeout=0.1, otherwise="sentences"), *asked(40))
+    answers = built(builder(server.url, timeout=0.1, fallback="sentences"), *asked(40))
     assert {answer.notes for answer in answers} == {unaided("the language model took too long")}
     assert len(server.requests) <= 16
 
 
 def test_where_the_model_finds_no_answer_no_other_builder_is_asked(openai_server):
     server = openai_server(always("NO_ANSWER"))
-    (declined,) = built(builder(server.url, otherwise="sentences"), turn())
-    (nowhere,) = built(builder(server.url, otherwise="sentences"), turn(), ranking=Ranking())
+    (declined,) = built(builder(server.url, fallback="sentences"), turn())
+    (nowhere,) = built(builder(server.url, fallback="sentences"), turn(), ranking=Ranking())
     assert declined.reason == "the language model found no answer in the passages"
     assert nowhere.reason == "no passage was found" and UNAIDED not in declined.notes + nowhere.notes
 
 
 def test_the_other_builder_is_part_of_the_identity_and_is_named_when_it_is_wrong():
-    made = Generative(Scripted(GOOD), otherwise={"type": "sentences"})
-    assert made.otherwise["sentences"] == 2 and "quotes" in made.identity()
-    with pytest.raises(InputError, match=r"otherwise\.type: unknown name 'sentenses'. Did you mean 'sentences'"):
-        Generative(Scripted(GOOD), otherwise="sentenses")
+    made = Generative(Scripted(GOOD), fallback={"type": "sentences"})
+    assert made.fallback["max_sentences"] == 2 and "quotes" in made.identity()
+    with pytest.raises(InputError, match=r"fallback\.type: unknown name 'sentenses'. Did you mean 'sentences'"):
+        Generative(Scripted(GOOD), fallback="sentenses")
 
 
 def test_no_reply_at_all_is_an_empty_one_and_is_not_kept():
     silent, talking = Scripted(), Scripted(GOOD)
     for _ in range(2):
-        (answer,) = built(Generative(silent, keep=True), turn())
+        (answer,) = built(Generative(silent, cache_replies=True), turn())
         assert (answer.kind, answer.reason) == ("none", "the language model's reply is empty")
         assert answer.notes == ("generative: empty",)
     assert silent.asked == 2
     # The same component as far as its parameters say: nothing is known of it.
-    assert built(Generative(talking, keep=True), turn())[0].kind == "answer" and talking.asked == 1
-    assert built(Generative(silent, keep=True), turn())[0].kind == "answer" and silent.asked == 2
+    assert built(Generative(talking, cache_replies=True), turn())[0].kind == "answer" and talking.asked == 1
+    assert built(Generative(silent, cache_replies=True), turn())[0].kind == "answer" and silent.asked == 2
 
 
 @pytest.mark.parametrize("support", ["lexical", "support"])
@@ -409,7 +413,7 @@ def test_kept_replies_are_those_of_one_server(openai_server, monkeypatch):
     one, two = (openai_server(always(f"{said} [1].")) for said in ("Goethe was a poet", "Goethe wrote Faust"))
     for server, text in ((one, "Goethe was a poet."), (two, "Goethe wrote Faust."), (one, "Goethe was a poet.")):
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        (answer,) = built(builder(None, keep=True), turn())
+        (answer,) = built(builder(None, cache_replies=True), turn())
         assert answer.text == text
     assert (len(one.requests), len(two.requests)) == (1, 1)
 
@@ -423,7 +427,7 @@ def test_the_shipped_pipeline(openai_server, monkeypatch):
     chat["api_base_url"] = server.url
     asked = Turn(TurnId(1, 1), "Who wrote Faust?", passages=(GOETHE, SCHILLER))
     pipeline = build(document, "generative")
-    MADE.append(pipeline._graph.get_component("builder").wrapped)
+    MADE.append(pipeline.graph.get_component("builder").wrapped)
     (answer,) = pipeline.run(Turns((asked,))).answers
     assert answer.text == "Goethe wrote Faust in Weimar."
     assert server.keys == [f"Bearer {KEY}"]

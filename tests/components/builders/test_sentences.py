@@ -54,7 +54,7 @@ def test_a_repeated_sentence_is_passed_over():
 
 def test_without_a_reading_the_best_passage_begins():
     assert build(reading=False).text == build().text == "Ada was born in London. She wrote notes."
-    assert build(reading=False, sentences=9).text.endswith("She died in 1852.")
+    assert build(reading=False, max_sentences=9).text.endswith("She died in 1852.")
     assert build(reading=False, ranking=Ranking((Hit("r", 3.0), Hit("q", 1.0, Q)))).sentences[0].citations == (
         Citation("q", 0, 28),
     )
@@ -102,18 +102,20 @@ def test_a_span_of_a_passage_whose_text_is_not_there_stays_as_it_is():
 
 def test_sentences_are_added_while_they_bring_the_answer_closer_to_so_many_words():
     spans = (span(P, "Ada was born in London.", 3.0), span(P, "She died in 1852.", 2.0), span(Q, "Babbage", 1.0))
-    lengths = [len(build(*spans, sentences=9, words=words).sentences) for words in (1, 6.9, 7, 10.4, 10.5, 99)]
+    lengths = [
+        len(build(*spans, max_sentences=9, target_words=words).sentences) for words in (1, 6.9, 7, 10.4, 10.5, 99)
+    ]
     assert lengths == [1, 1, 2, 2, 3, 3]
-    assert len(build(*spans, sentences=2, words=99).sentences) == 2
+    assert len(build(*spans, max_sentences=2, target_words=99).sentences) == 2
 
 
 def test_the_length_of_an_answer_without_a_reading():
-    assert build(reading=False, words=5).text == "Ada was born in London."
+    assert build(reading=False, target_words=5).text == "Ada was born in London."
 
 
 def test_what_sentences_say_are_not_their_stop_words():
     passage = Passage("d", "Das ist auf der Wiese. Das ist auf der Matte. Es war auf den Wiesen.")
-    answer = build(reading=False, sentences=9, language="de", ranking=Ranking((Hit("d", 1.0, passage),)))
+    answer = build(reading=False, max_sentences=9, language="de", ranking=Ranking((Hit("d", 1.0, passage),)))
     assert answer.text == "Das ist auf der Wiese. Das ist auf der Matte."
 
 
@@ -121,7 +123,8 @@ def test_a_language_without_an_analysis_has_its_words():
     passage = Passage("k", "Kissa istuu matolla. Kissa istuu. Koira nukkuu nyt.")
     ranking = Ranking((Hit("k", 1.0, passage),))
     assert (
-        build(reading=False, language="fi", ranking=ranking, words=5).text == "Kissa istuu matolla. Koira nukkuu nyt."
+        build(reading=False, language="fi", ranking=ranking, target_words=5).text
+        == "Kissa istuu matolla. Koira nukkuu nyt."
     )
 
 
@@ -129,10 +132,10 @@ def test_japanese_sentences_are_told_apart_by_what_they_say():
     pytest.importorskip("sudachipy")
     passage = Passage("j", "彼女は東京で生まれました。彼女は東京で生まれた。父は京都で亡くなりました。")
     ranking = Ranking((Hit("j", 1.0, passage),))
-    answer = build(reading=False, sentences=9, language="ja", ranking=ranking)
+    answer = build(reading=False, max_sentences=9, language="ja", ranking=ranking)
     assert answer.text == "彼女は東京で生まれました。父は京都で亡くなりました。"
     lengths = [
-        len(build(reading=False, sentences=9, words=words, language="ja", ranking=ranking).sentences)
+        len(build(reading=False, max_sentences=9, target_words=words, language="ja", ranking=ranking).sentences)
         for words in (9, 12)
     ]
     assert lengths == [1, 2]
@@ -148,14 +151,16 @@ SPANS = (span(Q, "Babbage built engines.", 0.5), span(P, "She died in 1852.", 0.
 
 
 def test_the_best_sentence_comes_first_and_the_others_keep_their_order():
-    answer = build(*SPANS, sentences=3, best_first=True)
+    answer = build(*SPANS, max_sentences=3, best_first=True)
     assert answer.text == "Babbage built engines. She wrote notes. She died in 1852."
     assert answer.sentences[0].citations == (Citation("q", 29, 51),)
-    assert build(*SPANS, sentences=3).text == "She wrote notes. She died in 1852. Babbage built engines."
+    assert build(*SPANS, max_sentences=3).text == "She wrote notes. She died in 1852. Babbage built engines."
 
 
 def test_a_sentence_much_worse_than_the_best_is_not_said():
-    lengths = [len(build(*SPANS, sentences=3, near=near).sentences) for near in (0.0, 0.4, 0.41, 0.8, 0.81, 1.0)]
+    lengths = [
+        len(build(*SPANS, max_sentences=3, min_score_share=near).sentences) for near in (0.0, 0.4, 0.41, 0.8, 0.81, 1.0)
+    ]
     assert lengths == [3, 3, 2, 2, 1, 1]
 
 
@@ -169,14 +174,14 @@ def test_scores_below_0_are_said_unless_they_are_to_be_near():
     ("Wann starb sie?", "de", 1), ("Erzähle von ihr.", "de", 3), ("いつ亡くなりましたか。", "fr", 3),
 ])  # fmt: skip
 def test_a_fact_takes_fewer_words(question, language, sentences):
-    answer = build(*SPANS, sentences=9, words=20, fact_words=3, question=question, language=language)
+    answer = build(*SPANS, max_sentences=9, target_words=20, target_fact_words=3, question=question, language=language)
     assert len(answer.sentences) == sentences
-    assert len(build(*SPANS, sentences=9, words=20, question=question, language=language).sentences) == 3
+    assert len(build(*SPANS, max_sentences=9, target_words=20, question=question, language=language).sentences) == 3
 
 
 def test_a_reply_to_a_question_back_has_the_length_of_what_was_asked_before():
     history = (Exchange("When did she die?", "Do you mean Ada?", status="asked"),)
-    parameters = {"sentences": 9, "words": 20, "fact_words": 3, "question": "Yes"}
+    parameters = {"max_sentences": 9, "target_words": 20, "target_fact_words": 3, "question": "Yes"}
     assert len(build(*SPANS, **parameters, history=history).sentences) == 1
     assert len(build(*SPANS, **parameters).sentences) == 3
 
@@ -186,7 +191,7 @@ def test_junk_is_not_quoted_and_a_heading_is_cut_off_the_quote():
     text += " She wrote notes [8] on it."
     passage = Passage("w", text)
     found = [span(passage, part, 1.0) for part in ("Skip to content", "built by Ada", "She wrote notes [8] on it.")]
-    answer = build(*found, sentences=3, ranking=Ranking((Hit("w", 1.0, passage),)))
+    answer = build(*found, max_sentences=3, ranking=Ranking((Hit("w", 1.0, passage),)))
     assert [sentence.text for sentence in answer.sentences] == [
         "The engine was built by Ada in 1843.", "She wrote notes on it.",
     ]  # fmt: skip

@@ -24,7 +24,7 @@ def build(question, *history, scores=(0.6, 0.58, 0.3), again=False, rewrite=None
         for text, score in zip((WALL, FELL, BUILT), scores, strict=True)
     ]
     turn = Turn(TurnId(1, len(history) + 1), question, history)
-    member = SentencesBuilder(sentences=sentences, again=again)
+    member = SentencesBuilder(max_sentences=sentences, allow_repeats=again)
     return member.build(turn, Rewrite.unchanged(rewrite or question), RANKING, Reading(tuple(spans), 0.0))
 
 

@@ -28,14 +28,14 @@ def read(passages=(ADA, ENGINE), scores=(3.0, 2.0, 1.0), reading=None, question=
 
 def test_the_questions_words_are_looked_for_in_the_top_passages():
     both, one = read(question="Babbage and Lovelace"), read(question="Babbage and Lovelace", passages=(ENGINE,))
-    assert 0 < one["near"] == both["near"] < 1
-    assert read(question="Zeppelins?")["near"] == 0.0
+    assert 0 < one["word_share"] == both["word_share"] < 1
+    assert read(question="Zeppelins?")["word_share"] == 0.0
 
 
 def test_words_are_near_one_another_in_two_sentences_in_a_row():
     far = Passage("f", "Lovelace was a poet's daughter. She lived in London. Babbage built engines.")
     close = Passage("c", "Lovelace was a poet's daughter. Babbage built engines. She lived in London.")
-    apart, together = (read(question="Babbage and Lovelace", passages=(one,))["near"] for one in (far, close))
+    apart, together = (read(question="Babbage and Lovelace", passages=(one,))["word_share"] for one in (far, close))
     assert 0 < apart < together == pytest.approx(1.0)
 
 
@@ -56,11 +56,11 @@ def test_the_reading_says_what_it_found_and_missed():
 
 def test_what_a_turn_lacks_is_missing():
     assert {*read(), "cosine"} == set(get_args(Signal))
-    assert read(scores=())["near"] is None
-    assert read(passages=())["near"] is None
-    assert read(question="")["near"] is None
+    assert read(scores=())["word_share"] is None
+    assert read(passages=())["word_share"] is None
+    assert read(question="")["word_share"] is None
     assert (read()["null"], read()["best"]) == (None, None)
-    assert read(language="xx")["near"] is None
+    assert read(language="xx")["word_share"] is None
 
 
 numbers = st.floats(-1e30, 1e30)

@@ -76,7 +76,7 @@ def test_an_answer_below_the_threshold_is_none_with_score_and_reason(file):
 
 def test_an_answer_that_scores_too_low_to_be_sure_has_a_note(file, tmp_path):
     path = tmp_path / "sure.yaml"
-    path.write_text(Path(file).read_text(encoding="utf-8") + "sure: 0.9\n", encoding="utf-8")
+    path.write_text(Path(file).read_text(encoding="utf-8") + "sure_threshold: 0.9\n", encoding="utf-8")
     assert run(Logistic(str(path)), 0.25).notes == (UNSURE,) and run(Logistic(str(path)), 0.0).notes == ()
     assert run(Logistic(str(path)), 0.75).notes == () and run(Logistic(file), 0.25).notes == ()
     assert load_decision(str(path)).identity != load_decision(file).identity

@@ -54,7 +54,8 @@ def read_all(rankings, questions=None, **options):
     questions = questions or ["Who wrote Faust?"] * len(rankings)
     turns = Turns(tuple(Turn(TurnId(1, place), "as it was said") for place in range(len(rankings))))
     rewrites = Rewrites(tuple(Rewrite(question, (Query("other words"),)) for question in questions))
-    return Extractive(**{"longest": 1, **options}).run(turns, rewrites, Rankings(tuple(rankings)))["readings"].items
+    station = Extractive(**{"max_span_tokens": 1, **options})
+    return station.run(turns, rewrites, Rankings(tuple(rankings)))["readings"].items
 
 
 def read(*passages, **options):
@@ -105,7 +106,7 @@ def test_what_is_not_there_spoils_nothing_beside_it(model):
 
 
 def test_only_so_many_passages_are_read(model):
-    assert {span.passage_id for span in read(THREE, TWO, ONE, passages=2).spans} == {"3", "2"}
+    assert {span.passage_id for span in read(THREE, TWO, ONE, max_passages=2).spans} == {"3", "2"}
 
 
 def test_an_answer_is_only_so_long(monkeypatch, tiny_readers, inner):
@@ -114,16 +115,16 @@ def test_an_answer_is_only_so_long(monkeypatch, tiny_readers, inner):
         [5.0 if id == liked else 0.0 for id in tokens.ids] for liked in (first, last)
     ], np.float32))  # fmt: skip
     monkeypatch.setattr("convqa.components.readers.extractive.load_reader", lambda name, options: made)
-    assert texts(read(ONE, longest=3))[0] == "Goethe in Weimar"
-    assert texts(read(ONE, longest=2))[0] == "Goethe"
+    assert texts(read(ONE, max_span_tokens=3))[0] == "Goethe in Weimar"
+    assert texts(read(ONE, max_span_tokens=2))[0] == "Goethe"
 
 
 def test_memory_does_not_grow_with_the_passages_of_a_turn(model, monkeypatch):
     passages = [Passage(str(place), f"{ONE.text} {place}") for place in range(40)]
-    whole = read(*passages, passages=40, top_k=3)
+    whole = read(*passages, max_passages=40, top_k=3)
     model.seen.clear()
     monkeypatch.setattr("convqa.components.readers.extractive._MAX_PAIRS", 7)
-    station = Extractive(passages=40, top_k=3, longest=1)
+    station = Extractive(max_passages=40, top_k=3, max_span_tokens=1)
     task = station._task(Rewrite("Who wrote Faust?", ()), ranking(*passages))
     station._read([task], 0, 40)
     assert [len(call) for call in model.seen] == [7, 7, 7, 7, 7, 5] and len(task.best) == 3
@@ -166,21 +167,21 @@ def test_the_ends_of_interpolation(model):
 
 def test_enough_ends_the_reading_of_a_turn(model):
     found = sigmoid(6)
-    assert texts(read(ONE, TWO, THREE, enough=found)) == texts(read(ONE))
+    assert texts(read(ONE, TWO, THREE, stop_score=found)) == texts(read(ONE))
     assert len(model.seen[0]) == 1
     rankings = [ranking(ONE, TWO, THREE), ranking(THREE, TWO, ONE)]
-    first, second = read_all(rankings, enough=found)
+    first, second = read_all(rankings, stop_score=found)
     assert {span.passage_id for span in first.spans} == {"1"}
     assert second == read_all(rankings[1:])[0]
     # A score that nothing reaches reads everything, 0 is reached by the first span.
-    assert read(THREE, TWO, ONE, enough=1.0) == read(THREE, TWO, ONE)
-    assert {span.passage_id for span in read(THREE, TWO, ONE, enough=0.0).spans} == {"3"}
+    assert read(THREE, TWO, ONE, stop_score=1.0) == read(THREE, TWO, ONE)
+    assert {span.passage_id for span in read(THREE, TWO, ONE, stop_score=0.0).spans} == {"3"}
 
 
 def test_rounds_grow_and_are_read_for_all_turns_together(model):
     passages = [Passage(str(number), f"nothing {number}") for number in range(20)]
     model.seen.clear()
-    read_all([ranking(*passages), ranking(*reversed(passages))], passages=10, enough=0.9)
+    read_all([ranking(*passages), ranking(*reversed(passages))], max_passages=10, stop_score=0.9)
     # Of two turns: 1, 2, 4 and the last 3 of 10 passages each; none is among both turns' first ten.
     assert [len(call) for call in model.seen] == [2, 4, 8, 6]
 
@@ -192,7 +193,7 @@ def test_batches_change_no_result(monkeypatch, tiny_readers, inner, size):
     rankings = [ranking(*[(ONE, TWO, THREE)[(place + shift) % 3] for shift in range(place % 4 % 3 + 1)])
                 for place in range(64)]  # fmt: skip
     questions = [f"Who wrote {place % 5}?" for place in range(64)]
-    options = {"longest": 6, "enough": 0.999, "interpolation": 0.8}
+    options = {"max_span_tokens": 6, "stop_score": 0.999, "interpolation": 0.8}
     parts = []
     for start in range(0, 64, size):
         parts += read_all(rankings[start : start + size], questions[start : start + size], **options)
@@ -208,7 +209,7 @@ wild = st.text(
 @settings(deadline=None)
 @given(wild, st.lists(wild, max_size=4), st.integers(1, 5), st.one_of(st.none(), st.floats(0, 1)))
 def test_any_spans_are_quotes_apart_and_in_order(tiny_readers, question, passages, top_k, share):
-    station = Extractive(longest=4, top_k=top_k, interpolation=share, enough=share)
+    station = Extractive(max_span_tokens=4, top_k=top_k, interpolation=share, stop_score=share)
     station._reader = tiny_readers.without_network(tiny_readers.tokenizer("words"), tiny_readers.by_chance, 24)
     given_passages = [Passage(str(place), text) for place, text in enumerate(passages)]
     (reading,) = station.read_batch(
@@ -239,7 +240,7 @@ def test_a_real_model_reads(tiny_reader):
     long = Passage("long", "Goethe was born in Frankfurt. " * 3500)
     assert len(long.text) > 100_000
     rankings = [ranking(ONE, TWO), ranking(), ranking(long), ranking(Passage("o", "x"), Passage("b", " "))]
-    made = read_all(rankings, ["Who wrote Faust? " * 100, "?", "كيف حالك؟ 👍🏽 \x00 \ud800", "x"], longest=30,
+    made = read_all(rankings, ["Who wrote Faust? " * 100, "?", "كيف حالك؟ 👍🏽 \x00 \ud800", "x"], max_span_tokens=30,
                     model=str(tiny_reader("Bert")))  # fmt: skip
     assert not [item for item in made if isinstance(item, Failure)]
     assert [bool(item.spans) for item in made] == [True, False, True, True]

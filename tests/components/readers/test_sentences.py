@@ -79,7 +79,7 @@ def test_the_null_score_says_how_much_of_the_question_was_not_found():
 
 
 def test_only_so_many_passages_are_read_and_those_without_text_are_passed_over():
-    assert {span.passage_id for span in read("Weimar?", FAUST, OTHER, passages=1).spans} == {"f"}
+    assert {span.passage_id for span in read("Weimar?", FAUST, OTHER, max_passages=1).spans} == {"f"}
     ranking = Ranking((Hit("x", 3.0), Hit("o", 2.0, OTHER), Hit("e", 1.0, Passage("e", ""))))
     reading = SentencesReader().read(Turn(TurnId(1, 1), "?"), Rewrite("?", (Query("?"),)), ranking)
     assert [span.passage_id for span in reading.spans] == ["o"]

@@ -79,7 +79,7 @@ def test_a_collection_gives_the_texts(collection):
     backwards = Ranking.of([Hit(id, float(place)) for place, id in enumerate(PASSAGES)])
     assert ids(rerank("m", backwards, "Who?")) == ["c", "b", "a"]
     CrossEncoder("m", collection).warm_up()
-    found = rerank("m", backwards, "Who?", collection=collection, texts=1)
+    found = rerank("m", backwards, "Who?", collection=collection, max_texts=1)
     assert [(hit.id, hit.score) for hit in found.hits] == [("a", 18.0), ("b", 12.0), ("c", 9.0)]
     assert [hit.passage for hit in found.hits] == [PASSAGES["a"], None, None]
 

@@ -38,7 +38,7 @@ def test_question_words_and_weighted_terms_rank(collection):
 
 def test_parameters_reach_the_store(collection):
     assert len(rank(collection, "wrote", top_k=1).hits) == 1
-    assert [hit.passage is None for hit in rank(collection, "wrote", texts=1).hits] == [False, True]
+    assert [hit.passage is None for hit in rank(collection, "wrote", max_texts=1).hits] == [False, True]
     assert [hit.id for hit in rank(collection, "wrote", filter={"kind": ["poet"]}).hits] == ["g"]
     assert rank(collection, "did", stopwords="long").hits == ()
 
@@ -51,7 +51,7 @@ def test_without_a_collection_warming_up_says_so():
 def test_several_queries_are_fused_and_the_top_carries_its_passages(collection):
     queries = (Query("Goethe wrote"), Query("Weimar"), Query("Thuringia", weight=3.0))
     turns, rewrites = Turns((Turn(TurnId(1, 1), "q"),)), Rewrites((Rewrite("q", queries),))
-    (ranking,) = BM25(collection, texts=1).run(turns, rewrites)["rankings"]
+    (ranking,) = BM25(collection, max_texts=1).run(turns, rewrites)["rankings"]
     assert [hit.id for hit in ranking.hits] == ["w", "g", "s"]
     assert ranking.hits[0].passage is not None
     assert ranking.hits[0].score == pytest.approx(1 / 61 + 3 / 61, rel=1e-6)

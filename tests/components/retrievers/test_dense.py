@@ -53,7 +53,7 @@ def test_scores_are_cosines_with_title_and_text(collection):
 
 
 def test_parameters(collection):
-    ranking = rank(collection, Query("zebras"), top_k=2, texts=1)
+    ranking = rank(collection, Query("zebras"), top_k=2, max_texts=1)
     assert [hit.passage is None for hit in ranking.hits] == [False, True]
     assert rank(collection, Query("")).hits == ()
 

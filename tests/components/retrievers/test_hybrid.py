@@ -67,7 +67,7 @@ def test_it_fuses_the_rankings_of_two_retrievers(collection, fusion):
     weights = {"sparse": 0.4, "dense": 2.0}
     rankings = zip(rank(BM25(collection, stopwords="long")), rank(Dense(collection)), strict=True)
     expected = [FUSIONS[fusion]([(0.4, one), (2.0, two)], 3) for one, two in rankings]
-    made = rank(Hybrid(collection, top_k=3, fusion=fusion, weights=weights, texts=2))
+    made = rank(Hybrid(collection, top_k=3, fusion=fusion, weights=weights, max_texts=2))
     assert scores(made) == scores(expected)
     for ranking in made:
         assert [hit.passage is not None for hit in ranking.hits] == [True, True, False][: len(ranking.hits)]

@@ -95,14 +95,14 @@ def test_what_needs_no_model_asks_none(written):
 
 def test_ten_thousand_exchanges_fit(tiny_generator, written):
     history = tuple(Exchange(f"What is {number}?", "It is long. " * 500) for number in range(10_000))
-    station, shown = written("", format="plain", longest_input=200)
+    station, shown = written("", format="plain", max_input_tokens=200)
     start = time.perf_counter()
     station.rewrite_batch([turn(history=history)])
     assert time.perf_counter() - start < 3
     (prompt,) = shown
     assert prompt.startswith("Question: What is 0?\n") and prompt.endswith("Question: When was he born?\nRewrite:")
     assert load_generator(tiny_generator("t5")).lengths([prompt])[0] <= 200
-    station, shown = written("", longest_input=64)
+    station, shown = written("", max_input_tokens=64)
     station.rewrite_batch([turn(history=history)])
     assert shown[-1].startswith("What is 0 ? ||| What is 99") and "What is 9999 ? ||| When was" in shown[-1]
 
@@ -113,7 +113,7 @@ def test_random_models_change_nothing_and_batches_change_no_result(tiny_generato
     questions = ["When?", "", "متى ولد؟", "他何时出生？", "👍🏽", "\ud800 \x00", "Who?" * 500]
     histories = [(), HISTORY, (*HISTORY, Exchange("", "")), (Exchange("谁？", "👍🏽"),)]
     turns = [turn(*pair) for pair in itertools.product(questions, histories)]
-    station = Generate(tiny_generator(kind), most_tokens=8)
+    station = Generate(tiny_generator(kind), max_new_tokens=8)
     whole = station.run(Turns(tuple(turns)))["rewrites"].items
     assert not [item for item in whole if isinstance(item, Failure)]
     assert [rewrite.queries[0].text for rewrite in whole] == [turn.question for turn in turns]
@@ -138,7 +138,7 @@ def test_it_survives_haystacks_yaml_and_names_its_model(tiny_generator):
     ("parameters", "message"),
     [
         ({"format": "chat"}, "has no chat template"),
-        ({"most_tokens": 300}, "most_tokens: expected 224 or less, got 300"),
+        ({"max_new_tokens": 300}, "max_new_tokens: expected 224 or less, got 300"),
     ],
 )
 def test_what_the_model_cannot_do_is_refused_before_the_first_turn(tiny_generator, parameters, message):

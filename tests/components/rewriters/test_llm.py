@@ -156,7 +156,7 @@ def test_the_key_is_nowhere_but_in_the_request(openai_server, caplog):
     # The server repeats the key in its errors.
     server = openai_server(lambda prompt, number: 401 if number == 3 else 400)
     with caplog.at_level(logging.DEBUG):
-        station = llm(server.url, keep=True)
+        station = llm(server.url, cache_replies=True)
         made = station.rewrite_batch(asked(2))
         with pytest.raises(InputError) as caught:
             station.rewrite_batch([turn("Why was she born?")])
@@ -204,10 +204,10 @@ def test_equal_prompts_are_asked_once_and_failures_again(openai_server):
 
 def test_kept_replies_serve_later_runs_of_the_same_model_only(openai_server, tmp_path):
     server = openai_server(always(REWRITTEN))
-    llm(server.url, keep=True).rewrite_batch([turn()])
-    (again,) = llm(server.url, keep=True, weight=0.75).rewrite_batch([turn()])
+    llm(server.url, cache_replies=True).rewrite_batch([turn()])
+    (again,) = llm(server.url, cache_replies=True, weight=0.75).rewrite_batch([turn()])
     assert again.text == "When was Ada Lovelace born?" and len(server.requests) == 1
-    llm(server.url, keep=True, timeout=4.0).rewrite_batch([turn()])
+    llm(server.url, cache_replies=True, timeout=4.0).rewrite_batch([turn()])
     llm(server.url).rewrite_batch([turn()])
     assert len(server.requests) == 3
 
@@ -217,10 +217,10 @@ def test_a_cache_that_cannot_be_used_is_said_and_done_without(openai_server, tmp
     (tmp_path / "convqa" / "replies.sqlite").write_bytes(b"not a database" * 100)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     server = openai_server(always(REWRITTEN))
-    station = llm(server.url, keep=True)
+    station = llm(server.url, cache_replies=True)
     assert [rewrite.notes for _ in range(2) for rewrite in station.rewrite_batch([turn()])] == [(), ()]
     assert len(server.requests) == 1
-    assert re.search(r"the cache .*replies.sqlite cannot be read .*: replies are kept in memory", caplog.text)
+    assert re.search(r"the cache .*replies.sqlite cannot be used .*: replies are kept in memory", caplog.text)
 
 
 def test_instructions_in_the_history_stay_quoted_and_do_not_reach_the_search(openai_server):
@@ -292,7 +292,7 @@ def unaided(reason):
 )  # fmt: skip
 def test_where_the_model_does_not_do_its_part_another_rewriter_does(openai_server, reply, notes):
     server = openai_server(lambda prompt, number: reply if "number 1" in prompt else REWRITTEN)
-    first, other, last = llm(server.url, timeout=1.0, otherwise="concatenate").rewrite_batch(asked(3))
+    first, other, last = llm(server.url, timeout=1.0, fallback="concatenate").rewrite_batch(asked(3))
     assert first.text == last.text == "When was Ada Lovelace born?"
     (alone,) = Concatenate().rewrite_batch(asked(3)[1:2])
     assert other.text == alone.text != asked(3)[1].question and other.notes == (*alone.notes, *notes)
@@ -302,6 +302,6 @@ def test_a_server_that_is_not_there_keeps_nobody_waiting_where_another_rewriter_
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{held.getsockname()[1]}/v1"
-        first, later = llm(url, otherwise="concatenate").rewrite_batch([turn(history=()), turn()])
+        first, later = llm(url, fallback="concatenate").rewrite_batch([turn(history=()), turn()])
     # A first question is not rewritten, so that nobody was asked.
     assert (first.notes, later.notes[-1]) == ((), unaided("The language model's server does not answer"))

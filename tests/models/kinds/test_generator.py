@@ -69,7 +69,7 @@ def test_a_prompt_of_any_length_fits(tiny_generator):
 def test_more_tokens_than_the_model_has_places_for_are_refused(tiny_generator, kind, most):
     generator = load_generator(tiny_generator(kind))
     assert len(generator.write(["Faust " * 2000], most)) == 1
-    with pytest.raises(InputError, match=f"most_tokens: expected {most} or less, got {most + 1}: .* positions"):
+    with pytest.raises(InputError, match=f"max_new_tokens: expected {most} or less, got {most + 1}: .* positions"):
         generator.write(["Who?"], most + 1)
 
 

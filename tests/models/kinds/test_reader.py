@@ -108,7 +108,7 @@ def test_spans_of_any_length_need_no_more_memory_than_those_of_a_window(chance):
     assert peak < 30_000_000 and made == reader.read([pair], 1, 48)
 
 
-def test_like_lengths_are_neighbours(chance):
+def test_like_lengths_are_neighbors(chance):
     reader = chance(most=384)
     reader.read([("Who?", "acb"[place % 3] + " Faust" * (place * 7 % 41)) for place in range(41)], 3)
     lengths = [len(sequence) for call in reader.seen for sequence in call]

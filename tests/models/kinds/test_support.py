@@ -40,7 +40,7 @@ def test_the_shipped_head_tells_evidence_from_what_is_none():
     assert load_support() is load_support("support")
 
 
-def test_a_score_does_not_depend_on_its_neighbours():
+def test_a_score_does_not_depend_on_its_neighbors():
     support = load_support()
     assert support.score(PAIRS) == [support.score([pair])[0] for pair in PAIRS]
     assert support.score([]) == []
@@ -56,7 +56,7 @@ def test_the_features_of_a_pair():
     assert features(load_encoder("encoder"), []).shape == (0, len(FEATURES))
 
 
-def test_near_is_what_two_neighbouring_sentences_have():
+def test_near_is_what_two_neighboring_sentences_have():
     evidence = "The plays of Goethe. The city is old. The river is long. Printed, as he wrote it, in 1808: Faust."
     (found,) = map(named, features(load_encoder("encoder"), [(evidence, "In 1808 he, Goethe, wrote it.")]))
     assert (found["share"], found["names"], found["near names"]) == (1, 1, 1)

@@ -226,7 +226,7 @@ def test_a_document_without_the_field_of_ids_is_named(store, index):
         ("{text: bodi}", "no field 'bodi'.*Did you mean 'body'"),
         ("{text: docno}", "'docno' has the type keyword; expected text"),
         ("{text: body, id: notes}", "'notes' .text. is not indexed"),
-        ("{text: body, meta: [colour]}", "no field 'colour'"),
+        ("{text: body, meta: [color]}", "no field 'color'"),
     ],
 )
 def test_fields_that_the_index_lacks_are_refused(index, tmp_path, fields, message):
@@ -265,7 +265,7 @@ def test_a_scoring_that_is_no_bm25_takes_no_k1(index_url, tmp_path):
 
 
 @pytest.mark.parametrize("shards", [1, 3])
-def test_what_haystack_wrote_is_recognised(index_url, monkeypatch, shards):
+def test_what_haystack_wrote_is_recognized(index_url, monkeypatch, shards):
     document_stores = pytest.importorskip(
         "haystack_integrations.document_stores.elasticsearch", reason="needs elasticsearch-haystack"
     )

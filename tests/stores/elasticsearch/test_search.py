@@ -117,7 +117,7 @@ def test_ties_beyond_the_spare_hits_are_settled_by_id_and_asked_for_apart(index_
     ],
     ids=lambda options: getattr(options, "precision", ""),
 )
-def test_neighbours_have_exact_inner_products_however_they_are_kept(index_url, options, recall):
+def test_neighbors_have_exact_inner_products_however_they_are_kept(index_url, options, recall):
     chance, encoder = np.random.default_rng(3), Encoder("e", "c", 64)
     rows, queries = (chance.standard_normal((number, 64), np.float32) for number in (500, 40))
     passages = [Passage(f"v{number}", "a text", meta={"even": number % 2 == 0}) for number in range(500)]

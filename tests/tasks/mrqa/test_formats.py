@@ -60,7 +60,7 @@ def test_inclusive_spans_become_half_open_and_are_there_once(write):
 
 
 @pytest.mark.parametrize("text", ["goethe", "The Goethe!", "Go ethe"])
-def test_the_text_is_what_stands_there_after_normalisation_and_without_blanks(write, text):
+def test_the_text_is_what_stands_there_after_normalization_and_without_blanks(write, text):
     (only,) = read_jsonl(write("x", context(asked(detected_answers=[found(text, (0, 5))]))))
     assert only.questions[0].spans == ((0, 6),)
 

@@ -67,7 +67,7 @@ def competition(tmp_path):
 
 @pytest.fixture
 def polish():
-    """Skips where Polish words cannot be analysed."""
+    """Skips where Polish words cannot be analyzed."""
     try:
         analyzer("pl")
     except InputError as error:
