@@ -30,11 +30,16 @@ class Download(BaseModel, strict=True, extra="forbid", frozen=True):
     url: str = Field(pattern=r"^https?://")
     checksum: str | None = Field(pattern=r"^(md5:[0-9a-f]{32}|sha256:[0-9a-f]{64})$")
 
-    def describe(self, folder: Path, outcome: Literal["fetched", "kept"]) -> str:
+    def describe(
+        self,
+        folder: Path,
+        outcome: Literal["fetched", "kept"],
+    ) -> str:
         """Describe the file once it is in the folder."""
-        size = f"{folder / self.file}: {(folder / self.file).stat().st_size / 1e6:.1f} MB"
+        path = folder / self.file
         checked = "checksum matches" if self.checksum else "not pinned: its checksum is unknown"
-        return f"{size}; {'already there, ' if outcome == 'kept' else ''}{checked}"
+        kept = "already there, " if outcome == "kept" else ""
+        return f"{path}: {path.stat().st_size / 1e6:.1f} MB; {kept}{checked}"
 
 
 class DownloadSet(BaseModel, strict=True, extra="forbid", frozen=True):
@@ -55,7 +60,11 @@ class _Parts(RootModel[dict[str, Annotated[dict[str, DownloadSet], Field(min_len
     """Part -> name -> set."""
 
 
-def downloads(name: str, part: str, only: list[str] | None = None) -> dict[str, DownloadSet]:
+def downloads(
+    name: str,
+    part: str,
+    only: list[str] | None = None,
+) -> dict[str, DownloadSet]:
     """Return the sets in a part (``train``) of a list of downloads, by name.
 
     :param name: the name of a shipped file in ``configs/downloads``, or the path of your own (a mirror).
@@ -72,7 +81,11 @@ def downloads(name: str, part: str, only: list[str] | None = None) -> dict[str, 
     return {name: files for name, files in sets.items() if not only or name in only}
 
 
-def _require(name: str, known: Collection[str], problem: str) -> None:
+def _require(
+    name: str,
+    known: Collection[str],
+    problem: str,
+) -> None:
     if name not in known:
         raise InputError(f"{problem}; expected {', '.join(known)}.{nearest(name, known)}")
 

@@ -29,7 +29,12 @@ class _Folder:
         self.files: dict[str, Any] = {}
         self.passages: dict[str, dict[str, str]] = {}
 
-    def add_passage(self, id: str, title: str, text: str) -> str:
+    def add_passage(
+        self,
+        id: str,
+        title: str,
+        text: str,
+    ) -> str:
         """Add a passage unless its id is already there; return the id."""
         self.passages.setdefault(id, {"id": id, "title": title, "text": text})
         return id
@@ -105,7 +110,11 @@ def inscit(folder: _Folder, dev: Path) -> None:
             folder.add_turn(number, turn_no, question, truth, context=context)
 
 
-def or_sharc(folder: _Folder, utterances: Path, rules: Path) -> None:
+def or_sharc(
+    folder: _Folder,
+    utterances: Path,
+    rules: Path,
+) -> None:
     """OR-ShARC's dev utterances, each a conversation, and rule texts. The rewrite is the scenario and the question."""
     for id, text in _object(rules).items():
         folder.add_passage(id, "", text)
@@ -157,7 +166,11 @@ def mtrag_un(folder: _Folder, reference: Path) -> None:
         folder.add_turn(number, 1, question, truth, context=context)
 
 
-def cast2020(folder: _Folder, topics: Path, qrels: Path) -> None:
+def cast2020(
+    folder: _Folder,
+    topics: Path,
+    qrels: Path,
+) -> None:
     """CAsT 2020's manual topics and qrels, without passages. Grades from 2 on are relevant, as in the track."""
     grades: dict[str, dict[str, int]] = {}
     for turn, _, passage, grade in _rows(qrels, delimiter=" "):
@@ -222,7 +235,11 @@ _CONVERTERS = (inscit, or_sharc, clapnq, mtrag_un, cast2020, qrecc_trec, qrecc_d
 CONVERTERS: Mapping[str, Callable[..., None]] = {converter.__name__: converter for converter in _CONVERTERS}
 
 
-def convert(name: str, files: Sequence[Path], target: Path) -> str:
+def convert(
+    name: str,
+    files: Sequence[Path],
+    target: Path,
+) -> str:
     """Convert published files into a folder, and describe its content.
 
     :raises WorkError: if the files have another format.

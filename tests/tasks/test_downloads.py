@@ -109,7 +109,6 @@ def test_names_that_are_not_there(arguments, said):
             "train: {A: {files: [{file: a, url: 'file:///x', checksum: '0'}]}}",
             "train.A.files.0..url: expected .*, got 'file:///x'",
         ),
-        ("train: {A: {files: [], convert: nosuch}}", "train.A.convert: expected .*, got 'nosuch'"),
         ("train: {A: {files: [], folder: ../a}}", "train.A.folder: expected .*, got '../a'"),
         ("train: {A: {files: [{file: a/../b, url: 'http://x', checksum: null}]}}", "file: expected .*, got 'a/../b'"),
         ("train: {A: {files: [{file: /a, url: 'http://x', checksum: null}]}}", "file: expected .*, got '/a'"),
