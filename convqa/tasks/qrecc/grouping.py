@@ -53,9 +53,9 @@ def _by_position(
             for index, turn in enumerate(conversation.turns, 1):
                 positions[turn.id] = max(index, len(turn.history) + 1)
     group_of = {}
-    for turn in gold.turns:
-        position = positions[turn.id]
-        group_of[turn.id] = next((name for last, name in names.items() if position <= last), others)
+    for truth in gold.turns:
+        position = positions[truth.id]
+        group_of[truth.id] = next((name for last, name in names.items() if position <= last), others)
     return _grouped(group_of)
 
 
