@@ -72,7 +72,7 @@ from convqa.domain import (
     TurnId,
     Turns,
 )
-from convqa.metrics.citations import set_scores
+from convqa.metrics.overlap import set_scores
 from convqa.metrics.rouge1 import rouge1
 from convqa.metrics.squad import f1, normalize
 from convqa.models import load_encoder

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from convqa.evaluation.compute import evaluate
-from convqa.evaluation.report import official_text, render, write_official, write_trec, write_turns
+from convqa.evaluation.report import (
+    official_text,
+    render,
+    write_official,
+    write_trec,
+    write_turns,
+)
 from convqa.evaluation.result import Evaluation
 
 __all__ = ["Evaluation", "evaluate", "official_text", "render", "write_official", "write_trec", "write_turns"]

@@ -11,11 +11,23 @@ from typing import Any
 from convqa.domain import TurnId
 from convqa.errors import InputError, nearest
 from convqa.evaluation.measures import score_measures
-from convqa.evaluation.result import Evaluation, Summaries, summaries
+from convqa.evaluation.result import (
+    Evaluation,
+    Summaries,
+    summaries,
+)
 from convqa.files import log, read_json
-from convqa.tasks import Scores, Task, find_scored_task
+from convqa.tasks import (
+    Scores,
+    Task,
+    find_scored_task,
+)
 from convqa.tasks.base import Groups
-from convqa.tasks.scores import Gold, GoldTurn, SupportScorer
+from convqa.tasks.scores import (
+    Gold,
+    GoldTurn,
+    SupportScorer,
+)
 
 META = "run.meta.json"
 """The driver's file in the folder of a run that names its models."""
@@ -68,9 +80,7 @@ def evaluate(
     columns = task.score(gold, run, task_options)
     known = [column.measure.name for column in columns]
     further = [name for name in dict.fromkeys(measures) if name not in known]
-    if further:
-        turns = {str(turn.id): turn.id for turn in gold.turns}
-        columns += score_measures(further, task.judged(gold, run), turns, known)
+    columns += score_measures(further, task.judged(gold, run), gold, known)
     breakdowns = {name: _by_group(columns, members, seed) for name, members in groups.items()}
     return Evaluation(task, gold, run, tuple(columns), summaries(columns, seed), breakdowns, settings)
 
@@ -80,10 +90,7 @@ def _check_options(task: Task, names: Iterable[str]) -> None:
     known = [field.name for field in fields(task.options)]
     for name in names:
         if name not in known:
-            raise InputError(
-                f"the task {task.name} has no option {name!r} (--{name.replace('_', '-')}).{nearest(name, known)} "
-                f"Known: {', '.join(known) or 'none'}."
-            )
+            raise InputError(f"the task {task.name} has no option --{name.replace('_', '-')}.{nearest(name, known)}")
 
 
 def groups_of(
@@ -97,14 +104,13 @@ def groups_of(
     :raises InputError: for an unknown breakdown.
     """
     own = task.breakdowns(gold, truth_path)
-    known = [*own, *dict.fromkeys(name for turn in gold.turns for name in turn.fields)]
+    known = list(own)
+    for turn in gold.turns:
+        known += turn.fields
     groups = {}
     for name in names:
         if name not in known and gold.turns:
-            raise InputError(
-                f"{gold.path}: no record has the field {name!r} to break down by.{nearest(name, known)} "
-                f"Known: {', '.join(known)}."
-            )
+            raise InputError(f"{gold.path}: no record has the field {name!r} to break down by.{nearest(name, known)}")
         groups[name] = own[name]() if name in own else _by_field(gold, name)
     return groups
 
@@ -118,16 +124,19 @@ def _by_field(gold: Gold[GoldTurn], name: str) -> Groups:
     return {group: frozenset(ids) for group, ids in groups.items()}
 
 
-def _by_group(columns: Sequence[Scores], groups: Groups, seed: int) -> Mapping[str, Summaries]:
-    names: dict[TurnId, list[str]] = {}
-    for group, ids in groups.items():
-        for id in ids:
-            names.setdefault(id, []).append(group)
-    split = [column.split(names) for column in columns]
-    return {group: summaries([parts[group] for parts in split if group in parts], seed) for group in groups}
+def _by_group(
+    columns: Sequence[Scores],
+    groups: Groups,
+    seed: int,
+) -> Mapping[str, Summaries]:
+    return {group: summaries([column.of(ids) for column in columns], seed) for group, ids in groups.items()}
 
 
-def independent_scorer(name: str, run_path: Path, allow_same: bool = False) -> SupportScorer:
+def independent_scorer(
+    name: str,
+    run_path: Path,
+    allow_same: bool = False,
+) -> SupportScorer:
     """Load a scorer (``convqa.models.load_support``) that the run at ``run_path`` (folder or file) was not built with.
 
     A run that was filtered by a scorer always scores well with it, so the scorer must not be among the models in
@@ -142,21 +151,18 @@ def independent_scorer(name: str, run_path: Path, allow_same: bool = False) -> S
     if allow_same:
         return support
     file = (run_path if run_path.is_dir() else run_path.parent) / META
-    try:
-        meta: Any = read_json(file, "the meta file of a run") if file.exists() else {}
-        models = meta["fingerprint"]["models"]
-        identities = [(node, part, identity) for node, parts in models.items() for part, identity in parts.items()]
-    except AttributeError as error:
-        raise InputError(f"{file}: fingerprint.models: expected {{node: {{part: identity}}}}.") from error
-    except (KeyError, TypeError):
+    meta = read_json(file, "the meta file of a run") if file.exists() else {}
+    models = meta.get("fingerprint", {}).get("models")
+    if models is None:
         log.warning("%s: names no models, so %s may have built this run too", file, support.name)
         return support
-    for node, part, identity in identities:
-        if _weights(str(identity)) == _weights(support.identity):
-            raise InputError(
-                f"--support {support.name}: this run was built with it ({node}: {part}, in {file}), which biases the "
-                "scores. Give another scorer, or --allow-same."
-            )
+    for node, parts in models.items():
+        for part, identity in parts.items():
+            if _weights(identity) == _weights(support.identity):
+                raise InputError(
+                    f"--support {support.name}: this run was built with it ({node}: {part}, in {file}), which biases "
+                    "the scores. Give another scorer, or --allow-same."
+                )
     return support
 
 

@@ -6,11 +6,21 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 
-from convqa.domain import TurnId
 from convqa.errors import InputError, nearest
-from convqa.metrics.ranking import ndcg, ranked, recall, reciprocal_rank
+from convqa.metrics.ranking import (
+    ndcg,
+    ranked,
+    recall,
+    reciprocal_rank,
+)
 from convqa.plugins import load_all
-from convqa.tasks.scores import Judged, Measure, Scores
+from convqa.tasks.scores import (
+    Gold,
+    GoldTurn,
+    JudgedRankings,
+    Measure,
+    Scores,
+)
 
 GROUP = "convqa.measures"
 """The entry point group of further measures: name = module:function, a :data:`RankingMeasure`."""
@@ -22,8 +32,8 @@ _NAME = re.compile(r"(?P<family>[^@]+)(@(?P<cutoff>[1-9][0-9]*))?")
 
 OWN: Mapping[str, RankingMeasure] = {"MRR": reciprocal_rank, "nDCG": ndcg, "R": recall}
 
-Scorer = Callable[[Judged], Mapping[str, float]]
-"""Returns the score of each turn."""
+Scorer = Callable[[Collection[str], Sequence[str]], float]
+"""Scores a turn, given its relevant ids and the ranking."""
 
 
 def find_measure(name: str) -> Scorer | None:
@@ -34,14 +44,7 @@ def find_measure(name: str) -> Scorer | None:
         return _ir_measure(name)
     measure = functions[match["family"]]
     cutoff = int(match["cutoff"]) if match["cutoff"] else None
-
-    def score(judged: Judged) -> Mapping[str, float]:
-        return {
-            turn: measure(relevant, ranked(judged.rankings.get(turn, {})), cutoff)
-            for turn, relevant in judged.relevant.items()
-        }
-
-    return score
+    return lambda relevant, ranking: measure(relevant, ranking, cutoff)
 
 
 def known_measures(names: Iterable[str]) -> list[str]:
@@ -60,33 +63,29 @@ def _ir_measure(name: str) -> Scorer | None:
     except (NameError, ValueError):
         return None
 
-    def score(judged: Judged) -> Mapping[str, float]:
-        truth = {turn: dict.fromkeys(relevant, 1) for turn, relevant in judged.relevant.items()}
-        rankings = {}
-        for turn, scores in judged.rankings.items():
-            # Ranks in place of scores, so that ties are broken as in our own measures.
-            rankings[turn] = {id: -float(rank) for rank, id in enumerate(ranked(scores))}
-        values = dict.fromkeys(truth, 0.0)
-        for metric in ir_measures.iter_calc([measure], truth, rankings):
-            if metric.query_id in values:
-                values[metric.query_id] = metric.value
-        return values
+    def score(relevant: Collection[str], ranking: Sequence[str]) -> float:
+        truth = {"turn": dict.fromkeys(relevant, 1)}
+        # Ranks in place of scores, so that ties are broken as in our own measures.
+        run = {"turn": {id: -float(rank) for rank, id in enumerate(ranking)}}
+        values = [metric.value for metric in ir_measures.iter_calc([measure], truth, run)]
+        return float(values[0]) if values else 0.0
 
     return score
 
 
 def score_measures(
     names: Sequence[str],
-    judged: Judged | None,
-    turns: Mapping[str, TurnId],
+    judged: JudgedRankings | None,
+    gold: Gold[GoldTurn],
     known: Collection[str],
 ) -> Iterator[Scores]:
     """Yield the scores of measures over the rankings of a run.
 
-    :param judged: None if the task has no rankings. :param turns: the truth's turns by name.
+    :param judged: None if the task has no rankings.
     :param known: the task's own measures, for messages.
     :raises InputError: for an unknown name.
     """
+    turns = {str(turn.id): turn.id for turn in gold.turns}
     for name in names:
         scorer = find_measure(name)
         if scorer is None:
@@ -98,5 +97,9 @@ def score_measures(
         if judged is None or not judged.relevant:
             yield Scores(Measure(name), skipped="no turn has a ranking and relevant passages")
             continue
-        values = scorer(judged)
-        yield Scores(Measure(name), tuple(turns[turn] for turn in values), tuple(values.values()))
+        values = []
+        for turn, relevant in judged.relevant.items():
+            ranking = ranked(judged.rankings.get(turn, {}))
+            values.append(scorer(relevant, ranking))
+        ids = tuple(turns[turn] for turn in judged.relevant)
+        yield Scores(Measure(name), ids, tuple(values))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,11 @@ from convqa.domain import TurnId
 from convqa.errors import InputError
 from convqa.evaluation.result import Evaluation, ScoreSummary
 from convqa.files import to_json_bytes, whole_file
-from convqa.metrics.trec import NOTHING, encoded, run_lines
+from convqa.metrics.trec import (
+    NOTHING,
+    encoded,
+    run_lines,
+)
 
 MAX_GROUP_WIDTH = 24
 """Maximum characters of a group's name in a table."""
@@ -72,15 +75,24 @@ def _row(evaluation: Evaluation, name: str) -> tuple[str, ...]:
         if measure.line == name:
             mean = evaluation.summaries[measure.name].mean
             others.append(f"{mean:.1f} {measure.label}" if measure.counts else f"{measure.label} {mean:.3f}")
-    also = ", ".join(others)
     summary = evaluation.summaries.get(name)
     if summary is None:
-        reason = evaluation.skipped[name]
-        return (name, "-", "-", "0", f"{reason}; {also}" if also else reason)
-    return (name, f"{summary.mean:.3f}", f"{summary.low:.3f} - {summary.high:.3f}", f"{summary.turns:,}", also)
+        reasons = [evaluation.skipped[name], ", ".join(others)]
+        return name, "-", "-", "0", "; ".join(filter(None, reasons))
+    return (
+        name,
+        f"{summary.mean:.3f}",
+        f"{summary.low:.3f} - {summary.high:.3f}",
+        f"{summary.turns:,}",
+        ", ".join(others),
+    )
 
 
-def _breakdown(evaluation: Evaluation, name: str, width: int) -> Iterator[Table | Text]:
+def _breakdown(
+    evaluation: Evaluation,
+    name: str,
+    width: int,
+) -> Iterator[Table | Text]:
     """Yield tables of means by group with their number of turns, for the largest groups if there are many."""
     groups = list(evaluation.breakdowns[name].items())
     measures = [one.name for one in evaluation.measures if any(means.get(one.name) for _, means in groups)]
@@ -89,35 +101,25 @@ def _breakdown(evaluation: Evaluation, name: str, width: int) -> Iterator[Table 
         groups.sort(key=lambda group: -max((summary.turns for summary in group[1].values()), default=0))
         del groups[MAX_GROUPS:]
     names = [" ".join(group.split()) for group, _ in groups]
-    title = f"by {name}: mean (turns)"
-    block: dict[str, list[str]] = {}
-    used = 0
+    tables: list[dict[str, list[str]]] = [{}]
+    free = width - MAX_GROUP_WIDTH - 4
     for measure in measures:
         cells = [_cell(means.get(measure)) for _, means in groups]
-        column_width = 3 + max(len(text) for text in (measure, *cells))
-        if block and MAX_GROUP_WIDTH + 4 + used + column_width > width:
-            yield _grid(title, name, names, block)
-            title = ""
-            block = {}
-            used = 0
-        block[measure] = cells
-        used += column_width
-    yield _grid(title, name, names, block)
-
-
-def _grid(
-    title: str,
-    name: str,
-    names: list[str],
-    columns: Mapping[str, Sequence[str]],
-) -> Table:
-    table = Table(title=Text(title) if title else None, title_justify="left")
-    table.add_column(Text(name), no_wrap=True, max_width=MAX_GROUP_WIDTH)
-    for measure in columns:
-        table.add_column(Text(measure), overflow="fold", justify="right")
-    for row in zip(names, *columns.values(), strict=True):
-        table.add_row(*map(Text, row))
-    return table
+        column_width = 3 + max(map(len, (measure, *cells)))
+        if tables[-1] and column_width > free:
+            tables.append({})
+            free = width - MAX_GROUP_WIDTH - 4
+        tables[-1][measure] = cells
+        free -= column_width
+    for number, columns in enumerate(tables):
+        title = None if number else Text(f"by {name}: mean (turns)")
+        table = Table(title=title, title_justify="left")
+        table.add_column(Text(name), no_wrap=True, max_width=MAX_GROUP_WIDTH)
+        for measure in columns:
+            table.add_column(Text(measure), overflow="fold", justify="right")
+        for row in zip(names, *columns.values(), strict=True):
+            table.add_row(*map(Text, row))
+        yield table
 
 
 def _cell(summary: ScoreSummary | None) -> str:
@@ -140,13 +142,11 @@ def write_trec(
     without options: ties are broken by the next lower score, and an empty ranking has a line with the id of no passage,
     since trec_eval would leave the turn out otherwise.
 
-    :raises InputError: if the task has no rankings, or two ids are equal after encoding.
+    :raises InputError: if the task has no rankings.
     """
     judged = evaluation.task.judged(evaluation.gold, evaluation.run)
     if judged is None:
         raise InputError(f"--trec: a run of the task {evaluation.task.name} has no rankings; omit the option.")
-    ids = [*judged.rankings.values(), *judged.relevant.values()]
-    _check_distinct(itertools.chain.from_iterable(ids))
     run = directory / RUN
     qrels = directory / QRELS
     with whole_file(run) as stream:
@@ -157,11 +157,3 @@ def write_trec(
         for turn, relevant in judged.relevant.items():
             stream.writelines(f"{encoded(turn)} 0 {encoded(id)} 1\n".encode() for id in relevant)
     return run, qrels
-
-
-def _check_distinct(ids: Iterable[str]) -> None:
-    """:raises InputError: for two ids that are equal after encoding."""
-    spellings = {NOTHING: ""}
-    for id in ids:
-        if spellings.setdefault(encoded(id), id) != id:
-            raise InputError(f"{id!r} and {spellings[encoded(id)]!r} are the same id in a TREC file; rename one.")

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import (
+    asdict,
+    dataclass,
+    field,
+)
 from typing import Any
 
 from convqa.metrics.bootstrap import interval, interval_of_statistic
 from convqa.tasks.base import Task
-from convqa.tasks.scores import Gold, GoldTurn, Measure, Run, Scores
+from convqa.tasks.scores import (
+    Gold,
+    GoldTurn,
+    Measure,
+    Run,
+    Scores,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +33,11 @@ class ScoreSummary:
     turns: int
 
     @classmethod
-    def of(cls, scores: Scores, seed: int) -> ScoreSummary | None:
+    def of(
+        cls,
+        scores: Scores,
+        seed: int,
+    ) -> ScoreSummary | None:
         """Summarize scores; None if they have no value."""
         mean = value_of(scores)
         if mean is None:

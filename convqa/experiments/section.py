@@ -214,12 +214,10 @@ def _by_depth(evaluation: Evaluation, measure: str) -> dict[str, float]:
     breakdowns = evaluation.task.breakdowns(evaluation.gold, evaluation.gold.path)
     if "depth" not in breakdowns or measure not in evaluation.scores:
         return {}
-    groups = breakdowns["depth"]()
-    names = {id: [name] for name, members in groups.items() for id in members}
-    scores = evaluation.scores[measure].split(names)
+    scores = evaluation.scores[measure]
     means = {}
-    for name in groups:
-        mean = value_of(scores[name]) if name in scores else None
+    for name, members in breakdowns["depth"]().items():
+        mean = value_of(scores.of(members))
         if mean is not None:
             means[name] = mean
     return means

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-from functools import cache
-
 from convqa.errors import InputError, nearest
 from convqa.exports.base import Format, Submission, export
 from convqa.exports.cited import CitedAnswer
@@ -19,17 +15,11 @@ GROUP = "convqa.exports"
 
 def formats() -> dict[str, Format]:
     """Return all formats by name: those of the modules here, and those of entry points."""
-    return dict(sorted({**load_all(GROUP), **_own()}.items()))
+    from convqa.exports import ikat, text, trec, trec_rag
 
-
-@cache
-def _own() -> dict[str, Format]:
-    """Return the formats in the modules of this folder."""
-    own: dict[str, Format] = {}
-    for info in pkgutil.iter_modules(__path__):
-        module = importlib.import_module(f"{__name__}.{info.name}")
-        own |= {value.name: value for value in vars(module).values() if isinstance(value, Format)}
-    return own
+    own = (ikat.IKAT, text.FORMAT, trec.FORMAT, trec_rag.TREC_RAG, trec_rag.TREC_RAG_2025)
+    known = load_all(GROUP) | {format.name: format for format in own}
+    return dict(sorted(known.items()))
 
 
 def find_format(name: str) -> Format:

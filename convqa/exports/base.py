@@ -65,8 +65,8 @@ def export(
             cited = CitedAnswer.of(response, len(turns) == 1, format.needs_answers)
             write(before + format.write(cited, submission))
             before = format.between
-            unanswered = response.answer is None or response.answer.kind == "none"
-            tally["failed" if response.error is not None else "unanswered" if unanswered else "answered"] += 1
+            outcome = "unanswered" if cited.answer.kind == "none" else "answered"
+            tally["failed" if response.error is not None else outcome] += 1
             warnings.update(format.warnings(cited))
     write((b"" if tally else format.opening) + format.closing)
     for warning, count in warnings.items():

@@ -18,12 +18,13 @@ MAX_REFERENCES = 1000
 def write(cited: CitedAnswer, submission: Submission) -> bytes:
     """Format the line of one turn. A sentence cites a passage once, since the format has no offsets.
 
-    Cited passages are always among the references; an unknown score is 0.
+    Cited passages are always among the references.
     """
     turn_id = str(cited.id)
     responses = []
+    scores = cited.scores
     for sentence in cited.sentences():
-        citations = {citation.passage_id: cited.scores.get(citation.passage_id, 0.0) for citation in sentence.citations}
+        citations = {citation.passage_id: scores[citation.passage_id] for citation in sentence.citations}
         responses.append({"text": sentence.text, "citations": citations, "ptkb_provenance": []})
     record = {
         "turn_id": turn_id,
@@ -41,11 +42,11 @@ def write(cited: CitedAnswer, submission: Submission) -> bytes:
 
 def _references(cited: CitedAnswer) -> dict[str, float]:
     """Return the top of the ranking and all cited passages."""
+    scores = cited.scores
     needed = set(cited.passage_ids())
-    others = [id for id in cited.scores if id not in needed]
+    others = [id for id in scores if id not in needed]
     kept = needed.union(others[: max(0, MAX_REFERENCES - len(needed))])
-    references = {id: score for id, score in cited.scores.items() if id in kept}
-    return references | dict.fromkeys(sorted(needed - references.keys()), 0.0)
+    return {id: score for id, score in scores.items() if id in kept}
 
 
 IKAT = Format("ikat", write, run_types=("automatic", "manual", "generation-only"))

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import shorten
 
-from convqa.domain import Answer, AnswerKind, Failure, Passage, Ranking, Response, Rewrite, quotes
+from convqa.domain import Answer, AnswerKind, Failure, Passage, Ranking, Response, Rewrite
+from convqa.exports.cited import CitedAnswer
 from convqa.exports.text import begins_item, numbered
 
 MAX_HITS = 20
@@ -119,29 +120,27 @@ class TurnReply:
 
 def turn(response: Response, question: str, pipeline: str, conversation: str | None = None) -> TurnReply:
     """Return the reply for a turn. A failure names the station; details are in the server's log."""
-    rewrite, answer, failure = response.rewrite, response.answer, response.error
-    error = None
-    if failure is NO_LONGER:
-        error = ErrorReply(failure.stage, failure.message)
-    elif failure is not None:
-        error = ErrorReply(failure.stage, failure_message(failure))
+    answer = response.answer
+    failure = response.error
     return TurnReply(
         conversation,
         response.id.number,
         pipeline,
         question,
-        rewrite=rewritten(rewrite, response.added) if rewrite else None,
+        rewrite=rewritten(response.rewrite, response.added) if response.rewrite else None,
         ranking=ranking(response.ranking),
-        answer=_answer(answer, _passages(response)) if answer else None,
+        answer=_answer(answer, CitedAnswer.of(response).passages) if answer else None,
         citations=citations(response),
         caveat=response.caveat,
         timings=dict(response.timings),
-        error=error,
+        error=ErrorReply(failure.stage, failure_message(failure)) if failure else None,
     )
 
 
 def failure_message(failure: Failure) -> str:
     """Return what clients learn about a failed turn."""
+    if failure is NO_LONGER:
+        return failure.message
     return f"The {failure.stage} failed to process this question."
 
 
@@ -163,13 +162,14 @@ def citations(response: Response) -> list[CitationReply]:
     """Return the citations of an answer by number."""
     if response.answer is None:
         return []
-    passages = _passages(response)
-    quoted = quotes(response.answer, response.ranking or Ranking())
+    cited = CitedAnswer.of(response)
+    passages = cited.passages
+    quotes = cited.quotes
     replies = []
     for citation, number in numbered(response.answer).items():
         id = citation.passage_id
         passage = passages.get(id, NAMELESS)
-        quote = quoted[citation]
+        quote = quotes[citation]
         replies.append(CitationReply(number, id, passage.title, passage.url, citation.start, citation.end, quote))
     return replies
 
@@ -203,8 +203,3 @@ def _sentences(answer: Answer) -> list[SentenceReply]:
         cited = [numbers[citation] for citation in sentence.citations]
         replies.append(SentenceReply(text, start, end, begins_item(text), cited))
     return replies
-
-
-def _passages(response: Response) -> dict[str, Passage]:
-    hits = response.ranking.hits if response.ranking else ()
-    return {hit.id: hit.passage for hit in hits if hit.passage is not None}

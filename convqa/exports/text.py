@@ -42,6 +42,7 @@ def write(cited: CitedAnswer, submission: Submission) -> bytes:  # noqa: ARG001 
 def _lines(cited: CitedAnswer) -> Iterator[str]:
     answer = cited.answer
     numbers = numbered(answer)
+    quotes = cited.quotes
     conversation = cited.id.conversation
     if isinstance(conversation, str):
         conversation = f'"{escape(conversation)}"'
@@ -70,7 +71,7 @@ def _lines(cited: CitedAnswer) -> Iterator[str]:
         if citation.start is None:
             yield "    the whole passage"
         else:
-            quote = escape(cited.quotes.get(citation, ""))
+            quote = escape(quotes[citation])
             yield f"    characters {citation.start}-{citation.end}: {quote}"
 
 
@@ -121,7 +122,7 @@ def laid_out(sentences: Iterable[str]) -> list[str]:
 
 def heading(number: int, citation: Citation, cited: CitedAnswer) -> Iterator[str]:
     """Yield the first lines of a numbered source: title, URL and id of the passage."""
-    source = cited.sources.get(citation.passage_id, Passage("", ""))
+    source = cited.passages.get(citation.passage_id, Passage("", ""))
     yield f"[{number}] {escape(source.title)}" if source.title else f"[{number}]"
     if source.url:
         yield f"    url: {escape(source.url)}"

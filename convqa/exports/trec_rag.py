@@ -14,7 +14,7 @@ from functools import partial
 
 from convqa.exports.base import Format, Submission
 from convqa.exports.cited import CitedAnswer
-from convqa.files import log, to_json_bytes
+from convqa.files import to_json_bytes
 
 _SEGMENT = re.compile(r"msmarco_v2\.1_doc_\d+_\d+#\d+_\d+")
 MAX_WORDS = 400
@@ -26,19 +26,10 @@ def write(cited: CitedAnswer, submission: Submission, max_references: int) -> by
 
     The topic is the conversation, or ``CONVERSATION_TURN`` if that has several turns.
 
-    :param max_references: a warning names the references beyond it.
+    :param max_references: the references beyond it are left out, with a warning.
     """
     topic = str(cited.id.conversation) if cited.alone else str(cited.id)
-    ids = cited.passage_ids()
-    references = ids[:max_references]
-    if len(ids) > max_references:
-        log.warning(
-            "turn %s cites %d passages; trec-rag takes the first %d. Left out: %s",
-            cited.id,
-            len(ids),
-            max_references,
-            ", ".join(ids[max_references:]),
-        )
+    references = cited.passage_ids()[:max_references]
     answer = []
     for sentence in cited.sentences():
         passages = dict.fromkeys(citation.passage_id for citation in sentence.citations)
@@ -64,12 +55,14 @@ def write(cited: CitedAnswer, submission: Submission, max_references: int) -> by
     return to_json_bytes(record) + b"\n"
 
 
-def warnings(cited: CitedAnswer) -> Iterator[str]:
+def warnings(cited: CitedAnswer, max_references: int) -> Iterator[str]:
     """Yield warnings of answers that the checks of 2024 and 2025 refuse or cut."""
     if not cited.alone:
         yield "TREC RAG has no conversations: topics of several turns, such as 1_1, are not in the track"
     if not all(_SEGMENT.match(id) for id in cited.passage_ids()):
         yield "TREC RAG only accepts runs over MS MARCO v2.1: some cited passages are not segments of it"
+    if len(cited.passage_ids()) > max_references:
+        yield f"the format takes {max_references} cited passages: further ones are left out"
     if _length(cited) > MAX_WORDS:
         yield f"TREC RAG accepts answers of {MAX_WORDS} words, and cuts the last sentences of a longer one"
 
@@ -91,7 +84,7 @@ def _format(name: str, max_references: int) -> Format:
     return Format(
         name,
         partial(write, max_references=max_references),
-        warnings=warnings,
+        warnings=partial(warnings, max_references=max_references),
         run_types=("automatic", "manual"),
     )
 

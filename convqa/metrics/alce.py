@@ -34,7 +34,10 @@ class CitedSentence(NamedTuple):
     cited: Sequence[str] | None
 
 
-def citation_scores(sentences: Sequence[CitedSentence], entails: Entails) -> CitationScores | None:
+def citation_scores(
+    sentences: Sequence[CitedSentence],
+    entails: Entails,
+) -> CitationScores | None:
     """Score an answer's sentences; None without sentences, since the script leaves such answers out of the means.
 
     A sentence without citations, or with an unknown one, is not recalled, and its citations are not counted.
@@ -67,7 +70,11 @@ def document(title: str, text: str) -> str:
     return f"Title: {title}\n{text}"
 
 
-def _needed(claim: str, cited: Sequence[str], entails: Entails) -> int:
+def _needed(
+    claim: str,
+    cited: Sequence[str],
+    entails: Entails,
+) -> int:
     """Count the needed citations of a recalled sentence. A text that is cited twice is left out once."""
     if len(cited) == 1:
         return 1

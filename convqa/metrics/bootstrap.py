@@ -8,6 +8,7 @@ there is only one, its turns are drawn, which says nothing about other conversat
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from itertools import chain
 
 import numpy
 from numpy.typing import NDArray
@@ -44,8 +45,14 @@ def interval(
         own_sums = []
         own_counts = []
         for conversation in stratum:
-            own_sums.append([sum(groups[group][i] for i in indexes) for group, indexes in conversation.items()])
-            own_counts.append([float(len(indexes)) for indexes in conversation.values()])
+            its_sums = []
+            its_counts = []
+            for group, indexes in conversation.items():
+                scores = groups[group]
+                its_sums.append(sum(scores[index] for index in indexes))
+                its_counts.append(float(len(indexes)))
+            own_sums.append(its_sums)
+            own_counts.append(its_counts)
         stratum_sums = numpy.array(own_sums)
         stratum_counts = numpy.array(own_counts)
         for rows, drawn in _draws(len(stratum), len(columns), generator, resamples):
@@ -78,7 +85,8 @@ def interval_of_statistic(
     for _ in range(resamples):
         sample: dict[str, list[float]] = {name: [] for name in names}
         for conversations in strata:
-            for index in generator.integers(0, len(conversations), len(conversations)).tolist():
+            drawn = generator.integers(0, len(conversations), len(conversations))
+            for index in drawn.tolist():
                 for name, scores in conversations[index]:
                     sample[name] += scores
         value = statistic(sample)
@@ -99,18 +107,21 @@ def _scores_by_name(
     return scores
 
 
-def _strata(groups: Sequence[Sequence[float]], owners: Owners | None) -> list[list[dict[int, list[int]]]]:
+def _strata(
+    groups: Sequence[Sequence[float]],
+    owners: Owners | None,
+) -> list[list[dict[int, list[int]]]]:
     """Return conversations as {group: indexes of their scores}, in lists of those with scores in the same groups."""
-    if owners is None or len({name for names in owners for name in names}) < 2:
+    if owners is None or len(set(chain.from_iterable(owners))) < 2:
         owners = [[(group, index) for index in range(len(scores))] for group, scores in enumerate(groups)]
     conversations: dict[Hashable, dict[int, list[int]]] = {}
     for group, names in enumerate(owners):
         for index, name in enumerate(names):
-            conversations.setdefault(name, {}).setdefault(group, []).append(index)
+            by_group = conversations.setdefault(name, {})
+            by_group.setdefault(group, []).append(index)
     strata: dict[tuple[int, ...], list[dict[int, list[int]]]] = {}
     for conversation in conversations.values():
-        its_groups = tuple(conversation)
-        strata.setdefault(its_groups, []).append(conversation)
+        strata.setdefault(tuple(conversation), []).append(conversation)
     return list(strata.values())
 
 
@@ -127,7 +138,9 @@ def _draws(
         yield rows[:, None], generator.integers(0, count, (len(rows), count))
 
 
-def percentile_interval(samples: NDArray[numpy.float64] | Sequence[float]) -> tuple[float, float]:
+def percentile_interval(
+    samples: NDArray[numpy.float64] | Sequence[float],
+) -> tuple[float, float]:
     """Return the 2.5 % and 97.5 % quantiles."""
     low, high = numpy.quantile(samples, [0.025, 0.975])
     return float(low), float(high)

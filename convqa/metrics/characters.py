@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection
 from difflib import SequenceMatcher
 
-from convqa.metrics.citations import PrecisionRecallF1
+from convqa.metrics.overlap import PrecisionRecallF1, multiset_scores
 
 
 def characters(text: str) -> str:
@@ -45,12 +45,7 @@ def f1(prediction: str, truth: str) -> float:
     >>> f1("行く京都", "京都に行く。")
     0.8
     """
-    predicted = Counter(characters(prediction))
-    gold = Counter(characters(truth))
-    if not predicted or not gold:
-        return float(predicted == gold)
-    shared = (predicted & gold).total()
-    return PrecisionRecallF1.of(shared / predicted.total(), shared / gold.total()).f1
+    return multiset_scores(characters(prediction), characters(truth)).f1
 
 
 def overlap(quote: str, gold: str) -> float:
@@ -82,12 +77,13 @@ def quote_recall(quotes: Collection[str], gold: Collection[str]) -> float:
 
 def _common_subsequence(first: str, second: str) -> int:
     """Return the length of the longest common subsequence; a row is the bits of an integer (Hyyrö, 2004)."""
-    masks: dict[str, int] = {}
+    masks: Counter[str] = Counter()
     for index, character in enumerate(first):
-        masks[character] = masks.get(character, 0) | 1 << index
+        masks[character] |= 1 << index
     all_bits = (1 << len(first)) - 1
     row = all_bits
     for character in second:
-        hit = row & masks.get(character, 0)
-        row = ((row + hit) | (row - hit)) & all_bits
+        hit = row & masks[character]
+        row = (row + hit) | (row - hit)
+        row &= all_bits
     return len(first) - row.bit_count()

@@ -6,21 +6,8 @@ from collections.abc import Collection, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
+from convqa.metrics.overlap import PrecisionRecallF1
 from convqa.metrics.squad import normalize
-
-
-class PrecisionRecallF1(NamedTuple):
-    """Precision, recall and F1, from 0 to 1."""
-
-    precision: float
-    recall: float
-    f1: float
-
-    @classmethod
-    def of(cls, precision: float, recall: float) -> PrecisionRecallF1:
-        """Add the harmonic mean, 0 if both are 0."""
-        total = precision + recall
-        return cls(precision, recall, 2 * precision * recall / total if total else 0.0)
 
 
 class Cited(NamedTuple):
@@ -33,23 +20,10 @@ class Cited(NamedTuple):
     sentence: str | None = None
 
 
-def set_scores(predicted: Collection[str], gold: Collection[str]) -> PrecisionRecallF1:
-    """Precision, recall and F1 of a set. All are 1 if both sets are empty, and 0 if one is.
-
-    >>> set_scores({"a", "b"}, {"a", "c", "d"})
-    PrecisionRecallF1(precision=0.5, recall=0.3333333333333333, f1=0.4)
-    >>> set_scores([], [])
-    PrecisionRecallF1(precision=1.0, recall=1.0, f1=1.0)
-    """
-    predicted, gold = set(predicted), set(gold)
-    if not predicted or not gold:
-        same = float(predicted == gold)
-        return PrecisionRecallF1(same, same, same)
-    shared = len(predicted & gold)
-    return PrecisionRecallF1.of(shared / len(predicted), shared / len(gold))
-
-
-def quote_scores(quotes: Collection[str], gold: Collection[str]) -> PrecisionRecallF1:
+def quote_scores(
+    quotes: Collection[str],
+    gold: Collection[str],
+) -> PrecisionRecallF1:
     """Precision, recall and F1 of distinct quotes against gold sentences, by longest common runs of SQuAD's words.
 
     A gold sentence is found if a quote shares a run of at least half of its words. A quote is right if at least half
@@ -68,9 +42,13 @@ def quote_scores(quotes: Collection[str], gold: Collection[str]) -> PrecisionRec
     longest = [0] * len(sentences)
     for quote in quoted:
         runs = [_run(quote, sentence) for sentence in sentences]
-        right += 2 * sum(runs) >= len(quote)
-        longest = [max(pair) for pair in zip(longest, runs, strict=True)]
-    found = sum(2 * run >= len(sentence) for run, sentence in zip(longest, sentences, strict=True))
+        if 2 * sum(runs) >= len(quote):
+            right += 1
+        longest = list(map(max, longest, runs))
+    found = 0
+    for run, sentence in zip(longest, sentences, strict=True):
+        if 2 * run >= len(sentence):
+            found += 1
     return PrecisionRecallF1.of(right / len(quoted), found / len(sentences))
 
 
@@ -91,15 +69,19 @@ def validity(citations: Sequence[Cited], passages: Collection[str]) -> float:
 
 
 def _is_valid(citation: Cited, passages: Collection[str]) -> bool:
-    if citation.passage_id not in passages or not citation.text.strip():
+    start = citation.start
+    end = citation.end
+    if citation.passage_id not in passages:
         return False
-    if citation.start is None or citation.end is None:
-        return citation.start == citation.end
-    return citation.start >= 0 and len(citation.text) == citation.end - citation.start
+    if not citation.text.strip():
+        return False
+    if start is None or end is None:
+        return start == end
+    return start >= 0 and len(citation.text) == end - start
 
 
 def _distinct_words(texts: Collection[str]) -> list[list[str]]:
-    normalized = dict.fromkeys(normalize(text) for text in texts)
+    normalized = dict.fromkeys(map(normalize, texts))
     return [text.split() for text in normalized if text]
 
 
@@ -108,4 +90,6 @@ def _run(quote: Sequence[str], sentence: Sequence[str]) -> int:
     matcher = SequenceMatcher(None, quote, sentence, autojunk=False)
     run = matcher.find_longest_match().size
     shorter = min(len(quote), len(sentence))
-    return run if 2 * run >= shorter else 0
+    if 2 * run < shorter:
+        return 0
+    return run

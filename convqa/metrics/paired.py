@@ -50,11 +50,13 @@ def randomization_tests(columns: Columns, seed: int) -> list[float]:
     few = (differing > 1) & (differing <= MAX_EXACT_CONVERSATIONS)
     for index in numpy.flatnonzero(few):
         column = columns[:, index]
-        p_values[index] = _test(column[column != 0, None], seed)[0]
+        nonzero = column[column != 0, None]
+        p_values[index] = _test(nonzero, seed)[0]
     many = differing > MAX_EXACT_CONVERSATIONS
     if many.any():
         p_values[many] = _test(columns[:, many], seed)
-    return [float(p) for p in p_values]
+    p: list[float] = p_values.tolist()
+    return p
 
 
 def _test(columns: Columns, seed: int) -> NDArray[numpy.float64]:

@@ -19,7 +19,11 @@ Tagged = Sequence[tuple[str, str]]
 Vector = NDArray[numpy.float32]
 
 
-def posscore(truth: Tagged, model: Tagged, vectors: Mapping[str, Vector]) -> float:
+def posscore(
+    truth: Tagged,
+    model: Tagged,
+    vectors: Mapping[str, Vector],
+) -> float:
     """Cosine of the content words' mean vectors, weighted by content shares, plus that of the other words.
 
     The weight is exp(1 - share in the truth / share in the model), 1 if a side has no content words. An undefined
@@ -45,8 +49,11 @@ def posscore(truth: Tagged, model: Tagged, vectors: Mapping[str, Vector]) -> flo
 
 def _split(text: Tagged) -> tuple[list[str], list[str]]:
     """Return the content words and the other words."""
-    content = [word for word, tag in text if tag in CONTENT]
-    other = [word for word, tag in text if tag not in CONTENT]
+    content: list[str] = []
+    other: list[str] = []
+    for word, tag in text:
+        words = content if tag in CONTENT else other
+        words.append(word)
     return content, other
 
 
@@ -55,12 +62,13 @@ def _cosine(
     model: Sequence[str],
     vectors: Mapping[str, Vector],
 ) -> float:
-    truth_vectors = [vectors[word] for word in lookups(truth) if word in vectors]
-    model_vectors = [vectors[word] for word in lookups(model) if word in vectors]
-    if not truth_vectors or not model_vectors:
-        return 0.0
-    truth_mean = numpy.mean(truth_vectors, axis=0, dtype=numpy.float32)
-    model_mean = numpy.mean(model_vectors, axis=0, dtype=numpy.float32)
+    means = []
+    for words in (truth, model):
+        known = [vectors[word] for word in lookups(words) if word in vectors]
+        if not known:
+            return 0.0
+        means.append(numpy.mean(known, axis=0, dtype=numpy.float32))
+    truth_mean, model_mean = means
     truth_norm = float(numpy.linalg.norm(truth_mean))
     model_norm = float(numpy.linalg.norm(model_mean))
     if not truth_norm or not model_norm:

@@ -15,7 +15,8 @@ def ranked(scores: Mapping[str, float]) -> list[str]:
     """
     # Strings compare like their bytes, since UTF-8 keeps the order of code points.
     pairs = [(c_float(score).value, id) for id, score in scores.items()]
-    return [id for _, id in sorted(pairs, reverse=True)]
+    pairs.sort(reverse=True)
+    return [id for _, id in pairs]
 
 
 def reciprocal_rank(
@@ -36,7 +37,11 @@ def reciprocal_rank(
     return 0.0
 
 
-def recall(relevant: Collection[str], ranking: Sequence[str], k: int | None = None) -> float:
+def recall(
+    relevant: Collection[str],
+    ranking: Sequence[str],
+    k: int | None = None,
+) -> float:
     """Share of the relevant ids among the first ``k`` (None: all), which is not the hit rate; 0 if nothing is relevant.
 
     >>> recall({"a", "b"}, ["x", "a", "b"], 2)
@@ -48,7 +53,11 @@ def recall(relevant: Collection[str], ranking: Sequence[str], k: int | None = No
     return len(retrieved) / len(relevant)
 
 
-def ndcg(relevant: Collection[str], ranking: Sequence[str], k: int | None = None) -> float:
+def ndcg(
+    relevant: Collection[str],
+    ranking: Sequence[str],
+    k: int | None = None,
+) -> float:
     """Sum of 1 / log2(rank + 1) over the relevant ids among the first ``k`` (None: all), divided by that of the best
     ranking (trec_eval's ndcg_cut).
 
@@ -57,16 +66,21 @@ def ndcg(relevant: Collection[str], ranking: Sequence[str], k: int | None = None
     """
     if not relevant:
         return 0.0
-    ranks = [rank for rank, id in enumerate(ranking[:k], 1) if id in relevant]
-    best_ranks = list(range(1, len(relevant) + 1))[:k]
-    return _discounted_gain(ranks) / _discounted_gain(best_ranks)
+    gain = 0.0
+    for rank, id in enumerate(ranking[:k], 1):
+        if id in relevant:
+            gain += 1 / log2(rank + 1)
+    best_gain = 0.0
+    for rank, _ in enumerate(list(relevant)[:k], 1):
+        best_gain += 1 / log2(rank + 1)
+    return gain / best_gain
 
 
-def _discounted_gain(ranks: Sequence[int]) -> float:
-    return sum(1 / log2(rank + 1) for rank in ranks)
-
-
-def geval_ndcg(relevant: Collection[str], ranking: Sequence[str], k: int = 10) -> float:
+def geval_ndcg(
+    relevant: Collection[str],
+    ranking: Sequence[str],
+    k: int = 10,
+) -> float:
     """NDCG as in GEval (NDCG.hs, and Core.hs for lines without gold): repetitions in the ranking are removed before the
     cut-off, and it is 1 if nothing is relevant.
 
@@ -77,4 +91,5 @@ def geval_ndcg(relevant: Collection[str], ranking: Sequence[str], k: int = 10) -
     """
     if not relevant:
         return 1.0
-    return ndcg(set(relevant), list(dict.fromkeys(ranking)), k)
+    distinct = list(dict.fromkeys(ranking))
+    return ndcg(set(relevant), distinct, k)

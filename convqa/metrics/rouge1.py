@@ -6,9 +6,8 @@ Its recall of the human rewrite is the official QR, and that of the true answer 
 from __future__ import annotations
 
 import re
-from collections import Counter
 
-from convqa.metrics.citations import PrecisionRecallF1
+from convqa.metrics.overlap import PrecisionRecallF1, multiset_scores
 
 _SEPARATORS = re.compile("[^a-z0-9]+")
 
@@ -28,9 +27,8 @@ def rouge1(truth: str, model: str) -> PrecisionRecallF1:
     >>> rouge1("the the the cat", "the cat cat")
     PrecisionRecallF1(precision=0.6666666666666666, recall=0.5, f1=0.5714285714285715)
     """
-    truth_tokens = Counter(tokens(truth))
-    model_tokens = Counter(tokens(model))
-    shared = (truth_tokens & model_tokens).total()
-    if not shared:
+    truth_tokens = tokens(truth)
+    model_tokens = tokens(model)
+    if not truth_tokens or not model_tokens:
         return PrecisionRecallF1(0.0, 0.0, 0.0)
-    return PrecisionRecallF1.of(shared / model_tokens.total(), shared / truth_tokens.total())
+    return multiset_scores(model_tokens, truth_tokens)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from convqa.metrics.characters import rouge_l
-from convqa.metrics.citations import PrecisionRecallF1, set_scores
+from convqa.metrics.overlap import PrecisionRecallF1, set_scores
+
+Candidate = tuple[float, float | None]
+"""Similarity and score; None if the score is unknown."""
 
 
 class Sourced(NamedTuple):
@@ -16,7 +19,10 @@ class Sourced(NamedTuple):
     sources: frozenset[str]
 
 
-def sentence_sources(predicted: Sequence[Sourced], gold: Sequence[Sourced]) -> PrecisionRecallF1:
+def sentence_sources(
+    predicted: Sequence[Sourced],
+    gold: Sequence[Sourced],
+) -> PrecisionRecallF1:
     """Precision over the predicted sentences and recall over the gold ones, each compared with its partner.
 
     The partner is the sentence of the other answer with the largest character ROUGE-L (F1), among equals the one with
@@ -29,34 +35,39 @@ def sentence_sources(predicted: Sequence[Sourced], gold: Sequence[Sourced]) -> P
     >>> sentence_sources(said, gold)
     PrecisionRecallF1(precision=0.75, recall=0.75, f1=0.75)
     """
-    precisions: list[list[tuple[float, float | None]]] = []
-    recalls: list[list[tuple[float, float | None]]] = [[] for _ in gold]
+    precisions = []
+    recalls: list[list[Candidate]] = [[] for _ in gold]
     for sentence in predicted:
-        candidates: list[tuple[float, float | None]] = []
-        for index, truth in enumerate(gold):
+        candidates: list[Candidate] = []
+        for truth, its_candidates in zip(gold, recalls, strict=True):
             similarity = rouge_l(sentence.text, truth.text).f1
             scores = set_scores(sentence.sources, truth.sources)
-            candidates.append((similarity, scores.precision if truth.sources else None))
-            recalls[index].append((similarity, scores.recall))
-        precisions.append(candidates)
-    counted = [candidates for candidates, truth in zip(recalls, gold, strict=True) if truth.sources]
-    return PrecisionRecallF1.of(_mean(map(_with_partner, precisions)), _mean(map(_with_partner, counted)))
+            its_candidates.append((similarity, scores.recall))
+            precision = scores.precision if truth.sources else None
+            candidates.append((similarity, precision))
+        precisions.append(_with_partner(candidates))
+    recalled = []
+    for truth, its_candidates in zip(gold, recalls, strict=True):
+        if truth.sources:
+            recalled.append(_with_partner(its_candidates))
+    return PrecisionRecallF1.of(_mean(precisions), _mean(recalled))
 
 
-def _with_partner(candidates: Iterable[tuple[float, float | None]]) -> float | None:
-    """Return the score of the most similar candidate (similarity, score), None if unknown.
-
-    Among equals, an unknown score is preferred to 0.
-    """
-
-    def preference(candidate: tuple[float, float | None]) -> tuple[float, float, bool]:
-        similarity, score = candidate
-        return similarity, score or 0.0, score is None
-
-    similarity, score = max(candidates, key=preference, default=(0.0, 0.0))
+def _with_partner(candidates: Sequence[Candidate]) -> float | None:
+    """Return the score of the most similar candidate; among equals, an unknown score is preferred to 0."""
+    if not candidates:
+        return 0.0
+    similarity, score = max(candidates, key=_preference)
     return score if similarity else 0.0
 
 
-def _mean(scores: Iterable[float | None]) -> float:
+def _preference(candidate: Candidate) -> tuple[float, float, bool]:
+    similarity, score = candidate
+    return similarity, score or 0.0, score is None
+
+
+def _mean(scores: Sequence[float | None]) -> float:
     known = [score for score in scores if score is not None]
-    return sum(known) / len(known) if known else 0.0
+    if not known:
+        return 0.0
+    return sum(known) / len(known)

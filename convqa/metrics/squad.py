@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import string
-from collections import Counter
 from collections.abc import Sequence
+
+from convqa.metrics.overlap import multiset_scores
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
@@ -38,16 +39,9 @@ def f1(truth: str, model: str) -> float:
     >>> f1("The.", "a")
     1.0
     """
-    truth_tokens = Counter(normalize(truth).split())
-    model_tokens = Counter(normalize(model).split())
-    if not truth_tokens or not model_tokens:
-        return float(truth_tokens == model_tokens)
-    shared = (truth_tokens & model_tokens).total()
-    if not shared:
-        return 0.0
-    precision = shared / model_tokens.total()
-    recall = shared / truth_tokens.total()
-    return 2 * precision * recall / (precision + recall)
+    truth_tokens = normalize(truth).split()
+    model_tokens = normalize(model).split()
+    return multiset_scores(model_tokens, truth_tokens).f1
 
 
 def best_exact_match(truths: Sequence[str], model: str) -> float:

@@ -16,7 +16,11 @@ _BLANK = re.compile(r"\s")
 _LARGEST = float(numpy.finfo(numpy.float32).max)
 
 
-def run_lines(turn: str, scores: Mapping[str, float], tag: str) -> Iterator[str]:
+def run_lines(
+    turn: str,
+    scores: Mapping[str, float],
+    tag: str,
+) -> Iterator[str]:
     """Yield the lines of a turn's ranking. A tie is broken by the next lower 32-bit score, so that all tools see the
     same order, and blanks in ids are percent-encoded.
 
@@ -25,7 +29,8 @@ def run_lines(turn: str, scores: Mapping[str, float], tag: str) -> Iterator[str]
     """
     limit = numpy.finfo(numpy.float32).max
     for rank, id in enumerate(ranked(scores), 1):
-        score = min(numpy.float32(max(min(scores[id], _LARGEST), -_LARGEST)), limit)
+        finite = max(min(scores[id], _LARGEST), -_LARGEST)
+        score = min(numpy.float32(finite), limit)
         limit = numpy.nextafter(score, numpy.float32(-numpy.inf))
         yield f"{encoded(turn)} Q0 {encoded(id)} {rank} {score!s} {encoded(tag)}\n"
 

@@ -19,7 +19,7 @@ from convqa.sharc.schema import CLASSES, normalize
 from convqa.sharc.table import BOTH, PREDICTED, TRUE, Figure, Sums, Table
 from convqa.sharc.truth import ShARCGold
 from convqa.tasks.scores import (
-    Judged,
+    JudgedRankings,
     Measure,
     Scores,
     columns,
@@ -60,7 +60,7 @@ def score(gold: ShARCGold, run: ShARCRun, *_: object) -> list[Scores]:
     return [*_official(table)] if gold.form == "official" else [*_open(table), *_retrieval(gold, run)]
 
 
-def judged(gold: ShARCGold, run: ShARCRun) -> Judged | None:
+def judged(gold: ShARCGold, run: ShARCRun) -> JudgedRankings | None:
     """Return the rankings in the run, with the relevant rule texts; None for a run without rankings."""
     rankings = {}
     relevant = {}
@@ -69,7 +69,7 @@ def judged(gold: ShARCGold, run: ShARCRun) -> Judged | None:
             ids = run.passages.get(str(turn.id.conversation), ())
             rankings[str(turn.id)] = {id: 1 / rank for rank, id in enumerate(ids, 1)}
             relevant[str(turn.id)] = (turn.snippet_id,)
-    return Judged(rankings, relevant) if run.passages and relevant else None
+    return JudgedRankings(rankings, relevant) if run.passages and relevant else None
 
 
 def _official(table: Table) -> Iterator[Scores]:

@@ -110,10 +110,12 @@ class Table:
         """Return the scores for seen and unseen rule texts, on the same line; none if one of them has no value."""
         if whole.skipped or None in self.seen or len(set(self.seen)) < 2:
             return []
-        groups = {id: ["seen" if seen else "unseen"] for id, seen in zip(self.ids, self.seen, strict=True)}
         name = whole.measure.name
         parts = []
-        for group, part in sorted(whole.split(groups).items()):
+        for group, wanted in (("seen", True), ("unseen", False)):
+            part = whole.of({id for id, seen in zip(self.ids, self.seen, strict=True) if seen == wanted})
+            if not part.ids:
+                continue
             if part.statistic is not None and part.statistic(part.by_group()) is None:
                 return []
             measure = replace(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -48,20 +47,21 @@ def find_task(name: str, path: Path) -> Task:
     if name != "auto":
         return _named(name)
     if not path.exists():
-        raise InputError(f"{path}: no such file or directory; expected the input of a task, such as questions.json.")
-    if not os.access(path, os.R_OK):
-        raise InputError(f"{path}: cannot be read (permission denied); expected the input of a task.")
+        raise InputError(f"{path}: no such file or directory; expected the input of a task.")
     known = tasks().values()
     if matches := [task for task in known if task.has_input(path)]:
         return _only(matches, f"{path}: looks like the input of")
     expected = "; ".join(f"{task.input_file} ({task.name})" for task in known)
     raise InputError(
-        f"{path}: this does not look like the input of any task; expected a file, or a directory that holds it: "
-        f"{expected}. If the path is correct, name the task with --task."
+        f"{path}: this does not look like the input of any task; expected {expected}. Name the task with --task."
     )
 
 
-def find_scored_task(name: str, truth: Path, run: Path) -> Task:
+def find_scored_task(
+    name: str,
+    truth: Path,
+    run: Path,
+) -> Task:
     """Return the task of that name or, for ``auto``, the task whose truth and run these look like.
 
     :raises InputError: if the name is unknown, or not exactly one task matches.
@@ -73,12 +73,10 @@ def find_scored_task(name: str, truth: Path, run: Path) -> Task:
     by_run = [task for task in known if task.has_run(run)]
     if matches := [task for task in by_truth if task in by_run] or by_truth or by_run:
         return _only(matches, f"{truth} and {run}: look like the truth and a run of")
-    if any(task.has_truth(run) and task.has_run(truth) for task in known):
-        raise InputError(f"{truth} is a run, and {run} its truth: expected the truth first, then the run.")
     expected = ", ".join(f"{task.truth_file} and {task.run_file} ({task.name})" for task in known)
     raise InputError(
         f"{truth} and {run}: these do not look like the truth and a run of any task; expected {expected}. "
-        f"If the paths are correct, name the task with --task."
+        "Name the task with --task."
     )
 
 
@@ -89,15 +87,12 @@ def _named(name: str) -> Task:
         raise InputError(f"--task {name}: unknown task.{nearest(name, known)} Tasks: auto, {', '.join(known)}.")
     cls = load(points[name])
     try:
-        task = cls() if isinstance(cls, type) else None
+        task = cls()
     except TypeError as error:  # such as a missing method
-        problem = f"{type(error).__name__}: {error}"
-    else:
-        if isinstance(task, Task) and task.name == name:
-            return task
-        problem = f"expected a class derived from convqa.tasks.Task with the name {name!r}"
-    value = points[name].value
-    raise InputError(f"task {name}: {value} (an entry point of {GROUP}): {problem}. Fix its package.")
+        raise InputError(f"task {name}: {points[name].value}: {error}. Fix its package.") from error
+    if not isinstance(task, Task) or task.name != name:
+        raise InputError(f"task {name}: {points[name].value}: expected a subclass of Task with this name.")
+    return task
 
 
 def _only(matches: Sequence[Task], looks_like: str) -> Task:

@@ -21,7 +21,7 @@ from convqa.tasks.files import file_at
 from convqa.tasks.scores import (
     Gold,
     GoldTurn,
-    Judged,
+    JudgedRankings,
     Run,
     ScoreOptions,
     Scores,
@@ -117,7 +117,11 @@ class Task(ABC):
         """
         return ()
 
-    def check(self, input_path: Path, run_path: Path) -> list[str]:
+    def check(
+        self,
+        input_path: Path,
+        run_path: Path,
+    ) -> list[str]:
         """List all format errors of a run (directory or file) over this input: file, record and message.
 
         :raises InputError: if the input cannot be read. An unreadable run is a problem.
@@ -131,7 +135,11 @@ class Task(ABC):
             return [str(error)]
         return [": ".join(filter(None, (str(file), record, message))) for record, message in problems]
 
-    def part(self, gold: Any, run: Any) -> Any:
+    def part(
+        self,
+        gold: Any,
+        run: Any,
+    ) -> Any:
         """Restrict the truth to the turns of the run, by default to the conversations in its ``answers``."""
         answers = run.answers
         return replace(
@@ -140,7 +148,13 @@ class Task(ABC):
         )
 
     @abstractmethod
-    def score(self, gold: Any, run: Any, options: Any, /) -> list[Scores]:
+    def score(
+        self,
+        gold: Any,
+        run: Any,
+        options: Any,
+        /,
+    ) -> list[Scores]:
         """Score a run; the measures are in the order of the official file and the table.
 
         :param gold: the result of ``gold``, and ``run`` that of ``read_run``.
@@ -155,7 +169,7 @@ class Task(ABC):
         """Return the fields that identify a turn in the task's files."""
         return {self.id_field: id.conversation}
 
-    def judged(self, gold: Any, run: Any) -> Judged | None:  # noqa: ARG002
+    def judged(self, gold: Any, run: Any) -> JudgedRankings | None:  # noqa: ARG002
         """Return the run's rankings with their relevant passages, or None if the task has no rankings."""
         return None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import IO, Annotated, Literal
+from typing import Annotated, Literal
 
 import httpx
 from pydantic import BaseModel, Field, RootModel
@@ -21,16 +21,6 @@ from convqa.safe_yaml import read_yaml
 from convqa.validation import read_as
 
 FilePath = Annotated[str, Field(pattern=r"^\w[\w.-]*(/\w[\w.-]*)*$")]  # relative, and inside the folder
-Converter = Literal[
-    "inscit",
-    "or_sharc",
-    "clapnq",
-    "mtrag_un",
-    "cast2020",
-    "qrecc_trec",
-    "qrecc_dev",
-    "unzip",
-]
 
 
 class Download(BaseModel, strict=True, extra="forbid", frozen=True):
@@ -40,22 +30,28 @@ class Download(BaseModel, strict=True, extra="forbid", frozen=True):
     url: str = Field(pattern=r"^https?://")
     checksum: str | None = Field(pattern=r"^(md5:[0-9a-f]{32}|sha256:[0-9a-f]{64})$")
 
-    def describe(self, folder: Path, outcome: Literal["fetched", "kept"]) -> str:
+    def describe(
+        self,
+        folder: Path,
+        outcome: Literal["fetched", "kept"],
+    ) -> str:
         """Describe the file once it is in the folder."""
-        size = f"{folder / self.file}: {(folder / self.file).stat().st_size / 1e6:.1f} MB"
+        path = folder / self.file
         checked = "checksum matches" if self.checksum else "not pinned: its checksum is unknown"
-        return f"{size}; {'already there, ' if outcome == 'kept' else ''}{checked}"
+        kept = "already there, " if outcome == "kept" else ""
+        return f"{path}: {path.stat().st_size / 1e6:.1f} MB; {kept}{checked}"
 
 
 class DownloadSet(BaseModel, strict=True, extra="forbid", frozen=True):
     """Files that belong together.
 
-    ``folder``: where ``convert`` writes. ``missing``: what cannot be downloaded, why, and what to do instead.
+    ``convert``: a converter of ``tasks.published``, and ``folder``: where it writes. ``missing``: what cannot be
+    downloaded, why, and what to do instead.
     """
 
     licence: str | None = None
     files: list[Download] = []
-    convert: Converter | None = None
+    convert: str | None = None
     folder: FilePath = "."
     missing: str | None = None
 
@@ -64,7 +60,11 @@ class _Parts(RootModel[dict[str, Annotated[dict[str, DownloadSet], Field(min_len
     """Part -> name -> set."""
 
 
-def downloads(name: str, part: str, only: list[str] | None = None) -> dict[str, DownloadSet]:
+def downloads(
+    name: str,
+    part: str,
+    only: list[str] | None = None,
+) -> dict[str, DownloadSet]:
     """Return the sets in a part (``train``) of a list of downloads, by name.
 
     :param name: the name of a shipped file in ``configs/downloads``, or the path of your own (a mirror).
@@ -81,7 +81,11 @@ def downloads(name: str, part: str, only: list[str] | None = None) -> dict[str, 
     return {name: files for name, files in sets.items() if not only or name in only}
 
 
-def _require(name: str, known: Collection[str], problem: str) -> None:
+def _require(
+    name: str,
+    known: Collection[str],
+    problem: str,
+) -> None:
     if name not in known:
         raise InputError(f"{problem}; expected {', '.join(known)}.{nearest(name, known)}")
 
@@ -91,14 +95,8 @@ Progress = Callable[[int, int], None]
 
 
 def http_client() -> httpx.Client:
-    """Create the client that fetches files, with the environment's proxies and certificates. The caller closes it."""
-    try:
-        return httpx.Client(follow_redirects=True, timeout=httpx.Timeout(30.0))
-    except (ImportError, OSError, ValueError, httpx.InvalidURL) as error:
-        raise InputError(
-            "the proxy or the certificates that the environment names (ALL_PROXY, HTTP_PROXY, HTTPS_PROXY, "
-            f"SSL_CERT_FILE, SSL_CERT_DIR) cannot be used: {reason_of(error).rstrip('.')}. Correct or unset them."
-        ) from error
+    """Create the client that fetches files. The caller closes it."""
+    return httpx.Client(follow_redirects=True, timeout=30.0)
 
 
 def fetch(
@@ -115,30 +113,21 @@ def fetch(
     :raises WorkError: if the server does not send the file, or sends another.
     :raises StorageFull: if the file cannot be written.
     """
-    target, part = folder / download.file, folder / f"{download.file}.part"
-    if target.exists():
-        mismatch = "it is a folder" if target.is_dir() else _mismatch(target, download)
-        if mismatch:
-            advice = "Choose another folder, or remove it."
-            raise WorkError(f"{target}: this is not the file {download.url}: {mismatch}. {advice}")
-        return "kept"
+    target = folder / download.file
+    part = folder / f"{download.file}.part"
     try:
+        if target.exists():
+            if mismatch := _mismatch(target, download):
+                raise WorkError(f"{target}: this is not the file {download.url}: {mismatch}. Remove it.")
+            return "kept"
         target.parent.mkdir(parents=True, exist_ok=True)
-        with part.open("ab" if download.checksum else "wb") as stream:
-            _transfer(client, download.url, stream, progress)
+        _transfer(client, download, part, progress)
         if mismatch := _mismatch(part, download):
-            size = part.stat().st_size
             part.unlink()
-            raise WorkError(
-                f"{download.url}: the {size} bytes received are not the file: {mismatch}. They are removed. Give the "
-                "command again; if it fails the same way, the server has another version, or answers with a page."
-            )
+            raise WorkError(f"{download.url}: the server sent another file, which is removed: {mismatch}.")
         part.replace(target)
     except OSError as error:
         raise unwritable(str(target), error) from error
-    finally:
-        if part.is_file() and not part.stat().st_size:
-            part.unlink()
     return "fetched"
 
 
@@ -154,33 +143,32 @@ def _mismatch(path: Path, download: Download) -> str:
 
 def _transfer(
     client: httpx.Client,
-    url: str,
-    stream: IO[bytes],
+    download: Download,
+    part: Path,
     progress: Progress | None,
 ) -> None:
-    """Append the rest of the file to a stream that holds its beginning, or nothing."""
-    done = stream.tell()
-    # Without compression, since ranges count the file's own bytes.
-    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={done}-"} if done else {})
+    """Fetch what a part of the file lacks, or the whole file if its checksum is unknown."""
+    url = download.url
+    done = part.stat().st_size if download.checksum and part.exists() else 0
+    headers = {"Accept-Encoding": "identity"}  # without compression, since ranges count the file's own bytes
+    if done:
+        headers["Range"] = f"bytes={done}-"
     try:
         with client.stream("GET", url, headers=headers) as response:
             if done and response.status_code == httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE:
                 return  # complete; the checksum decides whether it is the file
             if not response.is_success:
                 raise WorkError(f"{url}: the server answers {response.status_code} {response.reason_phrase}.")
-            part = response.headers.get("Content-Range", "")
-            if response.status_code == httpx.codes.PARTIAL_CONTENT and not part.startswith(f"bytes {done}-"):
-                raise WorkError(f"{url}: expected the bytes from {done} on, got {part!r}. Try again later.")
             if response.status_code != httpx.codes.PARTIAL_CONTENT:
                 done = 0  # a server without ranges sends the whole file
-                stream.truncate(0)
             length = response.headers.get("Content-Length", "")
             total = done + int(length) if length.isdigit() else 0
-            for piece in response.iter_raw():
-                stream.write(piece)
-                done += len(piece)
-                if progress is not None:
-                    progress(done, total)
+            with part.open("ab" if done else "wb") as stream:
+                for piece in response.iter_raw():
+                    stream.write(piece)
+                    done += len(piece)
+                    if progress is not None:
+                        progress(done, total)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise WorkError(
             f"{url}: cannot be fetched ({reason_of(error)}). Is there a network? The same command resumes the download."

@@ -22,8 +22,6 @@ _DAMAGED = (gzip.BadGzipFile, zlib.error, EOFError)
 
 _LONGEST_LINE = 2**24
 """Maximum bytes per line: a few kB of gzip can expand to one line of hundreds of MB."""
-_MOST_BLANK = 1_000_000
-"""Maximum blank lines in a row: a few kB of gzip can expand to hundreds of millions."""
 
 
 def refuse_surrogates(text: str) -> str:
@@ -55,7 +53,11 @@ def files_in(folder: Path, endings: tuple[str, ...]) -> list[Path]:
         raise InputError(f"{folder}: cannot be read ({error.strerror}); expected a readable folder.") from None
 
 
-def any_file(path: Path, endings: tuple[str, ...], matches: Callable[[Path], bool]) -> bool:
+def any_file(
+    path: Path,
+    endings: tuple[str, ...],
+    matches: Callable[[Path], bool],
+) -> bool:
     """Whether a file matches, or a file of a folder with one of these endings; an unreadable file does not."""
     try:
         return any(matches(file) for file in (files_in(path, endings) if path.is_dir() else [path]))
@@ -95,19 +97,26 @@ def first_object(start: str) -> dict[str, Any]:
     return first if isinstance(first, dict) else {}
 
 
-def starts_with_record(file: Path, expected: str, fields: set[str]) -> bool:
+def starts_with_record(
+    file: Path,
+    expected: str,
+    fields: set[str],
+) -> bool:
     """Whether the first record of a file, JSON lines or an array, has these fields."""
     return fields <= first_object(start_text(file, expected)).keys()
 
 
-def read_lines(path: Path, expected: str, longest: int = _LONGEST_LINE) -> Iterator[tuple[int, bytes]]:
+def read_lines(
+    path: Path,
+    expected: str,
+    longest: int = _LONGEST_LINE,
+) -> Iterator[tuple[int, bytes]]:
     """Yield (number from 1, line with its line end). Gzip is recognized by content, not by name.
 
     :param longest: maximum bytes per line; -1: no limit.
-    :raises InputError: if the file is unreadable, a line is too long, too many blank lines follow each other or the
-        gzip is damaged, naming the line.
+    :raises InputError: if the file is unreadable, a line is too long or the gzip is damaged, naming the line.
     """
-    number = blank = 0
+    number = 0
     with _opened(path, expected) as (raw, packed):
         # Not wrapped in a BufferedReader: a signal during its check for a closed file makes it report one.
         stream = gzip.GzipFile(fileobj=raw) if packed else raw
@@ -116,9 +125,6 @@ def read_lines(path: Path, expected: str, longest: int = _LONGEST_LINE) -> Itera
                 number += 1
                 if len(line) == longest and not line.endswith(b"\n"):
                     raise InputError(f"{path}: line {number}: is longer than {longest:,} bytes; expected {expected}.")
-                blank = blank + 1 if line.isspace() else 0
-                if blank > _MOST_BLANK:
-                    raise InputError(f"{path}: line {number}: {blank:,} blank lines in a row; expected {expected}.")
                 yield number, line
         except _DAMAGED as error:
             raise InputError(
@@ -137,10 +143,14 @@ def read_document(path: Path, expected: str) -> Any:
     return parse_json(path, data, expected)
 
 
-def read_values(path: Path, expected: str, array: bool, strict: bool = False) -> Iterator[tuple[str, Any]]:
+def read_values(
+    path: Path,
+    expected: str,
+    array: bool,
+) -> Iterator[tuple[str, Any]]:
     """Yield the values of a JSON array or of JSON lines, each with its position (``record 2`` from 0, or ``line 3``).
 
-    In JSON lines, blank lines are skipped and lone surrogates replaced with a warning, or both refused if ``strict``.
+    In JSON lines, blank lines are skipped and lone surrogates replaced with a warning.
 
     :raises InputError: for malformed JSON, naming line and column, for anything but an array, and for damaged gzip.
     """
@@ -148,22 +158,23 @@ def read_values(path: Path, expected: str, array: bool, strict: bool = False) ->
         records = read_document(path, expected)
         if not isinstance(records, list):
             raise InputError(f"{path}: expected {expected}, got {shorten(records)}.")
-        yield from ((f"record {index}", record) for index, record in enumerate(records))
+        for index, record in enumerate(records):
+            yield f"record {index}", record
         return
     for number, line in read_lines(path, expected):
-        where = f"{path}: line {number}"
         if line.strip():
+            where = f"{path}: line {number}"
             value, replaced = parse_line(line, where, f"Expected: {expected}.", number == 1)
-            if replaced and strict:
-                raise InputError(f"{where}: has {replaced} lone surrogates; expected {expected}.")
             if replaced:
                 log.warning(REPLACED, where, replaced)
             yield f"line {number}", value
-        elif strict:
-            raise InputError(f"{where}: is blank; expected {expected}.")
 
 
-def read_start(path: Path, expected: str, size: int) -> bytes:
+def read_start(
+    path: Path,
+    expected: str,
+    size: int,
+) -> bytes:
     """Return the first ``size`` bytes of a file, unpacked if it is gzip.
 
     Of damaged gzip, returns the bytes before the damage; whoever reads the whole file reports it.
@@ -202,7 +213,11 @@ def _opened(path: Path, expected: str) -> Iterator[tuple[IO[bytes], bool]]:
         raise InputError(f"{path}: cannot be read ({error.strerror}); expected {expected}.") from None
 
 
-def write_members(path: Path, members: Iterable[bytes], brackets: bytes) -> Path:
+def write_members(
+    path: Path,
+    members: Iterable[bytes],
+    brackets: bytes,
+) -> Path:
     """Write the members of a JSON array or object (``b"[]"``, ``b"{}"``), one per line, atomically."""
     with whole_file(path) as stream:
         before = brackets[:1] + b"\n"

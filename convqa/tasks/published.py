@@ -14,23 +14,27 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from convqa.errors import InputError, WorkError
+from convqa.errors import WorkError
 from convqa.files import read_json, whole_file
-from convqa.tasks.files import read_lines, read_values
+from convqa.tasks.files import read_values
 from convqa.tasks.records import is_array
 
 _EXPECTED = "the file as published"
 
 
 class _Folder:
-    """Collects the records of a folder. ``where``: the record that is being read; ``files``: name -> JSON value."""
+    """Collects the records of a folder: ``files`` by name, and ``passages`` by id."""
 
-    def __init__(self, where: str) -> None:
-        self.where = where
+    def __init__(self) -> None:
         self.files: dict[str, Any] = {}
         self.passages: dict[str, dict[str, str]] = {}
 
-    def add_passage(self, id: str, title: str, text: str) -> str:
+    def add_passage(
+        self,
+        id: str,
+        title: str,
+        text: str,
+    ) -> str:
         """Add a passage unless its id is already there; return the id."""
         self.passages.setdefault(id, {"id": id, "title": title, "text": text})
         return id
@@ -46,64 +50,54 @@ class _Folder:
     ) -> None:
         """Add a turn. ``rewrite``: the question for questions-rewritten.json, if it differs."""
         key = {"Conversation_no": conversation, "Turn_no": turn}
-        asked: dict[str, Any] = {"Question": question}
+        asked = {"Question": question}
         if context is not None:
             asked["Context"] = context
-        self._append("questions.json", key | asked)
-        self._append("questions-rewritten.json", key | {"Question": rewrite or question})
-        self._append("ground-truth.json", key | {"Truth_rewrite": ""} | truth)
+        for file, fields in (
+            ("questions.json", asked),
+            ("questions-rewritten.json", {"Question": rewrite or question}),
+            ("ground-truth.json", {"Truth_rewrite": ""} | truth),
+        ):
+            self.files.setdefault(file, []).append(key | fields)
 
-    def _append(self, file: str, record: dict[str, Any]) -> None:
-        self.files.setdefault(file, []).append(record)
 
-    def items(self, path: Path) -> Iterator[tuple[str, Any]]:
-        """Yield the keys and values of a JSON object."""
-        self.where = str(path)
-        for key, value in read_json(path, _EXPECTED).items():
-            self.where = f"{path}: record {key}"
-            yield key, value
+def _object(path: Path) -> dict[str, Any]:
+    """Return the JSON object in a file."""
+    return dict(read_json(path, _EXPECTED))
 
-    def records(self, *paths: Path) -> Iterator[Any]:
-        """Yield the values of JSON arrays or JSON lines."""
-        for path in paths:
-            self.where = str(path)
-            for position, value in read_values(path, _EXPECTED, array=is_array(path, _EXPECTED)):
-                self.where = f"{path}: {position}"
-                yield value
 
-    def rows(self, path: Path, **dialect: Any) -> Iterator[list[str]]:
-        """Yield the rows of a table."""
-        csv.field_size_limit(2**24)
-        lines = (line.decode(errors="replace") for _, line in read_lines(path, _EXPECTED))
-        for number, row in enumerate(csv.reader(lines, **dialect), 1):
-            self.where = f"{path}: row {number}"
-            yield row
+def _records(*paths: Path) -> Iterator[Any]:
+    """Yield the values of JSON arrays or JSON lines."""
+    for path in paths:
+        for _, value in read_values(path, _EXPECTED, array=is_array(path, _EXPECTED)):
+            yield value
 
-    def topics(self, *paths: Path) -> Iterator[tuple[int, int, str, str]]:
-        """Yield (topic, turn, question, human rewrite or "") of CAsT's topics."""
-        for topic in self.records(*paths):
-            for turn in topic["turn"]:
-                rewrite = turn.get("manual_rewritten_utterance", "")
-                yield (
-                    topic["number"],
-                    turn["number"],
-                    turn["raw_utterance"],
-                    rewrite,
-                )
+
+def _rows(path: Path, **dialect: Any) -> Iterator[list[str]]:
+    """Yield the rows of a table."""
+    csv.field_size_limit(2**24)
+    with path.open(encoding="utf-8", errors="replace", newline="") as lines:
+        yield from csv.reader(lines, **dialect)
+
+
+def _topics(*paths: Path) -> Iterator[tuple[int, int, str, str]]:
+    """Yield (topic, turn, question, human rewrite or "") of CAsT's topics."""
+    for topic in _records(*paths):
+        for turn in topic["turn"]:
+            rewrite = turn.get("manual_rewritten_utterance", "")
+            yield topic["number"], turn["number"], turn["raw_utterance"], rewrite
 
 
 def inscit(folder: _Folder, dev: Path) -> None:
     """INSCIT's ``data/dev.json``: the passages are the evidence of all labels, the answer is that of the first."""
-    for number, (_, dialogue) in enumerate(folder.items(dev), 1):
+    for number, (_, dialogue) in enumerate(_object(dev).items(), 1):
         for turn_no, turn in enumerate(dialogue["turns"], 1):
             *context, question = turn["context"]
             labels = turn["labels"]
             evidence = [passage for label in labels for passage in label["evidence"]]
             passages = {
                 folder.add_passage(
-                    passage["passage_id"],
-                    " | ".join(passage["passage_titles"]),
-                    passage["passage_text"],
+                    passage["passage_id"], " | ".join(passage["passage_titles"]), passage["passage_text"]
                 )
                 for passage in evidence
             }
@@ -116,11 +110,15 @@ def inscit(folder: _Folder, dev: Path) -> None:
             folder.add_turn(number, turn_no, question, truth, context=context)
 
 
-def or_sharc(folder: _Folder, utterances: Path, rules: Path) -> None:
+def or_sharc(
+    folder: _Folder,
+    utterances: Path,
+    rules: Path,
+) -> None:
     """OR-ShARC's dev utterances, each a conversation, and rule texts. The rewrite is the scenario and the question."""
-    for id, text in folder.items(rules):
+    for id, text in _object(rules).items():
         folder.add_passage(id, "", text)
-    for number, record in enumerate(folder.records(utterances), 1):
+    for number, record in enumerate(_records(utterances), 1):
         history = []
         for past in record["history"]:
             history += [past["follow_up_question"], past["follow_up_answer"]]
@@ -138,7 +136,7 @@ def or_sharc(folder: _Folder, utterances: Path, rules: Path) -> None:
 
 def clapnq(folder: _Folder, *files: Path) -> None:
     """ClapNQ's dev questions, each a conversation, with their first answer. Tested on the first records."""
-    for number, record in enumerate(folder.records(*files), 1):
+    for number, record in enumerate(_records(*files), 1):
         answer = record["output"][0]
         passage = record["passages"][0]
         truth = {
@@ -152,14 +150,10 @@ def clapnq(folder: _Folder, *files: Path) -> None:
 
 def mtrag_un(folder: _Folder, reference: Path) -> None:
     """MTRAG-UN's ``reference.jsonl``, a turn per task. Untested: the format is that of its pages and samples."""
-    for number, record in enumerate(folder.records(reference), 1):
+    for number, record in enumerate(_records(reference), 1):
         *context, question = (message["text"] for message in record["input"])
         passages = {
-            folder.add_passage(
-                passage["document_id"],
-                passage.get("title") or "",
-                passage["text"],
-            )
+            folder.add_passage(passage["document_id"], passage.get("title") or "", passage["text"])
             for passage in record["contexts"]
         }
         truth = {
@@ -172,13 +166,17 @@ def mtrag_un(folder: _Folder, reference: Path) -> None:
         folder.add_turn(number, 1, question, truth, context=context)
 
 
-def cast2020(folder: _Folder, topics: Path, qrels: Path) -> None:
+def cast2020(
+    folder: _Folder,
+    topics: Path,
+    qrels: Path,
+) -> None:
     """CAsT 2020's manual topics and qrels, without passages. Grades from 2 on are relevant, as in the track."""
     grades: dict[str, dict[str, int]] = {}
-    for turn, _, passage, grade in folder.rows(qrels, delimiter=" "):
+    for turn, _, passage, grade in _rows(qrels, delimiter=" "):
         if int(grade) >= 2:
             grades.setdefault(turn, {})[passage] = int(grade)
-    for topic, turn_no, question, rewrite in folder.topics(topics):
+    for topic, turn_no, question, rewrite in _topics(topics):
         relevant = grades.get(f"{topic}_{turn_no}", {})
         truth = {
             "Truth_rewrite": rewrite,
@@ -199,15 +197,15 @@ def qrecc_trec(
 ) -> None:
     """The TREC conversations of QReCC's test set (CAsT 2019's topics) that SCAI-QReCC-21's annotators saw, complete."""
     annotated = set()
-    _, *rows = folder.rows(passages)
+    _, *rows = _rows(passages)
     for conversation, _, _, ids, texts in rows:
         annotated.add(conversation)
         for id, text in zip(ast.literal_eval(ids), ast.literal_eval(texts), strict=True):
             folder.add_passage(id, "", text)
-    truths = {turn: (rewrite, answer) for turn, rewrite, answer, *_ in folder.rows(answers)}
-    resolutions = dict(folder.rows(resolved, delimiter="\t", quoting=csv.QUOTE_NONE))
-    relevant = dict(folder.items(qrels))
-    for topic, turn_no, question, _ in folder.topics(*topics):
+    truths = {turn: (rewrite, answer) for turn, rewrite, answer, *_ in _rows(answers)}
+    resolutions = dict(_rows(resolved, delimiter="\t", quoting=csv.QUOTE_NONE))
+    relevant = _object(qrels)
+    for topic, turn_no, question, _ in _topics(*topics):
         if str(topic) not in annotated:
             continue
         turn = f"{topic}_{turn_no}"
@@ -217,18 +215,12 @@ def qrecc_trec(
             "Truth_answer": answer,
             "Truth_passages": [passage for passage in relevant.get(turn, ()) if passage in folder.passages],
         }
-        folder.add_turn(
-            topic,
-            turn_no,
-            question,
-            truth,
-            rewrite or resolutions.get(turn, ""),
-        )
+        folder.add_turn(topic, turn_no, question, truth, rewrite or resolutions.get(turn, ""))
 
 
 def qrecc_dev(folder: _Folder, sampled: Path) -> None:
     """The turns that InfoCQR sampled from QReCC's dev part: conversations with odd numbers, as ``dev-turns.json``."""
-    folder.files["dev-turns.json"] = [turn for turn in folder.records(sampled) if turn["Conversation_no"] % 2]
+    folder.files["dev-turns.json"] = [turn for turn in _records(sampled) if turn["Conversation_no"] % 2]
 
 
 def unzip(folder: _Folder, path: Path) -> None:
@@ -239,35 +231,28 @@ def unzip(folder: _Folder, path: Path) -> None:
                 folder.files[Path(name).name] = json.loads(archive.read(name))
 
 
-_CONVERTERS = (
-    inscit,
-    or_sharc,
-    clapnq,
-    mtrag_un,
-    cast2020,
-    qrecc_trec,
-    qrecc_dev,
-    unzip,
-)
+_CONVERTERS = (inscit, or_sharc, clapnq, mtrag_un, cast2020, qrecc_trec, qrecc_dev, unzip)
 CONVERTERS: Mapping[str, Callable[..., None]] = {converter.__name__: converter for converter in _CONVERTERS}
 
 
-def convert(name: str, files: Sequence[Path], target: Path) -> str:
+def convert(
+    name: str,
+    files: Sequence[Path],
+    target: Path,
+) -> str:
     """Convert published files into a folder, and describe its content.
 
-    :raises WorkError: naming the malformed record.
+    :raises WorkError: if the files have another format.
     """
-    folder = _Folder(", ".join(map(str, files)))
+    folder = _Folder()
     try:
         CONVERTERS[name](folder, *files)
         if not any(folder.files.values()):
             raise ValueError("no records")
     except Exception as error:  # any exception means that the file has another format
-        message = str(error)
-        if not isinstance(error, InputError):
-            message = f"{folder.where}: {type(error).__name__}: {error}"
-        message = message.partition(" on line ")[0]  # where ast names an object by its address
-        raise WorkError(f"{message}. Expected {_EXPECTED}: remove it, and run the same command again.") from error
+        names = ", ".join(map(str, files))
+        problem = f"{names}: {type(error).__name__}: {error}"
+        raise WorkError(f"{problem}. Expected {_EXPECTED}: remove it, and run the same command again.") from error
     if folder.passages:
         folder.files["passages.jsonl"] = list(folder.passages.values())
     for file, value in folder.files.items():

@@ -62,7 +62,12 @@ class RecordFile(Generic[Shape]):
             raise InputError(f"{file}: has no records. {self.advice}")
         return records
 
-    def mistake(self, file: Path, label: str, message: str) -> InputError:
+    def mistake(
+        self,
+        file: Path,
+        label: str,
+        message: str,
+    ) -> InputError:
         """Return the error to raise for a mistake in a record."""
         return InputError(f"{file}: {label}: {message}. {self.advice}")
 
@@ -81,7 +86,11 @@ def mistakes(validate: Callable[[Any], object], value: object) -> list[str]:
     return []
 
 
-def id_problems(noun: str, expected: Collection[object], actual: Iterable[object]) -> Iterator[tuple[str, str]]:
+def id_problems(
+    noun: str,
+    expected: Collection[object],
+    actual: Iterable[object],
+) -> Iterator[tuple[str, str]]:
     """Report missing, unexpected and repeated ids as problems of the whole file."""
     counts = Counter(list(actual))  # of a mapping, the keys
     missing = [id for id in expected if id not in counts]
@@ -92,7 +101,11 @@ def id_problems(noun: str, expected: Collection[object], actual: Iterable[object
     yield from some_ids(f"{noun} occur more than once", repeated, len(counts))
 
 
-def some_ids(problem: str, ids: Sequence[object], total: int) -> Iterator[tuple[str, str]]:
+def some_ids(
+    problem: str,
+    ids: Sequence[object],
+    total: int,
+) -> Iterator[tuple[str, str]]:
     """Report a problem of the whole file that names the first of some ids, if there are any.
 
     >>> list(some_ids("turns are missing", [3, 7], 9)), list(some_ids("turns are missing", [], 9))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
@@ -40,7 +40,11 @@ class Run(Protocol):
     def path(self) -> Path: ...
 
 
-def option(default: Any, help: str, metavar: str | None = None) -> Any:
+def option(
+    default: Any,
+    help: str,
+    metavar: str | None = None,
+) -> Any:
     """Define a field of ``ScoreOptions`` that is also a command line option of ``convqa evaluate``."""
     return field(default=default, metadata={"help": help, "metavar": metavar})
 
@@ -52,6 +56,16 @@ class ScoreOptions:
     def to_json(self) -> dict[str, Any]:
         """Return the options that change the meaning of a score."""
         return {}
+
+
+@dataclass(frozen=True, slots=True)
+class SupportOptions(ScoreOptions):
+    """:param support: scores how well quotes and summaries support the sentences, for ALCE's measures."""
+
+    support: SupportScorer | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {} if self.support is None else {"support": self.support.identity}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +114,9 @@ class Scores:
             values_by_group.setdefault(group, []).append(value)
         return values_by_group
 
-    def split(self, groups: Mapping[TurnId, Sequence[str]]) -> dict[str, Scores]:
-        """Return the scores of each group of turns; a turn may be in several groups or in none."""
-        indexes: dict[str, list[int]] = {}
-        for index, id in enumerate(self.ids):
-            for group in groups.get(id, ()):
-                indexes.setdefault(group, []).append(index)
-        return {group: self.at(members) for group, members in indexes.items()}
+    def of(self, ids: Container[TurnId]) -> Scores:
+        """Return the scores of some turns."""
+        return self.at([index for index, id in enumerate(self.ids) if id in ids])
 
     def at(self, indexes: Sequence[int]) -> Scores:
         """Return the scores of the turns at these indexes."""
@@ -138,7 +148,7 @@ class SupportScorer(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedRankings:
     """Rankings ({id: score}) and relevant ids, both by turn as text, as in TREC files."""
 
     rankings: Mapping[str, Mapping[str, float]]
@@ -149,43 +159,34 @@ Rows = Sequence[tuple[TurnId, Mapping[str, float]]]
 """Turns with their scores by measure; a turn lacks the measures that it does not count for."""
 
 
-def columns(
-    measures: Sequence[Measure],
-    rows: Rows | str,
-    reasons: Mapping[str, str] | None = None,
-) -> list[Scores]:
-    """Return the scores of each measure. A measure without values is skipped with its reason, or left out if it has
-    no line of its own.
+def columns(measures: Sequence[Measure], rows: Rows | str) -> list[Scores]:
+    """Return the scores of each measure. A measure without values is skipped, or left out if it has no line of its own.
 
     :param rows: the scores, or the reason why all measures are skipped.
     """
-    reason, rows = (rows, ()) if isinstance(rows, str) else ("", rows)
+    if isinstance(rows, str):
+        return [Scores(measure, skipped=rows) for measure in measures if not measure.line]
     scores = []
     for measure in measures:
         column = [(id, row[measure.name]) for id, row in rows if measure.name in row]
         if column:
-            scores.append(
-                Scores(
-                    measure,
-                    tuple(id for id, _ in column),
-                    tuple(value for _, value in column),
-                )
-            )
+            ids, values = zip(*column, strict=True)
+            scores.append(Scores(measure, ids, values))
         elif not measure.line:
-            scores.append(Scores(measure, skipped=(reasons or {}).get(measure.name, reason)))
+            scores.append(Scores(measure, skipped="no turn counts for it"))
     return scores
 
 
-def warn_of_unmatched(path: Path, asked: Set[Any], answered: Set[Any], missing: str, unknown: str) -> None:
+def warn_of_unmatched(
+    path: Path,
+    asked: Set[Any],
+    answered: Set[Any],
+    missing: str,
+    unknown: str,
+) -> None:
     """Warn that missing turns score 0 and unknown ones are ignored, since both are usually mistakes."""
     if count := len(asked - answered):
-        log.warning(
-            "%s: lacks %d of the %d %s; --partial leaves them out",
-            path,
-            count,
-            len(asked),
-            missing,
-        )
+        log.warning("%s: lacks %d of the %d %s; --partial leaves them out", path, count, len(asked), missing)
     if count := len(answered - asked):
         log.warning("%s: ignored %d %s", path, count, unknown)
 

@@ -92,6 +92,6 @@ def test_a_turns_name_is_one_of_a_kind(task):
 def test_groups_and_values_go_together_when_scores_are_split():
     ids = tuple(TurnId(name, 1) for name in "abc")
     whole = Scores(Measure("F1", scale=100), ids, (1.0, 0.0, 0.5), groups=("x", "y", "y"))
-    parts = whole.split({ids[0]: ["one"], ids[2]: ["one", "two"]})
-    assert parts["one"].by_group() == {"x": [1.0], "y": [0.5]} and parts["two"].by_group() == {"y": [0.5]}
+    assert whole.of({ids[0], ids[2]}).by_group() == {"x": [1.0], "y": [0.5]}
+    assert whole.of({ids[2]}).by_group() == {"y": [0.5]}
     assert Scores(Measure("F1"), ids, (1.0, 0.0, 0.5)).by_group() == {"": [1.0, 0.0, 0.5]}

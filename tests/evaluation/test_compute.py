@@ -137,9 +137,7 @@ def test_files_and_table_are_the_tasks(folder):
 
 
 def test_an_option_of_another_task_is_named(folder):
-    with pytest.raises(
-        InputError, match=r"task spelling has no option 'leniant' \(--leniant\)\. Did you mean 'lenient'"
-    ):
+    with pytest.raises(InputError, match=r"task spelling has no option --leniant\. Did you mean 'lenient'"):
         evaluate(folder, folder, task=Spelling(), leniant=True)
 
 
@@ -179,13 +177,7 @@ def test_another_scorer_is_taken(tmp_path):
     assert independent_scorer("lexical", meta(tmp_path, {})).name == "lexical"
 
 
-@pytest.mark.parametrize("models", [[], {"builder": "x"}])
-def test_a_broken_meta_file_is_a_mistake(tmp_path, models):
-    with pytest.raises(InputError, match=r"fingerprint\.models: expected"):
-        independent_scorer("lexical", meta(tmp_path, models))
-
-
-@pytest.mark.parametrize("written", [None, "null", "[]", '{"status": "done"}'])
+@pytest.mark.parametrize("written", [None, '{"status": "done"}'])
 def test_a_run_of_unknown_origin_is_measured_with_a_warning(tmp_path, caplog, written):
     if written is not None:
         (tmp_path / "run.meta.json").write_text(written)

@@ -10,29 +10,36 @@ from convqa.errors import InputError
 from convqa.evaluation import evaluate
 from convqa.evaluation import measures as module
 from convqa.evaluation.measures import find_measure, known_measures
-from convqa.tasks.scores import Judged
+from convqa.metrics.ranking import ranked
+from convqa.tasks.scores import JudgedRankings
 
 # A tie in the first turn; the second has no ranking.
-JUDGED = Judged({"1_1": {"a": 3.0, "b": 2.0, "c": 2.0, "d": 1.0}}, {"1_1": ("b", "d"), "1_2": ("a",)})
+JUDGED = JudgedRankings({"1_1": {"a": 3.0, "b": 2.0, "c": 2.0, "d": 1.0}}, {"1_1": ("b", "d"), "1_2": ("a",)})
+
+
+def scores(name):
+    scorer = find_measure(name)
+    rankings = {turn: ranked(JUDGED.rankings.get(turn, {})) for turn in JUDGED.relevant}
+    return {turn: scorer(relevant, rankings[turn]) for turn, relevant in JUDGED.relevant.items()}
 
 
 @pytest.mark.parametrize(
     ("name", "theirs"), [("MRR", "RR"), ("MRR@2", "RR@2"), ("nDCG", "nDCG"), ("nDCG@3", "nDCG@3"), ("R@3", "R@3")]
 )
 def test_our_measures_are_those_of_ir_measures(name, theirs):
-    assert find_measure(name)(JUDGED) == pytest.approx(find_measure(theirs)(JUDGED))
+    assert scores(name) == pytest.approx(scores(theirs))
 
 
 def test_other_measures_are_those_of_ir_measures():
-    assert find_measure("P@2")(JUDGED) == {"1_1": 0.0, "1_2": 0.0}  # of equal scores, the higher id comes first
-    assert find_measure("AP")(JUDGED) == {"1_1": pytest.approx((1 / 3 + 2 / 4) / 2), "1_2": 0.0}
+    assert scores("P@2") == {"1_1": 0.0, "1_2": 0.0}  # of equal scores, the higher id comes first
+    assert scores("AP") == {"1_1": pytest.approx((1 / 3 + 2 / 4) / 2), "1_2": 0.0}
 
 
 def test_a_measure_of_another_package_has_a_cutoff_too(installed):
     source = "def hit(relevant, ranking, k):\n    return float(bool(set(relevant) & set(ranking[:k])))\n"
     installed("measures_for_test", "convqa.measures", "Hit = measures_for_test:hit", source)
-    assert find_measure("Hit")(JUDGED) == {"1_1": 1.0, "1_2": 0.0}
-    assert find_measure("Hit@2")(JUDGED) == {"1_1": 0.0, "1_2": 0.0}
+    assert scores("Hit") == {"1_1": 1.0, "1_2": 0.0}
+    assert scores("Hit@2") == {"1_1": 0.0, "1_2": 0.0}
 
 
 def test_names_that_nobody_knows(monkeypatch):

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ir_measures import RR, R, nDCG
 
-from convqa.errors import InputError
 from convqa.evaluation import evaluate, write_trec
 
 
@@ -40,13 +39,6 @@ def test_lines(tmp_path):
         "c%201_3 Q0 (nothing) 1 0.0 my%20run",
     ]
     assert paths[1].read_text().splitlines() == ["c%201_1 0 b 1", "c%201_3 0 q 1"]
-
-
-def test_ids_that_would_become_one_are_refused(tmp_path):
-    evaluation = evaluated(tmp_path, {1: ["a b"]}, {1: {"a%20b": 1, "a b": 2}})
-    with pytest.raises(InputError, match="are the same id in a TREC file"):
-        write_trec(evaluation, tmp_path / "out")
-    assert not list((tmp_path / "out").glob("*"))
 
 
 def test_plain_calls_of_other_tools_agree_on_ties_and_turns_without_a_ranking(tmp_path):

@@ -4,28 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from convqa.metrics.answerability import auc, refusals
+from convqa.metrics.answerability import auc
 
 turns = st.lists(st.tuples(st.sampled_from([0, 0.2, 0.5, 0.9, 1]), st.booleans()), min_size=2).filter(
     lambda found: len({can for _, can in found}) == 2
 )
-
-
-@pytest.mark.parametrize(
-    ("refused", "answerable", "expected"),
-    [
-        ("10", "01", (1, 1, 1)),
-        ("01", "01", (0, 0, 0)),
-        ("00", "01", (0, 0, 0)),
-        ("00", "11", (1, 1, 1)),
-        ("10", "11", (0, 0, 0)),
-        ("1110", "0010", (2 / 3, 2 / 3, 2 / 3)),
-        ("1111", "0111", (0.25, 1, 0.4)),
-    ],
-)
-def test_refusals(refused, answerable, expected):
-    given = [[sign == "1" for sign in signs] for signs in (refused, answerable)]
-    assert refusals(*given) == pytest.approx(expected)
 
 
 @settings(deadline=None)
@@ -39,7 +22,5 @@ def test_auc_counts_pairs(found):
 
 
 def test_lengths_must_be_the_same():
-    with pytest.raises(ValueError, match="shorter"):
-        refusals([True], [])
     with pytest.raises(ValueError, match="longer"):
         auc([0.1], [True, False])

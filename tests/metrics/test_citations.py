@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from convqa.metrics.citations import Cited, PrecisionRecallF1, quote_scores, set_scores, validity
+from convqa.metrics.citations import Cited, quote_scores, validity
+from convqa.metrics.overlap import PrecisionRecallF1, set_scores
 
 ids = st.sets(st.sampled_from("abcdef"))
 

@@ -72,7 +72,7 @@ def test_a_part_that_is_whole_is_put_in_place(fetch, wanted, tmp_path):
 @pytest.mark.parametrize("left", [DATA + b"more", b"x" * 1000])
 def test_a_part_that_does_not_fit_is_dropped(fetch, wanted, tmp_path, left):
     (tmp_path / "A.gz.part").write_bytes(left)
-    with pytest.raises(WorkError, match=r"They are removed\. Give the command again"):
+    with pytest.raises(WorkError, match="the server sent another file"):
         fetch(wanted, tmp_path)
     assert os.listdir(tmp_path) == []
     assert fetch(wanted, tmp_path) == "fetched"
@@ -81,7 +81,7 @@ def test_a_part_that_does_not_fit_is_dropped(fetch, wanted, tmp_path, left):
 def test_another_file_is_never_put_in_place(fetch, wanted, tmp_path, file_server):
     file_server.files["/a"] = b"<html>log in</html>"
     found = hashlib.md5(b"<html>log in</html>").hexdigest()
-    with pytest.raises(WorkError, match=f"the 19 bytes received .*: expected md5 {MD5}, got {found}"):
+    with pytest.raises(WorkError, match=f"the server sent another file.*: expected md5 {MD5}, got {found}"):
         fetch(wanted, tmp_path)
     assert os.listdir(tmp_path) == []
 
@@ -93,20 +93,13 @@ def test_another_file_that_is_there_is_left_alone(fetch, wanted, tmp_path, file_
     assert (tmp_path / "A.gz").read_bytes() == b"mine" and file_server.asked == []
 
 
-def test_a_folder_of_its_name_is_left_alone(fetch, wanted, tmp_path, file_server):
-    (tmp_path / "A.gz").mkdir()
-    with pytest.raises(WorkError, match=r"A\.gz: this is not the file http.*: it is a folder"):
-        fetch(wanted, tmp_path)
-    assert file_server.asked == []
-
-
 def test_sha256(fetch, wanted, tmp_path, file_server):
     digest = hashlib.sha256(DATA).hexdigest()
     sums = {"checksum": f"sha256:{digest}"}
     assert fetch(wanted.model_copy(update=sums), tmp_path) == "fetched"
     file_server.files["/a"] = b"changed"
     other = wanted.model_copy(update={**sums, "file": "B.gz"})
-    with pytest.raises(WorkError, match=f"the 7 bytes received .*: expected sha256 {digest}, got "):
+    with pytest.raises(WorkError, match=f"the server sent another file.*: expected sha256 {digest}, got "):
         fetch(other, tmp_path)
     assert os.listdir(tmp_path) == ["A.gz"]
 
@@ -120,13 +113,6 @@ def test_a_file_whose_sum_is_not_known_starts_anew(fetch, wanted, tmp_path, file
     assert fetch(unpinned, tmp_path) == "fetched"
     assert (tmp_path / "below" / "A.gz").read_bytes() == DATA and file_server.asked[-1] == ("/a", "")
     assert fetch(unpinned, tmp_path) == "kept"
-
-
-@pytest.mark.parametrize(("name", "value"), [("ALL_PROXY", "gopher://x:1"), ("SSL_CERT_FILE", "/no/such/file")])
-def test_an_environment_that_cannot_be_used(monkeypatch, name, value):
-    monkeypatch.setenv(name, value)
-    with pytest.raises(InputError, match=r"the environment names .*SSL_CERT_FILE.* cannot be used: .*unset them\."):
-        http_client()
 
 
 def test_redirects_are_followed(fetch, wanted, tmp_path, file_server):

@@ -55,7 +55,7 @@ def test_missing_path(tmp_path):
 
 
 def test_no_match(tmp_path):
-    with pytest.raises(InputError, match=r"does not look like the input of any task; .*name the task with --task"):
+    with pytest.raises(InputError, match=r"does not look like the input of any task; .*Name the task with --task"):
         find_task("auto", tmp_path)
 
 
@@ -166,16 +166,16 @@ def test_the_options_of_a_task_are_its_own(installed, root, tmp_path, call):
             "1 / 0",
             r"half: the entry point .* of ruined in the group convqa\.tasks .*ZeroDivisionError",
         ),
-        ("half = number:Half", "Half = 3", r"half: number:Half .*expected a class derived from convqa.tasks.Task"),
+        ("half = number:Half", "Half = 3", r"half: number:Half"),
         (
             "half = bare:Half",
             "from convqa.tasks import Task\nclass Half(Task): pass",
-            r"bare:Half .*TypeError: Can't instantiate abstract class Half",
+            r"bare:Half: Can't instantiate abstract class Half",
         ),
         (
             "half = other:Half",
             OUTSIDE.replace('"half"', '"other"'),
-            r"other:Half .*expected a class derived from convqa\.tasks\.Task with the name 'half'",
+            r"other:Half: expected a subclass of Task with this name",
         ),
     ],
 )

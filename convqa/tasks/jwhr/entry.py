@@ -9,7 +9,11 @@ from convqa.domain import Answer, Citation, Passage, Ranking, Response, quotes
 from convqa.domain.response import NAMED_HITS
 
 
-def entry_of(response: Response, question: str, has_answers: bool = True) -> dict[str, Any]:
+def entry_of(
+    response: Response,
+    question: str,
+    has_answers: bool = True,
+) -> dict[str, Any]:
     """Return one turn as an entry, with one reference per distinct citation.
 
     A turn that failed, was not answered or asks back has no answer. Its references are the first pages of the ranking,
@@ -83,6 +87,6 @@ def _page(id: str, passage: Passage | None) -> dict[str, Any]:
 def _sentence_texts(answer: Answer) -> Sequence[str]:
     """Return the sentences, each with the space before it, because the data set joins them by nothing."""
     texts = [sentence.text for sentence in answer.sentences]
-    if " ".join(texts) != answer.text:
-        return texts
-    return [text if index == 0 else f" {text}" for index, text in enumerate(texts)]
+    if " ".join(texts) == answer.text:
+        texts[1:] = [f" {text}" for text in texts[1:]]
+    return texts

@@ -6,7 +6,6 @@ refusal is scored. A missing or failed entry is wrong in every measure that it c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from convqa.domain import TurnId
@@ -14,7 +13,7 @@ from convqa.files import log
 from convqa.metrics import alce
 from convqa.metrics.alce import CitedSentence
 from convqa.metrics.characters import f1, quote_recall, rouge_l
-from convqa.metrics.citations import set_scores
+from convqa.metrics.overlap import set_scores
 from convqa.metrics.sentence_sources import sentence_sources
 from convqa.tasks.jwhr.run import JWHRRun
 from convqa.tasks.jwhr.schema import LANGUAGE, JWHREntry, Page
@@ -22,9 +21,8 @@ from convqa.tasks.jwhr.truth import JWHRTruth, SourcedAnswer, sourced_answer
 from convqa.tasks.scores import (
     Gold,
     Measure,
-    ScoreOptions,
     Scores,
-    SupportScorer,
+    SupportOptions,
     alce_measures,
     columns,
     supported,
@@ -56,33 +54,19 @@ MEASURES = (
     Measure("F1 with refusals", official=True),
 )
 
-_REASONS = {
-    **dict.fromkeys(("ROUGE-L", "F1"), "the truth has no answers"),
-    **dict.fromkeys(("Page F1", "Sentence page F1"), "no true answer cites a page"),
-    "Quote recall": "no true answer cites a quote",
-    "Valid citations": "no answer of the run has a citation",
-}
-"""Why a measure has no value if no entry counts for it."""
-
 Row = dict[str, float]
 """Measure -> the entry's score from 0 to 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class JWHROptions(ScoreOptions):
-    """:param support: scores how well quotes and summaries support the sentences, for ALCE's measures."""
-
-    support: SupportScorer | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        return {} if self.support is None else {"support": self.support.identity}
-
-
-def score(gold: Gold[JWHRTruth], run: JWHRRun, options: JWHROptions) -> list[Scores]:
+def score(
+    gold: Gold[JWHRTruth],
+    run: JWHRRun,
+    options: SupportOptions,
+) -> list[Scores]:
     """Score the measures in order, ALCE's last if ``support`` is given.
 
     The precision of refusing is a mean over the entries that the run refuses, the recall over those without a true
-    answer, so that the means are those of ``metrics.answerability.refusals``.
+    answer.
     """
     asked = {int(turn.id.conversation) for turn in gold.turns}
     unknown = "entries that are not in the truth"
@@ -102,11 +86,14 @@ def score(gold: Gold[JWHRTruth], run: JWHRRun, options: JWHROptions) -> list[Sco
             row |= supported(cited_sentences(entry), options.support, LANGUAGE)
         rows.append((turn.id, row))
     additional = () if options.support is None else alce_measures(options.support)
-    reasons = _REASONS | {measure.name: "the run answers nothing" for measure in additional}
-    return columns((*MEASURES, *additional), rows, reasons)
+    return columns((*MEASURES, *additional), rows)
 
 
-def _row(truth: SourcedAnswer | None, answer: SourcedAnswer | None, missing: bool) -> Row:
+def _row(
+    truth: SourcedAnswer | None,
+    answer: SourcedAnswer | None,
+    missing: bool,
+) -> Row:
     refused = answer is None and not missing
     right = not missing and refused == (truth is None)
     row = {"Answerability": float(right), "F1 with refusals": float(right)}
@@ -139,7 +126,11 @@ def _compared(truth: SourcedAnswer, answer: SourcedAnswer) -> Row:
     return row
 
 
-def _with_parts_of(line: str, name: str, scores: Any) -> Row:
+def _with_parts_of(
+    line: str,
+    name: str,
+    scores: Any,
+) -> Row:
     return {
         line: scores.f1,
         f"{name} precision": scores.precision,

@@ -3,6 +3,7 @@
 from convqa.tasks.base import Task
 from convqa.tasks.jwhr import input, passages, run, score, truth
 from convqa.tasks.jwhr.schema import LANGUAGE
+from convqa.tasks.scores import SupportOptions
 
 
 class JWHR(Task):
@@ -14,7 +15,7 @@ class JWHR(Task):
     run_file = run.FILE
     default_pipeline = "jwhr"
     language = LANGUAGE
-    options = score.JWHROptions
+    options = SupportOptions
 
     has_input = staticmethod(input.recognize)
     has_truth = staticmethod(input.recognize)

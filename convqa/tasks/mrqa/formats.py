@@ -20,7 +20,6 @@ from convqa.tasks.files import read_document, read_values
 from convqa.validation import Record, read_as
 
 MRQA = "MRQA's JSON lines: {context, qas: [{qid, question, answers, detected_answers: [{text, char_spans}]}]}"
-_MRQA_ADVICE = f"Expected: {MRQA}."
 SQUAD = "SQuAD-format JSON: {data: [{title, paragraphs: [{context, qas: [{id, question, answers}]}]}]}"
 
 
@@ -94,53 +93,31 @@ def read_jsonl(path: Path) -> Iterator[Context]:
     which the task detected it, and without blanks. Others are left out, since predictions and scores do not depend on
     spans.
     """
-    seen: set[str] = set()
     empty = True
-    for position, value in read_values(path, MRQA, array=False, strict=True):
-        where = f"{path}: {position}"
-        if isinstance(value, dict) and "header" in value:
-            if position != "line 1":
-                raise InputError(f"{where}: a header may only be on the first line. {_MRQA_ADVICE}")
+    for position, value in read_values(path, MRQA, array=False):
+        if position == "line 1" and isinstance(value, dict) and "header" in value:
             continue
         empty = False
-        line = read_as(_MrqaLine, value, where, _MRQA_ADVICE)
-        yield Context(line.context, tuple(_mrqa_questions(line, where, seen)))
+        line = read_as(_MrqaLine, value, f"{path}: {position}", f"Expected: {MRQA}.")
+        yield Context(line.context, tuple(_mrqa_question(question, line.context) for question in line.qas))
     if empty:
         raise InputError(f"{path}: has no contexts; expected {MRQA}.")
 
 
-def _mrqa_questions(line: _MrqaLine, where: str, seen: set[str]) -> Iterator[Question]:
-    for index, question in enumerate(line.qas):
-        field = f"{where}: qas[{index}]"
-        if question.qid in seen:
-            raise InputError(f"{field}.qid: {question.qid!r} is also the qid of an earlier question.")
-        seen.add(question.qid)
-        spans = dict.fromkeys(
-            span
-            for number, answer in enumerate(question.detected_answers)
-            for span in _spans(answer, line.context, f"{field}.detected_answers[{number}]")
-        )
-        yield Question(
-            question.qid,
-            question.question,
-            tuple(question.answers),
-            tuple(spans),
-        )
+def _mrqa_question(question: _MrqaQuestion, context: str) -> Question:
+    spans = dict.fromkeys(span for answer in question.detected_answers for span in _spans(answer, context))
+    return Question(question.qid, question.question, tuple(question.answers), tuple(spans))
 
 
-def _spans(answer: _MrqaDetected, context: str, field: str) -> Iterator[tuple[int, int]]:
-    for number, (first, last) in enumerate(answer.char_spans):
-        if not 0 <= first <= last < len(context):
-            raise InputError(
-                f"{field}.char_spans[{number}]: expected first and last character in the context of {len(context)}, "
-                f"got [{first}, {last}]."
-            )
-        if _same(context[first : last + 1], answer.text):
+def _spans(answer: _MrqaDetected, context: str) -> Iterator[tuple[int, int]]:
+    wanted = _compact(answer.text)
+    for first, last in answer.char_spans:
+        if 0 <= first <= last < len(context) and _compact(context[first : last + 1]) == wanted:
             yield first, last + 1
 
 
-def _same(span: str, text: str) -> bool:
-    return span == text or normalize(span).replace(" ", "") == normalize(text).replace(" ", "")
+def _compact(text: str) -> str:
+    return normalize(text).replace(" ", "")
 
 
 class _SquadAnswer(Record):
@@ -165,43 +142,33 @@ class _SquadArticle(Record):
     paragraphs: list[_SquadParagraph]
 
 
+class _SquadFile(Record):
+    data: list[_SquadArticle]
+
+
 def read_squad(path: Path) -> list[Context]:
     """Return the paragraphs of a file in SQuAD's format, in order; unanswerable questions have no answers.
 
     A question without an id is called ``ARTICLE-PARAGRAPH-QUESTION``, each counted from 0. An answer that is not at its
     offset has no span, since predictions and scores do not depend on spans.
     """
-    data = read_document(path, SQUAD)
-    articles = data.get("data") if isinstance(data, dict) else None
-    if not isinstance(articles, list):
-        raise InputError(f"{path}: expected {SQUAD}.")
-    seen: set[str] = set()
-    contexts: list[Context] = []
-    for article_no, value in enumerate(articles):
-        article = read_as(
-            _SquadArticle,
-            value,
-            f"{path}: data[{article_no}]",
-            f"Expected: {SQUAD}.",
-        )
+    file = read_as(_SquadFile, read_document(path, SQUAD), str(path), f"Expected: {SQUAD}.")
+    contexts = []
+    for article_no, article in enumerate(file.data):
         for paragraph_no, paragraph in enumerate(article.paragraphs):
-            questions = []
-            for index, record in enumerate(paragraph.qas):
-                question = _squad_question(
-                    record,
-                    paragraph.context,
-                    f"{article_no}-{paragraph_no}-{index}",
-                )
-                if question.id in seen:
-                    where = f"{path}: data[{article_no}].paragraphs[{paragraph_no}].qas[{index}]"
-                    raise InputError(f"{where}: id: {question.id!r} is also the id of an earlier question.")
-                seen.add(question.id)
-                questions.append(question)
+            questions = [
+                _squad_question(question, paragraph.context, f"{article_no}-{paragraph_no}-{index}")
+                for index, question in enumerate(paragraph.qas)
+            ]
             contexts.append(Context(paragraph.context, tuple(questions), article.title))
     return contexts
 
 
-def _squad_question(record: _SquadQuestion, context: str, default_id: str) -> Question:
+def _squad_question(
+    record: _SquadQuestion,
+    context: str,
+    default_id: str,
+) -> Question:
     answers = [] if record.is_impossible else record.answers
     spans = tuple(
         (answer.answer_start, answer.answer_start + len(answer.text))

@@ -13,7 +13,7 @@ import orjson
 
 from convqa.domain import DEFAULT_LANGUAGE, Conversation
 from convqa.errors import InputError
-from convqa.tasks.files import files_in, read_start
+from convqa.tasks.files import any_file, files_in, read_start
 from convqa.tasks.mrqa.formats import (
     MRQA,
     SQUAD,
@@ -22,7 +22,7 @@ from convqa.tasks.mrqa.formats import (
     read_jsonl,
     read_squad,
 )
-from convqa.tasks.mrqa.sets import ALIASES, AVERAGES, domain_of
+from convqa.tasks.mrqa.sets import ALIASES, domain_of
 from convqa.text.analysis import analyzer
 
 Form = Literal["mrqa", "squad"]
@@ -49,8 +49,8 @@ class DataSet:
 
 
 def recognize(path: Path) -> bool:
-    """Whether a file, or one of a folder, starts like one of the formats; a pipe does, for its reader to report it."""
-    return any(map(_is_data_set, files_in(path, SUFFIXES) if path.is_dir() else [path]))
+    """Whether a file, or one of a folder, starts like one of the formats."""
+    return any_file(path, SUFFIXES, lambda file: form_of(file) is not None)
 
 
 def read(path: Path) -> Iterator[Conversation]:
@@ -60,7 +60,7 @@ def read(path: Path) -> Iterator[Conversation]:
 
 
 def data_sets(path: Path) -> list[DataSet]:
-    """Return the data set in a file, or those in a folder, by file name; all formats must be known."""
+    """Return the data set in a file, or those in a folder, by file name."""
     if not path.is_dir():
         return [_data_set(path)]
     sets = [_data_set(file) for file in files_in(path, SUFFIXES)]
@@ -68,30 +68,24 @@ def data_sets(path: Path) -> list[DataSet]:
         raise InputError(f"{path}: has no file {', '.join(SUFFIXES)}; expected files with {EXPECTED}.")
     paths: dict[str, Path] = {}
     for data_set in sets:
-        file, name = data_set.path, data_set.name
-        if form_of(file) is None:  # its reader explains why
-            try:
-                next(read_contexts(file), None)
-            except InputError as error:
-                raise InputError(f"{error} Remove the file from {path}, or give the others one by one.") from None
-        other = paths.setdefault(name, file)
-        if other != file:
-            raise InputError(f"{path}: {other.name} and {file.name} are both called {name}; expected one of them.")
+        other = paths.setdefault(data_set.name, data_set.path)
+        if other != data_set.path:
+            raise InputError(f"{other} and {data_set.path} are both called {data_set.name}; expected one of them.")
     return sets
 
 
 def contexts(sets: Iterable[DataSet]) -> Iterator[tuple[DataSet, Context]]:
     """Yield the contexts of data sets, in which a question may occur only once."""
-    owners: dict[str, DataSet] = {}
+    owners: dict[str, str] = {}
     for data_set in sets:
         for context in read_contexts(data_set.path):
             for question in context.questions:
-                other = owners.setdefault(question.id, data_set)
-                if other is not data_set:
+                if question.id in owners:
                     raise InputError(
-                        f"{data_set.path}: question {question.id!r} is also in {other.path.name}, and a run has one "
-                        "answer per id. Give the files one by one."
+                        f"{data_set.path}: question {question.id!r} is also in {owners[question.id]}; "
+                        "a run has one answer per id."
                     )
+                owners[question.id] = data_set.path.name
             yield data_set, context
 
 
@@ -115,21 +109,11 @@ def form_of(path: Path) -> Form | None:
     return "mrqa" if is_mrqa else None
 
 
-def _is_data_set(path: Path) -> bool:
-    try:
-        return form_of(path) is not None
-    except InputError:
-        return path.is_fifo()
-
-
 def _data_set(file: Path) -> DataSet:
-    stem = next(
-        (file.name.removesuffix(end) for end in SUFFIXES if file.name.endswith(end)),
-        file.name,
-    )
+    stem = file.name.removesuffix(".gz").rpartition(".")[0]
     names = [ALIASES.get(name, name) for name in (*_name_in_header(file), stem)]
     name = next((name for name in names if domain_of(name)), names[0])
-    return DataSet(file, file.name if name in AVERAGES else name, _language(stem))
+    return DataSet(file, name, _language(stem))
 
 
 def _name_in_header(file: Path) -> list[str]:

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from pydantic import ConfigDict, TypeAdapter
 
 from convqa.domain import Response
 from convqa.errors import InputError
 from convqa.files import read_json, to_json_bytes
 from convqa.tasks.files import file_at, write_members
 from convqa.tasks.mrqa.input import contexts, data_sets
-from convqa.tasks.records import id_problems
-from convqa.validation import shorten
+from convqa.tasks.records import id_problems, mistakes
 
 FILE = "predictions.json"
 EXPECTED = "a JSON object {qid: answer}"
+_PREDICTIONS = TypeAdapter(dict[str, str], config=ConfigDict(strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,36 +31,27 @@ class MRQARun:
 def read(path: Path) -> MRQARun:
     """Read predictions.json, or the one in a directory. Refuses what the official script would crash at."""
     file = file_at(path, FILE)
-    predictions = _predictions(file)
-    for fault in _faults(predictions):
-        raise InputError(f"{file}: {fault}.")
+    predictions = read_json(file, EXPECTED, official=True)
+    for fault in mistakes(_PREDICTIONS.validate_python, predictions):
+        raise InputError(f"{file}: {fault}; expected {EXPECTED}.")
     return MRQARun(file, predictions)
 
 
 def problems(input_path: Path, file: Path) -> Iterator[tuple[str, str]]:
     """Yield ("", message) for each format error of a run over the questions at ``input_path``."""
     asked = [question.id for _, context in contexts(data_sets(input_path)) for question in context.questions]
-    predictions = _predictions(file)
-    for fault in _faults(predictions):
-        yield "", fault
-    yield from id_problems("questions", dict.fromkeys(asked), predictions)
-
-
-def _predictions(file: Path) -> dict[str, Any]:
     predictions = read_json(file, EXPECTED, official=True)
-    if not isinstance(predictions, dict):
-        raise InputError(f"{file}: expected {EXPECTED}, got {shorten(predictions)}.")
-    return predictions
+    for fault in mistakes(_PREDICTIONS.validate_python, predictions):
+        yield "", fault
+    if isinstance(predictions, dict):
+        yield from id_problems("questions", dict.fromkeys(asked), predictions)
 
 
-def _faults(predictions: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the reasons why predictions cannot be scored."""
-    for id, answer in predictions.items():
-        if not isinstance(answer, str):
-            yield f"question {id!r}: expected a string, got {shorten(answer)}"
-
-
-def write(responses: Iterable[Response], directory: Path, *_: object) -> Path:
+def write(
+    responses: Iterable[Response],
+    directory: Path,
+    *_: object,
+) -> Path:
     """Write one answer per line. A question that failed or was not answered has "", so that it counts 0."""
     members = (_member(response) for response in responses)
     return write_members(directory / FILE, members, b"{}")

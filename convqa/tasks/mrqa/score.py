@@ -48,7 +48,11 @@ Pairs = list[tuple[MRQATruth, str | None]]
 """Questions with their predictions; None if missing, which counts 0."""
 
 
-def score(gold: MRQAGold, run: MRQARun, options: MRQAOptions) -> list[Scores]:
+def score(
+    gold: MRQAGold,
+    run: MRQARun,
+    options: MRQAOptions,
+) -> list[Scores]:
     """Score EM and F1 (0 to 100) of each data set, with macro averages over several."""
     asked = {str(turn.id.conversation) for turn in gold.turns}
     unknown = "predictions for questions that are not in the truth"
@@ -75,7 +79,12 @@ def score(gold: MRQAGold, run: MRQARun, options: MRQAOptions) -> list[Scores]:
     return results
 
 
-def _pairs(gold: MRQAGold, name: str, run: MRQARun, options: MRQAOptions) -> Pairs:
+def _pairs(
+    gold: MRQAGold,
+    name: str,
+    run: MRQARun,
+    options: MRQAOptions,
+) -> Pairs:
     """Return the questions of a data set that count."""
     pairs = [(turn, run.answers.get(str(turn.id.conversation))) for turn in gold.turns if turn.dataset == name]
     if options.skip_no_answer:
@@ -127,7 +136,11 @@ def _squad2(pairs: Pairs, prefix: str) -> list[Scores]:
     return columns([line, em, *parts], rows)
 
 
-def _side_by_side(prefix: str, suffix: str = "", official: bool = False) -> tuple[Measure, Measure]:
+def _side_by_side(
+    prefix: str,
+    suffix: str = "",
+    official: bool = False,
+) -> tuple[Measure, Measure]:
     """Return F1 with a line of its own, and EM on the same line."""
     line = Measure(f"{prefix}F1{suffix}", official=official, scale=_PERCENT)
     return line, replace(line, name=f"{prefix}EM{suffix}", line=line.name, label="EM")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from convqa.files import log
-
 IN_DOMAIN = (
     "SQuAD",
     "NewsQA",
@@ -26,9 +24,6 @@ ALIASES = {
     "DuoRC.ParaphraseRC": "DuoRC",
 }
 """Other names in releases and result files."""
-
-AVERAGES = ("in-domain", "out-of-domain", "all")
-"""Names of macro averages; a set with such a name is called after its file instead."""
 
 
 def domain_of(name: str) -> str:
@@ -52,26 +47,3 @@ def averages(names: Sequence[str]) -> dict[str, list[str]]:
     if list(names) not in members.values():
         members["all"] = list(names)
     return {average: sets for average, sets in members.items() if len(sets) > 1}
-
-
-def warn_of_gaps(names: Sequence[str]) -> None:
-    """Warn if a macro average differs from the published one because of missing or additional sets."""
-    if len(names) < 2:
-        return
-    for domain, published in (
-        ("in-domain", IN_DOMAIN),
-        ("out-of-domain", OUT_OF_DOMAIN[:6]),
-    ):
-        missing = [name for name in published if name not in names]
-        if missing and set(names).intersection(published):
-            log.warning(
-                "the %s average is not the published one: %s missing",
-                domain,
-                ", ".join(missing),
-            )
-    other = [name for name in names if not domain_of(name)]
-    if other and len(other) < len(names):
-        log.warning(
-            "%s: not sets of the shared task; they count only in the average of all",
-            ", ".join(other),
-        )

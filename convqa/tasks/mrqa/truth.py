@@ -7,10 +7,8 @@ from pathlib import Path
 
 from convqa.domain import TurnId
 from convqa.errors import InputError
-from convqa.files import refuse_bom
-from convqa.tasks.files import read_start
-from convqa.tasks.mrqa.input import EXPECTED, contexts, data_sets, form_of
-from convqa.tasks.mrqa.sets import domain_of, warn_of_gaps
+from convqa.tasks.mrqa.input import contexts, data_sets, form_of
+from convqa.tasks.mrqa.sets import domain_of
 from convqa.tasks.scores import Gold, GoldTurn
 
 
@@ -31,28 +29,19 @@ MRQAGold = Gold[MRQATruth]
 def read(path: Path) -> MRQAGold:
     """Read the answers in a file, or in all files of a folder.
 
-    Like the official script, refuses a data set without questions, and in MRQA's own format a question without answers.
+    Like the official script, refuses a question without answers in MRQA's own format.
     """
     sets = data_sets(path)
-    warn_of_gaps([data_set.name for data_set in sets])
     squad_sets = {data_set.name for data_set in sets if form_of(data_set.path) == "squad"}
-    for data_set in sets:
-        if data_set.name in squad_sets:  # SQuAD's script stops at a byte order mark, MRQA's does not
-            refuse_bom(data_set.path, read_start(data_set.path, EXPECTED, 3))
     turns = []
     for data_set, context in contexts(sets):
         name = data_set.name
         for question in context.questions:
-            if not question.answers and name not in squad_sets:
+            answerable = bool(question.answers)
+            if not answerable and name not in squad_sets:
                 raise InputError(f"{data_set.path}: question {question.id!r} has no answers; expected one or more.")
-            fields = {
-                "dataset": name,
-                "domain": domain_of(name),
-                "answerable": bool(question.answers),
-            }
+            fields = {"dataset": name, "domain": domain_of(name), "answerable": answerable}
             turns.append(MRQATruth(TurnId(question.id, 1), fields, question.answers))
-    asked = {turn.dataset for turn in turns}
-    for data_set in sets:
-        if data_set.name not in asked:
-            raise InputError(f"{data_set.path}: has no questions to score.")
+    if not turns:
+        raise InputError(f"{path}: has no questions to score.")
     return Gold(path, tuple(turns))

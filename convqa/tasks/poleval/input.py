@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import PlainValidator
-from pydantic_core import PydanticCustomError
+from pydantic import BeforeValidator, Field
 
 from convqa.domain import Conversation, Turn, TurnId
 from convqa.errors import InputError
 from convqa.tasks.files import any_file, only_file, read_lines, read_values
+from convqa.tasks.records import RecordFile
 from convqa.validation import Record, read_as, shorten
 
 LANGUAGE = "pl"
@@ -24,7 +24,6 @@ EXPECTED = f"{IN} (set, TAB, question), or questions.jl (JSON lines with id and 
 _HEADER = "set"
 """The first field of in-header.tsv."""
 _WITH_SET = re.compile(r"(.+)/\d+", re.DOTALL)
-_NOT_IN_IDS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,24 +48,24 @@ class Questions:
         return len(self.sets) > 1
 
 
-def _id(value: Any) -> str:
-    if type(value) is int:
-        return str(value)
-    if not isinstance(value, str) or not value.strip():
-        raise PydanticCustomError("id", "expected a string that is not blank, or a whole number")
-    if _NOT_IN_IDS.search(value):
-        raise PydanticCustomError(
-            "id",
-            "expected an id that out.tsv can contain, without control characters",
-        )
-    return value
+def _text_id(value: Any) -> Any:
+    return str(value) if type(value) is int else value
 
 
 class TextRecord(Record):
     """A question or passage as a line of JSON; a numeric id becomes a string."""
 
-    id: Annotated[str, PlainValidator(_id)]
+    id: Annotated[str, BeforeValidator(_text_id), Field(pattern=r"\S")]
     text: str
+
+
+class QuestionRecord(TextRecord):
+    """A line of questions.jl."""
+
+    text: str = Field(pattern=r"\S")
+
+
+_QUESTIONS = RecordFile(QuestionRecord, "question", "id", EXPECTED, f"Expected: {EXPECTED}.")
 
 
 Kind = TypeVar("Kind", bound=TextRecord)
@@ -106,7 +105,8 @@ def read_questions(path: Path) -> Questions:
     """
     file = only_file(path, ("",), is_questions, EXPECTED)
     if is_jl(file):
-        return Questions(file, tuple(_of_records(file)), ("",))
+        records = [record for _, record in _QUESTIONS.read(file)]
+        return Questions(file, tuple(SetQuestion(TurnId(record.id, 1), record.text, "") for record in records), ("",))
     rows = list(_rows(file))
     if not rows:
         raise InputError(f"{file}: has no questions; expected {EXPECTED}.")
@@ -136,15 +136,17 @@ def read_rows(path: Path, expected: str) -> Iterator[tuple[int, str]]:
             text = (line.removeprefix(BOM_UTF8) if number == 1 else line).decode().replace("\r", "").removesuffix("\n")
         except UnicodeDecodeError as error:
             raise InputError(f"{where}: byte {error.start + 1} is not UTF-8; expected {expected} in UTF-8.") from None
-        if not text.strip():
-            raise InputError(f"{where}: is blank; expected {expected}.")
         yield number, text
 
 
-def read_records(path: Path, kind: type[Kind], expected: str) -> Iterator[tuple[str, Kind]]:
+def read_records(
+    path: Path,
+    kind: type[Kind],
+    expected: str,
+) -> Iterator[tuple[str, Kind]]:
     """Yield (``line 3``, record) of a file, plain or gzip, which must not be empty."""
     line = ""
-    for line, value in read_values(path, expected, array=False, strict=True):
+    for line, value in read_values(path, expected, array=False):
         yield (
             line,
             read_as(kind, value, f"{path}: {line}", f"Expected: {expected}."),
@@ -156,30 +158,9 @@ def read_records(path: Path, kind: type[Kind], expected: str) -> Iterator[tuple[
 def _rows(file: Path) -> Iterator[tuple[str, str]]:
     """Yield (set, question) without a header and without the blanks around either, which the test sets have."""
     for number, line in read_rows(file, EXPECTED):
-        where, fields = (
-            f"{file}: line {number}",
-            [field.strip() for field in line.split("\t")],
-        )
+        fields = [field.strip() for field in line.split("\t")]
         if number == 1 and fields[0] == _HEADER:
             continue
-        if len(fields) != 2:
-            raise InputError(f"{where}: expected two columns (set, TAB, question), got {len(fields)}.")
-        name, text = fields
-        if not name or name in {".", ".."} or re.search(r"[/\\\x00-\x1f]", name):
-            raise InputError(f"{where}: set: expected a name without slashes (wiki-trivia), got {shorten(name)}.")
-        if not text:
-            raise InputError(f"{where}: text: is empty; expected a question.")
-        yield name, text
-
-
-def _of_records(file: Path) -> Iterator[SetQuestion]:
-    lines: dict[str, str] = {}
-    for line, record in read_records(file, TextRecord, EXPECTED):
-        where, id = f"{file}: {line}", TurnId(record.id, 1)
-        if not record.text.strip():
-            raise InputError(f"{where}: text: expected a question, got {shorten(record.text)}.")
-        if set_of(id):
-            raise InputError(f"{where}: id: {record.id!r} is reserved: SET/LINE names lines of in.tsv.")
-        if lines.setdefault(record.id, line) != line:
-            raise InputError(f"{where}: id: {record.id!r} is also the id of {lines[record.id]}.")
-        yield SetQuestion(id, record.text, "")
+        if len(fields) != 2 or not all(fields):
+            raise InputError(f"{file}: line {number}: expected {EXPECTED}, got {shorten(line)}.")
+        yield fields[0], fields[1]

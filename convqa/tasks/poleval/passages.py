@@ -55,14 +55,13 @@ def files_of(asked: Questions) -> dict[str, Path]:
     above = here.absolute().parent
     result: dict[str, Path] = {}
     for name in asked.sets:
-        folders = [here / name, above / name] if name else []
-        for folder in folders if asked.of_several_sets else [here, *folders, *([above] if name else [])]:
-            files = [file for end in (".jl", ".jl.gz") if (file := folder / f"passages{end}").is_file()]
-            if len(files) > 1:
-                raise InputError(f"{folder}: has {' and '.join(file.name for file in files)}; expected one of them.")
-            if files:
-                result[name] = files[0]
-                break
+        folders = [here / name, above / name] if name else [here]
+        if name and not asked.of_several_sets:
+            folders = [here, *folders, above]
+        files = [folder / f"passages{end}" for folder in folders for end in (".jl", ".jl.gz")]
+        file = next(filter(Path.is_file, files), None)
+        if file is not None:
+            result[name] = file
     return result
 
 

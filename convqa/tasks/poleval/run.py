@@ -6,7 +6,6 @@ The check reports all format errors at once; GEval itself only refuses a wrong n
 from __future__ import annotations
 
 import re
-from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,33 +45,28 @@ def read(path: Path) -> PolEvalRun:
     return PolEvalRun(file, tuple(rankings(file, EXPECTED)))
 
 
-def write(responses: Iterable[Response], directory: Path, *_: object) -> Path:
+def write(
+    responses: Iterable[Response],
+    directory: Path,
+    *_: object,
+) -> Path:
     """Write one ranking per line, empty for a turn that failed or found nothing.
 
     One warning counts the lines with fewer than ten ids; if no turn found anything, it names a likely reason.
     """
     path = directory / FILE
-    lines = short = empty = unmatched = 0
+    lengths = []
+    has_sets = False
     with whole_file(path) as stream:
-        for lines, response in enumerate(responses, 1):
+        for response in responses:
             ids = _ids(response)
-            if ids[:1] == [HEADER] and lines == 1:
-                raise InputError(f"{path}: passage {HEADER!r} cannot start the file: GEval reads it as a header.")
-            short += len(ids) < DEPTH
-            empty += not ids
-            unmatched += not ids and response.error is None and bool(set_of(response.id))
+            lengths.append(len(ids))
+            has_sets = has_sets or bool(set_of(response.id))
             stream.write("\t".join(ids).encode() + b"\n")
+    short = sum(length < DEPTH for length in lengths)
     if short:
-        why = _WITHOUT_SETS if empty == lines and unmatched else ""
-        log.warning(
-            "%s: %d of %d lines have fewer than %d passages, %d of them none%s",
-            path,
-            short,
-            lines,
-            DEPTH,
-            empty,
-            why,
-        )
+        problem = f"{short} of {len(lengths)} lines have fewer than {DEPTH} passages, {lengths.count(0)} of them none"
+        log.warning("%s: %s%s", path, problem, _WITHOUT_SETS if has_sets and not any(lengths) else "")
     return path
 
 
@@ -122,8 +116,6 @@ def problems(input_path: Path, file: Path) -> Iterator[tuple[str, str]]:
 
 
 def _line_errors(line: bytes) -> Iterator[str]:
-    if line.startswith(BOM_UTF8):
-        yield "starts with a byte order mark, which GEval reads as part of the id; expected UTF-8 without it"
     try:
         line.decode()
     except UnicodeDecodeError as error:
@@ -135,8 +127,6 @@ def _line_errors(line: bytes) -> Iterator[str]:
     for id in dict.fromkeys(ids):
         if id and len(id.split()) != 1:
             yield f"{shorten(id)} has blanks, and GEval reads it as one id; expected TABs between ids"
-        elif id != id.strip():
-            yield f"{shorten(id)} has blanks around it, which are part of the id"
     repeated = [id for id in dict.fromkeys(ids) if id and ids.count(id) > 1]
     if repeated:
         yield f"has {', '.join(map(shorten, repeated))} more than once; the first counts"

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from convqa.domain import TurnId
 from convqa.errors import InputError
 from convqa.metrics.ranking import geval_ndcg
 from convqa.tasks.poleval.run import DEPTH, PolEvalRun
 from convqa.tasks.poleval.truth import PolEvalGold
-from convqa.tasks.scores import Judged, Measure, Scores
+from convqa.tasks.scores import JudgedRankings, Measure, Scores
 
 MEASURE = f"NDCG@{DEPTH}"
 
 
-def score(gold: PolEvalGold, run: PolEvalRun, *_: object) -> list[Scores]:
+def score(
+    gold: PolEvalGold,
+    run: PolEvalRun,
+    *_: object,
+) -> list[Scores]:
     """Score NDCG@10 over all lines and, with several sets, of each set, and their mean.
 
     Like GEval, refuses a run without a line for each question.
@@ -25,10 +30,12 @@ def score(gold: PolEvalGold, run: PolEvalRun, *_: object) -> list[Scores]:
     ids = tuple(turn.id for turn in gold.turns)
     values = tuple(geval_ndcg(turn.relevant, run.rankings[turn.line], DEPTH) for turn in gold.turns)
     whole = Scores(Measure(MEASURE, official=True), ids, values)
-    parts = whole.split({turn.id: [turn.set] for turn in gold.turns})
-    if len(parts) == 1:
+    ids_of_sets: dict[str, list[TurnId]] = {}
+    for turn in gold.turns:
+        ids_of_sets.setdefault(turn.set, []).append(turn.id)
+    if len(ids_of_sets) == 1:
         return [whole]
-    by_set = [replace(part, measure=Measure(f"{name} {MEASURE}")) for name, part in parts.items()]
+    by_set = [replace(whole.of(set(ids)), measure=Measure(f"{name} {MEASURE}")) for name, ids in ids_of_sets.items()]
     sets = tuple(turn.set for turn in gold.turns)
     mean = replace(whole, measure=Measure(f"mean over sets {MEASURE}"), groups=sets)
     return [whole, *by_set, mean]
@@ -44,7 +51,7 @@ def part(gold: PolEvalGold, run: PolEvalRun) -> PolEvalGold:
     )
 
 
-def judged(gold: PolEvalGold, run: PolEvalRun) -> Judged:
+def judged(gold: PolEvalGold, run: PolEvalRun) -> JudgedRankings:
     """Return the scored rankings. An empty id takes a rank, but is left out, since TREC files cannot contain it."""
     rankings = {}
     relevant = {}
@@ -52,4 +59,4 @@ def judged(gold: PolEvalGold, run: PolEvalRun) -> Judged:
         ranked = list(dict.fromkeys(run.rankings[turn.line]))[:DEPTH]
         rankings[str(turn.id)] = {id: float(DEPTH - rank) for rank, id in enumerate(ranked) if id}
         relevant[str(turn.id)] = [id for id in dict.fromkeys(turn.relevant) if id]
-    return Judged(rankings, relevant)
+    return JudgedRankings(rankings, relevant)

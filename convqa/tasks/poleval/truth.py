@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +14,6 @@ from convqa.tasks.files import any_file, only_file
 from convqa.tasks.poleval.input import (
     IN,
     SetQuestion,
-    is_jl,
-    is_questions,
     read_questions,
     read_rows,
 )
@@ -24,6 +22,7 @@ from convqa.tasks.scores import Gold, GoldTurn
 from convqa.validation import shorten
 
 FILE = "expected.tsv"
+_PAIRS_FILE = re.compile(r"questions(.*)\.jl|pairs(.*)\.tsv")
 _FILES = f"{FILE} and {IN}, or pairs.tsv and questions.jl"
 _LINES = "a line for each question, with the ids of relevant passages separated by TAB"
 _COLUMNS = ["question-id", "passage-id", "score"]
@@ -54,48 +53,28 @@ class PolEvalGold(Gold[PolEvalTruth]):
 
 def recognize(path: Path) -> bool:
     """Whether a file, or a file of a folder, has the name of a truth, or of questions in the folder of a truth."""
-    return any_file(
-        path,
-        ("",),
-        lambda file: _is_truth(file) or (is_questions(file) and _truth_of(file).is_file()),
-    )
+    return any_file(path, ("",), lambda file: _truth_of(file, file.parent / "none").is_file())
 
 
 def read(path: Path) -> PolEvalGold:
     """Read the truth from a file, from the only one of a folder, or from the folder of a file of questions."""
-    file = only_file(path, ("",), _is_truth, _FILES)
-    if is_questions(file):
-        file = _truth_of(file)
-    return _of_pairs(file) if _is_pairs(file) else _of_lines(file)
+    file = only_file(path, ("",), lambda file: _truth_of(file, path) == file, _FILES)
+    truth = _truth_of(file, file)
+    return _of_pairs(truth) if _PAIRS_FILE.fullmatch(truth.name) else _of_lines(truth)
 
 
-def _is_truth(path: Path) -> bool:
-    return path.is_file() and (path.name == FILE or _is_pairs(path))
-
-
-def _is_pairs(path: Path) -> bool:
-    """Whether a truth has the competition's format, as pairs.tsv and pairs-test.tsv do."""
-    return path.name.startswith("pairs") and path.suffix == ".tsv"
-
-
-def _truth_of(questions: Path) -> Path:
-    if is_jl(questions):
-        return questions.with_name(f"pairs{questions.stem.removeprefix('questions')}.tsv")
-    return questions.with_name(FILE)
-
-
-def _questions_of(truth: Path) -> Path:
-    if _is_pairs(truth):
-        return truth.with_name(f"questions{truth.stem.removeprefix('pairs')}.jl")
-    return truth.with_name(IN)
+def _truth_of(file: Path, other: Path) -> Path:
+    """Return the truth that a file is, or that belongs to its questions; ``other`` for a file of another name."""
+    if file.name in {IN, FILE}:
+        return file.with_name(FILE)
+    match = _PAIRS_FILE.fullmatch(file.name)
+    return file.with_name(f"pairs{match[1] or match[2] or ''}.tsv") if match else other
 
 
 def _of_lines(file: Path) -> PolEvalGold:
     """Read expected.tsv. Sets are those of the questions in its folder; without them, a turn is called by its line."""
     rows = rankings(file, _LINES)
-    if not rows:
-        raise InputError(f"{file}: has no lines to score; expected {_LINES}.")
-    questions = _questions_of(file)
+    questions = file.with_name(IN)
     known = questions.is_file()
     if known:
         items = read_questions(questions).items
@@ -112,7 +91,7 @@ def _of_lines(file: Path) -> PolEvalGold:
 
 def _of_pairs(file: Path) -> PolEvalGold:
     """Read positive pairs by question. A question without any is left out, since its answers are unknown."""
-    asked = read_questions(_questions_of(file))
+    asked = read_questions(file.with_name(f"questions{file.stem.removeprefix('pairs')}.jl"))
     relevant: dict[str, list[str]] = {str(item.id.conversation): [] for item in asked.items}
     for line, question, passage, score in _pairs(file):
         if question not in relevant:
@@ -138,27 +117,12 @@ def _of_pairs(file: Path) -> PolEvalGold:
 
 def _pairs(file: Path) -> Iterator[tuple[int, str, str, float]]:
     """Yield (line, question, passage, score) without the header."""
-    number = 0
     for number, line in read_rows(file, _PAIRS):
-        where, fields = (
-            f"{file}: line {number}",
-            [value.strip() for value in line.split("\t")],
-        )
-        if number == 1:
-            if fields != _COLUMNS:
-                raise InputError(f"{where}: expected {_PAIRS}, got {shorten(line)}.")
+        fields = [value.strip() for value in line.split("\t")]
+        if number == 1 and fields == _COLUMNS:
             continue
-        if len(fields) != len(_COLUMNS):
-            raise InputError(f"{where}: expected {_PAIRS}, got {len(fields)} columns.")
-        for name, value in zip(_COLUMNS, fields, strict=True):
-            if not value:
-                raise InputError(f"{where}: {name}: is empty; expected {_PAIRS}.")
         try:
-            score = float(fields[2])
+            question, passage, score = fields
+            yield number, question, passage, float(score)
         except ValueError:
-            score = math.nan
-        if not math.isfinite(score):
-            raise InputError(f"{where}: score: expected a number, 1 for a relevant passage, got {fields[2]!r}.")
-        yield number, fields[0], fields[1], score
-    if not number:
-        raise InputError(f"{file}: the file is empty; expected {_PAIRS}.")
+            raise InputError(f"{file}: line {number}: expected {_PAIRS}, got {shorten(line)}.") from None

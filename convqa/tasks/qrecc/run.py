@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NotRequired
 
-from pydantic import ConfigDict, TypeAdapter
+from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
 from convqa.domain import Answer, Citation, Ranking, Response, TurnId, quotes
@@ -20,19 +20,18 @@ from convqa.tasks.qrecc.input import read as read_questions
 from convqa.tasks.qrecc.schema import (
     RUNS,
     Fault,
-    check_spellings,
     read_scored,
     turn_id,
     turn_key,
 )
 from convqa.tasks.records import id_problems, mistakes, some_ids
-from convqa.validation import shorten
 
 FILE = "run.json"
 EXPECTED = "a JSON array of {Conversation_no, Turn_no, Model_rewrite, Model_passages: {id: score}, Model_answer}"
 
-_OWN_FIELDS = ("Model_citations", "Model_answer_score")
-"""convqa's own fields, which the official script does not read."""
+
+_UNOFFICIAL = ("Model_evidence", "Model_citations", "Model_answer_score")
+"""Fields that the official script of 2021 does not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,6 @@ def read(path: Path) -> QReCCRun:
     file = file_at(path, FILE)
     records = read_scored(file, RUNS, EXPECTED)
     turns = tuple(dict.fromkeys(map(turn_id, records)))
-    check_spellings(file, turns)
     if len(turns) < len(records):
         log.warning(
             "%s: %d repeated turns; the last record counts",
@@ -77,50 +75,25 @@ def read(path: Path) -> QReCCRun:
                 values[name][turn] = value
     for turn, name in faults:
         values[name].pop(turn, None)
-    for name in _OWN_FIELDS:
+    for name in _UNOFFICIAL:
         ignored = sum(name == field for _, field in faults)
         if ignored:
-            log.warning(
-                "%s: ignored %d %s in another format than convqa's",
-                file,
-                ignored,
-                name,
-            )
-    citations: dict[str, Sequence[Cited]] = {
-        turn: tuple(Cited(**citation) for citation in records_of_turn)
-        for turn, records_of_turn in values["Model_citations"].items()
-    }
+            log.warning("%s: ignored %d %s in another format than convqa's", file, ignored, name)
+    citations = {turn: [Cited(**cited) for cited in records] for turn, records in values["Model_citations"].items()}
+    if not citations:
+        for turn, evidence in values["Model_evidence"].items():
+            complete = evidence.keys() == {"passage_id", "text"}
+            citations[turn] = [Cited(start=None, end=None, **evidence)] if complete else []
     return QReCCRun(
         file,
         turns,
         values["Model_rewrite"],
         values["Model_passages"],
         values["Model_answer"],
-        citations or _evidence(file, records),
+        citations,
         values["Model_answer_score"],
         faults,
     )
-
-
-def _evidence(file: Path, records: Iterable[Mapping[str, Any]]) -> dict[str, Sequence[Cited]]:
-    """Read ``Model_evidence`` as citations. Values in another format are ignored with one warning."""
-    citations: dict[str, Sequence[Cited]] = {}
-    ignored = 0
-    for record in records:
-        evidence = record.get("Model_evidence")
-        if evidence == {}:
-            citations[str(turn_id(record))] = ()
-        elif isinstance(evidence, dict) and all(isinstance(evidence.get(name), str) for name in ("passage_id", "text")):
-            citations[str(turn_id(record))] = (Cited(evidence["passage_id"], None, None, evidence["text"]),)
-        elif evidence is not None:
-            ignored += 1
-    if ignored:
-        log.warning(
-            "%s: ignored %d Model_evidence that are not {passage_id, text}",
-            file,
-            ignored,
-        )
-    return citations
 
 
 def write(
@@ -185,23 +158,16 @@ def evidence_fields(answer: Answer, quotes: Mapping[Citation, str]) -> dict[str,
     return fields
 
 
-class EvidenceRecord(TypedDict):
-    """The first citation in the format of SCAI-QReCC-22; ``{}`` without citations."""
-
-    __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
-    passage_id: NotRequired[UnicodeText]
-    text: NotRequired[UnicodeText]
-
-
 class UploadRecord(TypedDict):
     """A record of run.json as an upload requires it: no null values, whole numbers."""
 
+    __pydantic_config__ = schema.STRICT  # type: ignore[misc]
     Conversation_no: schema.ConversationNo
     Turn_no: schema.TurnNo
     Model_rewrite: NotRequired[UnicodeText]
     Model_passages: NotRequired[schema.Passages]
     Model_answer: NotRequired[UnicodeText]
-    Model_evidence: NotRequired[EvidenceRecord]
+    Model_evidence: NotRequired[schema.EvidenceRecord]
     Model_citations: NotRequired[schema.Citations]
     Model_answer_score: NotRequired[schema.AnswerScore]
 
@@ -211,25 +177,15 @@ _UPLOADS: TypeAdapter[Any] = TypeAdapter(UploadRecord)
 
 def problems(input_path: Path, file: Path) -> Iterator[tuple[str, str]]:
     """Yield (record or "" for the file, message) for a run over the questions at ``input_path``."""
-    asked = {str(turn.id): turn.id for conversation in read_questions(input_path) for turn in conversation.turns}
+    turns = [turn for conversation in read_questions(input_path) for turn in conversation.turns]
+    asked = dict.fromkeys(_key(schema.turn_key(turn.id)) for turn in turns)
     records = schema.read_official(file, EXPECTED)
     for index, record in enumerate(records):
-        faults = mistakes(_UPLOADS.validate_python, record) or _foreign_citations(record)
+        faults = mistakes(_UPLOADS.validate_python, record)
         yield from ((schema.label(records, index), fault) for fault in faults)
     objects = [record for record in records if isinstance(record, Mapping)]
     schema.warn_of_unknown(file, objects, frozenset(UploadRecord.__annotations__))
-    # Turns are matched as text, so that a wrong type is one problem.
     yield from id_problems("turns", asked, map(_key, objects))
-    retyped = [
-        _key(record)
-        for record in objects
-        if _key(record) in asked and type(record["Conversation_no"]) is not type(asked[_key(record)].conversation)
-    ]
-    yield from some_ids(
-        "turns have a Conversation_no of another type than the input",
-        retyped,
-        len(objects),
-    )
     # The official MRR leaves out turns without Model_passages. A turn that failed before the decider has no score, even
     # in a run with scores.
     for name in UploadRecord.__annotations__:
@@ -238,16 +194,6 @@ def problems(input_path: Path, file: Path) -> Iterator[tuple[str, str]]:
             yield from some_ids(f"turns lack {name}, which others have", missing, len(objects))
 
 
-def _foreign_citations(record: Mapping[str, Any]) -> Iterator[str]:
-    """Report citations of passages that are not in the turn's ranking."""
-    citations = {f"Model_citations[{index}]": cited for index, cited in enumerate(record.get("Model_citations", []))}
-    if record.get("Model_evidence"):
-        citations["Model_evidence"] = record["Model_evidence"]
-    for name, citation in citations.items():
-        id = citation.get("passage_id", "")
-        if id not in record.get("Model_passages", [id]):
-            yield f"{name}.passage_id: expected an id of Model_passages, got {shorten(id)}"
-
-
 def _key(record: Mapping[str, Any]) -> str:
-    return f"{schema.truncated(record.get('Conversation_no'))}_{schema.truncated(record.get('Turn_no'))}"
+    """Return a turn as text, in which 1 and "1" differ."""
+    return f"{schema.truncated(record.get('Conversation_no'))!r}_{schema.truncated(record.get('Turn_no'))}"

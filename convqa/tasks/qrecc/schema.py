@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +13,6 @@ from pydantic import (
     AfterValidator,
     ConfigDict,
     Field,
-    PlainValidator,
-    Strict,
     TypeAdapter,
     ValidationError,
 )
@@ -29,27 +28,11 @@ from convqa.tasks.files import UnicodeText, read_values, refuse_surrogates
 from convqa.validation import explain, shorten
 
 _FLOAT32_END = 3.4028235677973366e38  # rounds to infinity as a 32-bit float
-_INTEGER_END = 2**63
-
-
-def _conversation_no(value: Any) -> int | str:
-    if (type(value) is int and -_INTEGER_END <= value < _INTEGER_END) or (type(value) is str and value):
-        return value
-    raise PydanticCustomError(
-        "conversation_no",
-        "expected a whole number of 64 bits, or a string that is not empty",
-    )
 
 
 def truncated(value: Any) -> Any:
     """Truncate a float, as the official script does by formatting numbers with %d."""
     return int(value) if type(value) is float and math.isfinite(value) else value
-
-
-def _scored_no(value: Any) -> int | float:
-    if type(value) is int or (type(value) is float and math.isfinite(value)):
-        return value
-    raise PydanticCustomError("scored_no", "expected a number")
 
 
 def _alternating(context: list[str]) -> list[str]:
@@ -70,29 +53,25 @@ def _named(passages: dict[str, float]) -> dict[str, float]:
     return passages
 
 
-ConversationNo = Annotated[int | str, PlainValidator(_conversation_no)]
-TurnNo = Annotated[int, Strict(), Field(ge=0, lt=_INTEGER_END)]
-ScoredConversationNo = Annotated[
-    int | float | str,
-    PlainValidator(lambda value: (_conversation_no if type(value) is str else _scored_no)(value)),
-]
-ScoredTurnNo = Annotated[int | float, PlainValidator(_scored_no)]
-Id = Annotated[str, Strict()]
-Score = Annotated[
-    float,
-    Strict(),
-    Field(allow_inf_nan=False, gt=-_FLOAT32_END, lt=_FLOAT32_END),
-]
-Passages = Annotated[dict[Id, Score], Strict(), AfterValidator(_named)]
-ScoredPassages = Annotated[dict[Id, Annotated[float, Strict()]], Strict(), AfterValidator(_named)]
-Offset = Annotated[int, Strict(), Field(ge=0)]
-AnswerScore = Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)]
+ConversationNo = int | str
+TurnNo = Annotated[int, Field(ge=0, lt=2**63)]
+ScoredTurnNo = int | Annotated[float, Field(allow_inf_nan=False)]
+ScoredConversationNo = ScoredTurnNo | str
+Score = Annotated[float, Field(allow_inf_nan=False, gt=-_FLOAT32_END, lt=_FLOAT32_END)]
+Passages = Annotated[dict[str, Score], AfterValidator(_named)]
+ScoredPassages = Annotated[dict[str, float], AfterValidator(_named)]
+Offset = Annotated[int, Field(ge=0)]
+AnswerScore = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+STRICT = ConfigDict(strict=True)
+_CLOSED = ConfigDict(strict=True, extra="forbid")
+_OPEN = ConfigDict(strict=True, extra="allow")
 
 
 class CitationRecord(TypedDict):
     """A citation, our own extension."""
 
-    __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
+    __pydantic_config__ = _CLOSED  # type: ignore[misc]
     passage_id: UnicodeText
     start: Offset | None
     end: Offset | None
@@ -100,42 +79,48 @@ class CitationRecord(TypedDict):
     sentence: UnicodeText
 
 
-Citations = Annotated[list[CitationRecord], Strict()]
+Citations = list[CitationRecord]
+
+
+class EvidenceRecord(TypedDict):
+    """The first citation in the format of SCAI-QReCC-22; ``{}`` without citations."""
+
+    __pydantic_config__ = _CLOSED  # type: ignore[misc]
+    passage_id: NotRequired[UnicodeText]
+    text: NotRequired[UnicodeText]
 
 
 class QuestionRecord(TypedDict):
     """A record of questions.json."""
 
-    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
+    __pydantic_config__ = _OPEN  # type: ignore[misc]
     Conversation_no: ConversationNo
     Turn_no: TurnNo
     Question: UnicodeText
-    Context: NotRequired[Annotated[list[UnicodeText], Strict(), AfterValidator(_alternating)]]
+    Context: NotRequired[Annotated[list[UnicodeText], AfterValidator(_alternating)]]
 
 
 class TruthRecord(TypedDict):
     """A record of ground-truth.json; other fields are kept for breakdowns."""
 
-    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
+    __pydantic_config__ = _OPEN  # type: ignore[misc]
     Conversation_no: ScoredConversationNo
     Turn_no: ScoredTurnNo
     Truth_rewrite: UnicodeText
     Truth_answer: UnicodeText
-    Truth_passages: NotRequired[Annotated[list[UnicodeText], Strict()]]
+    Truth_passages: NotRequired[list[UnicodeText]]
 
 
 class RunRecord(TypedDict):
-    """A record of run.json: the fields of the official script, which skips null rewrites and answers, and our own.
+    """A record of run.json: the fields of the official script, which skips null rewrites and answers, and others."""
 
-    Any Model_evidence is accepted.
-    """
-
+    __pydantic_config__ = STRICT  # type: ignore[misc]
     Conversation_no: ScoredConversationNo
     Turn_no: ScoredTurnNo
     Model_rewrite: NotRequired[UnicodeText | None]
     Model_passages: NotRequired[ScoredPassages]
     Model_answer: NotRequired[UnicodeText | None]
-    Model_evidence: NotRequired[Any]
+    Model_evidence: NotRequired[EvidenceRecord | None]
     Model_citations: NotRequired[Citations]
     Model_answer_score: NotRequired[AnswerScore | None]
 
@@ -155,43 +140,47 @@ class Fault:
 
 def refuse(path: Path, faults: Iterable[Fault | None]) -> None:
     """Raise the first fault, at which the official script would stop."""
-    for fault in filter(None, faults):
-        raise InputError(f"{path}: {fault.message}.")
+    for fault in faults:
+        if fault is not None:
+            raise InputError(f"{path}: {fault.message}.")
 
 
-def read_records(path: Path, adapter: TypeAdapter[Any], expected: str) -> list[dict[str, Any]]:
+def read_records(
+    path: Path,
+    adapter: TypeAdapter[Any],
+    expected: str,
+) -> list[dict[str, Any]]:
     """Return the records of a file, all of which ``adapter`` must accept."""
-    records = _checked(
-        path,
-        [record for _, record in read_values(path, expected, array=True)],
-        adapter,
-    )
-    refuse(
-        path,
-        (value for record in records for value in record.values() if isinstance(value, Fault)),
-    )
+    records = _checked(path, [record for _, record in read_values(path, expected, array=True)], adapter)
+    for record in records:
+        refuse(path, (value for value in record.values() if isinstance(value, Fault)))
     return records
 
 
-def read_scored(path: Path, adapter: TypeAdapter[Any], expected: str) -> list[dict[str, Any]]:
+def read_scored(
+    path: Path,
+    adapter: TypeAdapter[Any],
+    expected: str,
+) -> list[dict[str, Any]]:
     """Return the records of a file to be scored, with a ``Fault`` in place of each missing or malformed field."""
     return _checked(path, read_official(path, expected), adapter)
 
 
-def _checked(path: Path, records: list[Any], adapter: TypeAdapter[Any]) -> list[dict[str, Any]]:
+def _checked(
+    path: Path,
+    records: list[Any],
+    adapter: TypeAdapter[Any],
+) -> list[dict[str, Any]]:
     for index, record in enumerate(records):
         try:
             records[index] = adapter.validate_python(record)
         except ValidationError as error:
-            for item, (field, message) in zip(error.errors(), explain(error), strict=True):
-                message = f"{label(records, index)}: {field + ': ' if field else ''}{message}"
-                name = item["loc"][0] if item["loc"] else ""
+            for field, problem in explain(error):
+                message = ": ".join(filter(None, (label(records, index), field, problem)))
+                name = re.split(r"[.\[]", field)[0]
                 if name in {"", "Conversation_no", "Turn_no"}:
                     raise InputError(f"{path}: {message}.") from None
-                records[index] = {
-                    **records[index],
-                    name: Fault(message, record.get(name)),
-                }
+                records[index] = {**records[index], name: Fault(message, record.get(name))}
     return records
 
 
@@ -225,16 +214,11 @@ def turn_key(id: TurnId) -> dict[str, Any]:
     return {"Conversation_no": id.conversation, "Turn_no": id.number}
 
 
-def check_spellings(path: Path, ids: Sequence[TurnId]) -> None:
-    """Refuse conversation numbers that differ only in type, since they are the same as text, as in TREC files."""
-    conversations = {turn.conversation for turn in ids}
-    numbers = {str(number) for number in conversations if isinstance(number, int)}
-    both = sorted(numbers & conversations)
-    if both:
-        raise InputError(f"{path}: Conversation_no {both[0]} is both a number and a string; expected one of them.")
-
-
-def warn_of_unknown(path: Path, records: Sequence[Mapping[str, Any]], known: frozenset[str]) -> None:
+def warn_of_unknown(
+    path: Path,
+    records: Sequence[Mapping[str, Any]],
+    known: frozenset[str],
+) -> None:
     """Log one warning that names all unknown fields."""
     unknown = set().union(*records) - known
     if unknown:

@@ -15,17 +15,17 @@ from convqa.files import log
 from convqa.metrics.ranking import ndcg, ranked, recall, reciprocal_rank
 from convqa.metrics.rouge1 import rouge1, tokens
 from convqa.metrics.squad import exact_match, f1
-from convqa.tasks import scores
 from convqa.tasks.qrecc.run import QReCCRun
 from convqa.tasks.qrecc.schema import refuse
 from convqa.tasks.qrecc.truth import QReCCGold, collapsed
 from convqa.tasks.qrecc.unofficial import citation_scores, refusal_scores
 from convqa.tasks.scores import (
     AnswerScorer,
-    Judged,
+    JudgedRankings,
     Measure,
     Rows,
     Scores,
+    SupportOptions,
     columns,
     option,
     warn_of_unmatched,
@@ -65,11 +65,8 @@ _OFF = "not asked for"
 
 
 @dataclass(frozen=True, slots=True)
-class QReCCOptions(scores.ScoreOptions):
-    """The official script's options, and additional measures of the answers.
-
-    :param support: scores how well quotes support sentences, for ALCE's measures.
-    """
+class QReCCOptions(SupportOptions):
+    """The official script's options, and additional measures of the answers."""
 
     eval_missing_truth: bool = option(False, "Also score turns without a truth.")
     eval_turn_one_rewrites: bool = option(False, "Also score rewrites of first turns.")
@@ -78,55 +75,38 @@ class QReCCOptions(scores.ScoreOptions):
     no_answering: bool = option(False, "Skip EM, F1, ROUGE1-R, citations and refusals.")
     sas: str | None = option(None, "Also score SAS with this cross-encoder.", "MODEL")
     posscore: str | None = option(None, "Also score POSSCORE with these vectors.", "VECTORS")
-    support: scores.SupportScorer | None = None
 
     def to_json(self) -> dict[str, Any]:
         options = {
             "eval_missing_truth": self.eval_missing_truth,
             "eval_turn_one_rewrites": self.eval_turn_one_rewrites,
         }
-        return options if self.support is None else {**options, "support": self.support.identity}
+        return options | SupportOptions.to_json(self)
 
 
-def score(gold: QReCCGold, run: QReCCRun, options: QReCCOptions) -> list[Scores]:
+def score(
+    gold: QReCCGold,
+    run: QReCCRun,
+    options: QReCCOptions,
+) -> list[Scores]:
     """Score QR, MRR, EM, F1 and ROUGE1-R, each followed by its additional figures, and the options' scorers.
 
     Our own scores of citations and refusals follow, if truth and run have the fields they need.
     """
-    asked, answered = (
-        {str(turn.id) for turn in gold.turns},
-        {str(turn) for turn in run.turns},
-    )
-    warn_of_unmatched(
-        run.path,
-        asked,
-        answered,
-        "turns of the truth",
-        "turns that are not in the truth",
-    )
+    asked = {str(turn.id) for turn in gold.turns}
+    answered = {str(turn) for turn in run.turns}
+    warn_of_unmatched(run.path, asked, answered, "turns of the truth", "turns that are not in the truth")
     scorers = _scorers(options)
-    additional = tuple(Measure(scorer.name, scorer.official) for scorer in scorers)
+    measures = (*ANSWERING, *(Measure(scorer.name, scorer.official) for scorer in scorers))
+    scores = columns(REWRITING, _OFF if options.no_rewriting else _rewriting(gold, run, options))
+    scores += columns(RETRIEVAL, _OFF if options.no_retrieval else _retrieval(gold, run, options))
+    if options.no_answering:
+        return scores + columns(measures, _OFF)
+    scores += columns(measures, _answering(gold, run, options, scorers))
     return [
-        *columns(
-            REWRITING,
-            _OFF if options.no_rewriting else _rewriting(gold, run, options),
-        ),
-        *columns(
-            RETRIEVAL,
-            _OFF if options.no_retrieval else _retrieval(gold, run, options),
-        ),
-        *columns(
-            (*ANSWERING, *additional),
-            _OFF if options.no_answering else _answering(gold, run, options, scorers),
-        ),
-        *(
-            []
-            if options.no_answering
-            else [
-                *citation_scores(gold, run, options.support),
-                *refusal_scores(gold, run),
-            ]
-        ),
+        *scores,
+        *citation_scores(gold, run, options.support),
+        *refusal_scores(gold, run),
     ]
 
 
@@ -150,16 +130,20 @@ def part(gold: QReCCGold, run: QReCCRun) -> QReCCGold:
     )
 
 
-def judged(gold: QReCCGold, run: QReCCRun) -> Judged:
+def judged(gold: QReCCGold, run: QReCCRun) -> JudgedRankings:
     """Return all rankings, and the truth of MRR: turns with true passages for which the run has Model_passages."""
     relevant = {str(turn.id): tuple(dict.fromkeys(turn.passages)) for turn in gold.turns if turn.passages}
-    return Judged(
+    return JudgedRankings(
         run.passages,
         {turn: ids for turn, ids in relevant.items() if turn in run.passages},
     )
 
 
-def _rewriting(gold: QReCCGold, run: QReCCRun, options: QReCCOptions) -> Rows | str:
+def _rewriting(
+    gold: QReCCGold,
+    run: QReCCRun,
+    options: QReCCOptions,
+) -> Rows | str:
     """Score QR, or return why it is skipped. A missing rewrite counts as an empty one."""
     if not run.rewrites and not any(field == "Model_rewrite" for _, field in run.faults):
         return "the run has no rewrites"
@@ -173,19 +157,32 @@ def _rewriting(gold: QReCCGold, run: QReCCRun, options: QReCCOptions) -> Rows | 
     rows = []
     for turn in used:
         rewrite = run.rewrites.get(str(turn.id), "")
-        rouge = rouge1(turn.rewrite, rewrite)
-        row = {
-            "QR": rouge.recall,
-            "QR-P": rouge.precision,
-            "QR-F1": rouge.f1,
-            "QR-words": float(len(tokens(rewrite))),
-            "QR-truth-words": float(len(tokens(turn.rewrite))),
-        }
-        rows.append((turn.id, row))
+        rows.append((turn.id, _rouge(REWRITING, turn.rewrite, rewrite)))
     return rows or "the truth has no rewrites of turns after the first"
 
 
-def _retrieval(gold: QReCCGold, run: QReCCRun, options: QReCCOptions) -> Rows | str:
+def _rouge(
+    measures: Sequence[Measure],
+    truth: str,
+    model: str,
+) -> dict[str, float]:
+    """Return recall, precision, F1 and the words of both texts, under the names of the measures."""
+    rouge = rouge1(truth, model)
+    values = (
+        rouge.recall,
+        rouge.precision,
+        rouge.f1,
+        float(len(tokens(model))),
+        float(len(tokens(truth))),
+    )
+    return {measure.name: value for measure, value in zip(measures, values, strict=True)}
+
+
+def _retrieval(
+    gold: QReCCGold,
+    run: QReCCRun,
+    options: QReCCOptions,
+) -> Rows | str:
     """Score the rankings of turns that are in both files, or return why this is skipped."""
     refuse(gold.path, (turn.faults.get("Truth_passages") for turn in gold.turns))
     used = collapsed(turn for turn in gold.turns if options.eval_missing_truth or turn.passages)
@@ -264,12 +261,7 @@ def _answering(
         if id(turn) in last:
             row["EM"] = exact_match(truth, answer)
             row["F1"] = f1(truth, answer)
-        rouge = rouge1(truth, answer)
-        row["ROUGE1-R"] = rouge.recall
-        row["ROUGE1-P"] = rouge.precision
-        row["ROUGE1-F1"] = rouge.f1
-        row["answer-words"] = float(len(tokens(answer)))
-        row["truth-words"] = float(len(tokens(truth)))
+        row |= _rouge(ANSWERING[2:], truth, answer)
         for name, values in additional.items():
             row[name] = values[index]
         rows.append((turn.id, row))

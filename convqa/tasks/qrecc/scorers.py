@@ -7,12 +7,10 @@ official files.
 from __future__ import annotations
 
 import gzip
-import importlib
 import re
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from string import punctuation
-from typing import Any
 
 import numpy
 
@@ -61,11 +59,8 @@ def posscore(vectors: Path, tagger: Tagger | None = None) -> AnswerScorer:
 
     def score(pairs: Sequence[tuple[str, str]]) -> list[float]:
         tagged = [(tag(truth), tag(answer)) for truth, answer in pairs]
-        words: set[str] = set()
-        for pair in tagged:
-            for text in pair:
-                words.update(lookups([word for word, _ in text]))
-        table = read_vectors(vectors, words)
+        words = [word for pair in tagged for text in pair for word, _ in text]
+        table = read_vectors(vectors, set(lookups(words)))
         return [formula.posscore(truth, answer, table) for truth, answer in tagged]
 
     official = tagger is None and vectors.name.split(".")[0] in OFFICIAL_VECTORS
@@ -83,21 +78,22 @@ def read_vectors(path: Path, words: Collection[str]) -> dict[str, Vector]:
         for number, line in enumerate(lines, 1):
             word, _, rest = line.rstrip().partition(" ")
             if word in words and not (number == 1 and rest.isdigit()):
-                try:
-                    vectors[word] = numpy.array(rest.split(), dtype=numpy.float32)
-                except ValueError:
-                    raise InputError(f"{path}: line {number}: expected numbers, got {rest[:40]!r}.") from None
+                vectors[word] = numpy.array(rest.split(), dtype=numpy.float32)
     return vectors
 
 
 def _official_tagger() -> Tagger:
     install = f"pip install spacy nltk && python -m spacy download {TAGGER}"
-    spacy, tokenize = _need("spacy", install), _need("nltk.tokenize", install)
+    try:
+        import spacy
+        from nltk.tokenize import TweetTokenizer
+    except ImportError as error:
+        raise InputError(f"POSSCORE needs {error.name}, which is not installed. Run: {install}") from None
     try:
         pipeline = spacy.load(TAGGER)
     except OSError:
         raise InputError(f"POSSCORE: spaCy's model {TAGGER} is missing. Run: {install}") from None
-    tweets = tokenize.TweetTokenizer(preserve_case=False)
+    tweets = TweetTokenizer(preserve_case=False)
     return lambda text: [(token.text, token.pos_) for token in pipeline(_cleaned(text, tweets.tokenize))]
 
 
@@ -118,11 +114,3 @@ def _cleaned(text: str, tokenize: Callable[[str], list[str]]) -> str:
         spaced = spaced.replace(f"{ending} ", f" {ending} ")
     # The blanks around deleted characters stay: spaCy turns them into tokens, which count as other words.
     return " ".join(spaced.split()).translate(str.maketrans("", "", punctuation))
-
-
-def _need(module: str, install: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        package = module.partition(".")[0]
-        raise InputError(f"This measure needs {package}, which is not installed. Run: {install}") from None

@@ -12,7 +12,6 @@ from convqa.tasks.files import file_at
 from convqa.tasks.qrecc.schema import (
     TRUTHS,
     Fault,
-    check_spellings,
     read_scored,
     turn_id,
 )
@@ -39,7 +38,6 @@ def read(path: Path) -> QReCCGold:
     """Read ground-truth.json, or the one in a directory, with repeated turns."""
     file = file_at(path, FILE)
     turns = tuple(map(_turn, read_scored(file, TRUTHS, EXPECTED)))
-    check_spellings(file, [turn.id for turn in turns])
     repeated = len(turns) - len(collapsed(turns))
     if repeated:
         log.warning(
@@ -53,16 +51,12 @@ def read(path: Path) -> QReCCGold:
 def _turn(record: Mapping[str, Any]) -> QReCCTruth:
     faults = {name: value for name, value in record.items() if isinstance(value, Fault)}
     fields = {name: value for name, value in record.items() if name not in faults}
-    rewrite, answer = (
-        fields.get("Truth_rewrite", ""),
-        fields.get("Truth_answer", ""),
-    )
     return QReCCTruth(
         turn_id(record),
         fields,
-        rewrite,
+        fields.get("Truth_rewrite", ""),
         tuple(fields.get("Truth_passages", ())),
-        answer,
+        fields.get("Truth_answer", ""),
         faults,
     )
 

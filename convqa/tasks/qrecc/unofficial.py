@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from convqa.metrics.alce import CitedSentence
-from convqa.metrics.answerability import auc, refusals
-from convqa.metrics.citations import Cited, quote_scores, set_scores, validity
+from convqa.metrics.answerability import auc
+from convqa.metrics.citations import Cited, quote_scores, validity
+from convqa.metrics.overlap import PrecisionRecallF1, set_scores
 from convqa.metrics.squad import f1
 from convqa.tasks.qrecc.run import QReCCRun
 from convqa.tasks.qrecc.truth import QReCCGold, QReCCTruth, collapsed
@@ -42,36 +43,30 @@ _LABELS = {"ANSWERABLE": True, "PARTIAL": True, "UNANSWERABLE": False}
 """Labels of ``Answerability`` (mtRAG). UNDERSPECIFIED is neither: the right response is to ask back."""
 
 
-def citation_scores(gold: QReCCGold, run: QReCCRun, support: SupportScorer | None) -> list[Scores]:
+def citation_scores(
+    gold: QReCCGold,
+    run: QReCCRun,
+    support: SupportScorer | None,
+) -> list[Scores]:
     """Score cited passages and quotes against the truth, validity, and ALCE's measures if ``support`` is given."""
     rows = []
     alce_rows = []
     for turn in collapsed(gold.turns):
-        answer, quotes = _answer(run, turn)
+        answer = run.answers.get(str(turn.id), "")
+        # An unanswered turn has no quotes, whatever the run says.
+        quotes = run.citations.get(str(turn.id), ()) if answer.strip() else ()
         rows.append((turn.id, _row(turn, quotes, run.passages.get(str(turn.id)))))
         if support is not None:
             # The evidence is the quotes, not the whole passages.
             row = supported(cited_sentences(answer, quotes), support)
             alce_rows += [(turn.id, row)] if row else []
     scores = [column for column in columns(_CITING, rows) if column.values] if run.citations else []
-    if support is None:
-        return scores
-    cited = [quote for quotes in run.citations.values() for quote in quotes]
-    if not run.citations or any(quote.sentence is None for quote in cited):
-        return [
-            *scores,
-            *columns(alce_measures(support), "the run has no Model_citations"),
-        ]
-    return [
-        *scores,
-        *columns(alce_measures(support), alce_rows or "the run answers nothing"),
-    ]
-
-
-def _answer(run: QReCCRun, turn: QReCCTruth) -> tuple[str, Sequence[Cited]]:
-    """Return a turn's answer and its quotes; an unanswered turn has none, whatever the run says."""
-    answer = run.answers.get(str(turn.id), "")
-    return answer, run.citations.get(str(turn.id), ()) if answer.strip() else ()
+    if support is not None:
+        uncited = not run.citations or any(
+            quote.sentence is None for quotes in run.citations.values() for quote in quotes
+        )
+        scores += columns(alce_measures(support), "the run has no Model_citations" if uncited else alce_rows)
+    return scores
 
 
 def _row(
@@ -104,7 +99,9 @@ def _row(
 def gold_sentences(turn: QReCCTruth) -> list[str]:
     """Return ``Cited_sentences``, the parts of the passages that support the true answer."""
     texts = turn.fields.get("Cited_sentences")
-    return [text for text in texts if isinstance(text, str) and text.strip()] if isinstance(texts, list) else []
+    if not isinstance(texts, list):
+        return []
+    return [text for text in texts if isinstance(text, str) and text.strip()]
 
 
 def cited_sentences(answer: str, quotes: Sequence[Cited]) -> list[CitedSentence]:
@@ -147,9 +144,7 @@ def refusal_scores(gold: QReCCGold, run: QReCCRun) -> list[Scores]:
     refused = tuple(float(not run.answers.get(str(id), "").strip()) for id in ids)
     rows = []
     for id, is_refused in zip(ids, refused, strict=True):
-        row = {}
-        if is_refused:
-            row["Refusal-P"] = float(not known[id])
+        row = {"Refusal-P": float(not known[id])} if is_refused else {}
         if not known[id]:
             row["Refusal-R"] = is_refused
         rows.append((id, row))
@@ -177,18 +172,17 @@ def _f1(groups: Mapping[str, Sequence[float]]) -> float | None:
     """Return the F1 of refusing, None without unanswerable turns."""
     if _CANNOT not in groups:
         return None
-    values, can = _flat(groups)
-    return refusals([bool(value) for value in values], can).f1
+    refused = sum(sum(values) for values in groups.values())
+    right = sum(groups[_CANNOT])
+    if not refused:
+        return 0.0
+    return PrecisionRecallF1.of(right / refused, right / len(groups[_CANNOT])).f1
 
 
 def _auc(groups: Mapping[str, Sequence[float]]) -> float | None:
-    return auc(*_flat(groups)) if {_CAN, _CANNOT} <= groups.keys() else None
-
-
-def _flat(
-    groups: Mapping[str, Sequence[float]],
-) -> tuple[list[float], list[bool]]:
-    """Return the values of all turns, and whether each is answerable."""
-    values = [value for members in groups.values() for value in members]
-    can = [kind == _CAN for kind, members in groups.items() for _ in members]
-    return values, can
+    """Return the AUC of the scores, None without turns of both groups."""
+    if not {_CAN, _CANNOT} <= groups.keys():
+        return None
+    can = groups[_CAN]
+    cannot = groups[_CANNOT]
+    return auc([*can, *cannot], [True] * len(can) + [False] * len(cannot))

@@ -50,15 +50,11 @@ def read(path: Path) -> Iterator[Conversation]:
     if kind == "lines":
         yield from _lines(file)
         return
-    seen: set[str] = set()
     for position, topic in read_values(file, EXPECTED, array=kind != "json lines"):
-        conversation = _conversation(topic, f"{file}: {position}")
-        if str(conversation.id) in seen:
-            raise InputError(
-                f"{file}: {position}: repeats topic {conversation.id} (CAsT 2022's paths are unsupported)."
-            )
-        seen.add(str(conversation.id))
-        yield conversation
+        try:
+            yield _conversation(topic)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise InputError(f"{file}: {position}: {error}; expected {EXPECTED}.") from None
 
 
 def _kind(file: Path) -> str:
@@ -85,50 +81,30 @@ def _lines(file: Path) -> Iterator[Conversation]:
         yield Conversation(name, (Turn(TurnId(name, 1), question.strip()),))
 
 
-def _conversation(topic: Any, where: str) -> Conversation:
-    if not isinstance(topic, dict):
-        raise InputError(f"{where}: expected an object, got {shorten(topic)}.")
+def _conversation(topic: dict[str, Any]) -> Conversation:
     if "number" not in topic:
-        name = topic.get("id")
-        question = _text(topic, _NARRATIVES)
-        if not isinstance(name, int | str) or not question:
-            raise InputError(f"{where}: expected id and narrative.")
-        return Conversation(str(name), (Turn(TurnId(str(name), 1), question),))
+        name = str(topic["id"])
+        return Conversation(name, (Turn(TurnId(name, 1), _text(topic, _NARRATIVES)),))
     number = topic["number"]
-    records = next((topic[name] for name in _TURNS if name in topic), None)
-    if not isinstance(number, int | str) or not isinstance(records, list) or not records:
-        raise InputError(f"{where}: expected number, and turns: a list of one or more.")
+    records: Any = next((topic[name] for name in _TURNS if name in topic), None)
+    if not records:
+        raise ValueError("the topic has no turns")
     ptkb = topic.get("ptkb") or []
     statements = ptkb.values() if isinstance(ptkb, dict) else ptkb
     scenario = " ".join(map(str, statements))
     history: list[Exchange] = []
     turns = []
     for record in records:
-        turn = _turn(number, record, where)
-        turns.append(replace(turn, history=tuple(history), scenario=scenario))
+        turn_no = record.get("turn_id", record.get("number"))
+        question = _text(record, _UTTERANCES)
+        if type(turn_no) is not int or not question:
+            raise ValueError(f"got the turn {shorten(record)} (CAsT 2022's numbers such as 1-3 are not supported)")
+        turns.append(Turn(TurnId(number, turn_no), question, tuple(history), scenario=scenario))
         answer = _text(record, _ANSWERS)
-        history.append(
-            Exchange(
-                turn.question,
-                answer,
-                status="answered" if answer else "unanswered",
-            )
-        )
+        history.append(Exchange(question, answer, status="answered" if answer else "unanswered"))
     if not any(exchange.answer for exchange in history):
         turns = [replace(turn, history=()) for turn in turns]
     return Conversation(number, tuple(turns))
-
-
-def _turn(number: int | str, record: Any, where: str) -> Turn:
-    if isinstance(record, dict):
-        turn_no = record.get("turn_id", record.get("number"))
-        question = _text(record, _UTTERANCES)
-        if type(turn_no) is int and question:
-            return Turn(TurnId(number, turn_no), question)
-    raise InputError(
-        f"{where}: topic {number}: expected a turn with an utterance and a whole number as its turn_id or number "
-        f"(CAsT 2022's numbers such as 1-3 are not supported), got {shorten(record)}."
-    )
 
 
 def _text(record: Mapping[str, Any], names: tuple[str, ...]) -> str:

@@ -10,7 +10,6 @@ import pytest
 
 from convqa.domain import TurnId
 from convqa.evaluation import evaluate, official_text
-from convqa.metrics.answerability import refusals
 from convqa.metrics.characters import rouge_l
 from convqa.tasks.jwhr.score import MEASURES
 
@@ -77,12 +76,6 @@ def test_what_failed_is_wrong_wherever_it_counts(write, entry, caplog):
     for run in (failed, {**entry, "failed": True}):
         found = one(entry, run, write)
         assert set(found.values()) == {0} and "Refusal precision" not in found and "Valid citations" not in found
-
-
-def test_refusals_are_those_of_the_shared_measure(made_up, refusing):
-    found = means(made_up, refusing)
-    shared = refusals([False, False, True, True, False], [True, True, True, False, False])
-    assert (found["Refusal precision"], found["Refusal recall"]) == (shared.precision, shared.recall)
 
 
 def test_by_chunk(made_up, refusing):
@@ -192,12 +185,7 @@ def test_truths_that_cite_summaries_or_nothing_do_not_count_where_nothing_is_kno
 def test_measures_without_entries_have_a_reason(write, entry):
     del entry["answer"]
     found = evaluate(write(entry, name="truth.jsonl"), write(entry, name="run.jsonl"))
-    assert found.skipped == {
-        "ROUGE-L": "the truth has no answers",
-        "F1": "the truth has no answers",
-        "Page F1": "no true answer cites a page",
-        "Sentence page F1": "no true answer cites a page",
-        "Quote recall": "no true answer cites a quote",
-        "Valid citations": "no answer of the run has a citation",
-    }
+    assert set(found.skipped) == {
+        "ROUGE-L", "F1", "Page F1", "Sentence page F1", "Quote recall", "Valid citations"
+    }  # fmt: skip
     assert json.loads(official_text(found)) == {"Answerability": 1, "F1 with refusals": 1}

@@ -10,8 +10,9 @@ from convqa.evaluation import evaluate, official_text
 from convqa.metrics.alce import CitedSentence
 from convqa.models import load_support
 from convqa.tasks.jwhr.schema import JWHREntry
-from convqa.tasks.jwhr.score import JWHROptions, cited_sentences
+from convqa.tasks.jwhr.score import cited_sentences
 from convqa.tasks.jwhr.task import JWHR
+from convqa.tasks.scores import SupportOptions
 
 
 class Within:
@@ -47,7 +48,7 @@ def alce(write, entry):
     def measure(run, truth=entry):
         support, task = Within(), JWHR()
         gold, found = task.gold(write(truth, name="truth.jsonl")), task.read_run(write(run, name="run.jsonl"))
-        columns = {column.measure.name: column for column in task.score(gold, found, JWHROptions(support))}
+        columns = {column.measure.name: column for column in task.score(gold, found, SupportOptions(support))}
         recall, precision = columns["ALCE-R(within)"], columns.get("ALCE-P(within)")
         return (recall.values + precision.values if precision else recall.skipped), support.asked
 
@@ -96,7 +97,7 @@ def test_who_says_nothing_is_not_counted(alce, entry):
     silent = {"id": 7, "question": "東京とは?", "references": []}
     assert cited_sentences(JWHREntry.model_validate(silent)) == []
     for run in (silent, {**silent, "failed": True}, {**entry, "failed": True}):
-        assert alce(run) == ("the run answers nothing", [])
+        assert alce(run) == ("no turn counts for it", [])
 
 
 @pytest.fixture

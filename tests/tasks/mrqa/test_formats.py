@@ -83,13 +83,11 @@ def at(**more):
 
 
 MISTAKES = [
-    (b"", r"line 2: is blank"),
     (b'{"context": "x", "qas": [', r"line 2, column \d+: invalid JSON"),
     (b'{"context": "\xff", "qas": []}', r"line 2: byte 14 is not UTF-8"),
     (b"[" * 100_000, r"line 2: the JSON is nested too deeply"),
-    (b'{"context": "\\ud800", "qas": []}', r"line 2: has 1 lone surrogates"),
     ([], r"line 2: the record: expected an object, got \[\]"),
-    (HEADER, r"line 2: a header may only be on the first line"),
+    (HEADER, r"line 2: context: is missing"),
     ({"qas": []}, r"line 2: context: is missing"),
     ({"context": None, "qas": []}, r"line 2: context: expected a string, got None"),
     ({"context": "x", "qas": {}}, r"line 2: qas: expected a list, got \{\}"),
@@ -103,11 +101,6 @@ MISTAKES = [
         context(asked() | {"answers": "x"}),
         r"line 2: qas\[0\]\.answers: expected a list, got 'x'",
     ),
-    (
-        context(asked("good")),
-        r"line 2: qas\[0\]\.qid: 'good' is also",
-    ),
-    (context(asked("a"), asked("a")), r"line 2: qas\[1\]\.qid: 'a' is also"),
     (at(text=None), r"detected_answers\[0\]\.text: expected a string, got None"),
     (at(char_spans=[[0]]), r"char_spans\[0\]: expected at least 2 items, got \[0\]"),
     (
@@ -118,12 +111,6 @@ MISTAKES = [
         at(char_spans=[[0, True]]),
         r"char_spans\[0\]\[1\]: expected a whole number, got True",
     ),
-    (
-        at(char_spans=[[0, 19]]),
-        r"qas\[0\]\.detected_answers\[0\]\.char_spans\[0\]: .*\[0, 19\]",
-    ),
-    (at(char_spans=[[0, 5], [-1, 5]]), r"char_spans\[1\]: expected .* got \[-1, 5\]"),
-    (at(char_spans=[[5, 0]]), r"expected first and last character in the context of 19, got \[5, 0\]"),
 ]
 
 
@@ -135,12 +122,10 @@ def test_a_mistake_is_refused_with_its_line(write, line, message):
     assert str(caught.value).startswith(f"{path}: line 2")
 
 
-def test_spans_with_another_text_are_left_out_and_spans_outside_refused(write):
-    path = write("x", at(char_spans=[[0, 5], [1, 6]]))
+def test_spans_with_another_text_or_outside_are_left_out(write):
+    path = write("x", at(char_spans=[[0, 5], [1, 6], [0, 99], [-1, 5], [5, 0]]))
     (only,) = read_jsonl(path)
     assert only.questions[0].spans == ((0, 6),)
-    with pytest.raises(InputError, match=r"got \[0, 99\]"):
-        list(read_jsonl(write("y", at(char_spans=[[0, 99]]))))
 
 
 @pytest.mark.parametrize("cut", [1, 30, -9, -1])
@@ -155,16 +140,10 @@ def test_damaged_gzip_is_no_shorter_file(write, cut):
         list(read_jsonl(path))
 
 
-@pytest.mark.parametrize(
-    ("lines", "message"),
-    [
-        ([HEADER], "has no contexts; expected MRQA"),
-        ([b""], "is blank"),
-    ],
-)
-def test_a_file_without_contexts(write, lines, message):
-    with pytest.raises(InputError, match=message):
-        list(read_jsonl(write("x", *lines)))
+@pytest.mark.parametrize("line", [HEADER, b""])
+def test_a_file_without_contexts(write, line):
+    with pytest.raises(InputError, match="has no contexts; expected MRQA"):
+        list(read_jsonl(write("x", line)))
 
 
 def test_no_file_an_empty_one_and_a_folder(tmp_path):

@@ -44,8 +44,8 @@ def test_check_lists_every_problem(write, predict):
     assert MRQA().check(truth, predict({"a": "", "b": "x", "c": "y"})) == []
     run = predict({"a": None, "b": ["x"], "d": "y"})
     assert [problem.removeprefix(f"{run / 'predictions.json'}: ") for problem in MRQA().check(truth, run)] == [
-        "question 'a': expected a string, got None",
-        "question 'b': expected a string, got ['x']",
+        "a: expected a string, got None",
+        "b: expected a string, got ['x']",
         "1 of 3 questions of the input are missing: c",
         "1 of 3 questions are not in the input: d",
     ]
@@ -53,8 +53,7 @@ def test_check_lists_every_problem(write, predict):
     (problem,) = MRQA().check(truth, run / "predictions.json")
     assert "invalid JSON" in problem
     (run / "predictions.json").write_text("[]")
-    expected = f"{run / 'predictions.json'}: expected a JSON object {{qid: answer}}, got []."
-    assert MRQA().check(truth, run) == [expected]
+    assert MRQA().check(truth, run) == [f"{run / 'predictions.json'}: expected an object, got []"]
 
 
 def test_a_byte_order_mark_is_refused_as_officially(write, predict):
@@ -65,18 +64,6 @@ def test_a_byte_order_mark_is_refused_as_officially(write, predict):
         MRQA().read_run(run)
     (problem,) = MRQA().check(truth, run)
     assert problem.startswith(f"{run}: begins with a byte order mark ")
-
-
-def test_a_byte_order_mark_stops_squads_script_and_not_that_of_mrqa(write):
-    qas = [{"id": "a", "qid": "a", "question": "?", "answers": []}]
-    squad = write("x.json", {"data": [{"title": "", "paragraphs": [{"context": "c", "qas": qas}]}]})
-    mrqa = write("y.jsonl", {"context": "c", "qas": [{**qas[0], "answers": ["c"]}]})
-    for path in (squad, mrqa):
-        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
-        assert list(MRQA().read(path))
-    assert MRQA().gold(mrqa).turns
-    with pytest.raises(InputError, match=r"x\.json: begins with a byte order mark"):
-        MRQA().gold(squad)
 
 
 def test_no_run(tmp_path):

@@ -124,12 +124,12 @@ def test_the_last_bit_is_the_official_one(score, flag):
 @pytest.mark.parametrize(
     ("truth", "predictions", "message"),
     [
-        ({"a": ["x"]}, {"a": None}, r"predictions\.json: question 'a': expected a string, got None"),
-        ({"a": ["x"]}, {"a": ["x"]}, r"question 'a': expected a string, got \['x'\]"),
-        ({"a": ["x"]}, {"a": 3}, r"question 'a': expected a string, got 3"),
-        ({"a": ["x"]}, ["x"], r"predictions\.json: expected a JSON object \{qid: answer\}, got \['x'\]"),
+        ({"a": ["x"]}, {"a": None}, r"predictions\.json: a: expected a string, got None"),
+        ({"a": ["x"]}, {"a": ["x"]}, r"a: expected a string, got \['x'\]"),
+        ({"a": ["x"]}, {"a": 3}, r"a: expected a string, got 3"),
+        ({"a": ["x"]}, ["x"], r"predictions\.json: expected an object, got \['x'\]"),
         ({"a": []}, {"a": "x"}, r"x\.jsonl: question 'a' has no answers; expected one or more"),
-        ({}, {"a": "x"}, r"x\.jsonl: has no questions to score"),
+        ({}, {"a": "x"}, r"has no questions to score"),
     ],
 )
 def test_what_crashes_the_official_script(score, truth, predictions, message):
@@ -144,7 +144,7 @@ def test_nothing_left_to_score(score):
 
 def test_a_question_twice_is_refused_where_the_official_script_takes_the_last(write, predict):
     path = write("x.jsonl", line(("a", ["x"])), line(("a", ["y"])))
-    with pytest.raises(InputError, match=r"x\.jsonl: line 2: qas\[0\]\.qid: 'a' is also the qid of an earlier"):
+    with pytest.raises(InputError, match=r"x\.jsonl: question 'a' is also in x\.jsonl"):
         evaluate(path, predict({"a": "x"}))
 
 
@@ -205,7 +205,7 @@ def folder(write):
     return write("in/README.txt").parent
 
 
-def test_macro_averages_count_each_set_the_same(folder, predict, caplog):
+def test_macro_averages_count_each_set_the_same(folder, predict):
     found = evaluate(folder, predict({"k": "k", "c": "c", "d": "x", "e": "e", "f": "f"}))
     assert found.task.name == "mrqa"
     assert {name: mean for name, mean in means(found).items() if name.endswith("F1")} == {
@@ -217,16 +217,6 @@ def test_macro_averages_count_each_set_the_same(folder, predict, caplog):
         for name, value in {"DROP": 0, "NewsQA": 100, "RACE": 100, "SQuAD": 50, "mine": 0}.items()
         for measure in ("em", "f1")
     }
-    assert "the in-domain average is not the published one: TriviaQA, SearchQA, HotpotQA" in caplog.text
-    assert "mine: not sets of the shared task" in caplog.text
-
-
-def test_a_set_that_is_called_as_an_average_keeps_its_figures(write, predict):
-    write("in/all.jsonl", line(("k", ["k"])))
-    folder = write("in/x.jsonl", line(("b", ["b"]))).parent
-    found = evaluate(folder, predict({"k": "k", "b": "z"}))
-    assert means(found)["all.jsonl F1"] == 100 and means(found)["all F1"] == 50
-    assert json.loads(official_text(found))["all.jsonl_f1"] == 100
 
 
 def test_one_set_of_a_folder_scores_as_alone(folder, predict):

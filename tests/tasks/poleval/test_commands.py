@@ -58,7 +58,7 @@ def test_the_competitions_folder(call, competition, tmp_path):
 def test_a_mistake_is_told_with_its_place(call, one_set, competition, tmp_path):
     (one_set / "in.tsv").write_text("wiki-trivia\tKto?\nCo?\n")
     code, _, err = call("run", one_set, tmp_path / "run")
-    assert code == 2 and f"{one_set / 'in.tsv'}: line 2: expected two columns (set, TAB, question), got 1" in err
+    assert code == 2 and f"{one_set / 'in.tsv'}: line 2: expected in.tsv" in err
     (competition / "passages.jl").write_text('{"id": "1", "text": "a"}\n{"id": 1, "text": "b"}\n')
     code, _, err = call("run", competition, tmp_path / "run")
     assert code == 2 and "two passages have the id '1'" in err

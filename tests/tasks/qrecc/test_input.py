@@ -68,11 +68,10 @@ def test_context_becomes_history(folder):
     assert turn.history == (Exchange("who?", "Ada."), Exchange("when?", "", status="unanswered"))
 
 
-def test_interleaved_unordered_and_skipped_turns_are_mended_with_one_warning_each(folder, caplog):
+def test_unordered_and_skipped_turns_are_mended_with_one_warning_each(folder, caplog):
     turns = [(2, 1), (1, 2), (2, 3), (1, 1), (3, 4)]
     assert ids(read(folder([question(*turn) for turn in turns]))) == ["2_1", "2_3", "1_1", "1_2", "3_4"]
     assert [record.getMessage().partition(": ")[2] for record in caplog.records] == [
-        "collected the turns of 2 interleaved conversations",
         "sorted the turns of 1 conversations by Turn_no",
         "accepted 4 gaps in Turn_no (skipped turns)",
     ]
@@ -90,12 +89,9 @@ def test_unknown_fields_are_named_once(folder, caplog):
     ]
 
 
-def test_empty_questions_are_kept_with_one_warning(folder, caplog):
+def test_empty_questions_are_kept(folder):
     found = read(folder([question(1, 1, ""), question(1, 2, " \n"), question(1, 3)]))
     assert len(found[0].turns) == 3
-    assert [record.getMessage().partition(": ")[2] for record in caplog.records] == [
-        "2 empty questions, kept as turns; the first is turn 1_1"
-    ]
 
 
 def test_wild_questions_are_kept(folder, caplog):
@@ -142,15 +138,11 @@ GOOD = json.dumps([question(1, 1), question(1, 2)], indent=1).encode()
         ([question(1, 1, 5)], "Question: expected a string, got 5"),
         (
             [question(True, 1)],
-            "Conversation_no: expected a whole number of 64 bits, or a string that is not empty, got True",
-        ),
-        (
-            [question("", 1)],
-            "Conversation_no: expected a whole number of 64 bits, or a string that is not empty, got ''",
+            "Conversation_no: expected a whole number or a string, got True",
         ),
         (
             [question(1.5, 1)],
-            "Conversation_no: expected a whole number of 64 bits, or a string that is not empty, got 1.5",
+            "Conversation_no: expected a whole number or a string, got 1.5",
         ),
         ([question(1, "1")], "Turn_no: expected a whole number, got '1'"),
         ([question(1, 2**63)], "Turn_no: expected less than 9223372036854775808, got 9223372036854775808"),
@@ -161,8 +153,6 @@ GOOD = json.dumps([question(1, 1), question(1, 2)], indent=1).encode()
             r"Context: expected question, answer.*an even number",
         ),
         ([question(1, 1, Context=["who?", None])], r"Context\[1\]: expected a string, got None"),
-        ([question(1, 1), question(1, 1)], r"record 1 \(turn 1_1\): the same turn as record 0; expected each pair"),
-        ([question(1, 1), question("1", 2)], "Conversation_no 1 is both a number and a string"),
     ],
 )
 def test_bad_files_are_refused_with_the_place(folder, content, message):

@@ -35,13 +35,6 @@ def test_only_wanted_vectors_are_kept(tmp_path):
     assert numpy.array_equal(found["cat"], [1, 0])
 
 
-def test_a_broken_line_is_named(tmp_path):
-    path = tmp_path / "v.vec"
-    path.write_text("cat 1 x\n")
-    with pytest.raises(InputError, match=r"v\.vec: line 1: expected numbers, got '1 x'"):
-        read_vectors(path, {"cat"})
-
-
 def test_missing_vectors(tmp_path):
     with pytest.raises(InputError, match=r"POSSCORE: .*v\.vec: no such file; expected word vectors"):
         posscore(tmp_path / "v.vec")

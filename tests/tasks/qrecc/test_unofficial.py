@@ -242,5 +242,5 @@ def test_every_sentence_of_an_answer(answer, quotes, expected):
 def test_the_run_as_it_is_written_is_read(scored, tmp_path):
     scored(TRUTHS, [said(1, "One.", [cite("a", "x", "One.")], Model_answer_score=0.25)])
     run = QReCC().read_run(tmp_path)
-    assert run.citations == {"1_1": (Cited("a", 0, 1, "x", "One."),)}
+    assert run.citations == {"1_1": [Cited("a", 0, 1, "x", "One.")]}
     assert run.scores == {"1_1": 0.25}
