@@ -13,14 +13,13 @@ from typing import Any
 
 from convqa.errors import InputError
 
-Style = tuple[int, ...]
-"""The indexes of a row's color, marker and fill; missing ones are 0."""
+Style = tuple[int, int]
+"""The indexes of a row's color and marker."""
 Point = tuple[float, float, float, float]  # milliseconds a turn; mean, low and high
 
 _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#8c564b")
 """After Okabe and Ito, distinguishable with any color vision; the page's variables ``--c0`` and so on."""
 _MARKERS = "osD^vPX*"
-_FILLS = ("full", "none", "left", "right")
 GRAY = 6
 """The index of the color of what has none."""
 _INK = "#010203"
@@ -63,33 +62,12 @@ def by_depth(
     def draw(axes: Any) -> None:
         for number, (row, means) in enumerate(lines.items()):
             depths = [name.removeprefix("turns ").removeprefix("turn ") for name in means]
-            look = _look((*styles[row][:1], number))
+            look = _look((styles[row][0], number))
             look["linestyle"] = "-" if number else "--"
             axes.plot(depths, list(means.values()), label=row, **look)
         axes.set(xlabel="number of the turn in its conversation", ylabel=f"{measure} (mean)")
 
     return _plot(draw, f"{measure} by turn depth", f"{measure} by the turn's number, of {', '.join(lines)}.")
-
-
-def gains(groups: Mapping[str, Mapping[str, float]], human: str, measure: str) -> str:
-    """Plot one bar per group of rows, from its first mean to that of ``human``, with the other means on it."""
-    plain = next(iter(next(iter(groups.values()))))
-
-    def draw(axes: Any) -> None:
-        for index, means in enumerate(groups.values()):
-            ends = [means[plain], means[human]]
-            axes.plot(ends, [index, index], color=_LINE, linewidth=9, zorder=1)
-            axes.plot(ends, [index, index], color=_INK, marker="|", markersize=14, linestyle="")
-            for number, name in enumerate(means):
-                if name not in {plain, human}:
-                    axes.plot(means[name], index, label=None if index else name, **_look((number, number)))
-        axes.set_yticks(range(len(groups)), list(groups))
-        axes.set_ylim(len(groups) - 0.4, -0.6)
-        axes.grid(visible=False, axis="y")
-        axes.set_xlabel(f"{measure} (mean); a bar goes from {plain} to {human}")
-
-    label = f"{measure} of each rewriter, between {plain} and {human}."
-    return _plot(draw, "Rewriting gain, compared with human rewrites", label, height=1.7 + 0.3 * len(groups))
 
 
 def differences(values: Sequence[float], row: str, base: str, measure: str) -> str:
@@ -107,16 +85,15 @@ def differences(values: Sequence[float], row: str, base: str, measure: str) -> s
 
 def _look(style: Style) -> dict[str, Any]:
     """Return parameters for matplotlib's ``plot``."""
-    color, marker, fill = (*style, 0, 0, 0)[:3]
+    color, marker = style
     return {
         "color": _COLORS[color % len(_COLORS)],
         "marker": _MARKERS[marker % len(_MARKERS)],
-        "fillstyle": _FILLS[fill % len(_FILLS)],
         "linestyle": "",
     }
 
 
-def _plot(draw: Callable[[Any], None], title: str, label: str, height: float = 3.3) -> str:
+def _plot(draw: Callable[[Any], None], title: str, label: str) -> str:
     """Return the SVG element of a plot, labeled for screen readers, without styles and ids that affect the page."""
     if find_spec("matplotlib") is None:
         raise InputError("plots need the extra: pip install 'convqa[experiments]'.")
@@ -125,7 +102,7 @@ def _plot(draw: Callable[[Any], None], title: str, label: str, height: float = 3
 
     with mpl.rc_context({"svg.hashsalt": label}, _FOLDER / "report.mplstyle"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # characters missing in its font are drawn by the browser
-        figure = Figure(figsize=(4.8, height), layout="constrained")
+        figure = Figure(figsize=(4.8, 3.3), layout="constrained")
         axes = figure.subplots()
         axes.set_title(title)
         draw(axes)
