@@ -17,9 +17,6 @@ from convqa.metrics.paired import holm, permutation_test
 from convqa.tasks import Task, tasks
 from convqa.tasks.base import Groups
 
-BREAKDOWNS = ("source", "Conversation_source", "Topic_switch", "history", "depth", "answerable")
-"""The default breakdowns of a comparison, if the task and the truth have them."""
-
 
 @dataclass(frozen=True, slots=True)
 class TurnDifference:
@@ -107,7 +104,7 @@ def compare(
     """Evaluate runs and compare them with the first one.
 
     :param truth: None: the input of the runs, if it has a truth.
-    :param breakdown: as in ``evaluate``; None: :data:`BREAKDOWNS`. :param measures: the measures to compare; () = all.
+    :param breakdown: as in ``evaluate``; None: the task's own. :param measures: the measures to compare; () = all.
     :raises InputError: for fewer than two runs, unscorable runs, unknown names, and without scipy.
     """
     if len(runs) < 2:
@@ -121,8 +118,13 @@ def compare(
         evaluation = evaluate(truth, run, task=found_task, measures=measures, partial=partial)
         found_task = evaluation.task
         evaluations[name] = without_rankings(evaluation)
-    groups = _groups(evaluations[names[0]], truth, breakdown)
-    return compare_evaluations(evaluations, names[0], measures, groups)
+    baseline = evaluations[names[0]]
+    if breakdown is None:
+        breakdown = list(baseline.task.breakdowns(baseline.gold, truth))
+    groups = groups_of(baseline.task, baseline.gold, truth, breakdown)
+    # A single group equals the whole.
+    several = {name: members for name, members in groups.items() if len(members) > 1}
+    return compare_evaluations(evaluations, names[0], measures, several)
 
 
 def compare_evaluations(
@@ -207,21 +209,6 @@ def _field(evaluation: Evaluation, name: str, id: TurnId) -> str | None:
     names_turn = len(evaluation.task.key(id)) > 1
     values: Mapping[Any, str] = getattr(evaluation.run, name, {})
     return values.get(str(id) if names_turn else id.conversation)
-
-
-def _groups(
-    evaluation: Evaluation,
-    truth: Path,
-    asked: Sequence[str] | None,
-) -> dict[str, Groups]:
-    if asked is not None:
-        return groups_of(evaluation.task, evaluation.gold, truth, asked)
-    known = set(evaluation.task.breakdowns(evaluation.gold, truth))
-    known.update(*(turn.fields for turn in evaluation.gold.turns))
-    names = [name for name in BREAKDOWNS if name in known]
-    groups = groups_of(evaluation.task, evaluation.gold, truth, names)
-    # A single group equals the whole.
-    return {name: members for name, members in groups.items() if len(members) > 1}
 
 
 def without_rankings(evaluation: Evaluation) -> Evaluation:

@@ -12,6 +12,7 @@ from convqa.evaluation import Evaluation, evaluate
 from convqa.evaluation.compute import groups_of
 from convqa.evaluation.measures import known_measures
 from convqa.experiments import plots
+from convqa.experiments.cell import AblationInput
 from convqa.experiments.compare import Comparison, compare_evaluations, counted_measures, without_rankings
 from convqa.experiments.examples import examples
 from convqa.experiments.tables import basis_of
@@ -29,17 +30,6 @@ MAX_LINES = 8
 
 DEPTH = "depth"
 """The breakdown by the turn's number in its conversation."""
-
-
-class InputRecord(Record):
-    """An input of an ablation."""
-
-    name: str
-    path: str
-    truth: str | None
-    history: str
-    conversations: str
-    turns: int
 
 
 class RowRecord(Record):
@@ -76,13 +66,13 @@ class AblationRecord(Record):
     question: str
     base: str
     measures: list[str] = []
-    inputs: Annotated[list[InputRecord], Field(min_length=1)]
+    inputs: Annotated[list[AblationInput], Field(min_length=1)]
     rows: list[RowRecord]
     cells: list[CellRecord]
     versions: dict[str, str]
 
 
-def section(record: AblationRecord, source: InputRecord, output: Path) -> dict[str, Any]:
+def section(record: AblationRecord, source: AblationInput, output: Path) -> dict[str, Any]:
     """Return the variables of the templates for one input.
 
     :raises InputError: if a finished cell cannot be evaluated.
@@ -138,7 +128,7 @@ def section(record: AblationRecord, source: InputRecord, output: Path) -> dict[s
     shown["compared"] = compared
     shown["against_best"] = against_best
     shown["basis"] = basis_of(compared, lead)
-    shown["turns"] = list(examples(compared, best, lead, output / cells[best].folder, Path(source.path)))
+    shown["turns"] = examples(compared, best, lead, output / cells[best].folder, Path(source.path))
     # The best row, and those that differ from it on the first axis only.
     others = {row.name: list(row.values.values())[1:] for row in rows}
     alike = [row for row, values in others.items() if values == others[best]]
@@ -153,7 +143,7 @@ def section(record: AblationRecord, source: InputRecord, output: Path) -> dict[s
 
 def _evaluations(
     record: AblationRecord,
-    source: InputRecord,
+    source: AblationInput,
     cells: Mapping[str, CellRecord],
     output: Path,
 ) -> dict[str, Evaluation]:

@@ -47,11 +47,9 @@ def shown_measures(comparison: Comparison, asked: Sequence[str] = ()) -> list[st
 
 def lead_of(comparison: Comparison, shown: Sequence[str], asked: Sequence[str] = ()) -> str:
     """Return the measure for breakdowns and turns: the first of ``asked``, or else the first official ranking one."""
-    for name in asked:
-        if name in shown:
-            return name
     for measure in comparison.evaluations[comparison.against].measures:
-        if measure.official and measure.name in shown and measure.name.upper().startswith(("MRR", "NDCG")):
+        is_ranking = measure.name.upper().startswith(("MRR", "NDCG"))
+        if not asked and measure.official and is_ranking and measure.name in shown:
             return measure.name
     return shown[0]
 
