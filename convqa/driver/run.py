@@ -173,8 +173,6 @@ def locked(output: Path) -> Iterator[None]:
         raise InputError(
             f"output {output}: another run is writing into this folder. Wait for it, or give another folder."
         ) from error
-    except (FileExistsError, NotADirectoryError) as error:
-        raise InputError(f"output {output}: expected a folder, got a file.") from error
     except OSError as error:
         raise unwritable(f"output {output}", error) from error
     try:

@@ -78,8 +78,6 @@ class Workers:
         died: WorkerDied | None = None
         try:
             for _ in range(ATTEMPTS):
-                if died is not None and not self._closed:
-                    logger.warning("a worker died (%s); another one takes over.", died)
                 if worker is None:
                     worker = self._start()
                     self._started.add(worker)
@@ -91,6 +89,8 @@ class Workers:
                     worker.close()
                     self._started.discard(worker)
                     worker, died = None, error
+                    if not self._closed:
+                        logger.warning("a worker died (%s).", error)
             raise WorkerLost(f"{ATTEMPTS} workers died, the last one: {died}")
         finally:
             self._idle.put(worker)

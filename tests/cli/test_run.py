@@ -347,7 +347,7 @@ def test_a_turn_does_not_depend_on_its_batch_mates(call, small, indexed, tmp_pat
 def test_a_run_folder_is_a_folder_of_its_own(call, whole, indexed, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("x")
     code, _, err = call("run", whole, tmp_path / "file", "--collection", indexed)
-    assert code == 2 and f"{tmp_path / 'file'}: expected a folder" in err
+    assert code == 2 and f"{tmp_path / 'file'}: cannot be written" in err
     code, _, err = call("run", whole, "/proc/convqa-out", "--collection", indexed)
     assert code == 2 and "/proc/convqa-out" in err
     for output in (whole, whole / "out"):
