@@ -223,7 +223,8 @@ def truth_of(runs: Sequence[Path]) -> Path:
 
     :raises InputError: if the runs' folders name none or several, or if it has no truth.
     """
-    inputs = {read_meta(run if run.is_dir() else run.parent).get("input") for run in runs} - {None}
+    metas = [read_meta(run if run.is_dir() else run.parent) for run in runs]
+    inputs = {str(meta["input"]) for meta in metas if meta.get("input")}
     if len(inputs) != 1:
         raise InputError(f"expected runs of one input, got {', '.join(sorted(inputs)) or 'unknown ones'}. Add --truth.")
     source = Path(inputs.pop())

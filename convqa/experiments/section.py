@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -113,12 +113,15 @@ def section(record: AblationRecord, source: AblationInput, output: Path) -> dict
     }
     if best is None:
         return shown
-    styles, legend = styles_of(record.rows)
-    points = {}
-    for row in ranked:
-        mean = cells[row].measures[lead]
-        points[row] = (sum(cells[row].milliseconds.values()), mean.mean, mean.low, mean.high)
-    shown["plots"].append(plots.quality_over_time(points, styles, legend, lead))
+    points = []
+    for number, row in enumerate(rows, 1):
+        if row.name in ranked:
+            cell = cells[row.name]
+            mean = cell.measures[lead]
+            milliseconds = sum(cell.milliseconds.values())
+            group = next(iter(row.values.values()), row.name)
+            points.append(plots.Point(number, group, milliseconds, mean.mean, mean.low, mean.high))
+    shown["plots"].append(plots.quality_over_time(points, lead))
     scored = {row: evaluation for row, evaluation in evaluations.items() if lead in evaluation.scores}
     if best not in scored or record.base not in scored or len(scored) < 2:
         return shown
@@ -134,7 +137,7 @@ def section(record: AblationRecord, source: AblationInput, output: Path) -> dict
     alike = [row for row, values in others.items() if values == others[best]]
     lines = _lines(against_best, (record.base, *alike))
     if lines:
-        shown["plots"].append(plots.by_depth(lines, styles, lead))
+        shown["plots"].append(plots.by_depth(lines, lead))
     if best != record.base:
         gains = [turn.score - turn.base for turn in compared.turns(best, lead)]
         shown["plots"].append(plots.differences(gains, best, record.base, lead))
@@ -175,18 +178,3 @@ def _lines(comparison: Comparison, rows: Iterable[str]) -> dict[str, dict[str, f
                     lines[row][depth] = mean
     drawn = [row for row, line in lines.items() if line]
     return {row: lines[row] for row in drawn[:MAX_LINES]}
-
-
-def styles_of(rows: Sequence[RowRecord]) -> tuple[dict[str, plots.Style], list[tuple[plots.Style, str]]]:
-    """Return the style of each row and the legend: a color for each value of the first axis, a marker for the rest."""
-    values: dict[str, tuple[str, str]] = {}
-    for row in rows:
-        first, *others = row.values.values() or [row.name]
-        values[row.name] = (first, " + ".join(others))
-    colors = list(dict.fromkeys(color for color, _ in values.values()))
-    markers = list(dict.fromkeys(marker for _, marker in values.values()))
-    styles = {row: (colors.index(color), markers.index(marker)) for row, (color, marker) in values.items()}
-    legend = [((index, 0), name) for index, name in enumerate(colors) if name != HUMAN]
-    if len(markers) > 1:
-        legend += [((plots.GRAY, index), name) for index, name in enumerate(markers)]
-    return styles, legend

@@ -13,7 +13,7 @@ from convqa.driver.journal import Journal
 from convqa.driver.waves import Wave
 from convqa.errors import InputError
 from convqa.evaluation import evaluate
-from convqa.experiments.plots import by_depth, differences, quality_over_time
+from convqa.experiments.plots import Point, by_depth, differences, quality_over_time
 from convqa.experiments.report import markdown, report
 from convqa.tasks import find_task
 
@@ -233,11 +233,11 @@ def test_the_same_folder_gives_the_same_bytes(made, reported):
 
 
 def test_names_do_not_break_plots():
-    styles = {HOSTILE: (9, 9), "$x^2$ 日本語": (0, 0)}
-    points = {name: (1.0 + 99 * place, 0.5, 0.4, 0.6) for place, name in enumerate(styles)}
+    names = (HOSTILE, "$x^2$ 日本語")
+    points = [Point(number, name, 1.0 + 99 * number, 0.5, 0.4, 0.6) for number, name in enumerate(names)]
     svgs = [
-        quality_over_time(points, styles, [(style, name) for name, style in styles.items()], HOSTILE),
-        by_depth({name: {"turn 1": 0.5, "turns 3-4": 0.4} for name in styles}, styles, HOSTILE),
+        quality_over_time(points, HOSTILE),
+        by_depth({name: {"turn 1": 0.5, "turns 3-4": 0.4} for name in names}, HOSTILE),
         differences([1.0, 0.0, -1.0], HOSTILE, HOSTILE, HOSTILE),
     ]
     for svg in svgs:
