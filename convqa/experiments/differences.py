@@ -121,7 +121,8 @@ def differences_of(
             )
             if base.statistic is None:
                 by_turn = numpy.subtract(column.values, base.values)
-                gains[len(result)] = numpy.bincount(owners, by_turn * weights, len(conversations))
+                sums = numpy.bincount(owners, by_turn * weights, len(conversations))
+                gains[len(result)] = sums.astype(numpy.float64)
                 difference = _with_interval(difference, base, by_turn, seed)
             result.append(difference)
     if gains:
