@@ -133,9 +133,9 @@ def _write_pipeline(row: GridRow, ablation: Ablation, file: Path, output: Path) 
     :raises InputError: for a mistake in the pipeline.
     """
     path = output / "pipelines" / f"{row.name}.yaml"
-    with whole_file(path) as stream:
-        stream.write(row.document(ablation, file).encode())
     try:
+        with whole_file(path) as stream:
+            stream.write(row.document(ablation, file).encode())
         load(path, row.settings(Path("INPUT")))
     except InputError as error:
         raise InputError(f"ablation {file}: row {row.name}: {error}") from error
