@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import convqa
-from convqa.driver.history import HistoryMode
 from convqa.pipeline.pipeline import Pipeline
 from convqa.places import is_installed
 from convqa.stores import open_store
@@ -29,17 +28,10 @@ SHAPING_TORCH = ("torch", "transformers")
 LIBRARIES = ("haystack-ai", *SHAPING, "pydantic", "orjson")
 
 
-def fingerprint(
-    task: str,
-    digest: str,
-    pipeline: Pipeline,
-    history: HistoryMode,
-    batch_size: int,
-    limit: int | None,
-) -> dict[str, Any]:
+def fingerprint(pipeline: Pipeline, **settings: Any) -> dict[str, Any]:
     """Return the fingerprint of a run. Equal fingerprints give byte-identical run files.
 
-    :param digest: the digest of the input.
+    :param settings: further entries: the task, the digest of the input, history, batch size and limit.
     """
     models = pipeline.models
     classes = list(classes_in(pipeline.document.model_dump()["components"]))
@@ -50,22 +42,17 @@ def fingerprint(
         collection = _collection(store.info())
     return {
         "convqa": convqa.__version__,
-        "task": task,
-        "input": digest,
         "pipeline": hashlib.sha256(pipeline.document.to_yaml().encode()).hexdigest(),
         "collection": collection,
         "models": models,
         "code": code_of(classes),
-        "history": history,
-        "batch_size": batch_size,
-        "limit": limit,
         "libraries": {name: metadata.version(name) for name in _shaping(models)},
+        **settings,
     }
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """Return the names of the entries in which two fingerprints differ, with one entry per class of ``code``."""
-
     before, now = _flat(old), _flat(new)
     changed = [name for name in {**before, **now} if before.get(name) != now.get(name)]
     if "limit" in changed and "input" in changed:
@@ -77,7 +64,8 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 def _flat(mark: Mapping[str, Any]) -> dict[str, Any]:
     entries = dict(mark)
     for name, code in entries.pop("code", {}).items():
-        entries[f"code of {name}"] = code
+        # Code without a file, such as a notebook's, may have changed: it equals nothing.
+        entries[f"code of {name}"] = object() if code is None else code
     return entries
 
 
@@ -114,23 +102,9 @@ def _shaping(models: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
 
 
 def _collection(info: Info) -> dict[str, Any]:
-    entries: dict[str, Any] = {
-        "engine": info.engine,
-        "count": info.count,
-        "checksum": info.checksum,
-        "analyzer": info.analyzer,
-    }
-    if info.k1 is not None:
-        # Settings of the index, which may change while its passages stay the same.
-        entries["k1"] = info.k1
-        entries["b"] = info.b
-    if info.encoder is not None:
-        entries["encoder"] = asdict(info.encoder)
-        entries["vectors"] = info.vectors
-    if info.vector_options is not None:
-        # Quantization and approximate search change rankings.
-        entries["vector_options"] = asdict(info.vector_options)
-    return entries
+    """Return what a collection holds, and the settings of its index that rankings depend on."""
+    others = {"language", "fields", "capabilities", "source"}
+    return {name: value for name, value in asdict(info).items() if value is not None and name not in others}
 
 
 def classes_in(description: object) -> Iterator[type]:

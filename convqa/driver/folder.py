@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import platform
 import sys
@@ -13,14 +14,11 @@ from typing import Any
 import orjson
 import yaml
 
-from convqa.domain import DEFAULT_LANGUAGE
 from convqa.driver.fingerprint import differences, git_commit, versions
 from convqa.driver.journal import JOURNAL
 from convqa.errors import InputError, OtherRun
 from convqa.files import read_json, replace_surrogates, whole_file
 from convqa.pipeline.document import Document
-from convqa.safe_yaml import parse_yaml, read_yaml
-from convqa.validation import shorten
 
 META = "run.meta.json"
 RESOLVED = "pipeline.resolved.yaml"
@@ -29,8 +27,8 @@ IR_METADATA = "ir-metadata.yml"
 SHARD = "shard"
 """The status of a finished shard."""
 
-MAX_CHANGES_IN_MESSAGE = 4
-"""Maximum changed parameters in a message."""
+MAX_LINES_IN_MESSAGE = 8
+"""Maximum changed lines of a pipeline in a message."""
 
 
 class RunFolder:
@@ -50,8 +48,8 @@ class RunFolder:
         document: Document,
         run_file: str,
         restart: bool,
-        source: Path = Path(),
-        language: str = DEFAULT_LANGUAGE,
+        source: Path,
+        language: str,
     ) -> None:
         """Start a run, or continue the run in the folder. ``restart`` removes the old run.
 
@@ -73,16 +71,11 @@ class RunFolder:
                     )
         elif changed := differences(old["fingerprint"], mark):
             limits = f" ({old['fingerprint'].get('limit') or 'none'}, now {mark['limit'] or 'none'})"
-            details = {"pipeline": self._changed_parameters(document), "limit": limits}
+            details = {"pipeline": self._changed_lines(document), "limit": limits}
             entries = ", ".join(f"{name}{details.get(name, '')}" for name in changed)
             raise OtherRun(
                 f"output {self._folder}: holds a run that differs from this one in: {entries}. Give another folder, or "
                 "--restart to delete that run."
-            )
-        elif unknown := ", ".join(name for name, code in mark["code"].items() if code is None):
-            raise OtherRun(
-                f"output {self._folder}: holds a run, and {unknown} may have changed since, because no file holds its "
-                "source. Give another folder, or --restart to delete that run."
             )
         self._meta = {
             "status": "running",
@@ -107,20 +100,15 @@ class RunFolder:
             ir_metadata = yaml.safe_dump(_ir_metadata(self._meta), sort_keys=False, allow_unicode=True)
             self._write(IR_METADATA, ir_metadata.encode())
 
-    def _changed_parameters(self, document: Document) -> str:
-        """Return the parameters that differ from the old run's pipeline, in parentheses; "" if unknown."""
-        try:
-            old = _leaves(read_yaml(self._folder / RESOLVED, "pipeline"))
-        except InputError:
+    def _changed_lines(self, document: Document) -> str:
+        """Return the lines in which the pipeline differs from the old run's, in parentheses."""
+        path = self._folder / RESOLVED
+        if not path.is_file():
             return ""
-        new = _leaves(parse_yaml(document.to_yaml(), "pipeline"))
-        names = sorted(name for name in {**old, **new} if old.get(name) != new.get(name))
-        names.sort(key=lambda name: not name.endswith(".type"))
-        shown = names[:MAX_CHANGES_IN_MESSAGE]
-        changes = [f"{name} {shorten(old.get(name))}, now {shorten(new.get(name))}" for name in shown]
-        if len(names) > len(shown):
-            changes.append(f"and {len(names) - len(shown)} more parameters")
-        return f" ({'; '.join(changes)})" if changes else ""
+        old = path.read_text(encoding="utf-8", errors="replace")
+        diff = difflib.unified_diff(old.splitlines(), document.to_yaml().splitlines(), n=0, lineterm="")
+        lines = [" ".join(line.split()) for line in list(diff)[2:] if not line.startswith("@@")]
+        return f" ({'; '.join(lines[:MAX_LINES_IN_MESSAGE])})"
 
     def _read_meta(self) -> dict[str, Any] | None:
         try:
@@ -149,16 +137,6 @@ def read_meta(folder: Path) -> dict[str, Any]:
     if not isinstance(meta, dict):
         raise InputError(f"{path}: expected the metadata of a run, an object. Run again.")
     return meta
-
-
-def _leaves(value: Any, path: str = "") -> dict[str, Any]:
-    """Flatten a resolved pipeline: the parameter's name in ``--set``, or the path of another field -> value."""
-    if not isinstance(value, dict):
-        return {path.replace(".init_parameters", "", 1).removeprefix("components.").removeprefix("stations."): value}
-    leaves: dict[str, Any] = {}
-    for name, part in value.items():
-        leaves |= _leaves(part, f"{path}.{name}".removeprefix("."))
-    return leaves
 
 
 def _now() -> str:

@@ -22,8 +22,7 @@ class History:
         self._turns = conversation.turns
         self._mode = mode
         self._has_context = any(turn.history for turn in conversation.turns)
-        self._exchanges: list[Exchange] = []
-        self._by_position: dict[int, Exchange] = {}
+        self._own: dict[int, Exchange] = {}
 
     def before(self, position: int) -> tuple[tuple[Exchange, ...], int]:
         """Return the exchanges before a turn, oldest first, and how many of them this run made.
@@ -37,17 +36,14 @@ class History:
         if self._mode == "gold":
             return given, 0
         if not self._has_context:
-            return tuple(self._exchanges), len(self._exchanges)
-        exchanges = tuple(self._by_position.get(index, exchange) for index, exchange in enumerate(given))
-        own = [index for index in range(len(given)) if index in self._by_position]
-        return exchanges, len(own)
+            return tuple(self._own.values()), len(self._own)
+        exchanges = tuple(self._own.get(index, exchange) for index, exchange in enumerate(given))
+        return exchanges, sum(index in self._own for index in range(len(given)))
 
     def add(self, position: int, response: Response) -> None:
         """Add the response to a turn. Turns are added in order."""
         turn = self._turns[position]
-        own = exchange(turn, response)
-        self._exchanges.append(own)
-        self._by_position[len(turn.history)] = own
+        self._own[len(turn.history) if self._has_context else position] = exchange(turn, response)
 
 
 def exchange(turn: Turn, response: Response) -> Exchange:

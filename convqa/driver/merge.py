@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+import shutil
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from convqa.driver.fingerprint import differences
 from convqa.driver.folder import RESOLVED, SHARD, RunFolder, read_meta
 from convqa.driver.history import checked, in_language
 from convqa.driver.intake import Intake
-from convqa.driver.journal import JOURNAL, Journal, whole_waves
+from convqa.driver.journal import JOURNAL, Journal
 from convqa.driver.run import locked, write_run
 from convqa.driver.summary import RunSummary
 from convqa.errors import InputError
@@ -62,13 +63,14 @@ def merge(
             raise InputError(f"input {source}: differs from the input of the shards. Name that with --input.")
         folder = RunFolder(output)
         folder.begin(mark, document, task.run_file, restart, source, language)
-        _join(shards, folder.journal)
+        with whole_file(folder.journal) as journal_file:
+            for finished in shards:
+                with (finished.folder / JOURNAL).open("rb") as part:
+                    shutil.copyfileobj(part, journal_file)
         with closing(Journal(folder.journal)) as journal:
             for turn in intake.turns_in_order():
-                if turn.id not in journal:
-                    raise InputError(
-                        f"turn {turn.id}: not answered by any shard. Run the shards again to complete them."
-                    )
+                if journal.get(turn.id) is None:
+                    raise InputError(f"turn {turn.id}: not answered by any shard. Run them again to complete them.")
             summary = RunSummary(intake.conversations, given=journal.given, own=journal.own)
             write_run(summary, task, output, frozenset(document.outputs), intake, journal)
         summary.seconds = sum(finished.meta["seconds"] for finished in shards)
@@ -98,18 +100,3 @@ def _check(shards: Sequence[FinishedShard]) -> None:
     given = [finished.shard for finished in shards]
     if given != [Shard(number, count) for number in range(1, count + 1)]:
         raise InputError(f"expected each of the {count} shards once, got {', '.join(map(str, given))}.")
-
-
-def _join(shards: Iterable[FinishedShard], target: Path) -> None:
-    """Write the journal of all shards in order of groups."""
-    waves: list[tuple[int, int, int, Path]] = []
-    for finished in shards:
-        path = finished.folder / JOURNAL
-        for lines in whole_waves(path):
-            group = lines[0].record["batch"][0]
-            waves.append((group, lines[0].start, lines[-1].end, path))
-    with whole_file(target) as out:
-        for _, start, end, path in sorted(waves):
-            with path.open("rb") as file:
-                file.seek(start)
-                out.write(file.read(end - start))

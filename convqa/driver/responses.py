@@ -8,8 +8,8 @@ from pathlib import Path
 
 import orjson
 
-from convqa.domain import Response, TurnId
-from convqa.driver.folder import SHARD, read_meta
+from convqa.domain import Response
+from convqa.driver.folder import read_meta
 from convqa.driver.journal import JOURNAL, whole_waves
 from convqa.errors import InputError
 
@@ -29,10 +29,10 @@ def read_responses(folder: Path) -> Iterator[Response]:
     status = meta.get("status", "done")
     if status != "done":
         logger.warning(
-            "%s: this run %s; its answers so far are read. trec-rag and jwhr name a turn by its "
+            "%s: the status of this run is %s; its answers so far are read. trec-rag and jwhr name a turn by its "
             "conversation where that has one turn, which further turns change",
             folder,
-            "is a shard of a run (convqa merge makes the run)" if status == SHARD else "is not finished",
+            status,
         )
     offsets: dict[tuple[int, int | str], list[int]] = {}
     count = 0
@@ -50,18 +50,7 @@ def read_responses(folder: Path) -> Iterator[Response]:
         for conversation in sorted(offsets, key=lambda key: key[0]):  # by group, else as first answered
             for offset in offsets[conversation]:
                 file.seek(offset)
-                yield _response(path, file.readline())
-
-
-def _response(path: Path, line: bytes) -> Response:
-    data = orjson.loads(line)
-    try:
-        return Response.from_json(data)
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
-        turn = TurnId.from_json(data["id"])
-        raise InputError(
-            f"{path}: turn {turn} is malformed ({type(error).__name__}: {error}). Run with --restart."
-        ) from None
+                yield Response.from_json(orjson.loads(file.readline()))
 
 
 def task_of(folder: Path) -> str:

@@ -74,7 +74,14 @@ def run(
         return part.has(index // batch_size)
 
     with locked(output), Intake(in_language(conversations, language), output, in_shard) as intake:
-        mark = fingerprint(task.name, intake.digest, pipeline, history, batch_size, limit)
+        mark = fingerprint(
+            pipeline,
+            task=task.name,
+            input=intake.digest,
+            history=history,
+            batch_size=batch_size,
+            limit=limit,
+        )
         own_mark = mark if shard is None else {**mark, "shard": str(shard)}
         folder = RunFolder(output)
         folder.begin(own_mark, pipeline.document, task.run_file, restart, input_path, language)
@@ -166,8 +173,6 @@ def locked(output: Path) -> Iterator[None]:
         raise InputError(
             f"output {output}: another run is writing into this folder. Wait for it, or give another folder."
         ) from error
-    except (FileExistsError, NotADirectoryError) as error:
-        raise InputError(f"output {output}: expected a folder, got a file.") from error
     except OSError as error:
         raise unwritable(f"output {output}", error) from error
     try:
@@ -227,15 +232,7 @@ class WorkerSetup:
         if self.collection is not None:
             pipeline.bind(self.collection)
         pipeline.warm_up()
-        here = fingerprint(
-            self.mark["task"],
-            self.mark["input"],
-            pipeline,
-            self.mark["history"],
-            self.mark["batch_size"],
-            self.mark["limit"],
-        )
-        changed = differences(self.mark, here)
+        changed = differences(self.mark, {**self.mark, **fingerprint(pipeline)})
         if changed:
             raise InputError(
                 f"the worker on {socket.gethostname()} differs from this process in: {', '.join(changed)}. "

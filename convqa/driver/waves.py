@@ -11,7 +11,6 @@ from concurrent import futures
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from convqa.domain import Conversation, Response, Turn, TurnId, Turns
 from convqa.driver.history import History, HistoryMode, response_of
@@ -28,31 +27,23 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Wave:
-    """The responses to the turns at one position of a group's conversations, in the group's order.
+    """The turns at one position of a group's conversations, in the group's order, and the responses to them.
 
-    ``histories``: for each response, the exchanges (given by the input, made by this run) in its turn's history.
+    ``histories``: for each turn, the exchanges (given by the input, made by this run) in its history.
     """
 
     group: int
     number: int
-    responses: tuple[Response, ...]
-    histories: tuple[tuple[int, int], ...]
+    responses: Sequence[Response]
+    histories: Sequence[tuple[int, int]]
+    turns: Sequence[Turn] = ()
 
 
 Submit = Callable[[Sequence[Turn]], "Future[list[Response]]"]
 """Begins to answer a wave. The responses may be trimmed."""
 
 
-class OpenWave(NamedTuple):
-    """A wave to answer."""
-
-    group: int
-    number: int
-    turns: list[Turn]
-    histories: list[tuple[int, int]]
-
-
-Walk = Generator[OpenWave, list[Response] | None, None]
+Walk = Generator[Wave, list[Response] | None, None]
 """Yields the waves of a group, and is sent the responses to each."""
 
 
@@ -95,7 +86,7 @@ def drive(
 
 def _walked(walks: Iterator[Walk], submit: Submit, at_once: int) -> Iterator[Wave]:
     """Yield the waves of all groups as they are answered, at most one of each group at a time."""
-    under_way: dict[Future[list[Response]], tuple[OpenWave, Walk]] = {}
+    under_way: dict[Future[list[Response]], tuple[Wave, Walk]] = {}
 
     def advance(walk: Walk, responses: list[Response] | None = None) -> None:
         with suppress(StopIteration):
@@ -114,7 +105,7 @@ def _walked(walks: Iterator[Walk], submit: Submit, at_once: int) -> Iterator[Wav
         for answered in futures.wait(under_way, return_when=futures.FIRST_COMPLETED).done:
             wave, walk = under_way.pop(answered)
             responses = answered.result()
-            yield Wave(wave.group, wave.number, tuple(responses), tuple(wave.histories))
+            yield replace(wave, responses=responses)
             advance(walk, responses)
 
 
@@ -127,7 +118,8 @@ def _walk(
     """Yield the waves of one group, each of which is sent its responses."""
     histories = [History(conversation, mode) for conversation in members]
     for number in range(max(len(conversation.turns) for conversation in members)):
-        wave = OpenWave(group, number, [], [])
+        turns: list[Turn] = []
+        counts: list[tuple[int, int]] = []
         waiting = []
         for conversation, history in zip(members, histories, strict=True):
             if number >= len(conversation.turns):
@@ -138,11 +130,11 @@ def _walk(
                 history.add(number, response)
                 continue
             exchanges, own = history.before(number)
-            wave.turns.append(replace(turn, history=exchanges))
-            wave.histories.append((len(exchanges) - own, own))
+            turns.append(replace(turn, history=exchanges))
+            counts.append((len(exchanges) - own, own))
             waiting.append(history)
-        if wave.turns:
-            responses = yield wave
+        if turns:
+            responses = yield Wave(group, number, (), counts, turns)
             for history, response in zip(waiting, responses or (), strict=True):
                 history.add(number, response)
 

@@ -8,22 +8,21 @@ from __future__ import annotations
 import logging
 import multiprocessing
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from convqa.driver.fingerprint import versions
-from convqa.driver.history import HistoryMode
 from convqa.driver.run import check_place, locked
-from convqa.errors import InputError, nearest
-from convqa.experiments.cell import Cell, part_of, work
+from convqa.errors import ConvqaError, InputError, RunError, nearest
+from convqa.experiments.cell import AblationInput, Cell, part_of, work
 from convqa.experiments.grid import Ablation, GridRow, InputChoice, baseline_of, read_ablation, rows_of
 from convqa.files import replace_surrogates, whole_file
 from convqa.pipeline.load import load
-from convqa.tasks import Task, find_task, tasks
-from convqa.workers.pool import WorkerDied
+from convqa.tasks import find_task, tasks
+from convqa.workers.pool import Workers
 from convqa.workers.processes import Process
 
 RECORD = "ablation.json"
@@ -33,28 +32,6 @@ Progress = Callable[[int, int, str], None]
 """Called with (cells done, total cells, label of the next cell)."""
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class AblationInput:
-    """An input and its settings; ``turns`` is the number of turns that are run."""
-
-    name: str
-    path: Path
-    task: Task
-    choice: InputChoice
-    history: HistoryMode
-    turns: int
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "path": str(self.path),
-            "truth": str(self.path) if self.task.has_truth(self.path) else None,
-            "history": self.history,
-            "conversations": self.choice.conversations,
-            "turns": self.turns,
-        }
 
 
 def ablate(
@@ -98,7 +75,7 @@ def ablate(
         "base": baseline.name,
         "pipeline": ablation.pipeline,
         "measures": measures,
-        "inputs": [source.to_json() for source in sources],
+        "inputs": [source.model_dump() for source in sources],
         "rows": [{"name": row.name, "values": row.values, "overrides": row.overrides} for row in rows],
         "cells": [],
         "versions": versions(),
@@ -109,16 +86,12 @@ def ablate(
         for number, (row, source) in enumerate(grid):
             progress(number, len(grid), f"{row.name} over {source.name}")
             cell = Cell(
-                task=source.task.name,
-                input=source.path,
+                input=source,
                 pipeline=pipelines[row.name],
-                settings=row.settings(source.path),
+                settings=row.settings(Path(source.path)),
                 folder=Path("cells", row.name, source.name),
                 output=output,
-                history=source.history,
-                conversations=source.choice.conversations,
                 turns=turns,
-                collection=source.choice.collection,
                 vectors=ablation.vectors,
                 measures=measures,
                 sharing=sharing,
@@ -143,9 +116,8 @@ def _check_names(
     file: Path,
 ) -> None:
     """:raises InputError: for two inputs of one name, and for a row over an unknown input."""
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"two inputs are called {name}, but cells are named after them. Rename one folder.")
+    if len(set(names)) < len(names):
+        raise InputError(f"two inputs have the same name ({', '.join(names)}), which names their cells. Rename one.")
     known = {*names, *ablation.inputs}
     for row in rows:
         for name in row.inputs or ():
@@ -161,16 +133,13 @@ def _write_pipeline(row: GridRow, ablation: Ablation, file: Path, output: Path) 
     :raises InputError: for a mistake in the pipeline.
     """
     path = output / "pipelines" / f"{row.name}.yaml"
-    with whole_file(path) as stream:
-        stream.write(row.document(ablation, file).encode())
     try:
+        with whole_file(path) as stream:
+            stream.write(row.document(ablation, file).encode())
         load(path, row.settings(Path("INPUT")))
     except InputError as error:
         raise InputError(f"ablation {file}: row {row.name}: {error}") from error
     return path
-
-
-_warned: set[str] = set()
 
 
 def _run(cell: Cell) -> dict[str, Any]:
@@ -181,21 +150,11 @@ def _run(cell: Cell) -> dict[str, Any]:
             return result | {"message": f"{value} does not exist"}
     # The server imports the modules once, and each cell is forked from it.
     multiprocessing.get_context("forkserver").set_forkserver_preload(["convqa.experiments.cell"])
-    process = Process({})
     try:
-        done, error, logged = process.perform(work, (cell,))
-    except WorkerDied as died:
-        return result | {"status": "failed", "message": str(died)}
-    finally:
-        process.close()
-    for entry in logged:
-        message = entry.getMessage()
-        if entry.levelno >= logging.WARNING and message not in _warned:
-            _warned.add(message)
-            logger.warning("%s", message)
-    if error:
+        with closing(Workers(lambda: Process({}), 1)) as workers:
+            return result | {"status": "done", **workers.call(work, cell)}
+    except (ConvqaError, RunError) as error:
         return result | {"status": "failed", "message": str(error)}
-    return result | {"status": "done", **done}
 
 
 def _read_input(
@@ -223,4 +182,13 @@ def _read_input(
                 "nothing. Set history: own in the ablation to use each row's own answers.",
                 name,
             )
-    return AblationInput(name, path, found_task, choice, history, len(all_turns))
+    return AblationInput(
+        name=name,
+        path=str(path),
+        task=found_task.name,
+        truth=str(path) if found_task.has_truth(path) else None,
+        history=history,
+        conversations=choice.conversations,
+        collection=choice.collection,
+        turns=len(all_turns),
+    )

@@ -31,6 +31,20 @@ from convqa.pipeline.load import load
 from convqa.qa import ready
 from convqa.stores import exists, open_store
 from convqa.tasks import Task, find_task
+from convqa.validation import Record
+
+
+class AblationInput(Record):
+    """An input of an ablation and its settings; ``turns`` is the number of turns that are run."""
+
+    name: str
+    path: str
+    task: str = ""
+    truth: str | None
+    history: HistoryMode
+    conversations: Conversations
+    collection: str | None = None
+    turns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +55,12 @@ class Cell:
     ``sharing``: whether to look results up that other cells computed.
     """
 
-    task: str
-    input: Path
+    input: AblationInput
     pipeline: Path
     settings: Mapping[str, Any]
     folder: Path
     output: Path
-    history: HistoryMode
-    conversations: Conversations = "all"
     turns: int | None = None
-    collection: str | None = None
     vectors: str | None = None
     measures: Sequence[str] = ()
     sharing: bool = True
@@ -89,32 +99,28 @@ def work(cell: Cell) -> dict[str, Any]:
     if cell.sharing:
         torch = {name: metadata.version(name) for name in SHAPING_TORCH if find_spec(name)}
         share(cell.output / "shared.sqlite", salt=repr(versions() | torch))
-    task = find_task(cell.task, cell.input)
-    is_part = cell.conversations != "all" or cell.turns is not None
-    if is_part:
-        task = _part(task, cell)
+    source = Path(cell.input.path)
+    task = find_task(cell.input.task, source)
+    is_part = cell.input.conversations != "all" or cell.turns is not None
     pipeline = load(cell.pipeline, cell.settings)
-    collection = _collection(cell, task) if pipeline.needs_collection or cell.collection else None
+    collection = _collection(cell, task) if pipeline.needs_collection or cell.input.collection else None
     pipeline = ready(pipeline, collection)
     folder = cell.output / cell.folder
+    part = _part(task, cell) if is_part else task
+    answer = partial(run, part, source, folder, pipeline, history=cell.input.history)
     try:
-        summary = run(task, cell.input, folder, pipeline, history=cell.history, restart=cell.restart)
+        summary = answer(restart=cell.restart)
     except OtherRun:
-        summary = run(task, cell.input, folder, pipeline, history=cell.history, restart=True)
+        summary = answer(restart=True)
     turns = max(summary.turns, 1)
     result: dict[str, Any] = {
         "milliseconds": {node: round(1000 * took / turns, 3) for node, took in sorted(summary.timings.items())},
         "message": _failures(summary),
     }
-    if not task.has_truth(cell.input):
+    if cell.input.truth is None:
         return result
-    evaluation = evaluate(
-        cell.input,
-        folder,
-        task=find_task(cell.task, cell.input),
-        measures=known_measures(cell.measures),
-        partial=is_part,
-    )
+    measures = known_measures(cell.measures)
+    evaluation = evaluate(cell.input.truth, folder, task=task, measures=measures, partial=is_part)
     write_official(evaluation, folder)
     write_turns(evaluation, folder / "turns.jsonl")
     result["measures"] = {name: asdict(summary) for name, summary in evaluation.summaries.items()}
@@ -138,16 +144,17 @@ def _failures(summary: RunSummary) -> str:
 def _part(task: Task, cell: Cell) -> Task:
     """Return a copy of the task that reads only a part of its input."""
     of_part = copy.copy(task)
-    read = partial(part_of, part=cell.conversations, turns=cell.turns)
+    read = partial(part_of, part=cell.input.conversations, turns=cell.turns)
     setattr(of_part, "read", lambda path: read(task.read(path)))  # noqa: B010 - mypy knows read as a method
     return of_part
 
 
 def _collection(cell: Cell, task: Task) -> str:
     """Return the URL of the cell's collection. With ``vectors``, the input's own passages are indexed."""
-    if cell.collection or not cell.vectors:
-        return collection_for(task, cell.input, cell.collection, task.language)
-    folder = cell.input if cell.input.is_dir() else cell.input.parent
+    source = Path(cell.input.path)
+    if cell.input.collection or not cell.vectors:
+        return collection_for(task, source, cell.input.collection, task.language)
+    folder = source if source.is_dir() else source.parent
     file = folder / "passages.jsonl"
     if not file.is_file():
         file = folder / "passages.jsonl.gz"

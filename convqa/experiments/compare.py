@@ -12,13 +12,10 @@ from convqa.driver.folder import read_meta
 from convqa.errors import InputError, nearest
 from convqa.evaluation import Evaluation, evaluate
 from convqa.evaluation.compute import groups_of
-from convqa.experiments.differences import Difference, Part, differences_of, shared_scores, tested
+from convqa.experiments.differences import Difference, differences_of, shared_scores
 from convqa.metrics.paired import holm, permutation_test
 from convqa.tasks import Task, tasks
 from convqa.tasks.base import Groups
-
-BREAKDOWNS = ("source", "Conversation_source", "Topic_switch", "history", "depth", "answerable")
-"""The default breakdowns of a comparison, if the task and the truth have them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +104,7 @@ def compare(
     """Evaluate runs and compare them with the first one.
 
     :param truth: None: the input of the runs, if it has a truth.
-    :param breakdown: as in ``evaluate``; None: :data:`BREAKDOWNS`. :param measures: the measures to compare; () = all.
+    :param breakdown: as in ``evaluate``; None: the task's own. :param measures: the measures to compare; () = all.
     :raises InputError: for fewer than two runs, unscorable runs, unknown names, and without scipy.
     """
     if len(runs) < 2:
@@ -121,8 +118,13 @@ def compare(
         evaluation = evaluate(truth, run, task=found_task, measures=measures, partial=partial)
         found_task = evaluation.task
         evaluations[name] = without_rankings(evaluation)
-    groups = _groups(evaluations[names[0]], truth, breakdown)
-    return compare_evaluations(evaluations, names[0], measures, groups)
+    baseline = evaluations[names[0]]
+    if breakdown is None:
+        breakdown = list(baseline.task.breakdowns(baseline.gold, truth))
+    groups = groups_of(baseline.task, baseline.gold, truth, breakdown)
+    # A single group equals the whole.
+    several = {name: members for name, members in groups.items() if len(members) > 1}
+    return compare_evaluations(evaluations, names[0], measures, several)
 
 
 def compare_evaluations(
@@ -141,39 +143,26 @@ def compare_evaluations(
     for name in measures:
         if name not in known:
             raise InputError(f"--measure {name}: unknown measure.{nearest(name, known)} Known: {', '.join(known)}.")
-    shared = [shared_scores(evaluations, against, name) for name in measures or known]
-    if not any(shared):
+    shared = [scores for name in measures or known if (scores := shared_scores(evaluations, against, name))]
+    if not shared:
         raise InputError(f"{against} shares no measure and turn with another run. Compare runs of the same turns.")
-    parts: list[Part] = [("", "", None)]
-    for breakdown, members_by_group in (groups or {}).items():
-        parts += [(breakdown, group, members) for group, members in members_by_group.items()]
-    conversations: dict[int | str, int] = {}
-    for turn in evaluations[against].gold.turns:
-        conversations.setdefault(turn.id.conversation, len(conversations))
-    untested = [
-        difference
-        for part in parts
-        for scores in shared
-        for difference in differences_of(scores, against, conversations, part, seed)
-    ]
-    whole: list[Difference] = []
-    breakdowns: dict[str, dict[str, list[Difference]]] = {}
-    for row, difference in zip(untested, tested(untested, seed), strict=True):
-        breakdown, group, members = row.part
-        if members is None:
-            whole.append(difference)
-        else:
-            breakdowns.setdefault(breakdown, {}).setdefault(group, []).append(difference)
+    turns = evaluations[against].gold.turns
+    conversations = {id: index for index, id in enumerate(dict.fromkeys(turn.id.conversation for turn in turns))}
+    breakdowns = {
+        name: {
+            group: differences_of(shared, against, conversations, members, seed) for group, members in by_group.items()
+        }
+        for name, by_group in (groups or {}).items()
+    }
+    whole = differences_of(shared, against, conversations, None, seed)
     return Comparison(against, dict(evaluations), _adjusted(whole), breakdowns)
 
 
 def _adjusted(differences: Sequence[Difference]) -> list[Difference]:
     """Apply Holm's correction over the runs, for each measure."""
-    by_measure: dict[str, list[Difference]] = {}
-    for difference in differences:
-        by_measure.setdefault(difference.measure, []).append(difference)
     result = []
-    for members in by_measure.values():
+    for measure in dict.fromkeys(one.measure for one in differences):
+        members = [one for one in differences if one.measure == measure]
         adjusted = iter(holm([one.p for one in members if one.p is not None]))
         result += [one if one.p is None else replace(one, adjusted=next(adjusted)) for one in members]
     return result
@@ -222,21 +211,6 @@ def _field(evaluation: Evaluation, name: str, id: TurnId) -> str | None:
     return values.get(str(id) if names_turn else id.conversation)
 
 
-def _groups(
-    evaluation: Evaluation,
-    truth: Path,
-    asked: Sequence[str] | None,
-) -> dict[str, Groups]:
-    if asked is not None:
-        return groups_of(evaluation.task, evaluation.gold, truth, asked)
-    known = set(evaluation.task.breakdowns(evaluation.gold, truth))
-    known.update(*(turn.fields for turn in evaluation.gold.turns))
-    names = [name for name in BREAKDOWNS if name in known]
-    groups = groups_of(evaluation.task, evaluation.gold, truth, names)
-    # A single group equals the whole.
-    return {name: members for name, members in groups.items() if len(members) > 1}
-
-
 def without_rankings(evaluation: Evaluation) -> Evaluation:
     """Return the evaluation without rankings and citations, which would not fit into memory for 30 runs."""
     run: Any = evaluation.run
@@ -247,23 +221,13 @@ def without_rankings(evaluation: Evaluation) -> Evaluation:
 def truth_of(runs: Sequence[Path]) -> Path:
     """Return the input of runs.
 
-    :raises InputError: if no run's folder names it, if the runs have different inputs, or if it has no truth.
+    :raises InputError: if the runs' folders name none or several, or if it has no truth.
     """
-    runs_by_input: dict[str, Path] = {}
-    for run in runs:
-        path = read_meta(run if run.is_dir() else run.parent).get("input")
-        if path:
-            runs_by_input.setdefault(path, run)
-    inputs = list(runs_by_input)
-    if not inputs:
-        raise InputError(f"{runs[0]}: its input is unknown. Add --truth.")
-    if len(inputs) > 1:
-        first, second = inputs[:2]
-        raise InputError(
-            f"{runs_by_input[first]} answers {first}, but {runs_by_input[second]} answers {second}. "
-            "Add --truth for both."
-        )
-    source = Path(inputs[0])
+    metas = [read_meta(run if run.is_dir() else run.parent) for run in runs]
+    inputs = {str(meta["input"]) for meta in metas if meta.get("input")}
+    if len(inputs) != 1:
+        raise InputError(f"expected runs of one input, got {', '.join(sorted(inputs)) or 'unknown ones'}. Add --truth.")
+    source = Path(inputs.pop())
     for candidate in (source, source.parent) if source.is_file() else (source,):
         if any(task.has_truth(candidate) for task in tasks().values()):
             return candidate

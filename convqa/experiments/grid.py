@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import Field
@@ -49,11 +49,11 @@ class Ablation(Record, extra="forbid"):
     pipeline: Text
     drop: list[Text] = []
     override: dict[str, Any] = {}
-    axes: dict[str, list[Any] | dict[str, Any]] = {}
+    axes: Annotated[dict[str, list[Any] | dict[str, Any]], Field(min_length=1)]
     baseline: dict[str, Any] | Text | None = None
     history: HistoryMode | None = None
     vectors: Text | None = None
-    measures: list[Text] = Field(default_factory=list)
+    measures: list[Text] = []
     inputs: dict[str, InputChoice] = {}
 
 
@@ -102,8 +102,6 @@ def read_ablation(name: str) -> tuple[Ablation, Path]:
     where = f"ablation {file}"
     ablation = read_as(Ablation, data, where, f"Fields: {', '.join(Ablation.model_fields)}.")
     refuse_secrets(data, where)
-    if not ablation.axes:
-        raise InputError(f"{where}: expected axes with their values.")
     return ablation, file
 
 

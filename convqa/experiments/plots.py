@@ -9,87 +9,72 @@ from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from convqa.errors import InputError
 
-Style = tuple[int, ...]
-"""The indexes of a row's color, marker and fill; missing ones are 0."""
-Point = tuple[float, float, float, float]  # milliseconds a turn; mean, low and high
+
+class Point(NamedTuple):
+    """A row: its number in the table, its value on the first axis, milliseconds a turn, and its mean with interval."""
+
+    number: int
+    group: str
+    milliseconds: float
+    mean: float
+    low: float
+    high: float
+
 
 _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#8c564b")
 """After Okabe and Ito, distinguishable with any color vision; the page's variables ``--c0`` and so on."""
 _MARKERS = "osD^vPX*"
-_FILLS = ("full", "none", "left", "right")
-GRAY = 6
-"""The index of the color of what has none."""
 _INK = "#010203"
 _LINE = "#040506"
 """Placeholders for the page's colors of text and lines."""
 _FOLDER = Path(__file__).with_name("templates")
 
 
-def quality_over_time(
-    points: Mapping[str, Point],
-    styles: Mapping[str, Style],
-    legend: Sequence[tuple[Style, str]],
-    measure: str,
-) -> str:
-    """Plot one point per row, with its interval."""
+def quality_over_time(points: Sequence[Point], measure: str) -> str:
+    """Plot one numbered point per row, with its interval, in the color of its value on the first axis."""
+    groups = list(dict.fromkeys(point.group for point in points))
 
     def draw(axes: Any) -> None:
-        for row, (time, mean, low, high) in points.items():
-            look = _look(styles[row])
-            axes.plot([time, time], [low, high], color=look["color"], alpha=0.35)
-            axes.plot(time, mean, **look)
-        times = [time for time, *_ in points.values()]
+        for group in groups:
+            look = {"color": _COLORS[groups.index(group) % len(_COLORS)]}
+            axes.plot([], [], "o", label=group, **look)
+            for point in points:
+                if point.group != group:
+                    continue
+                time = point.milliseconds
+                axes.plot([time, time], [point.low, point.high], alpha=0.35, **look)
+                axes.plot(time, point.mean, "o", **look)
+                axes.annotate(str(point.number), (time, point.mean), (4, 3), textcoords="offset points")
+        times = [point.milliseconds for point in points]
         if 0 < 5 * min(times) < max(times):
             axes.set_xscale("log", subs=[2, 5])
             axes.xaxis.set(major_formatter="{x:g}", minor_formatter="{x:g}")
         axes.set(xlabel="milliseconds a turn", ylabel=f"{measure} (mean, 95 % interval)")
-        for style, name in legend:
-            axes.plot([], [], label=name, **_look(style))
 
     return _plot(draw, f"{measure} over time", f"{measure} of {len(points)} rows over milliseconds a turn.")
 
 
-def by_depth(
-    lines: Mapping[str, Mapping[str, float]],
-    styles: Mapping[str, Style],
-    measure: str,
-) -> str:
+def by_depth(lines: Mapping[str, Mapping[str, float]], measure: str) -> str:
     """Plot one line per row, the first dashed: the mean by the turn's number in its conversation."""
 
     def draw(axes: Any) -> None:
         for number, (row, means) in enumerate(lines.items()):
             depths = [name.removeprefix("turns ").removeprefix("turn ") for name in means]
-            look = _look((*styles[row][:1], number))
-            look["linestyle"] = "-" if number else "--"
-            axes.plot(depths, list(means.values()), label=row, **look)
+            axes.plot(
+                depths,
+                list(means.values()),
+                label=row,
+                color=_COLORS[number % len(_COLORS)],
+                marker=_MARKERS[number % len(_MARKERS)],
+                linestyle="-" if number else "--",
+            )
         axes.set(xlabel="number of the turn in its conversation", ylabel=f"{measure} (mean)")
 
     return _plot(draw, f"{measure} by turn depth", f"{measure} by the turn's number, of {', '.join(lines)}.")
-
-
-def gains(groups: Mapping[str, Mapping[str, float]], human: str, measure: str) -> str:
-    """Plot one bar per group of rows, from its first mean to that of ``human``, with the other means on it."""
-    plain = next(iter(next(iter(groups.values()))))
-
-    def draw(axes: Any) -> None:
-        for index, means in enumerate(groups.values()):
-            ends = [means[plain], means[human]]
-            axes.plot(ends, [index, index], color=_LINE, linewidth=9, zorder=1)
-            axes.plot(ends, [index, index], color=_INK, marker="|", markersize=14, linestyle="")
-            for number, name in enumerate(means):
-                if name not in {plain, human}:
-                    axes.plot(means[name], index, label=None if index else name, **_look((number, number)))
-        axes.set_yticks(range(len(groups)), list(groups))
-        axes.set_ylim(len(groups) - 0.4, -0.6)
-        axes.grid(visible=False, axis="y")
-        axes.set_xlabel(f"{measure} (mean); a bar goes from {plain} to {human}")
-
-    label = f"{measure} of each rewriter, between {plain} and {human}."
-    return _plot(draw, "Rewriting gain, compared with human rewrites", label, height=1.7 + 0.3 * len(groups))
 
 
 def differences(values: Sequence[float], row: str, base: str, measure: str) -> str:
@@ -105,18 +90,7 @@ def differences(values: Sequence[float], row: str, base: str, measure: str) -> s
     return _plot(draw, f"{row} minus {base}, by turn", f"Differences in {measure} of {row} to {base}, by turn.")
 
 
-def _look(style: Style) -> dict[str, Any]:
-    """Return parameters for matplotlib's ``plot``."""
-    color, marker, fill = (*style, 0, 0, 0)[:3]
-    return {
-        "color": _COLORS[color % len(_COLORS)],
-        "marker": _MARKERS[marker % len(_MARKERS)],
-        "fillstyle": _FILLS[fill % len(_FILLS)],
-        "linestyle": "",
-    }
-
-
-def _plot(draw: Callable[[Any], None], title: str, label: str, height: float = 3.3) -> str:
+def _plot(draw: Callable[[Any], None], title: str, label: str) -> str:
     """Return the SVG element of a plot, labeled for screen readers, without styles and ids that affect the page."""
     if find_spec("matplotlib") is None:
         raise InputError("plots need the extra: pip install 'convqa[experiments]'.")
@@ -125,7 +99,7 @@ def _plot(draw: Callable[[Any], None], title: str, label: str, height: float = 3
 
     with mpl.rc_context({"svg.hashsalt": label}, _FOLDER / "report.mplstyle"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # characters missing in its font are drawn by the browser
-        figure = Figure(figsize=(4.8, height), layout="constrained")
+        figure = Figure(figsize=(4.8, 3.3), layout="constrained")
         axes = figure.subplots()
         axes.set_title(title)
         draw(axes)

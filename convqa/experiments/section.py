@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from convqa.evaluation import Evaluation, evaluate
+from convqa.evaluation.compute import groups_of
 from convqa.evaluation.measures import known_measures
-from convqa.evaluation.result import value_of
 from convqa.experiments import plots
-from convqa.experiments.compare import compare_evaluations, counted_measures, without_rankings
+from convqa.experiments.cell import AblationInput
+from convqa.experiments.compare import Comparison, compare_evaluations, counted_measures, without_rankings
 from convqa.experiments.examples import examples
 from convqa.experiments.tables import basis_of
+from convqa.tasks.base import Groups
 from convqa.validation import Record
 
 HUMAN = "human"
@@ -26,16 +28,8 @@ DEFAULT_MEASURES = 4
 MAX_LINES = 8
 """Maximum lines of a plot."""
 
-
-class InputRecord(Record):
-    """An input of an ablation."""
-
-    name: str
-    path: str
-    truth: str | None
-    history: str
-    conversations: str
-    turns: int
+DEPTH = "depth"
+"""The breakdown by the turn's number in its conversation."""
 
 
 class RowRecord(Record):
@@ -72,33 +66,36 @@ class AblationRecord(Record):
     question: str
     base: str
     measures: list[str] = []
-    inputs: Annotated[list[InputRecord], Field(min_length=1)]
+    inputs: Annotated[list[AblationInput], Field(min_length=1)]
     rows: list[RowRecord]
     cells: list[CellRecord]
     versions: dict[str, str]
 
 
-def section(record: AblationRecord, source: InputRecord, output: Path) -> dict[str, Any]:
+def section(record: AblationRecord, source: AblationInput, output: Path) -> dict[str, Any]:
     """Return the variables of the templates for one input.
 
     :raises InputError: if a finished cell cannot be evaluated.
     """
     cells = {cell.row: cell for cell in record.cells if cell.input == source.name}
-    evaluations: dict[str, Evaluation] = {}
-    if source.truth and Path(source.truth).exists():
-        for row, cell in cells.items():
-            if cell.status == "done":
-                folder = output / cell.folder
-                evaluation = evaluate(source.truth, folder, measures=known_measures(record.measures), partial=True)
-                evaluations[row] = without_rankings(evaluation)
-    measures = _shown_measures(record, cells, evaluations)
+    known = dict.fromkeys(name for cell in cells.values() for name in cell.measures)
+    measures = [name for name in record.measures if name in known]
+    if not measures:
+        rankings_first = sorted(known, key=lambda name: not name.startswith(("MRR", "nDCG")))
+        measures = rankings_first[:DEFAULT_MEASURES]
     lead = measures[0] if measures else ""
     means = {row: cell.measures[lead].mean for row, cell in cells.items() if lead in cell.measures}
-    messages = {row: cell.message for row, cell in cells.items() if cell.status == "done" and cell.message}
     rows = [row for row in record.rows if row.name in cells]
     rows.sort(key=lambda row: -means.get(row.name, -1.0))
     ranked = [row.name for row in rows if row.name in means and HUMAN not in row.values.values()]
     best = ranked[0] if ranked else None
+    evaluations = _evaluations(record, source, cells, output)
+    counts = counted_measures(evaluations.values())
+    top = {}
+    for name in measures:
+        by_row = [cells[row].measures[name].mean for row in ranked if name in cells[row].measures]
+        if by_row and name not in counts:
+            top[name] = max(by_row)
     shown: dict[str, Any] = {
         "source": source,
         "lead": lead,
@@ -107,136 +104,77 @@ def section(record: AblationRecord, source: InputRecord, output: Path) -> dict[s
         "rows": rows,
         "best": best,
         "means": means,
-        "top": _top(measures, [cells[row] for row in ranked], counted_measures(evaluations.values())),
-        "gaps": _gaps(record, means),
+        "top": top,
         "compared": None,
         "against_best": None,
         "basis": "",
         "turns": [],
         "plots": [],
-        "notes": messages,
     }
+    if best is None:
+        return shown
+    points = []
+    for number, row in enumerate(rows, 1):
+        if row.name in ranked:
+            cell = cells[row.name]
+            mean = cell.measures[lead]
+            milliseconds = sum(cell.milliseconds.values())
+            group = next(iter(row.values.values()), row.name)
+            points.append(plots.Point(number, group, milliseconds, mean.mean, mean.low, mean.high))
+    shown["plots"].append(plots.quality_over_time(points, lead))
     scored = {row: evaluation for row, evaluation in evaluations.items() if lead in evaluation.scores}
-    if best in scored and record.base in scored and len(scored) > 1:
-        names = {name for evaluation in scored.values() for name in evaluation.scores}
-        compared = compare_evaluations(scored, record.base, [name for name in measures if name in names])
-        shown["compared"] = compared
-        shown["against_best"] = compare_evaluations(scored, best, [lead])
-        shown["basis"] = basis_of(compared, lead)
-        shown["turns"] = list(examples(compared, best, lead, output / cells[best].folder, Path(source.path)))
-    if best is not None:
-        shown["plots"] = list(_plots(record, shown, ranked, evaluations))
+    if best not in scored or record.base not in scored or len(scored) < 2:
+        return shown
+    names = {name for evaluation in scored.values() for name in evaluation.scores}
+    compared = compare_evaluations(scored, record.base, [name for name in measures if name in names])
+    against_best = compare_evaluations(scored, best, [lead], _depths(scored[best]))
+    shown["compared"] = compared
+    shown["against_best"] = against_best
+    shown["basis"] = basis_of(compared, lead)
+    shown["turns"] = examples(compared, best, lead, output / cells[best].folder, Path(source.path))
+    # The best row, and those that differ from it on the first axis only.
+    others = {row.name: list(row.values.values())[1:] for row in rows}
+    alike = [row for row, values in others.items() if values == others[best]]
+    lines = _lines(against_best, (record.base, *alike))
+    if lines:
+        shown["plots"].append(plots.by_depth(lines, lead))
+    if best != record.base:
+        gains = [turn.score - turn.base for turn in compared.turns(best, lead)]
+        shown["plots"].append(plots.differences(gains, best, record.base, lead))
     return shown
 
 
-def _shown_measures(
+def _evaluations(
     record: AblationRecord,
+    source: AblationInput,
     cells: Mapping[str, CellRecord],
-    evaluations: Mapping[str, Evaluation],
-) -> list[str]:
-    """Return the ablation's measures, or else some with a line of their own, those of rankings first."""
-    known = dict.fromkeys(name for cell in cells.values() for name in cell.measures)
-    asked = [name for name in record.measures if name in known]
-    if asked:
-        return asked
-    lines = {measure.name for evaluation in evaluations.values() for measure in evaluation.measures}
-    names = [name for name in known if name in lines or not lines]
-    names.sort(key=lambda name: not name.startswith(("MRR", "nDCG")))
-    return names[:DEFAULT_MEASURES]
+    output: Path,
+) -> dict[str, Evaluation]:
+    """Return the evaluations of the finished cells by row, if the truth is still there."""
+    evaluations: dict[str, Evaluation] = {}
+    if source.truth and Path(source.truth).exists():
+        measures = known_measures(record.measures)
+        for row, cell in cells.items():
+            if cell.status == "done":
+                evaluation = evaluate(source.truth, output / cell.folder, measures=measures, partial=True)
+                evaluations[row] = without_rankings(evaluation)
+    return evaluations
 
 
-def _top(
-    measures: Sequence[str],
-    cells: Sequence[CellRecord],
-    counts: Collection[str],
-) -> dict[str, float]:
-    """Return the best mean of each measure, except of counts."""
-    top = {}
-    for name in measures:
-        means = [cell.measures[name].mean for cell in cells if name in cell.measures]
-        if means and name not in counts:
-            top[name] = max(means)
-    return top
+def _depths(evaluation: Evaluation) -> dict[str, Groups]:
+    """Return the turns by their number, if the task has this breakdown."""
+    task, gold = evaluation.task, evaluation.gold
+    names = [DEPTH] if DEPTH in task.breakdowns(gold, gold.path) else []
+    return groups_of(task, gold, gold.path, names)
 
 
-def _gaps(record: AblationRecord, means: Mapping[str, float]) -> dict[str, dict[str, float]]:
-    """Return the means of rewriters, the baseline's first, by the values of the other axes, for groups with HUMAN."""
-    human_axes = [axis for row in record.rows for axis, value in row.values.items() if value == HUMAN]
-    base = [row for row in record.rows if row.name == record.base]
-    if not human_axes or not base:
-        return {}
-    axis = human_axes[0]
-    plain = base[0].values.get(axis, "")
-    if plain == HUMAN:
-        return {}
-    groups: dict[str, dict[str, float]] = {}
-    for row in sorted(record.rows, key=lambda row: row.values.get(axis) != plain):
-        if row.name in means:
-            others = [value for name, value in row.values.items() if name != axis]
-            group = groups.setdefault(" + ".join(others), {})
-            group[row.values.get(axis, "")] = means[row.name]
-    return {name: group for name, group in groups.items() if plain in group and HUMAN in group}
-
-
-def _plots(
-    record: AblationRecord,
-    shown: Mapping[str, Any],
-    ranked: Sequence[str],
-    evaluations: Mapping[str, Evaluation],
-) -> Iterator[str]:
-    """Yield the plots of an input as SVG.
-
-    :param shown: the variables of the templates. :param ranked: the rows to compare by time.
-    """
-    lead, best, compared = shown["lead"], shown["best"], shown["compared"]
-    styles, legend = styles_of(record.rows)
-    points = {}
-    for row in ranked:
-        cell = shown["cells"][row]
-        mean = cell.measures[lead]
-        points[row] = (sum(cell.milliseconds.values()), mean.mean, mean.low, mean.high)
-    yield plots.quality_over_time(points, styles, legend, lead)
-    if shown["gaps"]:
-        yield plots.gains(shown["gaps"], HUMAN, lead)
-    # The best row, and those that differ from it on the first axis only.
-    others = {row.name: list(row.values.values())[1:] for row in shown["rows"]}
-    alike = [row for row, values in others.items() if values == others[best]]
-    lines = {row: _by_depth(evaluations[row], lead) for row in (record.base, *alike) if row in evaluations}
-    if any(lines.values()):
-        yield plots.by_depth(dict(list(lines.items())[:MAX_LINES]), styles, lead)
-    if compared and best != record.base:
-        gains = [turn.score - turn.base for turn in compared.turns(best, lead)]
-        yield plots.differences(gains, best, record.base, lead)
-
-
-def _by_depth(evaluation: Evaluation, measure: str) -> dict[str, float]:
-    """Return the means by the turn's number, if the task has this breakdown."""
-    breakdowns = evaluation.task.breakdowns(evaluation.gold, evaluation.gold.path)
-    if "depth" not in breakdowns or measure not in evaluation.scores:
-        return {}
-    scores = evaluation.scores[measure]
-    means = {}
-    for name, members in breakdowns["depth"]().items():
-        mean = value_of(scores.of(members))
-        if mean is not None:
-            means[name] = mean
-    return means
-
-
-def styles_of(rows: Sequence[RowRecord]) -> tuple[dict[str, plots.Style], list[tuple[plots.Style, str]]]:
-    """Return the style of each row, by its values on axes with several values, and the legend."""
-    axes: dict[str, list[str]] = {}
-    for axis in dict.fromkeys(axis for row in rows for axis in row.values):
-        names = list(dict.fromkeys(row.values.get(axis, "") for row in rows))
-        if len(names) > 1:
-            axes[axis] = names
-    styles: dict[str, plots.Style] = {}
-    for row in rows:
-        styles[row.name] = tuple(names.index(row.values.get(axis, "")) for axis, names in axes.items())
-    legend: list[tuple[plots.Style, str]] = []
-    neutral = (plots.GRAY, 0, 0)
-    for number, names in enumerate(list(axes.values())[: len(neutral)]):
-        for index, name in enumerate(names):
-            if name != HUMAN:
-                legend.append(((*neutral[:number], index), name))
-    return styles, legend
+def _lines(comparison: Comparison, rows: Iterable[str]) -> dict[str, dict[str, float]]:
+    """Return the means of rows by depth, for up to MAX_LINES rows that have any."""
+    lines: dict[str, dict[str, float]] = {row: {} for row in rows}
+    for depth, differences in comparison.breakdowns.get(DEPTH, {}).items():
+        for one in differences:
+            for row, mean in ((comparison.against, one.base), (one.run, one.mean)):
+                if row in lines:
+                    lines[row][depth] = mean
+    drawn = [row for row, line in lines.items() if line]
+    return {row: lines[row] for row in drawn[:MAX_LINES]}

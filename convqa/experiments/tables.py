@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from rich.console import Group
+from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -25,12 +26,12 @@ MAX_RUNS_WITH_BREAKDOWNS = 3
 """Breakdowns are shown for up to this many runs, without the baseline."""
 
 
-class TableCell(NamedTuple):
-    """A value, whether it is the best of its measure, and whether its difference is significant."""
+class Markup(NamedTuple):
+    """How a form of table writes the best value, a significant difference, and names."""
 
-    text: str
-    is_best: bool
-    is_certain: bool
+    best: str
+    mark: str
+    escape: Callable[[str], str]
 
 
 def shown_measures(comparison: Comparison, asked: Sequence[str] = ()) -> list[str]:
@@ -46,11 +47,9 @@ def shown_measures(comparison: Comparison, asked: Sequence[str] = ()) -> list[st
 
 def lead_of(comparison: Comparison, shown: Sequence[str], asked: Sequence[str] = ()) -> str:
     """Return the measure for breakdowns and turns: the first of ``asked``, or else the first official ranking one."""
-    for name in asked:
-        if name in shown:
-            return name
     for measure in comparison.evaluations[comparison.against].measures:
-        if measure.official and measure.name in shown and measure.name.upper().startswith(("MRR", "NDCG")):
+        is_ranking = measure.name.upper().startswith(("MRR", "NDCG"))
+        if not asked and measure.official and is_ranking and measure.name in shown:
             return measure.name
     return shown[0]
 
@@ -69,61 +68,56 @@ def _caption(comparison: Comparison, measure: str) -> str:
     return f"{CAPTION.format(against=comparison.against)} {basis_of(comparison, measure)}"
 
 
-def rows(comparison: Comparison, measures: Sequence[str]) -> Iterator[tuple[str, list[TableCell]]]:
-    """Yield each run's name and its cells, one for each measure."""
-    means: dict[str, dict[str, float]] = {}
-    for one in comparison.differences:
-        of_measure = means.setdefault(one.measure, {})
-        of_measure[comparison.against] = one.base
-        of_measure[one.run] = one.mean
+def _rows(comparison: Comparison, measures: Sequence[str], markup: Markup) -> Iterator[Sequence[str]]:
+    """Return a row for each run: its name and its means."""
     counts = counted_measures(comparison.evaluations.values())
-    for name in comparison.evaluations:
-        cells = []
-        for measure in measures:
-            of_measure = means.get(measure, {})
-            mean = of_measure.get(name)
-            if mean is None:
-                cells.append(TableCell("-", False, False))
-                continue
-            difference = comparison.of(name, measure)
-            is_best = measure not in counts and mean == max(of_measure.values())
-            cells.append(TableCell(f"{mean:.3f}", is_best, difference is not None and difference.certain))
-        yield name, cells
+    columns = [[markup.escape(name) for name in comparison.evaluations]]
+    for measure in measures:
+        differences = [one for one in comparison.differences if one.measure == measure]
+        means = {comparison.against: differences[0].base} | {one.run: one.mean for one in differences}
+        certain = {one.run for one in differences if one.certain}
+        best = None if measure in counts else max(means.values())
+        column = []
+        for run in comparison.evaluations:
+            text = f"{means[run]:.3f}" if run in means else "-"
+            if run in means and means[run] == best:
+                text = markup.best.format(text)
+            column.append(text + markup.mark * (run in certain))
+        columns.append(column)
+    return zip(*columns, strict=True)
 
 
 def markdown(comparison: Comparison, measures: Sequence[str]) -> str:
-    """Return the means of all runs as a Markdown table.
-
-    >>> _markdown_cell(TableCell("0.312", True, True)), _markdown_cell(TableCell("-", False, False))
-    ('**0.312**†', '-')
-    """
-    lines = [["run", *measures], ["---", *["---:"] * len(measures)]]
-    for name, cells in rows(comparison, measures):
-        lines.append([_plain(name), *map(_markdown_cell, cells)])
+    """Return the means of all runs as a Markdown table."""
+    markup = Markup("**{}**", MARK, lambda name: name.replace("|", "\\|"))
+    lines = [["run", *measures], ["---", *["---:"] * len(measures)], *_rows(comparison, measures, markup)]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return f"{table}\n\n{_plain(_caption(comparison, measures[0]))}\n"
+    return f"{table}\n\n{markup.escape(_caption(comparison, measures[0]))}\n"
 
 
 def latex(comparison: Comparison, measures: Sequence[str]) -> str:
-    """Return the means of all runs as a LaTeX table, for the package booktabs.
-
-    >>> _latex_cell(TableCell("0.312", True, True))
-    '\\\\textbf{0.312}$^{\\\\dagger}$'
-    """
+    """Return the means of all runs as a LaTeX table, for the package booktabs."""
+    markup = Markup(r"\textbf{{{}}}", r"$^{\dagger}$", _tex)
     caption = _tex(_caption(comparison, measures[0])).replace(MARK, r"$\dagger$").replace("p < .05", "$p<.05$")
+    head, *body = [["Run", *map(_tex, measures)], *_rows(comparison, measures, markup)]
     lines = [
         r"\begin{table}",
         r"\centering",
         rf"\caption{{{caption}}}",
         rf"\begin{{tabular}}{{l{'r' * len(measures)}}}",
         r"\toprule",
-        _latex_row("Run", map(_tex, measures)),
+        _latex_row(head),
         r"\midrule",
+        *map(_latex_row, body),
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\end{table}",
     ]
-    for name, cells in rows(comparison, measures):
-        lines.append(_latex_row(_tex(name), map(_latex_cell, cells)))
-    lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}"]
     return "\n".join(lines) + "\n"
+
+
+def _latex_row(cells: Iterable[str]) -> str:
+    return " & ".join(cells) + r" \\"
 
 
 def render(
@@ -148,9 +142,8 @@ def render(
 
 def _means(comparison: Comparison, measures: Sequence[str]) -> Table:
     table = _table("", "run", *measures)
-    for name, cells in rows(comparison, measures):
-        values = [Text(cell.text + MARK * cell.is_certain, "bold" if cell.is_best else "") for cell in cells]
-        table.add_row(Text(name), *values)
+    for row in _rows(comparison, measures, Markup("[bold]{}[/bold]", MARK, escape)):
+        table.add_row(*row)
     return table
 
 
@@ -204,24 +197,6 @@ def _turn(turn: TurnDifference) -> Text:
         elif before is not None:
             lines.append(f"  {name}, both: {after}")
     return Text("\n".join(" ".join(line.split("\n")) for line in lines))
-
-
-def _plain(name: str) -> str:
-    return name.replace("|", "\\|")
-
-
-def _markdown_cell(cell: TableCell) -> str:
-    text = f"**{cell.text}**" if cell.is_best else cell.text
-    return text + MARK * cell.is_certain
-
-
-def _latex_row(first: str, others: Iterable[str]) -> str:
-    return " & ".join([first, *others]) + r" \\"
-
-
-def _latex_cell(cell: TableCell) -> str:
-    text = rf"\textbf{{{cell.text}}}" if cell.is_best else cell.text
-    return text + r"$^{\dagger}$" * cell.is_certain
 
 
 _TEX = str.maketrans(

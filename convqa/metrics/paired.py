@@ -1,4 +1,4 @@
-"""Paired comparisons of two systems: randomization tests, bootstrap intervals and Holm's correction."""
+"""Paired comparisons of two systems: randomization tests and Holm's correction."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy
 from numpy.typing import NDArray
 
 from convqa.errors import InputError
-from convqa.metrics.bootstrap import percentile_interval
 
 RANDOM_ASSIGNMENTS = 9_999
 MAX_EXACT_CONVERSATIONS = 13
@@ -78,32 +77,6 @@ def _test(columns: Columns, seed: int) -> NDArray[numpy.float64]:
     )
     p: NDArray[numpy.float64] = result.pvalue
     return p
-
-
-def intervals(
-    sums: Columns,
-    counts: NDArray[Any],
-    seed: int,
-    resamples: int = 5000,
-) -> list[tuple[float, float]]:
-    """95 % bootstrap intervals of mean differences. All columns share the draws of conversations.
-
-    :param sums: the sum of the differences of each conversation's turns.
-    :param counts: the number of these turns, at least one.
-    """
-    generator = numpy.random.default_rng(seed)
-    means = numpy.empty((resamples, sums.shape[1]))
-    size = len(sums)
-    step = max(1, MAX_DRAWS // size)
-    for start in range(0, resamples, step):
-        samples = min(step, resamples - start)
-        drawn = generator.integers(0, size, (samples, size))
-        # How often each sample draws each conversation.
-        offsets = size * numpy.arange(samples)[:, None]
-        times = numpy.bincount((drawn + offsets).ravel(), minlength=samples * size)
-        weights = times.reshape(samples, size).astype(numpy.float64)
-        means[start : start + step] = (weights @ sums) / (weights @ counts)[:, None]
-    return [percentile_interval(column) for column in means.T]
 
 
 def holm(values: Sequence[float]) -> list[float]:

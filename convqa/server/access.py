@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hmac
-import math
-import time
 from dataclasses import dataclass, field
 
 from limits import parse
@@ -82,10 +80,8 @@ class Access:
         """
         if self._rate is None or self._limiter.hit(self._rate, caller.owner):
             return
-        reset_time = self._limiter.get_window_stats(self._rate, caller.owner).reset_time
-        seconds = max(1, math.ceil(reset_time - time.time()))
-        message = f"More than {self._rate.amount} questions per minute. Try again in {seconds} s."
-        raise HTTPException(429, message, {"Retry-After": f"{seconds}"})
+        message = f"More than {self._rate.amount} questions per minute. Try again in a minute."
+        raise HTTPException(429, message, {"Retry-After": "60"})
 
     def _key(self, request: Request) -> str:
         """Return the name of a request's key, in constant time."""

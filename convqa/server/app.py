@@ -163,7 +163,7 @@ def _conversations_file(services: Iterable[Service]) -> str:
 
 
 def _examples(service: Service) -> list[str]:
-    """Return example questions. Answers at least one question, which warms the pipeline up."""
+    """Return example questions. Answers a question first, which warms the pipeline up."""
     pipeline = service.pipeline
 
     def ask(question: str) -> TurnResponse:
@@ -171,11 +171,10 @@ def _examples(service: Service) -> list[str]:
 
     store = service.store if service.language == DEFAULT_LANGUAGE else None
     try:
-        if store is not None and not pipeline.asks_a_server:
-            return examples(store.scan(), ask, _EXAMPLE_COUNT)
         ask("Is this ready?")
         # Does not try examples on a language model, which takes time and money.
-        return examples(store.scan(), None, _EXAMPLE_COUNT) if store else []
+        trial = None if pipeline.asks_a_server else ask
+        return examples(store.scan(), trial, _EXAMPLE_COUNT) if store else []
     except RunError as error:
         log.warning("no example questions: %s", error)
         return []

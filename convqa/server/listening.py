@@ -16,20 +16,6 @@ GRACE_SECONDS = 30
 """Time that requests in progress have at shutdown."""
 
 
-class _Server(uvicorn.Server):
-    """Prints its address once it listens."""
-
-    path = "/"
-
-    async def startup(self, sockets: Any = None) -> None:
-        await super().startup(sockets)
-        if self.started and sockets:
-            host, port = sockets[0].getsockname()[:2]
-            if ":" in host:
-                host = f"[{host}]"
-            print(f"Listening on http://{host}:{port}{self.path} (Ctrl-C to stop)", flush=True)
-
-
 def bound(host: str, port: int) -> socket.socket:
     """Return a socket bound to an address, which does not listen yet.
 
@@ -64,8 +50,12 @@ def serve(app: Any, listener: socket.socket, path: str = "/") -> None:
         server_header=False,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
-    server = _Server(options)
-    server.path = path
+    server = uvicorn.Server(options)
+    listener.listen(options.backlog)
+    host, port = listener.getsockname()[:2]
+    if ":" in host:
+        host = f"[{host}]"
+    print(f"Listening on http://{host}:{port}{path} (Ctrl-C to stop)", flush=True)
     try:
         server.run([listener])
     finally:

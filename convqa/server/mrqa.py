@@ -52,11 +52,6 @@ def answer_context(qa: QA, line: object) -> dict[str, str]:
     if "header" in line or "qas" not in line:
         return {}
     record = read_as(_ContextRecord, line, "the body", "Expected context, and qas with qid and question each.")
-    seen: set[str] = set()
-    for index, item in enumerate(record.qas):
-        if item.qid in seen:
-            raise InputError(f"qas[{index}].qid: expected an id for each question, got duplicate {item.qid!r}.")
-        seen.add(item.qid)
     context = Context(record.context, tuple(Question(item.qid, item.question) for item in record.qas))
     answers = {question.id: "" for question in context.questions}
     for response in qa.drive(conversations(context)):

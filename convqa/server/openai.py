@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import secrets
 import time
@@ -13,7 +12,7 @@ from urllib.parse import quote
 
 import orjson
 from fastapi import APIRouter, Request, Response
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.exceptions import HTTPException
 
@@ -58,26 +57,17 @@ class MessagePart(Record, extra="allow"):
     text: Text | None = None
 
 
-def _parts(content: Any) -> Any:
-    if content is not None and not isinstance(content, str | list):
-        raise ValueError("expected a string or a list of parts")
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    return content
-
-
 class Message(Record, extra="allow"):
     """A message. Roles other than user and assistant are ignored."""
 
     role: str
-    content: Annotated[
-        BoundedList[MessagePart] | None,
-        BeforeValidator(_parts, str | BoundedList[MessagePart] | None),
-    ] = None
+    content: Text | BoundedList[MessagePart] | None = None
 
     @property
     def text(self) -> str:
-        """The text parts, one a line."""
+        """The text, or the text parts, one a line."""
+        if isinstance(self.content, str):
+            return self.content
         return "\n".join(part.text for part in self.content or () if part.type in _TEXT_TYPES and part.text)
 
 
@@ -95,15 +85,7 @@ class CompletionRequest(Record, extra="allow"):
 async def models(request: Request) -> dict[str, Any]:
     """List the served pipelines as models."""
     names = request.app.state.services
-    data = [
-        {
-            "id": name,
-            "object": "model",
-            "created": 0,
-            "owned_by": "convqa",
-        }
-        for name in names
-    ]
+    data = [{"id": name, "object": "model", "created": 0, "owned_by": "convqa"} for name in names]
     return {"object": "list", "data": data}
 
 
@@ -126,7 +108,7 @@ async def complete(request: Request, body: CompletionRequest, caller: RequestCal
     address = str(request.base_url)
     if body.stream:
         seconds = request.app.state.config.limits.seconds
-        return stream(pending, _events(pending, body, address, service.name, seconds), seconds)
+        return stream(pending, _events(pending, body, address, service.name), seconds)
     try:
         pieces, cited = await _answered(pending, address, service.name)
     finally:
@@ -170,13 +152,11 @@ async def _events(
     body: CompletionRequest,
     address: str,
     pipeline: str,
-    seconds: float,
 ) -> AsyncIterator[ServerSentEvent]:
     """Yield the chunks of an answer, after the stages as comments, which clients ignore."""
-    async with asyncio.timeout(seconds):
-        async for label, _ in pending.outputs():
-            yield ServerSentEvent(comment=label)
-        pieces, cited = await _answered(pending, address, pipeline)
+    async for label, _ in pending.outputs():
+        yield ServerSentEvent(comment=label)
+    pieces, cited = await _answered(pending, address, pipeline)
     for chunk in _chunks(body, pieces, cited):
         yield chunk
 
@@ -196,11 +176,8 @@ async def _answered(pending: PendingTurn, address: str, pipeline: str) -> tuple[
     annotations = []
     for start, end, number in chat_text.marks("".join(pieces)):
         if number in citations:
-            url_citation = {
-                **_link(citations[number], address, pipeline),
-                "start_index": start,
-                "end_index": end,
-            }
+            link = _link(citations[number], address, pipeline)
+            url_citation = {**link, "start_index": start, "end_index": end}
             annotations.append({"type": "url_citation", "url_citation": url_citation})
     return pieces, {"annotations": annotations, "citations": list(citations.values())}
 
@@ -217,20 +194,11 @@ def _link(citation: replies.CitationReply, address: str, pipeline: str) -> dict[
 def _completion(body: CompletionRequest, content: str, cited: Mapping[str, Any]) -> Response:
     choice = {
         "index": 0,
-        "message": {
-            "role": "assistant",
-            "content": content,
-            "refusal": None,
-            **cited,
-        },
+        "message": {"role": "assistant", "content": content, "refusal": None, **cited},
         "finish_reason": "stop",
         "logprobs": None,
     }
-    data = {
-        **_head(body, "chat.completion"),
-        "choices": [choice],
-        "usage": _USAGE,
-    }
+    data = {**_head(body, "chat.completion"), "choices": [choice], "usage": _USAGE}
     return Response(orjson.dumps(data), media_type="application/json")
 
 

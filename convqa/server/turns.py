@@ -142,12 +142,13 @@ async def turn(
         if kept is not None:
             # The history may have brought in words of any passage that the caller may see.
             visible = replace(asked, filter=caller.filter) if asked.history else asked
-            id = await asyncio.to_thread(_keep, kept, caller, service.name, visible, response, id)
+            id = await asyncio.to_thread(kept.add, caller.owner, id, visible, service.name, response)
+            if id is None:
+                raise HTTPException(409, "This conversation has changed or was deleted. Load it and ask again.")
         return replies.turn(response, body.question, service.name, id)
 
     if "text/event-stream" in accept:
-        seconds = state.config.limits.seconds
-        return stream(pending, _events(pending, reply, seconds), seconds, error="error")
+        return stream(pending, _events(pending, reply), state.config.limits.seconds, error="error")
     try:
         return Response(orjson.dumps(await reply()), media_type="application/json")
     finally:
@@ -182,37 +183,17 @@ def prepared(
     )
 
 
-def _keep(
-    kept: Conversations,
-    caller: Caller,
-    pipeline: str,
-    turn: Turn,
-    response: TurnResponse,
-    id: str | None,
-) -> str:
-    """Add a turn to its conversation or to a new one, and return the conversation's id.
-
-    :raises HTTPException: 409 if another turn was added meanwhile; 404 if the conversation was deleted.
-    """
-    kept_id = kept.add(caller.owner, id, turn, pipeline, response)
-    if kept_id is not None:
-        return kept_id
-    if id is None or kept.find(caller.owner, id) is None:
-        raise HTTPException(404, "This conversation was deleted.")
-    raise HTTPException(409, "This conversation has changed. Load it and ask again.")
-
-
 async def _events(
-    pending: PendingTurn, reply: Callable[[], Awaitable[replies.TurnReply]], seconds: float
+    pending: PendingTurn,
+    reply: Callable[[], Awaitable[replies.TurnReply]],
 ) -> AsyncIterator[ServerSentEvent]:
-    async with asyncio.timeout(seconds):
-        async for label, output in pending.outputs():
-            if label == "rewrites":
-                spans = added(open_question(pending.turn), output.text)
-                yield _event("rewrite", replies.rewritten(output, spans))
-            elif label == "rankings":
-                yield _event("passages", {"ranking": replies.ranking(output)})
-        yield _event("answer", await reply())
+    async for label, output in pending.outputs():
+        if label == "rewrites":
+            spans = added(open_question(pending.turn), output.text)
+            yield _event("rewrite", replies.rewritten(output, spans))
+        elif label == "rankings":
+            yield _event("passages", {"ranking": replies.ranking(output)})
+    yield _event("answer", await reply())
 
 
 def _event(name: str, data: Any) -> ServerSentEvent:

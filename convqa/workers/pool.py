@@ -38,6 +38,10 @@ class Worker(Protocol):
     def close(self) -> None: ...
 
 
+_warned: set[str] = set()
+"""Warnings of workers, each of which is logged once."""
+
+
 class Workers:
     """Workers that start when first needed and are replaced when they die. A thread waits for each.
 
@@ -56,7 +60,6 @@ class Workers:
         self._closed = False
         self._idle: LifoQueue[Worker | None] = LifoQueue()
         self._started: set[Worker] = set()
-        self._warned: set[str] = set()
         for _ in range(count):
             self._idle.put(None)
         self._threads = ThreadPoolExecutor(count, "convqa-worker")
@@ -75,8 +78,6 @@ class Workers:
         died: WorkerDied | None = None
         try:
             for _ in range(ATTEMPTS):
-                if died is not None and not self._closed:
-                    logger.warning("a worker died (%s); another one takes over.", died)
                 if worker is None:
                     worker = self._start()
                     self._started.add(worker)
@@ -88,6 +89,8 @@ class Workers:
                     worker.close()
                     self._started.discard(worker)
                     worker, died = None, error
+                    if not self._closed:
+                        logger.warning("a worker died (%s).", error)
             raise WorkerLost(f"{ATTEMPTS} workers died, the last one: {died}")
         finally:
             self._idle.put(worker)
@@ -99,9 +102,8 @@ class Workers:
         logged: list[logging.LogRecord],
     ) -> Any:
         for record in logged:
-            # A warning that several workers give is logged once.
-            if record.levelno < logging.WARNING or record.getMessage() not in self._warned:
-                self._warned.add(record.getMessage())
+            if record.levelno < logging.WARNING or record.getMessage() not in _warned:
+                _warned.add(record.getMessage())
                 logger.handle(record)
         if error is not None:
             raise error

@@ -71,7 +71,7 @@ def open_report(browser, reported):
 def test_it_fits_and_can_be_read(open_report, width, theme):
     page = open_report(width, theme)
     assert page.evaluate("() => document.documentElement.scrollWidth") == width
-    assert page.locator("figure svg").count() == 4
+    assert page.locator("figure svg").count() == 3
     for plot in page.locator("figure svg").all():
         box = plot.bounding_box()
         assert box["width"] > min(width - 80, 300) and box["height"] > 100

@@ -174,15 +174,13 @@ def test_another_fingerprint_is_refused_until_restart(call, small, indexed, tmp_
     arguments = ("run", small, tmp_path / "out", "--collection", indexed, *PLAIN)
     call(*arguments)
     code, _, err = call(*arguments, "--set", "retriever.top_k=5")
-    assert code == 2 and "in: pipeline (retriever.top_k 100, now 5)" in err and "--restart" in err
+    assert code == 2 and "in: pipeline (- top_k: 100; + top_k: 5)" in err and "--restart" in err
     (tmp_path / "mine.yaml").write_text(
         "extends: copy-bm25\nmetadata: {note: new}\nstations: {rewriter: expansion, retriever: {filter: {year: [1]}}}\n"
     )
     code, _, err = call(*arguments, "--pipeline", tmp_path / "mine.yaml")
-    kinds = [f"'convqa.components.rewriters.{name}'" for name in ("copy.Copy", "expansion.Expansion")]
-    assert code == 2 and f"in: pipeline (rewriter.type {', now '.join(kinds)}; metadata.note None, now 'new'; " in err
-    assert "retriever.filter.year None, now [1]; " in err
-    assert err.count(", now ") == 4 and "and 1 more" in err
+    kinds = [f"type: convqa.components.rewriters.{name}" for name in ("copy.Copy", "expansion.Expansion")]
+    assert code == 2 and f"- {kinds[0]}; + {kinds[1]}" in err and "+ note: new" in err
     (tmp_path / "out" / "pipeline.resolved.yaml").unlink()
     code, _, err = call(*arguments, "--set", "retriever.top_k=5")
     assert code == 2 and "in: pipeline. " in err
@@ -203,7 +201,7 @@ def test_a_component_that_was_edited_is_another_run(call, slow, small, indexed, 
     monkeypatch.setattr("convqa.driver.fingerprint.code_of", lambda classes: {"__main__.Slow": None})
     assert call(*command, "--restart")[0] == 0
     code, _, err = call(*command)
-    assert code == 2 and "__main__.Slow may have changed since" in err and "--restart" in err
+    assert code == 2 and "differs from this one in: code of __main__.Slow" in err and "--restart" in err
 
 
 def test_a_restart_leaves_no_file_of_the_old_run_behind(call, slow, small, indexed, tmp_path, monkeypatch):
@@ -349,7 +347,7 @@ def test_a_turn_does_not_depend_on_its_batch_mates(call, small, indexed, tmp_pat
 def test_a_run_folder_is_a_folder_of_its_own(call, whole, indexed, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("x")
     code, _, err = call("run", whole, tmp_path / "file", "--collection", indexed)
-    assert code == 2 and f"{tmp_path / 'file'}: expected a folder" in err
+    assert code == 2 and f"{tmp_path / 'file'}: cannot be written" in err
     code, _, err = call("run", whole, "/proc/convqa-out", "--collection", indexed)
     assert code == 2 and "/proc/convqa-out" in err
     for output in (whole, whole / "out"):

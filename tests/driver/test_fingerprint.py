@@ -21,7 +21,7 @@ from convqa.stores.base import Encoder, Info, VectorOptions
 def made(url):
     pipeline = load("copy-bm25")
     pipeline.bind(url)
-    return fingerprint("qrecc", "", pipeline, "own", 256, None)
+    return fingerprint(pipeline, task="qrecc")
 
 
 def test_a_collections_vectors_are_part_of_it_where_there_are_any(tmp_path):
@@ -29,7 +29,7 @@ def test_a_collections_vectors_are_part_of_it_where_there_are_any(tmp_path):
     with create_store(url, "en") as store:
         store.add([Passage("a", "one"), Passage("b", "two")])
     before = made(url)
-    assert set(before["collection"]) == {"engine", "count", "checksum", "analyzer"}
+    assert set(before["collection"]) == {"engine", "count", "checksum", "analyzer", "vectors"}
     entries = []
     for id in ("a", "b"):
         store = open_store(url)
@@ -70,9 +70,9 @@ def test_k1_and_b_are_part_of_it_where_the_index_fixes_them(monkeypatch):
 
 def test_the_models_of_its_stations_are_part_of_it(monkeypatch):
     pipeline = load("copy-bm25")
-    assert fingerprint("qrecc", "", pipeline, "own", 256, None)["models"] == {}
+    assert fingerprint(pipeline, task="qrecc")["models"] == {}
     monkeypatch.setattr(Copy, "identity", lambda self: {"encoder": "c" * 32})
-    entry = fingerprint("qrecc", "", pipeline, "own", 256, None)
+    entry = fingerprint(pipeline, task="qrecc")
     assert entry["models"] == {"rewriter": {"encoder": "c" * 32}}
     # How a model runs is said there, by each for itself.
     assert not {"device", "precision"} & set(entry)
@@ -84,7 +84,7 @@ def test_torch_and_transformers_count_where_a_model_runs_on_torch(monkeypatch):
     libraries = {}
     for runs in ("onnx int8 on cpu", "torch float32 on cpu"):
         monkeypatch.setattr(Copy, "identity", lambda self, runs=runs: {"encoder": f"{'c' * 32} ({runs})"})
-        libraries[runs] = set(fingerprint("qrecc", "", pipeline, "own", 256, None)["libraries"])
+        libraries[runs] = set(fingerprint(pipeline, task="qrecc")["libraries"])
     onnx, torch = libraries.values()
     assert "onnxruntime" in onnx and torch - onnx == {"torch", "transformers"}
 
@@ -148,4 +148,6 @@ def test_a_class_without_a_file_has_unknown_code():
     """As one that a cell of a notebook defines."""
     notebook = types.ModuleType("notebook_for_test")
     exec("class Mine: pass", vars(notebook))
-    assert code_of([notebook.Mine]) == {"notebook_for_test.Mine": None}
+    mark = {"code": code_of([notebook.Mine])}
+    assert mark["code"] == {"notebook_for_test.Mine": None}
+    assert differences(mark, mark) == ["code of notebook_for_test.Mine"]

@@ -177,7 +177,7 @@ def test_mistakes_are_told_before_anything_is_run(grid, source, tmp_path):
     grid.write_text("{pipeline: copy-bm25, axes: {row: {a: {}, b: {retriever.topk: 3}}}}")
     with pytest.raises(InputError, match=r"row b: .*retriever"):
         ablate(str(grid), [source], tmp_path / "out")
-    with pytest.raises(InputError, match="two inputs are called sample"):
+    with pytest.raises(InputError, match="two inputs have the same name"):
         ablate(str(grid), [source, source], tmp_path / "out")
     assert not (tmp_path / "out" / "cells").exists()
 

@@ -84,7 +84,7 @@ def test_the_baseline_is_the_first_row_with_its_values(tmp_path):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("{pipeline: default}", "expected axes"),
+        ("{pipeline: default}", "axes: is missing"),
         ("{pipeline: default, axes: {rewriter: []}}", "axes.rewriter: expected one or more values"),
         ("{pipeline: default, axes: {rewriter: {copy: edit}}}", "axes.rewriter.copy"),
         ("{pipeline: default, axes: {rewriter: [a/b, a b]}}", "two rows are called a_b"),
@@ -111,9 +111,3 @@ def test_what_ships_can_be_read(file):
     if not file.stem.endswith(".pipeline"):
         mine, path = read_ablation(file.stem)
         assert baseline_of(mine, rows_of(mine, path), path)
-
-
-def test_listed_rows_whose_folders_would_be_the_same_are_refused(tmp_path):
-    text = '{pipeline: default, axes: {row: {"bm25 (a)": {}, "bm25 [a]": {}}}}'
-    with pytest.raises(InputError, match="two rows are called bm25_a_"):
-        rows_of(*ablation(tmp_path, text))

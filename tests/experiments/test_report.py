@@ -13,8 +13,7 @@ from convqa.driver.journal import Journal
 from convqa.driver.waves import Wave
 from convqa.errors import InputError
 from convqa.evaluation import evaluate
-from convqa.experiments.examples import pieces
-from convqa.experiments.plots import by_depth, differences, gains, quality_over_time
+from convqa.experiments.plots import Point, by_depth, differences, quality_over_time
 from convqa.experiments.report import markdown, report
 from convqa.tasks import find_task
 
@@ -121,8 +120,6 @@ def test_it_begins_with_what_won_by_how_much_and_whether_that_is_certain(reporte
         assert "That is significant: p = 0.0" in said
         assert re.search(r"Not significantly different from the first: .*human\+bm25", said)
     assert words.index("edit+bm25 comes first") < words.index("ms/turn") < 700
-    closed = "The first closes 87 % of the gap from copy (0.467) to them."
-    assert f"People's rewrites reach 1.000 with bm25. {closed}" in words
     # The best of what is no ceiling is bold, and differs for certain.
     assert '<span class="top">0.933</span><span class="mark"' in page and '<span class="top">1.000' not in page
     assert "**0.933**† [" in text
@@ -131,17 +128,12 @@ def test_it_begins_with_what_won_by_how_much_and_whether_that_is_certain(reporte
 def test_it_shows_plots_turns_citations_pipelines_and_versions(reported):
     page, text = reported
     plots = re.findall(r'<svg viewBox="[^"]+" role="img" aria-label="([^"]+)"><title>\1</title>', page)
-    assert len(plots) == page.count("<svg") == 4
-    for words in (
-        "milliseconds a turn",
-        "MRR by turn depth",
-        "difference in MRR",
-        "Rewriting gain, compared with human",
-    ):
+    assert len(plots) == page.count("<svg") == 3
+    for words in ("milliseconds a turn", "MRR by turn depth", "difference in MRR"):
         assert re.search(rf"<text [^>]*>[^<]*{words}", page)
     assert "fill: #" not in page and "fill: var(--c0)" in page and "<style type" not in page
-    assert "Faust <mark>Goethe wrote</mark></p>" not in page and "<mark>Goethe wrote</mark>. &lt;script" in page
-    assert page.count('<small class="tag">relevant</small>') == 3  # of the turns that gained; none lost
+    assert page.count("<mark>Goethe wrote</mark>") == 3  # of the turns that gained; none lost
+    assert page.count('<small class="tag">relevant</small>') == 6  # as a citation, and in the ranking
     assert '<sup><a href="#p-1-1-1">[1]</a></sup>' in page and 'id="p-1-1-1"' in page
     assert "Other text." in page and "Its text is not at hand." in page
     assert '<span class="no">-  rewriter: copy+bm25</span>' in page and "    +  rewriter: edit+bm25" in text
@@ -164,7 +156,6 @@ def test_cells_that_failed_were_skipped_or_are_gone_are_shown(copied):
     save(output, record)
     page, text = texts(output)
     assert "<strong>failed</strong>: no vectors &lt;script&gt;" in page and "skipped: there is no x.json" in text
-    assert "People" not in page
 
 
 def test_a_finished_cell_whose_folder_is_gone_is_refused(copied):
@@ -214,7 +205,7 @@ def test_listed_rows_two_inputs_and_no_measures(copied):
     save(output, record)
     page, text = texts(output, file=output / "two.html")
     heads = re.findall('<th scope="col">([^<]+)</th>', page)
-    assert heads.index("MRR") < heads.index("QR") < heads.index("EM") and "QR-P" not in heads
+    assert "MRR" in heads and "EM" not in heads
     assert "<small>not run</small>" in page and "## again" in text and (output / "two.md").is_file()
 
 
@@ -242,22 +233,13 @@ def test_the_same_folder_gives_the_same_bytes(made, reported):
 
 
 def test_names_do_not_break_plots():
-    styles = {HOSTILE: (9, 9, 9), "$x^2$ 日本語": ()}
-    points = {name: (1.0 + 99 * place, 0.5, 0.4, 0.6) for place, name in enumerate(styles)}
+    names = (HOSTILE, "$x^2$ 日本語")
+    points = [Point(number, name, 1.0 + 99 * number, 0.5, 0.4, 0.6) for number, name in enumerate(names)]
     svgs = [
-        quality_over_time(points, styles, [(style, name) for name, style in styles.items()], HOSTILE),
-        by_depth({name: {"turn 1": 0.5, "turns 3-4": 0.4} for name in styles}, styles, HOSTILE),
-        gains({HOSTILE: {"copy": 0.1, "human": 0.3, HOSTILE: 0.2}}, "human", HOSTILE),
+        quality_over_time(points, HOSTILE),
+        by_depth({name: {"turn 1": 0.5, "turns 3-4": 0.4} for name in names}, HOSTILE),
         differences([1.0, 0.0, -1.0], HOSTILE, HOSTILE, HOSTILE),
     ]
     for svg in svgs:
         assert "<script" not in svg and svg.startswith("<svg viewBox=") and svg.count("<svg") == svg.count("</svg>")
     assert "$x^2$ 日本語" in svgs[0]
-
-
-def test_pieces():
-    assert pieces("Goethe wrote Faust.", [(9, 18), (7, 12)]) == [
-        ("Goethe ", False), ("wrote", True), (" Faust", True), (".", False)
-    ]  # fmt: skip
-    assert [len(text) for text, _ in pieces("x" * 3000, [(1000, 1010)])] == [402, 10, 402]
-    assert pieces("", []) == []

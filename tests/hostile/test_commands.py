@@ -119,7 +119,7 @@ CASES = [
         for name, arguments, files, exits, says, environment in (
             ("nothing", "", {}, 2, "RUN", {}),
             ("a single run", "qrecc-run --truth qrecc", {}, 2, "two or more runs", {}),
-            ("no truth", "qrecc-run qrecc-run", {}, 2, ("its input is unknown", "--truth"), {}),
+            ("no truth", "qrecc-run qrecc-run", {}, 2, ("expected runs of one input", "--truth"), {}),
             ("an input that is gone", "qrecc-run qrecc-run", {META: '{"input": "nowhere"}'}, 2, "--truth", {}),
             ("an input that is no text", "qrecc-run qrecc-run", {META: '{"input": [1]}'}, 2, "--truth", {}),
             ("a damaged note of the input", "qrecc-run qrecc-run", {META: "{"}, 2, META, {}),
@@ -159,7 +159,7 @@ CASES = [
     case("run: no such folder", "run nowhere out", says="nowhere"),
     case("run: output is a file", "run qrecc qrecc/questions.json --pipeline copy-bm25", says="questions.json"),
     case("run: output inside a file", "run qrecc qrecc/questions.json/out --pipeline copy-bm25", says="questions.json"),
-    case("run: output is a broken link", RUNS, {"out": _link("nowhere/else")}, says="output out: expected a folder"),
+    case("run: output is a broken link", RUNS, {"out": _link("nowhere/else")}, says="output out: cannot be written"),
     case("run: output is the input", "run qrecc qrecc --pipeline copy-bm25", says="lies in the input"),
     case("run: input and output are one file", "run qrecc/questions.json qrecc/questions.json", says="questions.json"),
     case("index: no source", "index --collection made", says="SOURCES"),

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from convqa.metrics.bootstrap import interval
-from convqa.metrics.paired import holm, intervals, randomization_tests
+from convqa.metrics.paired import holm, randomization_tests
 
 
 def randomization_test(differences, seed):
@@ -66,15 +65,3 @@ def test_columns_do_not_change_each_other():
 
 def test_sums_in_another_order_tie():
     assert randomization_test([0.1, 0.2, 0.3, -0.1, -0.2, -0.3] * 5, seed=1) == 1.0
-
-
-def test_intervals_are_those_of_evaluations():
-    draw = np.random.default_rng(3)
-    conversations = np.sort(draw.integers(0, 60, 400))
-    conversations[:60] = range(60)
-    gains = draw.normal(0.1, 0.5, (400, 2))
-    counts = np.bincount(conversations)
-    sums = np.column_stack([np.bincount(conversations, column) for column in gains.T])
-    made = intervals(sums, counts, seed=1, resamples=1000)
-    for (low, high), column in zip(made, gains.T, strict=True):
-        assert (low, high) == pytest.approx(interval([column.tolist()], 1, [conversations.tolist()]), abs=0.01)

@@ -79,7 +79,7 @@ def test_a_header_is_a_header_wherever_it_stands(qa, line):
         ({"context": "x", "qas": [{"qid": "a", "question": None}]}, r"qas\[0\].question: expected a string, got None"),
         (
             {"context": "x", "qas": [{"qid": "a", "question": "?"}] * 2},
-            r"qas\[1\].qid: expected an id for each question, got duplicate 'a'",
+            "occurs twice",
         ),
     ],
 )

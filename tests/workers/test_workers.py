@@ -11,7 +11,7 @@ import time
 import pytest
 
 from convqa.errors import InputError, StoreUnavailable, WorkError
-from convqa.workers import WorkerLost, start_workers
+from convqa.workers import WorkerLost, pool, start_workers
 from convqa.workers.threads import cores, threads
 
 EXECUTORS = ["processes", pytest.param("ray", marks=pytest.mark.services)]
@@ -45,7 +45,8 @@ def workers(request):
         yield made
 
 
-def test_work_comes_back_with_its_errors_and_each_warning_once(workers, caplog):
+def test_work_comes_back_with_its_errors_and_each_warning_once(workers, caplog, monkeypatch):
+    monkeypatch.setattr(pool, "_warned", set())
     with caplog.at_level(logging.WARNING):
         assert [future.result() for future in [workers.submit(workers.call, double, n) for n in range(5)]] == [
             0,
