@@ -22,7 +22,7 @@ from convqa.stores.base import Encoder, SearchParams, VectorOptions
 from convqa.stores.embedded import vectors as module
 from convqa.stores.embedded.engine import create, open_collection
 from convqa.stores.embedded.manifest import CollectionManifest
-from convqa.stores.embedded.vectors import FolderVectorWriter
+from convqa.stores.embedded.writer import FolderWriter
 
 ENCODER = Encoder("hash", "0" * 64, 16)
 PASSAGES = [Passage(f"p{number:03}", f"passage number w{number} of many") for number in range(300)]
@@ -210,14 +210,8 @@ def test_candidates_hold_the_best_of_any_matrix(count, dimension, k, size, seed,
 
     longest = float(np.linalg.norm(values.astype(float), axis=1).max())
 
-    def products(start, end):
-        return queries @ values[start:end].T
-
-    before, module._COMPONENTS_PER_BLOCK = module._COMPONENTS_PER_BLOCK, size * dimension
-    try:
-        rows = module.candidates(queries, count, longest, products, k)
-    finally:
-        module._COMPONENTS_PER_BLOCK = before
+    products = (queries @ values[start : start + size].T for start in range(0, count, size))
+    rows = module.candidates(products, module.margins(queries, longest), k)
     for query, got in zip(queries, rows, strict=True):
         scores = (values.astype(np.float64) @ query.astype(np.float64)).astype(np.float32)
         kth = np.sort(scores)[::-1][: min(k, count)][-1]
@@ -228,13 +222,15 @@ class Killed(BaseException):
     """Stands for the end of a process."""
 
 
-@pytest.mark.parametrize("owner", [CollectionManifest, FolderVectorWriter])
-def test_killed_before_the_manifest_the_old_state_stays_and_the_next_writer_cleans_up(folder, monkeypatch, owner):
+@pytest.mark.parametrize(("owner", "method"), [(CollectionManifest, "write"), (FolderWriter, "_live_vectors")])
+def test_killed_before_the_manifest_the_old_state_stays_and_the_next_writer_cleans_up(
+    folder, monkeypatch, owner, method
+):
     before = opened(folder).info()
     store = opened(folder)
     store.add_vectors(IDS, vectors(300, seed=2), ENCODER)
     with monkeypatch.context() as patch:
-        patch.setattr(owner, "write", lambda *_: (_ for _ in ()).throw(Killed))
+        patch.setattr(owner, method, lambda *_: (_ for _ in ()).throw(Killed))
         with pytest.raises(Killed):
             store.commit()
     del store
@@ -409,13 +405,13 @@ def test_a_full_disk_is_a_storage_error_and_the_old_state_stays(folder, monkeypa
 
 
 @pytest.mark.parametrize("name", ["vectors.matrix", "vectors.rows"])
-def test_damage_is_named(folder, name):
+def test_a_cut_or_missing_file_is_damage(folder, name):
     path = data(folder) / name
     path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(StoreDamaged, match=name):
+    with pytest.raises(StoreDamaged, match="Index its passages again with --replace"):
         opened(folder)
     path.unlink()
-    with pytest.raises(StoreDamaged, match=rf"{name}.*Index its passages again with --replace"):
+    with pytest.raises(StoreDamaged, match="Index its passages again with --replace"):
         opened(folder)
 
 
