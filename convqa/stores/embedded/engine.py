@@ -6,13 +6,11 @@ what a killed one left. A folder has one writer at a time. Other files and folde
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import re
 import shutil
 import sqlite3
-import struct
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -38,7 +36,8 @@ logger = logging.getLogger(__name__)
 
 _DATA = re.compile("data-[0-9a-f]{12}")
 _TANTIVY_FILE = re.compile(r"[0-9a-f]{32}\..+")
-_TANTIVY_FOOTER = struct.Struct("<II")
+_TANTIVY_FOOTER = re.compile(rb'\{"version":.*"crc":(\d+).*\}.{8}\Z', re.DOTALL)
+_MOST_FOOTER_BYTES = 1000
 
 
 def identity(address: Address) -> tuple[int, ...] | None:
@@ -177,7 +176,7 @@ def check(address: Address) -> Check:
             if _TANTIVY_FILE.fullmatch(path.name):
                 files[f"{index.FOLDER}/{path.name}"] = _tantivy_extent(path)
         for name, extent in files.items():
-            if problem := damage(data / name, extent):
+            if problem := damage(data, name, extent):
                 problems.append(f"{name}: {problem}")
     return Check(f"{state.count} passages and {len(files)} files", tuple(problems))
 
@@ -212,13 +211,9 @@ def _tantivy_extent(path: Path) -> Extent:
     """
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
-        try:
-            file.seek(size - _TANTIVY_FOOTER.size)
-            length, _ = _TANTIVY_FOOTER.unpack(file.read())
-            end = file.seek(size - _TANTIVY_FOOTER.size - length)
-            return Extent(end, json.loads(file.read(length))["crc"])
-        except (OSError, struct.error, ValueError, LookupError, TypeError):
-            return Extent(size, -1)
+        start = file.seek(max(0, size - _MOST_FOOTER_BYTES))
+        footer = _TANTIVY_FOOTER.search(file.read())
+    return Extent(start + footer.start(), int(footer[1])) if footer else Extent(size, -1)
 
 
 def _check_target(folder: Path, replace: bool) -> None:

@@ -25,7 +25,7 @@ Mask = NDArray[np.bool_]
 
 NUMBER = np.dtype("<u4")
 OFFSET = np.dtype("<i8")
-_PIECE_BYTES = 1 << 20
+BYTE = np.dtype("u1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,23 +107,15 @@ class ArrayWriter:
             file.close()
 
 
-def damage(path: Path, extent: Extent) -> str:
+def damage(data: Path, name: str, extent: Extent) -> str:
     """Describe the damage of a file; "" if it is intact.
 
     :raises PermissionError: if the file is not readable, which is not damage.
     """
-    crc32 = 0
-    left = extent.size
     try:
-        with path.open("rb") as file:
-            while left > 0:
-                piece = file.read(min(left, _PIECE_BYTES))
-                if not piece:
-                    return f"has {extent.size - left} of {extent.size} bytes"
-                crc32 = zlib.crc32(piece, crc32)
-                left -= len(piece)
+        crc32 = zlib.crc32(array(data, name, BYTE, {name: extent}))
     except PermissionError:
         raise
-    except OSError as error:
-        return f"cannot be read ({error.strerror})"
+    except (OSError, ValueError) as error:
+        return f"cannot be read ({error})"
     return "" if extent.crc32 == crc32 else "its checksum does not match"

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from convqa.stores.base import Floats, Integers, SearchParams
-from convqa.stores.embedded.files import NUMBER, OFFSET, Array, ArrayWriter, Mask, array
+from convqa.stores.embedded.files import BYTE, NUMBER, OFFSET, Array, ArrayWriter, Mask, array
 from convqa.stores.embedded.manifest import CollectionManifest
 from convqa.text.bm25 import K1, B, bm25
 
@@ -28,7 +28,6 @@ FREQUENCIES = "frequencies."
 _TEXT, _TITLE, _ALL = range(3)
 """The fields. ``_ALL`` is title and text together."""
 _FIELDS = 3
-_BYTE = np.dtype("u1")
 _MAX_COUNT = 2**16 - 1
 _TERM_BITS = 32
 _PASSAGES_PER_BLOCK = 10_000
@@ -44,7 +43,7 @@ class Forward:
         self._live = live
         self._terms = array(data, TERMS, TERM, manifest.files)
         self._passages = array(data, PASSAGES, PASSAGE, manifest.files)
-        self._ids = array(data, IDS, _BYTE, manifest.files).data
+        self._ids = array(data, IDS, BYTE, manifest.files).data
         frequencies = array(data, f"{FREQUENCIES}{manifest.generation}", NUMBER, manifest.files)
         self._frequencies = frequencies.reshape(_FIELDS, -1)
 
@@ -151,12 +150,12 @@ def append(
     passages = np.empty(len(ids), PASSAGE)
     sizes = np.bincount(keys >> _TERM_BITS, minlength=len(ids))
     passages["end"] = arrays.count(TERMS, TERM) + np.cumsum(sizes)
-    passages["id_end"] = arrays.count(IDS, _BYTE) + np.cumsum([len(id) for id in encoded])
+    passages["id_end"] = arrays.count(IDS, BYTE) + np.cumsum([len(id) for id in encoded])
     passages["text"] = [len(tokens) for tokens in texts]
     passages["title"] = [len(tokens) for tokens in titles]
     arrays.append(TERMS, terms)
     arrays.append(PASSAGES, passages)
-    arrays.append(IDS, np.frombuffer(b"".join(encoded), _BYTE))
+    arrays.append(IDS, np.frombuffer(b"".join(encoded), BYTE))
 
 
 def _keys(rows: Sequence[Sequence[int]]) -> Integers:

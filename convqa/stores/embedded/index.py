@@ -18,8 +18,11 @@ from tantivy import Occur, Query
 
 from convqa.domain import MetaValue
 from convqa.errors import InputError
-from convqa.stores.base import Filter, Integers
-from convqa.stores.content import meta_term, meta_terms
+from convqa.stores.base import Integers
+from convqa.stores.content import meta_term
+
+Groups = Sequence[Sequence[str]]
+"""A filter as groups of terms (:func:`meta_terms`)."""
 
 FOLDER = "tantivy"
 _HEAP_BYTES = 128 * 1024 * 1024
@@ -84,43 +87,30 @@ class CandidateIndex:
         numbers = self._searcher.fast_field_values("n", [address for _, address in hits])
         return np.array(numbers, np.int64), [score for score, _ in hits]
 
-    def accepted(self, terms: Sequence[Sequence[str]]) -> Integers:
-        """Return the numbers of all passages that a filter of these terms (:func:`meta_terms`) accepts."""
-        numbers, _ = self.best(Query.boolean_query(self._accepted(terms)), max(1, self._searcher.num_docs))
+    def accepted(self, filter: Groups) -> Integers:
+        """Return the numbers of all passages that a filter accepts."""
+        numbers, _ = self.best(self.query({}, None, filter), max(1, self._searcher.num_docs))
         return numbers
 
-    def query(
-        self,
-        weights: Mapping[str, float],
-        title_weight: float | None,
-        filter: Filter | None,
-    ) -> Query:
-        """Return a query for any of the weighted tokens, within a filter."""
+    def query(self, weights: Mapping[str, float], title_weight: float | None, filter: Groups) -> Query:
+        """Return a query for any of the weighted tokens, if there are any, within a filter."""
         clauses = []
         for token, weight in weights.items():
             clauses.append(self._should("tokens", token, weight))
             if title_weight:
                 clauses.append(self._should("title", token, weight * title_weight))
-        query = Query.boolean_query(clauses)
+        any_token = Query.boolean_query(clauses)
         if not filter:
-            return query
-        return Query.boolean_query([(Occur.Must, query), *self._accepted(meta_terms(filter))])
+            return any_token
+        required = [(Occur.Must, any_token)] if weights else []
+        for terms in filter:
+            any_of = Query.boolean_query([self._should("meta", term) for term in terms])
+            required.append((Occur.Must, Query.const_score_query(any_of, 0.0)))
+        return Query.boolean_query(required)
 
-    def _should(
-        self,
-        field: str,
-        token: str,
-        weight: float = 1.0,
-    ) -> tuple[Occur, Query]:
+    def _should(self, field: str, token: str, weight: float = 1.0) -> tuple[Occur, Query]:
         term = Query.term_query(self._schema, field, token, "freq")
         return Occur.Should, Query.boost_query(term, weight)
-
-    def _accepted(self, groups: Sequence[Sequence[str]]) -> list[tuple[Occur, Query]]:
-        clauses = []
-        for terms in groups:
-            any_of = Query.boolean_query([self._should("meta", term) for term in terms])
-            clauses.append((Occur.Must, Query.const_score_query(any_of, 0.0)))
-        return clauses
 
 
 class IndexWriter:

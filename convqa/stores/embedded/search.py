@@ -11,7 +11,7 @@ import orjson
 
 from convqa.domain import Hit, Passage, Query, Ranking
 from convqa.errors import InputError, StoreDamaged
-from convqa.stores.base import Filter, Floats, Integers, SearchParams, check_weights
+from convqa.stores.base import Floats, Integers, SearchParams, check_weights
 from convqa.stores.checks import stored_analyzer
 from convqa.stores.content import meta_terms
 from convqa.stores.embedded import manifest as manifests
@@ -53,7 +53,7 @@ class Snapshot:
             self.vectors = reader(data, manifest.vectors, manifest.files, deleted)
         self._term = lru_cache(_CACHED_TERMS)(self.database.term)
         # Turns share filters.
-        self._vector_rows = lru_cache(_CACHED_FILTERS)(self._accepted_rows)
+        self.vector_rows = lru_cache(_CACHED_FILTERS)(self._accepted_rows)
 
     @classmethod
     def open(cls, folder: Path) -> Snapshot:
@@ -92,7 +92,7 @@ class Snapshot:
         k = min(k, self.manifest.numbers)  # tantivy allocates memory for ``k`` hits
         if not weights or k < 1:
             return Ranking()
-        query = self.candidates.query(weights, params.title_weight, params.filter)
+        query = self.candidates.query(weights, params.title_weight, meta_terms(params.filter or {}))
         terms = {number: weights[token] for token in weights if (number := self._term(token)) is not None}
         wanted = limit = max(MIN_CANDIDATES, 3 * k)
         while True:
@@ -107,22 +107,8 @@ class Snapshot:
             all_found = len(numbers) < limit
             if all_found or (len(ranks) >= wanted and suffice(scores, ranks, found_scores, k)):
                 positive = scores > 0
-                return self._ranking(numbers[ranks][positive], scores[positive], k, texts)
+                return self.ranking(numbers[ranks][positive], scores[positive], k, texts)
             limit *= 2
-
-    def search_vectors(
-        self,
-        matrix: Floats,
-        k: int,
-        texts: int,
-        filter: Filter,
-    ) -> list[Ranking]:
-        """Rank the best ``k`` passages with vectors for each row."""
-        if self.vectors is None or k < 1:
-            return [Ranking()] * len(matrix)
-        rows = self._vector_rows(meta_terms(filter))
-        best = self.vectors.best(matrix, min(k, self.manifest.numbers), rows)
-        return [self._ranking(numbers, scores, k, texts) for numbers, scores in best]
 
     def _accepted_rows(self, terms: tuple[tuple[str, ...], ...]) -> Integers:
         """Return the vector rows of the passages that a filter of these terms accepts."""
@@ -134,7 +120,7 @@ class Snapshot:
         accepted[numbers[numbers < self.manifest.numbers]] = True
         return self.vectors.rows_of(accepted)
 
-    def _ranking(
+    def ranking(
         self,
         numbers: Integers,
         scores: Floats,
@@ -142,7 +128,7 @@ class Snapshot:
         texts: int,
     ) -> Ranking:
         """Return the best ``k`` of candidates that include all that tie with the k-th."""
-        if len(scores) == 0:
+        if len(scores) == 0 or k < 1:
             return Ranking()
         if not np.isfinite(scores).all():
             raise ValueError("a score is NaN or infinite")

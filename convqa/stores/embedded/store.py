@@ -24,6 +24,7 @@ from convqa.stores.base import (
     refuse_unknown,
 )
 from convqa.stores.checks import checked_vectors
+from convqa.stores.content import meta_terms
 from convqa.stores.embedded.files import Mask
 from convqa.stores.embedded.manifest import reading
 from convqa.stores.embedded.search import Snapshot
@@ -107,8 +108,12 @@ class FolderStore(Writing):
         """
         refuse_encoder(encoder, self.info(), self._name)
         queries = checked_vectors(matrix, None, encoder, f"queries of {self._name}")
+        state = self._state()
+        assert state.vectors is not None
         with reading(self.folder):
-            return self._state().search_vectors(queries, k, texts, filter or {})
+            rows = state.vector_rows(meta_terms(filter or {}))
+            best = state.vectors.best(queries, min(k, state.manifest.numbers), rows)
+            return [state.ranking(numbers, scores, k, texts) for numbers, scores in best]
 
     def vectors(self, ids: Ids) -> list[Floats | None]:
         state = self._state()
