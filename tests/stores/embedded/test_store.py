@@ -151,7 +151,7 @@ def test_a_bad_manifest_is_refused(folder, text):
         open_store(str(folder))
 
 
-@pytest.mark.parametrize("other", [{"count": "x"}, {"files": {"forward.terms": {"size": 8}}}])
+@pytest.mark.parametrize("other", [{"count": "x"}, {"files": {"forward.terms": {"size": 8}}}, {"vectors": 3}])
 def test_a_manifest_of_other_types_is_damage(folder, other):
     path = folder / "manifest.json"
     manifest = json.loads(path.read_text())
