@@ -113,7 +113,7 @@ def damage(data: Path, name: str, extent: Extent) -> str:
     :raises PermissionError: if the file is not readable, which is not damage.
     """
     try:
-        crc32 = zlib.crc32(array(data, name, BYTE, {name: extent}))
+        crc32 = zlib.crc32(array(data, name, BYTE, {name: extent}).data)
     except PermissionError:
         raise
     except (OSError, ValueError) as error:

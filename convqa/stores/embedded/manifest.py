@@ -20,7 +20,7 @@ from convqa.stores.embedded.files import Extent
 
 NAME = "manifest.json"
 FORMAT = "convqa-index"
-VERSION = 5
+VERSION = 6
 
 _CORRUPT = OSError, ValueError, LookupError, TypeError, OverflowError
 _ADVICE = "Expected a folder made by convqa index."

@@ -143,7 +143,7 @@ def margins(queries: Floats, longest: float) -> Floats:
     """
     lengths = np.linalg.norm(queries.astype(np.float64), axis=1)
     errors = (queries.shape[1] + _ROUNDINGS) * _UNIT * lengths * longest
-    return (2 * errors).astype(np.float32)
+    return np.asarray(2 * errors, np.float32)
 
 
 def candidates(products: Iterable[Floats], margins: Floats, k: int) -> list[Integers]:

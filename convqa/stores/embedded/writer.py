@@ -153,7 +153,8 @@ class FolderWriter:
                 f"{name} lacks the passages of {len(unknown)} of {len(ids)} vectors, first {unknown[0]!r}. Add the "
                 "passages first, or leave these vectors out."
             )
-        kept = self._vector_state and (self._vector_state.encoder, self._vector_state.options)
+        state = self._vector_state
+        kept = None if state is None else (state.encoder, state.options)
         known, kept_as = vectors_kept(kept, encoder, options, PRECISIONS, name)
         if kept_as.index == "hnsw":
             raise InputError(
@@ -161,9 +162,10 @@ class FolderWriter:
                 "Elasticsearch."
             )
         values = checked_vectors(matrix, len(ids), encoder, name)
-        self._vector_state = self._vector_state or VectorState(known, kept_as)
+        self._vector_state = state or VectorState(known, kept_as)
         if self._vectors is None:
-            self._vectors = (WeightWriter if known.sparse else VectorWriter)(self._arrays, self._vector_state)
+            writer = WeightWriter if known.sparse else VectorWriter
+            self._vectors = writer(self._arrays, self._vector_state)
         with writing(self._folder):
             self._vectors.add(np.array([numbers[id] for id in ids], NUMBER), values)
 

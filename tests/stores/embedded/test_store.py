@@ -143,7 +143,7 @@ def test_a_missing_cut_or_garbled_file_is_damage(folder, name, damage):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "[]", '{"format": "convqa-index", "version": 5}', '{"format": "convqa-index", "version": 5, "a": 1}'],
+    ["", "{", "[]", '{"format": "convqa-index", "version": 6}', '{"format": "convqa-index", "version": 6, "a": 1}'],
 )
 def test_a_bad_manifest_is_refused(folder, text):
     (folder / "manifest.json").write_text(text)
@@ -177,9 +177,9 @@ def test_a_damaged_tantivy_folder_is_refused_in_one_sentence(folder):
 def test_another_format_is_refused_with_what_to_do_and_may_be_replaced(folder):
     path = folder / "manifest.json"
     (folder / "notes.txt").write_text("of the user")
-    for version in (4, 6):
+    for version in (5, 7):
         path.write_text(json.dumps({**json.loads(path.read_text()), "version": version}))
-        with pytest.raises(InputError, match=rf"format {version}; this version of convqa reads 5. Index .* again with"):
+        with pytest.raises(InputError, match=rf"format {version}; this version of convqa reads 6. Index .* again with"):
             open_store(str(folder))
     with create(at(folder), "en", replace=True) as store:
         store.add(PASSAGES[:1])
