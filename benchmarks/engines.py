@@ -339,7 +339,7 @@ def _one_at_a_time(args: argparse.Namespace, asked: Sequence[str], top: int) -> 
         found[f"{name}, all as one batch, s"] = time.perf_counter() - start
 
     def bare(query: Query) -> None:
-        state.candidates.best(state.candidates.query(weigh(query, state.analyzer), None, None), top)
+        state.candidates.best(state.candidates.query(weigh(query, state.analyzer), None, ()), top)
 
     found[f"bare tantivy top {top}, q/s"] = 1e3 * len(asked) / sum(timed(bare))
     return found
@@ -371,7 +371,7 @@ def threads(args: argparse.Namespace) -> Figures:
     store, state = open_store(str(folder)), embedded.Snapshot.open(folder)
 
     def bare(text: str) -> None:
-        query = state.candidates.query(state.weights(Query(text), PARAMS), None, None)
+        query = state.candidates.query(state.weights(Query(text), PARAMS), None, ())
         state.candidates.best(query, embedded.MIN_CANDIDATES)
 
     def ours(count: int) -> int:

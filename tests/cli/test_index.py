@@ -15,6 +15,12 @@ from convqa.stores import open_store
 from convqa.stores.embedded import engine as embedded
 
 
+@pytest.fixture(autouse=True)
+def _no_progress(monkeypatch):
+    """On a busy machine a command may take longer than the interval of progress lines on standard error."""
+    monkeypatch.setattr("convqa.cli.progress.LINE_SECONDS", float("inf"))
+
+
 def passages(path, *ids):
     path.write_text("".join(json.dumps({"id": id, "text": f"The text of {id}."}) + "\n" for id in ids))
     return path
@@ -28,6 +34,16 @@ def test_index_add_replace(call, tmp_path):
     assert code == 2 and "--add" in err and "--replace" in err
     assert call("index", more, "--collection", tmp_path / "c", "--add")[1].startswith("3 passages")
     assert call("index", more, "--collection", tmp_path / "c", "--replace")[1].startswith("1 passages")
+
+
+def test_a_collection_of_an_older_format_is_replaced(call, tmp_path):
+    source, manifest = passages(tmp_path / "a.jsonl", "a"), tmp_path / "c" / "manifest.json"
+    assert call("index", source, "--collection", tmp_path / "c")[0] == 0
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "version": 4}))
+    for command in (["collections", "show"], ["index", source, "--add", "--collection"]):
+        code, _, err = call(*command, tmp_path / "c")
+        assert code == 2 and "Index its passages again with --replace" in err
+    assert call("index", source, "--collection", tmp_path / "c", "--replace")[0] == 0
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,15 @@ A reader ignores rows that its manifest does not count, so it keeps the state th
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from convqa.stores.embedded.files import Damage
+import numpy as np
+
+from convqa.stores.embedded.files import Mask
+from convqa.stores.embedded.manifest import CollectionManifest
 
 NAME = "passages.sqlite"
 
@@ -22,6 +25,11 @@ CREATE INDEX passages_by_id ON passages (id);
 CREATE TABLE terms (number INTEGER PRIMARY KEY, token TEXT NOT NULL UNIQUE);
 CREATE TABLE deletions (number INTEGER PRIMARY KEY, generation INTEGER NOT NULL);
 """
+_LIVE = """
+SELECT number FROM passages WHERE id = ? AND number < ? AND NOT EXISTS
+(SELECT 1 FROM deletions WHERE deletions.number = passages.number AND generation <= ?)
+"""
+_CONTENTS = "SELECT number, content FROM json_each(?) CROSS JOIN passages ON number = value"
 _MAPPED_BYTES = 1 << 40
 """SQLite maps at most its own limit, usually 2 GB, and reads the rest."""
 _TIMEOUT_SECONDS = 60
@@ -36,12 +44,17 @@ def create(data: Path) -> None:
 
 
 class Database:
-    """Reader of a database. Thread-safe.
+    """Rows of a committed state: ``numbers`` passages and ``terms``, without the deletions of later generations.
 
-    :raises FileNotFoundError: if it is missing.
+    A thread-safe reader. :meth:`begin` makes it a writer, whose state includes the rows that it adds.
+
+    :raises FileNotFoundError: if the file is missing.
     """
 
-    def __init__(self, data: Path) -> None:
+    def __init__(self, data: Path, manifest: CollectionManifest) -> None:
+        self.numbers = manifest.numbers
+        self.terms = manifest.terms
+        self._generation = manifest.generation
         path = (data / NAME).absolute()
         path.stat()
         # Opened for writing, so that SQLite can undo the commit of a killed writer. It falls back to reading.
@@ -57,73 +70,60 @@ class Database:
     def __del__(self) -> None:
         # A closed store may still have a search in another thread, so the last reference closes the file.
         if hasattr(self, "_connection"):
-            self._connection.close()
+            self.close()
 
     def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
-        """:raises Damage: if the database is corrupt."""
         with self._lock:
-            try:
-                return self._connection.execute(statement, values).fetchall()
-            except sqlite3.DatabaseError as error:
-                raise Damage(f"{NAME} cannot be read ({error})") from error
+            return self._connection.execute(statement, values).fetchall()
 
-    def numbers(self, id: str) -> list[int]:
-        """Return the numbers of all passages that ever had an id, ascending."""
+    def number(self, id: str) -> int | None:
+        """Return a live passage's number, None if the id is unknown."""
         try:
-            found = self.rows("SELECT number FROM passages WHERE id = ? ORDER BY number", id)
+            found = self.rows(_LIVE, id, self.numbers, self._generation)
         except UnicodeEncodeError:
-            return []
-        return [number for (number,) in found]
+            return None
+        return found[0][0] if found else None
 
     def contents(self, numbers: Sequence[int]) -> dict[int, bytes]:
         """Return the contents of passages by number."""
-        if not numbers:
-            return {}
-        statement = "SELECT number, content FROM json_each(?) CROSS JOIN passages ON number = value"
-        return dict(self.rows(statement, str(list(numbers))))
+        return dict(self.rows(_CONTENTS, str(list(numbers)))) if numbers else {}
 
     def term(self, token: str) -> int | None:
         """Return a token's term number, None if it is unknown."""
-        found = self.rows("SELECT number FROM terms WHERE token = ?", token)
+        found = self.rows("SELECT number FROM terms WHERE token = ? AND number < ?", token, self.terms)
         return found[0][0] if found else None
 
-    def deleted(self, generation: int) -> list[int]:
-        """Return the numbers of the passages that were deleted up to a generation."""
-        return [number for (number,) in self.rows("SELECT number FROM deletions WHERE generation <= ?", generation)]
+    def deleted(self) -> Mask:
+        """Return whether a passage is deleted, by number."""
+        deleted = np.zeros(self.numbers, bool)
+        for (number,) in self.rows("SELECT number FROM deletions WHERE generation <= ?", self._generation):
+            deleted[number] = True
+        return deleted
 
-
-class DatabaseWriter(Database):
-    """Adds rows to a database. Readers ignore them until the manifest counts them.
-
-    :param passages, terms, generation: the committed ones. Rows beyond them are of a killed writer, and removed.
-    """
-
-    def __init__(
-        self,
-        data: Path,
-        passages: int,
-        terms: int,
-        generation: int,
-    ) -> None:
-        super().__init__(data)
+    def begin(self) -> None:
+        """Begin a generation. Rows beyond the committed ones are of a killed writer, and removed."""
         # Unwritten pages stay in memory, because SQLite would lock readers out to write them before the commit.
         self.rows("PRAGMA cache_spill = OFF")
-        self.rows("DELETE FROM passages WHERE number >= ?", passages)
-        self.rows("DELETE FROM terms WHERE number >= ?", terms)
-        self.rows("DELETE FROM deletions WHERE generation > ?", generation)
+        self.rows("DELETE FROM passages WHERE number >= ?", self.numbers)
+        self.rows("DELETE FROM terms WHERE number >= ?", self.terms)
+        self.rows("DELETE FROM deletions WHERE generation > ?", self._generation)
+        self._generation += 1
 
-    def add_passages(self, rows: Iterable[tuple[int, str, str, bytes]]) -> None:
-        """Add rows of number, id, checksum and content, and commit."""
-        self._connection.executemany("INSERT INTO passages VALUES (?, ?, ?, ?)", rows)
-        self._connection.commit()
+    def add(self, id: str, checksum: str, content: bytes) -> None:
+        self._connection.execute("INSERT INTO passages VALUES (?, ?, ?, ?)", (self.numbers, id, checksum, content))
+        self.numbers += 1
 
-    def add_terms(self, numbers: Mapping[str, int]) -> None:
-        """Add terms: token -> number."""
-        rows = ((number, token) for token, number in numbers.items())
-        self._connection.executemany("INSERT INTO terms VALUES (?, ?)", rows)
+    def add_term(self, token: str) -> int:
+        """Return a token's term number; a new token gets the next one."""
+        number = self.term(token)
+        if number is None:
+            number = self.terms
+            self._connection.execute("INSERT INTO terms VALUES (?, ?)", (number, token))
+            self.terms += 1
+        return number
 
-    def delete(self, number: int, generation: int) -> None:
-        self.rows("INSERT INTO deletions VALUES (?, ?)", number, generation)
+    def delete(self, number: int) -> None:
+        self._connection.execute("INSERT INTO deletions VALUES (?, ?)", (number, self._generation))
 
     def commit(self) -> None:
         self._connection.commit()

@@ -6,19 +6,18 @@ what a killed one left. A folder has one writer at a time. Other files and folde
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import re
 import shutil
-import struct
+import sqlite3
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace as changed
 from pathlib import Path
 
-from convqa.errors import InputError, StoreDamaged, WorkError
+from convqa.errors import InputError, WorkError
 from convqa.files import part_of
 from convqa.stores.address import Address
 from convqa.stores.base import Check
@@ -27,8 +26,8 @@ from convqa.stores.content import checksum, digest
 from convqa.stores.embedded import database, index
 from convqa.stores.embedded import manifest as manifests
 from convqa.stores.embedded.database import Database
-from convqa.stores.embedded.files import Damage, Extent, damage, writing
-from convqa.stores.embedded.manifest import FORMAT, NAME, CollectionManifest
+from convqa.stores.embedded.files import Extent, damage, writing
+from convqa.stores.embedded.manifest import NAME, CollectionManifest
 from convqa.stores.embedded.store import FolderStore
 from convqa.stores.embedded.writer import LOCK, writer_lock
 from convqa.text.analysis import analyzer
@@ -37,8 +36,8 @@ logger = logging.getLogger(__name__)
 
 _DATA = re.compile("data-[0-9a-f]{12}")
 _TANTIVY_FILE = re.compile(r"[0-9a-f]{32}\..+")
-_TANTIVY_FOOTER = struct.Struct("<II")
-_TANTIVY_MAGIC = 1337
+_TANTIVY_FOOTER = re.compile(rb'\{"version":.*"crc":(\d+).*\}.{8}\Z', re.DOTALL)
+_MOST_FOOTER_BYTES = 1000
 
 
 def identity(address: Address) -> tuple[int, ...] | None:
@@ -46,19 +45,8 @@ def identity(address: Address) -> tuple[int, ...] | None:
 
 
 def is_collection(folder: Path) -> bool:
-    """Return whether a folder has convqa's manifest, or another one beside convqa's data.
-
-    A collection that is being built does not count.
-    """
-    if _DATA.fullmatch(folder.name):
-        return False
-    try:
-        manifest = (folder / NAME).read_bytes()
-    except PermissionError:
-        manifest = b""
-    except OSError:
-        return False
-    return FORMAT.encode() in manifest or bool(_data_folders(folder))
+    """Return whether a folder has a manifest beside convqa's data. A collection that is being built does not count."""
+    return not _DATA.fullmatch(folder.name) and os.path.isfile(folder / NAME) and bool(_data_folders(folder))
 
 
 def open_collection(address: Address) -> FolderStore:
@@ -81,22 +69,21 @@ def create(
     :raises WorkError: if another writer holds the folder.
     """
     folder = Path(os.path.realpath(address.url))
-    unknown = dict(settings or {})
-    source = str(unknown.pop("source", ""))
-    if unknown:
+    others = dict(settings or {})
+    source = str(others.pop("source", ""))
+    if others:
         raise InputError(
             f"collection {folder}: expected no settings, because k1 and b are given at search time; got "
-            f"{', '.join(sorted(unknown))}."
+            f"{', '.join(sorted(others))}."
         )
     _check_target(folder, replace)
-    is_new = not folder.exists()
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
     lock = writer_lock(folder)
+    data = folder / f"data-{uuid.uuid4().hex[:12]}"
+    earlier = _data_folders(folder)
+    unused = [data]
     try:
-        _check_target(folder, replace)
-        _remove_builds(folder)
-        data = folder / f"data-{uuid.uuid4().hex[:12]}"
         with writing(folder):
             data.mkdir()
             index.create(data)
@@ -112,13 +99,22 @@ def create(
             changed(CollectionManifest.read(data), data=data.name).write(folder)
             for name in (NAME, LOCK):
                 (data / name).unlink(missing_ok=True)
+        unused = earlier
     finally:
-        _remove_builds(folder)
-        if is_new and not (folder / NAME).exists():
+        _remove(unused)
+        if not (folder / NAME).exists():
             with suppress(OSError):
                 (folder / LOCK).unlink()
                 folder.rmdir()
         lock.release()
+
+
+def _remove(folders: Sequence[Path]) -> None:
+    for folder in folders:
+        try:
+            shutil.rmtree(folder)
+        except OSError as error:
+            logger.warning("%s cannot be removed (%s)", error.filename, error.strerror)
 
 
 def delete(address: Address) -> None:
@@ -131,15 +127,15 @@ def delete(address: Address) -> None:
     """
     link, folder = Path(address.url), Path(os.path.realpath(address.url))
     check_folder(folder, "collection")
-    if not (is_collection(folder) or _data_folders(folder)):
+    data = _data_folders(folder)
+    if not data:
         raise InputError(f"{folder} is not a collection: nothing is deleted.")
     lock = writer_lock(folder)
     try:
-        # The manifest first, so that no reader opens the rest. The lock last.
-        if is_collection(folder):
-            (folder / NAME).unlink()
-        for data in _data_folders(folder):
-            shutil.rmtree(data)
+        # The manifest first, so that no reader opens the rest.
+        (folder / NAME).unlink(missing_ok=True)
+        for path in data:
+            shutil.rmtree(path)
         for path in _helpers(folder):
             path.unlink(missing_ok=True)
     except OSError as error:
@@ -175,15 +171,14 @@ def check(address: Address) -> Check:
     data = folder / state.data
     with manifests.reading(folder):
         problems = _damaged_passages(data, state)
-        extents: dict[str, Extent | None] = dict(state.files)
+        files = dict(state.files)
         for path in sorted((data / index.FOLDER).glob("*")):
             if _TANTIVY_FILE.fullmatch(path.name):
-                extents[f"{index.FOLDER}/{path.name}"] = _tantivy_extent(path)
-        for name, extent in extents.items():
-            problem = "its footer is malformed" if extent is None else damage(data / name, extent)
-            if problem:
+                files[f"{index.FOLDER}/{path.name}"] = _tantivy_extent(path)
+        for name, extent in files.items():
+            if problem := damage(data, name, extent):
                 problems.append(f"{name}: {problem}")
-    return Check(f"{state.count} passages and {len(extents)} files", tuple(problems))
+    return Check(f"{state.count} passages and {len(files)} files", tuple(problems))
 
 
 def _damaged_passages(data: Path, state: CollectionManifest) -> list[str]:
@@ -191,40 +186,34 @@ def _damaged_passages(data: Path, state: CollectionManifest) -> list[str]:
     problems = []
     total = 0
     try:
-        passages = Database(data)
+        passages = Database(data, state)
         for (problem,) in passages.rows("PRAGMA integrity_check"):
             if problem != "ok":
                 problems.append(f"{database.NAME}: {problem}")
-        deleted = set(passages.deleted(state.generation))
-        for number in range(state.numbers):
+        for number, deleted in enumerate(passages.deleted()):
             rows = passages.rows("SELECT id, checksum, content FROM passages WHERE number = ?", number)
             for id, expected, content in rows:
-                content_digest = digest(content)
-                if checksum(content_digest) != expected:
+                if checksum(digest(content)) != expected:
                     problems.append(f"{database.NAME}: the checksum of passage {id!r} does not match")
-                if number not in deleted:
-                    total += content_digest
-    except FileNotFoundError:
-        return [f"{database.NAME}: is missing"]
-    except (Damage, ValueError, TypeError) as error:
-        return [*problems, str(error)]
+                if not deleted:
+                    total += digest(content)
+    except (FileNotFoundError, sqlite3.DatabaseError, ValueError, TypeError) as error:
+        return [*problems, f"{database.NAME}: {error}"]
     if checksum(total) != state.checksum and not problems:
         problems.append(f"{database.NAME}: its passages differ from the collection's checksum")
     return problems
 
 
-def _tantivy_extent(path: Path) -> Extent | None:
-    """Read the footer of a segment file: a line of JSON, its length and a magic number. None if malformed."""
-    try:
-        with path.open("rb") as file:
-            file.seek(-_TANTIVY_FOOTER.size, os.SEEK_END)
-            length, magic = _TANTIVY_FOOTER.unpack(file.read())
-            start = file.seek(-_TANTIVY_FOOTER.size - length, os.SEEK_END)
-            return Extent(start, json.loads(file.read(length))["crc"]) if magic == _TANTIVY_MAGIC else None
-    except PermissionError:
-        raise
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+def _tantivy_extent(path: Path) -> Extent:
+    """Read the footer of a segment file: a line of JSON, its length and a magic number.
+
+    The checksum of a malformed one is -1.
+    """
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        start = file.seek(max(0, size - _MOST_FOOTER_BYTES))
+        footer = _TANTIVY_FOOTER.search(file.read())
+    return Extent(start + footer.start(), int(footer[1])) if footer else Extent(size, -1)
 
 
 def _check_target(folder: Path, replace: bool) -> None:
@@ -254,17 +243,3 @@ def _data_folders(folder: Path) -> list[Path]:
             if index.FOLDER in names or not names:
                 found.append(path)
     return found
-
-
-def _remove_builds(folder: Path) -> None:
-    """Remove data folders that the manifest does not name, unless it is unreadable."""
-    try:
-        current = CollectionManifest.read(folder).data if (folder / NAME).exists() else ""
-    except (InputError, StoreDamaged):
-        return
-    try:
-        for data in _data_folders(folder):
-            if data.name != current:
-                shutil.rmtree(data)
-    except OSError as error:
-        logger.warning("%s cannot be removed (%s) from collection %s", error.filename, error.strerror, folder)

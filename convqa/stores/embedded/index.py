@@ -7,7 +7,6 @@ title's tokens) and ``meta`` (a digest of each name and value, for filters). Del
 from __future__ import annotations
 
 import os
-import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,12 +18,13 @@ from tantivy import Occur, Query
 
 from convqa.domain import MetaValue
 from convqa.errors import InputError
-from convqa.stores.base import Filter, Integers
-from convqa.stores.content import meta_term, meta_terms
-from convqa.stores.embedded.files import Damage
+from convqa.stores.base import Integers
+from convqa.stores.content import meta_term
+
+Groups = Sequence[Sequence[str]]
+"""A filter as groups of terms (:func:`meta_terms`)."""
 
 FOLDER = "tantivy"
-_FILE = re.compile(r"[0-9a-f]{32}\.\w+|(\.managed|meta)\.json")
 _HEAP_BYTES = 128 * 1024 * 1024
 
 
@@ -51,22 +51,8 @@ def _utf8(path: Path) -> str:
         ) from None
 
 
-@contextmanager
-def _reading() -> Iterator[None]:
-    """Raise a ``Damage`` for tantivy's errors, which quote the content of files."""
-    try:
-        yield
-    except BaseException as error:
-        # Corrupt files make tantivy panic, too: a BaseException whose class cannot be imported.
-        if not isinstance(error, OSError | ValueError) and type(error).__name__ != "PanicException":
-            raise
-        file = _FILE.search(str(error))
-        raise Damage(f"{FOLDER}/{file[0]} is cut or corrupt" if file else f"{FOLDER} is corrupt") from error
-
-
 def _open(path: Path) -> tantivy.Index:
-    with _reading():
-        index = tantivy.Index.open(_utf8(path))
+    index = tantivy.Index.open(_utf8(path))
     # Tokenizers are not stored with an index.
     index.register_tokenizer("whitespace", tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build())
     return index
@@ -93,58 +79,38 @@ class CandidateIndex:
         with _lockable(data / FOLDER) as readable:
             index = _open(readable)
             self._schema = index.schema
-            with _reading():
-                self._searcher = index.searcher()
+            self._searcher = index.searcher()
 
     def best(self, query: Query, limit: int) -> tuple[Integers, Sequence[float]]:
-        """Return the numbers and tantivy's scores of the best ``limit`` passages, best first.
+        """Return the numbers and tantivy's scores of the best ``limit`` passages, best first."""
+        hits = self._searcher.search(query, limit=limit, count=False).hits
+        numbers = self._searcher.fast_field_values("n", [address for _, address in hits])
+        return np.array(numbers, np.int64), [score for score, _ in hits]
 
-        :raises Damage: if the index is corrupt.
-        """
-        with _reading():
-            hits = self._searcher.search(query, limit=limit, count=False).hits
-            scores = [score for score, _ in hits]
-            addresses = [address for _, address in hits]
-            return np.array(self._searcher.fast_field_values("n", addresses), np.int64), scores
-
-    def accepted(self, terms: Sequence[Sequence[str]]) -> Integers:
-        """Return the numbers of all passages that a filter of these terms (:func:`meta_terms`) accepts."""
-        limit = max(1, self._searcher.num_docs)
-        numbers, _ = self.best(Query.boolean_query(self._accepted(terms)), limit)
+    def accepted(self, filter: Groups) -> Integers:
+        """Return the numbers of all passages that a filter accepts."""
+        numbers, _ = self.best(self.query({}, None, filter), max(1, self._searcher.num_docs))
         return numbers
 
-    def query(
-        self,
-        weights: Mapping[str, float],
-        title_weight: float | None,
-        filter: Filter | None,
-    ) -> Query:
-        """Return a query for any of the weighted tokens, within a filter."""
+    def query(self, weights: Mapping[str, float], title_weight: float | None, filter: Groups) -> Query:
+        """Return a query for any of the weighted tokens, if there are any, within a filter."""
         clauses = []
         for token, weight in weights.items():
-            clauses.append((Occur.Should, self._term("tokens", token, weight)))
+            clauses.append(self._should("tokens", token, weight))
             if title_weight:
-                clauses.append((Occur.Should, self._term("title", token, weight * title_weight)))
-        query = Query.boolean_query(clauses)
+                clauses.append(self._should("title", token, weight * title_weight))
+        any_token = Query.boolean_query(clauses)
         if not filter:
-            return query
-        return Query.boolean_query([(Occur.Must, query), *self._accepted(meta_terms(filter))])
+            return any_token
+        required = [(Occur.Must, any_token)] if weights else []
+        for terms in filter:
+            any_of = Query.boolean_query([self._should("meta", term) for term in terms])
+            required.append((Occur.Must, Query.const_score_query(any_of, 0.0)))
+        return Query.boolean_query(required)
 
-    def _term(
-        self,
-        field: str,
-        token: str,
-        weight: float = 1.0,
-    ) -> Query:
+    def _should(self, field: str, token: str, weight: float = 1.0) -> tuple[Occur, Query]:
         term = Query.term_query(self._schema, field, token, "freq")
-        return term if weight == 1.0 else Query.boost_query(term, weight)
-
-    def _accepted(self, groups: Sequence[Sequence[str]]) -> list[tuple[Occur, Query]]:
-        clauses = []
-        for terms in groups:
-            any_of = Query.boolean_query([(Occur.Should, self._term("meta", term)) for term in terms])
-            clauses.append((Occur.Must, Query.const_score_query(any_of, 0.0)))
-        return clauses
+        return Occur.Should, Query.boost_query(term, weight)
 
 
 class IndexWriter:

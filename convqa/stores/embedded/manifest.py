@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -15,13 +16,13 @@ from convqa.errors import InputError, StoreDamaged
 from convqa.files import whole_file
 from convqa.stores.base import Encoder, VectorOptions
 from convqa.stores.checks import check_folder
-from convqa.stores.embedded.files import Damage, Extent
-from convqa.validation import explain
+from convqa.stores.embedded.files import Extent
 
 NAME = "manifest.json"
 FORMAT = "convqa-index"
-VERSION = 5
+VERSION = 6
 
+_CORRUPT = OSError, ValueError, LookupError, TypeError, OverflowError
 _ADVICE = "Expected a folder made by convqa index."
 
 
@@ -38,7 +39,8 @@ class VectorState:
 class CollectionManifest:
     """State of a collection after ``generation`` commits: ``numbers`` passages were added, of which ``count`` are live.
 
-    ``data`` is the subfolder with the ``files``. ``source`` is the file of the passages of a cached collection.
+    They have ``terms`` distinct tokens. ``data`` is the subfolder with the ``files``. ``source`` is the file of the
+    passages of a cached collection.
     """
 
     language: str
@@ -47,6 +49,7 @@ class CollectionManifest:
     data: str = ""
     generation: int = 0
     numbers: int = 0
+    terms: int = 0
     count: int = 0
     checksum: str = "0" * 32
     files: dict[str, Extent] = field(default_factory=dict)
@@ -73,10 +76,9 @@ class CollectionManifest:
                 f"{folder} is not a convqa collection: it has no {NAME}. {_ADVICE} If indexing was interrupted, run it "
                 "again."
             ) from error
-        try:
+        data = None
+        with suppress(orjson.JSONDecodeError):
             data = orjson.loads(content)
-        except orjson.JSONDecodeError as error:
-            raise damaged(folder, f"{NAME} is not JSON") from error
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             raise InputError(f"{path} does not belong to a convqa collection. {_ADVICE}")
         if data.get("version") != VERSION:
@@ -87,7 +89,7 @@ class CollectionManifest:
         try:
             return _ADAPTER.validate_python(data)
         except ValidationError as error:
-            raise damaged(folder, f"{NAME}: {', '.join(explain(error)[0])}") from error
+            raise damaged(folder, f"{NAME} is malformed") from error
 
 
 _ADAPTER = TypeAdapter(CollectionManifest)
@@ -111,12 +113,17 @@ def reading(folder: Path) -> Iterator[None]:
         raise InputError(
             f"collection {folder}: {error.filename} cannot be read ({error.strerror}). Make it readable to this user."
         ) from error
-    except OSError as error:
-        raise damaged(folder, f"{error.filename}: {error.strerror}") from error
-    except Damage as error:
-        raise damaged(folder, str(error)) from error
-    except (ValueError, LookupError, TypeError, OverflowError) as error:
-        raise damaged(folder, f"a file is corrupt; convqa collections check {folder} names it") from error
+    except sqlite3.DatabaseError as error:
+        if error.sqlite_errorcode == sqlite3.SQLITE_READONLY_ROLLBACK:
+            raise InputError(
+                f"collection {folder}: a writer was killed. Open it once as a user who may write to the folder."
+            ) from error
+        raise damaged(folder, f"its database cannot be read ({error})") from error
+    except BaseException as error:
+        # Corrupt files make tantivy panic: a BaseException whose class cannot be imported.
+        if not isinstance(error, _CORRUPT) and type(error).__name__ != "PanicException":
+            raise
+        raise damaged(folder, f"a file is missing or corrupt; convqa collections check {folder} names it") from error
 
 
 def damaged(folder: Path, problem: str) -> StoreDamaged:

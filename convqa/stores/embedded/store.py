@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+
+import numpy as np
 
 from convqa.domain import Passage, Query, Ranking
 from convqa.errors import WorkError
@@ -20,11 +24,23 @@ from convqa.stores.base import (
     refuse_unknown,
 )
 from convqa.stores.checks import checked_vectors
+from convqa.stores.content import meta_terms
+from convqa.stores.embedded.files import Mask
 from convqa.stores.embedded.manifest import reading
 from convqa.stores.embedded.search import Snapshot
 from convqa.stores.embedded.writer import FolderWriter
+from convqa.workers.threads import threads
 
 CAPABILITIES = frozenset({"k1", "b", "title_weight", "stopwords", "filter", "write", "vectors", "sparse"})
+
+_MAX_THREADS = 4
+"""Maximum threads per batch. More would wait for the GIL, which only tantivy releases."""
+
+_PASSAGES_PER_THREAD = 100_000
+"""In smaller collections tantivy's share is so short that threads cost more than they gain."""
+
+_SCANNED = 500
+"""Passages that a scan reads at a time."""
 
 
 class FolderStore(Writing):
@@ -70,19 +86,21 @@ class FolderStore(Writing):
         self.check(params)
         state = self._state()
         weighed = [state.weights(query, params) for query in queries]
+        rank = partial(state.search, k=k, params=params, texts=texts)
+        useful = 1 + state.manifest.numbers // _PASSAGES_PER_THREAD
+        workers = min(_MAX_THREADS, threads(), useful, len(weighed))
         with reading(self.folder):
-            return state.search(weighed, k, params, texts)
+            if workers < 2:
+                return [rank(weights) for weights in weighed]
+            # A new pool per batch, because threads do not survive a fork.
+            with ThreadPoolExecutor(workers) as pool:
+                return list(pool.map(rank, weighed))
 
     def check(self, params: SearchParams) -> None:
         refuse_unknown(params, self.info(), self._name)
 
     def search_vectors(
-        self,
-        matrix: Matrix,
-        k: int,
-        encoder: Encoder,
-        texts: int = 20,
-        filter: Filter | None = None,
+        self, matrix: Matrix, k: int, encoder: Encoder, texts: int = 20, filter: Filter | None = None
     ) -> list[Ranking]:
         """See :class:`convqa.stores.base.Store`. Scores are inner products with the vectors in stored precision.
 
@@ -90,25 +108,44 @@ class FolderStore(Writing):
         """
         refuse_encoder(encoder, self.info(), self._name)
         queries = checked_vectors(matrix, None, encoder, f"queries of {self._name}")
+        state = self._state()
+        assert state.vectors is not None
         with reading(self.folder):
-            return self._state().search_vectors(queries, k, texts, filter or {})
+            rows = state.vector_rows(meta_terms(filter or {}))
+            best = state.vectors.best(queries, min(k, state.manifest.numbers), rows)
+            return [state.ranking(numbers, scores, k, texts) for numbers, scores in best]
 
     def vectors(self, ids: Ids) -> list[Floats | None]:
+        state = self._state()
+        if state.vectors is None:
+            return [None] * len(ids)
         with reading(self.folder):
-            return self._state().vectors_of(ids)
-
-    def without_vectors(self) -> Iterator[Passage]:
-        with reading(self.folder):
-            yield from self._state().without_vectors()
+            return state.vectors.of([state.database.number(id) for id in ids])
 
     def fetch(self, ids: Ids) -> list[Passage | None]:
         state = self._state()
         with reading(self.folder):
-            return state.fetch(ids)
+            numbers = [state.database.number(id) for id in ids]
+            found = iter(state.passages([number for number in numbers if number is not None]))
+            return [None if number is None else next(found) for number in numbers]
 
     def scan(self) -> Iterator[Passage]:
+        """Iterate over all passages in the order of adding."""
+        return self._scan(self._state(), self._state().live)
+
+    def without_vectors(self) -> Iterator[Passage]:
+        state = self._state()
+        missing = state.live
+        if state.vectors is not None:
+            with reading(self.folder):
+                missing = missing & (state.vectors.row_of < 0)
+        return self._scan(state, missing)
+
+    def _scan(self, state: Snapshot, chosen: Mask) -> Iterator[Passage]:
+        numbers = np.flatnonzero(chosen).tolist()
         with reading(self.folder):
-            yield from self._state().scan()
+            for start in range(0, len(numbers), _SCANNED):
+                yield from state.passages(numbers[start : start + _SCANNED])
 
     def commit(self) -> None:
         if self._writer is None:

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from convqa.stores.base import Encoder, Floats, Integers
-from convqa.stores.embedded.files import NUMBER, OFFSET, Appender, Array, Extent, Mask, Sizes, array
-from convqa.stores.embedded.manifest import CollectionManifest, VectorState
-from convqa.stores.embedded.vectors import MATRIX, PREFIX, FolderVectorWriter, Vectors
+from convqa.stores.base import Floats, Integers
+from convqa.stores.embedded.files import NUMBER, OFFSET, Array, ArrayWriter, Extents, array
+from convqa.stores.embedded.manifest import VectorState
+from convqa.stores.embedded.vectors import MATRIX, PREFIX, ROW, ROWS, Vectors, VectorWriter
 
 STARTS = f"{PREFIX}starts"
 _WEIGHT = np.dtype([("row", NUMBER), ("value", "<u2")])
@@ -25,40 +25,29 @@ _DROPPED_BITS = 15
 class Weights(Vectors):
     """Reader of one state."""
 
-    def _open(
-        self,
-        data: Path,
-        state: VectorState,
-        sizes: Sizes,
-    ) -> None:
-        self._starts = array(data, STARTS, OFFSET, sizes).reshape(-1, state.encoder.dimension + 1)
-        self._lists = array(data, MATRIX, _WEIGHT, sizes)
+    def _open(self, data: Path, state: VectorState, extents: Extents) -> None:
+        self._starts = array(data, STARTS, OFFSET, extents).reshape(-1, state.encoder.dimension + 1)
+        self._lists = array(data, MATRIX, _WEIGHT, extents)
 
     def _values(self, rows: Integers) -> Floats:
+        blocks, ends = self._starts.shape
+        lengths = np.diff(self._starts, axis=1).ravel()
+        tokens = np.repeat(np.tile(np.arange(ends - 1), blocks), lengths)
         distinct, inverse = np.unique(rows, return_inverse=True)
-        tokens_per_block = self._starts.shape[1] - 1
-        tokens = np.tile(np.arange(tokens_per_block), len(self._starts))
-        token_of_weight = np.repeat(tokens, np.diff(self._starts, axis=1).ravel())
-        chosen = np.flatnonzero(np.isin(self._lists["row"], distinct))
+        chosen = np.isin(self._lists["row"], distinct)
         weights = self._lists[chosen]
-        matrix = np.zeros((len(distinct), tokens_per_block), np.float32)
-        matrix[np.searchsorted(distinct, weights["row"]), token_of_weight[chosen]] = _floats(weights)
+        matrix = np.zeros((len(distinct), ends - 1), np.float32)
+        matrix[np.searchsorted(distinct, weights["row"]), tokens[chosen]] = _floats(weights)
         return matrix[inverse]
 
-    def best(
-        self,
-        queries: Floats,
-        k: int,  # noqa: ARG002
-        among: Integers | None = None,
-    ) -> Iterator[tuple[Integers, Floats]]:
+    def best(self, queries: Floats, k: int, among: Integers) -> Iterator[tuple[Integers, Floats]]:  # noqa: ARG002
         """See :meth:`Vectors.best`; all passages that share a weighted token with the query."""
-        among = self._live if among is None else among
         for query in queries:
-            scores = self._products(query)
+            scores = self._products_with(query)
             rows = among[scores[among] > 0]
             yield self._rows["number"][rows].astype(np.int64), scores[rows]
 
-    def _products(self, query: Floats) -> Floats:
+    def _products_with(self, query: Floats) -> Floats:
         """Return the inner product with each row, summed in 64 bits token by token."""
         products = np.zeros(len(self._rows))
         for starts in self._starts:
@@ -72,34 +61,26 @@ def _floats(weights: Array) -> Floats:
     return (weights["value"].astype(np.uint32) << _DROPPED_BITS).view(np.float32)
 
 
-class WeightWriter(FolderVectorWriter):
+class WeightWriter(VectorWriter):
     """Writer of weights, which stay in memory until the commit."""
 
-    def _open(
-        self,
-        data: Path,
-        manifest: CollectionManifest,
-        encoder: Encoder,
-    ) -> list[Appender]:
-        self._dimension = encoder.dimension
-        self._starts = Appender(data, STARTS, OFFSET, manifest.files)
-        self._lists = Appender(data, MATRIX, _WEIGHT, manifest.files)
+    def __init__(self, arrays: ArrayWriter, state: VectorState) -> None:
+        super().__init__(arrays, state)
         self._waiting: list[tuple[Array, Array, Array]] = []
-        return [self._starts, self._lists]
 
-    def _append(self, values: Floats, precision: str) -> tuple[Array, Array]:  # noqa: ARG002
+    def _append(self, values: Floats) -> tuple[Array, Array]:
         rows, tokens = np.nonzero(values > 0)
-        self._waiting.append((tokens, rows + len(self._rows), values[rows, tokens]))
+        self._waiting.append((tokens, rows + self._arrays.count(ROWS, ROW), values[rows, tokens]))
         return np.zeros(len(values)), np.ones(len(values))  # norms are unused
 
-    def write(self, deleted: Mask) -> tuple[VectorState | None, dict[str, Extent]]:
-        if self._waiting:
-            tokens, rows, values = (np.concatenate(column) for column in zip(*self._waiting, strict=True))
-            order = np.lexsort((rows, tokens))
-            starts = np.searchsorted(tokens[order], np.arange(self._dimension + 1))
-            self._starts.append(starts + len(self._lists))
-            weights = np.empty(len(order), _WEIGHT)
-            weights["row"] = rows[order]
-            weights["value"] = values[order].view(np.uint32) >> _DROPPED_BITS
-            self._lists.append(weights)
-        return super().write(deleted)
+    def flush(self) -> None:
+        if not self._waiting:
+            return
+        tokens, rows, values = (np.concatenate(column) for column in zip(*self._waiting, strict=True))
+        order = np.lexsort((rows, tokens))
+        starts = np.searchsorted(tokens[order], np.arange(self._state.encoder.dimension + 1))
+        self._arrays.append(STARTS, starts + self._arrays.count(MATRIX, _WEIGHT))
+        weights = np.empty(len(order), _WEIGHT)
+        weights["row"] = rows[order]
+        weights["value"] = values[order].view(np.uint32) >> _DROPPED_BITS
+        self._arrays.append(MATRIX, weights)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import cache
 from itertools import islice
 from pathlib import Path
 
@@ -20,15 +21,15 @@ from filelock import FileLock, Timeout
 from convqa.domain import Passage
 from convqa.errors import InputError, RunError, WorkError
 from convqa.stores.base import Encoder, Ids, Matrix, VectorOptions
+from convqa.stores.checks import checked_vectors, vectors_kept
 from convqa.stores.content import checksum, content, digest, duplicate
-from convqa.stores.embedded import database
-from convqa.stores.embedded.database import DatabaseWriter
-from convqa.stores.embedded.files import NUMBER, Mask, write_array, writing
-from convqa.stores.embedded.forward import Forward, ForwardWriter
+from convqa.stores.embedded import database, forward
+from convqa.stores.embedded.database import Database
+from convqa.stores.embedded.files import NUMBER, ArrayWriter, Mask, array, writing
+from convqa.stores.embedded.forward import FREQUENCIES, Forward
 from convqa.stores.embedded.index import IndexWriter
-from convqa.stores.embedded.manifest import NAME, CollectionManifest
-from convqa.stores.embedded.search import Snapshot, frequencies_name
-from convqa.stores.embedded.vectors import PREFIX, FolderVectorWriter
+from convqa.stores.embedded.manifest import NAME, CollectionManifest, VectorState, reading
+from convqa.stores.embedded.vectors import PRECISIONS, PREFIX, ROW, ROWS, VectorWriter, rows_by_passage
 from convqa.stores.embedded.weights import WeightWriter
 from convqa.text.analysis import analyzer
 
@@ -59,22 +60,82 @@ class FolderWriter:
 
     def __init__(self, folder: Path, data: str) -> None:
         self._folder = folder
-        self._text: TextWriter | None = None
-        self._vectors: FolderVectorWriter | None = None
+        self._data = folder / data
         self._lock = writer_lock(folder)
         try:
-            self._base = Snapshot.open(folder)
-            if self._base.manifest.data != data:
-                raise RunError(f"collection {folder} was replaced since it was opened: start again.")
+            with reading(folder):
+                self._base = CollectionManifest.read(folder)
+                if self._base.data != data:
+                    raise RunError(f"collection {folder} was replaced since it was opened: start again.")
+                self._database = Database(self._data, self._base)
+                self._database.begin()
         except BaseException:
             self._lock.release()
             raise
+        self._analyzer = analyzer(self._base.language)
+        self._arrays = ArrayWriter(self._data, self._base.files)
+        self._term = cache(self._database.add_term)
+        self._checksum = int(self._base.checksum, 16)
+        self._copies = 0
+        self._index: IndexWriter | None = None
+        self._vector_state = self._base.vectors
+        self._vectors: VectorWriter | None = None
 
     def add(self, passages: Iterable[Passage]) -> None:
-        self._text_side().add(passages)
+        """Add passages; skip exact copies.
+
+        :raises InputError: for an id whose stored content differs.
+        """
+        stream = iter(passages)
+        while batch := list(islice(stream, _BATCH)):
+            with writing(self._folder):
+                if new := [passage for passage in batch if self._is_new(passage)]:
+                    self._append(new)
+
+    def _is_new(self, passage: Passage) -> bool:
+        """Add a passage to the database, and return True; return False for an exact copy of a stored one."""
+        added = content(passage)
+        number = self._database.number(passage.id)
+        if number is None:
+            self._database.add(passage.id, checksum(digest(added)), added)
+            self._checksum += digest(added)
+            return True
+        stored = self._database.contents([number])[number]
+        if stored != added:
+            raise duplicate(orjson.loads(stored)["text"], passage)
+        self._copies += 1
+        return False
+
+    def _append(self, passages: Sequence[Passage]) -> None:
+        """Index passages, the last ones in the database."""
+        texts = [self._analyzer.tokens(passage.text) for passage in passages]
+        titles = [self._analyzer.tokens(passage.title) for passage in passages]
+        if self._index is None:
+            self._index = IndexWriter(self._data, self._base.numbers)
+        first = self._database.numbers - len(passages)
+        for number, (passage, text, title) in enumerate(zip(passages, texts, titles, strict=True), first):
+            self._index.add(number, text, title, passage.meta)
+        forward.append(
+            self._arrays,
+            [passage.id for passage in passages],
+            [list(map(self._term, text)) for text in texts],
+            [list(map(self._term, title)) for title in titles],
+        )
+        self._database.commit()
 
     def delete(self, ids: Ids) -> None:
-        self._text_side().delete(ids)
+        """Delete passages by id; count unknown ids in one warning."""
+        missing = 0
+        with writing(self._folder):
+            for id in ids:
+                number = self._database.number(id)
+                if number is None:
+                    missing += 1
+                    continue
+                self._checksum -= digest(self._database.contents([number])[number])
+                self._database.delete(number)
+        if missing:
+            logger.warning("%d of %d passages to delete are not in collection %s", missing, len(ids), self._folder)
 
     def add_vectors(
         self,
@@ -84,209 +145,89 @@ class FolderWriter:
         options: VectorOptions | None = None,
     ) -> None:
         """:raises InputError: also for an id that is not in the collection."""
-        texts = self._text or self._base
-        numbers = [texts.number(id) for id in ids]
-        unknown = [id for id, number in zip(ids, numbers, strict=True) if number is None]
+        name = f"collection {self._folder}"
+        numbers = {id: self._database.number(id) for id in ids}
+        unknown = [id for id in ids if numbers[id] is None]
         if unknown:
             raise InputError(
-                f"collection {self._folder} lacks the passages of {len(unknown)} of {len(ids)} vectors, first "
-                f"{unknown[0]!r}. Add the passages first, or leave these vectors out."
+                f"{name} lacks the passages of {len(unknown)} of {len(ids)} vectors, first {unknown[0]!r}. Add the "
+                "passages first, or leave these vectors out."
             )
-        with writing(self._folder):
-            self._vector_side(encoder).add(np.array(numbers, NUMBER), matrix, encoder, options)
-
-    def _text_side(self) -> TextWriter:
-        if self._text is None:
-            with writing(self._folder):
-                self._text = TextWriter(self._base)
-        return self._text
-
-    def _vector_side(self, encoder: Encoder) -> FolderVectorWriter:
+        state = self._vector_state
+        kept = None if state is None else (state.encoder, state.options)
+        known, kept_as = vectors_kept(kept, encoder, options, PRECISIONS, name)
+        if kept_as.index == "hnsw":
+            raise InputError(
+                f"{name}: a folder does not support graphs; expected index auto or exact, or a collection in "
+                "Elasticsearch."
+            )
+        values = checked_vectors(matrix, len(ids), encoder, name)
+        self._vector_state = state or VectorState(known, kept_as)
         if self._vectors is None:
-            kept = self._base.manifest.vectors
-            known = encoder if kept is None else kept.encoder
-            writer = WeightWriter if known.sparse else FolderVectorWriter
-            self._vectors = writer(self._folder, self._base.manifest, known)
-        return self._vectors
+            writer = WeightWriter if known.sparse else VectorWriter
+            self._vectors = writer(self._arrays, self._vector_state)
+        with writing(self._folder):
+            self._vectors.add(np.array([numbers[id] for id in ids], NUMBER), values)
 
     def commit(self) -> None:
         """Make the changes visible to readers that open from now on, and end the transaction."""
-        manifest, deleted = self._base.manifest, self._base.deleted
         with writing(self._folder):
-            if self._text is not None:
-                deleted = self._text.deleted
-                if manifest.vectors is not None:
-                    self._vector_side(manifest.vectors.encoder)  # counts the vectors of live passages anew
-                manifest = self._text.write()
+            deleted = self._database.deleted()
+            manifest = self._with_text(~deleted)
             if self._vectors is not None:
-                vectors, extents = self._vectors.write(deleted)
-                text_files = {name: extent for name, extent in manifest.files.items() if not name.startswith(PREFIX)}
-                manifest = replace(manifest, vectors=vectors, files=text_files | extents)
+                self._vectors.flush()
+            self._arrays.sync()
+            manifest = replace(manifest, vectors=self._live_vectors(deleted), files=self._arrays.extents)
             manifest.write(self._folder)
-            self._remove_unused(manifest)
-        if self._text is not None and self._text.copies:
-            logger.warning("%d passages came again with the same id and content: kept once", self._text.copies)
+            self._remove_unused()
+        if self._copies:
+            logger.warning("%d passages came again with the same id and content: kept once", self._copies)
         self.close()
 
-    def _remove_unused(self, manifest: CollectionManifest) -> None:
+    def _with_text(self, live: Mask) -> CollectionManifest:
+        """Write index, database and document frequencies, if passages were added or deleted."""
+        count = int(np.count_nonzero(live))
+        if (len(live), count) == (self._base.numbers, self._base.count):
+            return self._base
+        manifest = replace(
+            self._base,
+            generation=self._base.generation + 1,
+            numbers=len(live),
+            terms=self._database.terms,
+            count=count,
+            checksum=checksum(self._checksum),
+            files=self._arrays.extents,
+        )
+        self._arrays.sync()
+        frequencies = Forward(self._data, manifest, live).document_frequencies(manifest.terms)
+        self._arrays.drop(FREQUENCIES)
+        self._arrays.append(f"{FREQUENCIES}{manifest.generation}", frequencies)
+        if self._index is not None:
+            self._index.commit()
+        self._database.commit()
+        return manifest
+
+    def _live_vectors(self, deleted: Mask) -> VectorState | None:
+        """Return the state of the vectors; None, without files, if no passage has one."""
+        rows = array(self._data, ROWS, ROW, self._arrays.extents)
+        count = int(np.count_nonzero(rows_by_passage(rows["number"], deleted) >= 0))
+        if self._vector_state is not None and count > 0:
+            return replace(self._vector_state, count=count)
+        self._arrays.drop(PREFIX)
+        return None
+
+    def _remove_unused(self) -> None:
         """Remove files of earlier states and of killed writers."""
         # A folder that is being built has manifest and lock in its data folder.
-        used = {NAME, LOCK, database.NAME, *manifest.files}
-        for path in self._base.data.iterdir():
+        used = {NAME, LOCK, database.NAME, *self._arrays.extents}
+        for path in self._data.iterdir():
             if path.name not in used and path.is_file():
                 path.unlink(missing_ok=True)
 
     def close(self) -> None:
         """Drop uncommitted changes and release the lock."""
-        for side in (self._text, self._vectors):
-            if side is not None:
-                side.close()
-        self._lock.release()
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """A passage with its stored content."""
-
-    passage: Passage
-    content: bytes
-
-
-class TextWriter:
-    """Adds to and deletes from ``base``. The folder's writer holds the lock and commits."""
-
-    def __init__(self, base: Snapshot) -> None:
-        manifest, data = base.manifest, base.data
-        self._base = base
-        self._analyzer = analyzer(manifest.language)
-        self._numbers = manifest.numbers
-        self._checksum = int(manifest.checksum, 16)
-        self._deleted = set(np.flatnonzero(base.deleted).tolist())
-        self.copies = 0
-        self._database = DatabaseWriter(data, manifest.numbers, base.frequencies.shape[1], manifest.generation)
-        self._vocabulary = Vocabulary(self._database, base.frequencies.shape[1])
-        self._forward = ForwardWriter(data, manifest.files)
-        self._index = IndexWriter(data, self._numbers)
-
-    def add(self, passages: Iterable[Passage]) -> None:
-        """Add passages; skip exact copies.
-
-        :raises InputError: for an id whose stored content differs.
-        """
-        stream = iter(passages)
-        while batch := list(islice(stream, _BATCH)):
-            entries = [_Entry(passage, content(passage)) for passage in batch]
-            if new := self._without_copies(entries):
-                with writing(self._base.folder):
-                    self._append(new)
-
-    def _without_copies(self, entries: Sequence[_Entry]) -> list[_Entry]:
-        new: dict[str, _Entry] = {}
-        for entry in entries:
-            id = entry.passage.id
-            stored = None
-            if id in new:
-                stored = new[id].content
-            elif (number := self.number(id)) is not None:
-                stored = self._database.contents([number])[number]
-            if stored is None:
-                new[id] = entry
-            elif stored == entry.content:
-                self.copies += 1
-            else:
-                raise duplicate(orjson.loads(stored)["text"], entry.passage)
-        return list(new.values())
-
-    def number(self, id: str) -> int | None:
-        """Return a live passage's number, committed or not."""
-        for number in self._database.numbers(id):
-            if number not in self._deleted:
-                return number
-        return None
-
-    def _append(self, entries: Sequence[_Entry]) -> None:
-        texts = [self._analyzer.tokens(entry.passage.text) for entry in entries]
-        titles = [self._analyzer.tokens(entry.passage.title) for entry in entries]
-        rows = []
-        for number, (entry, text, title) in enumerate(zip(entries, texts, titles, strict=True), self._numbers):
-            self._index.add(number, text, title, entry.passage.meta)
-            content_digest = digest(entry.content)
-            self._checksum += content_digest
-            rows.append((number, entry.passage.id, checksum(content_digest), entry.content))
-        self._database.add_passages(rows)
-        vocabulary = self._vocabulary
-        self._forward.extend(
-            [entry.passage.id for entry in entries],
-            [[vocabulary[token] for token in text] for text in texts],
-            [[vocabulary[token] for token in title] for title in titles],
-        )
-        self._numbers += len(entries)
-
-    def delete(self, ids: Ids) -> None:
-        """Delete passages by id; count unknown ids in one warning."""
-        missing = 0
-        generation = self._base.manifest.generation + 1
-        with writing(self._base.folder):
-            for id in ids:
-                number = self.number(id)
-                if number is None:
-                    missing += 1
-                    continue
-                self._deleted.add(number)
-                self._database.delete(number, generation)
-                self._checksum -= digest(self._database.contents([number])[number])
-        if missing:
-            logger.warning("%d of %d passages to delete are not in collection %s", missing, len(ids), self._base.folder)
-
-    @property
-    def deleted(self) -> Mask:
-        """Whether a passage is deleted, by number."""
-        deleted = np.zeros(self._numbers, bool)
-        deleted[list(self._deleted)] = True
-        return deleted
-
-    def write(self) -> CollectionManifest:
-        """Sync the files, commit index and database, and return the new manifest."""
-        before = self._base.manifest
-        generation = before.generation + 1
-        files = {name: extent for name, extent in before.files.items() if name.startswith(PREFIX)}
-        files |= self._forward.sync()
-        frequencies = Forward(self._base.data, files).document_frequencies(self._vocabulary.size, self.deleted)
-        files |= write_array(self._base.data, frequencies_name(generation), frequencies)
-        self._index.commit()
-        self._database.add_terms(self._vocabulary.new)
-        self._database.commit()
-        return replace(
-            before,
-            generation=generation,
-            numbers=self._numbers,
-            count=self._numbers - len(self._deleted),
-            checksum=checksum(self._checksum),
-            files=files,
-        )
-
-    def close(self) -> None:
-        self._forward.close()
+        self._arrays.close()
         self._database.close()
-        self._index.close()
-
-
-class Vocabulary(dict[str, int]):
-    """Token -> term number; a new token gets the next number. ``new``: those that the database lacks."""
-
-    def __init__(self, database: DatabaseWriter, committed: int) -> None:
-        super().__init__()
-        self._database = database
-        self._committed = committed
-        self.new: dict[str, int] = {}
-
-    @property
-    def size(self) -> int:
-        return self._committed + len(self.new)
-
-    def __missing__(self, token: str) -> int:
-        number = self._database.term(token) if self._committed else None
-        if number is None:
-            number = self.new[token] = self.size
-        self[token] = number
-        return number
+        if self._index is not None:
+            self._index.close()
+        self._lock.release()

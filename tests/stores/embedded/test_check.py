@@ -89,9 +89,9 @@ def test_a_file_that_is_missing_or_garbled_at_its_end(folder):
     term = next((data / "tantivy").glob("*.term"))
     term.write_bytes(b"nothing")
     assert check_store(str(folder)).problems == (
-        "passages.sqlite: is missing",
-        "forward.terms: cannot be read (No such file or directory)",
-        f"tantivy/{term.name}: its footer is malformed",
+        f"passages.sqlite: [Errno 2] No such file or directory: '{data / 'passages.sqlite'}'",
+        f"forward.terms: cannot be read ([Errno 2] No such file or directory: '{data / 'forward.terms'}')",
+        f"tantivy/{term.name}: its checksum does not match",
     )
 
 

@@ -111,7 +111,7 @@ def test_a_replacement_says_which_old_files_stay(folder, monkeypatch, caplog):
     old = next(folder.glob("data-*"))
     monkeypatch.setattr(shutil, "rmtree", stubborn)
     make(folder, "New.", replace=True)
-    assert caplog.messages == [f"{old / 'tantivy'} cannot be removed (Permission denied) from collection {folder}"]
+    assert caplog.messages == [f"{old / 'tantivy'} cannot be removed (Permission denied)"]
     assert open_store(str(folder)).info().count == 1
 
 
@@ -133,7 +133,7 @@ def test_a_file_that_may_not_be_read_is_no_damage(folder, monkeypatch, name):
 
 def test_a_file_that_is_gone_is_damage(folder):
     next(folder.glob("data-*/passages.sqlite")).unlink()
-    with pytest.raises(StoreDamaged, match=r"is damaged: .*passages\.sqlite"):
+    with pytest.raises(StoreDamaged, match="is damaged: a file is missing"):
         open_store(str(folder))
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from convqa.domain import Passage, Query
 from convqa.errors import InputError, StorageFull, StoreDamaged, WorkError
-from convqa.stores import open_store
+from convqa.stores import check_store, open_store
 from convqa.stores.address import Address
 from convqa.stores.base import SearchParams
 from convqa.stores.embedded import engine
@@ -126,20 +126,24 @@ def test_sigkill_in_a_loop_of_commits_loses_nothing_that_was_committed(folder, l
 
 
 @pytest.mark.parametrize("name", ["passages.sqlite", "forward.terms", "forward.passages", "forward.ids"])
-@pytest.mark.parametrize("damage", ["missing", "cut"])
-def test_a_missing_or_cut_file_is_named(folder, name, damage):
+@pytest.mark.parametrize("damage", ["missing", "cut", "garbled"])
+def test_a_missing_cut_or_garbled_file_is_damage(folder, name, damage):
     path = data(folder) / name
+    whole = path.read_bytes()
     if damage == "missing":
         path.unlink()
+    elif damage == "cut":
+        path.write_bytes(whole[: len(whole) // 2])
     else:
-        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    with pytest.raises(StoreDamaged, match=rf"{re.escape(name)}.*Index its passages again with --replace"):
-        open_store(str(folder))
+        path.write_bytes(b"\xff" * len(whole))
+    with pytest.raises(StoreDamaged, match="Index its passages again with --replace"):
+        ids(folder, "number w3")
+    assert any(name in problem for problem in check_store(str(folder)).problems)
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "[]", '{"format": "convqa-index", "version": 5}', '{"format": "convqa-index", "version": 5, "a": 1}'],
+    ["", "{", "[]", '{"format": "convqa-index", "version": 6}', '{"format": "convqa-index", "version": 6, "a": 1}'],
 )
 def test_a_bad_manifest_is_refused(folder, text):
     (folder / "manifest.json").write_text(text)
@@ -147,7 +151,7 @@ def test_a_bad_manifest_is_refused(folder, text):
         open_store(str(folder))
 
 
-@pytest.mark.parametrize("other", [{"count": "x"}, {"files": {"forward.terms": {"size": 8}}}])
+@pytest.mark.parametrize("other", [{"count": "x"}, {"files": {"forward.terms": {"size": 8}}}, {"vectors": 3}])
 def test_a_manifest_of_other_types_is_damage(folder, other):
     path = folder / "manifest.json"
     manifest = json.loads(path.read_text())
@@ -162,17 +166,9 @@ def test_a_damaged_tantivy_folder_is_refused_in_one_sentence(folder):
         before = path.read_bytes()
         for content in (before[: len(before) // 2], b"", b"x" * len(before)):
             path.write_bytes(content)
-            with pytest.raises(StoreDamaged) as caught:
-                open_collection(at(folder)).search([Query("number w3")], 5, SearchParams())
-            assert str(caught.value) == (
-                f"collection {folder} is damaged: tantivy/{path.name} is cut or corrupt. Index its passages again with "
-                "--replace."
-            )
+            with pytest.raises(StoreDamaged, match="Index its passages again"):
+                ids(folder, "number w3")
         path.write_bytes(before)
-    for path in data(folder).glob("tantivy/*.idx"):
-        path.unlink()
-    with pytest.raises(StoreDamaged, match=r"tantivy/.*\.idx is cut or corrupt"):
-        open_store(str(folder))
     shutil.rmtree(data(folder) / "tantivy")
     with pytest.raises(StoreDamaged):
         open_store(str(folder))
@@ -181,9 +177,9 @@ def test_a_damaged_tantivy_folder_is_refused_in_one_sentence(folder):
 def test_another_format_is_refused_with_what_to_do_and_may_be_replaced(folder):
     path = folder / "manifest.json"
     (folder / "notes.txt").write_text("of the user")
-    for version in (4, 6):
+    for version in (5, 7):
         path.write_text(json.dumps({**json.loads(path.read_text()), "version": version}))
-        with pytest.raises(InputError, match=rf"format {version}; this version of convqa reads 5. Index .* again with"):
+        with pytest.raises(InputError, match=rf"format {version}; this version of convqa reads 6. Index .* again with"):
             open_store(str(folder))
     with create(at(folder), "en", replace=True) as store:
         store.add(PASSAGES[:1])
@@ -317,6 +313,28 @@ def test_a_read_only_folder_is_searched_and_not_written(folder, monkeypatch):
     assert contents(folder) == before
 
 
+KILLED_IN_SQLITE = """
+import os, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+connection.execute("PRAGMA cache_size = 1")  # so that pages are written before the commit
+connection.execute("UPDATE passages SET content = zeroblob(10000)")
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_a_commit_of_sqlite_that_was_killed_is_undone_by_the_next_process_that_may_write(folder, monkeypatch):
+    path = data(folder) / "passages.sqlite"
+    subprocess.run([sys.executable, "-c", KILLED_IN_SQLITE, str(path)], check=False)
+    assert path.with_name("passages.sqlite-journal").stat().st_size > 0
+    connect = sqlite3.connect
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite3, "connect", lambda path, **how: connect(path.replace("mode=rw", "mode=ro"), **how))
+        with pytest.raises(InputError, match=r"a writer was killed\. Open it once as a user who may"):
+            open_store(str(folder))
+    assert len(ids(folder)) == 20 and len(list(open_store(str(folder)).scan())) == 20
+    assert check_store(str(folder)).problems == ()
+
+
 def built_and_killed(folder, when):
     """Replace a collection in a process that is killed "before" the manifest is written, "within" that, or "after"."""
     code = f"""
@@ -401,18 +419,10 @@ def test_a_passage_that_cannot_be_read_as_it_was_written_is_damage(folder):
         list(store.scan())
 
 
-@pytest.mark.parametrize("name", ["forward.passages", "forward.ids"])
-def test_a_garbled_forward_file_is_damage(folder, name):
-    path = data(folder) / name
-    path.write_bytes(b"\xff" * path.stat().st_size)
-    with pytest.raises(StoreDamaged, match="is damaged"):
-        open_collection(at(folder)).search([Query("number w3")], 5, SearchParams())
-
-
 @pytest.mark.parametrize("threads", [1, 2, 3, 4])
 def test_a_batch_is_ranked_as_its_queries_one_by_one(folder, monkeypatch, threads):
     monkeypatch.setenv("OMP_NUM_THREADS", str(threads))
-    monkeypatch.setattr("convqa.stores.embedded.search._PASSAGES_PER_THREAD", 1)
+    monkeypatch.setattr("convqa.stores.embedded.store._PASSAGES_PER_THREAD", 1)
     store = open_collection(at(folder))
     for count in (0, 1, 2, 5, 8):
         queries = [Query(f"number w{number}") for number in range(count)]
@@ -426,7 +436,7 @@ def test_garbled_postings_are_damage(tmp_path):
     for path in data(tmp_path / "c").glob("tantivy/*.idx"):
         whole, third = path.read_bytes(), path.stat().st_size // 3
         path.write_bytes(whole[:third] + b"\xff" * third + whole[2 * third :])
-    with pytest.raises(StoreDamaged, match=r"is damaged: tantivy.* corrupt\. Index"):
+    with pytest.raises(StoreDamaged, match="is damaged"):
         open_collection(at(tmp_path / "c")).search([Query(f"number w{n}") for n in range(50)], 5, SearchParams())
 
 
