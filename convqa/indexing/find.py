@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -20,8 +19,6 @@ from convqa.stores import create_store, is_collection, open_store
 from convqa.stores.address import redact
 from convqa.tasks.base import Task
 from convqa.text.analysis import analyzer
-
-logger = logging.getLogger(__name__)
 
 ANSERINI = "passages-index-anserini"
 """The folder with the index that shared tasks distribute."""
@@ -51,10 +48,9 @@ def collection_for(
         return collection_of(url, language, progress)
     folder = input_path if input_path.is_dir() else input_path.parent
     if (folder / ANSERINI).is_dir():
-        return _anserini(folder / ANSERINI, language)
+        return collection_of(f"anserini:{folder / ANSERINI}")
     if (existing := _collection_in(folder)) is not None:
-        open_store(str(existing))
-        return str(existing)
+        return collection_of(str(existing))
     for suffix in SUFFIXES:
         if (folder / f"passages{suffix}").is_file():
             return collection_of(str(folder / f"passages{suffix}"), language, progress)
@@ -91,17 +87,6 @@ def collection_of_passages(passages: Iterable[Passage], language: str = "en") ->
     if not given:
         raise InputError("collection: expected one passage or more, got none.")
     return _cached(None, _digest_of(given), lambda: given, language, None)
-
-
-def _anserini(folder: Path, language: str) -> str:
-    url = f"anserini:{folder}"
-    own = open_store(url).info().language
-    if language != own:
-        raise InputError(
-            f"{folder} is an Anserini index in language {own!r}, not {language!r}. Give another collection with "
-            "--collection."
-        )
-    return url
 
 
 def _collection_in(folder: Path) -> Path | None:
@@ -143,14 +128,11 @@ def _cached(
 
 
 def _usable(place: Path) -> bool:
-    """Whether a cached collection is whole; deletes what a killed process left of one."""
-    if not place.exists():
-        return False
+    """Return whether a cached collection is whole; delete what is left of a damaged one."""
     try:
         open_store(str(place))
-    except (InputError, StoreDamaged, StoreUnavailable) as error:
-        logger.warning("rebuilding a cached collection: %s", error)
-        shutil.rmtree(place)
+    except (InputError, StoreDamaged, StoreUnavailable):
+        shutil.rmtree(place, ignore_errors=True)
         return False
     return True
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,7 +13,6 @@ from pydantic import ValidationError
 from convqa.domain import Passage
 from convqa.errors import InputError
 from convqa.files import parse_line
-from convqa.stores.content import MOST_BYTES, content
 from convqa.tasks.files import read_lines
 from convqa.validation import Record, explain, shorten
 
@@ -33,7 +31,7 @@ class PassageProgress(Protocol):
     def __call__(self, done: int, total: int = 0) -> None: ...
 
 
-class PassageRecord(Record, extra="allow"):
+class PassageRecord(Record, extra="allow", allow_inf_nan=False):
     """A line. Anserini has ``contents`` instead of ``text``."""
 
     id: str | int
@@ -53,12 +51,11 @@ def read_passages(sources: Sequence[Path]) -> Iterator[Passage]:
     """
     warned: set[str] = set()
     for path in _files(sources):
-        empty = True
-        for number, line in read_lines(path, _EXPECTED_FILE):
-            if line.strip():
-                empty = False
-                yield _passage(line, f"{path}:{number}", warned)
-        if empty:
+        lines = ((number, line) for number, line in read_lines(path, _EXPECTED_FILE) if line.strip())
+        number = 0
+        for number, line in lines:
+            yield _passage(line, f"{path}:{number}", warned)
+        if not number:
             raise InputError(f"{path} is empty. {_EXPECTED}")
 
 
@@ -119,18 +116,7 @@ def _passage(line: bytes, place: str, warned: set[str]) -> Passage:
         raise InputError(f"{place}: text: expected a non-empty text under text or contents, got {value}.")
     if not str(record.id).strip():
         raise InputError(f"{place}: id: expected a non-empty name, got {record.id!r}.")
-    meta = record.meta or {}
-    for field, number in meta.items():
-        if isinstance(number, float) and not math.isfinite(number):
-            raise InputError(f"{place}: meta.{field}: expected a finite number, got {number}.")
-    passage = Passage(str(record.id), text, record.title or "", record.url or "", meta)
-    # A passage is no longer than its line.
-    if len(line) > MOST_BYTES:
-        try:
-            content(passage)
-        except InputError as error:
-            raise InputError(f"{place}: {error}") from None
-    return passage
+    return Passage(str(record.id), text, record.title or "", record.url or "", record.meta or {})
 
 
 def _record(data: Any, place: str) -> PassageRecord:

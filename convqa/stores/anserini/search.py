@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import binascii
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -17,7 +17,7 @@ import orjson
 
 from convqa.domain import Query
 from convqa.stores.anserini.index import CONTENTS, ID, LuceneIndex
-from convqa.stores.anserini.java import CLAUSES, java_class, name_of
+from convqa.stores.anserini.java import CLAUSES, java_class, java_text, name_of
 from convqa.stores.base import Stopwords, check_weights
 from convqa.text.analysis import Analyzer, analyzer, weigh
 
@@ -33,16 +33,6 @@ class LuceneMatch:
     id: str
     score: float
     number: int
-
-
-class AnseriniAnalyzer(Analyzer):
-    """Analyzer with Anserini's tokens of English text, and convqa's words and stop words."""
-
-    def tokens(self, text: str) -> list[str]:
-        return [str(token) for token in _analyzed(text)]
-
-    def content(self, text: str) -> list[str]:
-        return self.tokens(" ".join(word for word in self.words(text) if word not in self.long_stopwords))
 
 
 class AnseriniSearcher:
@@ -66,7 +56,7 @@ class AnseriniSearcher:
 
         :raises ValueError: for term weights that are not finite, negative, or too large.
         """
-        query = Query(_java_text(query.text), tuple((_java_text(term), weight) for term, weight in query.terms))
+        query = Query(java_text(query.text), tuple((java_text(term), weight) for term, weight in query.terms))
         plain = None if query.terms or stopwords != "default" else self._plain(query.text)
         if plain is not None:
             return self._top(plain, k)
@@ -130,13 +120,8 @@ def _text_of(ref: Mapping[str, Any]) -> str:
     return binascii.a2b_base64(ref["bytes"])[start : start + ref["length"]].decode("utf-8")
 
 
-def _java_text(text: str) -> str:
-    """Replace lone surrogates, which Java's strings cannot hold."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _analyzed(text: str) -> Any:
-    return java_class("io.anserini.analysis.AnalyzerUtils").analyze(_java_analyzer(), text)
+def _analyzed(text: str) -> list[str]:
+    return [str(token) for token in java_class("io.anserini.analysis.AnalyzerUtils").analyze(_java_analyzer(), text)]
 
 
 @cache
@@ -146,6 +131,15 @@ def _java_analyzer() -> Any:
 
 
 @cache
-def _anserini_analyzer() -> AnseriniAnalyzer:
+def _anserini_analyzer() -> Analyzer:
+    """Return an analyzer with Anserini's tokens of English text, and those of convqa's long stop words."""
     english = analyzer("en")
-    return AnseriniAnalyzer(**{field.name: getattr(english, field.name) for field in fields(english)})
+    return replace(
+        english,
+        stopwords=frozenset(),
+        long_stopwords=frozenset(_analyzed(" ".join(english.long_stopwords))),
+        stem=str,
+        split=_analyzed,
+        drops_possessive=False,
+        composes=False,
+    )

@@ -70,8 +70,6 @@ class AnseriniCollection:
                 pairs = zip_longest(matches, passages)
                 return Ranking(tuple(Hit(match.id, match.score, passage) for match, passage in pairs))
 
-        if len(queries) < 2:
-            return [rank(query) for query in queries]
         return list(_threads().map(rank, queries))
 
     def search_vectors(self, matrix: object, k: int, encoder: Encoder, *_: object, **__: object) -> NoReturn:  # noqa: ARG002

@@ -127,7 +127,7 @@ def test_ties_go_to_the_highest_id_and_nothing_is_found_for_nothing(store):
 def test_long_questions_are_cut_with_a_warning(store, caplog):
     assert ids(store, "London " + " ".join(f"w{n}" for n in range(3000)))[:1]
     assert [record.getMessage() for record in caplog.records] == [
-        "a query has more words than Elasticsearch accepts: the first are searched"
+        "a query has 3001 distinct words: the heaviest 512 are searched"
     ]
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 
 import pytest
-from elastic_transport import ConnectionTimeout
+from elastic_transport import ConnectionTimeout, Urllib3HttpNode
 
 from convqa.errors import WorkError
 from convqa.stores import create_store
-from convqa.stores.elasticsearch import client as module
 from convqa.stores.elasticsearch import lock
 from convqa.stores.elasticsearch.client import client
 from convqa.stores.elasticsearch.lock import LOCKS, CollectionLock
@@ -52,6 +51,6 @@ def test_a_server_that_is_away_is_not_waited_for(target, monkeypatch):
 
     held = CollectionLock(target)
     with monkeypatch.context() as patched:
-        patched.setattr(module._QuietNode, "perform_request", away)
+        patched.setattr(Urllib3HttpNode, "perform_request", away)
         held.release()
     assert asked == [lock._RELEASE_SECONDS]
