@@ -19,6 +19,7 @@ from convqa.indexing.formats import DocumentFormat, Unreadable
 from convqa.indexing.passages import SUFFIXES as PASSAGE_SUFFIXES
 from convqa.plugins import load, plugins
 from convqa.stores.address import SCHEME
+from convqa.tasks.files import files_in
 from convqa.validation import expect_type
 
 SOURCES_GROUP = "convqa.document_sources"
@@ -82,7 +83,11 @@ def digest(data: bytes, meta: Mapping[str, MetaValue], base_url: str) -> str:
 
 
 def read_document(
-    file: DocumentFile, data: bytes, formats: Formats, language: str, base_url: str = ""
+    file: DocumentFile,
+    data: bytes,
+    formats: Formats,
+    language: str,
+    base_url: str = "",
 ) -> list[Passage]:
     """Return the passages of a document: its text from ``meta.start`` to ``meta.end``.
 
@@ -128,7 +133,7 @@ def _documents_of(
 
 def _holds_documents(source: Path, formats: Formats, expected: str) -> bool:
     if source.is_dir():
-        return not any(path.name.endswith(PASSAGE_SUFFIXES) and path.is_file() for path in source.iterdir())
+        return not files_in(source, PASSAGE_SUFFIXES)
     if not source.exists():
         raise InputError(f"{source}: no such file or folder. {expected}")
     return _suffix(source.name) in formats

@@ -49,7 +49,10 @@ def encode_shard(
 
 
 def merge_parts(
-    url: str, parts: Sequence[str], options: VectorOptions | None = None, progress: PassageProgress | None = None
+    url: str,
+    parts: Sequence[str],
+    options: VectorOptions | None = None,
+    progress: PassageProgress | None = None,
 ) -> Info:
     """Add the vectors of all parts to their collection. An interrupted merge can be repeated.
 

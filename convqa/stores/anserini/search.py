@@ -38,7 +38,12 @@ class LuceneMatch:
 class AnseriniSearcher:
     """Searches an index with one k1 and b. Thread-safe."""
 
-    def __init__(self, index: LuceneIndex, k1: float, b: float) -> None:
+    def __init__(
+        self,
+        index: LuceneIndex,
+        k1: float,
+        b: float,
+    ) -> None:
         self._index = index
         self._searcher = java_class("org.apache.lucene.search.IndexSearcher")(index.reader)
         self._searcher.setSimilarity(java_class("org.apache.lucene.search.similarities.BM25Similarity")(k1, b))
@@ -48,7 +53,12 @@ class AnseriniSearcher:
         ids = field(ID, java_class(kind).STRING_VAL)
         self._by_score_and_id = java_class("org.apache.lucene.search.Sort")(field.FIELD_SCORE, ids)
 
-    def rank(self, query: Query, k: int, stopwords: Stopwords) -> list[LuceneMatch]:
+    def rank(
+        self,
+        query: Query,
+        k: int,
+        stopwords: Stopwords,
+    ) -> list[LuceneMatch]:
         """Return the best ``k`` passages for a query in SimpleSearcher's order.
 
         A query without history terms is SimpleSearcher's for its text; one with them has a weighted clause for each

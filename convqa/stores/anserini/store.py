@@ -54,7 +54,13 @@ class AnseriniCollection:
     def check(self, params: SearchParams) -> None:
         refuse_unknown(params, self._info, self._name)
 
-    def search(self, queries: Sequence[Query], k: int, params: SearchParams, texts: int = 20) -> list[Ranking]:
+    def search(
+        self,
+        queries: Sequence[Query],
+        k: int,
+        params: SearchParams,
+        texts: int = 20,
+    ) -> list[Ranking]:
         """See :class:`convqa.stores.base.Store`. k1 and b default to .82 and .68."""
         self.check(params)
         index = self._open_index()

@@ -80,7 +80,10 @@ def open_collection(address: Address) -> ElasticsearchCollection | ForeignIndex:
 
 @contextmanager
 def create(
-    address: Address, language: str, replace: bool = False, settings: Mapping[str, object] | None = None
+    address: Address,
+    language: str,
+    replace: bool = False,
+    settings: Mapping[str, object] | None = None,
 ) -> Iterator[WritableStore]:
     """Make a new collection, which becomes visible when the block ends without an error.
 

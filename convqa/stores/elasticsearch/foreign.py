@@ -57,19 +57,22 @@ class ForeignIndex:
 
     closed = False
 
-    def __init__(self, target: IndexTarget, name: str, record: Mapping[str, Any], address: Address) -> None:
+    def __init__(
+        self,
+        target: IndexTarget,
+        name: str,
+        record: Mapping[str, Any],
+        address: Address,
+    ) -> None:
         self.target = target
         self._fields = PassageFields(address.fields, record, str(target), address.vector)
-        shards = int(record["settings"]["index"]["number_of_shards"])
-        self._index = ServerIndex(target, name, dfs=shards > 1)
+        self._index = ServerIndex(target, name)
         language = address.language or DEFAULT_LANGUAGE
         self._analyzer = analyzer(language)
         text, title, vector = self._fields.text, self._fields.title, self._fields.vector
         capabilities = {"filter", "stopwords"}
-        names = [text.name]
         if title is not None:
             capabilities.add("title_weight")
-            names.insert(0, title.name)
         encoder = None
         vectors = 0
         if vector is not None:
@@ -81,7 +84,7 @@ class ForeignIndex:
             count=self._index.count(),
             language=language,
             analyzer=text.analyzer,
-            fields=tuple(names),
+            fields=tuple(field.name for field in (title, text) if field),
             checksum=state_of(target, name),
             encoder=encoder,
             vectors=vectors,
@@ -100,7 +103,13 @@ class ForeignIndex:
         refuse_unknown(params, self.info(), f"collection {self.target}")
         self._filter(params.filter)
 
-    def search(self, queries: Sequence[Query], k: int, params: SearchParams, texts: int = 20) -> list[Ranking]:
+    def search(
+        self,
+        queries: Sequence[Query],
+        k: int,
+        params: SearchParams,
+        texts: int = 20,
+    ) -> list[Ranking]:
         """See :class:`convqa.stores.base.Store`. Ties at the cut are settled among the first k + 50.
 
         :raises InputError: for two documents with the same passage id.
@@ -111,7 +120,12 @@ class ForeignIndex:
         return rankings(matches, k, texts, self.fetch)
 
     def search_vectors(
-        self, matrix: Matrix, k: int, encoder: Encoder, texts: int = 20, filter: Filter | None = None
+        self,
+        matrix: Matrix,
+        k: int,
+        encoder: Encoder,
+        texts: int = 20,
+        filter: Filter | None = None,
     ) -> list[Ranking]:
         """See :class:`convqa.stores.base.Store`. Scores are inner products by the field's similarity."""
         name = f"collection {self.target}"
@@ -167,7 +181,12 @@ class ForeignIndex:
         assert self._fields.vector is not None
         return self._fields.vector
 
-    def _hits(self, query: dict[str, Any], size: int, *others: str) -> list[ServerHit]:
+    def _hits(
+        self,
+        query: dict[str, Any],
+        size: int,
+        *others: str,
+    ) -> list[ServerHit]:
         """Return the first hits of a query with the fields of passages, and others."""
         body = {
             "size": size,

@@ -65,16 +65,12 @@ class Document(NamedTuple):
 
 
 class ServerIndex:
-    """An index by its own name, not an alias; by default a new version ``NAME-YYYYMMDDHHMMSS-xxxx``.
+    """An index by its own name, not an alias; by default a new version ``NAME-YYYYMMDDHHMMSS-xxxx``."""
 
-    :param dfs: whether searches take word frequencies from all shards.
-    """
-
-    def __init__(self, target: IndexTarget, name: str = "", dfs: bool = False) -> None:
+    def __init__(self, target: IndexTarget, name: str = "") -> None:
         now = time.strftime("%Y%m%d%H%M%S", time.gmtime())
         self.target = target
         self.name = name or f"{target.index}-{now}-{secrets.token_hex(2)}"
-        self._dfs = dfs
         self._with_vectors = f"{self.name},{vectors_of(self.name)}"
 
     @property
@@ -183,7 +179,10 @@ class ServerIndex:
         return [answer.get("hits", {}).get("hits", []) for answer in answers]
 
     def documents(
-        self, keys: Sequence[str], fields: Sequence[str] | None = None, realtime: bool = False
+        self,
+        keys: Sequence[str],
+        fields: Sequence[str] | None = None,
+        realtime: bool = False,
     ) -> dict[str, Mapping[str, Any]]:
         """Return ``_source``, or some fields of it, by ``_id``; missing documents are left out.
 
@@ -216,7 +215,8 @@ class ServerIndex:
         lines: list[Mapping[str, Any]] = []
         for body in bodies:
             options: dict[str, Any] = {"allow_partial_search_results": False}
-            if self._dfs and "query" in body:
+            if "query" in body:
+                # Word frequencies of all shards count. The server skips this step for a single shard.
                 options["search_type"] = "dfs_query_then_fetch"
             lines += [options, body]
         # Many slow searches take longer than one request may.
@@ -245,7 +245,11 @@ def slices(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:
 
 def indices_like(target: IndexTarget, pattern: str, path: str = _OWN) -> dict[str, Any]:
     """Return the server's records of the indexes that match a pattern, name or alias, by name."""
-    how: dict[str, Any] = {"index": pattern, "expand_wildcards": ["open", "closed"], "filter_path": path}
+    how: dict[str, Any] = {
+        "index": pattern,
+        "expand_wildcards": ["open", "closed"],
+        "filter_path": f"{path},error,status",
+    }
     answer = ask(target, lambda es: es.options(ignore_status=404).indices.get(**how))
     return {} if answer.meta.status == 404 else dict(answer)
 
@@ -259,11 +263,15 @@ def look_up(target: IndexTarget, path: str = _OWN) -> tuple[str, Mapping[str, An
     return next(iter(indices.items()), None)
 
 
-def put_in_place(index: ServerIndex, old: ServerIndex | None, replicas: int, lock: CollectionLock) -> None:
+def put_in_place(
+    index: ServerIndex,
+    old: ServerIndex | None,
+    replicas: int,
+    lock: CollectionLock,
+) -> None:
     """Switch a collection's alias to a version in one call, and then remove the old one."""
     target = index.target
-    if replicas:
-        index.configure({"number_of_replicas": replicas})
+    index.configure({"number_of_replicas": replicas})
     actions: list[dict[str, Any]] = [{"add": {"index": index.name, "alias": target.index}}]
     if old is not None:
         # Without must_exist the server adds the alias even if the old version has lost it.

@@ -16,20 +16,6 @@ _NOT_META = frozenset({"content", "id", "blob", "embedding", "sparse_embedding",
 """Fields of Haystack's documents that are not meta."""
 
 _KEYWORDS = frozenset({"keyword", "constant_keyword", "wildcard"})
-_NUMBERS = frozenset(
-    {
-        "byte",
-        "short",
-        "integer",
-        "long",
-        "unsigned_long",
-        "half_float",
-        "float",
-        "double",
-        "scaled_float",
-    }
-)
-_EXACT = _KEYWORDS | _NUMBERS | {"boolean"}
 _NUMBER = re.compile(r"-?\d{1,18}", re.ASCII)
 
 
@@ -41,11 +27,6 @@ class TextField:
     analyzer: str
     k1: float | None
     b: float | None
-
-    def match(self, text: str, weight: float) -> dict[str, Any]:
-        """Return the clause for a text, without the factor k1 + 1 of Elasticsearch's BM25."""
-        boost = weight if self.k1 is None else weight / (self.k1 + 1)
-        return {"match": {self.name: {"query": text, "boost": boost}}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +54,13 @@ class PassageFields:
     :raises InputError: for an unknown field, or an index whose fields are unknown.
     """
 
-    def __init__(self, fields: Fields | None, index: Mapping[str, Any], place: str, vector: str = "") -> None:
+    def __init__(
+        self,
+        fields: Fields | None,
+        index: Mapping[str, Any],
+        place: str,
+        vector: str = "",
+    ) -> None:
         self._place = place
         properties = index.get("mappings", {}).get("properties", {})
         self._mapped = flat(properties)
@@ -100,10 +87,20 @@ class PassageFields:
         for name in self.stored:
             self._known(name)
 
-    def match(self, text: str, weight: float, title_weight: float | None) -> list[dict[str, Any]]:
-        clauses = [self.text.match(text, weight)]
+    def match(
+        self,
+        text: str,
+        weight: float,
+        title_weight: float | None,
+    ) -> list[dict[str, Any]]:
+        boosts = [(self.text, weight)]
         if self.title is not None and title_weight != 0:
-            clauses.append(self.title.match(text, weight if title_weight is None else weight * title_weight))
+            boosts.append((self.title, weight if title_weight is None else weight * title_weight))
+        clauses = []
+        for field, boost in boosts:
+            # Elasticsearch's BM25 has the factor k1 + 1.
+            factor = 1 if field.k1 is None else field.k1 + 1
+            clauses.append({"match": {field.name: {"query": text, "boost": boost / factor}}})
         return clauses
 
     def filter(self, name: str, accepted: Sequence[MetaValue]) -> dict[str, Any]:
@@ -182,7 +179,7 @@ class PassageFields:
         inner_fields = [f"{name}.{inner}" for inner in field.get("fields", {})]
         for candidate in [name, *inner_fields]:
             kind = str(self._mapped[candidate]["type"])
-            if kind in _EXACT:
+            if kind != "text":
                 return candidate, kind
         raise InputError(
             f"collection {self._place}: the field {name!r} ({field['type']}) is not indexed for exact values; expected "
@@ -218,4 +215,4 @@ def _fits(value: MetaValue, kind: str) -> bool:
         return kind == "boolean"
     if isinstance(value, str):
         return kind in _KEYWORDS
-    return kind in _NUMBERS
+    return kind not in _KEYWORDS

@@ -55,7 +55,12 @@ def best(index: ServerIndex, queries: Sequence[dict[str, Any]], k: int) -> list[
     return [[(score, id) for score, id in hits if score] for hits in matches]
 
 
-def nearest(field: str, row: Floats, k: int, precision: str) -> dict[str, Any]:
+def nearest(
+    field: str,
+    row: Floats,
+    k: int,
+    precision: str,
+) -> dict[str, Any]:
     """Return the search for the ``k`` nearest vectors of a field, scored by the original vectors."""
     knn = {
         "field": field,

@@ -65,7 +65,12 @@ class ElasticsearchCollection(Writing):
 
     _current: Version | None = None
 
-    def __init__(self, target: IndexTarget, version: Version, writer: IndexWriter | None = None) -> None:
+    def __init__(
+        self,
+        target: IndexTarget,
+        version: Version,
+        writer: IndexWriter | None = None,
+    ) -> None:
         self.target = target
         self._writer = writer
         self._words = stored_analyzer(version.meta.language, version.meta.analyzer, f"collection {target}")
@@ -94,14 +99,25 @@ class ElasticsearchCollection(Writing):
         """:raises InputError: also for a k1 or b other than the index's."""
         refuse_unknown(params, self.info(), f"collection {self.target}")
 
-    def search(self, queries: Sequence[Query], k: int, params: SearchParams, texts: int = 20) -> list[Ranking]:
+    def search(
+        self,
+        queries: Sequence[Query],
+        k: int,
+        params: SearchParams,
+        texts: int = 20,
+    ) -> list[Ranking]:
         """See :class:`convqa.stores.base.Store`. k1 and b are the index's; passages with score 0 are left out."""
         self.check(params)
         wanted = [self._query(query, params) for query in queries]
         return rankings(best(self._passages, wanted, k), k, texts, self.fetch)
 
     def search_vectors(
-        self, matrix: Matrix, k: int, encoder: Encoder, texts: int = 20, filter: Filter | None = None
+        self,
+        matrix: Matrix,
+        k: int,
+        encoder: Encoder,
+        texts: int = 20,
+        filter: Filter | None = None,
     ) -> list[Ranking]:
         """See :class:`convqa.stores.base.Store`. The server computes inner products in float32."""
         name = f"collection {self.target}"
@@ -205,7 +221,7 @@ class ElasticsearchCollection(Writing):
 
     def _open(self, version: Version) -> None:
         self._current = version
-        self._passages = ServerIndex(self.target, version.name, dfs=version.shards > 1)
+        self._passages = ServerIndex(self.target, version.name)
         self._neighbors = self._passages.vectors
 
     def _version(self) -> Version:

@@ -44,13 +44,14 @@ class IndexTarget:
         :raises InputError: for other forms, and for a password, which no message shows.
         """
         shown = redact(url)
+        malformed = InputError(f"collection {shown} is not the URL of an Elasticsearch index; expected {_FORM}.")
         try:
             parts = urlsplit(url)
             host = parts.hostname or ""
             port = parts.port
         except ValueError:
             # Its message may show part of a password.
-            raise InputError(f"collection {shown}: malformed host or port; expected {_FORM}.") from None
+            raise malformed from None
         if parts.password is not None:
             raise InputError(
                 f"collection {shown}: the URL has a password, which logs and shell histories would keep. Leave it out "
@@ -58,10 +59,10 @@ class IndexTarget:
             )
         is_host = bool(host) and host.isprintable()
         if parts.scheme not in {SCHEME, _TLS} or not is_host or parts.query or parts.fragment:
-            raise InputError(f"collection {shown} is not the URL of an Elasticsearch index; expected {_FORM}.")
+            raise malformed
         index = unquote(parts.path.strip("/"))
         if not index and needs_index:
-            raise InputError(f"collection {shown} names a server but no index; expected {_FORM}.")
+            raise malformed
         if index and (not _NAME.fullmatch(index) or index != index.lower()):
             raise InputError(
                 f"collection {shown}: {index!r} is not a valid index name; expected lower-case letters, digits, '-', "

@@ -60,7 +60,13 @@ def vector_mappings(meta: VectorMeta) -> dict[str, Any]:
     }
 
 
-def vector_document(key: str, id: str, row: Floats, encoder: Encoder, meta: Mapping[str, MetaValue]) -> Document:
+def vector_document(
+    key: str,
+    id: str,
+    row: Floats,
+    encoder: Encoder,
+    meta: Mapping[str, MetaValue],
+) -> Document:
     """Return the document of a passage's vector. :param meta: that of the passage."""
     terms = [meta_term(name, value) for name, value in meta.items()]
     return Document(key, id, {"pid": id, "vector": _weights(row) if encoder.sparse else row, "meta": terms})

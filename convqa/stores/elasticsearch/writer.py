@@ -55,7 +55,12 @@ class IndexWriter:
     Vectors are kept in memory until ``commit``.
     """
 
-    def __init__(self, index: ServerIndex, version: Version, threads: int = SENDING_THREADS) -> None:
+    def __init__(
+        self,
+        index: ServerIndex,
+        version: Version,
+        threads: int = SENDING_THREADS,
+    ) -> None:
         self.index = index
         self._version = version
         self._analyzer = analyzer(version.meta.language)
@@ -103,7 +108,13 @@ class IndexWriter:
                 "%d of %d passages to delete are not in collection %s", len(ids) - deleted, len(ids), self.index.target
             )
 
-    def add_vectors(self, ids: Ids, matrix: Matrix, encoder: Encoder, options: VectorOptions | None = None) -> None:
+    def add_vectors(
+        self,
+        ids: Ids,
+        matrix: Matrix,
+        encoder: Encoder,
+        options: VectorOptions | None = None,
+    ) -> None:
         name = f"collection {self.index.target}"
         rows = checked_vectors(matrix, len(ids), encoder, f"{name}, passages {shorten(list(ids))}")
         known = None if self._vectors is None else (self._vectors.encoder, self._vectors.options)
@@ -270,7 +281,12 @@ def current_version(target: IndexTarget, version: Version) -> Version:
     return current
 
 
-def passage_document(words: Analyzer, key: str, passage: Passage, request_id: str) -> Document:
+def passage_document(
+    words: Analyzer,
+    key: str,
+    passage: Passage,
+    request_id: str,
+) -> Document:
     source = {
         "pid": passage.id,
         "tokens": " ".join(words.tokens(passage.title) + words.tokens(passage.text)),

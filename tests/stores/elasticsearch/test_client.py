@@ -73,7 +73,7 @@ def test_a_server_needs_no_index():
     server = IndexTarget.parse("elasticsearch://host", needs_index=False)
     assert (server.index, server.url, server.http) == ("", "elasticsearch://host:9200", "http://host:9200")
     assert IndexTarget.parse("elasticsearch+https://[::1]/", needs_index=False).http == "https://[::1]:9200"
-    with pytest.raises(InputError, match="names a server but no index"):
+    with pytest.raises(InputError, match="expected elasticsearch://"):
         IndexTarget.parse("elasticsearch://host/")
 
 

@@ -19,7 +19,7 @@ from convqa.domain import Passage
 from convqa.errors import InputError, RunError, StoreUnavailable
 from convqa.stores import create_store, open_store
 from convqa.stores.elasticsearch.client import ask, client
-from convqa.stores.elasticsearch.index import ServerIndex
+from convqa.stores.elasticsearch.index import ServerIndex, look_up
 from convqa.stores.elasticsearch.target import IndexTarget
 
 HEADERS = "X-elastic-product: Elasticsearch\r\nContent-Type: application/json\r\nConnection: close\r\n"
@@ -249,8 +249,10 @@ def test_a_key_opens_what_it_is_for_and_nothing_else(secure_elasticsearch, monke
     monkeypatch.delenv("CONVQA_ELASTICSEARCH_PASSWORD")
     monkeypatch.setenv("CONVQA_ELASTICSEARCH_API_KEY", key)
     free = replace(target, user="")
-    with pytest.raises(InputError, match=r"request to other .*lacks a right"):
-        ask(replace(free, index="other"), lambda known: known.search(index="other"))
+    other = replace(free, index="other")
+    for act in (lambda: ask(other, lambda known: known.search(index="other")), lambda: look_up(other)):
+        with pytest.raises(InputError, match=r"request to other .*lacks a right"):
+            act()
     with pytest.raises(RunError, match="is gone"):
         ask(free, lambda known: known.search(index="docs"))
 

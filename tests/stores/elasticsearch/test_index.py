@@ -89,9 +89,9 @@ def test_searches_go_in_chunks(serve):
     assert ServerIndex(TARGET, "docs-1").search([]) == []
 
 
-def test_several_shards_count_words_over_all(serve):
+def test_words_are_counted_over_all_shards(serve):
     server = serve()
-    ServerIndex(TARGET, "docs-1", dfs=True).search([{"query": 1}, {"knn": 1}])
+    ServerIndex(TARGET, "docs-1").search([{"query": 1}, {"knn": 1}])
     whole = {"allow_partial_search_results": False}
     options = {json.dumps(whole), json.dumps(whole | {"search_type": "dfs_query_then_fetch"})}
     assert server.requests[0][1] == options
