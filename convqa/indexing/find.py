@@ -15,7 +15,7 @@ from convqa.errors import InputError, StoreDamaged, StoreUnavailable, WorkError
 from convqa.files import replace_surrogates
 from convqa.indexing.passages import SUFFIXES, PassageProgress, read_passages, reporting
 from convqa.places import cache_folder
-from convqa.stores import create_store, is_collection, open_store
+from convqa.stores import create_store, find_stores, open_store
 from convqa.stores.address import redact
 from convqa.tasks.base import Task
 from convqa.text.analysis import analyzer
@@ -50,7 +50,7 @@ def collection_for(
     if (folder / ANSERINI).is_dir():
         return collection_of(f"anserini:{folder / ANSERINI}")
     if (existing := _collection_in(folder)) is not None:
-        return collection_of(str(existing))
+        return collection_of(existing)
     for suffix in SUFFIXES:
         if (folder / f"passages{suffix}").is_file():
             return collection_of(str(folder / f"passages{suffix}"), language, progress)
@@ -89,14 +89,10 @@ def collection_of_passages(passages: Iterable[Passage], language: str = "en") ->
     return _cached(None, _digest_of(given), lambda: given, language, None)
 
 
-def _collection_in(folder: Path) -> Path | None:
-    if not folder.is_dir():
-        raise InputError(f"input {folder} does not exist.")
-    inside = sorted(path for path in folder.iterdir() if path.is_dir())
-    collections = [path for path in (folder, *inside) if is_collection(path)]
+def _collection_in(folder: Path) -> str | None:
+    collections = [url for url in find_stores(str(folder)) if not url.startswith("anserini:")]
     if len(collections) > 1:
-        names = ", ".join(map(str, collections))
-        raise InputError(f"{folder} has several collections: {names}. Name one with --collection.")
+        raise InputError(f"{folder} has several collections: {', '.join(collections)}. Name one with --collection.")
     return collections[0] if collections else None
 
 

@@ -31,9 +31,6 @@ OPTIONS = "CONVQA_JAVA_OPTIONS"
 
 SEARCHER = "io.anserini.search.SimpleSearcher"
 
-CLAUSES = "TooManyClauses"
-"""Part of the name of Lucene's exception for a query of more than 1,024 words."""
-
 _DAMAGED = {"CorruptIndexException", "EOFException", "NoSuchFileException", "FileNotFoundException"}
 _JAR = "anserini-*-fatjar.jar"
 _HEAP = "-Xmx1g"

@@ -17,7 +17,7 @@ import orjson
 
 from convqa.domain import Query
 from convqa.stores.anserini.index import CONTENTS, ID, LuceneIndex
-from convqa.stores.anserini.java import CLAUSES, java_class, java_text, name_of
+from convqa.stores.anserini.java import java_class, java_text
 from convqa.stores.base import Stopwords, check_weights
 from convqa.text.analysis import Analyzer, analyzer, weigh
 
@@ -61,39 +61,26 @@ class AnseriniSearcher:
     ) -> list[LuceneMatch]:
         """Return the best ``k`` passages for a query in SimpleSearcher's order.
 
-        A query without history terms is SimpleSearcher's for its text; one with them has a weighted clause for each
-        token of Anserini's analyzer.
+        The query has a clause for each token of Anserini's analyzer, as SimpleSearcher's has, with its weight.
 
         :raises ValueError: for term weights that are not finite, negative, or too large.
         """
         query = Query(java_text(query.text), tuple((java_text(term), weight) for term, weight in query.terms))
-        plain = None if query.terms or stopwords != "default" else self._plain(query.text)
-        if plain is not None:
-            return self._top(plain, k)
         weights = weigh(query, _anserini_analyzer(), stopwords)
         check_weights(weights.values(), query)
-        return self._top(self._weighted(weights), k) if weights else []
-
-    def _plain(self, text: str) -> Any | None:
-        """Return SimpleSearcher's query for a text; None if it has too many words for Lucene."""
-        import jpype
-
-        try:
-            return self._generator.buildQuery(CONTENTS, _java_analyzer(), text)
-        except jpype.JException as error:
-            if CLAUSES in name_of(error):
-                return None
-            raise
-
-    def _weighted(self, weights: Mapping[str, float]) -> Any:
+        if not weights:
+            return []
         number = java_class("java.lang.Float")
         clauses = java_class("java.util.LinkedHashMap")()
         for token, weight in weights.items():
             clauses.put(token, number(weight))
-        return self._generator.buildQuery(CONTENTS, clauses)
+        return self._top(self._generator.buildQuery(CONTENTS, clauses), k)
 
     def _top(self, query: Any, k: int) -> list[LuceneMatch]:
-        hits = orjson.loads(str(self._json.writeValueAsString(self._search(query, k))))["scoreDocs"]
+        # Ids cannot be sorted by before Lucene 9.
+        order = () if self._index.lucene8 else (self._by_score_and_id, True)
+        found = self._searcher.search(query, k, *order)
+        hits = orjson.loads(str(self._json.writeValueAsString(found)))["scoreDocs"]
         if self._index.lucene8:
             documents = self._index.documents()
             return [LuceneMatch(str(documents.document(hit["doc"]).get(ID)), hit["score"], hit["doc"]) for hit in hits]
@@ -101,11 +88,6 @@ class AnseriniSearcher:
         return [
             LuceneMatch(_text_of(hit["fields"][1]), score, hit["doc"]) for hit, score in zip(hits, scores, strict=True)
         ]
-
-    def _search(self, query: Any, k: int) -> Any:
-        if self._index.lucene8:
-            return self._searcher.search(query, k)
-        return self._searcher.search(query, k, self._by_score_and_id, True)
 
 
 def adjusted(scores: list[float]) -> list[float]:
@@ -131,13 +113,9 @@ def _text_of(ref: Mapping[str, Any]) -> str:
 
 
 def _analyzed(text: str) -> list[str]:
-    return [str(token) for token in java_class("io.anserini.analysis.AnalyzerUtils").analyze(_java_analyzer(), text)]
-
-
-@cache
-def _java_analyzer() -> Any:
-    """Return Anserini's default analyzer (English, Porter)."""
-    return java_class("io.anserini.index.IndexCollection").DEFAULT_ANALYZER
+    """Return the tokens of Anserini's default analyzer (English, Porter)."""
+    default = java_class("io.anserini.index.IndexCollection").DEFAULT_ANALYZER
+    return [str(token) for token in java_class("io.anserini.analysis.AnalyzerUtils").analyze(default, text)]
 
 
 @cache

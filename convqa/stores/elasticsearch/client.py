@@ -36,7 +36,7 @@ CONNECTIONS = 16
 """Connections of a client: more threads than this wait for each other."""
 
 PATIENCE = 4.0
-"""Seconds for which a failed request is repeated. Loads have more (bulk.py)."""
+"""Seconds for which a failed request is repeated. Loads have more (index.py)."""
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 10.0
 

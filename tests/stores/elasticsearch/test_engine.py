@@ -88,15 +88,7 @@ def test_a_collection_is_an_alias_of_one_segment_that_holds_what_was_sent(target
     assert len(segments) == 1
 
 
-def test_nothing_is_there_before_the_block_ends(target):
-    with engine.create(Address(url=target.url), "en") as made:
-        made.add(passages(3))
-        assert look_up(target) is None
-        assert engine.find(Address(url=target.url)) == []
-    assert engine.find(Address(url=target.url)) == [target.url]
-
-
-@pytest.mark.parametrize("error", [InputError("bad"), StoreUnavailable("away"), KeyboardInterrupt()])
+@pytest.mark.parametrize("error", [StoreUnavailable("away"), KeyboardInterrupt()])
 def test_an_error_leaves_nothing(target, error):
     stopped(target, passages(9), error, 5)
     assert everything(target) == []

@@ -70,16 +70,6 @@ def scores(target):
     return [(hit.id, hit.score) for hit in hits]
 
 
-def test_what_comes_again_is_kept_once_within_a_request_too(target, store, caplog):
-    store.add([PASSAGES[0], Passage("x", "new"), Passage("x", "new")])
-    store.add([Passage("x", "new")])
-    store.commit()
-    assert holds(target, [*PASSAGES, Passage("x", "new")])
-    assert [line.getMessage() for line in caplog.records] == [
-        "3 passages came again with the same id and content: kept once"
-    ]
-
-
 def test_an_add_that_fails_leaves_nothing_of_it_and_of_what_was_deleted_before(target, store):
     def broken():
         yield Passage("p1", "another text")
@@ -226,22 +216,6 @@ def found(target):
     """What a search for the first axis finds: ids with scores."""
     ranking = open_store(target.url).search_vectors(np.eye(4, dtype=np.float32)[:1], 9, ENCODER)[0]
     return {hit.id: hit.score for hit in ranking.hits}
-
-
-def test_vectors_come_with_a_commit_and_go_with_their_passages(target, store):
-    assert lacking(store) == sorted(passage.id for passage in PASSAGES)
-    store.add_vectors(["p1", "p2"], np.eye(4, dtype=np.float32)[:2], ENCODER, VectorOptions("int8"))
-    assert len(lacking(store)) == 10
-    store.commit()
-    info = store.info()
-    assert (info.encoder, info.vector_options, info.vectors) == (ENCODER, VectorOptions("int8"), 2)
-    assert lacking(store) == ["p0", "p3", "p4", "p5", "p6", "p7", "p8", "p9"]
-    store.delete(["p1"])
-    store.add([Passage("x", "new")])
-    store.add_vectors(["x", "p2"], np.ones((2, 4)), ENCODER)
-    store.commit()
-    assert store.info().vectors == 2
-    assert lacking(store) == ["p0", "p3", "p4", "p5", "p6", "p7", "p8", "p9"]
 
 
 def test_vectors_are_replaced_by_a_commit_and_by_nothing_else(target, store):
