@@ -181,6 +181,6 @@ def cause(body: Any) -> tuple[str, str, str]:
     if not isinstance(error, dict):
         return "", "", ""
     # The reason of a failed search is only that all shards failed.
-    root = (error.get("root_cause") or [error])[0]
+    root = (error.get("root_cause") or [error.get("caused_by") or error])[0]
     index = root.get("index") or error.get("index") or ""
     return str(root.get("type") or ""), str(root.get("reason") or "")[:300], str(index)

@@ -215,4 +215,4 @@ def _fits(value: MetaValue, kind: str) -> bool:
         return kind == "boolean"
     if isinstance(value, str):
         return kind in _KEYWORDS
-    return kind not in _KEYWORDS
+    return kind != "boolean" and kind not in _KEYWORDS

@@ -129,7 +129,7 @@ def test_vectors_of_another_process_stop_those_who_search_vectors_and_nobody_els
     first.commit()
     assert identity(Address(url=url)) != before
     for read in (lambda: store.search_vectors(np.eye(1, 2), 3, ENCODER), lambda: store.vectors(["p0001"])):
-        with pytest.raises(RunError, match="changed since it was opened"):
+        with pytest.raises(RunError, match="was changed or indexed anew since it was opened"):
             read()
     assert store.search([Query("w1")], 3, DEFAULT)[0].hits
     assert first.search_vectors(np.ones((1, 2)), 3, ENCODER)[0].hits[0].score == 2
