@@ -23,7 +23,6 @@ from synthetic import english
 
 from convqa.domain import Passage
 from convqa.stores import create_store, delete_store
-from convqa.stores.content import content
 from convqa.stores.elasticsearch.client import client
 from convqa.stores.elasticsearch.schema import Meta, document_id, index_mappings, index_settings
 from convqa.stores.elasticsearch.target import IndexTarget
@@ -52,7 +51,7 @@ def plain(server: str, passages: list[Passage]) -> dict[str, float]:
 def actions(index: str, passages: list[Passage]) -> Iterator[dict[str, Any]]:
     words = analyzer("en")
     for passage in passages:
-        document = passage_document(words, document_id(passage.id), passage, content(passage), "")
+        document = passage_document(words, document_id(passage.id), passage, "")
         yield {"_op_type": "create", "_index": index, "_id": document.key, "_source": document.source}
 
 

@@ -15,7 +15,7 @@ from convqa.domain import Passage, Query
 from convqa.errors import InputError, WorkError
 from convqa.indexing import add_vectors, collection_for, collection_of, index_sources, read_passages
 from convqa.models import load_encoder
-from convqa.stores import create_store, delete_store, open_store
+from convqa.stores import delete_store, open_store
 from convqa.stores.base import SearchParams
 
 LINES = ['{"id": "p1", "text": "Rome was not built in a day."}', '{"id": "p2", "contents": "London has bridges."}']
@@ -91,26 +91,21 @@ def test_weird_ids_are_kept(file):
         ('{"text": "t"}', "id: is missing"),
         ('{"id": null, "text": "t"}', r"id.*got None"),
         ('{"id": 1.5, "text": "t"}', r"id.*got 1\.5"),
-        ('{"id": "", "text": "t"}', "id: expected a non-empty name, got ''"),
-        ('{"id": " ", "text": "t"}', "id: expected a non-empty name, got ' '"),
-        ('{"id": "a\\u0000b", "text": "t"}', r"id: expected no control characters .* with the character U\+0000"),
-        ('{"id": "a\\nb", "text": "t"}', r"id: expected no control characters .* with the character U\+000A"),
-        ('{"id": "a\\ud800", "text": "t"}', "id: expected valid Unicode, got a lone surrogate"),
-        ('{"id": "a"}', "text: expected a non-empty text .* got neither"),
+        ('{"id": "", "text": "t"}', "id: expected a non-empty name .*got ''"),
+        ('{"id": " ", "text": "t"}', "id: expected a non-empty name .*got ' '"),
+        ('{"id": "a\\u0000b", "text": "t"}', "id: expected .* without control characters"),
+        ('{"id": "a\\nb", "text": "t"}', "id: expected .* without control characters"),
+        ('{"id": "a"}', "text: expected a non-empty text .* got None"),
         ('{"id": "a", "text": ""}', "text: expected a non-empty text .* got ''"),
         ('{"id": "a", "text": " \\n"}', "text: expected a non-empty text .* got ' .*'"),
         ('{"id": "a", "text": 5}', "text: expected a string, got 5"),
-        (
-            '{"id": "a", "text": "one", "contents": "two"}',
-            "text and contents: expected one of them, .* got 'one' and 'two'",
-        ),
         ('{"id": "a", "text": "one", "text": "two"}', r".*duplicate key 'text'"),
         ('{"id": "a", "text": "t", "title": ["x"]}', r"title: expected a string, got \['x'\]"),
         ('{"id": "a", "text": "t", "meta": [1]}', r"meta: expected an object, got \[1\]"),
         ('{"id": "a", "text": "t", "meta": {"k": [1]}}', r"meta\.k.*got \[1\]"),
-        ('{"id": "a", "text": "t", "meta": {"k": NaN}}', r"meta\.k: expected a finite number, got nan"),
-        ('["a"]', r"got \['a'\].*Expected one JSON object a line"),
-        ("null", "got None"),
+        ('{"id": "a", "text": "t", "meta": {"k": NaN}}', r"meta\.k: .*a finite number, got nan"),
+        ('["a"]', r"the record: expected an object, got \['a'\].*Expected one JSON object a line"),
+        ("null", "the record: .*got None"),
     ],
 )
 def test_what_is_no_passage_is_refused_with_file_and_line(file, line, message):
@@ -131,14 +126,8 @@ def test_a_line_that_no_passage_can_be_is_refused_before_it_is_read_whole(tmp_pa
 
 def test_a_passage_of_more_than_a_megabyte_is_refused_by_name(file, tmp_path):
     long = {"id": "long", "text": "word " * 210_000}
-    path = file([LINES[0], json.dumps(long)])
-    with pytest.raises(InputError, match=r":2: passage 'long': expected at most 1,048,576 bytes .1 MB., got 1,050,"):
-        list(read_passages([path]))
-    with (
-        pytest.raises(InputError, match="passage 'long': expected at most 1,048,576"),
-        create_store(str(tmp_path / "c")) as store,
-    ):
-        store.add([Passage("long", long["text"])])
+    with pytest.raises(InputError, match="passage 'long': expected at most 1,048,576"):
+        index_sources([file([LINES[0], json.dumps(long)])], str(tmp_path / "c"))
     escaped = file(['{"id": "a", "text": "' + "\\u00e4" * 200_000 + '"}'])
     assert len(list(read_passages([escaped]))) == 1
 
@@ -166,8 +155,8 @@ def test_unknown_fields_and_surrogates_are_warned_of_once(file, caplog):
     passages = list(read_passages([path, file([LINES[0]], "q.jsonl")]))
     assert passages[0] == Passage("a", "a \ufffd b", meta={"k": "\ufffd"})
     assert [record.getMessage() for record in caplog.records] == [
-        f"{path}:1: lone surrogates are replaced by U+FFFD here and below",
-        f"{path}:1: unknown fields are ignored here and below: source (known: id, text, contents, title, url, meta)",
+        f"{path}:1: the unknown field 'source' is ignored, here and below",
+        f"{path}:1: lone surrogates are replaced by U+FFFD, here and below",
     ]
 
 
@@ -255,13 +244,12 @@ def test_what_is_indexed_unasked_is_not_encoded_and_vectors_that_were_asked_for_
     assert collection_of(path) == url and open_store(url).info().vectors == 2
 
 
-def test_a_cached_collection_that_is_damaged_is_built_again(file, caplog):
+def test_a_cached_collection_that_is_damaged_is_built_again(file):
     path = file(LINES, "mine.jsonl")
     url = collection_of(str(path))
     next(Path(url).glob("data-*/passages.sqlite")).unlink()
     assert collection_of(str(path)) == url
     assert ids(url, "Rome") == ["p1"]
-    assert "rebuilding a cached" in caplog.text
     (Path(url) / "manifest.json").unlink()
     assert ids(collection_of(str(path)), "Rome") == ["p1"]
 
@@ -285,8 +273,6 @@ def test_an_anserini_index_in_the_input_comes_first(file, anserini_index):
     assert (url, ids(url, "Rome")) == (f"anserini:{folder / 'passages-index-anserini'}", ["a"])
     assert ids(collection_for(NoPassages(), folder, str(folder / "convqa-index")), "Rome") == ["own"]
     assert {path: path.stat().st_mtime_ns for path in [folder, *folder.rglob("*")]} == before
-    with pytest.raises(InputError, match=r"Anserini index in language 'en', not 'de'"):
-        collection_for(NoPassages(), folder, None, "de")
 
 
 def test_an_anserini_folder_without_an_index_is_no_reason_to_search_elsewhere(file):

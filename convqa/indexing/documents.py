@@ -19,6 +19,8 @@ from convqa.indexing.formats import DocumentFormat, Unreadable
 from convqa.indexing.passages import SUFFIXES as PASSAGE_SUFFIXES
 from convqa.plugins import load, plugins
 from convqa.stores.address import SCHEME
+from convqa.tasks.files import files_in
+from convqa.validation import expect_type
 
 SOURCES_GROUP = "convqa.document_sources"
 """Entry points of document sources in other packages: scheme = module:function."""
@@ -52,11 +54,9 @@ def find_documents(sources: Sequence[str | Path], formats: Formats) -> dict[str,
 
     :raises InputError: for missing sources, documents mixed with passages, duplicate names, or a folder without either.
     """
-    suffixes = ", ".join(f"*{suffix}" for suffix in sorted(formats))
-    expected = f"Expected documents ({suffixes}), passages (*.jsonl, *.jsonl.gz), or folders of them."
     schemes = plugins(SOURCES_GROUP)
-    if schemes:
-        expected += f" Sources of installed packages: {', '.join(f'{scheme}:' for scheme in sorted(schemes))}."
+    known = [*sorted(f"*{suffix}" for suffix in formats), *sorted(f"{scheme}:" for scheme in schemes)]
+    expected = f"Expected documents ({', '.join(known)}), passages (*.jsonl, *.jsonl.gz), or folders of them."
     documents: list[DocumentFile] = []
     passages: list[str] = []
     for source in sources:
@@ -83,7 +83,11 @@ def digest(data: bytes, meta: Mapping[str, MetaValue], base_url: str) -> str:
 
 
 def read_document(
-    file: DocumentFile, data: bytes, formats: Formats, language: str, base_url: str = ""
+    file: DocumentFile,
+    data: bytes,
+    formats: Formats,
+    language: str,
+    base_url: str = "",
 ) -> list[Passage]:
     """Return the passages of a document: its text from ``meta.start`` to ``meta.end``.
 
@@ -122,15 +126,14 @@ def _documents_of(
 ) -> Iterator[DocumentFile]:
     """Yield the documents of another package's source that have a known format."""
     for file in source(location):
-        if not isinstance(file, DocumentFile):
-            raise InputError(f"{location}: expected values of convqa.indexing.DocumentFile, got {type(file).__name__}.")
+        expect_type(location, file, DocumentFile, "values of convqa.indexing.DocumentFile")
         if _suffix(file.name) in formats:
             yield file
 
 
 def _holds_documents(source: Path, formats: Formats, expected: str) -> bool:
     if source.is_dir():
-        return not any(path.name.endswith(PASSAGE_SUFFIXES) and path.is_file() for path in source.iterdir())
+        return not files_in(source, PASSAGE_SUFFIXES)
     if not source.exists():
         raise InputError(f"{source}: no such file or folder. {expected}")
     return _suffix(source.name) in formats

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -16,12 +15,10 @@ from convqa.errors import InputError, StoreDamaged, StoreUnavailable, WorkError
 from convqa.files import replace_surrogates
 from convqa.indexing.passages import SUFFIXES, PassageProgress, read_passages, reporting
 from convqa.places import cache_folder
-from convqa.stores import create_store, is_collection, open_store
+from convqa.stores import create_store, find_stores, open_store
 from convqa.stores.address import redact
 from convqa.tasks.base import Task
 from convqa.text.analysis import analyzer
-
-logger = logging.getLogger(__name__)
 
 ANSERINI = "passages-index-anserini"
 """The folder with the index that shared tasks distribute."""
@@ -51,10 +48,9 @@ def collection_for(
         return collection_of(url, language, progress)
     folder = input_path if input_path.is_dir() else input_path.parent
     if (folder / ANSERINI).is_dir():
-        return _anserini(folder / ANSERINI, language)
+        return collection_of(f"anserini:{folder / ANSERINI}")
     if (existing := _collection_in(folder)) is not None:
-        open_store(str(existing))
-        return str(existing)
+        return collection_of(existing)
     for suffix in SUFFIXES:
         if (folder / f"passages{suffix}").is_file():
             return collection_of(str(folder / f"passages{suffix}"), language, progress)
@@ -93,25 +89,10 @@ def collection_of_passages(passages: Iterable[Passage], language: str = "en") ->
     return _cached(None, _digest_of(given), lambda: given, language, None)
 
 
-def _anserini(folder: Path, language: str) -> str:
-    url = f"anserini:{folder}"
-    own = open_store(url).info().language
-    if language != own:
-        raise InputError(
-            f"{folder} is an Anserini index in language {own!r}, not {language!r}. Give another collection with "
-            "--collection."
-        )
-    return url
-
-
-def _collection_in(folder: Path) -> Path | None:
-    if not folder.is_dir():
-        raise InputError(f"input {folder} does not exist.")
-    inside = sorted(path for path in folder.iterdir() if path.is_dir())
-    collections = [path for path in (folder, *inside) if is_collection(path)]
+def _collection_in(folder: Path) -> str | None:
+    collections = [url for url in find_stores(str(folder)) if not url.startswith("anserini:")]
     if len(collections) > 1:
-        names = ", ".join(map(str, collections))
-        raise InputError(f"{folder} has several collections: {names}. Name one with --collection.")
+        raise InputError(f"{folder} has several collections: {', '.join(collections)}. Name one with --collection.")
     return collections[0] if collections else None
 
 
@@ -143,14 +124,11 @@ def _cached(
 
 
 def _usable(place: Path) -> bool:
-    """Whether a cached collection is whole; deletes what a killed process left of one."""
-    if not place.exists():
-        return False
+    """Return whether a cached collection is whole; delete what is left of a damaged one."""
     try:
         open_store(str(place))
-    except (InputError, StoreDamaged, StoreUnavailable) as error:
-        logger.warning("rebuilding a cached collection: %s", error)
-        shutil.rmtree(place)
+    except (InputError, StoreDamaged, StoreUnavailable):
+        shutil.rmtree(place, ignore_errors=True)
         return False
     return True
 

@@ -18,6 +18,7 @@ from convqa.errors import InputError, reason_of
 from convqa.files import replace_surrogates
 from convqa.indexing.pages import joined
 from convqa.plugins import load, plugins
+from convqa.validation import expect_type
 
 GROUP = "convqa.document_formats"
 """Entry points of formats in other packages: name = module:object."""
@@ -66,18 +67,13 @@ def document_formats() -> dict[str, DocumentFormat]:
     formats = list(_OWN)
     for name, point in plugins(GROUP).items():
         found = load(point)
-        if not isinstance(found, DocumentFormat):
-            raise InputError(
-                f"{name}: {point.value} (an entry point of {GROUP}): expected a "
-                f"convqa.indexing.DocumentFormat, got {type(found).__name__}. Fix its package."
-            )
+        expect_type(f"{name} (an entry point of {GROUP})", found, DocumentFormat, "a convqa.indexing.DocumentFormat")
         formats.append(found)
     return {suffix: each for each in formats for suffix in each.suffixes}
 
 
 def _read_text(data: bytes) -> DocumentText:
-    content, _ = _converted("TextFileToDocument", data)
-    return DocumentText(_without_markup(content))
+    return DocumentText(_without_markup(_converted("TextFileToDocument", data)[0]))
 
 
 def _read_markdown(data: bytes) -> DocumentText:

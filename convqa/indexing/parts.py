@@ -9,21 +9,22 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from itertools import islice
+from typing import cast
 
 import numpy as np
 
 from convqa.errors import InputError
 from convqa.indexing.passages import PassageProgress
-from convqa.indexing.vectors import add_vectors
+from convqa.indexing.vectors import add_vectors, writable
 from convqa.models import TextEncoder
 from convqa.stores import create_store, exists, open_store
 from convqa.stores.address import redact
-from convqa.stores.base import Info, VectorOptions, WritableStore, label
+from convqa.stores.base import Encoder, Info, VectorOptions
 from convqa.stores.content import checksum
 from convqa.workers import Workers
 from convqa.workers.shard import Shard
 
-_VECTORS_PER_COMMIT = 20_000
+_VECTORS_PER_COMMIT = 5_000
 """Vectors per commit."""
 
 
@@ -48,34 +49,37 @@ def encode_shard(
 
 
 def merge_parts(
-    url: str, parts: Sequence[str], options: VectorOptions | None = None, progress: PassageProgress | None = None
+    url: str,
+    parts: Sequence[str],
+    options: VectorOptions | None = None,
+    progress: PassageProgress | None = None,
 ) -> Info:
     """Add the vectors of all parts to their collection. An interrupted merge can be repeated.
 
     :param options: the storage options of a collection's first vectors.
-    :raises InputError: unless the parts have each passage of the collection once, and vectors of one encoder.
+    :raises InputError: unless the parts have each passage of the collection once, with its vector, or for vectors of
+        several encoders.
     """
-    store, infos = open_store(url), [open_store(part).info() for part in parts]
-    whole, encoder = store.info(), next((info.encoder for info in infos if info.encoder), None)
+    store = open_store(url)
+    whole = store.info()
+    infos = [open_store(part).info() for part in parts]
     for part, info in zip(parts, infos, strict=True):
         if info.vectors < info.count:
             raise InputError(f"{part}: {info.count - info.vectors} passages have no vector. Give its command again.")
-        if info.encoder and encoder and info.encoder != encoder:  # a part may be empty
-            raise InputError(f"{part}: has vectors of {label(info.encoder)}; another part of {label(encoder)}.")
     count = sum(info.count for info in infos)
     if count != whole.count or checksum(sum(int(info.checksum, 16) for info in infos)) != whole.checksum:
         raise InputError(
             f"{redact(url)}: has {whole.count} passages, which differ from the {count} of the parts. Give the parts "
             "of all shards, each once, made since the collection last changed."
         )
-    if not isinstance(store, WritableStore) or encoder is None:
-        raise InputError(f"{redact(url)}: cannot take vectors: it is read-only or empty.")
+    store = writable(url)
     done = 0
-    for part in parts:
-        source = open_store(part)
-        assert isinstance(source, WritableStore)  # built by encode_shard
+    for part, info in zip(parts, infos, strict=True):
+        # An empty part has no encoder, and no passages.
+        encoder = cast(Encoder, info.encoder)
+        source = writable(part)
         all_ids = (passage.id for passage in source.scan())
-        while ids := list(islice(all_ids, _VECTORS_PER_COMMIT // 10 if encoder.sparse else _VECTORS_PER_COMMIT)):
+        while ids := list(islice(all_ids, _VECTORS_PER_COMMIT)):
             # Skips vectors committed by an earlier call.
             if not whole.vectors or any(vector is None for vector in store.vectors(ids)):
                 matrix = np.stack([vector for vector in source.vectors(ids) if vector is not None])

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import logging
-import math
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
-
-from pydantic import ValidationError
+from typing import Protocol
 
 from convqa.domain import Passage
 from convqa.errors import InputError
 from convqa.files import parse_line
-from convqa.stores.content import MOST_BYTES, content
-from convqa.tasks.files import read_lines
-from convqa.validation import Record, explain, shorten
+from convqa.tasks.files import files_in, read_lines
+from convqa.validation import Record, read_as, shorten
 
 logger = logging.getLogger(__name__)
 
@@ -33,8 +29,8 @@ class PassageProgress(Protocol):
     def __call__(self, done: int, total: int = 0) -> None: ...
 
 
-class PassageRecord(Record, extra="allow"):
-    """A line. Anserini has ``contents`` instead of ``text``."""
+class PassageRecord(Record, extra="allow", allow_inf_nan=False):
+    """A line. Anserini has ``contents`` instead of ``text``, which counts if there are both."""
 
     id: str | int
     text: str | None = None
@@ -53,12 +49,11 @@ def read_passages(sources: Sequence[Path]) -> Iterator[Passage]:
     """
     warned: set[str] = set()
     for path in _files(sources):
-        empty = True
-        for number, line in read_lines(path, _EXPECTED_FILE):
-            if line.strip():
-                empty = False
-                yield _passage(line, f"{path}:{number}", warned)
-        if empty:
+        lines = ((number, line) for number, line in read_lines(path, _EXPECTED_FILE) if line.strip())
+        number = 0
+        for number, line in lines:
+            yield _passage(line, f"{path}:{number}", warned)
+        if not number:
             raise InputError(f"{path} is empty. {_EXPECTED}")
 
 
@@ -78,7 +73,7 @@ def reporting(passages: Iterator[Passage], progress: PassageProgress | None) -> 
 def _files(sources: Sequence[Path]) -> Iterator[Path]:
     for source in sources:
         if source.is_dir():
-            paths = sorted(path for path in source.iterdir() if path.name.endswith(SUFFIXES) and path.is_file())
+            paths = files_in(source, SUFFIXES)
             if not paths:
                 raise InputError(f"folder {source} has no passages; expected files *.jsonl or *.jsonl.gz.")
             yield from paths
@@ -89,62 +84,22 @@ def _files(sources: Sequence[Path]) -> Iterator[Path]:
 
 
 def _passage(line: bytes, place: str, warned: set[str]) -> Passage:
-    """Return the passage of a line. ``warned`` has the kinds of warnings given so far."""
+    """Return the passage of a line. ``warned`` has the warnings given so far."""
     data, replaced = parse_line(line, place, _EXPECTED)
-    record = _record(data, place)
+    record = read_as(PassageRecord, data, place, _EXPECTED)
+    notes = [f"the unknown field {name!r} is ignored" for name in record.model_extra or {}]
     if replaced:
-        if "\ufffd" in str(record.id):
-            # The replaced id could be that of another passage.
-            raise InputError(
-                f"{place}: id: expected valid Unicode, got a lone surrogate (here U+FFFD) in {shorten(record.id)}."
-            )
-        if "surrogate" not in warned:
-            logger.warning("%s: lone surrogates are replaced by U+FFFD here and below", place)
-            warned.add("surrogate")
-    if record.model_extra and "unknown" not in warned:
-        logger.warning(
-            "%s: unknown fields are ignored here and below: %s (known: id, text, contents, title, url, meta)",
-            place,
-            ", ".join(sorted(record.model_extra)),
-        )
-        warned.add("unknown")
+        notes.append("lone surrogates are replaced by U+FFFD")
+    for note in notes:
+        if note not in warned:
+            logger.warning("%s: %s, here and below", place, note)
+            warned.add(note)
     text = record.contents if record.text is None else record.text
-    if record.contents is not None and record.contents != text:
-        raise InputError(
-            f"{place}: text and contents: expected one of them, or the same in both, got {shorten(text)} and "
-            f"{shorten(record.contents)}."
-        )
     if text is None or not text.strip():
-        value = "neither" if text is None else shorten(text)
-        raise InputError(f"{place}: text: expected a non-empty text under text or contents, got {value}.")
-    if not str(record.id).strip():
-        raise InputError(f"{place}: id: expected a non-empty name, got {record.id!r}.")
-    meta = record.meta or {}
-    for field, number in meta.items():
-        if isinstance(number, float) and not math.isfinite(number):
-            raise InputError(f"{place}: meta.{field}: expected a finite number, got {number}.")
-    passage = Passage(str(record.id), text, record.title or "", record.url or "", meta)
-    # A passage is no longer than its line.
-    if len(line) > MOST_BYTES:
-        try:
-            content(passage)
-        except InputError as error:
-            raise InputError(f"{place}: {error}") from None
-    return passage
-
-
-def _record(data: Any, place: str) -> PassageRecord:
-    if not isinstance(data, dict):
-        raise InputError(f"{place}: got {shorten(data)}. {_EXPECTED}")
-    id = data.get("id")
-    bad = _NOT_IN_IDS.search(id) if isinstance(id, str) else None
-    if bad is not None:
+        raise InputError(f"{place}: text: expected a non-empty text under text or contents, got {shorten(text)}.")
+    id = str(record.id)
+    if not id.strip() or _NOT_IN_IDS.search(id):
         raise InputError(
-            f"{place}: id: expected no control characters or line ends, got {shorten(id)} with the character "
-            f"U+{ord(bad[0]):04X}."
+            f"{place}: id: expected a non-empty name without control characters and line ends, got {shorten(id)}."
         )
-    try:
-        return PassageRecord.model_validate(data)
-    except ValidationError as error:
-        field, message = explain(error)[0]
-        raise InputError(f"{place}: {field}: {message}. {_EXPECTED}") from error
+    return Passage(id, text, record.title or "", record.url or "", record.meta or {})

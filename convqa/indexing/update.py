@@ -18,8 +18,8 @@ from convqa.errors import InputError
 from convqa.indexing.documents import DocumentFile, Formats, digest, find_documents, read_document
 from convqa.indexing.formats import Unreadable, document_formats
 from convqa.indexing.passages import PassageProgress, read_passages, reporting
+from convqa.indexing.vectors import writable
 from convqa.stores import create_store, exists, open_store
-from convqa.stores.address import redact
 from convqa.stores.base import Info, WritableStore
 from convqa.tasks.base import Task
 
@@ -80,7 +80,7 @@ def index_sources(
         logger.warning("%s: applies to new collections only; this one keeps its settings", ", ".join(settings))
     if task is not None:
         language = language or task.language
-    with create_store(url, language, replace, settings) if is_new else nullcontext(_writable(url, language)) as store:
+    with create_store(url, language, replace, settings) if is_new else nullcontext(writable(url, language)) as store:
         indexed = Indexed(store.info())
         if files:
             indexed = _update(store, files, formats, add, base_url, progress)
@@ -95,20 +95,6 @@ def index_sources(
     for name, why in indexed.unread.items():
         logger.warning("not indexed: %s: %s", name, why)
     return dataclasses.replace(indexed, info=open_store(url).info())
-
-
-def _writable(url: str, language: str | None) -> WritableStore:
-    """Open a collection for adding."""
-    store = open_store(url)
-    info = store.info()
-    if not isinstance(store, WritableStore) or "write" not in info.capabilities:
-        raise InputError(f"collection {redact(url)} ({info.engine}) cannot be added to.")
-    if language is not None and language != info.language:
-        raise InputError(
-            f"collection {redact(url)} is in language {info.language!r}, not {language!r}: add with --language "
-            f"{info.language}, or make another collection."
-        )
-    return store
 
 
 def _passages_of(task: Task, sources: Sequence[Path]) -> Iterator[Passage]:
@@ -148,47 +134,40 @@ def _update(
             if name and name not in files:
                 gone[passage.id] = name
     unread: dict[str, str] = {}
-    fresh: list[str] = []
-    same = 0
+    fresh: list[DocumentFile] = []
     for name, file in files.items():
-        data = _data(file, unread)
-        if data is None:
+        try:
+            version = digest(_data(file), file.meta, base_url)
+        except Unreadable as error:
+            unread[name] = str(error)
             continue
-        if name in known and known[name].get("digest") == digest(data, file.meta, base_url):
-            same += 1
-        else:
-            fresh.append(name)
-    outdated = [f"{name}_p{number}" for name in fresh for number in range(1, sizes.get(name, 0) + 1)]
+        if name not in known or known[name].get("digest") != version:
+            fresh.append(file)
+    same = len(files) - len(fresh) - len(unread)
+    outdated = [f"{file.name}_p{number}" for file in fresh for number in range(1, sizes.get(file.name, 0) + 1)]
+
+    def passages() -> Iterator[Passage]:
+        for file in fresh:
+            try:
+                yield from read_document(file, _data(file), formats, info.language, base_url)
+            except Unreadable as error:
+                unread[file.name] = str(error)
+
     if gone or outdated:
         store.delete([*gone, *outdated])
     if gone or fresh:
-        passages = _read([files[name] for name in fresh], formats, unread, info.language, base_url)
-        store.add(reporting(passages, progress))
+        store.add(reporting(passages(), progress))
         store.commit()
-    return Indexed(info, read=len(set(fresh) - set(unread)), same=same, gone=len(set(gone.values())), unread=unread)
+    read = len(files) - same - len(unread)
+    return Indexed(info, read=read, same=same, gone=len(set(gone.values())), unread=unread)
 
 
-def _read(
-    files: Sequence[DocumentFile], formats: Formats, unread: dict[str, str], language: str, base_url: str
-) -> Iterator[Passage]:
-    """Yield the passages of documents. Unreadable documents are added to ``unread``."""
-    for file in files:
-        data = _data(file, unread)
-        if data is None:
-            continue
-        try:
-            yield from read_document(file, data, formats, language, base_url)
-        except Unreadable as error:
-            unread[file.name] = str(error)
-
-
-def _data(file: DocumentFile, unread: dict[str, str]) -> bytes | None:
-    """Return the bytes of a document; None, with a reason in ``unread``, if it cannot be opened."""
+def _data(file: DocumentFile) -> bytes:
+    """Return the bytes of a document. :raises Unreadable: if it cannot be opened."""
     try:
         return file.data()
     except OSError as error:
-        unread[file.name] = f"it cannot be opened ({error.strerror or error})"
-        return None
+        raise Unreadable(f"it cannot be opened ({error.strerror or error})") from error
 
 
 def _document_of(passage: Passage) -> str:

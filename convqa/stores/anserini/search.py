@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import binascii
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -17,7 +17,7 @@ import orjson
 
 from convqa.domain import Query
 from convqa.stores.anserini.index import CONTENTS, ID, LuceneIndex
-from convqa.stores.anserini.java import CLAUSES, java_class, name_of
+from convqa.stores.anserini.java import java_class, java_text
 from convqa.stores.base import Stopwords, check_weights
 from convqa.text.analysis import Analyzer, analyzer, weigh
 
@@ -35,20 +35,15 @@ class LuceneMatch:
     number: int
 
 
-class AnseriniAnalyzer(Analyzer):
-    """Analyzer with Anserini's tokens of English text, and convqa's words and stop words."""
-
-    def tokens(self, text: str) -> list[str]:
-        return [str(token) for token in _analyzed(text)]
-
-    def content(self, text: str) -> list[str]:
-        return self.tokens(" ".join(word for word in self.words(text) if word not in self.long_stopwords))
-
-
 class AnseriniSearcher:
     """Searches an index with one k1 and b. Thread-safe."""
 
-    def __init__(self, index: LuceneIndex, k1: float, b: float) -> None:
+    def __init__(
+        self,
+        index: LuceneIndex,
+        k1: float,
+        b: float,
+    ) -> None:
         self._index = index
         self._searcher = java_class("org.apache.lucene.search.IndexSearcher")(index.reader)
         self._searcher.setSimilarity(java_class("org.apache.lucene.search.similarities.BM25Similarity")(k1, b))
@@ -58,42 +53,34 @@ class AnseriniSearcher:
         ids = field(ID, java_class(kind).STRING_VAL)
         self._by_score_and_id = java_class("org.apache.lucene.search.Sort")(field.FIELD_SCORE, ids)
 
-    def rank(self, query: Query, k: int, stopwords: Stopwords) -> list[LuceneMatch]:
+    def rank(
+        self,
+        query: Query,
+        k: int,
+        stopwords: Stopwords,
+    ) -> list[LuceneMatch]:
         """Return the best ``k`` passages for a query in SimpleSearcher's order.
 
-        A query without history terms is SimpleSearcher's for its text; one with them has a weighted clause for each
-        token of Anserini's analyzer.
+        The query has a clause for each token of Anserini's analyzer, as SimpleSearcher's has, with its weight.
 
         :raises ValueError: for term weights that are not finite, negative, or too large.
         """
-        query = Query(_java_text(query.text), tuple((_java_text(term), weight) for term, weight in query.terms))
-        plain = None if query.terms or stopwords != "default" else self._plain(query.text)
-        if plain is not None:
-            return self._top(plain, k)
+        query = Query(java_text(query.text), tuple((java_text(term), weight) for term, weight in query.terms))
         weights = weigh(query, _anserini_analyzer(), stopwords)
         check_weights(weights.values(), query)
-        return self._top(self._weighted(weights), k) if weights else []
-
-    def _plain(self, text: str) -> Any | None:
-        """Return SimpleSearcher's query for a text; None if it has too many words for Lucene."""
-        import jpype
-
-        try:
-            return self._generator.buildQuery(CONTENTS, _java_analyzer(), text)
-        except jpype.JException as error:
-            if CLAUSES in name_of(error):
-                return None
-            raise
-
-    def _weighted(self, weights: Mapping[str, float]) -> Any:
+        if not weights:
+            return []
         number = java_class("java.lang.Float")
         clauses = java_class("java.util.LinkedHashMap")()
         for token, weight in weights.items():
             clauses.put(token, number(weight))
-        return self._generator.buildQuery(CONTENTS, clauses)
+        return self._top(self._generator.buildQuery(CONTENTS, clauses), k)
 
     def _top(self, query: Any, k: int) -> list[LuceneMatch]:
-        hits = orjson.loads(str(self._json.writeValueAsString(self._search(query, k))))["scoreDocs"]
+        # Ids cannot be sorted by before Lucene 9.
+        order = () if self._index.lucene8 else (self._by_score_and_id, True)
+        found = self._searcher.search(query, k, *order)
+        hits = orjson.loads(str(self._json.writeValueAsString(found)))["scoreDocs"]
         if self._index.lucene8:
             documents = self._index.documents()
             return [LuceneMatch(str(documents.document(hit["doc"]).get(ID)), hit["score"], hit["doc"]) for hit in hits]
@@ -101,11 +88,6 @@ class AnseriniSearcher:
         return [
             LuceneMatch(_text_of(hit["fields"][1]), score, hit["doc"]) for hit, score in zip(hits, scores, strict=True)
         ]
-
-    def _search(self, query: Any, k: int) -> Any:
-        if self._index.lucene8:
-            return self._searcher.search(query, k)
-        return self._searcher.search(query, k, self._by_score_and_id, True)
 
 
 def adjusted(scores: list[float]) -> list[float]:
@@ -130,22 +112,22 @@ def _text_of(ref: Mapping[str, Any]) -> str:
     return binascii.a2b_base64(ref["bytes"])[start : start + ref["length"]].decode("utf-8")
 
 
-def _java_text(text: str) -> str:
-    """Replace lone surrogates, which Java's strings cannot hold."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _analyzed(text: str) -> Any:
-    return java_class("io.anserini.analysis.AnalyzerUtils").analyze(_java_analyzer(), text)
+def _analyzed(text: str) -> list[str]:
+    """Return the tokens of Anserini's default analyzer (English, Porter)."""
+    default = java_class("io.anserini.index.IndexCollection").DEFAULT_ANALYZER
+    return [str(token) for token in java_class("io.anserini.analysis.AnalyzerUtils").analyze(default, text)]
 
 
 @cache
-def _java_analyzer() -> Any:
-    """Return Anserini's default analyzer (English, Porter)."""
-    return java_class("io.anserini.index.IndexCollection").DEFAULT_ANALYZER
-
-
-@cache
-def _anserini_analyzer() -> AnseriniAnalyzer:
+def _anserini_analyzer() -> Analyzer:
+    """Return an analyzer with Anserini's tokens of English text, and those of convqa's long stop words."""
     english = analyzer("en")
-    return AnseriniAnalyzer(**{field.name: getattr(english, field.name) for field in fields(english)})
+    return replace(
+        english,
+        stopwords=frozenset(),
+        long_stopwords=frozenset(_analyzed(" ".join(english.long_stopwords))),
+        stem=str,
+        split=_analyzed,
+        drops_possessive=False,
+        composes=False,
+    )

@@ -54,7 +54,13 @@ class AnseriniCollection:
     def check(self, params: SearchParams) -> None:
         refuse_unknown(params, self._info, self._name)
 
-    def search(self, queries: Sequence[Query], k: int, params: SearchParams, texts: int = 20) -> list[Ranking]:
+    def search(
+        self,
+        queries: Sequence[Query],
+        k: int,
+        params: SearchParams,
+        texts: int = 20,
+    ) -> list[Ranking]:
         """See :class:`convqa.stores.base.Store`. k1 and b default to .82 and .68."""
         self.check(params)
         index = self._open_index()
@@ -70,8 +76,6 @@ class AnseriniCollection:
                 pairs = zip_longest(matches, passages)
                 return Ranking(tuple(Hit(match.id, match.score, passage) for match, passage in pairs))
 
-        if len(queries) < 2:
-            return [rank(query) for query in queries]
         return list(_threads().map(rank, queries))
 
     def search_vectors(self, matrix: object, k: int, encoder: Encoder, *_: object, **__: object) -> NoReturn:  # noqa: ARG002

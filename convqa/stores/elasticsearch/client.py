@@ -1,21 +1,33 @@
-"""One client per server, process and login, and requests that are retried."""
+"""One client per server, process and login; requests that are retried; and errors, as convqa's."""
 
 from __future__ import annotations
 
+import logging
 import os
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from elastic_transport import HttpHeaders, TransportError, Urllib3HttpNode
-from elasticsearch import ApiError, Elasticsearch
+from elastic_transport import ConnectionError, ConnectionTimeout, SerializationError, TlsError, TransportError
+from elasticsearch import ApiError, Elasticsearch, ElasticsearchWarning, UnsupportedProductError
 from elasticsearch.serializer import OrjsonSerializer
 
-from convqa.errors import StoreUnavailable
-from convqa.stores.elasticsearch.errors import is_transient, translated
-from convqa.stores.elasticsearch.target import Credentials, IndexTarget
+from convqa.errors import InputError, RunError, StoreUnavailable
+from convqa.stores.elasticsearch.target import CA, VARIABLES, IndexTarget, credentials
+
+# The server's warnings are for its operators.
+warnings.filterwarnings("ignore", category=ElasticsearchWarning)
+
+# These logs repeat our errors, with tracebacks.
+logging.getLogger("elastic_transport").setLevel(logging.ERROR)
+# It decodes every body where it has a handler.
+logging.getLogger("elastic_transport.node").propagate = False
+logging.getLogger("urllib3.connection").addFilter(
+    lambda record: "did not match expected hostname" not in str(record.msg)
+)
 
 TIMEOUT = 60.0
 """Seconds for an answer."""
@@ -24,11 +36,35 @@ CONNECTIONS = 16
 """Connections of a client: more threads than this wait for each other."""
 
 PATIENCE = 4.0
-"""Seconds for which a failed request is repeated. Loads have more (bulk.py)."""
+"""Seconds for which a failed request is repeated. Loads have more (index.py)."""
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 10.0
 
 T = TypeVar("T")
+
+BUSY = frozenset({429, 502, 503, 504})
+
+BLOCKED = "cluster_block_exception"
+"""A full disk has it too, with the status of a busy server; it is not transient."""
+
+_NO_SHARD = "no_shard_available_action_exception"
+_GONE = frozenset({"index_not_found_exception", "aliases_not_found_exception", "search_context_missing_exception"})
+_BROKE = ("Connection aborted", "RemoteDisconnected", "reset by peer", "IncompleteRead")
+
+_RED = "It is red: bring back the node of the shard; /_cat/shards and /_cluster/allocation/explain say which and why."
+_UNAVAILABLE = {
+    BLOCKED: "Make room on the server's disk if that is full, or lift the block in the settings of the index.",
+    "index_closed_exception": "Open the index: POST /INDEX/_open",
+    "unavailable_shards_exception": _RED,
+    _NO_SHARD: _RED,
+}
+"""Type of an error that passes when the index is available again -> advice."""
+
+_ADVICE = {
+    401: f"Set {VARIABLES}; the user is the URL's (elasticsearch+https://USER@HOST/INDEX), else elastic.",
+    403: "The user or API key lacks a right. Reading needs read, view_index_metadata and monitor; indexing needs all "
+    "on the index, its versions (NAME-*), their aliases and convqa-locks.",
+}
 
 
 def client(target: IndexTarget) -> Elasticsearch:
@@ -37,7 +73,7 @@ def client(target: IndexTarget) -> Elasticsearch:
     :raises InputError: if the environment's credentials are unusable.
     """
     # A connection shared with a fork would mix the answers of two processes.
-    return _connected(replace(target, index=""), Credentials.of(target), os.getpid())
+    return _connected(replace(target, index=""), tuple(credentials(target).items()), os.getpid())
 
 
 def ask(target: IndexTarget, call: Callable[[Elasticsearch], T], patience: float = PATIENCE) -> T:
@@ -47,9 +83,9 @@ def ask(target: IndexTarget, call: Callable[[Elasticsearch], T], patience: float
 
     :param patience: seconds after which no further attempt begins. With more than ``PATIENCE``, a server that does not
         listen or answer is waited for, too.
-    :raises InputError: for login, rights, TLS or a missing index.
     :raises StoreUnavailable: for transient errors: no connection, no answer in time, overload, missing shards.
-    :raises WorkError: for any other refusal.
+    :raises RunError: if an index is gone.
+    :raises InputError: for any other refusal: login, rights, TLS, settings.
     """
     deadline = time.monotonic() + patience
     pause = _FIRST_PAUSE
@@ -65,23 +101,86 @@ def ask(target: IndexTarget, call: Callable[[Elasticsearch], T], patience: float
 
 
 @lru_cache
-def _connected(server: IndexTarget, credentials: Credentials, process: int) -> Elasticsearch:  # noqa: ARG001
+def _connected(server: IndexTarget, login: tuple[tuple[str, Any], ...], process: int) -> Elasticsearch:  # noqa: ARG001
     return Elasticsearch(
         server.http,
-        node_class=_QuietNode,
         serializer=OrjsonSerializer(),
         request_timeout=TIMEOUT,
         connections_per_node=CONNECTIONS,
         max_retries=0,
-        **credentials.options,  # type: ignore[arg-type]
+        **dict(login),
     )
 
 
-class _QuietNode(Urllib3HttpNode):
-    """A connection that drops the server's warnings, which are for its operators, and become Python's here."""
+def is_transient(error: BaseException, waits: bool) -> bool:
+    """Return whether a request may be retried; ``waits``: also where nothing listens, or no answer came in time."""
+    if isinstance(error, UnsupportedProductError | TlsError):
+        return False
+    if isinstance(error, ApiError):
+        return error.meta.status in BUSY and cause(error.body)[0] != BLOCKED
+    if isinstance(error, ConnectionError | ConnectionTimeout):
+        return waits or any(words in str(error.message) for words in _BROKE)
+    return isinstance(error, SerializationError | StoreUnavailable)
 
-    def perform_request(self, *args: Any, **kwargs: Any) -> Any:
-        answer = super().perform_request(*args, **kwargs)
-        headers = HttpHeaders(answer.meta.headers)
-        headers.pop("warning", None)
-        return answer._replace(meta=replace(answer.meta, headers=headers))
+
+def translated(error: BaseException, target: IndexTarget) -> BaseException:
+    """Return convqa's error for one of the client's."""
+    if isinstance(error, UnsupportedProductError | SerializationError):
+        return InputError(
+            f"{target.http} answers, but not as Elasticsearch does: is it OpenSearch, or a proxy? Give the address of "
+            "an Elasticsearch 8.19 or later, or index the passages into a folder."
+        )
+    if isinstance(error, ApiError):
+        return refused(error.meta.status, error.body, target)
+    if isinstance(error, ConnectionTimeout):
+        return StoreUnavailable(
+            f"Elasticsearch at {target.http} did not answer in time. It may be starting, overloaded or behind a "
+            f"firewall: look at {target.http}/_cluster/health and try again."
+        )
+    if not isinstance(error, TransportError):
+        return error
+    reason = str(error.message)
+    if isinstance(error, TlsError):
+        return InputError(
+            f"no TLS with {target.http}: {reason}. Set {CA} to the file of its certificate authority, and use the name "
+            "that its certificate is for. For a server that speaks HTTP, write elasticsearch://..."
+        )
+    tls = "" if target.https else f" If it speaks HTTPS, write elasticsearch+https://... and set {CA}."
+    return StoreUnavailable(
+        f"nothing answers at {target.http}: {reason.rpartition(': ')[2]}. Start Elasticsearch (in a checkout of "
+        "convqa: docker compose -f docker/compose.yaml up --detach --wait elasticsearch), or correct host and "
+        f"port of {target}.{tls}"
+    )
+
+
+def refused(status: int, body: Any, target: IndexTarget) -> BaseException:
+    """Return the error for a failed request, or for a failed item of one."""
+    kind, reason, index = cause(body)
+    if kind in _GONE:
+        return RunError(
+            f"collection {target} was changed, indexed anew or deleted since it was opened: its index {index} is gone. "
+            "Start again: one run must not mix two collections."
+        )
+    if status == 503 and "shard" in reason:
+        kind = _NO_SHARD
+    # The server's reason might show the login.
+    words = "the login is missing or wrong" if status == 401 else reason or kind or "not in Elasticsearch's form"
+    name = index or target.index or "the server"
+    message = f"Elasticsearch at {target.http} refused a request to {name} (status {status}: {words})."
+    if kind in _UNAVAILABLE:
+        return StoreUnavailable(f"{message} {_UNAVAILABLE[kind]}")
+    if status == 429 or status >= 500:
+        return StoreUnavailable(f"{message} Try again later, with fewer threads, or give the server more memory.")
+    advice = "" if kind else "Is it OpenSearch, or a proxy? Give the address of Elasticsearch itself."
+    return InputError(f"{message} {_ADVICE.get(status, advice)}".rstrip())
+
+
+def cause(body: Any) -> tuple[str, str, str]:
+    """Return the type, reason and index of an error in an answer; "" for those that it lacks."""
+    error = body.get("error") if isinstance(body, dict) else None
+    if not isinstance(error, dict):
+        return "", "", ""
+    # The reason of a failed search is only that all shards failed.
+    root = (error.get("root_cause") or [error.get("caused_by") or error])[0]
+    index = root.get("index") or error.get("index") or ""
+    return str(root.get("type") or ""), str(root.get("reason") or "")[:300], str(index)

@@ -9,19 +9,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from hashlib import blake2b
-from typing import Any
 
 from pydantic import BaseModel, Field
 
-from convqa.domain import DEFAULT_LANGUAGE
 from convqa.errors import InputError
 from convqa.stores.address import Address, redact
-from convqa.stores.base import Check, Encoder, WritableStore
+from convqa.stores.base import Check, WritableStore
 from convqa.stores.checks import refuse_fields
-from convqa.stores.elasticsearch.client import ask
-from convqa.stores.elasticsearch.errors import missing
-from convqa.stores.elasticsearch.foreign import ForeignIndex
+from convqa.stores.elasticsearch.foreign import ForeignIndex, state_of
 from convqa.stores.elasticsearch.index import (
     ServerIndex,
     indices_like,
@@ -31,17 +26,13 @@ from convqa.stores.elasticsearch.index import (
     put_in_place,
     unfinished,
 )
-from convqa.stores.elasticsearch.layout import PassageFields
 from convqa.stores.elasticsearch.lock import CollectionLock
 from convqa.stores.elasticsearch.schema import Meta, Version, index_mappings, index_settings
-from convqa.stores.elasticsearch.store import ElasticsearchCollection, NewCollection
+from convqa.stores.elasticsearch.store import ElasticsearchCollection
 from convqa.stores.elasticsearch.target import IndexTarget
 from convqa.stores.elasticsearch.writer import SENDING_THREADS, IndexWriter
 from convqa.text.analysis import analyzer
 from convqa.validation import read_as
-
-_MAX_NAME_BYTES = 220
-"""Elasticsearch allows 255, and the suffixes of versions and vectors need some."""
 
 _ALL = "*.mappings,*.settings.index"
 
@@ -62,7 +53,7 @@ def identity(address: Address) -> Hashable | None:
     index = look_up(target)
     if index is None:
         return None
-    return Version.of(*index).stamp if is_own(index[1]) else _checksum(target, index[0])
+    return Version.of(*index).stamp if is_own(index[1]) else state_of(target, index[0])
 
 
 def open_collection(address: Address) -> ElasticsearchCollection | ForeignIndex:
@@ -70,10 +61,13 @@ def open_collection(address: Address) -> ElasticsearchCollection | ForeignIndex:
     target = IndexTarget.parse(address.url)
     named = look_up(target, _ALL)
     if named is None:
-        raise missing(target)
+        raise InputError(
+            f"there is no index {target.index!r} at {target.http}. Make it with convqa index SOURCES --collection "
+            f"{target}, or see convqa collections list for existing ones."
+        )
     name, index = named
     if not is_own(index):
-        return _open_foreign(address, target, name, index)
+        return ForeignIndex(target, name, index, address)
     refuse_fields(address)
     version = Version.of(name, index)
     if not version.meta.ready:
@@ -84,29 +78,12 @@ def open_collection(address: Address) -> ElasticsearchCollection | ForeignIndex:
     return ElasticsearchCollection(target, version)
 
 
-def _open_foreign(address: Address, target: IndexTarget, name: str, record: Mapping[str, Any]) -> ForeignIndex:
-    fields = PassageFields(address.fields, record, str(target), address.vector)
-    shards = int(record["settings"]["index"]["number_of_shards"])
-    index = ServerIndex(target, name, dfs=shards > 1)
-    count = index.count()
-    vectors = 0
-    encoder = None
-    if fields.vector is not None:
-        vectors = index.count({"exists": {"field": fields.vector.name}})
-        encoder = Encoder(address.encoder, "", fields.vector.dimension)
-    return ForeignIndex(
-        index,
-        fields,
-        address.language or DEFAULT_LANGUAGE,
-        (count, vectors),
-        _checksum(target, name),
-        encoder,
-    )
-
-
 @contextmanager
 def create(
-    address: Address, language: str, replace: bool = False, settings: Mapping[str, object] | None = None
+    address: Address,
+    language: str,
+    replace: bool = False,
+    settings: Mapping[str, object] | None = None,
 ) -> Iterator[WritableStore]:
     """Make a new collection, which becomes visible when the block ends without an error.
 
@@ -120,8 +97,6 @@ def create(
     known = f"The settings of an Elasticsearch index are {', '.join(IndexSettings.model_fields)}."
     options = read_as(IndexSettings, dict(settings or {}), f"collection {redact(address.url)}: settings", known)
     refuse_fields(address)
-    if len(target.index.encode()) > _MAX_NAME_BYTES:
-        raise InputError(f"collection {target}: the name is too long; expected at most {_MAX_NAME_BYTES} bytes.")
     meta = Meta(language, analyzer(language).name)
     with CollectionLock(target) as lock:
         old = _own(target)
@@ -131,10 +106,10 @@ def create(
             leftover.delete()
         index = ServerIndex(target)
         index.create(index_settings(options.shards, options.k1, options.b), index_mappings(meta))
-        version = Version(index.name, meta, options.shards, 0, options.k1, options.b)
+        version = Version(index.name, meta, options.shards, options.replicas, options.k1, options.b)
         writer = IndexWriter(index, version, options.threads)
         try:
-            yield NewCollection(target, writer, version)
+            yield ElasticsearchCollection(target, version, writer)
             writer.finish()
         except BaseException:
             writer.close()
@@ -184,16 +159,3 @@ def _own(target: IndexTarget) -> ServerIndex | None:
     if not is_version(name, target.index):
         raise InputError(f"{target.index!r} at {target.http} is an index, not the alias of a collection: left alone.")
     return ServerIndex(target, name)
-
-
-def _checksum(target: IndexTarget, name: str) -> str:
-    """Return a stamp of a foreign index's state: its UUID and the last sequence number of each shard.
-
-    Two indexes with the same passages have different stamps.
-    """
-    answer = ask(target, lambda es: es.indices.stats(index=name, metric="docs", level="shards"))
-    index = answer["indices"][name]
-    written = {}
-    for number, copies in sorted(index["shards"].items()):
-        written[number] = max(copy["seq_no"]["max_seq_no"] for copy in copies)
-    return blake2b(repr((index["uuid"], written)).encode(), digest_size=16).hexdigest()

@@ -12,35 +12,10 @@ from convqa.errors import InputError, StoreDamaged, nearest
 from convqa.stores.address import Fields
 from convqa.stores.elasticsearch.search import inner_product
 
-_HAYSTACK = Fields(text="content")
-_NOT_META = frozenset(
-    {
-        "content",
-        "id",
-        "blob",
-        "embedding",
-        "sparse_embedding",
-        "score",
-        "dataframe",
-    }
-)
+_NOT_META = frozenset({"content", "id", "blob", "embedding", "sparse_embedding", "score", "dataframe"})
 """Fields of Haystack's documents that are not meta."""
 
 _KEYWORDS = frozenset({"keyword", "constant_keyword", "wildcard"})
-_NUMBERS = frozenset(
-    {
-        "byte",
-        "short",
-        "integer",
-        "long",
-        "unsigned_long",
-        "half_float",
-        "float",
-        "double",
-        "scaled_float",
-    }
-)
-_EXACT = _KEYWORDS | _NUMBERS | {"boolean"}
 _NUMBER = re.compile(r"-?\d{1,18}", re.ASCII)
 
 
@@ -53,11 +28,6 @@ class TextField:
     k1: float | None
     b: float | None
 
-    def match(self, text: str, weight: float) -> dict[str, Any]:
-        """Return the clause for a text, without the factor k1 + 1 of Elasticsearch's BM25."""
-        boost = weight if self.k1 is None else weight / (self.k1 + 1)
-        return {"match": {self.name: {"query": text, "boost": boost}}}
-
 
 @dataclass(frozen=True, slots=True)
 class VectorField:
@@ -69,11 +39,9 @@ class VectorField:
     precision: str
 
     def product(self, score: float) -> float:
-        """Return the inner product from the server's score; for ``l2_norm`` and ``cosine``, of vectors of length 1."""
+        """Return the inner product from the server's score; for ``cosine``, of vectors of length 1."""
         if self.similarity == "max_inner_product":
             return inner_product(score)
-        if self.similarity == "l2_norm":
-            return 1.5 - 0.5 / score
         return 2 * score - 1
 
 
@@ -86,12 +54,17 @@ class PassageFields:
     :raises InputError: for an unknown field, or an index whose fields are unknown.
     """
 
-    def __init__(self, fields: Fields | None, index: Mapping[str, Any], place: str, vector: str = "") -> None:
+    def __init__(
+        self,
+        fields: Fields | None,
+        index: Mapping[str, Any],
+        place: str,
+        vector: str = "",
+    ) -> None:
         self._place = place
-        self._mapped = flat(index.get("mappings", {}).get("properties", {}))
+        properties = index.get("mappings", {}).get("properties", {})
+        self._mapped = flat(properties)
         self._settings: Mapping[str, Any] = index["settings"]["index"]
-        # None: all meta of Haystack's documents.
-        self._meta = None if fields is None else fields.meta
         if fields is None:
             if self._mapped.get("content", {}).get("type") != "text":
                 raise InputError(
@@ -99,10 +72,9 @@ class PassageFields:
                     "Name them in a file FILE.yaml with url and fields (text, id, title, url, meta) and give "
                     f"--collection FILE.yaml. Its fields: {self._listed()}."
                 )
-            fields = _HAYSTACK
-        for name in [fields.url, *fields.meta]:
-            if name:
-                self._known(name)
+            meta = [name for name in properties if name in self._mapped and name not in _NOT_META]
+            fields = Fields(text="content", meta=meta)
+        self._meta = fields.meta
         self._url = fields.url
         self.id = "" if fields.id == "_id" else fields.id
         if self.id:
@@ -110,18 +82,30 @@ class PassageFields:
         self.text = self._text(fields.text)
         self.title = self._text(fields.title) if fields.title else None
         self.vector = self._vector(vector) if vector else None
+        self.stored = [name for name in (self.id, fields.text, fields.title, fields.url, *fields.meta) if name]
+        """The fields that a search returns for ``passage``."""
+        for name in self.stored:
+            self._known(name)
 
-    def match(self, text: str, weight: float, title_weight: float | None) -> list[dict[str, Any]]:
-        clauses = [self.text.match(text, weight)]
-        if title_weight is None:
-            title_weight = 1.0
+    def match(
+        self,
+        text: str,
+        weight: float,
+        title_weight: float | None,
+    ) -> list[dict[str, Any]]:
+        boosts = [(self.text, weight)]
         if self.title is not None and title_weight != 0:
-            clauses.append(self.title.match(text, weight * title_weight))
+            boosts.append((self.title, weight if title_weight is None else weight * title_weight))
+        clauses = []
+        for field, boost in boosts:
+            # Elasticsearch's BM25 has the factor k1 + 1.
+            factor = 1 if field.k1 is None else field.k1 + 1
+            clauses.append({"match": {field.name: {"query": text, "boost": boost / factor}}})
         return clauses
 
     def filter(self, name: str, accepted: Sequence[MetaValue]) -> dict[str, Any]:
         """Return the clause for a meta field that equals one of the values, of the same type."""
-        if self._meta is not None and name not in self._meta:
+        if name not in self._meta:
             raise InputError(f"collection {self._place} has no meta field {name!r}." + nearest(name, self._meta))
         field, kind = self._exact(name)
         return {"terms": {field: [value for value in accepted if _fits(value, kind)]}}
@@ -135,23 +119,22 @@ class PassageFields:
             ids = [id for id in ids if _NUMBER.fullmatch(id)]
         return {"terms": {field: ids}}
 
-    def id_of(self, key: str, source: Mapping[str, Any]) -> str:
-        id = _string(value(source, self.id)) if self.id else key
+    def id_of(self, hit: Mapping[str, Any]) -> str:
+        """Return the id of a hit's passage. :raises StoreDamaged: for a document without id."""
+        id = _joined(hit, self.id) if self.id else str(hit["_id"])
         if not id:
-            raise StoreDamaged(f"document {key!r} has no value in the field {self.id!r}, which names passages.")
+            raise StoreDamaged(f"document {hit['_id']!r} has no value in the field {self.id!r}, which names passages.")
         return id
 
-    def passage(self, key: str, source: Mapping[str, Any]) -> Passage:
-        """Return the passage of a document. :raises StoreDamaged: for a document without id."""
-        title = _string(value(source, self.title.name)) if self.title else ""
-        url = _string(value(source, self._url)) if self._url else ""
-        names = [name for name in source if name not in _NOT_META] if self._meta is None else self._meta
+    def passage(self, hit: Mapping[str, Any]) -> Passage:
+        """Return the passage of a hit. Meta fields with several values are left out."""
         meta = {}
-        for name in names:
-            item = value(source, name)
-            if isinstance(item, str | int | float | bool):
-                meta[name] = item
-        return Passage(self.id_of(key, source), _string(value(source, self.text.name)), title, url, meta)
+        for name in self._meta:
+            values = hit.get("fields", {}).get(name, [])
+            if len(values) == 1 and isinstance(values[0], str | int | float | bool):
+                meta[name] = values[0]
+        title = _joined(hit, self.title.name) if self.title else ""
+        return Passage(self.id_of(hit), _joined(hit, self.text.name), title, _joined(hit, self._url), meta)
 
     def _text(self, name: str) -> TextField:
         field = self._known(name)
@@ -160,13 +143,10 @@ class PassageFields:
                 f"collection {self._place}: the field {name!r} has the type {field['type']}; expected text, which can "
                 "be searched by words."
             )
-        analyzers = self._settings.get("analysis", {}).get("analyzer", {})
-        default = "default" if "default" in analyzers else "standard"
-        analyzer = field.get("search_analyzer") or field.get("analyzer") or default
+        analyzer = field.get("search_analyzer") or field.get("analyzer", "default")
         named = field.get("similarity", "default")
-        builtin = {"type": "BM25" if named == "default" else named}
-        similarity = self._settings.get("similarity", {}).get(named, builtin)
-        if similarity.get("type", "BM25") != "BM25":
+        similarity = self._settings.get("similarity", {}).get(named, {"type": named})
+        if similarity.get("type", "BM25") not in {"BM25", "default"}:
             return TextField(name, analyzer, None, None)
         # Elasticsearch's defaults.
         return TextField(name, analyzer, float(similarity.get("k1", 1.2)), float(similarity.get("b", 0.75)))
@@ -174,15 +154,16 @@ class PassageFields:
     def _vector(self, name: str) -> VectorField:
         field = self._known(name)
         kind = field.get("element_type", "float")
-        if field["type"] != "dense_vector" or field.get("index") is False or not kind.endswith("float"):
+        similarity = field.get("similarity", "cosine")
+        is_searched = "dims" in field and field.get("index") is not False and kind.endswith("float")
+        if not is_searched or similarity == "l2_norm":
             raise InputError(
-                f"collection {self._place}: the field {name!r} ({field['type']}, {kind}) cannot be searched; "
-                "expected an indexed dense_vector of floats."
+                f"collection {self._place}: the field {name!r} ({field['type']}, {kind}, {similarity}) cannot be "
+                "searched; expected an indexed dense_vector of floats that compares by cosine, dot_product or "
+                "max_inner_product, and a document with a vector."
             )
-        if "dims" not in field:
-            raise InputError(f"collection {self._place}: no document has a vector in the field {name!r}.")
         precision = field.get("index_options", {}).get("type", "").partition("_")[0]
-        return VectorField(name, int(field["dims"]), field.get("similarity", "cosine"), precision)
+        return VectorField(name, int(field["dims"]), similarity, precision)
 
     def _known(self, name: str) -> Mapping[str, Any]:
         if name not in self._mapped:
@@ -198,7 +179,7 @@ class PassageFields:
         inner_fields = [f"{name}.{inner}" for inner in field.get("fields", {})]
         for candidate in [name, *inner_fields]:
             kind = str(self._mapped[candidate]["type"])
-            if kind in _EXACT:
+            if kind != "text":
                 return candidate, kind
         raise InputError(
             f"collection {self._place}: the field {name!r} ({field['type']}) is not indexed for exact values; expected "
@@ -224,20 +205,9 @@ def flat(properties: Mapping[str, Any], prefix: str = "") -> dict[str, Mapping[s
     return fields
 
 
-def value(source: Any, name: str) -> Any:
-    """Return a field of a document. A dot separates an object and its field, unless the whole name is a field."""
-    if not isinstance(source, Mapping):
-        return None
-    if name in source:
-        return source[name]
-    head, _, rest = name.partition(".")
-    return value(source.get(head), rest) if rest else None
-
-
-def _string(value: Any) -> str:
-    if isinstance(value, list):
-        return "\n".join(map(_string, value))
-    return "" if value is None else str(value)
+def _joined(hit: Mapping[str, Any], name: str) -> str:
+    """Return the values of a field as lines."""
+    return "\n".join(map(str, hit.get("fields", {}).get(name, [])))
 
 
 def _fits(value: MetaValue, kind: str) -> bool:
@@ -245,4 +215,4 @@ def _fits(value: MetaValue, kind: str) -> bool:
         return kind == "boolean"
     if isinstance(value, str):
         return kind in _KEYWORDS
-    return kind in _NUMBERS
+    return kind != "boolean" and kind not in _KEYWORDS

@@ -12,18 +12,14 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import quote
 
-from elastic_transport import TransportError
-from elasticsearch import ApiError, Elasticsearch
+from elasticsearch import Elasticsearch
 
-from convqa.errors import WorkError
-from convqa.stores.elasticsearch.client import ask, client
+from convqa.errors import ConvqaError, RunError, WorkError
+from convqa.stores.elasticsearch.client import ask
 from convqa.stores.elasticsearch.target import IndexTarget
 
 LOCKS = "convqa-locks"
 """The index of all locks of a server, by collection."""
-
-_RELEASE_SECONDS = 5.0
-"""Timeout of a release, which does not wait for a server that is away."""
 
 _EXISTS, _CONFLICT, _MISSING = 400, 409, 404
 
@@ -38,7 +34,7 @@ class CollectionLock:
         self._target = target
         self._owner = uuid.uuid4().hex
         ask(target, self._create)
-        process = ask(target, self._process)
+        process = self._process()
         # A request that seemed to fail may have created ours, so the owner counts, and not the status.
         if process.get("owner") != self._owner:
             url = f"{target.http}/{LOCKS}/_doc/{quote(target.index, safe='')}"
@@ -56,15 +52,14 @@ class CollectionLock:
 
     def check(self) -> None:
         """Raise a ``WorkError`` if the lock was deleted. Called before a version is put in place."""
-        if ask(self._target, self._process).get("owner") != self._owner:
+        if self._process().get("owner") != self._owner:
             raise WorkError(f"collection {self._target}: its lock was deleted, so nothing was changed.")
 
     def release(self) -> None:
         """Let others write. A lock that cannot be deleted stays."""
-        es = client(self._target).options(request_timeout=_RELEASE_SECONDS)
-        with suppress(ApiError, TransportError):
-            if self._process(es).get("owner") == self._owner:
-                es.delete(index=LOCKS, id=self._target.index)
+        with suppress(ConvqaError, RunError):
+            if self._process().get("owner") == self._owner:
+                ask(self._target, lambda es: es.delete(index=LOCKS, id=self._target.index))
 
     def _create(self, es: Elasticsearch) -> None:
         es.options(ignore_status=_EXISTS).indices.create(
@@ -75,7 +70,8 @@ class CollectionLock:
         process = {"owner": self._owner, "host": socket.gethostname(), "pid": os.getpid()}
         es.options(ignore_status=_CONFLICT).create(index=LOCKS, id=self._target.index, document=process)
 
-    def _process(self, es: Elasticsearch) -> dict[str, Any]:
+    def _process(self) -> dict[str, Any]:
         """Return the process that holds the lock."""
-        answer = es.options(ignore_status=_MISSING).get(index=LOCKS, id=self._target.index)
+        key: dict[str, Any] = {"index": LOCKS, "id": self._target.index}
+        answer = ask(self._target, lambda es: es.options(ignore_status=_MISSING).get(**key))
         return dict(answer.get("_source", {}))

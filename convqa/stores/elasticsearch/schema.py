@@ -106,13 +106,8 @@ def vectors_of(index: str) -> str:
 
 
 def document_id(id: str) -> str:
-    """Return the ``_id`` of a passage; "" for an id with lone surrogates, which no passage has."""
-    return blake2b(id.encode(), digest_size=16).hexdigest() if is_text(id) else ""
-
-
-def is_text(text: str) -> bool:
-    """Return whether a text has no lone surrogates, which cannot be indexed."""
-    return text.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in text)
+    """Return the ``_id`` of a passage."""
+    return blake2b(id.encode(errors="surrogatepass"), digest_size=16).hexdigest()
 
 
 def index_settings(shards: int, k1: float, b: float) -> dict[str, Any]:

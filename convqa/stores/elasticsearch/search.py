@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from convqa.domain import Hit, Passage, Ranking
 from convqa.errors import InputError
 from convqa.stores.base import Filter, Floats
 from convqa.stores.content import meta_terms
-from convqa.stores.elasticsearch.index import Answer, ServerIndex
+from convqa.stores.elasticsearch.index import ServerHit, ServerIndex
 
 Scored = tuple[float, str]
 """Score and id of a passage. The server's scores are 32-bit floats."""
@@ -22,7 +22,6 @@ MAX_HITS = 10_000
 NOTHING: dict[str, Any] = {"match_none": {}}
 """The query of a text without words."""
 
-SCORED = ("hits.hits.fields", "hits.hits._score")
 BARE = {
     "_source": False,
     "track_total_hits": False,
@@ -41,7 +40,7 @@ def best(index: ServerIndex, queries: Sequence[dict[str, Any]], k: int) -> list[
     """Return the hits that may be among the best ``k`` of each query, without scores of 0. Ties are settled by id."""
     size = hits_asked(k)
     bodies = [{"size": size, "query": query, **BARE} for query in queries]
-    matches = [scored(answer) for answer in index.search(bodies, SCORED)]
+    matches = [scored(hits) for hits in index.search(bodies)]
     # If all hits from the cut to the last tie, others may tie too, and the server has to sort by id as well. That takes
     # twice as long.
     tied = []
@@ -50,14 +49,18 @@ def best(index: ServerIndex, queries: Sequence[dict[str, Any]], k: int) -> list[
         if is_full and hits[k - 1][0] == hits[-1][0]:
             tied.append(number)
     by_id = {"sort": [{"_score": "desc"}, {"pid": "desc"}]}
-    answers = index.search([bodies[number] | by_id for number in tied], ("hits.hits.sort",))
-    for number, answer in zip(tied, answers, strict=True):
-        sort_values = [hit["sort"] for hit in hits_of(answer)]
-        matches[number] = [(score, id) for score, id in sort_values]
+    answers = index.search([bodies[number] | by_id for number in tied])
+    for number, found in zip(tied, answers, strict=True):
+        matches[number] = [tuple(hit["sort"]) for hit in found]
     return [[(score, id) for score, id in hits if score] for hits in matches]
 
 
-def nearest(field: str, row: Floats, k: int, precision: str) -> dict[str, Any]:
+def nearest(
+    field: str,
+    row: Floats,
+    k: int,
+    precision: str,
+) -> dict[str, Any]:
     """Return the search for the ``k`` nearest vectors of a field, scored by the original vectors."""
     knn = {
         "field": field,
@@ -94,14 +97,8 @@ def hits_asked(k: int) -> int:
     return min(k + SPARE_HITS, MAX_HITS)
 
 
-def scored(answer: Answer) -> list[Scored]:
-    return [(hit["_score"], hit["fields"]["pid"][0]) for hit in hits_of(answer)]
-
-
-def hits_of(answer: Answer) -> list[Mapping[str, Any]]:
-    """Return the hits of an answer, which lacks the list if it is empty."""
-    hits: list[Mapping[str, Any]] = answer.get("hits", {}).get("hits", [])
-    return hits
+def scored(hits: Sequence[ServerHit]) -> list[Scored]:
+    return [(hit["_score"], hit["fields"]["pid"][0]) for hit in hits]
 
 
 def rankings(
@@ -109,12 +106,12 @@ def rankings(
 ) -> list[Ranking]:
     """Return the best ``k`` hits of each query, with passages for the first ``texts``."""
     kept = [sorted(hits, reverse=True)[:k] for hits in matches]
-    shown = max(texts, 0)
-    ids = list(dict.fromkeys(id for hits in kept for _, id in hits[:shown]))
+    ids = list(dict.fromkeys(id for hits in kept for _, id in hits[:texts]))
     passage_of = dict(zip(ids, fetch(ids), strict=True))
     result = []
     for hits in kept:
-        with_text = [Hit(id, score, passage_of[id]) for score, id in hits[:shown]]
-        without = [Hit(id, score, None) for score, id in hits[shown:]]
-        result.append(Ranking((*with_text, *without)))
+        ranked = enumerate(hits)
+        result.append(
+            Ranking(tuple(Hit(id, score, passage_of[id] if rank < texts else None) for rank, (score, id) in ranked))
+        )
     return result

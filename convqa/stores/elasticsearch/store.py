@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
-import numpy as np
-
 from convqa.domain import Passage, Query, Ranking
-from convqa.errors import RunError, StoreDamaged, WorkError
+from convqa.errors import WorkError
 from convqa.stores.base import (
     Check,
     Encoder,
@@ -27,32 +25,30 @@ from convqa.stores.base import (
 )
 from convqa.stores.checks import checked_vectors, stored_analyzer
 from convqa.stores.content import checksum, content, digest
-from convqa.stores.elasticsearch import weights
-from convqa.stores.elasticsearch.bulk import slices
-from convqa.stores.elasticsearch.index import ServerIndex, look_up
-from convqa.stores.elasticsearch.schema import Version, document_id, is_text, vectors_of
+from convqa.stores.elasticsearch.index import ServerIndex, slices
+from convqa.stores.elasticsearch.schema import Version, document_id
 from convqa.stores.elasticsearch.search import (
     BARE,
     NOTHING,
-    SCORED,
     best,
     filtered,
     hits_asked,
-    hits_of,
     inner_product,
     nearest,
     rankings,
     scored,
 )
 from convqa.stores.elasticsearch.target import IndexTarget
-from convqa.stores.elasticsearch.vectors import without_vectors
-from convqa.stores.elasticsearch.writer import Change, IndexWriter
+from convqa.stores.elasticsearch.vectors import vector_of, weights_query
+from convqa.stores.elasticsearch.writer import Change, IndexWriter, current_version
 from convqa.text.analysis import weigh
 
 ENGINE = "elasticsearch"
 CAPABILITIES = frozenset({"stopwords", "filter", "write", "vectors", "sparse"})
 _VECTORS_PER_SEARCH = 200
 """1 MB at 384 dimensions."""
+_PASSAGES_PER_REQUEST = 500
+"""Passages whose vectors are looked up at once."""
 
 
 class ElasticsearchCollection(Writing):
@@ -62,13 +58,21 @@ class ElasticsearchCollection(Writing):
     a new version and removes this one: reading then raises a ``RunError``. An add, delete or commit that raises drops
     everything since the last commit.
 
+    :param writer: that of a collection that is being made: searches see what was committed, and nobody else sees
+        anything.
     :raises InputError: for a version analyzed by another version of convqa.
     """
 
     _current: Version | None = None
 
-    def __init__(self, target: IndexTarget, version: Version) -> None:
+    def __init__(
+        self,
+        target: IndexTarget,
+        version: Version,
+        writer: IndexWriter | None = None,
+    ) -> None:
         self.target = target
+        self._writer = writer
         self._words = stored_analyzer(version.meta.language, version.meta.analyzer, f"collection {target}")
         self._open(version)
 
@@ -95,14 +99,25 @@ class ElasticsearchCollection(Writing):
         """:raises InputError: also for a k1 or b other than the index's."""
         refuse_unknown(params, self.info(), f"collection {self.target}")
 
-    def search(self, queries: Sequence[Query], k: int, params: SearchParams, texts: int = 20) -> list[Ranking]:
+    def search(
+        self,
+        queries: Sequence[Query],
+        k: int,
+        params: SearchParams,
+        texts: int = 20,
+    ) -> list[Ranking]:
         """See :class:`convqa.stores.base.Store`. k1 and b are the index's; passages with score 0 are left out."""
         self.check(params)
         wanted = [self._query(query, params) for query in queries]
         return rankings(best(self._passages, wanted, k), k, texts, self.fetch)
 
     def search_vectors(
-        self, matrix: Matrix, k: int, encoder: Encoder, texts: int = 20, filter: Filter | None = None
+        self,
+        matrix: Matrix,
+        k: int,
+        encoder: Encoder,
+        texts: int = 20,
+        filter: Filter | None = None,
     ) -> list[Ranking]:
         """See :class:`convqa.stores.base.Store`. The server computes inner products in float32."""
         name = f"collection {self.target}"
@@ -111,20 +126,15 @@ class ElasticsearchCollection(Writing):
         meta = self._version().meta.vectors
         assert meta is not None
         if encoder.sparse:
-            queries = [{"bool": {"must": weights.query(row), **filtered(filter)}} for row in rows]
+            queries = [{"bool": {"must": weights_query(row), **filtered(filter)}} for row in rows]
             matches = best(self._neighbors, queries, k)
         else:
             bodies = []
             for row in rows:
                 knn = nearest("vector", row, k, meta.options.precision) | filtered(filter)
-                body = {
-                    "size": hits_asked(k),
-                    **BARE,
-                    "knn": knn,
-                }
-                bodies.append(body)
-            answers = self._neighbors.search(bodies, SCORED)
-            matches = [[(inner_product(score), id) for score, id in scored(answer)] for answer in answers]
+                bodies.append({"size": hits_asked(k), **BARE, "knn": knn})
+            answers = self._neighbors.search(bodies)
+            matches = [[(inner_product(score), id) for score, id in scored(hits)] for hits in answers]
         self._refuse_other_vectors()
         return rankings(matches, k, texts, self.fetch)
 
@@ -139,25 +149,21 @@ class ElasticsearchCollection(Writing):
             body["fields"] = ["vector"]
         else:
             body["script_fields"] = {"vector": {"script": "doc['vector'].vectorValue"}}
-        distinct = sorted({key for key in keys if key})
-        bodies = [body | {"query": {"ids": {"values": piece}}} for piece in slices(distinct, _VECTORS_PER_SEARCH)]
-        answers = self._neighbors.search(bodies, ("hits.hits._id", "hits.hits.fields"))
+        pieces = slices(sorted(set(keys)), _VECTORS_PER_SEARCH)
+        answers = self._neighbors.search([body | {"query": {"ids": {"values": piece}}} for piece in pieces])
         self._refuse_other_vectors()
-        vector_of = {}
-        for answer in answers:
-            for hit in hits_of(answer):
-                vector_of[hit["_id"]] = _vector(hit, encoder)
-        return [vector_of.get(key) for key in keys]
+        vectors = {hit["_id"]: vector_of(hit, encoder) for hits in answers for hit in hits}
+        return [vectors.get(key) for key in keys]
 
     def fetch(self, ids: Ids) -> list[Passage | None]:
         self._version()
         keys = [document_id(id) for id in ids]
-        sources = self._passages.documents(sorted({key for key in keys if key}))
-        return [self._passage(sources[key]) if key in sources else None for key in keys]
+        sources = self._passages.documents(sorted(set(keys)))
+        return [Passage.from_json(sources[key]["passage"]) if key in sources else None for key in keys]
 
     def scan(self) -> Iterator[Passage]:
         self._version()
-        return self._pages(self._passages.scan())
+        return (Passage.from_json(hit["_source"]["passage"]) for hit in self._passages.scan())
 
     def compare(self) -> Check:
         """Compare all passages with the collection's checksum."""
@@ -167,25 +173,29 @@ class ElasticsearchCollection(Writing):
             count += 1
             digests += digest(content(passage))
         actual = checksum(digests)
-        problems = []
-        if (count, actual) != (meta.count, meta.checksum):
-            problems.append(
-                f"{count} passages with the checksum {actual}; written were {meta.count} with {meta.checksum}"
-            )
+        problem = f"{count} passages with the checksum {actual}; written were {meta.count} with {meta.checksum}"
+        problems = () if (count, actual) == (meta.count, meta.checksum) else (problem,)
         unchecked = "" if meta.vectors is None else "vectors, of which Elasticsearch keeps checksums of its own"
-        return Check(f"{count} passages", tuple(problems), unchecked)
+        return Check(f"{count} passages", problems, unchecked)
 
     def without_vectors(self) -> Iterator[Passage]:
         has_vectors = self._version().meta.vectors is not None
-        return self._pages(without_vectors(self._passages, self._neighbors if has_vectors else None))
+        hits = self._passages.scan()
+        while page := list(islice(hits, _PASSAGES_PER_REQUEST)):
+            keys = [hit["_id"] for hit in page] if has_vectors else []
+            existing = self._neighbors.documents(keys, ())
+            for hit in page:
+                if hit["_id"] not in existing:
+                    yield Passage.from_json(hit["_source"]["passage"])
 
     def commit(self) -> None:
         if self._writer is None:
             return
         with self._transaction() as writer:
-            assert isinstance(writer, Change)
+            assert isinstance(writer, IndexWriter)
             self._open(writer.commit())
-            self._writer = None
+            if isinstance(writer, Change):
+                self._writer = None
 
     def close(self) -> None:
         """Close the collection and drop what was not committed. Connections belong to the process and stay open."""
@@ -203,74 +213,26 @@ class ElasticsearchCollection(Writing):
         factor = self._version().k1 + 1
         terms = []
         for token, weight in weight_of.items():
-            if is_text(token):
-                term = {"value": token, "boost": weight / factor}
-                terms.append({"term": {"tokens": term}})
+            term = {"value": token, "boost": weight / factor}
+            terms.append({"term": {"tokens": term}})
         if not terms:
             return NOTHING
-        match = {
-            "should": terms,
-            "minimum_should_match": 1,
-            **filtered(params.filter),
-        }
-        return {"bool": match}
-
-    def _passage(self, source: Mapping[str, Any]) -> Passage:
-        try:
-            return Passage.from_json(source["passage"])
-        except (KeyError, TypeError, AttributeError) as error:
-            raise StoreDamaged(
-                f"index {self._passages.name} at {self.target.http} has a malformed document ({error!r}). Index its "
-                "passages again with --replace."
-            ) from error
+        return {"bool": {"should": terms, "minimum_should_match": 1, **filtered(params.filter)}}
 
     def _open(self, version: Version) -> None:
         self._current = version
-        self._passages = ServerIndex(self.target, version.name, dfs=version.shards > 1)
-        self._neighbors = ServerIndex(self.target, vectors_of(version.name))
+        self._passages = ServerIndex(self.target, version.name)
+        self._neighbors = self._passages.vectors
 
     def _version(self) -> Version:
         if self._current is None:
             raise WorkError(f"collection {self.target} is closed")
         return self._current
 
-    def _pages(self, hits: Iterator[Any]) -> Iterator[Passage]:
-        for hit in hits:
-            yield self._passage(hit["_source"])
-
     def _refuse_other_vectors(self) -> None:
         """Raise a ``RunError`` if another process has changed the vectors of the open version."""
-        if self._writer is not None:
-            return
-        current = look_up(self.target)
-        if current is None or Version.of(*current).stamp != self._version().stamp:
-            raise RunError(
-                f"the passages or vectors of collection {self.target} changed since it was opened. Start again: one "
-                "run must not mix two collections."
-            )
+        if self._writer is None:
+            current_version(self.target, self._version())
 
     def _begin(self) -> Transaction:
         return Change(self.target, self._version())
-
-
-def _vector(hit: Mapping[str, Any], encoder: Encoder) -> Floats:
-    if encoder.sparse:
-        # A passage without weights has no field.
-        return weights.row_of(hit.get("fields", {"vector": [{}]})["vector"][0], encoder.dimension)
-    return np.array(hit["fields"]["vector"][0], np.float32)
-
-
-class NewCollection(ElasticsearchCollection):
-    """A collection that is being made: searches see what was committed, and nobody else sees anything."""
-
-    def __init__(self, target: IndexTarget, writer: IndexWriter, version: Version) -> None:
-        super().__init__(target, version)
-        self._writer = writer
-
-    def commit(self) -> None:
-        with self._transaction() as writer:
-            assert isinstance(writer, IndexWriter)
-            self._open(replace(self._version(), meta=writer.commit()))
-
-    def _begin(self) -> Transaction:
-        raise WorkError(f"collection {self.target}: an earlier change failed, so it cannot be completed.")

@@ -6,7 +6,7 @@ import os
 import re
 from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
@@ -44,13 +44,14 @@ class IndexTarget:
         :raises InputError: for other forms, and for a password, which no message shows.
         """
         shown = redact(url)
+        malformed = InputError(f"collection {shown} is not the URL of an Elasticsearch index; expected {_FORM}.")
         try:
             parts = urlsplit(url)
             host = parts.hostname or ""
             port = parts.port
         except ValueError:
             # Its message may show part of a password.
-            raise InputError(f"collection {shown}: malformed host or port; expected {_FORM}.") from None
+            raise malformed from None
         if parts.password is not None:
             raise InputError(
                 f"collection {shown}: the URL has a password, which logs and shell histories would keep. Leave it out "
@@ -58,10 +59,10 @@ class IndexTarget:
             )
         is_host = bool(host) and host.isprintable()
         if parts.scheme not in {SCHEME, _TLS} or not is_host or parts.query or parts.fragment:
-            raise InputError(f"collection {shown} is not the URL of an Elasticsearch index; expected {_FORM}.")
+            raise malformed
         index = unquote(parts.path.strip("/"))
         if not index and needs_index:
-            raise InputError(f"collection {shown} names a server but no index; expected {_FORM}.")
+            raise malformed
         if index and (not _NAME.fullmatch(index) or index != index.lower()):
             raise InputError(
                 f"collection {shown}: {index!r} is not a valid index name; expected lower-case letters, digits, '-', "
@@ -90,37 +91,24 @@ class IndexTarget:
         return redact(self.url)
 
 
-@dataclass(frozen=True, slots=True)
-class Credentials:
-    """An API key, or user and password, or neither. ``ca``: the file of the certificate authority."""
-
-    user: str = ""
-    password: str = field(default="", repr=False)
-    api_key: str = field(default="", repr=False)
-    ca: str = ""
-
-    @classmethod
-    def of(cls, target: IndexTarget, environment: Mapping[str, str] = os.environ) -> Credentials:
-        """Read the login for a server from the environment. Empty variables count as unset."""
-        api_key, password = _secret(API_KEY, environment), _secret(PASSWORD, environment)
-        if api_key and password:
-            raise InputError(f"the environment has both {API_KEY} and {PASSWORD}; unset one of them.")
-        if target.user and not password:
-            raise InputError(
-                f"collection {target}: the URL names a user, but {PASSWORD} (or {PASSWORD}_FILE) is not set. (With "
-                f"{API_KEY}, leave the user out.)"
-            )
-        ca = environment.get(CA, "") if target.https else ""
-        if ca and not os.access(ca, os.R_OK):
-            raise InputError(f"{CA}: {ca} is not readable; expected the authority's certificate (PEM).")
-        return cls((target.user or SUPERUSER) if password else "", password, api_key, ca)
-
-    @property
-    def options(self) -> dict[str, object]:
+def credentials(target: IndexTarget, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return the client's options with the login for a server. Empty variables of the environment count as unset."""
+    api_key, password = _secret(API_KEY, environment), _secret(PASSWORD, environment)
+    if api_key and password:
+        raise InputError(f"the environment has both {API_KEY} and {PASSWORD}; unset one of them.")
+    if target.user and not password:
+        raise InputError(
+            f"collection {target}: the URL names a user, but {PASSWORD} (or {PASSWORD}_FILE) is not set. (With "
+            f"{API_KEY}, leave the user out.)"
+        )
+    ca = environment.get(CA, "") if target.https else ""
+    if ca and not os.access(ca, os.R_OK):
+        raise InputError(f"{CA}: {ca} is not readable; expected the authority's certificate (PEM).")
+    options = {"api_key": api_key, "ca_certs": ca}
+    if password:
         # The client would encode ASCII only; the server reads UTF-8 (RFC 7617).
-        login = b64encode(f"{self.user}:{self.password}".encode()).decode() if self.password else ""
-        options = {"api_key": self.api_key, "basic_auth": login, "ca_certs": self.ca}
-        return {name: value for name, value in options.items() if value}
+        options["basic_auth"] = b64encode(f"{target.user or SUPERUSER}:{password}".encode()).decode()
+    return {name: value for name, value in options.items() if value}
 
 
 def _secret(name: str, environment: Mapping[str, str]) -> str:

@@ -6,12 +6,12 @@ alone are written to the current version: searches see them after the refresh of
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 import uuid
 from collections import deque
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
@@ -20,25 +20,25 @@ import orjson
 from convqa.domain import Passage
 from convqa.errors import InputError, RunError, WorkError
 from convqa.stores.base import Encoder, Ids, Matrix, VectorOptions
+from convqa.stores.checks import checked_vectors, vectors_kept
 from convqa.stores.content import checksum, content, digest, duplicate, meta_term
-from convqa.stores.elasticsearch.bulk import Document, slices
-from convqa.stores.elasticsearch.index import ServerIndex, look_up, put_in_place, unfinished
+from convqa.stores.elasticsearch.index import Document, ServerIndex, look_up, put_in_place, slices, unfinished
 from convqa.stores.elasticsearch.lock import CollectionLock
-from convqa.stores.elasticsearch.schema import Meta, Version, document_id
+from convqa.stores.elasticsearch.schema import VectorMeta, Version, document_id
 from convqa.stores.elasticsearch.target import IndexTarget
-from convqa.stores.elasticsearch.vectors import VectorIndexWriter
+from convqa.stores.elasticsearch.vectors import PREFIX_OF_TYPE, vector_document, vector_mappings, vector_settings
 from convqa.text.analysis import Analyzer, analyzer
+from convqa.validation import shorten
 
 logger = logging.getLogger(__name__)
 
 SENDING_THREADS = 4
-"""One more thread analyzes."""
+"""Threads that analyze and send passages."""
 
 PASSAGES_PER_REQUEST = 1000
 
-MAX_ID_BYTES = 32_766
-
 _DELETED_PER_REQUEST = 500
+_VECTORS_PER_REQUEST = 500
 
 
 class Added(NamedTuple):
@@ -49,29 +49,29 @@ class Added(NamedTuple):
     digests: int
 
 
-class AnalyzedPassage(NamedTuple):
-    """A passage to add, with its content and the document that is sent."""
-
-    passage: Passage
-    content: bytes
-    document: Document
-
-
 class IndexWriter:
-    """Adds and deletes passages and vectors of an index that has no alias; ``finish`` verifies the result."""
+    """Adds and deletes passages and vectors of an index that has no alias; ``finish`` verifies the result.
 
-    def __init__(self, index: ServerIndex, version: Version, threads: int = SENDING_THREADS) -> None:
-        meta = version.meta
+    Vectors are kept in memory until ``commit``.
+    """
+
+    def __init__(
+        self,
+        index: ServerIndex,
+        version: Version,
+        threads: int = SENDING_THREADS,
+    ) -> None:
         self.index = index
-        self.vectors = VectorIndexWriter(index, version)
-        self._meta = meta
-        self._analyzer = analyzer(meta.language)
+        self._version = version
+        self._analyzer = analyzer(version.meta.language)
         self._threads = threads
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="bulk")
-        self._count = meta.count
-        self._digests = int(meta.checksum, 16)
+        self._count = version.meta.count
+        self._digests = int(version.meta.checksum, 16)
         self._repeated = 0
         self._has_deleted = False
+        self._vectors = version.meta.vectors
+        self._vector_documents: dict[str, Document] = {}
 
     def add(self, passages: Iterable[Passage]) -> None:
         """Send passages; memory holds a few requests.
@@ -81,9 +81,7 @@ class IndexWriter:
         rest = iter(passages)
         requests: deque[Future[Added]] = deque()
         while batch := list(islice(rest, PASSAGES_PER_REQUEST)):
-            request_id = uuid.uuid4().hex
-            new = self._distinct(batch, request_id)
-            requests.append(self._executor.submit(self._create, new, len(batch), request_id))
+            requests.append(self._executor.submit(self._create, batch))
             if len(requests) > self._threads + 1:
                 self._count_added(requests.popleft())
         for request in requests:
@@ -94,12 +92,14 @@ class IndexWriter:
         deleted = 0
         for piece in slices(ids, _DELETED_PER_REQUEST):
             id_of = {document_id(id): id for id in piece}
-            id_of.pop("", None)
             sources = self.index.documents(list(id_of), ("passage",), realtime=True)
-            for source in sources.values():
+            for key, source in sources.items():
                 self._digests -= digest(content(Passage.from_json(source["passage"])))
-            self.index.send("delete", [Document(key, id_of[key]) for key in sources])
-            self.vectors.delete([id_of[key] for key in sources])
+                self._vector_documents.pop(key, None)
+            documents = [Document(key, id_of[key]) for key in sources]
+            self.index.send("delete", documents)
+            if self._vectors is not None and self._vectors.commits:
+                self.index.vectors.send("delete", documents)
             deleted += len(sources)
         self._count -= deleted
         self._has_deleted = self._has_deleted or deleted > 0
@@ -108,11 +108,28 @@ class IndexWriter:
                 "%d of %d passages to delete are not in collection %s", len(ids) - deleted, len(ids), self.index.target
             )
 
-    def add_vectors(self, ids: Ids, matrix: Matrix, encoder: Encoder, options: VectorOptions | None = None) -> None:
-        self.vectors.add(ids, matrix, encoder, options)
-        self.vectors.flush()
+    def add_vectors(
+        self,
+        ids: Ids,
+        matrix: Matrix,
+        encoder: Encoder,
+        options: VectorOptions | None = None,
+    ) -> None:
+        name = f"collection {self.index.target}"
+        rows = checked_vectors(matrix, len(ids), encoder, f"{name}, passages {shorten(list(ids))}")
+        known = None if self._vectors is None else (self._vectors.encoder, self._vectors.options)
+        kept = vectors_kept(known, encoder, options, PREFIX_OF_TYPE, name)
+        keys = [document_id(id) for id in ids]
+        sources = self.index.documents(keys, ("passage.meta",), realtime=True)
+        for id, key in zip(ids, keys, strict=True):
+            if key not in sources:
+                raise InputError(f"there is no passage {id!r} in {name}: add passages before their vectors.")
+        self._vectors = self._vectors or VectorMeta(*kept)
+        for id, key, row in zip(ids, keys, rows, strict=True):
+            meta = sources[key].get("passage", {}).get("meta", {})
+            self._vector_documents[key] = vector_document(key, id, row, encoder, meta)
 
-    def commit(self) -> Meta:
+    def commit(self) -> Version:
         """Refresh the index; raise a ``WorkError`` unless it has as many passages as were sent."""
         self.index.refresh()
         visible = self.index.count()
@@ -121,14 +138,15 @@ class IndexWriter:
                 f"collection {self.index.target}: {self._count} passages were sent, and Elasticsearch has {visible}. "
                 f"Did something else write to {self.index.name}? Run the command again."
             )
-        return dataclasses.replace(
-            self._meta, count=self._count, checksum=checksum(self._digests), vectors=self.vectors.commit()
-        )
+        total = checksum(self._digests)
+        meta = replace(self._version.meta, count=self._count, checksum=total, vectors=self._commit_vectors())
+        return replace(self._version, name=self.index.name, meta=meta)
 
-    def finish(self) -> Meta:
-        """Complete the index and return its metadata."""
-        is_new = not self._meta.ready
-        meta = dataclasses.replace(self.commit(), ready=True)
+    def finish(self) -> Version:
+        """Complete the index and return its version."""
+        is_new = not self._version.meta.ready
+        version = IndexWriter.commit(self)
+        meta = replace(version.meta, ready=True)
         self._executor.shutdown()
         if self._has_deleted:
             # Deleted documents count in scores. An index retains them for a while; its clone can merge them away.
@@ -140,39 +158,51 @@ class IndexWriter:
         if self._repeated:
             logger.warning("%d passages came again with the same id and content: kept once", self._repeated)
         self.index.write(meta)
-        return meta
+        return replace(version, name=self.index.name, meta=meta)
 
     def close(self) -> None:
         """Drop what was added, and the index."""
         self._executor.shutdown(cancel_futures=True)
         self.index.discard()
 
-    def _distinct(self, passages: Sequence[Passage], request_id: str) -> dict[str, AnalyzedPassage]:
-        """Analyze passages, by key; refuse an id that comes with two texts."""
-        distinct: dict[str, AnalyzedPassage] = {}
-        for passage in passages:
-            data = _content(passage)
-            key = document_id(passage.id)
-            if key not in distinct:
-                document = passage_document(self._analyzer, key, passage, data, request_id)
-                distinct[key] = AnalyzedPassage(passage, data, document)
-            elif distinct[key].content != data:
-                raise duplicate(distinct[key].passage.text, passage)
-        return distinct
+    def _commit_vectors(self) -> VectorMeta | None:
+        """Send vectors and let searches see them. Return the metadata for the index of passages."""
+        meta = self._vectors
+        if meta is None:
+            return None
+        index = self.index.vectors
+        if not meta.commits:
+            # A load that ended before its first commit may have left an index.
+            index.delete()
+            index.create(vector_settings(self._version), vector_mappings(meta))
+        for piece in slices(list(self._vector_documents.values()), _VECTORS_PER_REQUEST):
+            index.send("index", piece)
+        self._vector_documents = {}
+        index.refresh()
+        self._vectors = replace(meta, count=index.count(), commits=meta.commits + 1)
+        return self._vectors
 
-    def _create(self, new: dict[str, AnalyzedPassage], count: int, request_id: str) -> Added:
-        """Index the new ones among passages; refuse a known id with another text."""
-        existing = self.index.send("create", [passage.document for passage in new.values()])
+    def _create(self, batch: Sequence[Passage]) -> Added:
+        """Analyze passages and index the new ones; refuse an id with two contents."""
+        passages: dict[str, Passage] = {}
+        for passage in batch:
+            known = passages.setdefault(document_id(passage.id), passage)
+            if known != passage:
+                raise duplicate(known.text, passage)
+        request_id = uuid.uuid4().hex
+        documents = [passage_document(self._analyzer, *item, request_id) for item in passages.items()]
+        existing = self.index.send("create", documents)
         sources = self.index.documents(existing, ("request", "passage"), realtime=True)
         for key, source in sources.items():
             if source.get("request") == request_id:
                 # An earlier attempt of this request has made it, and got no answer.
                 continue
-            known = new.pop(key)
-            if content(Passage.from_json(source["passage"])) != known.content:
-                raise duplicate(source["passage"]["text"], known.passage)
-        digests = sum(digest(passage.content) for passage in new.values())
-        return Added(len(new), count - len(new), digests)
+            known = Passage.from_json(source["passage"])
+            passage = passages.pop(key)
+            if known != passage:
+                raise duplicate(known.text, passage)
+        digests = sum(digest(content(passage)) for passage in passages.values())
+        return Added(len(passages), len(batch) - len(passages), digests)
 
     def _count_added(self, request: Future[Added]) -> None:
         added = request.result()
@@ -181,7 +211,7 @@ class IndexWriter:
         self._digests += added.digests
 
 
-class Change:
+class Change(IndexWriter):
     """A transaction: any number of adds, deletes and vectors, then ``commit`` or ``close``, which drops them.
 
     :param version: the version when the collection was opened.
@@ -190,87 +220,78 @@ class Change:
     """
 
     def __init__(self, target: IndexTarget, version: Version) -> None:
-        self._index = ServerIndex(target, version.name)
-        self._vectors = VectorIndexWriter(self._index, version)
-        self._clone: IndexWriter | None = None
         self._lock = CollectionLock(target)
         try:
-            current = look_up(target)
-            if current is None or Version.of(*current).stamp != version.stamp:
-                raise RunError(f"collection {target} was changed or indexed anew since it was opened: start again.")
-            self._version = Version.of(*current)
+            current = current_version(target, version)
             for index in unfinished(target):
                 index.delete()
         except BaseException:
             self._lock.release()
             raise
+        self._original = ServerIndex(target, version.name)
+        super().__init__(self._original, current)
 
     def add(self, passages: Iterable[Passage]) -> None:
-        self._cloned().add(passages)
+        self._clone()
+        super().add(passages)
 
     def delete(self, ids: Ids) -> None:
-        self._cloned().delete(ids)
-
-    def add_vectors(self, ids: Ids, matrix: Matrix, encoder: Encoder, options: VectorOptions | None = None) -> None:
-        if self._clone is None:
-            self._vectors.add(ids, matrix, encoder, options)
-        else:
-            self._clone.add_vectors(ids, matrix, encoder, options)
+        self._clone()
+        super().delete(ids)
 
     def commit(self) -> Version:
         """Make all changes visible, and end the transaction. Return the new version."""
-        if self._clone is None:
+        if self.index is self._original:
             self._lock.check()
             # Cloning has blocked writes.
-            self._index.configure({"blocks.write": None})
-            meta = dataclasses.replace(self._version.meta, vectors=self._vectors.commit())
-            self._index.write(meta)
-            version = dataclasses.replace(self._version, meta=meta)
+            self.index.configure({"blocks.write": None})
+            meta = replace(self._version.meta, vectors=self._commit_vectors())
+            self.index.write(meta)
+            version = replace(self._version, meta=meta)
         else:
-            meta = self._clone.finish()
-            index = self._clone.index
-            # From here on the alias may refer to it.
-            self._clone = None
-            put_in_place(index, self._index, self._version.replicas, self._lock)
-            version = dataclasses.replace(self._version, name=index.name, meta=meta)
+            version = self.finish()
+            index, self.index = self.index, self._original
+            # From here on the alias may refer to the new index, so close() keeps both.
+            put_in_place(index, self._original, version.replicas, self._lock)
         self.close()
         return version
 
     def close(self) -> None:
         """End the transaction and drop what was not committed."""
         try:
-            if self._clone is not None:
-                self._clone.close()
-                self._clone = None
+            if self.index is not self._original:
+                super().close()
         finally:
             self._lock.release()
 
-    def _cloned(self) -> IndexWriter:
-        if self._clone is None:
-            has_vectors = self._version.meta.vectors is not None
-            self._clone = IndexWriter(self._index.clone(has_vectors), dataclasses.replace(self._version, replicas=0))
-            self._vectors.move(self._clone.vectors)
-        return self._clone
+    def _clone(self) -> None:
+        if self.index is self._original:
+            self.index = self._original.clone(self._version.meta.vectors is not None)
 
 
-def _content(passage: Passage) -> bytes:
-    """Return a passage's content; refuse one that cannot be stored."""
-    data = content(passage)
-    size = len(passage.id.encode())
-    if size > MAX_ID_BYTES:
-        raise InputError(
-            f"passage {passage.id[:60]!r}... has an id of {size:,} bytes; Elasticsearch takes {MAX_ID_BYTES:,}. "
-            "Shorten it."
+def current_version(target: IndexTarget, version: Version) -> Version:
+    """Return the version of a collection, with its present settings. :raises RunError: if it is another one."""
+    found = look_up(target)
+    current = Version.of(*found) if found else None
+    if current is None or current.stamp != version.stamp:
+        raise RunError(
+            f"collection {target} was changed or indexed anew since it was opened. Start again: one run must not mix "
+            "two collections."
         )
-    return data
+    return current
 
 
-def passage_document(words: Analyzer, key: str, passage: Passage, data: bytes, request_id: str) -> Document:
+def passage_document(
+    words: Analyzer,
+    key: str,
+    passage: Passage,
+    request_id: str,
+) -> Document:
     source = {
         "pid": passage.id,
         "tokens": " ".join(words.tokens(passage.title) + words.tokens(passage.text)),
         "meta": [meta_term(name, value) for name, value in passage.meta.items()],
-        "passage": orjson.Fragment(data.rstrip()),
+        "passage": orjson.Fragment(content(passage).rstrip()),
         "request": request_id,
     }
     return Document(key, passage.id, source)

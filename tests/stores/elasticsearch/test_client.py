@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from convqa.errors import InputError
 from convqa.stores import find_stores, open_store
 from convqa.stores.elasticsearch.client import client
-from convqa.stores.elasticsearch.target import Credentials, IndexTarget
+from convqa.stores.elasticsearch.target import IndexTarget, credentials
 
 SECRET = "s3cret-Pa55"
 
@@ -73,7 +73,7 @@ def test_a_server_needs_no_index():
     server = IndexTarget.parse("elasticsearch://host", needs_index=False)
     assert (server.index, server.url, server.http) == ("", "elasticsearch://host:9200", "http://host:9200")
     assert IndexTarget.parse("elasticsearch+https://[::1]/", needs_index=False).http == "https://[::1]:9200"
-    with pytest.raises(InputError, match="names a server but no index"):
+    with pytest.raises(InputError, match="expected elasticsearch://"):
         IndexTarget.parse("elasticsearch://host/")
 
 
@@ -123,18 +123,18 @@ def base64(text):
 def test_credentials_come_from_the_environment_or_from_files(tmp_path):
     (tmp_path / "key").write_text(f"{SECRET}\n")
     (tmp_path / "ca.pem").write_text("x")
-    assert Credentials.of(TARGET, {}).options == {}
+    assert credentials(TARGET, {}) == {}
     key = {"api_key": SECRET}
-    assert Credentials.of(TARGET, {"CONVQA_ELASTICSEARCH_API_KEY": SECRET}).options == key
-    assert Credentials.of(TARGET, {"CONVQA_ELASTICSEARCH_API_KEY_FILE": str(tmp_path / "key")}).options == key
+    assert credentials(TARGET, {"CONVQA_ELASTICSEARCH_API_KEY": SECRET}) == key
+    assert credentials(TARGET, {"CONVQA_ELASTICSEARCH_API_KEY_FILE": str(tmp_path / "key")}) == key
     login = {"CONVQA_ELASTICSEARCH_PASSWORD": SECRET, "CONVQA_ELASTICSEARCH_API_KEY": ""}
-    assert Credentials.of(TARGET, login).options == {"basic_auth": base64(f"elastic:{SECRET}")}
-    assert Credentials.of(WITH_USER, login).options == {"basic_auth": base64(f"me:{SECRET}")}
-    accented = Credentials.of(TARGET, {"CONVQA_ELASTICSEARCH_PASSWORD": "SECRÉT😀"})
-    assert accented.options == {"basic_auth": base64("elastic:SECRÉT😀")}
+    assert credentials(TARGET, login) == {"basic_auth": base64(f"elastic:{SECRET}")}
+    assert credentials(WITH_USER, login) == {"basic_auth": base64(f"me:{SECRET}")}
+    accented = credentials(TARGET, {"CONVQA_ELASTICSEARCH_PASSWORD": "SECRÉT😀"})
+    assert accented == {"basic_auth": base64("elastic:SECRÉT😀")}
     authority = {"CONVQA_ELASTICSEARCH_CA": str(tmp_path / "ca.pem")}
-    assert Credentials.of(TARGET, authority).options == {"ca_certs": str(tmp_path / "ca.pem")}
-    assert Credentials.of(IndexTarget("host", 9200, False, "", "docs"), authority).options == {}
+    assert credentials(TARGET, authority) == {"ca_certs": str(tmp_path / "ca.pem")}
+    assert credentials(IndexTarget("host", 9200, False, "", "docs"), authority) == {}
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_credentials_come_from_the_environment_or_from_files(tmp_path):
 )
 def test_credentials_that_cannot_be_used_are_refused(target, environment, message):
     with pytest.raises(InputError, match=message) as caught:
-        Credentials.of(target, {f"CONVQA_ELASTICSEARCH_{name}": value for name, value in environment.items()})
+        credentials(target, {f"CONVQA_ELASTICSEARCH_{name}": value for name, value in environment.items()})
     assert SECRET not in str(caught.value)
 
 
@@ -170,7 +170,7 @@ def test_one_client_serves_all_indexes_of_a_server(monkeypatch):
     second = client(target)
     assert second is not first
     assert client(target) is second
-    for shown in (repr(second), repr(second.transport), repr(Credentials.of(target)), repr(target), str(target)):
+    for shown in (repr(second), repr(second.transport), repr(target), str(target)):
         assert SECRET not in shown
 
 

@@ -15,7 +15,7 @@ from convqa.errors import StoreUnavailable
 from convqa.indexing import index_sources
 from convqa.stores import create_store, open_store
 from convqa.stores.base import SearchParams
-from convqa.stores.elasticsearch import bulk, writer
+from convqa.stores.elasticsearch import index, writer
 
 pytestmark = [pytest.mark.services, pytest.mark.slow]
 
@@ -93,9 +93,9 @@ def test_a_load_waits_for_a_node_that_is_killed_and_comes_back(elasticsearch_clu
 def test_a_load_stops_without_a_node_and_starts_again_with_it(elasticsearch_cluster, collection, monkeypatch):
     victim = elasticsearch_cluster.members[2]
     with monkeypatch.context() as patch:
-        patch.setattr(bulk, "PATIENCE", 2.0)
-        patch.setattr(bulk, "MAX_RETRIES", 1)
-        with pytest.raises(StoreUnavailable, match=r"too busy: it rejected documents|is red|did not answer"):
+        patch.setattr(index, "LOAD_PATIENCE", 2.0)
+        patch.setattr(index, "MAX_RETRIES", 1)
+        with pytest.raises(StoreUnavailable, match=r"Try again later|is red|did not answer"):
             load(collection, {3000: lambda: elasticsearch_cluster.kill(victim)})
     elasticsearch_cluster.revive(victim)
     load(collection, {})

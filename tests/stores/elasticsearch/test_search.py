@@ -13,17 +13,9 @@ from convqa.errors import InputError
 from convqa.stores import create_store, delete_store, open_store
 from convqa.stores.base import Encoder, SearchParams, VectorOptions
 from convqa.stores.elasticsearch.index import ServerIndex
-from convqa.stores.elasticsearch.schema import is_text
 
 DEFAULT = SearchParams()
 
-
-def test_halves_of_surrogate_pairs_are_no_tokens():
-    assert is_text("a") and is_text("京") and is_text("😀") and is_text("\x00")
-    assert not is_text("a\ud800")
-
-
-# Against a real server.
 
 WORDS = [f"w{number}" for number in range(300)]
 CHANCE = random.Random(5)
@@ -91,9 +83,9 @@ def test_ties_beyond_the_spare_hits_are_settled_by_id_and_asked_for_apart(index_
     bodies = []
     ask = ServerIndex.search
 
-    def noting(self, asked, fields):
+    def noting(self, asked):
         bodies.extend(asked)
-        return ask(self, asked, fields)
+        return ask(self, asked)
 
     monkeypatch.setattr(ServerIndex, "search", noting)
     found = opened.search([Query("equal"), Query("word4"), Query("equal words")], 3, DEFAULT)
