@@ -129,9 +129,11 @@ def print_row(task: ShARC, gold: ShARCGold, name: str, made: Iterable[Response],
         task.write(made, Path(folder), frozenset({"answers", "rankings"}))
         columns = task.score(gold, task.read_run(Path(folder)), task.options())
     means = {measure: summary.mean for measure, summary in summaries(columns, 1).items()}
-    shown = [column.measure for column in columns if column.measure.line.startswith(("Micro", "MRR"))]
-    labels = {measure.label: measure.name for measure in shown}
-    cells = [means.get(labels.get(measure, measure)) for measure in wanted]
+    seen = {turn.id: ["seen" if turn.fields.get("snippet_seen") else "unseen"] for turn in gold.turns}
+    for part, column in columns[0].split(seen).items():
+        means[part] = summaries([column], 1)[column.measure.name].mean
+    ranking = {column.measure.label: column.measure.name for column in columns if column.measure.line.startswith("MRR")}
+    cells = [means.get(ranking.get(measure, measure)) for measure in wanted]
     print(f"| {name} | {' | '.join('-' if cell is None else f'{cell:.4g}' for cell in cells)} |", flush=True)
 
 
