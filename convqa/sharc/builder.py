@@ -96,8 +96,8 @@ class Rules(Builder):
     of them. If the rest does not decide, the first open condition becomes a question (an answer of kind ``question``).
     Questions and replies are part of the turn's history, so that the builder has no state.
 
-    :param conditions: how to decide whether the user's statements settle a condition: ``conditions``, the model that
-        ships; ``lexical``; or a model's folder. See :func:`convqa.sharc.judge.load_conditions`.
+    :param conditions: the model that decides whether the user's statements settle a condition: ``conditions``, which
+        ships, or a folder. See :func:`convqa.sharc.judge.load_conditions`.
     :param known: minimum score of a settled condition; None = the model's own.
     :param passages: how many top passages to consider. A passage whose conditions were asked about comes first, then
         the first one with rules about the question.
