@@ -74,11 +74,10 @@ def series(text: str, start: int, end: int) -> Group | None:
     return Group(tuple(conditions), every=False)
 
 
-def parts(text: str, start: int, end: int, every: bool, subject: str = "") -> Iterator[Condition | Group]:
+def parts(text: str, start: int, end: int, subject: str = "") -> Iterator[Condition | Group]:
     """Yield the conditions in ``text[start:end]``; ``subject`` is the default of those without a subject."""
     spans = list(_split(OR, text, start, end))
-    has_and = len(list(_split(AND, text, start, end))) > 1
-    if len(spans) == 1 or not (every or has_and):
+    if len(spans) == 1:
         yield from _coordinated(text, start, end, subject)
         return
     groups = [tuple(_coordinated(text, *span, subject or _subject(text[start:end]))) for span in spans]
@@ -91,11 +90,9 @@ def parts(text: str, start: int, end: int, every: bool, subject: str = "") -> It
 def _coordinated(text: str, start: int, end: int, subject: str) -> Iterator[Condition | Group]:
     if names := _NAMES.search(text, start, end):
         before, after = text[start : names.start()], text[names.end() : end]
-        lead = f"{subject} {before}" if subject and not _clause(before) else before
-        tail = after if len(after.split()) < 6 else ""
         spans = [(names.start() + name.start(), names.start() + name.end()) for name in re.finditer(_NAME, names[0])]
         yield Group(
-            tuple(Condition(*span, *ask(f"{lead}{text[slice(*span)]}{tail}")) for span in spans),
+            tuple(Condition(*span, *ask(f"{before}{text[slice(*span)]}{after}")) for span in spans),
             False,
         )
         return

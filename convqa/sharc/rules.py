@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from convqa.sharc.blocks import Block, blocks
 from convqa.sharc.conditions import (
@@ -24,7 +24,7 @@ from convqa.sharc.conditions import (
     series,
 )
 from convqa.sharc.lexicon import ANYBODY, DENIED
-from convqa.sharc.questions import ask, sealed, unsealed
+from convqa.sharc.questions import ask
 from convqa.text.cache import remembered
 
 
@@ -111,14 +111,13 @@ def rules(text: str) -> tuple[Rule, ...]:
     >>> rule.grants, rule.group.every, [condition.question for condition in rule.group.conditions()]
     (True, True, ['Do you earn £113 a week?', 'Do you give notice?'])
     """
-    text = sealed(text)
     result: list[Rule] = []
     for block in blocks(text):
         if rule := _list_rule(text, block) if block.points else None:
             result.append(rule)
         else:
             result += [rule for span in block.sentences for rule in _sentence_rules(text, *span)]
-    return tuple(replace(rule, outcome=unsealed(rule.outcome)) for rule in result if _askable(rule.group))
+    return tuple(rule for rule in result if _askable(rule.group))
 
 
 def _rule(
@@ -186,8 +185,7 @@ def _introduced(intro: str) -> tuple[str, str, bool]:
         is_whole = re.search(r"\b(?:apply|true|met)\b", after) or len(after.split()) > 3
         stem = "" if is_whole else f"{_actor(intro[: must.start()])} must {after}".strip()
         return intro, stem, True
-    ends_in_relative = re.search(r"\b(?:who|whose|that)\s*$", intro)
-    return intro, _stem(intro) if ends_in_relative else "", True
+    return intro, "", True
 
 
 def _stem(text: str) -> str:
@@ -255,7 +253,7 @@ def _head(text: str, intro: tuple[int, int] | None, stem: str) -> list[Condition
         last_words = body[joints[-1].end() :].split()
         if len(last_words) <= 2:
             stop = joints[-1].start()
-    return list(parts(text, start, start + stop, True))
+    return list(parts(text, start, start + stop))
 
 
 def _sentence_rules(text: str, start: int, end: int) -> Iterator[Rule]:
@@ -271,7 +269,7 @@ def _sentence_rules(text: str, start: int, end: int) -> Iterator[Rule]:
     if must and len(sentence[must.end() :].split()) >= SHORTEST:
         subject = _actor(sentence[: must.start()])
         group = grouped(
-            list(parts(text, start + must.end(), end, True, f"{subject} must")),
+            list(parts(text, start + must.end(), end, f"{subject} must")),
             True,
         )
         yield Rule(
@@ -290,7 +288,7 @@ def _sentence_rules(text: str, start: int, end: int) -> Iterator[Rule]:
             start,
             end,
             outcome,
-            list(parts(text, start + who.end(), stop, True, "you")),
+            list(parts(text, start + who.end(), stop, "you")),
         )
         return
     kinds = series(text, start, end)
@@ -325,9 +323,9 @@ def _marked(text: str, start: int, end: int, marks: list[re.Match[str]]) -> Rule
         close = closed.start() if closed else stop
         rest_start = closed.end() if closed else stop
         if mark["unless"] is None:
-            conditions += parts(text, mark.end(), close, True)
+            conditions += parts(text, mark.end(), close)
         else:
-            exceptions = tuple(parts(text, mark.end(), close, False))
+            exceptions = tuple(parts(text, mark.end(), close))
             conditions.append(Group(exceptions, False, wanted=False))
     rest.append(text[rest_start:end])
     outcome = " ".join(part.strip() for part in rest if part.strip(" .,-"))
