@@ -204,9 +204,9 @@ class Rules(Builder):
         verdict = apply_rules(case.passage.text, case.question, replied, known, relevant)
         if verdict.answer == "open":
             return _follow_up(verdict, case.passage, ranking)
-        if self._builder is None:
-            return _label(verdict, case.passage)
-        return None if verdict.answer == "irrelevant" else _quoted(verdict, case.passage)
+        if self._builder is not None and verdict.answer == "irrelevant":
+            return None
+        return _decision(verdict, case.passage, quotes=self._builder is not None)
 
 
 def _why(turn: Turn) -> str:
@@ -231,54 +231,35 @@ def _replied(asked: str, reply: str, facts: Mapping[tuple[str, str], Fact]) -> F
     return facts[reply, asked] if yes is None else Fact(asked, yes)
 
 
-def _label(verdict: Verdict, passage: Passage) -> Answer:
-    """Return the label alone, citing the settled conditions, or else the whole passage."""
-    label = verdict.answer.capitalize()
-    spans = [(condition.start, condition.end) for condition in verdict.settled]
-    if not spans:
-        spans = [(0, len(passage.text))]
-    citations = tuple(Citation(passage.id, *span) for span in spans)
-    return Answer("answer", label, (Sentence(label, citations),), label=label)
-
-
 def _follow_up(verdict: Verdict, passage: Passage, ranking: Ranking) -> Answer:
     condition = verdict.open
     assert condition is not None
+    question = condition.question
     if verdict.unclear:
-        return nothing(
-            ranking,
-            f"the reply to {condition.question!r} says neither yes nor no",
-        )
-    citation = Citation(passage.id, condition.start, condition.end)
-    return Answer(
-        "question",
-        condition.question,
-        (Sentence(condition.question, (citation,)),),
-    )
+        return nothing(ranking, f"the reply to {question!r} says neither yes nor no")
+    sentence = _cited(question, passage, [(condition.start, condition.end)])
+    return Answer("question", question, (sentence,))
 
 
-def _quoted(verdict: Verdict, passage: Passage) -> Answer:
-    """Return the label, citing the settled conditions, and quotes of the rule."""
-    rule = verdict.rule
-    assert rule is not None
-    whole = (rule.start, rule.end)
-    decisive = [(condition.start, condition.end) for condition in verdict.settled] or [whole]
-    spans = [whole]
-    if rule.end - rule.start > _MAX_WHOLE_CHARS:
-        beginning = (
-            rule.start,
-            min(rule.start + _MAX_WHOLE_CHARS, decisive[0][0]),
-        )
-        spans = [beginning, *decisive] if beginning[1] > rule.start else decisive
+def _decision(verdict: Verdict, passage: Passage, quotes: bool) -> Answer:
+    """Return the label, citing the settled conditions or else the whole rule; ``quotes``: followed by the rule."""
     label = verdict.answer.capitalize()
-    sentences = [
-        Sentence(
-            f"{label}.",
-            tuple(Citation(passage.id, *span) for span in decisive),
-        )
-    ]
-    for start, end in spans:
-        text = passage.text[start:end]
+    rule = verdict.rule
+    start, end = (rule.start, rule.end) if rule else (0, len(passage.text))
+    decisive = [(condition.start, condition.end) for condition in verdict.settled] or [(start, end)]
+    if not quotes:
+        return Answer("answer", label, (_cited(label, passage, decisive),), label=label)
+    spans = [(start, end)]
+    if end - start > _MAX_WHOLE_CHARS:
+        beginning = (start, min(start + _MAX_WHOLE_CHARS, decisive[0][0]))
+        spans = [beginning, *decisive]
+    sentences = [_cited(f"{label}.", passage, decisive)]
+    for span in spans:
+        text = passage.text[slice(*span)]
         if text.strip(" \n*#-"):
-            sentences.append(Sentence(" ".join(text.split()), (Citation(passage.id, start, end),)))
+            sentences.append(_cited(" ".join(text.split()), passage, [span]))
     return replace(Answer.of(sentences, _LANGUAGE), label=label)
+
+
+def _cited(text: str, passage: Passage, spans: Sequence[tuple[int, int]]) -> Sentence:
+    return Sentence(text, tuple(Citation(passage.id, *span) for span in spans))

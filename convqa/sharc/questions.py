@@ -204,8 +204,6 @@ def _single(words: list[str]) -> list[str]:
     single = list(words)
     for index, word in enumerate(words[:6]):
         low = word.lower()
-        if _GERUND.match(low) or low in AUXILIARIES:
-            break
         if lexicon.PEOPLE.fullmatch(low):
             regular = low if low.endswith("ss") else low.removesuffix("s")
             single[index] = lexicon.IRREGULAR_SINGULAR.get(low, regular)
@@ -218,7 +216,7 @@ def _single(words: list[str]) -> list[str]:
 def _verb(words: list[str]) -> int:
     """Return the index of the verb after a short subject, 0 if no verb is known."""
     for index, word in enumerate(words[2:5], 2):
-        if (word in lexicon.VERBS or _bare(word) in lexicon.VERBS) and not _GERUND.match(words[index - 1]):
+        if word in lexicon.VERBS or _bare(word) in lexicon.VERBS:
             return index
     return 0
 

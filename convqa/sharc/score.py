@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from convqa.domain import TurnId
 from convqa.errors import InputError
+from convqa.evaluation.measures import score_measures
 from convqa.files import log
-from convqa.metrics.ranking import recall, reciprocal_rank
 from convqa.sharc.bleu import ORDER, bleu, bleu_counts
 from convqa.sharc.run import DEPTH, ShARCRun
 from convqa.sharc.schema import CLASSES, Form, NormalizedAnswer, normalize
 from convqa.sharc.truth import ShARCGold
-from convqa.tasks.scores import Judged, Measure, Scores, columns, warn_of_unmatched
+from convqa.tasks.scores import Judged, Measure, Scores, warn_of_unmatched
 
 if TYPE_CHECKING:
     import numpy
@@ -257,24 +257,16 @@ def _f1(precision: float, recall: float) -> float:
     return round(2 * precision * recall / (precision + recall), 2)
 
 
-def _retrieval(gold: ShARCGold, run: ShARCRun) -> list[Scores]:
+def _retrieval(gold: ShARCGold, run: ShARCRun) -> Iterator[Scores]:
     """Score the rank of the relevant rule text, our own measure. An utterance missing in the run counts 0."""
-    depths = {f"R@{k}": k for k in (1, 5, DEPTH)}
-    measures = (
-        Measure(_MRR),
-        *(Measure(name, line=_MRR, label=name) for name in depths),
-    )
-    if not run.passages:
-        return columns(measures, "the run has no passages")
-    rows = []
-    for turn in gold.turns:
-        if turn.snippet_id:
-            relevant = {turn.snippet_id}
-            ranking = run.passages.get(str(turn.id.conversation), ())
-            row = {name: recall(relevant, ranking, k) for name, k in depths.items()}
-            row[_MRR] = reciprocal_rank(relevant, ranking)
-            rows.append((turn.id, row))
-    return columns(measures, rows or "the truth has no gold_snippet_id")
+    names = [_MRR, *(f"R@{k}" for k in (1, 5, DEPTH))]
+    turns = {str(turn.id): turn.id for turn in gold.turns}
+    for column in score_measures(names, judged(gold, run), turns, names):
+        name = column.measure.name
+        if name == _MRR:
+            yield column
+        elif not column.skipped:
+            yield replace(column, measure=Measure(name, line=_MRR, label=name))
 
 
 _ORDERS = range(1, ORDER + 1)
