@@ -5,7 +5,7 @@ a series. A condition without a subject takes that of the condition before it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from convqa.sharc.questions import ask
@@ -134,6 +134,10 @@ def _split(joint: re.Pattern[str], text: str, start: int, end: int) -> Iterator[
     yield start, end
 
 
-def grouped(parts: list[Condition | Group], every: bool) -> Group:
+def grouped(parts: Iterable[Condition | Group], every: bool = True) -> Group:
     """Return a group of the parts, or the only part if that is a group."""
-    return parts[0] if len(parts) == 1 and isinstance(parts[0], Group) else Group(tuple(parts), every)
+    match tuple(parts):
+        case (Group() as group,):
+            return group
+        case several:
+            return Group(several, every)

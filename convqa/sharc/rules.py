@@ -9,7 +9,7 @@ things, kinds of people and exceptions ("unless") are alternatives; duties ("you
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from convqa.sharc.blocks import Block, blocks
@@ -111,30 +111,25 @@ def rules(text: str) -> tuple[Rule, ...]:
     >>> rule.grants, rule.group.every, [condition.question for condition in rule.group.conditions()]
     (True, True, ['Do you earn £113 a week?', 'Do you give notice?'])
     """
-    result: list[Rule] = []
+    result: list[Rule | None] = []
     for block in blocks(text):
-        if rule := _list_rule(text, block) if block.points else None:
-            result.append(rule)
+        listed = _list_rule(text, block)
+        if listed:
+            result.append(listed)
         else:
-            result += [rule for span in block.sentences for rule in _sentence_rules(text, *span)]
-    return tuple(rule for rule in result if _askable(rule.group))
+            result += [_sentence_rule(text, *span) for span in block.sentences]
+    return tuple(rule for rule in result if rule and _askable(rule.group))
 
 
 def _rule(
     start: int,
     end: int,
     outcome: str,
-    parts: Sequence[Condition | Group],
+    parts: Iterable[Condition | Group],
     every: bool = True,
 ) -> Rule:
     """Return a rule whose outcome shows whether it grants. ``every``: whether all parts have to hold."""
-    return Rule(
-        start,
-        end,
-        outcome,
-        grouped(list(parts), every),
-        not DENIED.search(outcome),
-    )
+    return Rule(start, end, outcome, grouped(parts, every), not DENIED.search(outcome))
 
 
 def _list_rule(text: str, block: Block) -> Rule | None:
@@ -179,13 +174,14 @@ def _introduced(intro: str) -> tuple[str, str, bool]:
             _stem(intro[marks[-1].end() :]),
             marks[-1]["unless"] is None,
         )
+    stem = ""
     must = _MUST.search(intro)
     if must:
         after = _stem(intro[must.end() :])
         is_whole = re.search(r"\b(?:apply|true|met)\b", after) or len(after.split()) > 3
-        stem = "" if is_whole else f"{_actor(intro[: must.start()])} must {after}".strip()
-        return intro, stem, True
-    return intro, "", True
+        if not is_whole:
+            stem = f"{_actor(intro[: must.start()])} must {after}".strip()
+    return intro, stem, True
 
 
 def _stem(text: str) -> str:
@@ -256,59 +252,38 @@ def _head(text: str, intro: tuple[int, int] | None, stem: str) -> list[Condition
     return list(parts(text, start, start + stop))
 
 
-def _sentence_rules(text: str, start: int, end: int) -> Iterator[Rule]:
+def _sentence_rule(text: str, start: int, end: int) -> Rule | None:
     sentence = text[start:end]
     marks = [mark for mark in _MARK.finditer(text, start, end) if mark["if"] != "because"]
     if marks:
-        yield _marked(text, start, end, marks)
-        return
+        return _marked(text, start, end, marks)
     must = _MUST.search(sentence)
     if must and DENIED.search(sentence[max(0, must.start() - 8) : must.start()]):
-        return
-    who = _WHO.search(sentence)
+        return None
     if must and len(sentence[must.end() :].split()) >= SHORTEST:
-        subject = _actor(sentence[: must.start()])
-        group = grouped(
-            list(parts(text, start + must.end(), end, f"{subject} must")),
-            True,
-        )
-        yield Rule(
-            start,
-            end,
-            sentence[: must.start()] or sentence,
-            group,
-            grants=True,
-        )
-        return
+        subject = sentence[: must.start()]
+        duties = parts(text, start + must.end(), end, f"{_actor(subject)} must")
+        return Rule(start, end, subject or sentence, grouped(duties), grants=True)
+    who = _WHO.search(sentence)
     if who and len(sentence[who.end() :].split()) >= SHORTEST:
         closed = _VERDICT.search(text, start + who.end(), end)
         stop = closed.start() if closed else end
         outcome = f"{sentence[: who.start()]}{text[stop:end]}"
-        yield _rule(
-            start,
-            end,
-            outcome,
-            list(parts(text, start + who.end(), stop, "you")),
-        )
-        return
+        return _rule(start, end, outcome, parts(text, start + who.end(), stop, "you"))
     kinds = series(text, start, end)
-    targets = list(_FOR.finditer(sentence))
     if kinds:
-        yield _rule(start, end, sentence, [kinds])
-    elif targets:
-        last = targets[-1]
-        target = Condition(start + last.end(), end, *ask(sentence[last.end() :]))
-        # The denial follows the condition in "Contracts for ... are not binding".
-        grants = not DENIED.search(sentence)
-        yield Rule(
-            start,
-            end,
-            sentence[: last.start()],
-            Group((target,), True),
-            grants,
-        )
-    elif len(sentence.split()) > SHORTEST:
-        yield _rule(start, end, sentence, [Condition(start, end, *ask(sentence))])
+        return _rule(start, end, sentence, [kinds])
+    outcome = sentence
+    first = start
+    for target in _FOR.finditer(sentence):
+        outcome = sentence[: target.start()]
+        first = start + target.end()
+    if first == start and len(sentence.split()) <= SHORTEST:
+        return None
+    condition = Condition(first, end, *ask(text[first:end]))
+    # The denial follows the condition in "Contracts for ... are not binding".
+    grants = not DENIED.search(sentence)
+    return Rule(start, end, outcome, grouped([condition]), grants)
 
 
 def _marked(text: str, start: int, end: int, marks: list[re.Match[str]]) -> Rule:
