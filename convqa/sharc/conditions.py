@@ -54,6 +54,9 @@ _SERIES = re.compile(
     r"(?P<items>(?:[^,.;:()]{2,50}, )+[^,.;:()]{2,50}?,? (?:and|or) [^,.;:()]{2,60})",
     re.I,
 )
+_COMMA_OR = re.compile(r",? (?:and|or) |, ")
+"""What separates the items of a series."""
+
 SHORTEST = 2
 """Minimum characters of a condition, and minimum words of a requirement."""
 
@@ -69,8 +72,10 @@ def series(text: str, start: int, end: int) -> Group | None:
         return None
     first = match.start("items")
     last = first + len(match["items"].rstrip(" ."))
-    items = _split(re.compile(r",? (?:and|or) |, "), text, first, last)
-    conditions = [Condition(*span, *ask(text[slice(*span)])) for span in items]
+    conditions = []
+    for span in _split(_COMMA_OR, text, first, last):
+        question = ask(text[slice(*span)])
+        conditions.append(Condition(*span, *question))
     return Group(tuple(conditions), every=False)
 
 
@@ -80,21 +85,22 @@ def parts(text: str, start: int, end: int, subject: str = "") -> Iterator[Condit
     if len(spans) == 1:
         yield from _coordinated(text, start, end, subject)
         return
-    groups = [tuple(_coordinated(text, *span, subject or _subject(text[start:end]))) for span in spans]
-    yield Group(
-        tuple(group[0] if len(group) == 1 else Group(group, True) for group in groups),
-        False,
-    )
+    subject = subject or _subject(text[start:end])
+    alternatives: list[Condition | Group] = []
+    for span in spans:
+        group = tuple(_coordinated(text, *span, subject))
+        alternatives.append(group[0] if len(group) == 1 else Group(group, True))
+    yield Group(tuple(alternatives), every=False)
 
 
 def _coordinated(text: str, start: int, end: int, subject: str) -> Iterator[Condition | Group]:
     if names := _NAMES.search(text, start, end):
         before, after = text[start : names.start()], text[names.end() : end]
-        spans = [(names.start() + name.start(), names.start() + name.end()) for name in re.finditer(_NAME, names[0])]
-        yield Group(
-            tuple(Condition(*span, *ask(f"{before}{text[slice(*span)]}{after}")) for span in spans),
-            False,
-        )
+        conditions = []
+        for span in _split(_COMMA_OR, text, names.start(), names.end()):
+            question = ask(f"{before}{text[slice(*span)]}{after}")
+            conditions.append(Condition(*span, *question))
+        yield Group(tuple(conditions), every=False)
         return
     for first, last in _split(AND, text, start, end):
         condition = text[first:last].strip(" ,.;")

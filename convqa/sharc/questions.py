@@ -60,7 +60,8 @@ def _affirmed(text: str) -> str:
     if match is None:
         return text
     before = text[: match.start()].lower().split()
-    if match[0].lower().startswith("not") and before and before[-1] not in AUXILIARIES | lexicon.ADVERBS:
+    is_phrase = bool(before) and before[-1] not in AUXILIARIES | lexicon.ADVERBS
+    if is_phrase and match[0].lower().startswith("not"):
         return text
     return text[: match.start()] + text[match.end() :]
 

@@ -133,7 +133,11 @@ def _rule(
 
 
 def _list_rule(text: str, block: Block) -> Rule | None:
-    points = [(start, end) for start, end in block.points if len(text[start:end].strip(" ;,.")) >= SHORTEST]
+    points = []
+    for start, end in block.points:
+        point = text[start:end].strip(" ;,.")
+        if len(point) >= SHORTEST:
+            points.append((start, end))
     if not points:
         return None
     begin, end = points[0][0], points[-1][1]

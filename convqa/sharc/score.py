@@ -215,9 +215,11 @@ def _open(comparison: _Comparison) -> Iterator[Scores]:
 
 def _macro(comparison: _Comparison, measure: Measure) -> Iterator[Scores]:
     """Yield macro accuracy, skipped if a class is not in the truth, with the recall of each class on the same line."""
-    labels = comparison.labels
-    shares = replace(comparison.micro(measure), groups=labels)
-    recalls = shares.split({id: [label] for id, label in zip(shares.ids, labels, strict=True)})
+    shares = replace(comparison.micro(measure), groups=comparison.labels)
+    classes = {}
+    for id, label in zip(shares.ids, shares.groups, strict=True):
+        classes[id] = [label]
+    recalls = shares.split(classes)
     missing = [name for name in CLASSES[comparison.form] if name not in recalls]
     reason = f"the truth has no answer of class {', '.join(missing)}"
     yield comparison.scores(measure, comparison.macro(), reason, by_class=True)
@@ -290,5 +292,8 @@ def official_text(means: Mapping[str, float]) -> str:
     >>> official_text({"Macro accuracy": 0.75, "Micro accuracy": 1 / 3})
     '{"micro_accuracy": 0.3333, "macro_accuracy": 0.75}\\n'
     """
-    line = {key: round(means[name], digits) for name, (key, digits) in NAMES.items() if name in means}
+    line = {}
+    for name, (key, digits) in NAMES.items():
+        if name in means:
+            line[key] = round(means[name], digits)
     return json.dumps(line) + "\n"
