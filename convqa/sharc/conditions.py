@@ -140,10 +140,10 @@ def _split(joint: re.Pattern[str], text: str, start: int, end: int) -> Iterator[
     yield start, end
 
 
-def grouped(parts: Iterable[Condition | Group], every: bool = True) -> Group:
-    """Return a group of the parts, or the only part if that is a group."""
+def grouped(parts: Iterable[Condition | Group]) -> Group:
+    """Return a group of parts that all have to hold, or the only part if that is a group."""
     match tuple(parts):
         case (Group() as group,):
             return group
         case several:
-            return Group(several, every)
+            return Group(several, every=True)

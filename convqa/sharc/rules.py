@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from convqa.sharc.blocks import Block, blocks
 from convqa.sharc.conditions import (
     AND,
-    OR,
     SHORTEST,
     Condition,
     Group,
@@ -91,7 +90,6 @@ _VERDICT = re.compile(
 _WORDS, _MARKUP = re.compile(r"\w{2,}.*\w{2,}"), re.compile(r"[|<>{}]")
 _JOINT = re.compile(r"\b(and|or)[;,.\s]*$", re.I)
 """The conjunction at the end of a point."""
-_BEGINS_CLAUSE = re.compile(r"\s*(?:you|your|the|they|it)\b", re.I)
 _ACTORS = ("you", "they", "it", "we")
 _MAX_SUBJECT_WORDS = 4
 _MAX_STEM_WORDS = 12
@@ -126,10 +124,9 @@ def _rule(
     end: int,
     outcome: str,
     parts: Iterable[Condition | Group],
-    every: bool = True,
 ) -> Rule:
-    """Return a rule whose outcome shows whether it grants. ``every``: whether all parts have to hold."""
-    return Rule(start, end, outcome, grouped(parts, every), not DENIED.search(outcome))
+    """Return a rule whose outcome shows whether it grants."""
+    return Rule(start, end, outcome, grouped(parts), not DENIED.search(outcome))
 
 
 def _list_rule(text: str, block: Block) -> Rule | None:
@@ -153,7 +150,7 @@ def _list_rule(text: str, block: Block) -> Rule | None:
         question = ask(_you(statement) if is_of_anybody else statement)
         conditions.append(Condition(*span, *question))
     denies_all = _NONE.search(intro) is not None
-    every = not denies_all and _all_of(text, intro, stem, wanted, points)
+    every = not denies_all and _all_of(text, intro, wanted, points)
     group = Group(tuple(conditions), every, wanted != denies_all)
     return _rule(begin, end, outcome, [*_head(text, block.intro, stem), group])
 
@@ -214,7 +211,6 @@ def _completed(stem: str, point: str) -> str:
 def _all_of(
     text: str,
     intro: str,
-    stem: str,
     wanted: bool,
     points: list[tuple[int, int]],
 ) -> bool:
@@ -227,10 +223,7 @@ def _all_of(
         return joints.count("and") > joints.count("or")
     if not wanted or _ANY.search(intro):
         return False
-    if _MUST.search(intro) or all(_MUST.search(point) for point in texts):
-        return True
-    clauses = sum(_BEGINS_CLAUSE.match(point) is not None for point in texts)
-    return bool(stem) and clauses * 2 > len(points) and not DENIED.search(intro)
+    return _MUST.search(intro) is not None or all(_MUST.search(point) for point in texts)
 
 
 def _head(text: str, intro: tuple[int, int] | None, stem: str) -> list[Condition | Group]:
@@ -308,10 +301,7 @@ def _marked(text: str, start: int, end: int, marks: list[re.Match[str]]) -> Rule
             conditions.append(Group(exceptions, False, wanted=False))
     rest.append(text[rest_start:end])
     outcome = " ".join(part.strip() for part in rest if part.strip(" .,-"))
-    is_flat = all(isinstance(part, Condition) for part in conditions)
-    are_alternatives = OR.search(text[start:end]) and not AND.search(text[start:end])
-    every = not (len(conditions) > 1 and is_flat and are_alternatives)
-    return _rule(start, end, outcome, conditions, every)
+    return _rule(start, end, outcome, conditions)
 
 
 def _askable(group: Group) -> bool:

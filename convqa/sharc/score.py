@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from convqa.domain import TurnId
 from convqa.errors import InputError
-from convqa.evaluation.measures import score_measures
 from convqa.files import log
 from convqa.sharc.bleu import ORDER, bleu, bleu_counts
 from convqa.sharc.run import DEPTH, ShARCRun
@@ -261,6 +260,9 @@ def _f1(precision: float, recall: float) -> float:
 
 def _retrieval(gold: ShARCGold, run: ShARCRun) -> Iterator[Scores]:
     """Score the rank of the relevant rule text, our own measure. An utterance missing in the run counts 0."""
+    # Loads numpy, which the commands' help does not need.
+    from convqa.evaluation.measures import score_measures
+
     names = [_MRR, *(f"R@{k}" for k in (1, 5, DEPTH))]
     turns = {str(turn.id): turn.id for turn in gold.turns}
     for column in score_measures(names, judged(gold, run), turns, names):
