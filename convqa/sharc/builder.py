@@ -226,7 +226,11 @@ def _asked_about(passages: Sequence[Passage], said: UserStatements) -> Passage |
     return None
 
 
-def _replied(asked: str, reply: str, facts: Mapping[tuple[str, str], Fact]) -> Fact:
+def _replied(
+    asked: str,
+    reply: str,
+    facts: Mapping[tuple[str, str], Fact],
+) -> Fact:
     yes = agreed(reply)
     return facts[reply, asked] if yes is None else Fact(asked, yes)
 

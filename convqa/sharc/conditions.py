@@ -79,7 +79,12 @@ def series(text: str, start: int, end: int) -> Group | None:
     return Group(tuple(conditions), every=False)
 
 
-def parts(text: str, start: int, end: int, subject: str = "") -> Iterator[Condition | Group]:
+def parts(
+    text: str,
+    start: int,
+    end: int,
+    subject: str = "",
+) -> Iterator[Condition | Group]:
     """Yield the conditions in ``text[start:end]``; ``subject`` is the default of those without a subject."""
     spans = list(_split(OR, text, start, end))
     if len(spans) == 1:
@@ -132,7 +137,12 @@ def _subject(condition: str) -> str:
     return match[1] if match else ""
 
 
-def _split(joint: re.Pattern[str], text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _split(
+    joint: re.Pattern[str],
+    text: str,
+    start: int,
+    end: int,
+) -> Iterator[tuple[int, int]]:
     for match in joint.finditer(text, start, end):
         if match.start() > start:
             yield start, match.start()

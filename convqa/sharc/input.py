@@ -95,7 +95,10 @@ def conversation(record: Official | Open) -> Conversation:
     return Conversation(record.utterance_id, (turn,))
 
 
-def asked_back(question: str, follow_ups: Sequence[tuple[str, str]]) -> tuple[tuple[Exchange, ...], str]:
+def asked_back(
+    question: str,
+    follow_ups: Sequence[tuple[str, str]],
+) -> tuple[tuple[Exchange, ...], str]:
     """Return the history of asked exchanges and the user's last message: the last reply or, without follow-ups, the
     question.
 

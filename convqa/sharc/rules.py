@@ -226,7 +226,11 @@ def _all_of(
     return _MUST.search(intro) is not None or all(_MUST.search(point) for point in texts)
 
 
-def _head(text: str, intro: tuple[int, int] | None, stem: str) -> list[Condition | Group]:
+def _head(
+    text: str,
+    intro: tuple[int, int] | None,
+    stem: str,
+) -> list[Condition | Group]:
     """Return the conditions in the introduction before the one that the list completes."""
     marks = list(_MARK.finditer(text, *intro)) if intro else []
     if intro is None or not marks:
@@ -283,7 +287,12 @@ def _sentence_rule(text: str, start: int, end: int) -> Rule | None:
     return Rule(start, end, outcome, grouped([condition]), grants)
 
 
-def _marked(text: str, start: int, end: int, marks: list[re.Match[str]]) -> Rule:
+def _marked(
+    text: str,
+    start: int,
+    end: int,
+    marks: list[re.Match[str]],
+) -> Rule:
     """Parse a sentence with if, unless and the like: they introduce the conditions, the rest is the outcome."""
     conditions: list[Condition | Group] = []
     rest: list[str] = []
@@ -310,7 +319,12 @@ def _askable(group: Group) -> bool:
     return bool(questions) and all(_WORDS.search(text) and not _MARKUP.search(text) for text in questions)
 
 
-def _close(text: str, start: int, end: int, leads: bool) -> re.Match[str] | None:
+def _close(
+    text: str,
+    start: int,
+    end: int,
+    leads: bool,
+) -> re.Match[str] | None:
     """Return the end of a condition.
 
     If the condition leads its sentence, it ends before the outcome, or else at the last comma. After the outcome, it
