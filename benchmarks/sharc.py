@@ -2,8 +2,8 @@
 
     python benchmarks/sharc.py --data ../shared/data
 
-Prints tables over the development set, whose rule texts trained nothing. The baselines are the majority class and the
-words alone. The shipped check was trained on 500 utterances of the training part (docs/reference/training.md).
+Prints tables over the development set, whose rule texts trained nothing. The baselines are the majority class and
+replies alone. The shipped check was trained on 500 utterances of the training part (docs/reference/training.md).
 Cross-validated: for each of the 24 addresses of the development set, a check trained on the other 23, alone or with
 those 500. Perfect facts: the truth about the scenario (``evidence``) replaces the check, so the remaining errors are
 those of parsing the rule. Open retrieval: each check again, with the rule text to be found among 651; the half whose
@@ -49,8 +49,7 @@ def main() -> None:
     seen = [one for one in utterances(args.data / OPEN) if getattr(one.record, "snippet_seen", False)]
     rows = {
         "always Yes": constant(conversations),
-        "no scenario read": answers(conversations, "lexical", known=1.0),
-        "words alone": answers(conversations, "lexical"),
+        "no scenario read": answers(conversations, "conditions", known=1.0),
         "shipped check (500 utterances of the training part)": answers(conversations, "conditions"),
         "cross-validated, the other 23 addresses": held_out(conversations, args.data, []),
         "cross-validated, the other 23 addresses and the 500": held_out(conversations, args.data, seen),
@@ -64,7 +63,6 @@ def main() -> None:
     print(f"\n| OR-ShARC dev, {len(conversations)} | {' | '.join(OPENED)} |\n|{'---|' * (len(OPENED) + 1)}")
     for name, made in {
         "always Yes": constant(conversations),
-        "words alone": answers(conversations, "lexical", url=url),
         "shipped check": answers(conversations, "conditions", url=url),
     }.items():
         print_row(task, gold, name, made, OPENED)
@@ -129,9 +127,11 @@ def print_row(task: ShARC, gold: ShARCGold, name: str, made: Iterable[Response],
         task.write(made, Path(folder), frozenset({"answers", "rankings"}))
         columns = task.score(gold, task.read_run(Path(folder)), task.options())
     means = {measure: summary.mean for measure, summary in summaries(columns, 1).items()}
-    shown = [column.measure for column in columns if column.measure.line.startswith(("Micro", "MRR"))]
-    labels = {measure.label: measure.name for measure in shown}
-    cells = [means.get(labels.get(measure, measure)) for measure in wanted]
+    seen = {turn.id: ["seen" if turn.fields.get("snippet_seen") else "unseen"] for turn in gold.turns}
+    for part, column in columns[0].split(seen).items():
+        means[part] = summaries([column], 1)[column.measure.name].mean
+    ranking = {column.measure.label: column.measure.name for column in columns if column.measure.line.startswith("MRR")}
+    cells = [means.get(ranking.get(measure, measure)) for measure in wanted]
     print(f"| {name} | {' | '.join('-' if cell is None else f'{cell:.4g}' for cell in cells)} |", flush=True)
 
 

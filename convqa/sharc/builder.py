@@ -96,8 +96,8 @@ class Rules(Builder):
     of them. If the rest does not decide, the first open condition becomes a question (an answer of kind ``question``).
     Questions and replies are part of the turn's history, so that the builder has no state.
 
-    :param conditions: how to decide whether the user's statements settle a condition: ``conditions``, the model that
-        ships; ``lexical``; or a model's folder. See :func:`convqa.sharc.judge.load_conditions`.
+    :param conditions: the model that decides whether the user's statements settle a condition: ``conditions``, which
+        ships, or a folder. See :func:`convqa.sharc.judge.load_conditions`.
     :param min_condition_score: minimum score of a settled condition; None = the model's own.
     :param max_passages: how many top passages to consider. A passage whose conditions were asked about comes first,
         then the first one with rules about the question.
@@ -205,9 +205,9 @@ class Rules(Builder):
         verdict = apply_rules(case.passage.text, case.question, replied, known, relevant)
         if verdict.answer == "open":
             return _follow_up(verdict, case.passage, ranking)
-        if self._builder is None:
-            return _label(verdict, case.passage)
-        return None if verdict.answer == "irrelevant" else _quoted(verdict, case.passage)
+        if self._builder is not None and verdict.answer == "irrelevant":
+            return None
+        return _decision(verdict, case.passage, quotes=self._builder is not None)
 
 
 def _why(turn: Turn) -> str:
@@ -227,59 +227,44 @@ def _asked_about(passages: Sequence[Passage], said: UserStatements) -> Passage |
     return None
 
 
-def _replied(asked: str, reply: str, facts: Mapping[tuple[str, str], Fact]) -> Fact:
+def _replied(
+    asked: str,
+    reply: str,
+    facts: Mapping[tuple[str, str], Fact],
+) -> Fact:
     yes = agreed(reply)
     return facts[reply, asked] if yes is None else Fact(asked, yes)
-
-
-def _label(verdict: Verdict, passage: Passage) -> Answer:
-    """Return the label alone, citing the settled conditions, or else the whole passage."""
-    label = verdict.answer.capitalize()
-    spans = [(condition.start, condition.end) for condition in verdict.settled]
-    if not spans:
-        spans = [(0, len(passage.text))]
-    citations = tuple(Citation(passage.id, *span) for span in spans)
-    return Answer("answer", label, (Sentence(label, citations),), label=label)
 
 
 def _follow_up(verdict: Verdict, passage: Passage, ranking: Ranking) -> Answer:
     condition = verdict.open
     assert condition is not None
+    question = condition.question
     if verdict.unclear:
-        return nothing(
-            ranking,
-            f"the reply to {condition.question!r} says neither yes nor no",
-        )
-    citation = Citation(passage.id, condition.start, condition.end)
-    return Answer(
-        "question",
-        condition.question,
-        (Sentence(condition.question, (citation,)),),
-    )
+        return nothing(ranking, f"the reply to {question!r} says neither yes nor no")
+    sentence = _cited(question, passage, [(condition.start, condition.end)])
+    return Answer("question", question, (sentence,))
 
 
-def _quoted(verdict: Verdict, passage: Passage) -> Answer:
-    """Return the label, citing the settled conditions, and quotes of the rule."""
-    rule = verdict.rule
-    assert rule is not None
-    whole = (rule.start, rule.end)
-    decisive = [(condition.start, condition.end) for condition in verdict.settled] or [whole]
-    spans = [whole]
-    if rule.end - rule.start > _MAX_WHOLE_CHARS:
-        beginning = (
-            rule.start,
-            min(rule.start + _MAX_WHOLE_CHARS, decisive[0][0]),
-        )
-        spans = [beginning, *decisive] if beginning[1] > rule.start else decisive
+def _decision(verdict: Verdict, passage: Passage, quotes: bool) -> Answer:
+    """Return the label, citing the settled conditions or else the whole rule; ``quotes``: followed by the rule."""
     label = verdict.answer.capitalize()
-    sentences = [
-        Sentence(
-            f"{label}.",
-            tuple(Citation(passage.id, *span) for span in decisive),
-        )
-    ]
-    for start, end in spans:
-        text = passage.text[start:end]
+    rule = verdict.rule
+    start, end = (rule.start, rule.end) if rule else (0, len(passage.text))
+    decisive = [(condition.start, condition.end) for condition in verdict.settled] or [(start, end)]
+    if not quotes:
+        return Answer("answer", label, (_cited(label, passage, decisive),), label=label)
+    spans = [(start, end)]
+    if end - start > _MAX_WHOLE_CHARS:
+        beginning = (start, min(start + _MAX_WHOLE_CHARS, decisive[0][0]))
+        spans = [beginning, *decisive]
+    sentences = [_cited(f"{label}.", passage, decisive)]
+    for span in spans:
+        text = passage.text[slice(*span)]
         if text.strip(" \n*#-"):
-            sentences.append(Sentence(" ".join(text.split()), (Citation(passage.id, start, end),)))
+            sentences.append(_cited(" ".join(text.split()), passage, [span]))
     return replace(Answer.of(sentences, _LANGUAGE), label=label)
+
+
+def _cited(text: str, passage: Passage, spans: Sequence[tuple[int, int]]) -> Sentence:
+    return Sentence(text, tuple(Citation(passage.id, *span) for span in spans))

@@ -5,7 +5,7 @@ a series. A condition without a subject takes that of the condition before it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from convqa.sharc.questions import ask
@@ -54,6 +54,9 @@ _SERIES = re.compile(
     r"(?P<items>(?:[^,.;:()]{2,50}, )+[^,.;:()]{2,50}?,? (?:and|or) [^,.;:()]{2,60})",
     re.I,
 )
+_COMMA_OR = re.compile(r",? (?:and|or) |, ")
+"""What separates the items of a series."""
+
 SHORTEST = 2
 """Minimum characters of a condition, and minimum words of a requirement."""
 
@@ -69,35 +72,40 @@ def series(text: str, start: int, end: int) -> Group | None:
         return None
     first = match.start("items")
     last = first + len(match["items"].rstrip(" ."))
-    items = _split(re.compile(r",? (?:and|or) |, "), text, first, last)
-    conditions = [Condition(*span, *ask(text[slice(*span)])) for span in items]
+    conditions = []
+    for span in _split(_COMMA_OR, text, first, last):
+        question = ask(text[slice(*span)])
+        conditions.append(Condition(*span, *question))
     return Group(tuple(conditions), every=False)
 
 
-def parts(text: str, start: int, end: int, every: bool, subject: str = "") -> Iterator[Condition | Group]:
+def parts(
+    text: str,
+    start: int,
+    end: int,
+    subject: str = "",
+) -> Iterator[Condition | Group]:
     """Yield the conditions in ``text[start:end]``; ``subject`` is the default of those without a subject."""
     spans = list(_split(OR, text, start, end))
-    has_and = len(list(_split(AND, text, start, end))) > 1
-    if len(spans) == 1 or not (every or has_and):
+    if len(spans) == 1:
         yield from _coordinated(text, start, end, subject)
         return
-    groups = [tuple(_coordinated(text, *span, subject or _subject(text[start:end]))) for span in spans]
-    yield Group(
-        tuple(group[0] if len(group) == 1 else Group(group, True) for group in groups),
-        False,
-    )
+    subject = subject or _subject(text[start:end])
+    alternatives: list[Condition | Group] = []
+    for span in spans:
+        group = tuple(_coordinated(text, *span, subject))
+        alternatives.append(group[0] if len(group) == 1 else Group(group, True))
+    yield Group(tuple(alternatives), every=False)
 
 
 def _coordinated(text: str, start: int, end: int, subject: str) -> Iterator[Condition | Group]:
     if names := _NAMES.search(text, start, end):
         before, after = text[start : names.start()], text[names.end() : end]
-        lead = f"{subject} {before}" if subject and not _clause(before) else before
-        tail = after if len(after.split()) < 6 else ""
-        spans = [(names.start() + name.start(), names.start() + name.end()) for name in re.finditer(_NAME, names[0])]
-        yield Group(
-            tuple(Condition(*span, *ask(f"{lead}{text[slice(*span)]}{tail}")) for span in spans),
-            False,
-        )
+        conditions = []
+        for span in _split(_COMMA_OR, text, names.start(), names.end()):
+            question = ask(f"{before}{text[slice(*span)]}{after}")
+            conditions.append(Condition(*span, *question))
+        yield Group(tuple(conditions), every=False)
         return
     for first, last in _split(AND, text, start, end):
         condition = text[first:last].strip(" ,.;")
@@ -129,7 +137,12 @@ def _subject(condition: str) -> str:
     return match[1] if match else ""
 
 
-def _split(joint: re.Pattern[str], text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _split(
+    joint: re.Pattern[str],
+    text: str,
+    start: int,
+    end: int,
+) -> Iterator[tuple[int, int]]:
     for match in joint.finditer(text, start, end):
         if match.start() > start:
             yield start, match.start()
@@ -137,6 +150,10 @@ def _split(joint: re.Pattern[str], text: str, start: int, end: int) -> Iterator[
     yield start, end
 
 
-def grouped(parts: list[Condition | Group], every: bool) -> Group:
-    """Return a group of the parts, or the only part if that is a group."""
-    return parts[0] if len(parts) == 1 and isinstance(parts[0], Group) else Group(tuple(parts), every)
+def grouped(parts: Iterable[Condition | Group]) -> Group:
+    """Return a group of parts that all have to hold, or the only part if that is a group."""
+    match tuple(parts):
+        case (Group() as group,):
+            return group
+        case several:
+            return Group(several, every=True)

@@ -18,9 +18,7 @@ from convqa.sharc.schema import (
 )
 from convqa.tasks.files import (
     any_file,
-    first_object,
     only_file,
-    start_text,
     starts_with_record,
 )
 from convqa.tasks.records import is_array
@@ -55,14 +53,7 @@ def pipeline_for(path: Path) -> str:
 
 def source(path: Path) -> Path:
     """Return the file of utterances at ``path``: the file itself, or the only one in a folder."""
-    file = only_file(path, (".json",), _starts_with_utterance, EXPECTED)
-    has_snippet = "snippet" in first_object(start_text(file, EXPECTED))
-    if has_snippet and form_of(file) == "open" and not (file.parent / RULES).is_file():
-        raise InputError(
-            f"{file}: starts with an utterance with snippet, as in the official form, but not with an array; expected "
-            f"a JSON array of utterances, or JSON lines without snippet and {RULES} in the same folder. {ADVICE}"
-        )
-    return file
+    return only_file(path, (".json",), _starts_with_utterance, EXPECTED)
 
 
 def form_of(file: Path) -> Form:
@@ -71,16 +62,8 @@ def form_of(file: Path) -> Form:
 
 
 def read_records(file: Path) -> list[tuple[str, Official | Open]]:
-    """Return the utterances of a file in order, each with its label. Ids must be distinct, and rule texts exist."""
-    utterances = UTTERANCES[form_of(file)]
-    records = utterances.read(file)
-    rules = rule_texts(file) if form_of(file) == "open" and (file.parent / RULES).is_file() else None
-    for label, record in records:
-        gold = getattr(record, "gold_snippet_id", None)
-        if rules is not None and gold is not None and gold not in rules:
-            expected = f"expected one of the {len(rules)} ids of {RULES}, got {shorten(gold)}"
-            raise utterances.mistake(file, label, f"gold_snippet_id: {expected}")
-    return records
+    """Return the utterances of a file in order, each with its label."""
+    return UTTERANCES[form_of(file)].read(file)
 
 
 def rule_texts(file: Path) -> dict[str, str]:
@@ -112,7 +95,10 @@ def conversation(record: Official | Open) -> Conversation:
     return Conversation(record.utterance_id, (turn,))
 
 
-def asked_back(question: str, follow_ups: Sequence[tuple[str, str]]) -> tuple[tuple[Exchange, ...], str]:
+def asked_back(
+    question: str,
+    follow_ups: Sequence[tuple[str, str]],
+) -> tuple[tuple[Exchange, ...], str]:
     """Return the history of asked exchanges and the user's last message: the last reply or, without follow-ups, the
     question.
 

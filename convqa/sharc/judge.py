@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -13,7 +13,6 @@ from pydantic import Field
 from convqa.models.folder import ModelFolder
 from convqa.models.kinds.encoder import TextEncoder
 from convqa.models.kinds.heads import (
-    LEXICAL,
     HeadSettings,
     Line,
     Rows,
@@ -30,9 +29,6 @@ from convqa.text.support import CAP, overlap
 
 CONDITIONS = "conditions"
 """The kind of these models, and the name of the one that ships."""
-
-LEXICAL_IDENTITY = "lexical-conditions-1"
-_MIN_LEXICAL_SHARE = 0.5
 
 FEATURES = (
     "nearest",
@@ -76,9 +72,6 @@ class Judgment(NamedTuple):
     yes: float
 
 
-Judging = Callable[[Sequence[Pair]], Sequence[Judgment]]
-
-
 class JudgeSettings(HeadSettings, frozen=True):
     """Two regressions. ``threshold``: minimum ``known`` of an answered question."""
 
@@ -92,29 +85,30 @@ class Conditions(Model):
 
     def __init__(
         self,
-        name: str,
-        checksum: str,
-        runs: str,
-        threshold: float,
-        judging: Judging,
+        folder: ModelFolder,
+        settings: JudgeSettings,
+        encoder: TextEncoder,
     ) -> None:
-        super().__init__(name, checksum, runs)
-        self.threshold = threshold
-        self._judging = judging
+        super().__init__(folder.name, folder.checksum(), str(encoder.runs))
+        self.threshold = settings.threshold
+        self._settings = settings
+        self._encoder = encoder
 
     def judge(self, pairs: Sequence[Pair]) -> list[Judgment]:
         """Return one judgment per pair (statements, question); nothing is known if either is blank.
 
-        :raises WorkError: if the model returns invalid numbers.
+        :raises WorkError: if the encoder returns invalid numbers.
         """
-        judgments = score_nonblank(pairs, self._judging, Judgment(0.0, 0.5))
-        if not all(0 <= probability <= 1 for judgment in judgments for probability in judgment):
-            raise self.invalid("condition check")
+        return score_nonblank(pairs, self._judgments, Judgment(0.0, 0.5))
+
+    def _judgments(self, pairs: Sequence[Pair]) -> list[Judgment]:
+        rows = features(self._encoder, pairs)
+        known = self._settings.known.probabilities(rows, FEATURES).tolist()
+        yes = self._settings.yes.probabilities(rows, FEATURES)
         # A number that misses the question's limit is never a yes.
-        return [
-            judgment._replace(yes=min(judgment.yes, CAP)) if compared(*pair) < 0 else judgment
-            for judgment, pair in zip(judgments, pairs, strict=True)
-        ]
+        is_missed = rows[:, FEATURES.index("compared")] < 0
+        yes[is_missed] = np.minimum(yes[is_missed], CAP)
+        return [Judgment(*row) for row in zip(known, yes.tolist(), strict=True)]
 
     def try_texts(self, texts: Sequence[str]) -> None:
         """Judge a sample of texts, for ``convqa models check``."""
@@ -124,49 +118,13 @@ class Conditions(Model):
 def load_conditions(name: str = CONDITIONS, options: Options = Options()) -> Conditions:  # noqa: B008 - frozen
     """Load a condition check, once per process.
 
-    :param name: ``lexical``, which uses no model; ``conditions``, which ships; or the folder of another such head.
+    :param name: ``conditions``, which ships, or the folder of another such head.
     :raises InputError: if the model is unknown, damaged, of another kind, or cannot run with these options.
     """
-    if name == LEXICAL:
-        return Conditions(LEXICAL, LEXICAL_IDENTITY, "no model", _MIN_LEXICAL_SHARE, lexical)
     folder = find_model(name)
     return once(
         (CONDITIONS, folder.path, folder.checksum(), options),
-        lambda: _head(folder, options),
-    )
-
-
-def lexical(pairs: Sequence[Pair]) -> list[Judgment]:
-    """Judge by words: known is the largest share of the question's words in a sentence; a negation means no.
-
-    >>> lexical([("I am 30. I don't live in Cyprus.", "Do you live in Cyprus?")])
-    [Judgment(known=1.0, yes=0.0)]
-    """
-    judgments = []
-    for text, asked in pairs:
-        parts = parts_of(text) or [text]
-        # The share ignores negations.
-        shares = [overlap(plain(part), plain(asked)).share for part in parts]
-        best = max(range(len(parts)), key=shares.__getitem__)
-        judgments.append(Judgment(shares[best], 0.0 if opposed(parts[best], asked) else 1.0))
-    return judgments
-
-
-def _head(folder: ModelFolder, options: Options) -> Conditions:
-    settings, encoder = load_head(CONDITIONS, folder, JudgeSettings, FEATURES, options)
-
-    def judged(pairs: Sequence[Pair]) -> Sequence[Judgment]:
-        rows = features(encoder, pairs)
-        known = settings.known.probabilities(rows, FEATURES).tolist()
-        yes = settings.yes.probabilities(rows, FEATURES).tolist()
-        return [Judgment(*row) for row in zip(known, yes, strict=True)]
-
-    return Conditions(
-        folder.name,
-        folder.checksum(),
-        str(encoder.runs),
-        settings.threshold,
-        judged,
+        lambda: Conditions(folder, *load_head(CONDITIONS, folder, JudgeSettings, FEATURES, options)),
     )
 
 
@@ -192,15 +150,6 @@ def opposed(statement: str, question: str) -> bool:
     (True, False)
     """
     return bool(NEGATED_ANYWHERE.search(statement)) != bool(NEGATED_ANYWHERE.search(question))
-
-
-def plain(text: str) -> str:
-    """Return a text without its negations.
-
-    >>> plain("I don't live here.")
-    'I do live here.'
-    """
-    return " ".join(NEGATED_ANYWHERE.sub(" ", text).split())
 
 
 def compared(statement: str, question: str) -> int:

@@ -30,26 +30,6 @@ _GERUND = re.compile(r"(?!(?:\w*thing|king|ring|spring|morning|evening|wedding|b
 
 _RELATIVE = ("who", "which", "that", "if", "for", "to")
 
-# Characters for private use, which occur in no text.
-_SEAL = str.maketrans(" ,", "\ue0b9\ue0ba")
-_OPEN = str.maketrans("\ue0b9\ue0ba", " ,")
-_BRACKETS = re.compile(r"\([^()]{0,300}\)")
-
-
-def sealed(text: str) -> str:
-    """Make each bracketed part of a text one word, so that nothing in it joins, splits or negates.
-
-    >>> text = "you get a benefit (not this, that), too"
-    >>> len(sealed(text).split()), len(sealed(text)) == len(text), unsealed(sealed(text)) == text
-    (6, True, True)
-    """
-    return _BRACKETS.sub(lambda match: match[0].translate(_SEAL), text)
-
-
-def unsealed(text: str) -> str:
-    """Undo :func:`sealed`."""
-    return text.translate(_OPEN)
-
 
 class Asked(NamedTuple):
     """``question`` asks for the condition without its negation. The condition holds if the answer is ``wanted``."""
@@ -68,19 +48,20 @@ def ask(condition: str) -> Asked:
     >>> ask("you must have worked for your employer").question, ask("medicine or ingredients for medicine").question
     ('Have you worked for your employer?', 'Is it medicine or ingredients for medicine?')
     """
-    expanded = _expanded(sealed(condition))
+    expanded = _expanded(condition)
     affirmed = _affirmed(expanded)
     words = affirmed.split()
-    return Asked(unsealed(_question(words)) if words else "", affirmed == expanded)
+    return Asked(_question(words) if words else "", affirmed == expanded)
 
 
 def _affirmed(text: str) -> str:
-    """Remove the negation of the verb. "An employee, not a worker" negates no verb."""
-    match = lexicon.NEGATION_OF_A_CONDITION.search(text)
+    """Remove the negation of the verb. "An employee, not a worker" negates no verb, nor does a remark in brackets."""
+    match = lexicon.NEGATION_OF_A_CONDITION.search(text.partition("(")[0])
     if match is None:
         return text
     before = text[: match.start()].lower().split()
-    if match[0].lower().startswith("not") and before and before[-1] not in AUXILIARIES | lexicon.ADVERBS:
+    is_phrase = bool(before) and before[-1] not in AUXILIARIES | lexicon.ADVERBS
+    if is_phrase and match[0].lower().startswith("not"):
         return text
     return text[: match.start()] + text[match.end() :]
 
@@ -142,14 +123,8 @@ def _perfect(words: list[str]) -> bool:
 
 
 def _inverted(subject: list[str], auxiliary: str, rest: list[str]) -> str:
-    adverbs = []
-    if len(subject) > 1:
-        adverbs = [word for word in subject if word.lower() in lexicon.ADVERBS]
-        subject = [word for word in subject if word not in adverbs]
     subject = _lowered(subject)
-    rest = [*adverbs, *rest]
-    is_demand = auxiliary in lexicon.DEMANDING_MODALS
-    if is_demand or (auxiliary == "can" and rest[:1] == ["also"]):
+    if auxiliary in lexicon.DEMANDING_MODALS:
         if rest and rest[0].lower() in lexicon.ADVERBS:
             rest = rest[1:]
         return _base(subject, rest)
@@ -177,22 +152,18 @@ def _base(subject: list[str], rest: list[str]) -> str:
 
 def _with_verb(subject: list[str], rest: list[str]) -> str:
     """Ask with a verb that is not an auxiliary."""
-    adverbs = []
-    if rest and rest[0].lower() in lexicon.ADVERBS:
-        adverbs = rest[:1]
-        rest = rest[1:]
-    verb, *after = rest or [""]
+    verb, *after = rest
     low = verb.lower()
     subject = _lowered(subject)
     if low in HAVE:
-        return _inverted(subject, low, [*adverbs, *after])
+        return _inverted(subject, low, after)
     auxiliary = _agreeing("Do", subject)
     if _PAST.match(low) and low not in lexicon.NOT_PAST:
         auxiliary = "Did"
         verb = _present(low)
     elif auxiliary == "Does":
         verb = _bare(low)
-    return _joined([auxiliary, *subject, *adverbs, verb, *after])
+    return _joined([auxiliary, *subject, verb, *after])
 
 
 def _without_subject(words: list[str]) -> str:
@@ -234,8 +205,6 @@ def _single(words: list[str]) -> list[str]:
     single = list(words)
     for index, word in enumerate(words[:6]):
         low = word.lower()
-        if _GERUND.match(low) or low in AUXILIARIES:
-            break
         if lexicon.PEOPLE.fullmatch(low):
             regular = low if low.endswith("ss") else low.removesuffix("s")
             single[index] = lexicon.IRREGULAR_SINGULAR.get(low, regular)
@@ -248,7 +217,7 @@ def _single(words: list[str]) -> list[str]:
 def _verb(words: list[str]) -> int:
     """Return the index of the verb after a short subject, 0 if no verb is known."""
     for index, word in enumerate(words[2:5], 2):
-        if (word in lexicon.VERBS or _bare(word) in lexicon.VERBS) and not _GERUND.match(words[index - 1]):
+        if word in lexicon.VERBS or _bare(word) in lexicon.VERBS:
             return index
     return 0
 

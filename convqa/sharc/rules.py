@@ -9,13 +9,12 @@ things, kinds of people and exceptions ("unless") are alternatives; duties ("you
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from convqa.sharc.blocks import Block, blocks
 from convqa.sharc.conditions import (
     AND,
-    OR,
     SHORTEST,
     Condition,
     Group,
@@ -24,7 +23,7 @@ from convqa.sharc.conditions import (
     series,
 )
 from convqa.sharc.lexicon import ANYBODY, DENIED
-from convqa.sharc.questions import ask, sealed, unsealed
+from convqa.sharc.questions import ask
 from convqa.text.cache import remembered
 
 
@@ -91,7 +90,6 @@ _VERDICT = re.compile(
 _WORDS, _MARKUP = re.compile(r"\w{2,}.*\w{2,}"), re.compile(r"[|<>{}]")
 _JOINT = re.compile(r"\b(and|or)[;,.\s]*$", re.I)
 """The conjunction at the end of a point."""
-_BEGINS_CLAUSE = re.compile(r"\s*(?:you|your|the|they|it)\b", re.I)
 _ACTORS = ("you", "they", "it", "we")
 _MAX_SUBJECT_WORDS = 4
 _MAX_STEM_WORDS = 12
@@ -111,35 +109,32 @@ def rules(text: str) -> tuple[Rule, ...]:
     >>> rule.grants, rule.group.every, [condition.question for condition in rule.group.conditions()]
     (True, True, ['Do you earn £113 a week?', 'Do you give notice?'])
     """
-    text = sealed(text)
-    result: list[Rule] = []
+    result: list[Rule | None] = []
     for block in blocks(text):
-        if rule := _list_rule(text, block) if block.points else None:
-            result.append(rule)
+        listed = _list_rule(text, block)
+        if listed:
+            result.append(listed)
         else:
-            result += [rule for span in block.sentences for rule in _sentence_rules(text, *span)]
-    return tuple(replace(rule, outcome=unsealed(rule.outcome)) for rule in result if _askable(rule.group))
+            result += [_sentence_rule(text, *span) for span in block.sentences]
+    return tuple(rule for rule in result if rule and _askable(rule.group))
 
 
 def _rule(
     start: int,
     end: int,
     outcome: str,
-    parts: Sequence[Condition | Group],
-    every: bool = True,
+    parts: Iterable[Condition | Group],
 ) -> Rule:
-    """Return a rule whose outcome shows whether it grants. ``every``: whether all parts have to hold."""
-    return Rule(
-        start,
-        end,
-        outcome,
-        grouped(list(parts), every),
-        not DENIED.search(outcome),
-    )
+    """Return a rule whose outcome shows whether it grants."""
+    return Rule(start, end, outcome, grouped(parts), not DENIED.search(outcome))
 
 
 def _list_rule(text: str, block: Block) -> Rule | None:
-    points = [(start, end) for start, end in block.points if len(text[start:end].strip(" ;,.")) >= SHORTEST]
+    points = []
+    for start, end in block.points:
+        point = text[start:end].strip(" ;,.")
+        if len(point) >= SHORTEST:
+            points.append((start, end))
     if not points:
         return None
     begin, end = points[0][0], points[-1][1]
@@ -155,7 +150,7 @@ def _list_rule(text: str, block: Block) -> Rule | None:
         question = ask(_you(statement) if is_of_anybody else statement)
         conditions.append(Condition(*span, *question))
     denies_all = _NONE.search(intro) is not None
-    every = not denies_all and _all_of(text, intro, stem, wanted, points)
+    every = not denies_all and _all_of(text, intro, wanted, points)
     group = Group(tuple(conditions), every, wanted != denies_all)
     return _rule(begin, end, outcome, [*_head(text, block.intro, stem), group])
 
@@ -180,14 +175,14 @@ def _introduced(intro: str) -> tuple[str, str, bool]:
             _stem(intro[marks[-1].end() :]),
             marks[-1]["unless"] is None,
         )
+    stem = ""
     must = _MUST.search(intro)
     if must:
         after = _stem(intro[must.end() :])
         is_whole = re.search(r"\b(?:apply|true|met)\b", after) or len(after.split()) > 3
-        stem = "" if is_whole else f"{_actor(intro[: must.start()])} must {after}".strip()
-        return intro, stem, True
-    ends_in_relative = re.search(r"\b(?:who|whose|that)\s*$", intro)
-    return intro, _stem(intro) if ends_in_relative else "", True
+        if not is_whole:
+            stem = f"{_actor(intro[: must.start()])} must {after}".strip()
+    return intro, stem, True
 
 
 def _stem(text: str) -> str:
@@ -216,7 +211,6 @@ def _completed(stem: str, point: str) -> str:
 def _all_of(
     text: str,
     intro: str,
-    stem: str,
     wanted: bool,
     points: list[tuple[int, int]],
 ) -> bool:
@@ -229,13 +223,14 @@ def _all_of(
         return joints.count("and") > joints.count("or")
     if not wanted or _ANY.search(intro):
         return False
-    if _MUST.search(intro) or all(_MUST.search(point) for point in texts):
-        return True
-    clauses = sum(_BEGINS_CLAUSE.match(point) is not None for point in texts)
-    return bool(stem) and clauses * 2 > len(points) and not DENIED.search(intro)
+    return _MUST.search(intro) is not None or all(_MUST.search(point) for point in texts)
 
 
-def _head(text: str, intro: tuple[int, int] | None, stem: str) -> list[Condition | Group]:
+def _head(
+    text: str,
+    intro: tuple[int, int] | None,
+    stem: str,
+) -> list[Condition | Group]:
     """Return the conditions in the introduction before the one that the list completes."""
     marks = list(_MARK.finditer(text, *intro)) if intro else []
     if intro is None or not marks:
@@ -255,65 +250,49 @@ def _head(text: str, intro: tuple[int, int] | None, stem: str) -> list[Condition
         last_words = body[joints[-1].end() :].split()
         if len(last_words) <= 2:
             stop = joints[-1].start()
-    return list(parts(text, start, start + stop, True))
+    return list(parts(text, start, start + stop))
 
 
-def _sentence_rules(text: str, start: int, end: int) -> Iterator[Rule]:
+def _sentence_rule(text: str, start: int, end: int) -> Rule | None:
     sentence = text[start:end]
     marks = [mark for mark in _MARK.finditer(text, start, end) if mark["if"] != "because"]
     if marks:
-        yield _marked(text, start, end, marks)
-        return
+        return _marked(text, start, end, marks)
     must = _MUST.search(sentence)
     if must and DENIED.search(sentence[max(0, must.start() - 8) : must.start()]):
-        return
-    who = _WHO.search(sentence)
+        return None
     if must and len(sentence[must.end() :].split()) >= SHORTEST:
-        subject = _actor(sentence[: must.start()])
-        group = grouped(
-            list(parts(text, start + must.end(), end, True, f"{subject} must")),
-            True,
-        )
-        yield Rule(
-            start,
-            end,
-            sentence[: must.start()] or sentence,
-            group,
-            grants=True,
-        )
-        return
+        subject = sentence[: must.start()]
+        duties = parts(text, start + must.end(), end, f"{_actor(subject)} must")
+        return Rule(start, end, subject or sentence, grouped(duties), grants=True)
+    who = _WHO.search(sentence)
     if who and len(sentence[who.end() :].split()) >= SHORTEST:
         closed = _VERDICT.search(text, start + who.end(), end)
         stop = closed.start() if closed else end
         outcome = f"{sentence[: who.start()]}{text[stop:end]}"
-        yield _rule(
-            start,
-            end,
-            outcome,
-            list(parts(text, start + who.end(), stop, True, "you")),
-        )
-        return
+        return _rule(start, end, outcome, parts(text, start + who.end(), stop, "you"))
     kinds = series(text, start, end)
-    targets = list(_FOR.finditer(sentence))
     if kinds:
-        yield _rule(start, end, sentence, [kinds])
-    elif targets:
-        last = targets[-1]
-        target = Condition(start + last.end(), end, *ask(sentence[last.end() :]))
-        # The denial follows the condition in "Contracts for ... are not binding".
-        grants = not DENIED.search(sentence)
-        yield Rule(
-            start,
-            end,
-            sentence[: last.start()],
-            Group((target,), True),
-            grants,
-        )
-    elif len(sentence.split()) > SHORTEST:
-        yield _rule(start, end, sentence, [Condition(start, end, *ask(sentence))])
+        return _rule(start, end, sentence, [kinds])
+    outcome = sentence
+    first = start
+    for target in _FOR.finditer(sentence):
+        outcome = sentence[: target.start()]
+        first = start + target.end()
+    if first == start and len(sentence.split()) <= SHORTEST:
+        return None
+    condition = Condition(first, end, *ask(text[first:end]))
+    # The denial follows the condition in "Contracts for ... are not binding".
+    grants = not DENIED.search(sentence)
+    return Rule(start, end, outcome, grouped([condition]), grants)
 
 
-def _marked(text: str, start: int, end: int, marks: list[re.Match[str]]) -> Rule:
+def _marked(
+    text: str,
+    start: int,
+    end: int,
+    marks: list[re.Match[str]],
+) -> Rule:
     """Parse a sentence with if, unless and the like: they introduce the conditions, the rest is the outcome."""
     conditions: list[Condition | Group] = []
     rest: list[str] = []
@@ -325,16 +304,13 @@ def _marked(text: str, start: int, end: int, marks: list[re.Match[str]]) -> Rule
         close = closed.start() if closed else stop
         rest_start = closed.end() if closed else stop
         if mark["unless"] is None:
-            conditions += parts(text, mark.end(), close, True)
+            conditions += parts(text, mark.end(), close)
         else:
-            exceptions = tuple(parts(text, mark.end(), close, False))
+            exceptions = tuple(parts(text, mark.end(), close))
             conditions.append(Group(exceptions, False, wanted=False))
     rest.append(text[rest_start:end])
     outcome = " ".join(part.strip() for part in rest if part.strip(" .,-"))
-    is_flat = all(isinstance(part, Condition) for part in conditions)
-    are_alternatives = OR.search(text[start:end]) and not AND.search(text[start:end])
-    every = not (len(conditions) > 1 and is_flat and are_alternatives)
-    return _rule(start, end, outcome, conditions, every)
+    return _rule(start, end, outcome, conditions)
 
 
 def _askable(group: Group) -> bool:
@@ -343,7 +319,12 @@ def _askable(group: Group) -> bool:
     return bool(questions) and all(_WORDS.search(text) and not _MARKUP.search(text) for text in questions)
 
 
-def _close(text: str, start: int, end: int, leads: bool) -> re.Match[str] | None:
+def _close(
+    text: str,
+    start: int,
+    end: int,
+    leads: bool,
+) -> re.Match[str] | None:
     """Return the end of a condition.
 
     If the condition leads its sentence, it ends before the outcome, or else at the last comma. After the outcome, it

@@ -7,24 +7,27 @@ Retrieval and Combined are added.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import mul
+from typing import TYPE_CHECKING, TypeAlias
 
+from convqa.domain import TurnId
 from convqa.errors import InputError
 from convqa.files import log
-from convqa.metrics.ranking import recall, reciprocal_rank
-from convqa.sharc.bleu import ORDER
+from convqa.sharc.bleu import ORDER, bleu, bleu_counts
 from convqa.sharc.run import DEPTH, ShARCRun
-from convqa.sharc.schema import CLASSES, normalize
-from convqa.sharc.table import BOTH, PREDICTED, TRUE, Figure, Sums, Table
+from convqa.sharc.schema import CLASSES, Form, NormalizedAnswer, normalize
 from convqa.sharc.truth import ShARCGold
-from convqa.tasks.scores import (
-    JudgedRankings,
-    Measure,
-    Scores,
-    columns,
-    warn_of_unmatched,
-)
+from convqa.tasks.scores import JudgedRankings, Measure, Scores, warn_of_unmatched
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
+Sample: TypeAlias = "NDArray[numpy.intp]"
+Figure: TypeAlias = "Callable[[Sample], float | None]"
+"""A corpus-level figure of a sample of turns, given by their indexes; None if it is undefined."""
 
 MISSING = "missing"
 """The scripts' answer to an utterance that is missing in the run: of the class of follow-up questions."""
@@ -38,26 +41,31 @@ def score(gold: ShARCGold, run: ShARCRun, *_: object) -> list[Scores]:
 
     :raises InputError: if all follow-up questions for BLEU are empty, where the scripts crash.
     """
-    asked = dict.fromkeys(str(turn.id.conversation) for turn in gold.turns)
+    ids = tuple(turn.id for turn in gold.turns)
+    asked = dict.fromkeys(str(id.conversation) for id in ids)
     missing, unknown = (
         "utterances: each counts as a question",
         "answers to utterances that are not in the truth",
     )
     warn_of_unmatched(run.path, asked.keys(), run.answers.keys(), missing, unknown)
+    truths = [normalize(turn.answer, gold.form) for turn in gold.turns]
     answers = [normalize(run.answers.get(id, MISSING), gold.form) for id in asked]
-    if gold.form == "open" and (count := sum(answer.text == "irrelevant" for answer in answers)):
+    is_open = gold.form == "open"
+    if is_open and (count := sum(answer.text == "irrelevant" for answer in answers)):
         log.warning(
             "%s: %d answers are Irrelevant, a question in the open-retrieval form",
             run.path,
             count,
         )
-    table = Table.of(gold, answers)
-    if table.used(table.sums) and not table.words(table.sums):
+    comparison = _Comparison(gold.form, ids, truths, answers)
+    pairs = zip(truths, answers, strict=True)
+    questions = [answer.words for truth, answer in pairs if answer.asks and (truth.asks or is_open)]
+    if questions and not any(questions):
         raise InputError(
-            f"{run.path}: all {table.used(table.sums):.0f} answers that BLEU is computed from, of {len(answers)}, are "
-            "empty, and the official script divides by zero; expected a label or a question as answer."
+            f"{run.path}: all {len(questions)} answers that BLEU is computed from, of {len(answers)}, are empty, and "
+            "the official script divides by zero; expected a label or a question as answer."
         )
-    return [*_official(table)] if gold.form == "official" else [*_open(table), *_retrieval(gold, run)]
+    return [*_open(comparison), *_retrieval(gold, run)] if is_open else [*_official(comparison)]
 
 
 def judged(gold: ShARCGold, run: ShARCRun) -> JudgedRankings | None:
@@ -72,40 +80,128 @@ def judged(gold: ShARCGold, run: ShARCRun) -> JudgedRankings | None:
     return JudgedRankings(rankings, relevant) if run.passages and relevant else None
 
 
-def _official(table: Table) -> Iterator[Scores]:
-    yield table.share(Measure("Micro accuracy", official=True))
-    yield from _macro(table, Measure("Macro accuracy", official=True))
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    """The true answers to all turns, and the run's."""
+
+    form: Form
+    ids: tuple[TurnId, ...]
+    truths: Sequence[NormalizedAnswer]
+    answers: Sequence[NormalizedAnswer]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The true classes."""
+        return tuple(truth.label for truth in self.truths)
+
+    def micro(self, measure: Measure) -> Scores:
+        """Return the share of answers of the true class."""
+        pairs = zip(self.truths, self.answers, strict=True)
+        right = [float(truth.label == answer.label) for truth, answer in pairs]
+        return Scores(measure, self.ids, tuple(right))
+
+    def macro(self) -> Figure:
+        """Return the mean of the classes' shares; None if a class is not in the truth (NaN in the script)."""
+        import numpy
+
+        labels = numpy.array(self.labels)
+        gold = numpy.column_stack([labels == name for name in CLASSES[self.form]])
+        right = numpy.array(self.micro(Measure("")).values)
+
+        def figure(sample: Sample) -> float | None:
+            counts = gold[sample].sum(axis=0)
+            if not counts.all():
+                return None
+            recalls = right[sample] @ gold[sample] / counts
+            return float(recalls.mean())
+
+        return figure
+
+    def bleu(
+        self,
+        order: int,
+        run_asks: bool = True,
+        truth_asks: bool = True,
+    ) -> Figure:
+        """Return BLEU of the turns in which the run, the truth or both ask; 0 without such turns, as in the scripts.
+
+        A label in place of a question is an empty text.
+        """
+        import numpy
+
+        rows = []
+        for truth, answer in zip(self.truths, self.answers, strict=True):
+            reference = truth.words if truth.asks else ()
+            hypothesis = answer.words if answer.asks else ()
+            counts = bleu_counts(reference, hypothesis)
+            is_used = (answer.asks or not run_asks) and (truth.asks or not truth_asks)
+            rows.append([1, *counts] if is_used else [0] * (1 + len(counts)))
+        table = numpy.array(rows)
+
+        def figure(sample: Sample) -> float | None:
+            turns, *counts = table[sample].sum(axis=0).tolist()
+            return bleu(counts, order) if turns else 0.0
+
+        return figure
+
+    def scores(
+        self,
+        measure: Measure,
+        figure: Figure,
+        why_not: str,
+        by_class: bool = False,
+    ) -> Scores:
+        """Return a figure of all turns, or why there is none. Its "values" are the indexes of the turns.
+
+        :param by_class: draw samples within each class, so that none lacks one.
+        """
+        import numpy
+
+        indexes = range(len(self.ids))
+        if figure(numpy.array(indexes)) is None:
+            return Scores(measure, skipped=why_not)
+
+        def of_sample(groups: Mapping[str, Sequence[float]]) -> float | None:
+            sample = numpy.concatenate(list(groups.values()))
+            return figure(sample.astype(numpy.intp))
+
+        return Scores(
+            measure,
+            self.ids,
+            tuple(map(float, indexes)),
+            groups=self.labels if by_class else ("all",) * len(self.ids),
+            statistic=of_sample,
+        )
+
+
+def _official(comparison: _Comparison) -> Iterator[Scores]:
+    yield comparison.micro(Measure("Micro accuracy", official=True))
+    yield from _macro(comparison, Measure("Macro accuracy", official=True))
     for order in range(1, ORDER + 1):
         measure = Measure(f"BLEU-{order}", official=True)
-        yield table.figure(measure, _bleu(order, BOTH), _NO_PAIR)
-        if order == 1:
-            count = Measure(
-                "BLEU pairs",
-                line="BLEU-1",
-                label="turns where both ask",
-                counts=True,
-            )
-            yield table.figure(count, Table.used, "")
-    yield table.figure(
+        yield comparison.scores(measure, comparison.bleu(order), _NO_PAIR)
+    combined = _combined(comparison.macro(), comparison.bleu(ORDER), mul)
+    yield comparison.scores(
         Measure("Combined"),
-        _combined,
+        combined,
         "there is no macro accuracy",
         by_class=True,
     )
 
 
-def _open(table: Table) -> Iterator[Scores]:
-    micro = table.share(Measure("Micro accuracy %", official=True, scale=100.0))
-    yield micro
-    yield from table.apart(micro)
-    yield from _macro(table, Measure("Macro accuracy %", official=True, scale=100.0))
+def _open(comparison: _Comparison) -> Iterator[Scores]:
+    yield comparison.micro(Measure("Micro accuracy %", official=True, scale=100.0))
+    yield from _macro(comparison, Measure("Macro accuracy %", official=True, scale=100.0))
     for order in (1, ORDER, *range(2, ORDER)):
         line = f"F1_BLEU-{order}"
-        whole = table.figure(Measure(line, official=True), _f1(order), _NO_PAIR)
+        precision = comparison.bleu(order, truth_asks=False)
+        recall = comparison.bleu(order, run_asks=False)
+        f1 = _combined(precision, recall, _f1)
+        whole = comparison.scores(Measure(line, official=True), f1, _NO_PAIR)
         yield whole
         if whole.skipped:
             continue
-        for name, part in (("P", PREDICTED), ("R", TRUE)):
+        for name, figure in (("P", precision), ("R", recall)):
             measure = Measure(
                 f"{name}_BLEU-{order}",
                 official=True,
@@ -113,20 +209,22 @@ def _open(table: Table) -> Iterator[Scores]:
                 label=name,
                 scale=100.0,
             )
-            yield table.figure(measure, _bleu(order, part), _NO_PAIR)
-        if order in {1, ORDER}:
-            yield from table.apart(whole)
+            yield comparison.scores(measure, figure, _NO_PAIR)
 
 
-def _macro(table: Table, measure: Measure) -> Iterator[Scores]:
+def _macro(comparison: _Comparison, measure: Measure) -> Iterator[Scores]:
     """Yield macro accuracy, skipped if a class is not in the truth, with the recall of each class on the same line."""
-    missing = [name for name in CLASSES[table.form] if name not in table.labels]
+    shares = replace(comparison.micro(measure), groups=comparison.labels)
+    classes = {}
+    for id, label in zip(shares.ids, shares.groups, strict=True):
+        classes[id] = [label]
+    recalls = shares.split(classes)
+    missing = [name for name in CLASSES[comparison.form] if name not in recalls]
     reason = f"the truth has no answer of class {', '.join(missing)}"
-    whole = table.figure(measure, Table.macro, reason, by_class=True)
-    yield whole
+    yield comparison.scores(measure, comparison.macro(), reason, by_class=True)
     unit = measure.name.removeprefix("Macro accuracy")
-    for label in CLASSES[table.form]:
-        if label not in missing:
+    for label in CLASSES[comparison.form]:
+        if label in recalls:
             name = f"Recall {label}{unit}"
             part = replace(
                 measure,
@@ -135,55 +233,44 @@ def _macro(table: Table, measure: Measure) -> Iterator[Scores]:
                 line=measure.name,
                 label=label,
             )
-            yield table.recall(part, label)
-    yield from table.apart(whole)
+            yield replace(recalls[label], measure=part)
 
 
-def _bleu(order: int, part: int) -> Figure:
-    return lambda table, sums: table.bleu(sums, order, part)
+def _combined(
+    first: Figure,
+    second: Figure,
+    combine: Callable[[float, float], float],
+) -> Figure:
+    def figure(sample: Sample) -> float | None:
+        one = first(sample)
+        other = second(sample)
+        return None if one is None or other is None else combine(one, other)
+
+    return figure
 
 
-def _f1(order: int) -> Figure:
-    """Return the figure in percent, computed from precision and recall with two digits, as in the script."""
-
-    def f1(table: Table, sums: Sums) -> float | None:
-        precision = table.bleu(sums, order, PREDICTED)
-        recall = table.bleu(sums, order, TRUE)
-        if precision is None or recall is None:
-            return None
-        precision = round(100 * precision, 2)
-        recall = round(100 * recall, 2)
-        if not precision + recall:
-            return 0.0
-        return round(2 * precision * recall / (precision + recall), 2)
-
-    return f1
+def _f1(precision: float, recall: float) -> float:
+    """Return the F1 in percent, computed from precision and recall in percent with two digits, as in the script."""
+    precision = round(100 * precision, 2)
+    recall = round(100 * recall, 2)
+    if not precision + recall:
+        return 0.0
+    return round(2 * precision * recall / (precision + recall), 2)
 
 
-def _combined(table: Table, sums: Sums) -> float | None:
-    macro = table.macro(sums)
-    last = table.bleu(sums, ORDER)
-    return None if macro is None or last is None else macro * last
-
-
-def _retrieval(gold: ShARCGold, run: ShARCRun) -> list[Scores]:
+def _retrieval(gold: ShARCGold, run: ShARCRun) -> Iterator[Scores]:
     """Score the rank of the relevant rule text, our own measure. An utterance missing in the run counts 0."""
-    depths = {f"R@{k}": k for k in (1, 5, DEPTH)}
-    measures = (
-        Measure(_MRR),
-        *(Measure(name, line=_MRR, label=name) for name in depths),
-    )
-    if not run.passages:
-        return columns(measures, "the run has no passages")
-    rows = []
-    for turn in gold.turns:
-        if turn.snippet_id:
-            relevant = {turn.snippet_id}
-            ranking = run.passages.get(str(turn.id.conversation), ())
-            row = {name: recall(relevant, ranking, k) for name, k in depths.items()}
-            row[_MRR] = reciprocal_rank(relevant, ranking)
-            rows.append((turn.id, row))
-    return columns(measures, rows or "the truth has no gold_snippet_id")
+    # Loads numpy, which the commands' help does not need.
+    from convqa.evaluation.measures import score_measures
+
+    names = [_MRR, *(f"R@{k}" for k in (1, 5, DEPTH))]
+    turns = {str(turn.id): turn.id for turn in gold.turns}
+    for column in score_measures(names, judged(gold, run), turns, names):
+        name = column.measure.name
+        if name == _MRR:
+            yield column
+        elif not column.skipped:
+            yield replace(column, measure=Measure(name, line=_MRR, label=name))
 
 
 _ORDERS = range(1, ORDER + 1)
@@ -207,5 +294,8 @@ def official_text(means: Mapping[str, float]) -> str:
     >>> official_text({"Macro accuracy": 0.75, "Micro accuracy": 1 / 3})
     '{"micro_accuracy": 0.3333, "macro_accuracy": 0.75}\\n'
     """
-    line = {key: round(means[name], digits) for name, (key, digits) in NAMES.items() if name in means}
+    line = {}
+    for name, (key, digits) in NAMES.items():
+        if name in means:
+            line[key] = round(means[name], digits)
     return json.dumps(line) + "\n"

@@ -60,7 +60,9 @@ class Training(Recipe):
     def __init__(self, settings: ConditionsSettings, bench: Bench) -> None:
         super().__init__(settings, bench)
         self.examples = [example for path in training_files(bench.data) for example in read(path, ConditionExample)]
-        self.reported = {label: read(path, ConditionExample) for label, path in files(bench.data, REPORT).items()}
+        self.reported = {}
+        for label, path in files(bench.data, REPORT).items():
+            self.reported[label] = read(path, ConditionExample)
         if {example.yes for example in self.examples} != {True, False, None}:
             raise InputError(
                 f"{bench.data}: expected training questions answered yes (true), answered no (false), and left open "

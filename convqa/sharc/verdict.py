@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from convqa.sharc.conditions import Condition, Group
-from convqa.sharc.lexicon import DENIED, HAVING_STEMS, opposite
+from convqa.sharc.lexicon import DENIED, opposite
 from convqa.sharc.rules import Rule, rules
 from convqa.text.analysis import analyzer
 from convqa.text.cache import remembered
@@ -26,7 +26,8 @@ _CIRCULAR = 0.6
 """Minimum overlap of a condition that merely repeats the user's question."""
 
 _NUMBER = re.compile(r"\d+")
-_States = dict[Condition, bool | None]
+_Answers = dict[str, bool | None]
+"""Question -> whether the answer is yes."""
 
 
 class Fact(NamedTuple):
@@ -91,22 +92,19 @@ def apply_rules(
         ),
     )
     others = [candidate for candidate in candidates if candidate is not rule and _about(candidate, replies)]
-    evaluation = _RuleState(_together(rule, others))
-    for fact in replies:
-        evaluation.reply(fact)
-    evaluation.state(statements)
-    group, states = evaluation.group(), evaluation.states
-    holds = _holds(group, states)
+    group, answers, asked = _settled(_together(rule, others), replies)
+    answers = {fact.question: fact.yes for fact in statements} | answers
+    holds = _holds(group, answers)
     if holds is None:
-        following = _next(group, states, evaluation.asked)
+        following = _next(group, answers, asked)
         return Verdict(
             "open",
             rule,
-            following or _next(group, states, set()),
+            following or _next(group, answers, set()),
             unclear=following is None,
         )
     yes = holds == (rule.grants != bool(DENIED.search(question)))
-    decided = {condition for condition in _deciding(group, states) if condition.start >= 0}
+    decided = {condition for condition in _deciding(group, answers) if condition.start >= 0}
     return Verdict(
         "yes" if yes else "no",
         rule,
@@ -124,12 +122,10 @@ def as_condition(fact: Fact, conditions: Sequence[Condition], least: float) -> F
     >>> as_condition(Fact("Don't you live in Rome?", False), list(rule.group.conditions()), 0.6)
     Fact(question='Do you live in Rome?', yes=True)
     """
-    near = max(
-        conditions,
-        key=lambda condition: alike(fact.question, condition.question),
-        default=None,
-    )
-    if near is None or alike(fact.question, near.question) <= least:
+    if not conditions:
+        return None
+    near = _nearest(fact.question, conditions, {})
+    if alike(fact.question, near.question) <= least:
         return None
     if set(_NUMBER.findall(fact.question)) != set(_NUMBER.findall(near.question)):
         return None
@@ -145,14 +141,11 @@ def telling(text: str, question: str) -> list[Rule]:
     >>> telling("If you're eligible for the grant, you get it automatically.", "Am I eligible for the grant?")
     []
     """
-    asked = _content(question) - HAVING_STEMS
-
-    def is_circular(condition: Condition) -> bool:
-        if asked and asked == _content(condition.question) - HAVING_STEMS:
-            return True
-        return alike(question, condition.question) >= _CIRCULAR
-
-    return [rule for rule in rules(text) if not all(map(is_circular, rule.group.conditions()))]
+    return [
+        rule
+        for rule in rules(text)
+        if any(alike(question, condition.question) < _CIRCULAR for condition in rule.group.conditions())
+    ]
 
 
 @remembered(4096)
@@ -170,65 +163,46 @@ def alike(first: str, second: str) -> float:
     return 2 * common / (weight(tokens) + weight(others))
 
 
-class _RuleState:
-    """A rule with the states of its conditions."""
+def _settled(group: Group, replies: Sequence[Fact]) -> tuple[Group, _Answers, set[str]]:
+    """Return the conditions with those that only the replies are about, combined as the conversation shows.
 
-    def __init__(self, rule: Rule) -> None:
-        self._rule = rule
-        self._conditions = tuple(rule.group.conditions())
-        self.states: _States = {}
-        self.asked: set[Condition] = set()
-        self._held: list[bool] = []
-        self._extra: list[Condition] = []
+    Also returns the answers to their questions, and the questions that were asked.
+    """
+    conditions = tuple(group.conditions())
+    answers: _Answers = {}
+    asked: set[str] = set()
+    held: list[bool] = []
+    extra: list[Condition] = []
+    for fact in replies:
+        near = _nearest(fact.question, conditions, answers)
+        if alike(fact.question, near.question) <= SAME:
+            near = Condition(-1, -1, fact.question, wanted=True)
+            extra.append(near)
+        asked.add(near.question)
+        if fact.yes is not None:
+            yes = fact.yes != opposite(fact.question, near.question)
+            answers.setdefault(near.question, yes)
+            held.append(yes == near.wanted)
+    if extra and group.wanted:
+        group = replace(group, parts=(*group.parts, *extra))
+    elif extra:
+        group = Group((*extra, group), True)
+    before = {each == group.wanted for each in held[:-1]}
+    # The conversation overrides only a flat group; nested groups follow from the text.
+    is_flat = all(isinstance(part, Condition) for part in group.parts)
+    if is_flat and len(before) == 1:
+        group = replace(group, every=before == {True})
+    return group, answers, asked
 
-    def reply(self, fact: Fact) -> None:
-        """Settle the condition that a fact is about, or add a condition if it is about none."""
 
-        def similarity(condition: Condition) -> tuple[float, bool, bool]:
-            # Of conditions with the same words, prefers the identical question, then one that is still open.
-            same = fact.question == condition.question
-            return (
-                alike(fact.question, condition.question),
-                same,
-                self.states.get(condition) is None,
-            )
+def _nearest(question: str, conditions: Sequence[Condition], answers: _Answers) -> Condition:
+    """Return the most similar condition: of those with the same words, the identical one, then one that is open."""
 
-        near = max(self._conditions, key=similarity, default=None)
-        if near is None or alike(fact.question, near.question) <= SAME:
-            near = Condition(-1, -1 - len(self._extra), fact.question, wanted=True)
-            self._extra.append(near)
-        yes = None if fact.yes is None else fact.yes != opposite(fact.question, near.question)
-        for condition in (
-            near,
-            *(each for each in self._conditions if each.question == near.question),
-        ):
-            if self.states.get(condition) is None:
-                self.states[condition] = None if yes is None else yes == condition.wanted
-            self.asked.add(condition)
-        if yes is not None:
-            self._held.append(yes == near.wanted)
+    def similarity(condition: Condition) -> tuple[float, bool, bool]:
+        asked = condition.question
+        return alike(question, asked), question == asked, asked not in answers
 
-    def state(self, facts: Sequence[Fact]) -> None:
-        """Settle the conditions whose question is identical to that of a fact."""
-        answers = {fact.question: fact.yes for fact in facts}
-        for condition in self._conditions:
-            if self.states.get(condition) is None and condition.question in answers:
-                yes = answers[condition.question]
-                self.states[condition] = yes == condition.wanted
-
-    def group(self) -> Group:
-        """Return the rule's conditions and the added ones, combined as the conversation shows."""
-        group = self._rule.group
-        if self._extra and group.wanted:
-            group = replace(group, parts=(*group.parts, *self._extra))
-        elif self._extra:
-            group = Group((*self._extra, group), True)
-        before = {held == group.wanted for held in self._held[:-1]}
-        # The conversation overrides only a flat group; nested groups follow from the text.
-        is_flat = all(isinstance(part, Condition) for part in group.parts)
-        if is_flat and len(before) == 1:
-            return replace(group, every=before == {True})
-        return group
+    return max(conditions, key=similarity)
 
 
 def fit(text: str, rule: Rule, question: str) -> float:
@@ -245,49 +219,52 @@ def _about(rule: Rule, facts: Sequence[Fact]) -> int:
     return sum(any(alike(fact.question, question) > SAME for question in questions) for fact in facts)
 
 
-def _together(rule: Rule, others: Sequence[Rule]) -> Rule:
+def _together(rule: Rule, others: Sequence[Rule]) -> Group:
     """Combine a rule with others that were asked about: all must grant, but one is enough to deny."""
     if not others:
-        return rule
+        return rule.group
     groups = [rule.group]
     for other in others:
         agrees = other.grants == rule.grants
         groups.append(replace(other.group, wanted=other.group.wanted == agrees))
-    return replace(rule, group=Group(tuple(groups), rule.grants))
+    return Group(tuple(groups), rule.grants)
 
 
-def _holds(part: Condition | Group, states: _States) -> bool | None:
+def _holds(part: Condition | Group, answers: _Answers) -> bool | None:
     """Return whether a part holds, None while open."""
     if isinstance(part, Condition):
-        return states.get(part)
-    results = [_holds(inner, states) for inner in part.parts]
+        yes = answers.get(part.question)
+        return None if yes is None else yes == part.wanted
+    results = [_holds(inner, answers) for inner in part.parts]
     decides = not part.every
     if decides in results:
         return decides == part.wanted
     return None if None in results else part.every == part.wanted
 
 
-def _deciding(part: Condition | Group, states: _States) -> Iterator[Condition]:
+def _deciding(part: Condition | Group, answers: _Answers) -> Iterator[Condition]:
     """Yield the conditions that decide whether a part holds."""
     if isinstance(part, Condition):
         yield part
         return
-    results = [_holds(inner, states) for inner in part.parts]
+    results = [_holds(inner, answers) for inner in part.parts]
     decides = not part.every
     for inner, holds in zip(part.parts, results, strict=True):
         if holds == decides or decides not in results:
-            yield from _deciding(inner, states)
+            yield from _deciding(inner, answers)
 
 
-def _next(part: Condition | Group, states: _States, asked: set[Condition]) -> Condition | None:
-    """Return the first open condition that was not asked for and can still change whether the part holds."""
-    if isinstance(part, Condition):
-        return part if states.get(part) is None and part not in asked else None
-    if _holds(part, states) is None:
-        for inner in part.parts:
-            following = _next(inner, states, asked)
+def _next(group: Group, answers: _Answers, asked: set[str]) -> Condition | None:
+    """Return the first open condition that was not asked for and can still change whether the group holds."""
+    for part in group.parts:
+        if _holds(part, answers) is not None:
+            continue
+        if isinstance(part, Group):
+            following = _next(part, answers, asked)
             if following is not None:
                 return following
+        elif part.question not in asked:
+            return part
     return None
 
 

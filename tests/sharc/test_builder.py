@@ -66,9 +66,8 @@ def test_a_conversation_from_the_question_to_the_label():
     assert answer(rules, "No", asked(QUESTION, BOAT)).label == "No"
 
 
-@pytest.mark.parametrize("conditions", ["conditions", "lexical"])
-def test_what_the_scenario_says_is_not_asked(conditions):
-    rules = Rules(conditions=conditions)
+def test_what_the_scenario_says_is_not_asked():
+    rules = Rules()
     assert answer(rules, QUESTION, scenario="I own a boat.").text == ROME
     assert answer(rules, QUESTION, scenario="I own a boat. I live in Rome.").label == "Yes"
     assert answer(rules, f"I do not own a boat. {QUESTION}").label == "No"

@@ -91,24 +91,12 @@ def test_a_fault_is_refused_with_its_place(utterance, write, change, message):
 
 
 def test_faults_of_the_open_form(utterance, write):
-    rules = {"12": "text"}
-    path = write(utterance(open={}), utterance("u2", open={"gold_snippet_id": "13"}), lines=True, rules=rules)
-    with pytest.raises(
-        InputError,
-        match=r"line 2 \(utterance 'u2'\): gold_snippet_id: expected one of the 1 ids .*, got '13'",
-    ):
-        turns(path)
-    write(utterance(open={}), lines=True, rules={"12": ""})
+    path = write(utterance(open={}), lines=True, rules={"12": ""})
     with pytest.raises(InputError, match=r"id2snippet\.json: rule '12': expected text, got ''"):
-        turns(path)
+        TASK.passages(path)
     (path.parent / "id2snippet.json").unlink()
     with pytest.raises(InputError, match=r"id2snippet\.json: no such file; expected a JSON object \{id: rule text\}"):
         TASK.passages(path)
-    irrelevant = write(utterance(open={}, answer="Irrelevant"), lines=True)
-    with pytest.raises(
-        InputError, match=r"line 1 .*answer: expected Yes, No or a follow-up question.*, got 'Irrelevant'"
-    ):
-        TASK.gold(irrelevant)
     path.write_bytes(b'{"utterance_id": "a"\n')
     with pytest.raises(InputError, match=r"sharc\.json: line 1, column 21: invalid JSON"):
         turns(path)
@@ -119,14 +107,6 @@ def test_a_rule_that_is_there_twice(utterance, write):
     (path.parent / "id2snippet.json").write_bytes(b'\xef\xbb\xbf{"12": "a", "13": "b", "12": "c"}')
     with pytest.raises(InputError, match=r"id2snippet\.json: .*duplicate key '12'"):
         TASK.passages(path)
-
-
-def test_an_utterance_with_its_rule_text_in_no_array(utterance, write):
-    path = write(utterance(), lines=True)
-    for call in (turns, TASK.passages, TASK.pipeline_for, TASK.gold):
-        with pytest.raises(InputError, match=r"sharc\.json: starts with an .* snippet, .*; expected a JSON array"):
-            call(path)
-    assert turns(write(utterance(), lines=True, rules={"12": "text"}))  # another field of the other form
 
 
 @pytest.mark.parametrize("content", ["[]", "[3]", '["a"]', "3", "", "[{]"])

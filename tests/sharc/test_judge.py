@@ -1,4 +1,4 @@
-"""The condition checks: the one that ships on clear cases, the words alone, and what is refused."""
+"""The condition check that ships on clear cases, and what is refused."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import json
 import numpy as np
 import pytest
 
-from convqa.errors import InputError, WorkError
+from convqa.errors import InputError
 from convqa.models.folder import MANIFEST, open_folder
 from convqa.models.kinds.encoder import load_encoder
 from convqa.models.source import find_model
-from convqa.sharc.judge import FEATURES, Conditions, Judgment, features, load_conditions
+from convqa.sharc.judge import FEATURES, Judgment, features, load_conditions
 
 CLEAR = [
     ("I live in Cyprus with my wife.", "Do you live in Cyprus?", True),
@@ -23,15 +23,12 @@ CLEAR = [
 ]
 
 
-@pytest.mark.parametrize("name", ["conditions", "lexical"])
-def test_clear_cases(name):
-    judge = load_conditions(name)
+def test_clear_cases():
+    judge = load_conditions()
     made = judge.judge([(told, asked) for told, asked, _ in CLEAR])
     for one, (told, asked, yes) in zip(made, CLEAR, strict=True):
-        # The words alone do not know that a number settles it.
-        if name == "conditions" or not any(letter.isdigit() for letter in asked):
-            assert (one.known >= judge.threshold) == (yes is not None), (told, asked, one)
-            assert yes is None or (one.yes >= 0.5) == yes, (told, asked, one)
+        assert (one.known >= judge.threshold) == (yes is not None), (told, asked, one)
+        assert yes is None or (one.yes >= 0.5) == yes, (told, asked, one)
 
 
 def test_nothing_is_known_of_nothing_and_neighbors_change_nothing():
@@ -48,11 +45,6 @@ def test_features_are_numbers_in_their_order():
     row = dict(zip(FEATURES, rows[0].tolist(), strict=True))
     assert rows.shape == (1, len(FEATURES)) and row["compared"] == row["comparable"] == 1
     assert row["sentences"] == 0.4 and row["said"] == 0
-
-
-def test_what_is_no_score_is_an_error():
-    with pytest.raises(WorkError, match="returned invalid numbers"):
-        Conditions("odd", "1", "", 0.5, lambda pairs: [Judgment(float("nan"), 0.5)] * len(pairs)).judge([("a", "b")])
 
 
 def test_other_models_and_heads_of_other_encoders_are_refused(tmp_path):

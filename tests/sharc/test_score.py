@@ -23,11 +23,11 @@ CYPRUS, FRANCE, OLD = "Do you live in Cyprus?", "Do you live in France?", "Are y
 FOUR = ("Yes", "No", "Irrelevant", CYPRUS)
 
 
-def scored(truth, answers, form="official", seen=()):
+def scored(truth, answers, form="official"):
     """Measure -> (value, as the table has it, or why there is none) of answers to utterances u0, u1 ..."""
     turns = []
     for place, answer in enumerate(truth):
-        fields = {"class": normalize(answer, form).label, **({"snippet_seen": seen[place]} if seen else {})}
+        fields = {"class": normalize(answer, form).label}
         turns.append(ShARCTruth(TurnId(f"u{place}", 1), fields, answer, ""))
     run = ShARCRun(Path("predictions.json"), {f"u{place}": answer for place, answer in enumerate(answers)}, {})
     found = {}
@@ -72,7 +72,7 @@ def test_a_class_that_is_not_in_the_truth_leaves_no_macro_accuracy():
 
 def test_combined_is_the_product_of_macro_accuracy_and_bleu4():
     found = scored(FOUR, ("Yes", "Yes", "Irrelevant", FRANCE))
-    assert found["Combined"] == pytest.approx(0.75 * 0.6435, abs=1e-4) and found["BLEU pairs"] == 1
+    assert found["Combined"] == pytest.approx(0.75 * 0.6435, abs=1e-4)
     assert [found[f"Recall {name}"] for name in ("yes", "no", "more", "irrelevant")] == [1, 0, 1, 1]
 
 
@@ -140,11 +140,8 @@ def test_empty_answers_of_the_open_form():
         scored(("Yes", "No", CYPRUS), ("Yes", "", ""), "open")
 
 
-def test_seen_and_unseen_rule_texts_apart(caplog):
-    seen = (True, True, True, False, False, False)
-    found = scored(("Yes", "No", CYPRUS) * 2, ("Yes", "No", FRANCE, "No", "Irrelevant", CYPRUS), "open", seen)
-    assert found["Micro accuracy % (seen)"] == 100 and found["Micro accuracy % (unseen)"] == pytest.approx(100 / 3)
-    assert found["F1_BLEU-4 (seen)"] == 64.35 and found["F1_BLEU-4 (unseen)"] < 100
+def test_irrelevant_answers_of_the_open_form_are_told(caplog):
+    scored(("Yes", "No"), ("Yes", "Irrelevant"), "open")
     assert "1 answers are Irrelevant, a question in the open-retrieval form" in caplog.text
 
 
@@ -162,8 +159,8 @@ def test_whatever_is_predicted_there_are_numbers_in_range_or_the_reason(pairs, f
     except InputError as error:
         assert "are empty" in str(error) and not all(answer.strip() for answer in answers)
         return
-    for name, value in found.items():
-        assert isinstance(value, str) or 0 <= value <= (100 if form == "open" or name == "BLEU pairs" else 1)
+    for value in found.values():
+        assert isinstance(value, str) or 0 <= value <= (100 if form == "open" else 1)
 
 
 def test_an_evaluation_of_the_golden_run(opened, tmp_path):

@@ -63,7 +63,7 @@ def load_head(
     if manifest is None or manifest.kind != kind:
         other = manifest.kind if manifest else "transformers"
         raise InputError(
-            f"{folder.path}: expected a model of kind {kind!r} (convqa train {kind}), or {LEXICAL}, got kind {other!r}."
+            f"{folder.path}: expected a model of kind {kind!r} (convqa train {kind}), got kind {other!r}."
         )
     settings = folder.settings(shape, manifest.settings, advice)
     where = f"{folder.path / MANIFEST}: settings"
