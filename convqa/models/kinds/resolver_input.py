@@ -80,12 +80,7 @@ class TurnLayout:
         return self.utterances[first.utterance][first.start : last.end]
 
 
-def lay_out(
-    question: str,
-    history: Sequence[Past],
-    tokenizer: Tokenizer,
-    most: int = MAX_TOKENS,
-) -> TurnLayout:
+def lay_out(question: str, history: Sequence[Past], tokenizer: Tokenizer, most: int = MAX_TOKENS) -> TurnLayout:
     """Return the sequence of a turn, with at most ``most`` tokens. ``history`` is oldest first.
 
     Blank utterances are omitted; lone surrogates count as U+FFFD.
@@ -106,12 +101,7 @@ def lay_out(
         for text, longest in ((past.question, _MAX_EARLIER_QUESTION_TOKENS), (past.answer, _MAX_ANSWER_TOKENS)):
             room = most - len(layout.ids) - reserved
             if text.strip() and room >= _MIN_ROOM:
-                _append(
-                    layout,
-                    replace_surrogates(text),
-                    tokenizer,
-                    min(longest, room - 1),
-                )
+                _append(layout, replace_surrogates(text), tokenizer, min(longest, room - 1))
     return layout
 
 
@@ -125,12 +115,7 @@ def word_spans(text: str) -> list[tuple[int, int]]:
     return [match.span() for match in _WORD.finditer(text)]
 
 
-def _append(
-    layout: TurnLayout,
-    text: str,
-    tokenizer: Tokenizer,
-    most: int,
-) -> None:
+def _append(layout: TurnLayout, text: str, tokenizer: Tokenizer, most: int) -> None:
     """Add an utterance and its separator. Words without a remaining token are dropped."""
     separator = tokenizer.token_to_id("[SEP]")
     assert separator is not None
@@ -148,15 +133,7 @@ def _append(
         while last + 1 < len(offsets) and offsets[last + 1][0] < end:
             last += 1
         if token < len(offsets) and offsets[token][0] < end:
-            layout.words.append(
-                LayoutWord(
-                    utterance,
-                    start,
-                    end,
-                    base + token,
-                    base + last,
-                )
-            )
+            layout.words.append(LayoutWord(utterance, start, end, base + token, base + last))
     layout.utterances.append(text)
     layout.ids += [*ids, separator]
     layout.types += [0 if utterance == 0 else 1] * (len(ids) + 1)
