@@ -115,12 +115,7 @@ class ReaderInput:
             ids = passage.ids[first : first + room]
             types = types_before + [self._passage_type] * len(ids) + self._after.types
             tokens = TokenSequence(before + ids + self._after.ids, types)
-            yield Window(
-                tokens,
-                len(before),
-                first,
-                first + len(ids),
-            )
+            yield Window(tokens, len(before), first, first + len(ids))
 
 
 def _fitted(offsets: Sequence[tuple[int, int]], text: str) -> list[tuple[int, int]]:
@@ -143,11 +138,7 @@ def _fitted(offsets: Sequence[tuple[int, int]], text: str) -> list[tuple[int, in
     return [_whole_letters(start, end, text) for start, end in fitted]
 
 
-def _whole_letters(
-    start: int,
-    end: int,
-    text: str,
-) -> tuple[int, int]:
+def _whole_letters(start: int, end: int, text: str) -> tuple[int, int]:
     if start == end:
         return start, end
     first = max(0, start - _MAX_COMBINING_MARKS)
