@@ -59,18 +59,17 @@ def check(name: str, options: Options = Options()) -> dict[str, Any]:  # noqa: B
     start = time.perf_counter()
     model.try_texts(texts)
     rate = len(texts) / (time.perf_counter() - start)
-    report: dict[str, Any] = {
+    report = {
         "name": name,
         "kind": kind,
         "folder": str(folder.path),
+        "dimension": getattr(model, "dimension", None),
+        "max_tokens": getattr(model, "max_tokens", None),
+        "checksum": model.checksum,
+        "runs": str(model.runs),
+        "speed": f"{rate:.1f} texts/s ({len(texts)} texts)",
     }
-    for field in ("dimension", "max_tokens"):
-        if hasattr(model, field):
-            report[field] = getattr(model, field)
-    report["checksum"] = model.checksum
-    report["runs"] = str(model.runs)
-    report["speed"] = f"{rate:.1f} texts/s ({len(texts)} texts)"
-    return report
+    return {field: value for field, value in report.items() if value is not None}
 
 
 def kind_of(folder: ModelFolder) -> str:
@@ -84,9 +83,6 @@ def kind_of(folder: ModelFolder) -> str:
 
 def sample_passages() -> list[str]:
     """Return the first passages of the bundled example."""
-    with gzip.open(
-        shipped("examples", "qrecc-trec", "passages.jsonl.gz"),
-        "rt",
-        encoding="utf-8",
-    ) as lines:
+    file = shipped("examples", "qrecc-trec", "passages.jsonl.gz")
+    with gzip.open(file, "rt", encoding="utf-8") as lines:
         return [json.loads(line)["text"] for line in itertools.islice(lines, _SAMPLE_PASSAGES)]

@@ -26,7 +26,8 @@ def load_once(
     options: Options,
     make: Callable[[ModelFolder, Choice, Network], T],
 ) -> T:
-    """Return ``make``'s result for the network in a folder, loaded once per process."""
+    """Return ``make``'s result for the network in a folder, which must be of this kind, loaded once per process."""
+    folder.require_kind(kind)
     choice = choose(folder, options)
 
     def load() -> T:
@@ -66,8 +67,4 @@ def choose(folder: ModelFolder, options: Options) -> Choice:
     if options.precision != "auto":
         return Choice("torch", device, options.precision)
     # On a GPU, sequences share batches, which would show in bfloat16 results.
-    return Choice(
-        "torch",
-        device,
-        runtime.fast_precision(device) if device == "cpu" else "float32",
-    )
+    return Choice("torch", device, runtime.fast_precision(device) if device == "cpu" else "float32")
