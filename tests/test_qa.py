@@ -11,7 +11,6 @@ import pytest
 import convqa
 from convqa.domain import Conversation, Passage, Turn, TurnId
 from convqa.errors import ConvqaError, InputError, StoreUnavailable, WorkError
-from convqa.models import load_encoder
 from convqa.stores import create_store, open_store
 
 

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from convqa.errors import InputError
-from convqa.models.folder import ModelFolder
+from convqa.models.engines import kind_of
 from convqa.models.kinds.encoder import load_encoder
 from convqa.models.kinds.generator import Generator, load_generator
 from convqa.models.kinds.pairs import load_pair_scorer
@@ -70,15 +70,6 @@ def check(name: str, options: Options = Options()) -> dict[str, Any]:  # noqa: B
         "speed": f"{rate:.1f} texts/s ({len(texts)} texts)",
     }
     return {field: value for field, value in report.items() if value is not None}
-
-
-def kind_of(folder: ModelFolder) -> str:
-    """Return the kind of the model in a folder, from its manifest or from transformers' configuration."""
-    if folder.manifest is not None:
-        return folder.manifest.kind
-    from convqa.models.engines.torch import networks
-
-    return networks.kind_of(folder)
 
 
 def sample_passages() -> list[str]:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from convqa.errors import InputError, reason_of
-from convqa.models.check import kind_of
+from convqa.models.engines import kind_of
+from convqa.models.engines.torch.runtime import import_torch
 from convqa.models.folder import CARD, ONNX, TOKENIZER, check_target, licence_of, write_folder
 from convqa.models.source import find_model
 from convqa.models.types import PER_TOKEN, Choice, Tokenizer
@@ -23,7 +24,6 @@ _EXAMPLE_SHAPE = (2, 16)
 def export(name: str, target: Path) -> None:
     """Export an encoder, a scorer of pairs or a reader to a new folder, in float32."""
     check_target(target)
-    needs_onnx()
     folder = find_model(name)
     if folder.has_onnx:
         raise InputError(f"{folder.path} is already exported; convqa models quantize makes it smaller.")
@@ -62,7 +62,7 @@ def export(name: str, target: Path) -> None:
 def quantize(name: str, target: Path) -> None:
     """Quantize the float32 model in a folder to int8, in a new folder."""
     check_target(target)
-    needs_onnx()
+    import_torch()
     folder = find_model(name)
     manifest = folder.manifest
     if manifest is None or not folder.has_onnx:
@@ -76,20 +76,11 @@ def quantize(name: str, target: Path) -> None:
         about = manifest.model_dump(exclude={"format", "files"})
         about["name"] = target.resolve().name
         about["precision"] = "int8"
-        write_folder(
-            target,
-            about,
-            {ONNX: graph, TOKENIZER: folder.path / TOKENIZER, CARD: card.encode()},
-        )
+        files = {ONNX: graph, TOKENIZER: folder.path / TOKENIZER, CARD: card.encode()}
+        write_folder(target, about, files)
 
 
-def write_model(
-    target: Path,
-    module: Any,
-    tokenizer: Tokenizer,
-    about: Mapping[str, Any],
-    card: str,
-) -> None:
+def write_model(target: Path, module: Any, tokenizer: Tokenizer, about: Mapping[str, Any], card: str) -> None:
     """Write a torch module as a model folder for ONNX Runtime.
 
     :param module: has ``inputs`` and ``outputs``; it stays on its device and is left in evaluation mode.
@@ -111,14 +102,6 @@ def write_model(
             CARD: card.encode(),
         }
         write_folder(target, {**about, "config": config}, files)
-
-
-def needs_onnx() -> None:
-    """Raise an ``InputError`` unless onnx is installed."""
-    try:
-        import onnx  # noqa: F401
-    except ImportError:
-        raise InputError("onnx is not installed. Install the extra train: pip install 'convqa[train]'") from None
 
 
 def _to_onnx(module: Any, target: Path, per_token: bool) -> None:

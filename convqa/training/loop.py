@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from convqa.errors import InputError
+from convqa.models.engines.torch.runtime import mask_of, padded
 from convqa.models.export import write_model
 from convqa.models.folder import ModelFolder, licence_of
 from convqa.models.types import Tokenizer
@@ -170,26 +171,6 @@ def batches_of(
             similar = similar[settings.batch :]
     chance.shuffle(batches)
     return batches
-
-
-def padded(
-    rows: Sequence[Sequence[int]],
-    fill: int,
-    device: str,
-) -> Tensor:
-    """Return a tensor (n, longest) with each row padded with ``fill``."""
-    longest = max(len(row) for row in rows)
-    filled = [[*row, *[fill] * (longest - len(row))] for row in rows]
-    return torch.tensor(
-        filled,
-        dtype=torch.long,
-        device=device,
-    )
-
-
-def mask_of(rows: Sequence[Sequence[object]], device: str) -> Tensor:
-    """Return a tensor (n, longest) with 1 for the items of a row and 0 for its padding."""
-    return padded([[1] * len(row) for row in rows], 0, device)
 
 
 def _groups(

@@ -23,6 +23,7 @@ from convqa.files import log, whole_file
 from convqa.metrics.squad import exact_match, f1
 from convqa.models import PairReading, SpanReader, load_reader
 from convqa.models.engines.torch.networks import Spanned
+from convqa.models.engines.torch.runtime import mask_of, padded
 from convqa.models.engines.torch.transformers import load_config, load_module, positions, tokenizer_of
 from convqa.models.folder import CARD, TOKENIZER, ModelFolder
 from convqa.models.kinds.reader import Calibration, probability
@@ -30,7 +31,7 @@ from convqa.models.kinds.reader_input import PassageTokens, ReaderInput, Window
 from convqa.tasks.mrqa.formats import Context, Question
 from convqa.training.config import ReaderSettings
 from convqa.training.heads import logistic
-from convqa.training.loop import NetworkRecipe, fit, mask_of, padded
+from convqa.training.loop import NetworkRecipe, fit
 from convqa.training.questions import asked_elsewhere, gather
 from convqa.training.train import Bench, Scores, trainable
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,13 +104,6 @@ def trainable(base: str) -> ModelFolder:
             "with config.json and weights, or a Hugging Face name."
         )
     return folder
-
-
-def need_extra() -> None:
-    """Raise InputError if the packages for training are not installed."""
-    missing = [name for name in ("torch", "transformers", "onnx") if importlib.util.find_spec(name) is None]
-    if missing:
-        raise InputError(f"training needs {', '.join(missing)}. Run: pip install 'convqa[train]'")
 
 
 def summary(scores: Mapping[str, Mapping[str, float]]) -> list[str]:

@@ -68,3 +68,12 @@ def choose(folder: ModelFolder, options: Options) -> Choice:
         return Choice("torch", device, options.precision)
     # On a GPU, sequences share batches, which would show in bfloat16 results.
     return Choice("torch", device, runtime.fast_precision(device) if device == "cpu" else "float32")
+
+
+def kind_of(folder: ModelFolder) -> str:
+    """Return the kind of the model in a folder, from its manifest or from transformers' configuration."""
+    if folder.manifest is not None:
+        return folder.manifest.kind
+    from convqa.models.engines.torch import networks
+
+    return networks.kind_of(folder)

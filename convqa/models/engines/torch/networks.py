@@ -34,19 +34,31 @@ _TWO_OUTPUTS = {"bart", "mbart", "led", "plbart", "mvp"}
 
 
 class Module(torch.nn.Module):  # type: ignore[name-defined,misc]
-    """A model of transformers. ``inputs`` and ``outputs`` name the arguments and results of ``forward``."""
+    """A model of transformers whose states or logits become outputs.
+
+    ``inputs`` and ``outputs`` name the arguments and results of ``forward``. ``part``: the attribute with the model,
+    under which graphs have its weights.
+    """
 
     outputs: tuple[str, ...]
+    part = "trunk"
 
-    def __init__(self, config: Any) -> None:
+    def __init__(self, model: Any) -> None:
         super().__init__()
-        self.config = config
-        self._typed = getattr(config, "type_vocab_size", 0) > 1
-        self.inputs = ("input_ids", "attention_mask", "token_type_ids")[: 3 if self._typed else 2]
+        setattr(self, self.part, model)
+        self.config = model.config
+        self.inputs = ("input_ids", "attention_mask")
+        if getattr(model.config, "type_vocab_size", 0) > 1:
+            self.inputs += ("token_type_ids",)
 
-    def types(self, token_type_ids: Any) -> dict[str, Any]:
-        """Return the token types as keyword arguments, none if the model has no types."""
-        return {"token_type_ids": token_type_ids} if self._typed and token_type_ids is not None else {}
+    def forward(self, *inputs: Any) -> Any:
+        """Ids, mask and types, (n, tokens) each -> the outputs, with one row per sequence."""
+        named = dict(zip(self.inputs, inputs, strict=False))
+        return self.result(getattr(self, self.part)(**named), inputs[1])
+
+    def result(self, output: Any, mask: Any) -> Any:
+        """Return the outputs, made of those of the model."""
+        raise NotImplementedError
 
 
 class Pooled(Module):
@@ -58,31 +70,21 @@ class Pooled(Module):
     outputs = OUTPUTS["encoder"]
 
     def __init__(self, trunk: Any, pooling: transformers.Pooling | Literal["weights"]) -> None:
-        super().__init__(trunk.config)
-        self.trunk = trunk
+        super().__init__(trunk)
         self.inputs = self.inputs[:2]  # type 0, the default, for a single text
         self._pooling = pooling
         self.batch_share = 8 if pooling == "weights" else 1  # each token has a logit per word
 
-    def forward(
-        self,
-        input_ids: Any,
-        attention_mask: Any,
-        token_type_ids: Any = None,
-    ) -> Any:
-        """(n, tokens) each -> (n, dimension) in float32."""
-        output = self.trunk(
-            input_ids=input_ids,
-            attention_mask=attention_mask,
-            **self.types(token_type_ids),
-        )
+    def result(self, output: Any, mask: Any) -> Any:
+        """Return vectors, (n, dimension) in float32."""
+        mask = mask.unsqueeze(-1)
         if self._pooling == "weights":
-            return output.logits.float().mul_(attention_mask.unsqueeze(-1)).amax(1).relu().log1p()
+            return output.logits.float().mul_(mask).amax(1).relu().log1p()
         states = output.last_hidden_state.float()
         if self._pooling == "cls":
             pooled = states[:, 0]
         else:
-            mask = attention_mask.unsqueeze(-1).to(states.dtype)
+            mask = mask.to(states.dtype)
             pooled = (states * mask).sum(1) / mask.sum(1).clamp(min=1)
         return torch.nn.functional.normalize(pooled, dim=1)
 
@@ -94,24 +96,14 @@ class Classifier(Module):
     """
 
     outputs = OUTPUTS["pairs"]
+    part = "classifier"
 
     def __init__(self, classifier: Any, label: int | None = None) -> None:
-        super().__init__(classifier.config)
-        self.classifier = classifier
+        super().__init__(classifier)
         self._label = label
 
-    def forward(
-        self,
-        input_ids: Any,
-        attention_mask: Any,
-        token_type_ids: Any = None,
-    ) -> Any:
-        """(n, tokens) each -> (n,) in float32."""
-        output = self.classifier(
-            input_ids=input_ids,
-            attention_mask=attention_mask,
-            **self.types(token_type_ids),
-        )
+    def result(self, output: Any, mask: Any) -> Any:  # noqa: ARG002
+        """Return scores, (n,) in float32."""
         logits = output.logits.float()
         if self._label is not None:
             return torch.softmax(logits, -1)[:, self._label]
@@ -122,40 +114,24 @@ class Spanned(Module):
     """The logits of span starts and span ends."""
 
     outputs = OUTPUTS["reader"]
+    part = "answering"
 
-    def __init__(self, answering: Any) -> None:
-        super().__init__(answering.config)
-        self.answering = answering
-
-    def forward(
-        self,
-        input_ids: Any,
-        attention_mask: Any,
-        token_type_ids: Any = None,
-    ) -> tuple[Any, Any]:
-        """(n, tokens) each -> starts and ends, each (n, tokens) in float32."""
-        output = self.answering(
-            input_ids=input_ids,
-            attention_mask=attention_mask,
-            **self.types(token_type_ids),
-        )
+    def result(self, output: Any, mask: Any) -> tuple[Any, Any]:  # noqa: ARG002
+        """Return starts and ends, each (n, tokens) in float32."""
         return output.start_logits.float(), output.end_logits.float()
 
 
-class ResolverNet(torch.nn.Module):  # type: ignore[name-defined,misc]
-    """The network of the resolver; its outputs are the fields of ``convqa.models.kinds.resolver.ResolverLogits``."""
+class ResolverNet(Module):
+    """The network of the resolver; its outputs are the fields of ``convqa.models.kinds.resolver.ResolverLogits``.
 
-    inputs = ("input_ids", "attention_mask", "token_type_ids")
+    :param patterns: number of insertion patterns, without the class for no insertion.
+    :param seed: seed of the heads' initial weights.
+    """
+
     outputs = OUTPUTS["resolver"]
 
     def __init__(self, trunk: Any, patterns: int, seed: int) -> None:
-        """
-        :param patterns: number of insertion patterns, without the class for no insertion.
-        :param seed: seed of the heads' initial weights.
-        """
-        super().__init__()
-        self.config = trunk.config
-        self.trunk = trunk
+        super().__init__(trunk)
         # No loss would train its head for whole sequences.
         if getattr(trunk, "pooler", None) is not None:
             trunk.pooler = None
@@ -168,14 +144,8 @@ class ResolverNet(torch.nn.Module):  # type: ignore[name-defined,misc]
         self.spans = torch.nn.Linear(width, 2 * width)
         self.scale = math.sqrt(width)
 
-    def forward(
-        self,
-        ids: Any,
-        mask: Any,
-        types: Any,
-    ) -> tuple[Any, ...]:
-        """(n, tokens) each -> outputs whose first axis is the batch."""
-        states = self.trunk(input_ids=ids, attention_mask=mask, token_type_ids=types).last_hidden_state
+    def result(self, output: Any, mask: Any) -> tuple[Any, ...]:  # noqa: ARG002
+        states = output.last_hidden_state
         terms, deleted = self.words(states).unbind(-1)
         from_start, from_end = self.places(states).chunk(2, -1)
         to_start, to_end = self.spans(states).chunk(2, -1)
@@ -203,6 +173,7 @@ _EXPECTED = {
     "pairs": "a model for sequence classification with one label or two",
     "support": "a model for sequence classification whose id2label in config.json names one label entailment",
     "reader": "a model for extractive question answering with two labels, start and end",
+    "resolver": "a model made by convqa train resolver",
 }
 
 
@@ -218,12 +189,7 @@ def load(folder: ModelFolder, choice: Choice, kind: str) -> Network:
             return [_unpadded(row, len(tokens)) for row, tokens in zip(rows, sequences, strict=True)]
         return rows
 
-    return Network(
-        tokenizer,
-        run,
-        about.get("dimension", 0),
-        about.get("settings", {}),
-    )
+    return Network(tokenizer, run, about.get("dimension", 0), about.get("settings", {}))
 
 
 def load_source(folder: ModelFolder, choice: Choice, kind: str) -> Loaded:
@@ -232,7 +198,7 @@ def load_source(folder: ModelFolder, choice: Choice, kind: str) -> Loaded:
     :raises InputError: if it holds a model of another kind, or cannot be loaded.
     """
     config = transformers.load_config(folder)
-    if not _is_of_kind(config, kind):
+    if not _uses(config).get(kind, False):
         name = ", ".join(config.architectures or []) or config.model_type
         labels = ", ".join(map(str, (config.id2label or {}).values()))
         raise InputError(f"{folder.path}: expected {_EXPECTED[kind]}, got {name} with the labels {labels}.")
@@ -261,7 +227,6 @@ def load_exported(folder: ModelFolder, choice: Choice, kind: str) -> Loaded:
 
     manifest = folder.manifest
     assert manifest is not None
-    manifest.require_kind(kind, folder.path)
     if not manifest.config:
         raise InputError(
             f"{folder.path} was exported without the network's configuration, so only ONNX Runtime can run it, on the "
@@ -301,19 +266,19 @@ def _wrapped(
     return Classifier(model)
 
 
-def _is_of_kind(config: Any, kind: str) -> bool:
-    """Return whether a model can be used as one of a kind. A model of entailment can also score pairs."""
-    match kind:
-        case "encoder":
-            return not (config.is_encoder_decoder or _has_head(config, _GENERATOR_HEADS))
-        case "sparse":
-            return _has_head(config, _MASKED_HEADS)
-        case "reader":
-            has_two_outputs = config.model_type in _TWO_OUTPUTS or config.num_labels == 2
-            return _has_head(config, _READER_HEADS) and has_two_outputs
-        case "pairs":
-            return _has_head(config, _CLASSIFIER_HEADS) and config.num_labels in {1, 2}
-    return _has_head(config, _CLASSIFIER_HEADS) and _entailment(config) is not None
+def _uses(config: Any) -> dict[str, bool]:
+    """Return kind -> whether a model can be used as one, beginning with what it was made for."""
+    writes = config.is_encoder_decoder or _has_head(config, _GENERATOR_HEADS)
+    classifies = _has_head(config, _CLASSIFIER_HEADS)
+    has_two_outputs = config.model_type in _TWO_OUTPUTS or config.num_labels == 2
+    return {
+        "sparse": _has_head(config, _MASKED_HEADS),
+        "reader": _has_head(config, _READER_HEADS) and has_two_outputs,
+        "generator": writes,
+        "support": classifies and _entailment(config) is not None,
+        "pairs": classifies and config.num_labels in {1, 2},
+        "encoder": not writes,
+    }
 
 
 def _unpadded(outputs: list[Array], tokens: int) -> list[Array]:
@@ -323,20 +288,14 @@ def _unpadded(outputs: list[Array], tokens: int) -> list[Array]:
 
 
 def kind_of(folder: ModelFolder) -> str:
-    """encoder, sparse, pairs, reader, generator or support: by the head it names.
+    """Return the kind of a model of transformers: encoder, sparse, pairs, reader, generator or support.
 
     A masked language model is sparse, unless sentence-transformers pools its tokens into one vector.
     """
-    config = transformers.load_config(folder)
-    if _has_head(config, _MASKED_HEADS) and "Pooling" not in transformers.modules_of(folder.path):
-        return "sparse"
-    if _has_head(config, _READER_HEADS):
-        return "reader"
-    if config.is_encoder_decoder or _has_head(config, _GENERATOR_HEADS):
-        return "generator"
-    if not _has_head(config, _CLASSIFIER_HEADS):
-        return "encoder"
-    return "pairs" if _entailment(config) is None else "support"
+    uses = _uses(transformers.load_config(folder))
+    if "Pooling" in transformers.modules_of(folder.path):
+        uses["sparse"] = False
+    return next(kind for kind, is_usable in uses.items() if is_usable)
 
 
 def _has_head(config: Any, endings: tuple[str, ...]) -> bool:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from typing import Any, Literal
-
-import numpy as np
 
 from convqa.errors import InputError
 from convqa.models.once import once
@@ -30,14 +29,14 @@ def import_torch() -> Any:
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     os.environ.setdefault("GOMP_SPINCOUNT", "0")
-    try:
-        import torch
-        import transformers
-    except ImportError as error:
+    missing = [name for name in ("torch", "transformers", "onnx") if find_spec(name) is None]
+    if missing:
         raise InputError(
-            f"{error.name} is not installed; models without model.onnx and GPUs need it. Install the extra models: "
-            "pip install 'convqa[models]'"
-        ) from None
+            f"{', '.join(missing)} is not installed; GPUs, training and models without model.onnx need it. Install "
+            "the extra models: pip install 'convqa[models]'"
+        )
+    import torch
+    import transformers
 
     def prepare() -> None:
         torch.set_num_threads(threads())
@@ -77,12 +76,7 @@ def fast_precision(device: Literal["cpu", "cuda", "mps"]) -> Literal["float32", 
     return "bfloat16" if device == "cpu" and has_amx() else "float32"
 
 
-def rows(
-    forward: Forward,
-    sequences: Sequence[TokenSequence],
-    pad: int,
-    choice: Choice,
-) -> list[list[Array]]:
+def rows(forward: Forward, sequences: Sequence[TokenSequence], pad: int, choice: Choice) -> list[list[Array]]:
     """Return the outputs for each sequence, in order. Sequences of similar length share batches.
 
     The token axis of an output is as long as the longest sequence of its batch.
@@ -96,12 +90,12 @@ def rows(
     results: list[list[Array]] = [[] for _ in sequences]
     with torch.inference_mode():
         for batch in batches([len(sequence) for sequence in sequences], budget):
+            ids = [sequences[index].ids for index in batch]
+            types = [sequences[index].types for index in batch]
             outputs = forward(
-                *_padded(
-                    [sequences[index] for index in batch],
-                    pad,
-                    choice.device,
-                )
+                padded(ids, pad, choice.device),
+                mask_of(ids, choice.device),
+                padded(types, 0, choice.device),
             )
             for output in outputs if isinstance(outputs, tuple) else (outputs,):
                 array = output.float().cpu().numpy()
@@ -126,18 +120,13 @@ def batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
     return groups
 
 
-def _padded(
-    sequences: Sequence[TokenSequence],
-    pad: int,
-    device: str,
-) -> tuple[Any, ...]:
+def padded(rows: Sequence[Sequence[int]], fill: int, device: str) -> Any:
+    """Return a tensor (n, longest) with each row padded with ``fill``."""
     torch = import_torch()
-    shape = (len(sequences), max(len(sequence) for sequence in sequences))
-    ids = np.full(shape, pad)
-    mask = np.zeros(shape, dtype=np.int64)
-    types = np.zeros(shape, dtype=np.int64)
-    for row, sequence in enumerate(sequences):
-        ids[row, : len(sequence)] = sequence.ids
-        mask[row, : len(sequence)] = 1
-        types[row, : len(sequence)] = sequence.types
-    return tuple(torch.from_numpy(array).to(device) for array in (ids, mask, types))
+    tensors = [torch.tensor(row, dtype=torch.long) for row in rows]
+    return torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True, padding_value=fill).to(device)
+
+
+def mask_of(rows: Sequence[Sequence[object]], device: str) -> Any:
+    """Return a tensor (n, longest) with 1 for the items of a row and 0 for its padding."""
+    return padded([[1] * len(row) for row in rows], 0, device)
