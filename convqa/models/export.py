@@ -15,7 +15,7 @@ from convqa.models.engines import kind_of
 from convqa.models.engines.torch.runtime import import_torch
 from convqa.models.folder import CARD, ONNX, TOKENIZER, check_target, licence_of, write_folder
 from convqa.models.source import find_model
-from convqa.models.types import PER_TOKEN, Choice, Tokenizer
+from convqa.models.types import OUTPUTS, PER_TOKEN, Choice, Tokenizer
 
 _EXAMPLE_SHAPE = (2, 16)
 """Shape of the batch that the exporter traces; both axes are dynamic in the graph."""
@@ -83,12 +83,12 @@ def quantize(name: str, target: Path) -> None:
 def write_model(target: Path, module: Any, tokenizer: Tokenizer, about: Mapping[str, Any], card: str) -> None:
     """Write a torch module as a model folder for ONNX Runtime.
 
-    :param module: has ``inputs`` and ``outputs``; it stays on its device and is left in evaluation mode.
+    :param module: has ``inputs``; it stays on its device and is left in evaluation mode.
     :param about: the manifest's fields; ``kind`` and ``precision`` decide how the graph is made.
     """
     with tempfile.TemporaryDirectory() as aside:
         graph = Path(aside) / ONNX
-        _to_onnx(module, graph, about["kind"] in PER_TOKEN)
+        _to_onnx(module, graph, about["kind"])
         if about["precision"] == "int8":
             float32_graph = graph.rename(graph.with_name("float32.onnx"))
             _quantize_graph(float32_graph, graph)
@@ -104,11 +104,8 @@ def write_model(target: Path, module: Any, tokenizer: Tokenizer, about: Mapping[
         write_folder(target, {**about, "config": config}, files)
 
 
-def _to_onnx(module: Any, target: Path, per_token: bool) -> None:
-    """Write a graph whose inputs are token arrays of any shape (sequences, tokens).
-
-    :param per_token: whether the second axis of the outputs is the token axis; the first is that of the sequences.
-    """
+def _to_onnx(module: Any, target: Path, kind: str) -> None:
+    """Write a graph whose inputs are token arrays of any shape (sequences, tokens)."""
     import torch
 
     # In training mode, dropout would become part of the graph.
@@ -123,7 +120,7 @@ def _to_onnx(module: Any, target: Path, per_token: bool) -> None:
     }
     dynamic_axes = {0: "sequences", 1: "tokens"}
     axes = dict.fromkeys(module.inputs, dynamic_axes)
-    axes |= dict.fromkeys(module.outputs, dynamic_axes if per_token else {0: "sequences"})
+    axes |= dict.fromkeys(OUTPUTS[kind], dynamic_axes if kind in PER_TOKEN else {0: "sequences"})
     with warnings.catch_warnings(), torch.inference_mode():
         # The graphs of the tracing exporter run faster on ONNX Runtime than those of the newer one.
         warnings.simplefilter("ignore")
@@ -132,7 +129,7 @@ def _to_onnx(module: Any, target: Path, per_token: bool) -> None:
             tuple(example[name] for name in module.inputs),
             str(target),
             input_names=list(module.inputs),
-            output_names=list(module.outputs),
+            output_names=list(OUTPUTS[kind]),
             dynamic_axes=axes,
             opset_version=17,
             dynamo=False,

@@ -68,7 +68,8 @@ def load_tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
     return Tokenizer(inner, max_tokens)
 
 
-Device = Literal["auto", "cpu", "cuda", "mps"]
+TorchDevice = Literal["cpu", "cuda", "mps"]
+Device = Literal["auto", TorchDevice]
 Precision = Literal["auto", "float32", "bfloat16", "int8"]
 
 Role = Literal["query", "passage"]
@@ -108,7 +109,7 @@ class Choice:
     """How a model runs: :class:`Options` without ``auto``."""
 
     engine: Literal["onnx", "torch"]
-    device: Literal["cpu", "cuda", "mps"]
+    device: TorchDevice
     precision: Literal["float32", "bfloat16", "int8"]
 
     def __str__(self) -> str:

@@ -67,10 +67,8 @@ def find_recipe(name: str) -> type[Recipe]:
     """Return the class of a recipe: the subclass of :class:`Recipe` in its module."""
     point = plugins(GROUP).get(name)
     module = load_plugin(point) if point else importlib.import_module(f"convqa.training.{name}")
-    for member in vars(module).values():
-        if isinstance(member, type) and issubclass(member, Recipe) and member.__module__ == module.__name__:
-            return member
-    raise InputError(f"recipe {name}: expected a subclass of convqa.training.train.Recipe in {module.__name__}.")
+    classes = [member for member in vars(module).values() if isinstance(member, type)]
+    return next(member for member in classes if issubclass(member, Recipe) and member.__module__ == module.__name__)
 
 
 def train(settings: Settings, bench: Bench) -> tuple[Path, Scores]:

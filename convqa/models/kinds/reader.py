@@ -13,7 +13,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field, FiniteFloat
 
-from convqa.errors import InputError, reason_of
+from convqa.errors import InputError
 from convqa.models.engines import load_once
 from convqa.models.folder import ModelFolder
 from convqa.models.kinds.reader_input import MIN_TOKENS, PassageTokens, ReaderInput, Window
@@ -142,11 +142,7 @@ class SpanReader(NetworkModel):
         self.calibration = folder.settings(ReaderFields, network.settings).calibration
         if self.max_tokens < MIN_TOKENS:
             raise InputError(f"{folder.path}: max_tokens: expected {MIN_TOKENS} or more, got {self.max_tokens}.")
-        try:
-            self._input = ReaderInput(network.tokenizer.inner, self.max_tokens)
-            self._input.passage("\U0010fffd")
-        except Exception as error:  # the library raises plain Exceptions
-            raise InputError(f"{folder.path}: the tokenizer does not work ({reason_of(error)}).") from error
+        self._input = ReaderInput(network.tokenizer.inner, self.max_tokens)
 
     def read(self, pairs: Sequence[Pair], most: int, longest: int = 30) -> list[PairReading]:
         """Return one reading per pair (question, passage), in order; repeated pairs are read once.

@@ -61,10 +61,7 @@ class Window:
 
 
 class ReaderInput:
-    """Makes windows with a model's tokenizer. ``most``: maximum tokens of a sequence, including special tokens.
-
-    :raises ValueError: if the tokenizer returns no tokens for a pair of texts.
-    """
+    """Makes windows with a model's tokenizer. ``most``: maximum tokens of a sequence, including special tokens."""
 
     def __init__(self, tokenizer: Tokenizer, most: int = READER_TOKENS) -> None:
         self._tokenizer = tokenizer
@@ -74,8 +71,6 @@ class ReaderInput:
         tokenizer.encode_special_tokens = True
         probe = tokenizer.encode("a", "a")
         sides = probe.sequence_ids
-        if 0 not in sides or 1 not in sides:
-            raise ValueError("the tokenizer makes no tokens of a pair of texts")
         first = sides.index(0)
         between = first + sides.count(0)
         second = sides.index(1)

@@ -65,14 +65,6 @@ class ResolverLogits(NamedTuple):
     needs: Matrix
 
 
-class Phrase(NamedTuple):
-    """Words of the history that can be inserted into the question."""
-
-    text: str
-    words: tuple[LayoutWord, ...]
-    probability: float
-
-
 class PhraseInsertion(NamedTuple):
     """The insertion of ``text`` before word ``position`` of the question; ``words``: those taken from the history."""
 
@@ -143,8 +135,8 @@ def _without_repeats(layout: TurnLayout, insertions: Sequence[PhraseInsertion]) 
     return sorted(kept, key=lambda insertion: insertion.position)
 
 
-def _best_phrase(layout: TurnLayout, starts: Matrix, ends: Matrix) -> Phrase | None:
-    """Return the most probable noun phrase of the history, with its probability over all occurrences."""
+def _best_phrase(layout: TurnLayout, starts: Matrix, ends: Matrix) -> tuple[tuple[LayoutWord, ...], float] | None:
+    """Return the words of the most probable noun phrase of the history, with its probability over all occurrences."""
     spans = _noun_phrases(layout)
     if not spans:
         return None
@@ -156,8 +148,7 @@ def _best_phrase(layout: TurnLayout, starts: Matrix, ends: Matrix) -> Phrase | N
         probabilities[key] = probabilities.get(key, 0.0) + float(probability)
         words_of.setdefault(key, words)
     best = max(probabilities, key=probabilities.__getitem__)
-    words = words_of[best]
-    return Phrase(layout.span(words[0], words[-1]), words, probabilities[best])
+    return words_of[best], probabilities[best]
 
 
 def _noun_phrases(layout: TurnLayout) -> list[tuple[LayoutWord, ...]]:
@@ -258,9 +249,12 @@ class Resolution:
                 insertions.append(PhraseInsertion(position, pattern, probability, ()))
                 continue
             phrase = _best_phrase(self._layout, self._logits.starts[token], self._logits.ends[token])
-            if phrase is not None and probability * phrase.probability >= sure:
-                text = _filled(pattern, phrase.text)
-                insertions.append(PhraseInsertion(position, text, probability * phrase.probability, phrase.words))
+            if phrase is None:
+                continue
+            words, share = phrase
+            if probability * share >= sure:
+                text = _filled(pattern, self._layout.span(words[0], words[-1]))
+                insertions.append(PhraseInsertion(position, text, probability * share, words))
         return insertions
 
 

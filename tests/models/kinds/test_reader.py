@@ -310,9 +310,9 @@ def test_models_of_another_kind_are_refused(tiny_reader, copied, cross_encoder):
         load_reader("encoder")
     with pytest.raises(InputError, match="expected a model of kind 'encoder', got kind 'reader'"):
         load_encoder(str(copied))
-    with pytest.raises(InputError, match="two labels, start and end, got BertForSequenceClassification"):
+    with pytest.raises(InputError, match="kind 'reader', got BertForSequenceClassification"):
         load_reader(str(cross_encoder))
-    with pytest.raises(InputError, match="one label or two, got BertForQuestionAnswering"):
+    with pytest.raises(InputError, match="kind 'pairs', got BertForQuestionAnswering"):
         load_pair_scorer(str(tiny_reader("Bert")))
     with pytest.raises(InputError, match="unknown model 'raeder'"):
         load_reader("raeder")

@@ -72,7 +72,7 @@ def test_a_damaged_table_is_refused(with_table, content):
 
 
 def test_other_models_are_refused(cross_encoder):
-    with pytest.raises(InputError, match="expected a masked language model, got BertForSequenceClassification"):
+    with pytest.raises(InputError, match="expected a model of kind 'sparse', got BertForSequenceClassification"):
         load_encoder(str(cross_encoder), sparse=True)
     with pytest.raises(InputError, match="encoder"):
         load_encoder("encoder", sparse=True)

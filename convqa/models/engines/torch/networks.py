@@ -10,7 +10,6 @@ from convqa.errors import InputError
 from convqa.models.engines.torch import graph, runtime, transformers
 from convqa.models.folder import ModelFolder
 from convqa.models.types import (
-    OUTPUTS,
     PER_TOKEN,
     READER_TOKENS,
     Array,
@@ -36,11 +35,10 @@ _TWO_OUTPUTS = {"bart", "mbart", "led", "plbart", "mvp"}
 class Module(torch.nn.Module):  # type: ignore[name-defined,misc]
     """A model of transformers whose states or logits become outputs.
 
-    ``inputs`` and ``outputs`` name the arguments and results of ``forward``. ``part``: the attribute with the model,
+    ``inputs`` names the arguments of ``forward``. ``part``: the attribute with the model,
     under which graphs have its weights.
     """
 
-    outputs: tuple[str, ...]
     part = "trunk"
 
     def __init__(self, model: Any) -> None:
@@ -66,8 +64,6 @@ class Pooled(Module):
 
     ``weights`` pools the logits of a masked language model as SPLADE does: each token's largest log(1 + relu(logit)).
     """
-
-    outputs = OUTPUTS["encoder"]
 
     def __init__(self, trunk: Any, pooling: transformers.Pooling | Literal["weights"]) -> None:
         super().__init__(trunk)
@@ -95,7 +91,6 @@ class Classifier(Module):
     It is the probability of the class ``label``. Without a label, it is the only logit, or the second minus the first.
     """
 
-    outputs = OUTPUTS["pairs"]
     part = "classifier"
 
     def __init__(self, classifier: Any, label: int | None = None) -> None:
@@ -113,7 +108,6 @@ class Classifier(Module):
 class Spanned(Module):
     """The logits of span starts and span ends."""
 
-    outputs = OUTPUTS["reader"]
     part = "answering"
 
     def result(self, output: Any, mask: Any) -> tuple[Any, Any]:  # noqa: ARG002
@@ -127,8 +121,6 @@ class ResolverNet(Module):
     :param patterns: number of insertion patterns, without the class for no insertion.
     :param seed: seed of the heads' initial weights.
     """
-
-    outputs = OUTPUTS["resolver"]
 
     def __init__(self, trunk: Any, patterns: int, seed: int) -> None:
         super().__init__(trunk)
@@ -167,15 +159,6 @@ _AUTO_CLASSES = {
 }
 """Kind of model -> the class of transformers that loads it."""
 
-_EXPECTED = {
-    "encoder": "an encoder",
-    "sparse": "a masked language model",
-    "pairs": "a model for sequence classification with one label or two",
-    "support": "a model for sequence classification whose id2label in config.json names one label entailment",
-    "reader": "a model for extractive question answering with two labels, start and end",
-    "resolver": "a model made by convqa train resolver",
-}
-
 
 def load(folder: ModelFolder, choice: Choice, kind: str) -> Network:
     """Load the network of a folder of transformers, or of one with ``model.onnx``."""
@@ -201,7 +184,7 @@ def load_source(folder: ModelFolder, choice: Choice, kind: str) -> Loaded:
     if not _uses(config).get(kind, False):
         name = ", ".join(config.architectures or []) or config.model_type
         labels = ", ".join(map(str, (config.id2label or {}).values()))
-        raise InputError(f"{folder.path}: expected {_EXPECTED[kind]}, got {name} with the labels {labels}.")
+        raise InputError(f"{folder.path}: expected a model of kind {kind!r}, got {name} with the labels {labels}.")
     about: dict[str, Any] = {}
     if kind == "encoder":
         about["dimension"] = config.hidden_size

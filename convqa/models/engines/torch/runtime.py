@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from convqa.errors import InputError
 from convqa.models.once import once
-from convqa.models.types import Array, Choice, TokenSequence
+from convqa.models.types import Array, Choice, Device, TokenSequence, TorchDevice
 from convqa.workers.threads import threads
 
 MAX_BATCH_TOKENS = {"cpu": 2048, "cuda": 65536, "mps": 16384}
@@ -48,10 +48,10 @@ def import_torch() -> Any:
     return torch
 
 
-def device(requested: Literal["auto", "cpu", "cuda", "mps"]) -> Literal["cpu", "cuda", "mps"]:
+def device(requested: Device) -> TorchDevice:
     """Return the device to run on: for ``auto`` a GPU if torch sees one, else the CPU."""
     torch = import_torch()
-    available: list[Literal["cpu", "cuda", "mps"]] = []
+    available: list[TorchDevice] = []
     if torch.cuda.is_available():
         available.append("cuda")
     if torch.backends.mps.is_available():
@@ -67,7 +67,7 @@ def device(requested: Literal["auto", "cpu", "cuda", "mps"]) -> Literal["cpu", "
     return requested
 
 
-def fast_precision(device: Literal["cpu", "cuda", "mps"]) -> Literal["float32", "bfloat16"]:
+def fast_precision(device: TorchDevice) -> Literal["float32", "bfloat16"]:
     """Return bfloat16 if the device multiplies it natively (NVIDIA since Ampere, CPUs with AMX), else float32."""
     torch = import_torch()
     if device == "cuda":
