@@ -74,7 +74,11 @@ class Cache:
         self._remember(values)
         self._write_file(values)
 
-    def each(self, inputs: Sequence[bytes], compute: Callable[[list[int]], Sequence[bytes]]) -> list[bytes]:
+    def each(
+        self,
+        inputs: Sequence[bytes],
+        compute: Callable[[list[int]], Sequence[bytes]],
+    ) -> list[bytes]:
         """Return one value per input, in order.
 
         :param compute: returns the values of the inputs at these indexes.

@@ -32,7 +32,11 @@ def export(name: str, target: Path) -> None:
     kind = kind_of(folder)
     # A model of entailment can score pairs, a masked language model be an encoder. Generators are refused.
     kind = {"support": "pairs", "sparse": "encoder", "generator": "encoder"}.get(kind, kind)
-    module, tokenizer, about = load_source(folder, Choice("torch", "cpu", "float32"), kind)
+    module, tokenizer, about = load_source(
+        folder,
+        Choice("torch", "cpu", "float32"),
+        kind,
+    )
     licence = licence_of(folder.path)
     about |= {
         "kind": kind,
@@ -76,11 +80,17 @@ def quantize(name: str, target: Path) -> None:
         about = manifest.model_dump(exclude={"format", "files"})
         about["name"] = target.resolve().name
         about["precision"] = "int8"
-        files = {ONNX: graph, TOKENIZER: folder.path / TOKENIZER, CARD: card.encode()}
+        files: dict[str, Path | bytes] = {ONNX: graph, TOKENIZER: folder.path / TOKENIZER, CARD: card.encode()}
         write_folder(target, about, files)
 
 
-def write_model(target: Path, module: Any, tokenizer: Tokenizer, about: Mapping[str, Any], card: str) -> None:
+def write_model(
+    target: Path,
+    module: Any,
+    tokenizer: Tokenizer,
+    about: Mapping[str, Any],
+    card: str,
+) -> None:
     """Write a torch module as a model folder for ONNX Runtime.
 
     :param module: has ``inputs``; it stays on its device and is left in evaluation mode.
@@ -154,7 +164,11 @@ def _quantize_graph(source: Path, target: Path) -> None:
         with tempfile.TemporaryDirectory() as aside, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             prepared = Path(aside) / "prepared.onnx"
-            quant_pre_process(str(source), str(prepared), skip_symbolic_shape=True)
+            quant_pre_process(
+                str(source),
+                str(prepared),
+                skip_symbolic_shape=True,
+            )
             quantize_dynamic(
                 prepared,
                 target,

@@ -111,9 +111,19 @@ class ModelFolder:
         if self.manifest is not None and self.manifest.kind != kind:
             raise InputError(f"{self.path}: expected a model of kind {kind!r}, got kind {self.manifest.kind!r}.")
 
-    def settings(self, shape: type[Shape], values: Mapping[str, Any], advice: str = _EXPORT) -> Shape:
+    def settings(
+        self,
+        shape: type[Shape],
+        values: Mapping[str, Any],
+        advice: str = _EXPORT,
+    ) -> Shape:
         """Validate the settings specific to the kind of model."""
-        return read_as(shape, values, f"{self.path / MANIFEST}: settings", advice)
+        return read_as(
+            shape,
+            values,
+            f"{self.path / MANIFEST}: settings",
+            advice,
+        )
 
     def checksum(self) -> str:
         """Return 32 hex digits that identify the weights, the tokenizer and their settings."""
@@ -148,7 +158,12 @@ def open_folder(name: str, path: Path) -> ModelFolder:
 def read_manifest(path: Path) -> Manifest:
     """Return the manifest ``convqa.json`` of a folder, without verifying files."""
     file = path / MANIFEST
-    return read_as(Manifest, read_json(file, "the manifest of a model"), str(file), _EXPORT)
+    return read_as(
+        Manifest,
+        read_json(file, "the manifest of a model"),
+        str(file),
+        _EXPORT,
+    )
 
 
 def write_folder(

@@ -41,7 +41,12 @@ class SharedOutputs:
         )
         self.seconds = 0.0
 
-    def outputs(self, owner: str, sequences: Sequence[TokenSequence], run: NetworkRun) -> list[list[Array]]:
+    def outputs(
+        self,
+        owner: str,
+        sequences: Sequence[TokenSequence],
+        run: NetworkRun,
+    ) -> list[list[Array]]:
         """Return the outputs of each sequence, in order.
 
         :param owner: identifies the network and how it runs. :param run: computes the outputs of sequences.

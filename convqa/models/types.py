@@ -154,7 +154,12 @@ class Model:
 class NetworkModel(Model):
     """A model with a network of its own. ``max_tokens``: the longest sequence that it reads."""
 
-    def __init__(self, folder: ModelFolder, choice: Choice, network: Network) -> None:
+    def __init__(
+        self,
+        folder: ModelFolder,
+        choice: Choice,
+        network: Network,
+    ) -> None:
         super().__init__(folder.name, folder.checksum(), choice)
         self.max_tokens = network.tokenizer.max_tokens
         self._network = network

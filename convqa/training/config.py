@@ -118,4 +118,9 @@ def load(
     data = read_yaml(path, "training file")
     if isinstance(data, dict):
         data |= changes or {}
-    return read_as(shape, data, f"training file {path}", f"Fields: {', '.join(shape.model_fields)}.")
+    return read_as(
+        shape,
+        data,
+        f"training file {path}",
+        f"Fields: {', '.join(shape.model_fields)}.",
+    )

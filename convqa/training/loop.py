@@ -48,7 +48,11 @@ class NetworkRecipe(Recipe):
     tokenizer: Tokenizer
     most: int
 
-    def outputs(self, ids: Sequence[Sequence[int]], types: Sequence[Sequence[int]]) -> tuple[Tensor, ...]:
+    def outputs(
+        self,
+        ids: Sequence[Sequence[int]],
+        types: Sequence[Sequence[int]],
+    ) -> tuple[Tensor, ...]:
         """Run the network on a batch of sequences and return its outputs in float32."""
         device = self.bench.device
         inputs = padded(ids, 0, device), mask_of(ids, device), padded(types, 0, device)

@@ -72,7 +72,11 @@ class ReaderTraining(NetworkRecipe):
         reading = ReaderInput(self.tokenizer.inner, self.most)
         self.windows: list[LabeledWindow] = []
         for contexts in training:
-            questions = asked_elsewhere(contexts, settings.foreign / 100, settings.seed)
+            questions = asked_elsewhere(
+                contexts,
+                settings.foreign / 100,
+                settings.seed,
+            )
             self.windows += labeled_windows(reading, questions, settings.seed)
         settings.steps(len(self.windows))  # fails early, before the long work
         self.net = _net(self.base, config, settings.seed).to(bench.device)
@@ -110,11 +114,19 @@ class ReaderTraining(NetworkRecipe):
             )
             int8_reader = load_reader(f"{folder}/int8")
             float32_reader = load_reader(f"{folder}/float32")
-            self.calibration = calibrated(int8_reader, self.validation, self.settings.seed)
+            self.calibration = calibrated(
+                int8_reader,
+                self.validation,
+                self.settings.seed,
+            )
             scores: Scores = {}
             for suffix, reader in (("", int8_reader), (" float32", float32_reader)):
                 for label, contexts in {**self.validation, **self.reported}.items():
-                    scores[f"{label}{suffix}"] = score(reader, contexts, self.calibration)
+                    scores[f"{label}{suffix}"] = score(
+                        reader,
+                        contexts,
+                        self.calibration,
+                    )
         for name, (slope, offset) in self.calibration.model_dump().items():
             scores[f"calibration of {name}"] = {"slope": slope, "offset": offset}
         return scores
@@ -125,7 +137,11 @@ class ReaderTraining(NetworkRecipe):
         Also writes the same weights in float32 for transformers, to a folder of the same name plus ``-torch``.
         """
         card = self.card(scores)
-        self.write(target, {"calibration": self.calibration.model_dump(mode="json")}, card)
+        self.write(
+            target,
+            {"calibration": self.calibration.model_dump(mode="json")},
+            card,
+        )
         float32_folder = target.with_name(f"{target.name}-torch")
         self.net.answering.save_pretrained(float32_folder)
         self.tokenizer.inner.save(str(float32_folder / TOKENIZER))
@@ -266,7 +282,11 @@ def labeled_windows(
         for window in reading.windows(reading.question(question.text), passage):
             spans = _answer_spans(question.spans, passage, window)
             tokens = window.tokens
-            labeled = LabeledWindow(array("i", tokens.ids), array("b", tokens.types), spans or [(0, 0)])
+            labeled = LabeledWindow(
+                array("i", tokens.ids),
+                array("b", tokens.types),
+                spans or [(0, 0)],
+            )
             group = with_answer if spans else without
             group.append(labeled)
         if with_answer:

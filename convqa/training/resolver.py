@@ -45,7 +45,11 @@ class ResolverTraining(NetworkRecipe):
         examples, self.checks = gather(bench.data)
         settings.steps(len(examples))  # fails early, before the long work
         self.base = trainable(settings.base)
-        choice = Choice("torch", bench.device, "float32")  # type: ignore[arg-type]
+        choice = Choice(
+            "torch",
+            bench.device,
+            "float32",
+        )  # type: ignore[arg-type]
         pooled, self.tokenizer, _ = load_source(self.base, choice, "encoder")
         self.tokenizer.inner.no_truncation()
         self.most = _max_tokens(
@@ -65,9 +69,8 @@ class ResolverTraining(NetworkRecipe):
             self.layouts.append(layout)
             edits.append(find_edits(layout, example.rewrite))
         self.patterns = _patterns(examples, edits, settings.pattern)
-        self.targets = []
-        for layout, edit in zip(self.layouts, edits, strict=True):
-            self.targets.append(target(layout, edit, self.patterns))
+        pairs = zip(self.layouts, edits, strict=True)
+        self.targets = [target(layout, edit, self.patterns) for layout, edit in pairs]
         self.net = ResolverNet(
             pooled.trunk,
             len(self.patterns),

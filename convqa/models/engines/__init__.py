@@ -67,7 +67,11 @@ def choose(folder: ModelFolder, options: Options) -> Choice:
     if options.precision != "auto":
         return Choice("torch", device, options.precision)
     # On a GPU, sequences share batches, which would show in bfloat16 results.
-    return Choice("torch", device, runtime.fast_precision(device) if device == "cpu" else "float32")
+    return Choice(
+        "torch",
+        device,
+        runtime.fast_precision(device) if device == "cpu" else "float32",
+    )
 
 
 def kind_of(folder: ModelFolder) -> str:

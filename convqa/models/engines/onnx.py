@@ -50,6 +50,10 @@ def _session(file: Path) -> Any:
     options.inter_op_num_threads = 1
     options.log_severity_level = 4  # errors are raised, not printed
     try:
-        return ort.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+        return ort.InferenceSession(
+            str(file),
+            options,
+            providers=["CPUExecutionProvider"],
+        )
     except Exception as error:  # the library has no base class for its errors
         raise InputError(f"{file}: cannot be run ({reason_of(error)}). Copy or make the model again.") from error

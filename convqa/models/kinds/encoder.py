@@ -52,7 +52,12 @@ class TextEncoder(NetworkModel):
 
     sparse = False
 
-    def __init__(self, folder: ModelFolder, choice: Choice, network: Network) -> None:
+    def __init__(
+        self,
+        folder: ModelFolder,
+        choice: Choice,
+        network: Network,
+    ) -> None:
         super().__init__(folder, choice, network)
         self.family = folder.family
         self.dimension = network.dimension
@@ -123,7 +128,12 @@ class SparseEncoder(TextEncoder):
 
     sparse = True
 
-    def __init__(self, folder: ModelFolder, choice: Choice, network: Network) -> None:
+    def __init__(
+        self,
+        folder: ModelFolder,
+        choice: Choice,
+        network: Network,
+    ) -> None:
         super().__init__(folder, choice, network)
         file = folder.path / QUERY_WEIGHTS
         self._query_weights = _read_query_weights(file, network) if file.is_file() else None
@@ -173,7 +183,12 @@ class RemoteEncoder(TextEncoder):
         variable = query.get("key", [""])[0]
         if variable and not os.environ.get(variable):
             raise InputError(f"the encoder {model!r} needs a key, but the environment variable {variable} is not set.")
-        Model.__init__(self, address, f"sha256:{hashlib.sha256(model.encode()).hexdigest()}", "a server")
+        Model.__init__(
+            self,
+            address,
+            f"sha256:{hashlib.sha256(model.encode()).hexdigest()}",
+            "a server",
+        )
         server = f"{parts.scheme}://{parts.netloc}{parts.path.removesuffix('/embeddings')}"
         self.family = self.checksum
         self.languages = []

@@ -19,7 +19,6 @@ MAX_PROMPT_TOKENS = 1024
 MIN_PROMPT_TOKENS = 32
 
 _PROMPTS_PER_BATCH = 16
-"""Prompts per batch."""
 
 
 class GeneratedText(NamedTuple):
@@ -36,7 +35,11 @@ class Generator(Model):
         from convqa.models.engines.torch.transformers import load_writer
 
         super().__init__(folder.name, folder.checksum(), choice)
-        self._model, self._tokenizer = load_writer(folder, choice.device, choice.precision)
+        self._model, self._tokenizer = load_writer(
+            folder,
+            choice.device,
+            choice.precision,
+        )
         if self._tokenizer.pad_token is None:
             self._tokenizer.pad_token = self._tokenizer.eos_token
         self.kind: Literal["seq2seq", "causal"] = "seq2seq" if self._model.config.is_encoder_decoder else "causal"
@@ -106,7 +109,11 @@ class Generator(Model):
     def try_texts(self, texts: Sequence[str]) -> None:
         self.write([text[:200] for text in texts], 16)
 
-    def _batch(self, rows: Sequence[list[int]], config: Any) -> list[GeneratedText]:
+    def _batch(
+        self,
+        rows: Sequence[list[int]],
+        config: Any,
+    ) -> list[GeneratedText]:
         # A causal model continues at the end of the prompt, so padding comes first.
         is_causal = self.kind == "causal"
         inputs = self._tokenizer.pad(
@@ -123,7 +130,11 @@ class Generator(Model):
         start = inputs["input_ids"].shape[1] if is_causal else 1
         return [self._decoded(row[start:], ends) for row in sequences.tolist()]
 
-    def _decoded(self, ids: Sequence[int], ends: Sequence[int]) -> GeneratedText:
+    def _decoded(
+        self,
+        ids: Sequence[int],
+        ends: Sequence[int],
+    ) -> GeneratedText:
         stop = next((index for index, id in enumerate(ids) if id in ends), None)
         text = self._tokenizer.decode(
             ids[:stop],

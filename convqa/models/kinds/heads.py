@@ -60,7 +60,11 @@ def load_head(
     """
     folder.require_kind(kind)
     advice = f"Make the model again with convqa train {kind}."
-    settings = folder.settings(shape, folder.manifest.settings if folder.manifest else {}, advice)
+    settings = folder.settings(
+        shape,
+        folder.manifest.settings if folder.manifest else {},
+        advice,
+    )
     where = f"{folder.path / MANIFEST}: settings"
     for line in (settings, *vars(settings).values()):
         if isinstance(line, Line) and set(line.weights) != set(features):

@@ -43,7 +43,11 @@ class Band:
         self._sections = np.array(passage.sections, dtype=np.int64)
         tokens = len(passage.ids)
         # Row: the first token of a span; column: the distance to its last token.
-        self._margins = np.full((tokens, min(longest, tokens)), -np.inf, dtype=np.float32)
+        self._margins = np.full(
+            (tokens, min(longest, tokens)),
+            -np.inf,
+            dtype=np.float32,
+        )
 
     def add(self, window: Window, starts: Logits, ends: Logits) -> None:
         """Add the logits of a window's tokens. Those of its first token, ``[CLS]``, mean no answer."""
@@ -137,14 +141,24 @@ class SpanReader(NetworkModel):
     Margins are comparable across windows and passages.
     """
 
-    def __init__(self, folder: ModelFolder, choice: Choice, network: Network) -> None:
+    def __init__(
+        self,
+        folder: ModelFolder,
+        choice: Choice,
+        network: Network,
+    ) -> None:
         super().__init__(folder, choice, network)
         self.calibration = folder.settings(ReaderFields, network.settings).calibration
         if self.max_tokens < MIN_TOKENS:
             raise InputError(f"{folder.path}: max_tokens: expected {MIN_TOKENS} or more, got {self.max_tokens}.")
         self._input = ReaderInput(network.tokenizer.inner, self.max_tokens)
 
-    def read(self, pairs: Sequence[Pair], most: int, longest: int = 30) -> list[PairReading]:
+    def read(
+        self,
+        pairs: Sequence[Pair],
+        most: int,
+        longest: int = 30,
+    ) -> list[PairReading]:
         """Return one reading per pair (question, passage), in order; repeated pairs are read once.
 
         :param most: maximum spans per passage. :param longest: maximum tokens of a span.

@@ -98,7 +98,11 @@ class ReaderInput:
         sections = [bisect_right(marks, start) for start, _ in offsets]
         return PassageTokens(encoding.ids, offsets, sections)
 
-    def windows(self, question: list[int], passage: PassageTokens) -> Iterator[Window]:
+    def windows(
+        self,
+        question: list[int],
+        passage: PassageTokens,
+    ) -> Iterator[Window]:
         """Yield the windows that cover a passage, none for a passage without tokens."""
         room = self._room - len(question)
         overlap = min(OVERLAP, room // 2)

@@ -74,7 +74,11 @@ class PhraseInsertion(NamedTuple):
     words: tuple[LayoutWord, ...]
 
 
-def _edited(layout: TurnLayout, deleted: Matrix, insertions: Sequence[PhraseInsertion]) -> str:
+def _edited(
+    layout: TurnLayout,
+    deleted: Matrix,
+    insertions: Sequence[PhraseInsertion],
+) -> str:
     """Return the question with insertions, and without the deleted words next to them."""
     question = layout.utterances[0]
     phrases = {insertion.position: insertion.text for insertion in insertions}
@@ -135,7 +139,11 @@ def _without_repeats(layout: TurnLayout, insertions: Sequence[PhraseInsertion]) 
     return sorted(kept, key=lambda insertion: insertion.position)
 
 
-def _best_phrase(layout: TurnLayout, starts: Matrix, ends: Matrix) -> tuple[tuple[LayoutWord, ...], float] | None:
+def _best_phrase(
+    layout: TurnLayout,
+    starts: Matrix,
+    ends: Matrix,
+) -> tuple[tuple[LayoutWord, ...], float] | None:
     """Return the words of the most probable noun phrase of the history, with its probability over all occurrences."""
     spans = _noun_phrases(layout)
     if not spans:
@@ -248,7 +256,11 @@ class Resolution:
             if SLOT not in pattern:
                 insertions.append(PhraseInsertion(position, pattern, probability, ()))
                 continue
-            phrase = _best_phrase(self._layout, self._logits.starts[token], self._logits.ends[token])
+            phrase = _best_phrase(
+                self._layout,
+                self._logits.starts[token],
+                self._logits.ends[token],
+            )
             if phrase is None:
                 continue
             words, share = phrase
@@ -261,7 +273,12 @@ class Resolution:
 class Resolver(NetworkModel):
     """Resolves questions with their history. Thread-safe."""
 
-    def __init__(self, folder: ModelFolder, choice: Choice, network: Network) -> None:
+    def __init__(
+        self,
+        folder: ModelFolder,
+        choice: Choice,
+        network: Network,
+    ) -> None:
         super().__init__(folder, choice, network)
         self._tokenizer = network.tokenizer.inner
         self._tokenizer.no_truncation()

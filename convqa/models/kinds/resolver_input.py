@@ -80,7 +80,12 @@ class TurnLayout:
         return self.utterances[first.utterance][first.start : last.end]
 
 
-def lay_out(question: str, history: Sequence[Past], tokenizer: Tokenizer, most: int = MAX_TOKENS) -> TurnLayout:
+def lay_out(
+    question: str,
+    history: Sequence[Past],
+    tokenizer: Tokenizer,
+    most: int = MAX_TOKENS,
+) -> TurnLayout:
     """Return the sequence of a turn, with at most ``most`` tokens. ``history`` is oldest first.
 
     Blank utterances are omitted; lone surrogates count as U+FFFD.
@@ -88,7 +93,12 @@ def lay_out(question: str, history: Sequence[Past], tokenizer: Tokenizer, most: 
     opening = tokenizer.token_to_id("[CLS]")
     assert opening is not None
     layout = TurnLayout([opening], [0])
-    _append(layout, replace_surrogates(question), tokenizer, _MAX_QUESTION_TOKENS)
+    _append(
+        layout,
+        replace_surrogates(question),
+        tokenizer,
+        _MAX_QUESTION_TOKENS,
+    )
     layout.end = len(layout.ids) - 1
     reserved = 0
     if history:
@@ -101,7 +111,12 @@ def lay_out(question: str, history: Sequence[Past], tokenizer: Tokenizer, most: 
         for text, longest in ((past.question, _MAX_EARLIER_QUESTION_TOKENS), (past.answer, _MAX_ANSWER_TOKENS)):
             room = most - len(layout.ids) - reserved
             if text.strip() and room >= _MIN_ROOM:
-                _append(layout, replace_surrogates(text), tokenizer, min(longest, room - 1))
+                _append(
+                    layout,
+                    replace_surrogates(text),
+                    tokenizer,
+                    min(longest, room - 1),
+                )
     return layout
 
 
@@ -115,7 +130,12 @@ def word_spans(text: str) -> list[tuple[int, int]]:
     return [match.span() for match in _WORD.finditer(text)]
 
 
-def _append(layout: TurnLayout, text: str, tokenizer: Tokenizer, most: int) -> None:
+def _append(
+    layout: TurnLayout,
+    text: str,
+    tokenizer: Tokenizer,
+    most: int,
+) -> None:
     """Add an utterance and its separator. Words without a remaining token are dropped."""
     separator = tokenizer.token_to_id("[SEP]")
     assert separator is not None

@@ -45,7 +45,7 @@ class Module(torch.nn.Module):  # type: ignore[name-defined,misc]
         super().__init__()
         setattr(self, self.part, model)
         self.config = model.config
-        self.inputs = ("input_ids", "attention_mask")
+        self.inputs: tuple[str, ...] = ("input_ids", "attention_mask")
         if getattr(model.config, "type_vocab_size", 0) > 1:
             self.inputs += ("token_type_ids",)
 
@@ -65,7 +65,11 @@ class Pooled(Module):
     ``weights`` pools the logits of a masked language model as SPLADE does: each token's largest log(1 + relu(logit)).
     """
 
-    def __init__(self, trunk: Any, pooling: transformers.Pooling | Literal["weights"]) -> None:
+    def __init__(
+        self,
+        trunk: Any,
+        pooling: transformers.Pooling | Literal["weights"],
+    ) -> None:
         super().__init__(trunk)
         self.inputs = self.inputs[:2]  # type 0, the default, for a single text
         self._pooling = pooling
@@ -172,7 +176,12 @@ def load(folder: ModelFolder, choice: Choice, kind: str) -> Network:
             return [_unpadded(row, len(tokens)) for row, tokens in zip(rows, sequences, strict=True)]
         return rows
 
-    return Network(tokenizer, run, about.get("dimension", 0), about.get("settings", {}))
+    return Network(
+        tokenizer,
+        run,
+        about.get("dimension", 0),
+        about.get("settings", {}),
+    )
 
 
 def load_source(folder: ModelFolder, choice: Choice, kind: str) -> Loaded:

@@ -76,7 +76,12 @@ def fast_precision(device: TorchDevice) -> Literal["float32", "bfloat16"]:
     return "bfloat16" if device == "cpu" and has_amx() else "float32"
 
 
-def rows(forward: Forward, sequences: Sequence[TokenSequence], pad: int, choice: Choice) -> list[list[Array]]:
+def rows(
+    forward: Forward,
+    sequences: Sequence[TokenSequence],
+    pad: int,
+    choice: Choice,
+) -> list[list[Array]]:
     """Return the outputs for each sequence, in order. Sequences of similar length share batches.
 
     The token axis of an output is as long as the longest sequence of its batch.

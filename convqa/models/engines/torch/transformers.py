@@ -67,18 +67,34 @@ def _load(folder: ModelFolder, auto: str, subject: str, **options: Any) -> Any:
 
     try:
         loader = getattr(transformers, auto)
-        return loader.from_pretrained(folder.path, local_files_only=True, trust_remote_code=False, **options)
+        return loader.from_pretrained(
+            folder.path,
+            local_files_only=True,
+            trust_remote_code=False,
+            **options,
+        )
     except Exception as error:  # the libraries raise anything on damaged files
         raise InputError(f"{folder.path}: {subject} cannot be loaded ({reason_of(error)}). {_ADVICE}") from error
 
 
-def load_module(folder: ModelFolder, auto: str, device: str, precision: str) -> Any:
+def load_module(
+    folder: ModelFolder,
+    auto: str,
+    device: str,
+    precision: str,
+) -> Any:
     """Load a model of transformers, ready to run.
 
     :param auto: the class of transformers that loads it, such as ``AutoModel``.
     """
     dtype = getattr(import_torch(), precision)
-    module, info = _load(folder, auto, "the model", output_loading_info=True, dtype=dtype)
+    module, info = _load(
+        folder,
+        auto,
+        "the model",
+        output_loading_info=True,
+        dtype=dtype,
+    )
     # BERT's class adds a pooler over the first token, which only a classifier uses.
     missing = sorted(name for name in info["missing_keys"] if auto != "AutoModel" or "pooler" not in name)
     if missing or info["mismatched_keys"]:
@@ -90,13 +106,21 @@ def load_module(folder: ModelFolder, auto: str, device: str, precision: str) -> 
     return module.to(device).eval()
 
 
-def load_writer(folder: ModelFolder, device: str, precision: str) -> tuple[Any, Any]:
+def load_writer(
+    folder: ModelFolder,
+    device: str,
+    precision: str,
+) -> tuple[Any, Any]:
     """Load a causal or sequence-to-sequence language model and its tokenizer, both of transformers."""
     is_encoder_decoder = load_config(folder).is_encoder_decoder
     auto = "AutoModelForSeq2SeqLM" if is_encoder_decoder else "AutoModelForCausalLM"
     model = load_module(folder, auto, device, precision)
     tokenizer = _auto_tokenizer(folder)
-    _check_vocabulary(folder, len(tokenizer), model.get_input_embeddings().num_embeddings)
+    _check_vocabulary(
+        folder,
+        len(tokenizer),
+        model.get_input_embeddings().num_embeddings,
+    )
     return model, tokenizer
 
 
@@ -194,4 +218,9 @@ def _read(file: Path) -> FolderFields:
     """Return the fields of a file, all unset if the file is missing."""
     if not file.is_file():
         return FolderFields()
-    return read_as(FolderFields, read_json(file, "settings of a model"), str(file), _ADVICE)
+    return read_as(
+        FolderFields,
+        read_json(file, "settings of a model"),
+        str(file),
+        _ADVICE,
+    )
