@@ -45,11 +45,7 @@ class ResolverTraining(NetworkRecipe):
         examples, self.checks = gather(bench.data)
         settings.steps(len(examples))  # fails early, before the long work
         self.base = trainable(settings.base)
-        choice = Choice(
-            "torch",
-            bench.device,
-            "float32",
-        )  # type: ignore[arg-type]
+        choice = Choice("torch", bench.device, "float32")  # type: ignore[arg-type]
         pooled, self.tokenizer, _ = load_source(self.base, choice, "encoder")
         self.tokenizer.inner.no_truncation()
         self.most = _max_tokens(
