@@ -30,7 +30,7 @@ def test_a_wrong_setting_is_a_mistake_with_file_and_field(call, tmp_path):
 def test_a_missing_extra_is_named_with_its_command(monkeypatch, call):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in {"torch", "onnx"} else object())
     code, _, error = call("train", "resolver", "--data", ".")
-    assert code == 2 and "torch, onnx" in error and "convqa[train]" in error
+    assert code == 2 and "torch, onnx" in error and "convqa[models]" in error
 
 
 @pytest.mark.models
