@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 from typing import Any, Literal
 
 from convqa.errors import InputError
@@ -29,7 +29,7 @@ def import_torch() -> Any:
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     os.environ.setdefault("GOMP_SPINCOUNT", "0")
-    missing = [name for name in ("torch", "transformers", "onnx") if find_spec(name) is None]
+    missing = [name for name in ("torch", "transformers", "onnx") if importlib.util.find_spec(name) is None]
     if missing:
         raise InputError(
             f"{', '.join(missing)} is not installed; GPUs, training and models without model.onnx need it. Install "
