@@ -11,7 +11,6 @@ import pytest
 import convqa
 from convqa.domain import Conversation, Passage, Turn, TurnId
 from convqa.errors import ConvqaError, InputError, StoreUnavailable, WorkError
-from convqa.models import load_encoder
 from convqa.stores import create_store, open_store
 
 
@@ -198,9 +197,6 @@ TURN = Turn(TurnId("a", 1), "Who?")
         (lambda qa: qa.conversation(scenario=3), "scenario: expected a string, got 3"),
         (lambda qa: qa.conversation().ask(3), "question: expected a string, got 3"),
         (lambda qa: open_store(3), "collection: expected a folder or a URL, got 3"),
-        (lambda qa: load_encoder("encoder").encode("abc"), "texts: expected a list of strings, got 'abc'"),
-        (lambda qa: load_encoder("encoder").encode([1]), r"texts: expected a list of strings, got \[1\]"),
-        (lambda qa: load_encoder("encoder").encode(["a"], "x"), "role: expected query or passage, got 'x'"),
     ],
 )
 def test_a_wrong_argument_is_named_with_what_came_and_what_is_wanted(qa, called, message):

@@ -35,11 +35,10 @@ def train(
     Run the same command again to continue from the last checkpoint.
     """
     from convqa.training.config import load
-    from convqa.training.train import Bench, need_extra, summary
+    from convqa.training.train import Bench, summary
     from convqa.training.train import train as train_model
 
     chosen = load(recipe, config, parse_settings(settings, "FIELD"))
-    need_extra()
     from convqa.models.engines.torch import runtime as torch_runtime
 
     torch_device = torch_runtime.device(device)

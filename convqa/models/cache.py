@@ -10,7 +10,6 @@ from contextlib import closing
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
-from zlib import crc32
 
 logger = logging.getLogger(__name__)
 
@@ -20,10 +19,10 @@ _VALUES_PER_WRITE = 256
 _LOCK_SECONDS = 10.0
 """How long to wait while another process writes."""
 
-_CHECKSUM_BYTES = 4
+_KEY_BYTES = 20
 
 CacheRow = tuple[bytes, bytes]
-"""A key and its value, which a checksum follows."""
+"""A key and its value."""
 
 
 class Cache:
@@ -57,50 +56,45 @@ class Cache:
 
     def key(self, data: bytes) -> bytes:
         """Return the key of what a value is computed from."""
-        return blake2b(data, digest_size=16, key=self._salt).digest()
+        return blake2b(data, digest_size=_KEY_BYTES, key=self._salt).digest()
 
-    def read(self, keys: Sequence[bytes], in_file: bool = True) -> dict[bytes, bytes]:
-        """Return the known values of the keys, except damaged ones."""
+    def read(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Return the known values of the keys."""
         with self._lock:
             values = {key: self._values[key] for key in keys if key in self._values}
         missing = [key for key in keys if key not in values]
-        if in_file and missing:
+        if missing:
             stored = self._read_file(missing)
             self._remember(stored)
             values |= stored
         return values
 
-    def write(self, values: Mapping[bytes, bytes], in_file: bool = True) -> None:
+    def write(self, values: Mapping[bytes, bytes]) -> None:
         """Keep the values of these keys."""
         self._remember(values)
-        if in_file:
-            self._write_file(values)
+        self._write_file(values)
 
     def each(
         self,
         inputs: Sequence[bytes],
         compute: Callable[[list[int]], Sequence[bytes]],
-        in_file: bool = True,
     ) -> list[bytes]:
         """Return one value per input, in order.
 
         :param compute: returns the values of the inputs at these indexes.
-        :param in_file: whether to look values up in the file and to write them there.
         """
         keys = [self.key(data) for data in inputs]
-        indexes: dict[bytes, int] = {}
-        for index, key in enumerate(keys):
-            indexes.setdefault(key, index)
-        values = self.read(list(indexes), in_file=False)
-        rest = [key for key in indexes if key not in values]
-        for start in range(0, len(rest), _VALUES_PER_WRITE):
-            batch = rest[start : start + _VALUES_PER_WRITE]
-            values |= self.read(batch, in_file)
+        indexes = {key: index for index, key in enumerate(keys)}
+        distinct = list(indexes)
+        values: dict[bytes, bytes] = {}
+        for start in range(0, len(distinct), _VALUES_PER_WRITE):
+            batch = distinct[start : start + _VALUES_PER_WRITE]
+            values |= self.read(batch)
             missing = [key for key in batch if key not in values]
             if missing:
                 computed = compute([indexes[key] for key in missing])
                 fresh = dict(zip(missing, computed, strict=True))
-                self.write(fresh, in_file)
+                self.write(fresh)
                 values |= fresh
         return [values[key] for key in keys]
 
@@ -116,18 +110,11 @@ class Cache:
         rows = self._transact(
             lambda file, table: file.execute(f"SELECT * FROM {table} WHERE key IN ({marks})", keys).fetchall()
         )
-        values = {}
-        for key, data in rows:
-            value, checksum = data[:-_CHECKSUM_BYTES], data[-_CHECKSUM_BYTES:]
-            if _checksum(value) == checksum:
-                values[key] = value
-        return values
+        return dict(rows)
 
     def _write_file(self, values: Mapping[bytes, bytes]) -> None:
-        rows = [(key, value + _checksum(value)) for key, value in values.items()]
-
         def insert(file: sqlite3.Connection, table: str) -> list[CacheRow]:
-            file.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", rows)
+            file.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", values.items())
             newest = f"(SELECT max(rowid) FROM {table})"
             file.execute(f"DELETE FROM {table} WHERE rowid <= {newest} - ?", (self._most_in_file,))
             return []
@@ -153,7 +140,3 @@ class Cache:
             )
             self._path = None
             return []
-
-
-def _checksum(value: bytes) -> bytes:
-    return crc32(value).to_bytes(_CHECKSUM_BYTES)

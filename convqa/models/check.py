@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from convqa.errors import InputError
-from convqa.models.folder import ModelFolder
+from convqa.models.engines import kind_of
 from convqa.models.kinds.encoder import load_encoder
 from convqa.models.kinds.generator import Generator, load_generator
 from convqa.models.kinds.pairs import load_pair_scorer
@@ -59,34 +59,21 @@ def check(name: str, options: Options = Options()) -> dict[str, Any]:  # noqa: B
     start = time.perf_counter()
     model.try_texts(texts)
     rate = len(texts) / (time.perf_counter() - start)
-    report: dict[str, Any] = {
+    report = {
         "name": name,
         "kind": kind,
         "folder": str(folder.path),
+        "dimension": getattr(model, "dimension", None),
+        "max_tokens": getattr(model, "max_tokens", None),
+        "checksum": model.checksum,
+        "runs": str(model.runs),
+        "speed": f"{rate:.1f} texts/s ({len(texts)} texts)",
     }
-    for field in ("dimension", "max_tokens"):
-        if hasattr(model, field):
-            report[field] = getattr(model, field)
-    report["checksum"] = model.checksum
-    report["runs"] = str(model.runs)
-    report["speed"] = f"{rate:.1f} texts/s ({len(texts)} texts)"
-    return report
-
-
-def kind_of(folder: ModelFolder) -> str:
-    """Return the kind of the model in a folder, from its manifest or from transformers' configuration."""
-    if folder.manifest is not None:
-        return folder.manifest.kind
-    from convqa.models.engines.torch import networks
-
-    return networks.kind_of(folder)
+    return {field: value for field, value in report.items() if value is not None}
 
 
 def sample_passages() -> list[str]:
     """Return the first passages of the bundled example."""
-    with gzip.open(
-        shipped("examples", "qrecc-trec", "passages.jsonl.gz"),
-        "rt",
-        encoding="utf-8",
-    ) as lines:
+    file = shipped("examples", "qrecc-trec", "passages.jsonl.gz")
+    with gzip.open(file, "rt", encoding="utf-8") as lines:
         return [json.loads(line)["text"] for line in itertools.islice(lines, _SAMPLE_PASSAGES)]

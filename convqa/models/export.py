@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from convqa.errors import InputError, reason_of
-from convqa.models.check import kind_of
+from convqa.models.engines import kind_of
+from convqa.models.engines.torch.runtime import import_torch
 from convqa.models.folder import CARD, ONNX, TOKENIZER, check_target, licence_of, write_folder
 from convqa.models.source import find_model
-from convqa.models.types import PER_TOKEN, Choice, Tokenizer
+from convqa.models.types import OUTPUTS, PER_TOKEN, Choice, Tokenizer
 
 _EXAMPLE_SHAPE = (2, 16)
 """Shape of the batch that the exporter traces; both axes are dynamic in the graph."""
@@ -23,7 +24,6 @@ _EXAMPLE_SHAPE = (2, 16)
 def export(name: str, target: Path) -> None:
     """Export an encoder, a scorer of pairs or a reader to a new folder, in float32."""
     check_target(target)
-    needs_onnx()
     folder = find_model(name)
     if folder.has_onnx:
         raise InputError(f"{folder.path} is already exported; convqa models quantize makes it smaller.")
@@ -32,7 +32,11 @@ def export(name: str, target: Path) -> None:
     kind = kind_of(folder)
     # A model of entailment can score pairs, a masked language model be an encoder. Generators are refused.
     kind = {"support": "pairs", "sparse": "encoder", "generator": "encoder"}.get(kind, kind)
-    module, tokenizer, about = load_source(folder, Choice("torch", "cpu", "float32"), kind)
+    module, tokenizer, about = load_source(
+        folder,
+        Choice("torch", "cpu", "float32"),
+        kind,
+    )
     licence = licence_of(folder.path)
     about |= {
         "kind": kind,
@@ -62,7 +66,7 @@ def export(name: str, target: Path) -> None:
 def quantize(name: str, target: Path) -> None:
     """Quantize the float32 model in a folder to int8, in a new folder."""
     check_target(target)
-    needs_onnx()
+    import_torch()
     folder = find_model(name)
     manifest = folder.manifest
     if manifest is None or not folder.has_onnx:
@@ -76,11 +80,8 @@ def quantize(name: str, target: Path) -> None:
         about = manifest.model_dump(exclude={"format", "files"})
         about["name"] = target.resolve().name
         about["precision"] = "int8"
-        write_folder(
-            target,
-            about,
-            {ONNX: graph, TOKENIZER: folder.path / TOKENIZER, CARD: card.encode()},
-        )
+        files: dict[str, Path | bytes] = {ONNX: graph, TOKENIZER: folder.path / TOKENIZER, CARD: card.encode()}
+        write_folder(target, about, files)
 
 
 def write_model(
@@ -92,12 +93,12 @@ def write_model(
 ) -> None:
     """Write a torch module as a model folder for ONNX Runtime.
 
-    :param module: has ``inputs`` and ``outputs``; it stays on its device and is left in evaluation mode.
+    :param module: has ``inputs``; it stays on its device and is left in evaluation mode.
     :param about: the manifest's fields; ``kind`` and ``precision`` decide how the graph is made.
     """
     with tempfile.TemporaryDirectory() as aside:
         graph = Path(aside) / ONNX
-        _to_onnx(module, graph, about["kind"] in PER_TOKEN)
+        _to_onnx(module, graph, about["kind"])
         if about["precision"] == "int8":
             float32_graph = graph.rename(graph.with_name("float32.onnx"))
             _quantize_graph(float32_graph, graph)
@@ -113,19 +114,8 @@ def write_model(
         write_folder(target, {**about, "config": config}, files)
 
 
-def needs_onnx() -> None:
-    """Raise an ``InputError`` unless onnx is installed."""
-    try:
-        import onnx  # noqa: F401
-    except ImportError:
-        raise InputError("onnx is not installed. Install the extra train: pip install 'convqa[train]'") from None
-
-
-def _to_onnx(module: Any, target: Path, per_token: bool) -> None:
-    """Write a graph whose inputs are token arrays of any shape (sequences, tokens).
-
-    :param per_token: whether the second axis of the outputs is the token axis; the first is that of the sequences.
-    """
+def _to_onnx(module: Any, target: Path, kind: str) -> None:
+    """Write a graph whose inputs are token arrays of any shape (sequences, tokens)."""
     import torch
 
     # In training mode, dropout would become part of the graph.
@@ -140,7 +130,7 @@ def _to_onnx(module: Any, target: Path, per_token: bool) -> None:
     }
     dynamic_axes = {0: "sequences", 1: "tokens"}
     axes = dict.fromkeys(module.inputs, dynamic_axes)
-    axes |= dict.fromkeys(module.outputs, dynamic_axes if per_token else {0: "sequences"})
+    axes |= dict.fromkeys(OUTPUTS[kind], dynamic_axes if kind in PER_TOKEN else {0: "sequences"})
     with warnings.catch_warnings(), torch.inference_mode():
         # The graphs of the tracing exporter run faster on ONNX Runtime than those of the newer one.
         warnings.simplefilter("ignore")
@@ -149,7 +139,7 @@ def _to_onnx(module: Any, target: Path, per_token: bool) -> None:
             tuple(example[name] for name in module.inputs),
             str(target),
             input_names=list(module.inputs),
-            output_names=list(module.outputs),
+            output_names=list(OUTPUTS[kind]),
             dynamic_axes=axes,
             opset_version=17,
             dynamo=False,
@@ -174,7 +164,11 @@ def _quantize_graph(source: Path, target: Path) -> None:
         with tempfile.TemporaryDirectory() as aside, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             prepared = Path(aside) / "prepared.onnx"
-            quant_pre_process(str(source), str(prepared), skip_symbolic_shape=True)
+            quant_pre_process(
+                str(source),
+                str(prepared),
+                skip_symbolic_shape=True,
+            )
             quantize_dynamic(
                 prepared,
                 target,

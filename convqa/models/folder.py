@@ -31,8 +31,8 @@ CARD = "README.md"
 
 SUPPORT = "support"
 
-QUERY_WEIGHTS = ("idf.json", "query_token_weights.txt")
-"""Files with the token weights of a sparse encoder's queries, which then need no network."""
+QUERY_WEIGHTS = "idf.json"
+"""File with the token weights of a sparse encoder's queries, which then need no network."""
 
 _EXPORT = "The model may be of another version of convqa: make it again with convqa models export."
 _WEIGHT_ENDINGS = (".safetensors", ".bin")
@@ -54,7 +54,7 @@ _RESULT_FILES = {
     "tokenizer_config.json",
     "vocab.json",
     "vocab.txt",
-    *QUERY_WEIGHTS,
+    QUERY_WEIGHTS,
 }
 """Files besides the weights that affect the results of a model of transformers."""
 
@@ -82,11 +82,6 @@ class Manifest(BaseModel, extra="forbid", frozen=True):
     config: dict[str, Any] = {}
     source: str = ""
 
-    def require_kind(self, kind: str, path: Path) -> None:
-        """Raise an ``InputError`` unless the model is of a kind."""
-        if self.kind != kind or (kind == "encoder" and self.dimension is None):
-            raise InputError(f"{path}: expected a model of kind {kind!r}, got kind {self.kind!r}.")
-
 
 @dataclass(frozen=True, slots=True)
 class ModelFolder:
@@ -111,6 +106,11 @@ class ModelFolder:
         """The checksum of the original model of transformers, the same for its exports in any precision."""
         return (self.manifest.source if self.manifest else "") or self.checksum()
 
+    def require_kind(self, kind: str) -> None:
+        """Raise an ``InputError`` if the manifest names another kind."""
+        if self.manifest is not None and self.manifest.kind != kind:
+            raise InputError(f"{self.path}: expected a model of kind {kind!r}, got kind {self.manifest.kind!r}.")
+
     def settings(
         self,
         shape: type[Shape],
@@ -118,7 +118,12 @@ class ModelFolder:
         advice: str = _EXPORT,
     ) -> Shape:
         """Validate the settings specific to the kind of model."""
-        return read_as(shape, values, f"{self.path / MANIFEST}: settings", advice)
+        return read_as(
+            shape,
+            values,
+            f"{self.path / MANIFEST}: settings",
+            advice,
+        )
 
     def checksum(self) -> str:
         """Return 32 hex digits that identify the weights, the tokenizer and their settings."""
@@ -147,8 +152,6 @@ def open_folder(name: str, path: Path) -> ModelFolder:
             f"{path}: this folder has no model; expected {MANIFEST} (made by convqa models export) or config.json "
             "(made by transformers)."
         )
-    if not any(file.name.endswith(_WEIGHT_ENDINGS) for file in path.iterdir()):
-        raise InputError(f"{path}: has config.json, but the weights (*.safetensors) are missing. Copy the model again.")
     return ModelFolder(name, path, None)
 
 
@@ -229,10 +232,8 @@ def file_hash(path: Path) -> str:
     try:
         state = path.stat()
         return _hash(path.resolve(), state.st_mtime_ns, state.st_size)
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file; the model is incomplete. Copy or make it again.") from None
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}).") from None
+        raise InputError(f"{path}: cannot be read ({error.strerror}). Copy or make the model again.") from None
 
 
 @cache
@@ -243,11 +244,6 @@ def _hash(path: Path, time: int, size: int) -> str:  # noqa: ARG001 - the key of
 
 def _verified(path: Path) -> Manifest:
     manifest = read_manifest(path)
-    # A head, a few weights in the manifest over an encoder that it names, has no files of its own.
-    required = [] if "encoder" in manifest.settings else [ONNX, TOKENIZER]
-    for name in required:
-        if name not in manifest.files:
-            raise InputError(f"{path / MANIFEST}: files: expected a checksum of {name}; the model is incomplete.")
     for name, checksum in manifest.files.items():
         if file_hash(path / name) != checksum:
             raise InputError(

@@ -13,15 +13,12 @@ from convqa.workers.threads import threads
 T = TypeVar("T")
 
 _LOADED: dict[Hashable, Any] = {}
-_LOCKS: dict[Hashable, threading.Lock] = {}
-_LOCK = threading.Lock()
+_LOCK = threading.RLock()
 
 
 def once(key: Hashable, make: Callable[[], T]) -> T:
     """Return the value that ``make`` returned on the first call for this key; after an error the next call retries."""
     with _LOCK:
-        lock = _LOCKS.setdefault(key, threading.Lock())
-    with lock:
         if key not in _LOADED:
             _LOADED[key] = make()
         return _LOADED[key]  # type: ignore[no-any-return]
@@ -35,9 +32,8 @@ def workers() -> ThreadPoolExecutor:
 def _forget() -> None:
     """Forget everything in a forked child, which lacks the parent's threads that models and locks need."""
     global _LOCK
-    _LOCK = threading.Lock()
+    _LOCK = threading.RLock()
     _LOADED.clear()
-    _LOCKS.clear()
 
 
 if hasattr(os, "register_at_fork"):

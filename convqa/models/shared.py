@@ -7,7 +7,6 @@ run's timings do not depend on the cache.
 
 from __future__ import annotations
 
-import struct
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -25,9 +24,6 @@ NetworkRun = Callable[[Sequence[TokenSequence]], list[list[Array]]]
 _MOST_IN_FILE = 20_000_000
 """Maximum results in the file."""
 
-_SECONDS = struct.Struct("<d")
-"""The first bytes of an entry: the seconds that its outputs took."""
-
 
 class SharedOutputs:
     """A file of networks' outputs. ``seconds``: computing time of those that were looked up, minus that of look-ups.
@@ -43,7 +39,6 @@ class SharedOutputs:
             _MOST_IN_FILE,
             "nothing is shared between runs",
         )
-        self._counted: set[bytes] = set()
         self.seconds = 0.0
 
     def outputs(
@@ -65,16 +60,14 @@ class SharedOutputs:
         def compute(indexes: list[int]) -> list[bytes]:
             before = time.perf_counter()
             results = run([sequences[index] for index in indexes])
-            seconds = _SECONDS.pack((time.perf_counter() - before) / len(indexes))
-            return [seconds + _dump(result) for result in results]
+            seconds = (time.perf_counter() - before) / len(indexes)
+            return [_dump(seconds, result) for result in results]
 
-        entries = self._cache.each(inputs, compute)
-        for data, entry in zip(inputs, entries, strict=True):
-            key = self._cache.key(data)
-            if key not in self._counted:
-                self._counted.add(key)
-                self.seconds += _SECONDS.unpack_from(entry)[0]
-        results = [_load(entry[_SECONDS.size :]) for entry in entries]
+        results = []
+        for entry in self._cache.each(inputs, compute):
+            seconds, result = _load(entry)
+            self.seconds += seconds
+            results.append(result)
         self.seconds -= time.perf_counter() - start
         return results
 
@@ -105,17 +98,18 @@ def sharing(network: Network, identity: str) -> Network:
     return replace(network, run=partial(_shared.outputs, identity, run=network.run))
 
 
-def _dump(arrays: list[Array]) -> bytes:
-    shapes = orjson.dumps([array.shape for array in arrays])
-    return shapes + b"\n" + b"".join(np.asarray(array, np.float32).tobytes() for array in arrays)
+def _dump(seconds: float, arrays: list[Array]) -> bytes:
+    header = orjson.dumps([seconds, [array.shape for array in arrays]])
+    return header + b"\n" + b"".join(np.asarray(array, np.float32).tobytes() for array in arrays)
 
 
-def _load(data: bytes) -> list[Array]:
-    shapes, _, rest = data.partition(b"\n")
+def _load(data: bytes) -> tuple[float, list[Array]]:
+    header, _, rest = data.partition(b"\n")
+    seconds, shapes = orjson.loads(header)
     arrays: list[Array] = []
     offset = 0
-    for shape in orjson.loads(shapes):
+    for shape in shapes:
         array = np.ndarray(shape, np.float32, rest, offset)
         arrays.append(array)
         offset += array.nbytes
-    return arrays
+    return seconds, arrays

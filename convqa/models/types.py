@@ -61,8 +61,6 @@ def load_tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
     import tokenizers
 
     file = folder / TOKENIZER
-    if not file.is_file():
-        raise InputError(f"{file}: no such file; the model has no tokenizer. Copy or make it again.")
     try:
         inner = tokenizers.Tokenizer.from_file(str(file))
     except Exception as error:  # the library raises plain Exceptions
@@ -70,7 +68,8 @@ def load_tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
     return Tokenizer(inner, max_tokens)
 
 
-Device = Literal["auto", "cpu", "cuda", "mps"]
+TorchDevice = Literal["cpu", "cuda", "mps"]
+Device = Literal["auto", TorchDevice]
 Precision = Literal["auto", "float32", "bfloat16", "int8"]
 
 Role = Literal["query", "passage"]
@@ -110,7 +109,7 @@ class Choice:
     """How a model runs: :class:`Options` without ``auto``."""
 
     engine: Literal["onnx", "torch"]
-    device: Literal["cpu", "cuda", "mps"]
+    device: TorchDevice
     precision: Literal["float32", "bfloat16", "int8"]
 
     def __str__(self) -> str:
@@ -148,14 +147,26 @@ class Model:
         """Run the model on passages, to check it."""
 
     def invalid(self, kind: str) -> WorkError:
-        """Return the error for output that has the wrong shape or is not finite."""
+        """Return the error for output that is not finite."""
         return WorkError(f"the {kind} {self.name!r} returned invalid numbers; try: convqa models check {self.name}")
 
 
 class NetworkModel(Model):
     """A model with a network of its own. ``max_tokens``: the longest sequence that it reads."""
 
-    def __init__(self, folder: ModelFolder, choice: Choice, network: Network) -> None:
+    def __init__(
+        self,
+        folder: ModelFolder,
+        choice: Choice,
+        network: Network,
+    ) -> None:
         super().__init__(folder.name, folder.checksum(), choice)
         self.max_tokens = network.tokenizer.max_tokens
         self._network = network
+
+    def outputs(self, sequences: Sequence[TokenSequence]) -> list[list[Array]]:
+        """Run the network, whose outputs must be finite numbers."""
+        results = self._network.run(sequences)
+        if not all(np.isfinite(output).all() for outputs in results for output in outputs):
+            raise self.invalid("model")
+        return results

@@ -215,10 +215,10 @@ def _open(comparison: _Comparison) -> Iterator[Scores]:
 def _macro(comparison: _Comparison, measure: Measure) -> Iterator[Scores]:
     """Yield macro accuracy, skipped if a class is not in the truth, with the recall of each class on the same line."""
     shares = replace(comparison.micro(measure), groups=comparison.labels)
-    classes = {}
-    for id, label in zip(shares.ids, shares.groups, strict=True):
-        classes[id] = [label]
-    recalls = shares.split(classes)
+    indexes: dict[str, list[int]] = {}
+    for index, label in enumerate(shares.groups):
+        indexes.setdefault(label, []).append(index)
+    recalls = {label: shares.at(members) for label, members in indexes.items()}
     missing = [name for name in CLASSES[comparison.form] if name not in recalls]
     reason = f"the truth has no answer of class {', '.join(missing)}"
     yield comparison.scores(measure, comparison.macro(), reason, by_class=True)

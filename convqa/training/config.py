@@ -10,7 +10,6 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 from pydantic import Field
 
 from convqa.errors import InputError, nearest
-from convqa.models.types import READER_TOKENS
 from convqa.places import shipped
 from convqa.plugins import load as load_plugin
 from convqa.plugins import plugins
@@ -46,8 +45,7 @@ class LoopSettings(Settings):
     """Settings of the training loop (``convqa.training.loop``).
 
     ``seed``: of initial weights and of the order of examples. ``epochs`` may be fractional. ``rate``: peak learning
-    rate. ``head``: factor on the rate of heads. ``checkpoint``: seconds between checkpoints. ``precision``: of torch's
-    matrix products.
+    rate. ``checkpoint``: seconds between checkpoints. ``precision``: of torch's matrix products.
     """
 
     seed: int = Field(1, ge=0)
@@ -55,7 +53,6 @@ class LoopSettings(Settings):
     batch: int = Field(32, ge=1)
     rate: Positive
     checkpoint: Positive = 120.0
-    head: Positive = 5.0
     precision: Precision = "auto"
 
     def steps(self, examples: int) -> int:
@@ -80,13 +77,12 @@ class ResolverSettings(LoopSettings):
 class ReaderSettings(LoopSettings):
     """``train``: training files, relative to the folder of the examples; if empty, those named ``train``. ``each``:
     questions to sample from each of them, None for all. ``foreign``: percentage of the answerable questions that are
-    also asked of a context without an answer. ``longest``: maximum tokens of a window."""
+    also asked of a context without an answer."""
 
     recipe: Literal["reader"]
     train: list[str] = []
     each: int | None = Field(None, ge=1)
     foreign: int = Field(20, ge=0, le=100)
-    longest: int = Field(READER_TOKENS, ge=64, le=512)
 
 
 class SupportSettings(Settings):
@@ -122,4 +118,9 @@ def load(
     data = read_yaml(path, "training file")
     if isinstance(data, dict):
         data |= changes or {}
-    return read_as(shape, data, f"training file {path}", f"Fields: {', '.join(shape.model_fields)}.")
+    return read_as(
+        shape,
+        data,
+        f"training file {path}",
+        f"Fields: {', '.join(shape.model_fields)}.",
+    )

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from convqa.errors import InputError
+from convqa.models.engines.torch.runtime import mask_of, padded
 from convqa.models.export import write_model
 from convqa.models.folder import ModelFolder, licence_of
 from convqa.models.types import Tokenizer
@@ -29,7 +30,8 @@ _WARMUP = 0.06
 _MAX_GRADIENT_NORM = 1.0
 _WEIGHT_DECAY = 0.01
 
-_LOG_SECONDS = 15
+_HEAD_FACTOR = 5.0
+"""Factor on the learning rate of heads."""
 
 _BATCHES_PER_POOL = 50
 """Batches in a pool of shuffled examples that is sorted by length: little padding, but a new order each epoch."""
@@ -46,7 +48,11 @@ class NetworkRecipe(Recipe):
     tokenizer: Tokenizer
     most: int
 
-    def outputs(self, ids: Sequence[Sequence[int]], types: Sequence[Sequence[int]]) -> tuple[Tensor, ...]:
+    def outputs(
+        self,
+        ids: Sequence[Sequence[int]],
+        types: Sequence[Sequence[int]],
+    ) -> tuple[Tensor, ...]:
         """Run the network on a batch of sequences and return its outputs in float32."""
         device = self.bench.device
         inputs = padded(ids, 0, device), mask_of(ids, device), padded(types, 0, device)
@@ -100,18 +106,17 @@ def fit(
 ) -> None:
     """Train until all steps are done, resuming from the checkpoint in the training's folder if there is one.
 
-    A resumed training ends in the same parameters as an uninterrupted one (on the same machine; tested with one
-    thread).
+    A resumed training ends in the same parameters as an uninterrupted one (on the same CPU; tested with one thread).
 
     :param lengths: tokens of each example. :param loss: returns the loss of the examples with these indices.
-    :param is_head: whether the parameter of this name learns ``settings.head`` times faster.
+    :param is_head: whether the parameter of this name learns ``_HEAD_FACTOR`` times faster.
     """
     steps = settings.steps(len(lengths))
     batches: list[list[int]] = []
     for epoch in range(math.ceil(settings.epochs)):
         batches += batches_of(lengths, settings, epoch)
     optimizer = torch.optim.AdamW(
-        _groups(model, settings, is_head),
+        _groups(model, is_head),
         lr=settings.rate,
         weight_decay=_WEIGHT_DECAY,
     )
@@ -119,8 +124,7 @@ def fit(
     checkpoint = Checkpoint(model, optimizer, settings, bench)
     done, mean = checkpoint.load()
     model.train()
-    saved = logged = time.monotonic()
-    seen = 0
+    saved = time.monotonic()
     for step in range(done, steps):
         slope = _slope(step / steps)
         for group in optimizer.param_groups:
@@ -130,21 +134,9 @@ def fit(
         nn.utils.clip_grad_norm_(model.parameters(), _MAX_GRADIENT_NORM)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
-        seen += len(batches[step])
         mean = 0.98 * mean + 0.02 * value.item() if mean else value.item()
         now = time.monotonic()
-        is_last = step + 1 == steps
-        if now - logged > _LOG_SECONDS or is_last:
-            log.info(
-                "step %d of %d, loss %.3f, %.1f examples/s",
-                step + 1,
-                steps,
-                mean,
-                seen / (now - logged),
-            )
-            logged = now
-            seen = 0
-        if now - saved > settings.checkpoint or is_last:
+        if now - saved > settings.checkpoint or step + 1 == steps:
             checkpoint.save(step + 1, mean)
             saved = now
         if bench.progress:
@@ -172,33 +164,9 @@ def batches_of(
     return batches
 
 
-def padded(
-    rows: Sequence[Sequence[int]],
-    fill: int,
-    device: str,
-) -> Tensor:
-    """Return a tensor (n, longest) with each row padded with ``fill``."""
-    longest = max(len(row) for row in rows)
-    filled = [[*row, *[fill] * (longest - len(row))] for row in rows]
-    return torch.tensor(
-        filled,
-        dtype=torch.long,
-        device=device,
-    )
-
-
-def mask_of(rows: Sequence[Sequence[object]], device: str) -> Tensor:
-    """Return a tensor (n, longest) with 1 for the items of a row and 0 for its padding."""
-    return padded([[1] * len(row) for row in rows], 0, device)
-
-
-def _groups(
-    model: nn.Module,
-    settings: LoopSettings,
-    is_head: Callable[[str], bool],
-) -> list[dict[str, Any]]:
+def _groups(model: nn.Module, is_head: Callable[[str], bool]) -> list[dict[str, Any]]:
     trunk: dict[str, Any] = {"params": [], "factor": 1.0}
-    head: dict[str, Any] = {"params": [], "factor": settings.head}
+    head: dict[str, Any] = {"params": [], "factor": _HEAD_FACTOR}
     for name, parameter in model.named_parameters():
         if parameter.requires_grad:
             group = head if is_head(name) else trunk
@@ -239,7 +207,6 @@ class Checkpoint:
             "step": step,
             "loss": loss,
             "chance": torch.get_rng_state(),
-            "cuda": torch.cuda.get_rng_state_all(),
         }
         self._path.parent.mkdir(parents=True, exist_ok=True)
         new = self._path.with_suffix(".new")
@@ -256,17 +223,12 @@ class Checkpoint:
             map_location="cpu",
             weights_only=True,
         )
-        before = state.get("training", {})
-        for name, value in self._training.items():
-            if before.get(name) != value:
-                raise InputError(
-                    f"{self._path} belongs to another training ({name} {before.get(name)!r}, now {value!r}). Choose "
-                    "another --output."
-                )
+        if state.get("training") != self._training:
+            raise InputError(
+                f"{self._path} belongs to another training: settings or training files differ. Choose another --output."
+            )
         self._model.load_state_dict(state["model"])
         self._optimizer.load_state_dict(state["optimizer"])
         torch.set_rng_state(state["chance"])
-        if len(state["cuda"]) == torch.cuda.device_count():
-            torch.cuda.set_rng_state_all(state["cuda"])
         log.info("resuming at step %d", state["step"])
         return state["step"], state["loss"]

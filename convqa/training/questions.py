@@ -48,12 +48,20 @@ def gather(
 
     def training(path: Path) -> Iterator[Context]:
         share = settings.each / _questions(path) if settings.each else 1.0
-        return sampled(_share(path, validates=False) if divided else read_contexts(path), share, settings.seed)
+        return sampled(
+            _share(path, validates=False) if divided else read_contexts(path),
+            share,
+            settings.seed,
+        )
 
     return map(training, paths), validation, reported
 
 
-def sampled(contexts: Iterator[Context], share: float, seed: int) -> Iterator[Context]:
+def sampled(
+    contexts: Iterator[Context],
+    share: float,
+    seed: int,
+) -> Iterator[Context]:
     """Yield the contexts with a random share of their questions, all from a share of 1 on."""
     chance = Random(seed)
     for context in contexts:
@@ -62,7 +70,11 @@ def sampled(contexts: Iterator[Context], share: float, seed: int) -> Iterator[Co
             yield replace(context, questions=kept)
 
 
-def asked_elsewhere(contexts: Iterator[Context], share: float, seed: int) -> Iterator[tuple[Question, str]]:
+def asked_elsewhere(
+    contexts: Iterator[Context],
+    share: float,
+    seed: int,
+) -> Iterator[tuple[Question, str]]:
     """Yield every question with its context, and a share of the answerable ones also with an unanswering context.
 
     The unanswering context is the previous one with most of the question's words and none of its answers, like a wrong

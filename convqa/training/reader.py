@@ -23,14 +23,16 @@ from convqa.files import log, whole_file
 from convqa.metrics.squad import exact_match, f1
 from convqa.models import PairReading, SpanReader, load_reader
 from convqa.models.engines.torch.networks import Spanned
+from convqa.models.engines.torch.runtime import mask_of, padded
 from convqa.models.engines.torch.transformers import load_config, load_module, positions, tokenizer_of
 from convqa.models.folder import CARD, TOKENIZER, ModelFolder
 from convqa.models.kinds.reader import Calibration, probability
 from convqa.models.kinds.reader_input import PassageTokens, ReaderInput, Window
+from convqa.models.types import READER_TOKENS
 from convqa.tasks.mrqa.formats import Context, Question
 from convqa.training.config import ReaderSettings
 from convqa.training.heads import logistic
-from convqa.training.loop import NetworkRecipe, fit, mask_of, padded
+from convqa.training.loop import NetworkRecipe, fit
 from convqa.training.questions import asked_elsewhere, gather
 from convqa.training.train import Bench, Scores, trainable
 
@@ -44,12 +46,12 @@ TokenSpan = tuple[int, int]
 
 
 class LabeledWindow(NamedTuple):
-    """``ids``: tokens of a window. ``typed``: index of the first token of type 1. ``spans``: first and last token of
-    every right answer, (0, 0) if there is none.
+    """The tokens of a window and their types. ``spans``: first and last token of every right answer, (0, 0) if there is
+    none.
     """
 
     ids: Sequence[int]
-    typed: int
+    types: Sequence[int]
     spans: Sequence[TokenSpan]
 
 
@@ -65,12 +67,16 @@ class ReaderTraining(NetworkRecipe):
         training, self.validation, self.reported = gather(settings, bench.data)
         self.base = trainable(settings.base)
         config = load_config(self.base)
-        self.most = min(settings.longest, positions(config) or settings.longest)
+        self.most = min(READER_TOKENS, positions(config) or READER_TOKENS)
         self.tokenizer = tokenizer_of(self.base, config, self.most)
         reading = ReaderInput(self.tokenizer.inner, self.most)
         self.windows: list[LabeledWindow] = []
         for contexts in training:
-            questions = asked_elsewhere(contexts, settings.foreign / 100, settings.seed)
+            questions = asked_elsewhere(
+                contexts,
+                settings.foreign / 100,
+                settings.seed,
+            )
             self.windows += labeled_windows(reading, questions, settings.seed)
         settings.steps(len(self.windows))  # fails early, before the long work
         self.net = _net(self.base, config, settings.seed).to(bench.device)
@@ -90,18 +96,14 @@ class ReaderTraining(NetworkRecipe):
     def _batch_loss(self, indices: Sequence[int]) -> Tensor:
         windows = [self.windows[index] for index in indices]
         ids = [window.ids for window in windows]
-        types = []
-        for window in windows:
-            rest = len(window.ids) - window.typed
-            types.append([0] * window.typed + [1] * rest)
-        starts, ends = self.outputs(ids, types)
+        starts, ends = self.outputs(ids, [window.types for window in windows])
         mask = mask_of(ids, self.bench.device)
         return _loss(starts, ends, mask, [window.spans for window in windows])
 
     def validate(self) -> Scores:
         """Score the int8 model on ONNX Runtime, as it is used, and its float32 graph.
 
-        ``calibration``: slopes and offsets that turn margins into probabilities, fitted on the validation sets.
+        ``self.calibration``: slopes and offsets that turn margins into probabilities, fitted on the validation sets.
         """
         with tempfile.TemporaryDirectory(dir=self.bench.folder) as folder:
             self.write(Path(folder) / "int8", {})
@@ -112,17 +114,21 @@ class ReaderTraining(NetworkRecipe):
             )
             int8_reader = load_reader(f"{folder}/int8")
             float32_reader = load_reader(f"{folder}/float32")
-            calibration = calibrated(int8_reader, self.validation, self.settings.seed)
+            self.calibration = calibrated(
+                int8_reader,
+                self.validation,
+                self.settings.seed,
+            )
             scores: Scores = {}
             for suffix, reader in (("", int8_reader), (" float32", float32_reader)):
                 for label, contexts in {**self.validation, **self.reported}.items():
-                    scores[f"{label}{suffix}"] = score(reader, contexts, calibration)
-        scores["calibration"] = {
-            "answer slope": calibration.answer[0],
-            "answer offset": calibration.answer[1],
-            "null slope": calibration.null[0],
-            "null offset": calibration.null[1],
-        }
+                    scores[f"{label}{suffix}"] = score(
+                        reader,
+                        contexts,
+                        self.calibration,
+                    )
+        for name, (slope, offset) in self.calibration.model_dump().items():
+            scores[f"calibration of {name}"] = {"slope": slope, "offset": offset}
         return scores
 
     def export(self, scores: Scores, target: Path) -> None:
@@ -130,15 +136,10 @@ class ReaderTraining(NetworkRecipe):
 
         Also writes the same weights in float32 for transformers, to a folder of the same name plus ``-torch``.
         """
-        fitted = scores["calibration"]
-        calibration = Calibration(
-            answer=(fitted["answer slope"], fitted["answer offset"]),
-            null=(fitted["null slope"], fitted["null offset"]),
-        )
         card = self.card(scores)
         self.write(
             target,
-            {"calibration": calibration.model_dump(mode="json")},
+            {"calibration": self.calibration.model_dump(mode="json")},
             card,
         )
         float32_folder = target.with_name(f"{target.name}-torch")
@@ -280,10 +281,10 @@ def labeled_windows(
         without: list[LabeledWindow] = []
         for window in reading.windows(reading.question(question.text), passage):
             spans = _answer_spans(question.spans, passage, window)
-            typed = window.tokens.types.index(1) if 1 in window.tokens.types else len(window.tokens)
+            tokens = window.tokens
             labeled = LabeledWindow(
-                array("i", window.tokens.ids),
-                typed,
+                array("i", tokens.ids),
+                array("b", tokens.types),
                 spans or [(0, 0)],
             )
             group = with_answer if spans else without

@@ -7,6 +7,7 @@ from the question to the rewrite (:mod:`convqa.training.edits`).
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -64,9 +65,8 @@ class ResolverTraining(NetworkRecipe):
             self.layouts.append(layout)
             edits.append(find_edits(layout, example.rewrite))
         self.patterns = _patterns(examples, edits, settings.pattern)
-        self.targets = []
-        for layout, edit in zip(self.layouts, edits, strict=True):
-            self.targets.append(target(layout, edit, self.patterns))
+        pairs = zip(self.layouts, edits, strict=True)
+        self.targets = [target(layout, edit, self.patterns) for layout, edit in pairs]
         self.net = ResolverNet(
             pooled.trunk,
             len(self.patterns),
@@ -157,16 +157,13 @@ def _max_tokens(base: ModelFolder, config: Any, tokenizer: Tokenizer) -> int:
 
     :raises InputError: for a base model without what the resolver needs.
     """
-    lacks = [f"the token {token}" for token in ("[CLS]", "[SEP]") if tokenizer.inner.token_to_id(token) is None]
-    if getattr(config, "type_vocab_size", 0) < 2:
-        lacks.append("token types that tell the question from its history")
-    positions = getattr(config, "max_position_embeddings", MAX_TOKENS)
-    if positions < MIN_TOKENS:
-        lacks.append(f"room for {MIN_TOKENS} tokens (it has {positions} positions)")
-    if lacks:
+    positions: int = getattr(config, "max_position_embeddings", MAX_TOKENS)
+    has_separators = {"[CLS]", "[SEP]"} <= tokenizer.inner.get_vocab().keys()
+    if not has_separators or getattr(config, "type_vocab_size", 0) < 2 or positions < MIN_TOKENS:
         raise InputError(
-            f"base: {base.name} ({config.model_type}) lacks {', '.join(lacks)}; expected an encoder like BERT, such as "
-            "sentence-transformers/all-MiniLM-L6-v2."
+            f"base: {base.name} ({config.model_type}): expected an encoder like BERT, such as "
+            "sentence-transformers/all-MiniLM-L6-v2, with the tokens [CLS] and [SEP], token types and at least "
+            f"{MIN_TOKENS} positions."
         )
     return min(MAX_TOKENS, positions)
 
@@ -177,16 +174,16 @@ def _patterns(
     least: int,
 ) -> list[str]:
     """Return the patterns of enough conversations that are more than punctuation, the most frequent first."""
-    conversations: dict[str, set[str]] = {SLOT: set()}
+    seen = {(SLOT, "")}
     for example, edit in zip(examples, edits, strict=True):
-        for insertion in edit.insertions:
-            conversations.setdefault(insertion.pattern, set()).add(example.conversation)
+        seen |= {(insertion.pattern, example.conversation) for insertion in edit.insertions}
+    counts = Counter(pattern for pattern, _ in seen)
     patterns = [SLOT]
-    for pattern, names in conversations.items():
+    for pattern, conversations in counts.items():
         has_words = SLOT in pattern or any(char.isalpha() for char in pattern)
-        if pattern != SLOT and has_words and len(names) >= least:
+        if pattern != SLOT and has_words and conversations >= least:
             patterns.append(pattern)
-    return sorted(patterns, key=lambda pattern: (-len(conversations[pattern]), pattern))
+    return sorted(patterns, key=lambda pattern: (-counts[pattern], pattern))
 
 
 class Pointer(NamedTuple):

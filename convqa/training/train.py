@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,10 +67,8 @@ def find_recipe(name: str) -> type[Recipe]:
     """Return the class of a recipe: the subclass of :class:`Recipe` in its module."""
     point = plugins(GROUP).get(name)
     module = load_plugin(point) if point else importlib.import_module(f"convqa.training.{name}")
-    for member in vars(module).values():
-        if isinstance(member, type) and issubclass(member, Recipe) and member.__module__ == module.__name__:
-            return member
-    raise InputError(f"recipe {name}: expected a subclass of convqa.training.train.Recipe in {module.__name__}.")
+    classes = [member for member in vars(module).values() if isinstance(member, type)]
+    return next(member for member in classes if issubclass(member, Recipe) and member.__module__ == module.__name__)
 
 
 def train(settings: Settings, bench: Bench) -> tuple[Path, Scores]:
@@ -105,13 +102,6 @@ def trainable(base: str) -> ModelFolder:
             "with config.json and weights, or a Hugging Face name."
         )
     return folder
-
-
-def need_extra() -> None:
-    """Raise InputError if the packages for training are not installed."""
-    missing = [name for name in ("torch", "transformers", "onnx") if importlib.util.find_spec(name) is None]
-    if missing:
-        raise InputError(f"training needs {', '.join(missing)}. Run: pip install 'convqa[train]'")
 
 
 def summary(scores: Mapping[str, Mapping[str, float]]) -> list[str]:

@@ -9,7 +9,6 @@ import time
 
 import pytest
 
-from convqa.training.train import need_extra
 from tests.training.conftest import tiny_encoder as tiny_encoder
 
 
@@ -31,7 +30,7 @@ def test_a_wrong_setting_is_a_mistake_with_file_and_field(call, tmp_path):
 def test_a_missing_extra_is_named_with_its_command(monkeypatch, call):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in {"torch", "onnx"} else object())
     code, _, error = call("train", "resolver", "--data", ".")
-    assert code == 2 and "torch, onnx" in error and "convqa[train]" in error
+    assert code == 2 and "torch, onnx" in error and "convqa[models]" in error
 
 
 @pytest.mark.models
@@ -88,11 +87,6 @@ def test_ctrl_c_leaves_a_checkpoint_and_the_same_command_goes_on(process, tmp_pa
     assert again.returncode == 0, error
     assert "resuming at step" in error and f"Model: {output / 'model'}" in printed
     assert (output / "model" / "model.onnx").exists()
-
-
-def test_the_extra_is_not_asked_for_where_it_is_there(monkeypatch):
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
-    assert need_extra() is None  # and raises nothing
 
 
 def _need_models():

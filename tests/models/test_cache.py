@@ -119,16 +119,6 @@ def test_the_file_keeps_the_latest(folder):
     assert sorted(file.read([key(number) for number in range(5)])) == [key(2), key(3), key(4)]
 
 
-def test_a_vector_that_is_not_as_it_was_written_is_made_again(folder):
-    cache(folder).write({key(1): vector(1), key(2): vector(2)})
-    with closing(sqlite3.connect(folder / "vectors.sqlite")) as file, file:
-        file.execute("UPDATE vectors SET value = zeroblob(16) WHERE key = ?", (key(1),))
-        file.execute("UPDATE vectors SET value = x'00' WHERE key = ?", (key(2),))
-    assert cache(folder).read([key(1), key(2)]) == {}
-    cache(folder).write({key(1): vector(1)})
-    assert cache(folder).read([key(1)])[key(1)] == vector(1)
-
-
 def spoil(folder, how):
     file = folder / "vectors.sqlite"
     cache(folder).write({key(number): vector(number) for number in range(500)})

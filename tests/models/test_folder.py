@@ -76,7 +76,7 @@ def test_damage_after_the_first_load_is_seen(copied):
 
 def test_a_missing_file_is_refused(copied):
     (copied / "model.onnx").unlink()
-    with pytest.raises(InputError, match=r"model.onnx: no such file; the model is incomplete"):
+    with pytest.raises(InputError, match=r"model.onnx: cannot be read \(No such file"):
         load_encoder(str(copied))
 
 
@@ -86,7 +86,6 @@ def test_a_missing_file_is_refused(copied):
         ({"format": 2}, "format: expected 1, got 2. The model may be of another version of convqa"),
         ({"dimension": "wide"}, "dimension: expected a whole number, got 'wide'"),
         ({"speed": 3}, "speed: unknown field"),
-        ({"files": {}}, "expected a checksum of model.onnx"),
         ({"files": {"model.onnx": "00", "tokenizer.json": "00"}}, "the checksum differs"),
     ],
 )
@@ -144,7 +143,6 @@ def test_a_model_of_another_kind_is_refused(copied):
     [
         ({}, "has no model; expected convqa.json"),
         ({"passages.jsonl": "{}"}, "has no model; expected convqa.json"),
-        ({"config.json": "{}"}, r"has config\.json, but the weights \(\*\.safetensors\) are missing"),
     ],
 )
 def test_a_folder_without_a_model_is_refused(tmp_path, files, message):

@@ -140,5 +140,5 @@ def test_a_checkpoint_that_does_not_fit_is_refused(torch, make, tmp_path):
 
     model, loss = make()
     fit(model, LENGTHS, loss, plan(epochs=1), Bench(tmp_path, tmp_path))
-    with pytest.raises(InputError, match=r"epochs 1\.0, now 2\.0"):
+    with pytest.raises(InputError, match="belongs to another training"):
         fit(model, LENGTHS, loss, plan(epochs=2), Bench(tmp_path, tmp_path))

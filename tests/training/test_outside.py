@@ -5,7 +5,6 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from convqa.errors import InputError
 from convqa.training import recipe_names
 from convqa.training.config import load
 from convqa.training.train import Bench, train
@@ -47,10 +46,3 @@ def test_it_is_listed_configured_and_trained(outside, tmp_path):
     settings = load("mine", tmp_path / "mine.yaml", {"strength": 3})
     model, scores = train(settings, Bench(tmp_path / "out", tmp_path))
     assert model.is_dir() and scores == {"validation": {"strength": 3}}
-
-
-def test_a_module_without_a_recipe_is_named(outside, tmp_path):
-    outside(MODULE.partition("class Mine(")[0])
-    settings = load("mine", tmp_path / "mine.yaml")
-    with pytest.raises(InputError, match="Recipe in outside_recipe"):
-        train(settings, Bench(tmp_path / "out", tmp_path))

@@ -39,7 +39,7 @@ def data(tmp_path_factory):
 @pytest.fixture
 def settings(tiny_encoder):
     def made(**changes):
-        quick = {"base": tiny_encoder, "epochs": 8, "batch": 4, "rate": 1e-2, "longest": 64, "checkpoint": 1e-9}
+        quick = {"base": tiny_encoder, "epochs": 8, "batch": 4, "rate": 1e-2, "checkpoint": 1e-9}
         return load("reader", None, {**quick, **changes})
 
     return made
@@ -100,7 +100,7 @@ def test_targets_are_the_tokens_of_every_answer(reading):
     [row] = rows(reading, Question("q", "who", ("kafka", "zappa", "zappa, kafka"), ((7, 12), (0, 5), (0, 12))), text)
     # [CLS] who [SEP] zappa [UNK] kafka [SEP]
     assert row.spans == [(5, 5), (3, 3), (3, 5)]
-    assert len(row.ids) == 7 and row.typed == 3
+    assert len(row.ids) == 7 and row.types.index(1) == 3
 
 
 def test_a_question_without_an_answer_points_at_the_first_token(reading):

@@ -71,11 +71,11 @@ def test_a_folder_keeps_to_one_training(settings, own, tmp_path):
     folder = tmp_path / "made"
     with pytest.raises(Cut):
         train(settings(), Bench(folder, own, progress=cut))
-    with pytest.raises(InputError, match="seed 1, now 2"):
+    with pytest.raises(InputError, match="belongs to another training"):
         train(settings(seed=2), Bench(folder, own))
     with (own / "train-more.jsonl").open("w") as more:
         more.write((own / "train.jsonl").read_text())
-    with pytest.raises(InputError, match=r"examples \{'train.jsonl': \d+\}, now \{'train-more.jsonl': \d+, 'train"):
+    with pytest.raises(InputError, match="belongs to another training"):
         train(settings(), Bench(folder, own))
     (own / "train-more.jsonl").unlink()
     train(settings(checkpoint=60), Bench(folder, own))
@@ -122,12 +122,11 @@ def test_a_base_that_a_resolver_cannot_stand_on_is_refused_in_setup(settings, ow
 
     with pytest.raises(InputError) as caught:
         ResolverTraining(settings(base=roberta(tmp_path / "roberta")), Bench(tmp_path, own))
-    lacks = ["the token [CLS]", "the token [SEP]", "token types", "128 tokens (it has 66 positions)"]
-    assert all(lack in str(caught.value) for lack in lacks) and "expected an encoder like BERT" in str(caught.value)
+    assert "expected an encoder like BERT" in str(caught.value)
     untyped = shutil.copytree(tiny_encoder, tmp_path / "untyped")
     config = transformers.DistilBertConfig(vocab_size=50, dim=16, n_layers=1, n_heads=2, hidden_dim=16)
     transformers.DistilBertModel(config).save_pretrained(untyped)
-    with pytest.raises(InputError, match=r"\(distilbert\) lacks token types"):
+    with pytest.raises(InputError, match=r"\(distilbert\): expected an encoder like BERT"):
         ResolverTraining(settings(base=str(untyped)), Bench(tmp_path, own))
 
 

@@ -26,7 +26,8 @@ def load_once(
     options: Options,
     make: Callable[[ModelFolder, Choice, Network], T],
 ) -> T:
-    """Return ``make``'s result for the network in a folder, loaded once per process."""
+    """Return ``make``'s result for the network in a folder, which must be of this kind, loaded once per process."""
+    folder.require_kind(kind)
     choice = choose(folder, options)
 
     def load() -> T:
@@ -71,3 +72,12 @@ def choose(folder: ModelFolder, options: Options) -> Choice:
         device,
         runtime.fast_precision(device) if device == "cpu" else "float32",
     )
+
+
+def kind_of(folder: ModelFolder) -> str:
+    """Return the kind of the model in a folder, from its manifest or from transformers' configuration."""
+    if folder.manifest is not None:
+        return folder.manifest.kind
+    from convqa.models.engines.torch import networks
+
+    return networks.kind_of(folder)

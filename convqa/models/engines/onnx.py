@@ -16,14 +16,12 @@ from convqa.errors import InputError, reason_of
 from convqa.models.folder import ONNX, ModelFolder
 from convqa.models.once import workers
 from convqa.models.types import OUTPUTS, Array, Network, TokenSequence, load_tokenizer
-from convqa.workers.threads import threads
 
 
 def load(folder: ModelFolder, kind: str) -> Network:
     """Load the network of a folder with ``model.onnx``."""
     manifest = folder.manifest
     assert manifest is not None
-    manifest.require_kind(kind, folder.path)
     session = _session(folder.path / ONNX)
     inputs = [value.name for value in session.get_inputs()]
 
@@ -38,17 +36,10 @@ def load(folder: ModelFolder, kind: str) -> Network:
         return [result[0].astype(np.float32, copy=False) for result in results]
 
     def run(sequences: Sequence[TokenSequence]) -> list[list[Array]]:
-        if len(sequences) < 2 or threads() == 1:
-            return list(map(run_one, sequences))
         return list(workers().map(run_one, sequences))
 
     tokenizer = load_tokenizer(folder.path, manifest.max_tokens)
-    return Network(
-        tokenizer,
-        run,
-        manifest.dimension or 0,
-        manifest.settings,
-    )
+    return Network(tokenizer, run, manifest.dimension or 0, manifest.settings)
 
 
 def _session(file: Path) -> Any:
@@ -59,6 +50,10 @@ def _session(file: Path) -> Any:
     options.inter_op_num_threads = 1
     options.log_severity_level = 4  # errors are raised, not printed
     try:
-        return ort.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+        return ort.InferenceSession(
+            str(file),
+            options,
+            providers=["CPUExecutionProvider"],
+        )
     except Exception as error:  # the library has no base class for its errors
         raise InputError(f"{file}: cannot be run ({reason_of(error)}). Copy or make the model again.") from error

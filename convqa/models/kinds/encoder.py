@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import get_args
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
@@ -23,7 +22,6 @@ from convqa.models.shared import shared
 from convqa.models.source import find_model
 from convqa.models.types import Array, Choice, Model, Network, NetworkModel, Options, Role
 from convqa.places import cache_folder
-from convqa.validation import shorten
 
 _ADDRESS_FORM = "https://HOST/v1?model=MODEL, with &key=VARIABLE if the environment variable VARIABLE holds a key"
 
@@ -54,7 +52,12 @@ class TextEncoder(NetworkModel):
 
     sparse = False
 
-    def __init__(self, folder: ModelFolder, choice: Choice, network: Network) -> None:
+    def __init__(
+        self,
+        folder: ModelFolder,
+        choice: Choice,
+        network: Network,
+    ) -> None:
         super().__init__(folder, choice, network)
         self.family = folder.family
         self.dimension = network.dimension
@@ -71,14 +74,8 @@ class TextEncoder(NetworkModel):
         """Return the vectors of texts, shape (n, dimension) in float32. Texts are truncated to ``max_tokens``.
 
         :param role: some models need different prefixes before queries and passages.
-        :raises InputError: for an argument of another type, or an unknown role.
         :raises WorkError: if the model returns invalid numbers.
         """
-        is_list = isinstance(texts, Sequence) and not isinstance(texts, str)
-        if not is_list or not all(isinstance(text, str) for text in texts):
-            raise InputError(f"texts: expected a list of strings, got {shorten(texts)}.")
-        if role not in get_args(Role):
-            raise InputError(f"role: expected {' or '.join(get_args(Role))}, got {role!r}.")
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
         return self._run(self._prefixed(texts, role))
@@ -94,29 +91,25 @@ class TextEncoder(NetworkModel):
             return [vector.tobytes() for vector in vectors]
 
         inputs = [text.encode("utf-8", "surrogatepass") for text in prefixed]
-        rows = self._cache.each(
-            inputs,
-            compute,
-            in_file=role == "passage" and shared() is None,
-        )
+        rows = self._caches[role].each(inputs, compute)
         return np.stack([np.frombuffer(row, np.float32) for row in rows])
 
     @cached_property
-    def _cache(self) -> Cache:
+    def _caches(self) -> dict[Role, Cache]:
         # Vectors of two probes cover what else affects results, such as library versions and processor instructions.
         salt = self.identity.encode() + self._run(_PROBES).tobytes()
-        path = cache_folder() / "vectors" / "vectors.sqlite"
-        return Cache(salt, _MOST_IN_PROCESS, path, _MOST_IN_FILE, "vectors are computed again each time")
+        path = None if shared() else cache_folder() / "vectors" / "vectors.sqlite"
+        return {
+            "query": Cache(salt, _MOST_IN_PROCESS),
+            "passage": Cache(salt, _MOST_IN_PROCESS, path, _MOST_IN_FILE, "vectors are computed again each time"),
+        }
 
     def try_texts(self, texts: Sequence[str]) -> None:
         self.encode(texts)
 
     def _run(self, texts: Sequence[str]) -> Array:
-        outputs = self._network.run(self._network.tokenizer.texts(texts))
-        vectors = np.stack([vector for (vector,) in outputs])
-        if vectors.shape != (len(texts), self.dimension) or not np.isfinite(vectors).all():
-            raise self.invalid("encoder")
-        return vectors
+        outputs = self.outputs(self._network.tokenizer.texts(texts))
+        return np.stack([vector for (vector,) in outputs])
 
     def longer(self, texts: Sequence[str], role: Role = "passage") -> int:
         """Count the texts that are truncated to ``max_tokens``."""
@@ -135,13 +128,15 @@ class SparseEncoder(TextEncoder):
 
     sparse = True
 
-    def __init__(self, folder: ModelFolder, choice: Choice, network: Network) -> None:
+    def __init__(
+        self,
+        folder: ModelFolder,
+        choice: Choice,
+        network: Network,
+    ) -> None:
         super().__init__(folder, choice, network)
-        self._query_weights: Array | None = None
-        for name in QUERY_WEIGHTS:
-            if (folder.path / name).is_file():
-                self._query_weights = _read_query_weights(folder.path / name, network)
-                break
+        file = folder.path / QUERY_WEIGHTS
+        self._query_weights = _read_query_weights(file, network) if file.is_file() else None
 
     def encode(self, texts: Sequence[str], role: Role = "passage") -> Array:
         if role == "passage" or self._query_weights is None:
@@ -158,10 +153,7 @@ def _read_query_weights(file: Path, network: Network) -> Array:
     special = tokenizer.get_added_tokens_decoder()
     weights = np.zeros(network.dimension, np.float32)
     try:
-        text = file.read_text(encoding="utf-8")
-        is_json = file.suffix == ".json"
-        items: Iterable[Sequence[str]] = json.loads(text).items() if is_json else map(str.split, text.splitlines())
-        for token, weight in items:
+        for token, weight in json.loads(file.read_text(encoding="utf-8")).items():
             id = tokenizer.token_to_id(token)
             if id is not None and id not in special:
                 weights[id] = float(weight)
@@ -191,7 +183,12 @@ class RemoteEncoder(TextEncoder):
         variable = query.get("key", [""])[0]
         if variable and not os.environ.get(variable):
             raise InputError(f"the encoder {model!r} needs a key, but the environment variable {variable} is not set.")
-        Model.__init__(self, address, f"sha256:{hashlib.sha256(model.encode()).hexdigest()}", "a server")
+        Model.__init__(
+            self,
+            address,
+            f"sha256:{hashlib.sha256(model.encode()).hexdigest()}",
+            "a server",
+        )
         server = f"{parts.scheme}://{parts.netloc}{parts.path.removesuffix('/embeddings')}"
         self.family = self.checksum
         self.languages = []

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from convqa.errors import InputError
 from convqa.files import replace_surrogates
-from convqa.models.engines import choose
+from convqa.models.engines import choose, kind_of
 from convqa.models.folder import ModelFolder
 from convqa.models.once import once
 from convqa.models.source import find_model
@@ -19,7 +19,6 @@ MAX_PROMPT_TOKENS = 1024
 MIN_PROMPT_TOKENS = 32
 
 _PROMPTS_PER_BATCH = 16
-"""Prompts per batch."""
 
 
 class GeneratedText(NamedTuple):
@@ -36,7 +35,13 @@ class Generator(Model):
         from convqa.models.engines.torch.transformers import load_writer
 
         super().__init__(folder.name, folder.checksum(), choice)
-        self._model, self._tokenizer = load_writer(folder, choice.device, choice.precision)
+        self._model, self._tokenizer = load_writer(
+            folder,
+            choice.device,
+            choice.precision,
+        )
+        if self._tokenizer.pad_token is None:
+            self._tokenizer.pad_token = self._tokenizer.eos_token
         self.kind: Literal["seq2seq", "causal"] = "seq2seq" if self._model.config.is_encoder_decoder else "causal"
 
     @property
@@ -88,7 +93,8 @@ class Generator(Model):
             prompts = [self._as_chat(prompt) for prompt in prompts]
         # A chat template adds its own special tokens.
         rows = self._ids(prompts, not chat)
-        ids = [_without_middle(row, room) for row in rows]
+        # A model needs at least one token.
+        ids = [_without_middle(row, room) or [self._tokenizer.pad_token_id] for row in rows]
         # Prompts of similar length share a batch, to save padding. The sort is stable, hence reproducible.
         order = sorted(range(len(ids)), key=lambda index: len(ids[index]))
         texts: dict[int, GeneratedText] = {}
@@ -103,32 +109,32 @@ class Generator(Model):
     def try_texts(self, texts: Sequence[str]) -> None:
         self.write([text[:200] for text in texts], 16)
 
-    def _batch(self, rows: Sequence[list[int]], config: Any) -> list[GeneratedText]:
-        import torch
-
-        longest = max(1, *map(len, rows))
-        ids = torch.full((len(rows), longest), config.pad_token_id)
-        mask = torch.zeros_like(ids)
+    def _batch(
+        self,
+        rows: Sequence[list[int]],
+        config: Any,
+    ) -> list[GeneratedText]:
         # A causal model continues at the end of the prompt, so padding comes first.
         is_causal = self.kind == "causal"
-        for index, row in enumerate(rows):
-            columns = slice(longest - len(row), longest) if is_causal else slice(len(row))
-            ids[index, columns] = torch.tensor(row, dtype=ids.dtype)
-            mask[index, columns] = 1
-        device = self._model.device
-        sequences = self._model.generate(
-            input_ids=ids.to(device),
-            attention_mask=mask.to(device),
-            generation_config=config,
+        inputs = self._tokenizer.pad(
+            {"input_ids": rows},
+            padding_side="left" if is_causal else "right",
+            return_tensors="pt",
+            verbose=False,
         )
+        sequences = self._model.generate(**inputs.to(self._model.device), generation_config=config)
         ends = config.eos_token_id
         if not isinstance(ends, list):
             ends = [ends]
         # A causal model repeats the prompt, an encoder-decoder has one token that starts the text.
-        start = longest if is_causal else 1
+        start = inputs["input_ids"].shape[1] if is_causal else 1
         return [self._decoded(row[start:], ends) for row in sequences.tolist()]
 
-    def _decoded(self, ids: Sequence[int], ends: Sequence[int]) -> GeneratedText:
+    def _decoded(
+        self,
+        ids: Sequence[int],
+        ends: Sequence[int],
+    ) -> GeneratedText:
         stop = next((index for index, id in enumerate(ids) if id in ends), None)
         text = self._tokenizer.decode(
             ids[:stop],
@@ -173,8 +179,7 @@ class Generator(Model):
         if config.eos_token_id is None:
             config.eos_token_id = self._tokenizer.eos_token_id
         if config.pad_token_id is None:
-            ends = config.eos_token_id
-            config.pad_token_id = ends[0] if isinstance(ends, list) else ends
+            config.pad_token_id = self._tokenizer.pad_token_id
         return config
 
 
@@ -199,8 +204,9 @@ def load_generator(name: str, options: Options = Options()) -> Generator:  # noq
     :raises InputError: if the model is unknown, damaged, not a generator, or cannot run with these options.
     """
     folder = find_model(name)
-    if folder.manifest is not None:
-        raise InputError(f"{folder.path}: expected a generator, got a model of kind {folder.manifest.kind!r}.")
+    kind = kind_of(folder)
+    if kind != "generator":
+        raise InputError(f"{folder.path}: expected a generator, got a model of kind {kind!r}.")
     if options.precision == "auto":
         options = replace(options, precision="float32")
     choice = choose(folder, options)

@@ -58,21 +58,18 @@ def load_head(
 
     :raises InputError: for a model of another kind, damaged settings, or weights or an encoder of another version.
     """
-    manifest = folder.manifest
+    folder.require_kind(kind)
     advice = f"Make the model again with convqa train {kind}."
-    if manifest is None or manifest.kind != kind:
-        other = manifest.kind if manifest else "transformers"
-        raise InputError(
-            f"{folder.path}: expected a model of kind {kind!r} (convqa train {kind}), got kind {other!r}."
-        )
-    settings = folder.settings(shape, manifest.settings, advice)
+    settings = folder.settings(
+        shape,
+        folder.manifest.settings if folder.manifest else {},
+        advice,
+    )
     where = f"{folder.path / MANIFEST}: settings"
-    lines = [line for line in (settings, *vars(settings).values()) if isinstance(line, Line)]
-    for line in lines:
-        if set(line.weights) != set(features):
+    for line in (settings, *vars(settings).values()):
+        if isinstance(line, Line) and set(line.weights) != set(features):
             raise InputError(
-                f"{where}: weights: expected {', '.join(features)}, got {', '.join(line.weights)}: the model is of "
-                f"another version of convqa. {advice}"
+                f"{where}: weights: expected {', '.join(features)}, got {', '.join(line.weights)}. {advice}"
             )
     encoder = load_encoder(settings.encoder, options)
     if encoder.checksum != settings.checksum:

@@ -21,11 +21,8 @@ class PairScorer(NetworkModel):
         """
         if not pairs:
             return np.zeros(0, dtype=np.float32)
-        outputs = self._network.run(self._network.tokenizer.pairs(pairs))
-        scores = np.stack([score for (score,) in outputs])
-        if scores.shape != (len(pairs),) or not np.isfinite(scores).all():
-            raise self.invalid("scorer")
-        return scores
+        outputs = self.outputs(self._network.tokenizer.pairs(pairs))
+        return np.array([score for (score,) in outputs])
 
     def try_texts(self, texts: Sequence[str]) -> None:
         self.score([(text[:60], text) for text in texts])

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import groupby
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -14,12 +13,12 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field, FiniteFloat
 
-from convqa.errors import InputError, reason_of
+from convqa.errors import InputError
 from convqa.models.engines import load_once
 from convqa.models.folder import ModelFolder
 from convqa.models.kinds.reader_input import MIN_TOKENS, PassageTokens, ReaderInput, Window
 from convqa.models.source import find_model
-from convqa.models.types import Array, Choice, Network, NetworkModel, Options, Pair
+from convqa.models.types import Choice, Network, NetworkModel, Options, Pair
 
 Logits = NDArray[np.float32]
 
@@ -44,23 +43,18 @@ class Band:
         self._sections = np.array(passage.sections, dtype=np.int64)
         tokens = len(passage.ids)
         # Row: the first token of a span; column: the distance to its last token.
-        self._margins = np.full((tokens, min(longest, tokens)), -np.inf, dtype=np.float32)
+        self._margins = np.full(
+            (tokens, min(longest, tokens)),
+            -np.inf,
+            dtype=np.float32,
+        )
 
-    def add(
-        self,
-        first: int,
-        starts: Logits,
-        ends: Logits,
-        null: float,
-    ) -> None:
-        """Add the scores of a window.
-
-        :param first: index in the passage of the window's first token.
-        :param starts, ends: logits of the passage's tokens in the window.
-        :param null: sum of the two logits of no answer.
-        """
-        rows = self._margins[first : first + len(starts)]
-        margins = (starts - np.float32(null))[:, None] + _following(ends, -np.inf, rows.shape[1])
+    def add(self, window: Window, starts: Logits, ends: Logits) -> None:
+        """Add the logits of a window's tokens. Those of its first token, ``[CLS]``, mean no answer."""
+        null = starts[0] + ends[0]
+        passage = slice(window.at, window.at + window.last - window.first)
+        rows = self._margins[window.first : window.last]
+        margins = (starts[passage] - null)[:, None] + _following(ends[passage], -np.inf, rows.shape[1])
         np.maximum(rows, margins, out=rows)
 
     def best(self, most: int) -> list[ScoredSpan]:
@@ -105,18 +99,14 @@ class Band:
             self._margins[first - distance, distance:] = -np.inf
 
 
-def _following(
-    values: NDArray[Any],
-    beyond: float,
-    width: int,
-) -> NDArray[Any]:
+def _following(values: NDArray[Any], beyond: float, width: int) -> NDArray[Any]:
     """Return an array whose row i has the ``width`` values from index i on, padded with ``beyond``."""
     padded = np.concatenate([values, np.full(width - 1, beyond, dtype=values.dtype)])
     return sliding_window_view(padded, width)
 
 
-MAX_CHUNK_TOKENS = 131_072
-"""Maximum tokens of the windows in memory at a time."""
+_PAIRS_IN_MEMORY = 64
+"""Maximum pairs whose tokens and logits are in memory at a time."""
 
 
 class Calibration(BaseModel, frozen=True):
@@ -144,14 +134,6 @@ class PairReading:
     margin: float
 
 
-class PairWindow(NamedTuple):
-    """A window of a pair's passage."""
-
-    pair: Pair
-    passage: PassageTokens
-    window: Window
-
-
 class SpanReader(NetworkModel):
     """Finds the spans of passages that answer questions. Thread-safe.
 
@@ -159,18 +141,17 @@ class SpanReader(NetworkModel):
     Margins are comparable across windows and passages.
     """
 
-    def __init__(self, folder: ModelFolder, choice: Choice, network: Network) -> None:
+    def __init__(
+        self,
+        folder: ModelFolder,
+        choice: Choice,
+        network: Network,
+    ) -> None:
         super().__init__(folder, choice, network)
         self.calibration = folder.settings(ReaderFields, network.settings).calibration
         if self.max_tokens < MIN_TOKENS:
             raise InputError(f"{folder.path}: max_tokens: expected {MIN_TOKENS} or more, got {self.max_tokens}.")
-        try:
-            self._input = ReaderInput(network.tokenizer.inner, self.max_tokens)
-            self._input.passage("\U0010fffd")
-        except Exception as error:  # the library raises plain Exceptions
-            raise InputError(
-                f"{folder.path}: the tokenizer does not work ({reason_of(error)}). Copy the model again."
-            ) from error
+        self._input = ReaderInput(network.tokenizer.inner, self.max_tokens)
 
     def read(
         self,
@@ -183,13 +164,15 @@ class SpanReader(NetworkModel):
         :param most: maximum spans per passage. :param longest: maximum tokens of a span.
         :raises WorkError: if the model returns invalid numbers.
         """
-        readings = dict.fromkeys(pairs, PairReading((), -math.inf))
         # Passages of similar length run together; questions about the same passage share its tokens.
-        ordered = sorted(readings, key=lambda pair: (len(pair[1]), pair[1], pair[0]))
-        for pair, windows in groupby(self._scored(ordered), key=lambda scored: scored[0].pair):
-            spans = self._best_spans(windows, max(most, 1), longest)
-            if spans:
-                readings[pair] = PairReading(tuple(spans[:most]), spans[0].margin)
+        distinct = sorted(set(pairs), key=lambda pair: (len(pair[1]), pair[1], pair[0]))
+        readings: dict[Pair, PairReading] = {}
+        for start in range(0, len(distinct), _PAIRS_IN_MEMORY):
+            chunk = distinct[start : start + _PAIRS_IN_MEMORY]
+            for pair, band in zip(chunk, self._bands(chunk, longest), strict=True):
+                spans = band.best(max(most, 1))
+                margin = spans[0].margin if spans else -math.inf
+                readings[pair] = PairReading(tuple(spans[:most]), margin)
         return [readings[pair] for pair in pairs]
 
     def try_texts(self, texts: Sequence[str]) -> None:
@@ -203,45 +186,21 @@ class SpanReader(NetworkModel):
         """Return the probability of no answer, given the best margin over all passages; 1 for -infinity."""
         return probability(margin, self.calibration.null)
 
-    def _best_spans(
-        self,
-        scored: Iterable[tuple[PairWindow, Array]],
-        most: int,
-        longest: int,
-    ) -> list[ScoredSpan]:
-        """Return the best spans of a passage from the logits of its windows."""
-        band: Band | None = None
-        for (_, passage, window), logits in scored:
-            if band is None:
-                # A span cannot be longer than a window.
-                band = Band(passage, min(longest, self.max_tokens))
-            end = window.at + window.last - window.first
-            starts, ends = logits[:, window.at : end]
-            band.add(
-                window.first,
-                starts,
-                ends,
-                float(logits[:, 0].sum()),
-            )
-        return band.best(most) if band else []
-
-    def _scored(self, pairs: Iterable[Pair]) -> Iterator[tuple[PairWindow, Array]]:
-        """Yield the windows of each pair with their logits, shape (2, tokens)."""
-        for chunk in _chunks(self._windows(pairs)):
-            results = self._network.run([item.window.tokens for item in chunk])
-            for item, outputs in zip(chunk, results, strict=True):
-                logits = np.stack(outputs)
-                if logits.shape != (2, len(item.window.tokens)) or not np.isfinite(logits).all():
-                    raise self.invalid("reader")
-                yield item, logits
-
-    def _windows(self, pairs: Iterable[Pair]) -> Iterator[PairWindow]:
-        tokens_of_question = cache(self._input.question)
-        for text, pairs_of_text in groupby(pairs, key=lambda pair: pair[1]):
-            passage = self._input.passage(text)
-            for pair in pairs_of_text:
-                for window in self._input.windows(tokens_of_question(pair[0]), passage):
-                    yield PairWindow(pair, passage, window)
+    def _bands(self, pairs: Sequence[Pair], longest: int) -> list[Band]:
+        """Return the margins of the spans of each pair's passage."""
+        tokens_of = cache(self._input.passage)
+        bands = []
+        windows: list[tuple[Band, Window]] = []
+        for question, text in pairs:
+            passage = tokens_of(text)
+            # A span cannot be longer than a window.
+            band = Band(passage, min(longest, self.max_tokens))
+            bands.append(band)
+            windows += [(band, window) for window in self._input.windows(self._input.question(question), passage)]
+        results = self.outputs([window.tokens for _, window in windows])
+        for (band, window), (starts, ends) in zip(windows, results, strict=True):
+            band.add(window, starts, ends)
+        return bands
 
 
 def load_reader(name: str = "reader", options: Options = Options()) -> SpanReader:  # noqa: B008 - frozen
@@ -250,21 +209,6 @@ def load_reader(name: str = "reader", options: Options = Options()) -> SpanReade
     :raises InputError: if the model is unknown, damaged, not a reader, or cannot run with these options.
     """
     return load_once("reader", find_model(name), options, SpanReader)
-
-
-def _chunks(windows: Iterable[PairWindow]) -> Iterator[list[PairWindow]]:
-    chunk: list[PairWindow] = []
-    size = 0
-    for item in windows:
-        length = len(item.window.tokens)
-        if chunk and size + length > MAX_CHUNK_TOKENS:
-            yield chunk
-            chunk = []
-            size = 0
-        chunk.append(item)
-        size += length
-    if chunk:
-        yield chunk
 
 
 def probability(margin: float, line: tuple[float, float]) -> float:

@@ -61,10 +61,7 @@ class Window:
 
 
 class ReaderInput:
-    """Makes windows with a model's tokenizer. ``most``: maximum tokens of a sequence, including special tokens.
-
-    :raises ValueError: if the tokenizer returns no tokens for a pair of texts.
-    """
+    """Makes windows with a model's tokenizer. ``most``: maximum tokens of a sequence, including special tokens."""
 
     def __init__(self, tokenizer: Tokenizer, most: int = READER_TOKENS) -> None:
         self._tokenizer = tokenizer
@@ -74,8 +71,6 @@ class ReaderInput:
         tokenizer.encode_special_tokens = True
         probe = tokenizer.encode("a", "a")
         sides = probe.sequence_ids
-        if 0 not in sides or 1 not in sides:
-            raise ValueError("the tokenizer makes no tokens of a pair of texts")
         first = sides.index(0)
         between = first + sides.count(0)
         second = sides.index(1)
@@ -103,7 +98,11 @@ class ReaderInput:
         sections = [bisect_right(marks, start) for start, _ in offsets]
         return PassageTokens(encoding.ids, offsets, sections)
 
-    def windows(self, question: list[int], passage: PassageTokens) -> Iterator[Window]:
+    def windows(
+        self,
+        question: list[int],
+        passage: PassageTokens,
+    ) -> Iterator[Window]:
         """Yield the windows that cover a passage, none for a passage without tokens."""
         room = self._room - len(question)
         overlap = min(OVERLAP, room // 2)
@@ -115,12 +114,7 @@ class ReaderInput:
             ids = passage.ids[first : first + room]
             types = types_before + [self._passage_type] * len(ids) + self._after.types
             tokens = TokenSequence(before + ids + self._after.ids, types)
-            yield Window(
-                tokens,
-                len(before),
-                first,
-                first + len(ids),
-            )
+            yield Window(tokens, len(before), first, first + len(ids))
 
 
 def _fitted(offsets: Sequence[tuple[int, int]], text: str) -> list[tuple[int, int]]:
@@ -143,11 +137,7 @@ def _fitted(offsets: Sequence[tuple[int, int]], text: str) -> list[tuple[int, in
     return [_whole_letters(start, end, text) for start, end in fitted]
 
 
-def _whole_letters(
-    start: int,
-    end: int,
-    text: str,
-) -> tuple[int, int]:
+def _whole_letters(start: int, end: int, text: str) -> tuple[int, int]:
     if start == end:
         return start, end
     first = max(0, start - _MAX_COMBINING_MARKS)

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import Enum, auto
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
-from convqa.errors import InputError
 from convqa.models.engines import load_once
 from convqa.models.folder import ModelFolder
 from convqa.models.kinds.resolver_input import LayoutWord, Past, TurnLayout, lay_out
@@ -34,12 +32,15 @@ _SEPARATES = lexicon.AUXILIARIES | lexicon.SUBJECT_PRONOUNS | lexicon.QUESTION_W
 _SEPARATES |= listed("him her them me us his its their because although while if that there")
 """Words that no inserted noun phrase contains, because they begin a clause or refer to something themselves."""
 
-_JOINS = listed("and or but of in on at to for from with by as than into about over under between during")
-"""Words that neither begin nor end a noun phrase."""
+_NOT_FIRST = _SEPARATES | listed(
+    "and or but of in on at to for from with by as than into about over under between during"
+)
+_NOT_LAST = _NOT_FIRST | lexicon.ARTICLES
+"""Words with which no noun phrase begins or ends."""
 
-_WITHIN = frozenset('-&/.",')
 _POSSESSIVE = frozenset(["'s", "\u2019s", "'", "\u2019"])
-"""Signs that may occur within a noun phrase, and those that may also end it."""
+_SIGNS = _POSSESSIVE | frozenset('-&/.",')
+"""Signs that may end a noun phrase, and those that may occur within it."""
 
 _STOPWORDS = analyzer("en").long_stopwords
 
@@ -64,14 +65,6 @@ class ResolverLogits(NamedTuple):
     needs: Matrix
 
 
-class Phrase(NamedTuple):
-    """Words of the history that can be inserted into the question."""
-
-    text: str
-    words: tuple[LayoutWord, ...]
-    probability: float
-
-
 class PhraseInsertion(NamedTuple):
     """The insertion of ``text`` before word ``position`` of the question; ``words``: those taken from the history."""
 
@@ -81,46 +74,20 @@ class PhraseInsertion(NamedTuple):
     words: tuple[LayoutWord, ...]
 
 
-class PhraseRole(Enum):
-    """What a word of the history can be in a noun phrase."""
-
-    OUTSIDE = auto()
-    JOINT = auto()
-    FIRST = auto()
-    LAST = auto()
-    ANY = auto()
-
-
-def term_probabilities(layout: TurnLayout, logits: ResolverLogits) -> list[tuple[LayoutWord, float]]:
-    """Return each word of the history with the probability that it belongs to the rewrite, in sequence order."""
-    needed = _needed(logits)
-    return [(word, needed * _sigmoid(logits.terms[word.first])) for word in layout.history_words]
-
-
-def _needed(logits: ResolverLogits) -> float:
-    """Return the probability that the question needs the history. All others are conditional on it."""
-    return _sigmoid(logits.needs[0])
-
-
-def edited(
+def _edited(
     layout: TurnLayout,
-    logits: ResolverLogits,
-    patterns: Sequence[str],
-    least: float,
-) -> tuple[str, list[PhraseInsertion]]:
-    """Return the self-contained question, and the insertions made.
-
-    :param patterns: the patterns of classes 1, 2, ... :param least: minimum probability of an insertion.
-    """
+    deleted: Matrix,
+    insertions: Sequence[PhraseInsertion],
+) -> str:
+    """Return the question with insertions, and without the deleted words next to them."""
     question = layout.utterances[0]
-    insertions = _insertions(layout, logits, patterns, least)
     phrases = {insertion.position: insertion.text for insertion in insertions}
     spans = [(word.start, word.end) for word in layout.question_words]
-    deleted = [_sigmoid(logits.deleted[word.first]) >= 0.5 for word in layout.question_words]
+    is_deleted = [_sigmoid(deleted[word.first]) >= 0.5 for word in layout.question_words]
     # After the last word, there is only a place for an insertion.
     length = len(question.rstrip())
     spans.append((length, length))
-    deleted.append(False)
+    is_deleted.append(False)
     text = ""
     previous_end = 0
     is_removing = False
@@ -133,12 +100,12 @@ def edited(
             text = _with_phrase(text, phrases[position])
             follows_phrase = True
         # Words are removed only next to an insertion, so that nothing is lost.
-        is_removing = deleted[position] and (is_removing or position in phrases)
+        is_removing = is_deleted[position] and (is_removing or position in phrases)
         if not is_removing:
             text += _piece(question, start, end, follows_phrase)
             follows_phrase = follows_phrase and start == end
         previous_end = end
-    return text.strip(), insertions
+    return text.strip()
 
 
 def _with_phrase(text: str, phrase: str) -> str:
@@ -147,12 +114,7 @@ def _with_phrase(text: str, phrase: str) -> str:
     return f"{text.rstrip()} {phrase}"
 
 
-def _piece(
-    question: str,
-    start: int,
-    end: int,
-    follows_phrase: bool,
-) -> str:
+def _piece(question: str, start: int, end: int, follows_phrase: bool) -> str:
     """Return a piece of the question; after a phrase with one blank, none before an attached sign."""
     piece = question[start:end]
     if not follows_phrase:
@@ -163,42 +125,6 @@ def _piece(
     first = end - len(stripped)
     is_attached = first > 0 and not question[first - 1].isspace() and not question[first].isalnum()
     return stripped if is_attached else f" {stripped}"
-
-
-def _insertions(
-    layout: TurnLayout,
-    logits: ResolverLogits,
-    patterns: Sequence[str],
-    least: float,
-) -> list[PhraseInsertion]:
-    tokens = [word.first for word in layout.question_words] + [layout.end]
-    needed = _needed(logits)
-    insertions = []
-    for position, token in enumerate(tokens):
-        probabilities = _softmax(logits.patterns[token])
-        probability = needed * float(1.0 - probabilities[0])
-        if probability < least:
-            continue
-        pattern = patterns[int(np.argmax(probabilities[1:]))]
-        if SLOT not in pattern:
-            insertions.append(PhraseInsertion(position, pattern, probability, ()))
-            continue
-        phrase = _best_phrase(
-            layout,
-            logits.starts[token],
-            logits.ends[token],
-        )
-        if phrase is not None and probability * phrase.probability >= least:
-            text = _filled(pattern, phrase.text)
-            insertions.append(
-                PhraseInsertion(
-                    position,
-                    text,
-                    probability * phrase.probability,
-                    phrase.words,
-                )
-            )
-    return _without_repeats(layout, insertions)
 
 
 def _without_repeats(layout: TurnLayout, insertions: Sequence[PhraseInsertion]) -> list[PhraseInsertion]:
@@ -213,8 +139,12 @@ def _without_repeats(layout: TurnLayout, insertions: Sequence[PhraseInsertion]) 
     return sorted(kept, key=lambda insertion: insertion.position)
 
 
-def _best_phrase(layout: TurnLayout, starts: Matrix, ends: Matrix) -> Phrase | None:
-    """Return the most probable noun phrase of the history, with its probability over all occurrences."""
+def _best_phrase(
+    layout: TurnLayout,
+    starts: Matrix,
+    ends: Matrix,
+) -> tuple[tuple[LayoutWord, ...], float] | None:
+    """Return the words of the most probable noun phrase of the history, with its probability over all occurrences."""
     spans = _noun_phrases(layout)
     if not spans:
         return None
@@ -226,40 +156,29 @@ def _best_phrase(layout: TurnLayout, starts: Matrix, ends: Matrix) -> Phrase | N
         probabilities[key] = probabilities.get(key, 0.0) + float(probability)
         words_of.setdefault(key, words)
     best = max(probabilities, key=probabilities.__getitem__)
-    words = words_of[best]
-    return Phrase(
-        layout.span(words[0], words[-1]),
-        words,
-        probabilities[best],
-    )
+    return words_of[best], probabilities[best]
 
 
 def _noun_phrases(layout: TurnLayout) -> list[tuple[LayoutWord, ...]]:
     """Return the words of every noun phrase of the history."""
     history = layout.history_words
-    roles = [_role(layout.text(word).lower()) for word in history]
+    texts = [layout.text(word).lower() for word in history]
     phrases = []
     for start, word in enumerate(history):
-        if roles[start] not in (PhraseRole.ANY, PhraseRole.FIRST):
+        if not _is_word(texts[start], _NOT_FIRST):
             continue
         for end in range(start, min(start + MAX_PHRASE_WORDS, len(history))):
-            if roles[end] == PhraseRole.OUTSIDE or history[end].utterance != word.utterance:
+            text = texts[end]
+            if history[end].utterance != word.utterance or not (text in _SIGNS or _is_word(text, _SEPARATES)):
                 break
-            if roles[end] in (PhraseRole.ANY, PhraseRole.LAST):
+            if text in _POSSESSIVE or _is_word(text, _NOT_LAST):
                 phrases.append(tuple(history[start : end + 1]))
     return phrases
 
 
-def _role(word: str) -> PhraseRole:
-    """Return the role that a word can have in a noun phrase."""
-    is_sign = not word[0].isalnum()
-    if word in _POSSESSIVE:
-        return PhraseRole.LAST
-    if word in _SEPARATES or (is_sign and word not in _WITHIN):
-        return PhraseRole.OUTSIDE
-    if word in lexicon.ARTICLES:
-        return PhraseRole.FIRST
-    return PhraseRole.JOINT if is_sign or word in _JOINS else PhraseRole.ANY
+def _is_word(text: str, others: frozenset[str]) -> bool:
+    """Return whether a text is a word rather than a sign, and none of the others."""
+    return text[0].isalnum() and text not in others
 
 
 def _content_words(layout: TurnLayout, words: Sequence[LayoutWord]) -> set[str]:
@@ -298,7 +217,7 @@ class Resolution:
 
     _layout: TurnLayout = field(repr=False)
     _logits: ResolverLogits = field(repr=False)
-    _patterns: tuple[str, ...] = field(repr=False)
+    _patterns: Sequence[str] = field(repr=False)
 
     @property
     def terms(self) -> list[tuple[str, float]]:
@@ -306,28 +225,60 @@ class Resolution:
 
         The oldest exchange comes first, and in each exchange the answer.
         """
-        terms = term_probabilities(self._layout, self._logits)
-        terms.sort(key=lambda term: (-term[0].utterance, term[0].start))
-        return [(self._layout.text(word), probability) for word, probability in terms]
+        words = sorted(self._layout.history_words, key=lambda word: (-word.utterance, word.start))
+        return [(self._layout.text(word), self._needed * _sigmoid(self._logits.terms[word.first])) for word in words]
 
     def text(self, sure: float = 0.2) -> str:
         """Return the self-contained question, the question itself if nothing is missing.
 
         :param sure: minimum probability of an inserted phrase.
         """
-        text, insertions = edited(
-            self._layout,
-            self._logits,
-            self._patterns,
-            sure,
-        )
-        return text if insertions else self._layout.utterances[0]
+        insertions = _without_repeats(self._layout, self._insertions(sure))
+        if not insertions:
+            return self._layout.utterances[0]
+        return _edited(self._layout, self._logits.deleted, insertions)
+
+    @property
+    def _needed(self) -> float:
+        """The probability that the question needs the history. All others are conditional on it."""
+        return _sigmoid(self._logits.needs[0])
+
+    def _insertions(self, sure: float) -> list[PhraseInsertion]:
+        """Return the insertions that are probable enough."""
+        tokens = [word.first for word in self._layout.question_words] + [self._layout.end]
+        insertions = []
+        for position, token in enumerate(tokens):
+            probabilities = _softmax(self._logits.patterns[token])
+            probability = self._needed * float(1.0 - probabilities[0])
+            if probability < sure:
+                continue
+            pattern = self._patterns[int(np.argmax(probabilities[1:]))]
+            if SLOT not in pattern:
+                insertions.append(PhraseInsertion(position, pattern, probability, ()))
+                continue
+            phrase = _best_phrase(
+                self._layout,
+                self._logits.starts[token],
+                self._logits.ends[token],
+            )
+            if phrase is None:
+                continue
+            words, share = phrase
+            if probability * share >= sure:
+                text = _filled(pattern, self._layout.span(words[0], words[-1]))
+                insertions.append(PhraseInsertion(position, text, probability * share, words))
+        return insertions
 
 
 class Resolver(NetworkModel):
     """Resolves questions with their history. Thread-safe."""
 
-    def __init__(self, folder: ModelFolder, choice: Choice, network: Network) -> None:
+    def __init__(
+        self,
+        folder: ModelFolder,
+        choice: Choice,
+        network: Network,
+    ) -> None:
         super().__init__(folder, choice, network)
         self._tokenizer = network.tokenizer.inner
         self._tokenizer.no_truncation()
@@ -339,13 +290,11 @@ class Resolver(NetworkModel):
         :raises WorkError: if the model returns invalid numbers.
         """
         layouts = [lay_out(question, history, self._tokenizer, self.max_tokens) for question, history in turns]
-        results = self._network.run([TokenSequence(layout.ids, layout.types) for layout in layouts])
-        resolutions = []
-        for layout, outputs in zip(layouts, results, strict=True):
-            if any(np.isnan(output).any() for output in outputs):
-                raise self.invalid("resolver")
-            resolutions.append(Resolution(layout, ResolverLogits(*outputs), self._patterns))
-        return resolutions
+        results = self.outputs([TokenSequence(layout.ids, layout.types) for layout in layouts])
+        return [
+            Resolution(layout, ResolverLogits(*outputs), self._patterns)
+            for layout, outputs in zip(layouts, results, strict=True)
+        ]
 
     def try_texts(self, texts: Sequence[str]) -> None:
         turns = [("What else is said of it?", [Past(text[:60], text)]) for text in texts]
@@ -358,7 +307,4 @@ def load_resolver(name: str, options: Options = Options()) -> Resolver:  # noqa:
 
     :raises InputError: if the model is unknown, damaged, not a resolver, or cannot run with these options.
     """
-    folder = find_model(name)
-    if folder.manifest is None:
-        raise InputError(f"{folder.path}: expected a model made by convqa train resolver, got a model of transformers.")
-    return load_once("resolver", folder, options, Resolver)
+    return load_once("resolver", find_model(name), options, Resolver)

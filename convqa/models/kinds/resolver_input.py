@@ -93,7 +93,12 @@ def lay_out(
     opening = tokenizer.token_to_id("[CLS]")
     assert opening is not None
     layout = TurnLayout([opening], [0])
-    _append(layout, replace_surrogates(question), tokenizer, _MAX_QUESTION_TOKENS)
+    _append(
+        layout,
+        replace_surrogates(question),
+        tokenizer,
+        _MAX_QUESTION_TOKENS,
+    )
     layout.end = len(layout.ids) - 1
     reserved = 0
     if history:
@@ -148,15 +153,7 @@ def _append(
         while last + 1 < len(offsets) and offsets[last + 1][0] < end:
             last += 1
         if token < len(offsets) and offsets[token][0] < end:
-            layout.words.append(
-                LayoutWord(
-                    utterance,
-                    start,
-                    end,
-                    base + token,
-                    base + last,
-                )
-            )
+            layout.words.append(LayoutWord(utterance, start, end, base + token, base + last))
     layout.utterances.append(text)
     layout.ids += [*ids, separator]
     layout.types += [0 if utterance == 0 else 1] * (len(ids) + 1)

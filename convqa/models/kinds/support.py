@@ -110,7 +110,11 @@ def _load_support_head(folder: ModelFolder, options: Options) -> Support:
     )
 
 
-def _load_entailment(folder: ModelFolder, choice: Choice, network: Network) -> Support:
+def _load_entailment(
+    folder: ModelFolder,
+    choice: Choice,
+    network: Network,
+) -> Support:
     """Score with the evidence as premise and the sentence as hypothesis; of long evidence, the best window counts."""
 
     def score(pairs: Sequence[Pair], language: str) -> list[float]:
@@ -207,11 +211,7 @@ def _overlaps(
     ]
 
 
-def _best_cosine(
-    sentence: str,
-    texts: Sequence[str],
-    vectors: Mapping[str, Array],
-) -> float:
+def _best_cosine(sentence: str, texts: Sequence[str], vectors: Mapping[str, Array]) -> float:
     """Return the cosine with the nearest text, 0 without any."""
     return max((float(vectors[text] @ vectors[sentence]) for text in texts), default=0.0)
 

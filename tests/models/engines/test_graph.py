@@ -129,7 +129,7 @@ def test_a_graph_without_its_configuration_or_of_another_network_is_refused(tmp_
     for changes, message in (
         ({"config": {}}, "was exported without the network's configuration"),
         ({"kind": "reader", "dimension": None}, "expected a model of kind 'encoder', got kind 'reader'"),
-        ({"config": {"model_type": "distilbert"}}, "torch cannot run this graph: of the network's .* are missing"),
+        ({"config": {"model_type": "distilbert"}}, "torch cannot run this graph"),
     ):
         folder = shutil.copytree(SHIPPED / "encoder", tmp_path / str(len(list(tmp_path.iterdir()))))
         file = folder / "convqa.json"

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from convqa.models.kinds.reader import Band, ScoredSpan
-from convqa.models.kinds.reader_input import PassageTokens
+from convqa.models.kinds.reader_input import PassageTokens, Window
+from convqa.models.types import TokenSequence
 
 
 def words(number, sections=None):
@@ -21,7 +22,8 @@ def words(number, sections=None):
 def band(passage, longest, *windows):
     made = Band(passage, longest)
     for first, starts, ends, null in windows:
-        made.add(first, np.array(starts, np.float32), np.array(ends, np.float32), null)
+        window = Window(TokenSequence([], []), 1, first, first + len(starts))
+        made.add(window, np.array([null, *starts], np.float32), np.array([0, *ends], np.float32))
     return made
 
 

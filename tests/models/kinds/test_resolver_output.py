@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from convqa.models.kinds.resolver import ResolverLogits, edited, term_probabilities
+from convqa.models.kinds.resolver import Resolution, ResolverLogits
 from convqa.models.kinds.resolver_input import Past, lay_out
 from tests.models.kinds.test_resolver_input import TOKENIZER
 
@@ -47,7 +47,7 @@ class Says:
         return ResolverLogits(self.terms, self.deleted, self.patterns, self.starts, self.ends, needs)
 
     def text(self, least=0.5):
-        return edited(self.layout, self.scores, PATTERNS, least)[0]
+        return Resolution(self.layout, self.scores, PATTERNS).text(least)
 
 
 def test_nothing_to_edit():
@@ -130,9 +130,8 @@ def test_a_question_that_needs_no_history_stays_as_it_is():
 def test_term_probabilities(logit, needs, chance):
     says = Says("Why?", needs=needs)
     says.terms[says.said("jazz").first] = logit
-    scores = says.scores
 
-    found = {says.layout.text(word): p for word, p in term_probabilities(says.layout, scores)}
+    found = dict(Resolution(says.layout, says.scores, PATTERNS).terms)
 
     assert found["jazz"] == pytest.approx(chance)
     assert found["rock"] == pytest.approx(0, abs=1e-3)

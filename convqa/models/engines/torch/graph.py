@@ -28,31 +28,25 @@ def fill(network: Any, folder: ModelFolder) -> None:
     :raises InputError: if the graph cannot be read or belongs to another network.
     """
     torch = import_torch()
-    weights = _weights(folder)
-    expected = network.state_dict()
-    # BERT's class adds a pooler over the first token, which a graph without a classifier lacks.
-    missing = sorted(name for name in expected if name not in weights and "pooler" not in name)
-    tensors = {name: torch.from_numpy(weights[name].copy()) for name in expected if name in weights}
-    misshapen = [name for name, values in tensors.items() if values.shape != expected[name].shape]
-    if missing or misshapen:
+    tensors = {name: torch.from_numpy(array.copy()) for name, array in _weights(folder).items()}
+    try:
+        keys = network.load_state_dict(tensors, strict=False)
+        # BERT's class adds a pooler over the first token, which a graph without a classifier lacks.
+        missing = [name for name in keys.missing_keys if "pooler" not in name]
+        if missing:
+            raise RuntimeError(f"{len(missing)} tensors are missing, such as {missing[0]}")
+    except RuntimeError as error:
         raise InputError(
-            f"{folder.path / ONNX}: torch cannot run this graph: of the network's {len(expected)} tensors "
-            f"{len(missing)} are missing and {len(misshapen)} have another shape, such as {(missing + misshapen)[0]}. "
-            "Run it on the CPU, or name the model of transformers that it was exported from."
-        )
-    network.load_state_dict(tensors, strict=False)
+            f"{folder.path / ONNX}: torch cannot run this graph: {reason_of(error)}. Run it on the CPU, or name the "
+            "model of transformers that it was exported from."
+        ) from None
 
 
 def _weights(folder: ModelFolder) -> dict[str, NDArray[Any]]:
     """Return the constants of a graph under the network's names."""
-    try:
-        import onnx
-        from onnx import numpy_helper
-    except ImportError:
-        raise InputError(
-            f"onnx is not installed; torch needs it to read {folder.path / ONNX}. Install the extra models: "
-            "pip install 'convqa[models]'"
-        ) from None
+    import onnx
+    from onnx import numpy_helper
+
     try:
         graph = onnx.load(str(folder.path / ONNX)).graph
     except Exception as error:  # errors of protobuf and of the file system

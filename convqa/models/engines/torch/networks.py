@@ -10,7 +10,6 @@ from convqa.errors import InputError
 from convqa.models.engines.torch import graph, runtime, transformers
 from convqa.models.folder import ModelFolder
 from convqa.models.types import (
-    OUTPUTS,
     PER_TOKEN,
     READER_TOKENS,
     Array,
@@ -34,19 +33,30 @@ _TWO_OUTPUTS = {"bart", "mbart", "led", "plbart", "mvp"}
 
 
 class Module(torch.nn.Module):  # type: ignore[name-defined,misc]
-    """A model of transformers. ``inputs`` and ``outputs`` name the arguments and results of ``forward``."""
+    """A model of transformers whose states or logits become outputs.
 
-    outputs: tuple[str, ...]
+    ``inputs`` names the arguments of ``forward``. ``part``: the attribute with the model,
+    under which graphs have its weights.
+    """
 
-    def __init__(self, config: Any) -> None:
+    part = "trunk"
+
+    def __init__(self, model: Any) -> None:
         super().__init__()
-        self.config = config
-        self._typed = getattr(config, "type_vocab_size", 0) > 1
-        self.inputs = ("input_ids", "attention_mask", "token_type_ids")[: 3 if self._typed else 2]
+        setattr(self, self.part, model)
+        self.config = model.config
+        self.inputs: tuple[str, ...] = ("input_ids", "attention_mask")
+        if getattr(model.config, "type_vocab_size", 0) > 1:
+            self.inputs += ("token_type_ids",)
 
-    def types(self, token_type_ids: Any) -> dict[str, Any]:
-        """Return the token types as keyword arguments, none if the model has no types."""
-        return {"token_type_ids": token_type_ids} if self._typed and token_type_ids is not None else {}
+    def forward(self, *inputs: Any) -> Any:
+        """Ids, mask and types, (n, tokens) each -> the outputs, with one row per sequence."""
+        named = dict(zip(self.inputs, inputs, strict=False))
+        return self.result(getattr(self, self.part)(**named), inputs[1])
+
+    def result(self, output: Any, mask: Any) -> Any:
+        """Return the outputs, made of those of the model."""
+        raise NotImplementedError
 
 
 class Pooled(Module):
@@ -55,34 +65,26 @@ class Pooled(Module):
     ``weights`` pools the logits of a masked language model as SPLADE does: each token's largest log(1 + relu(logit)).
     """
 
-    outputs = OUTPUTS["encoder"]
-
-    def __init__(self, trunk: Any, pooling: transformers.Pooling | Literal["weights"]) -> None:
-        super().__init__(trunk.config)
-        self.trunk = trunk
+    def __init__(
+        self,
+        trunk: Any,
+        pooling: transformers.Pooling | Literal["weights"],
+    ) -> None:
+        super().__init__(trunk)
         self.inputs = self.inputs[:2]  # type 0, the default, for a single text
         self._pooling = pooling
         self.batch_share = 8 if pooling == "weights" else 1  # each token has a logit per word
 
-    def forward(
-        self,
-        input_ids: Any,
-        attention_mask: Any,
-        token_type_ids: Any = None,
-    ) -> Any:
-        """(n, tokens) each -> (n, dimension) in float32."""
-        output = self.trunk(
-            input_ids=input_ids,
-            attention_mask=attention_mask,
-            **self.types(token_type_ids),
-        )
+    def result(self, output: Any, mask: Any) -> Any:
+        """Return vectors, (n, dimension) in float32."""
+        mask = mask.unsqueeze(-1)
         if self._pooling == "weights":
-            return output.logits.float().mul_(attention_mask.unsqueeze(-1)).amax(1).relu().log1p()
+            return output.logits.float().mul_(mask).amax(1).relu().log1p()
         states = output.last_hidden_state.float()
         if self._pooling == "cls":
             pooled = states[:, 0]
         else:
-            mask = attention_mask.unsqueeze(-1).to(states.dtype)
+            mask = mask.to(states.dtype)
             pooled = (states * mask).sum(1) / mask.sum(1).clamp(min=1)
         return torch.nn.functional.normalize(pooled, dim=1)
 
@@ -93,25 +95,14 @@ class Classifier(Module):
     It is the probability of the class ``label``. Without a label, it is the only logit, or the second minus the first.
     """
 
-    outputs = OUTPUTS["pairs"]
+    part = "classifier"
 
     def __init__(self, classifier: Any, label: int | None = None) -> None:
-        super().__init__(classifier.config)
-        self.classifier = classifier
+        super().__init__(classifier)
         self._label = label
 
-    def forward(
-        self,
-        input_ids: Any,
-        attention_mask: Any,
-        token_type_ids: Any = None,
-    ) -> Any:
-        """(n, tokens) each -> (n,) in float32."""
-        output = self.classifier(
-            input_ids=input_ids,
-            attention_mask=attention_mask,
-            **self.types(token_type_ids),
-        )
+    def result(self, output: Any, mask: Any) -> Any:  # noqa: ARG002
+        """Return scores, (n,) in float32."""
         logits = output.logits.float()
         if self._label is not None:
             return torch.softmax(logits, -1)[:, self._label]
@@ -121,41 +112,22 @@ class Classifier(Module):
 class Spanned(Module):
     """The logits of span starts and span ends."""
 
-    outputs = OUTPUTS["reader"]
+    part = "answering"
 
-    def __init__(self, answering: Any) -> None:
-        super().__init__(answering.config)
-        self.answering = answering
-
-    def forward(
-        self,
-        input_ids: Any,
-        attention_mask: Any,
-        token_type_ids: Any = None,
-    ) -> tuple[Any, Any]:
-        """(n, tokens) each -> starts and ends, each (n, tokens) in float32."""
-        output = self.answering(
-            input_ids=input_ids,
-            attention_mask=attention_mask,
-            **self.types(token_type_ids),
-        )
+    def result(self, output: Any, mask: Any) -> tuple[Any, Any]:  # noqa: ARG002
+        """Return starts and ends, each (n, tokens) in float32."""
         return output.start_logits.float(), output.end_logits.float()
 
 
-class ResolverNet(torch.nn.Module):  # type: ignore[name-defined,misc]
-    """The network of the resolver; its outputs are the fields of ``convqa.models.kinds.resolver.ResolverLogits``."""
+class ResolverNet(Module):
+    """The network of the resolver; its outputs are the fields of ``convqa.models.kinds.resolver.ResolverLogits``.
 
-    inputs = ("input_ids", "attention_mask", "token_type_ids")
-    outputs = OUTPUTS["resolver"]
+    :param patterns: number of insertion patterns, without the class for no insertion.
+    :param seed: seed of the heads' initial weights.
+    """
 
     def __init__(self, trunk: Any, patterns: int, seed: int) -> None:
-        """
-        :param patterns: number of insertion patterns, without the class for no insertion.
-        :param seed: seed of the heads' initial weights.
-        """
-        super().__init__()
-        self.config = trunk.config
-        self.trunk = trunk
+        super().__init__(trunk)
         # No loss would train its head for whole sequences.
         if getattr(trunk, "pooler", None) is not None:
             trunk.pooler = None
@@ -168,14 +140,8 @@ class ResolverNet(torch.nn.Module):  # type: ignore[name-defined,misc]
         self.spans = torch.nn.Linear(width, 2 * width)
         self.scale = math.sqrt(width)
 
-    def forward(
-        self,
-        ids: Any,
-        mask: Any,
-        types: Any,
-    ) -> tuple[Any, ...]:
-        """(n, tokens) each -> outputs whose first axis is the batch."""
-        states = self.trunk(input_ids=ids, attention_mask=mask, token_type_ids=types).last_hidden_state
+    def result(self, output: Any, mask: Any) -> tuple[Any, ...]:  # noqa: ARG002
+        states = output.last_hidden_state
         terms, deleted = self.words(states).unbind(-1)
         from_start, from_end = self.places(states).chunk(2, -1)
         to_start, to_end = self.spans(states).chunk(2, -1)
@@ -196,14 +162,6 @@ _AUTO_CLASSES = {
     "resolver": "AutoModel",
 }
 """Kind of model -> the class of transformers that loads it."""
-
-_EXPECTED = {
-    "encoder": "an encoder",
-    "sparse": "a masked language model",
-    "pairs": "a model for sequence classification with one label or two",
-    "support": "a model for sequence classification whose id2label in config.json names one label entailment",
-    "reader": "a model for extractive question answering with two labels, start and end",
-}
 
 
 def load(folder: ModelFolder, choice: Choice, kind: str) -> Network:
@@ -232,10 +190,10 @@ def load_source(folder: ModelFolder, choice: Choice, kind: str) -> Loaded:
     :raises InputError: if it holds a model of another kind, or cannot be loaded.
     """
     config = transformers.load_config(folder)
-    if not _is_of_kind(config, kind):
+    if not _uses(config).get(kind, False):
         name = ", ".join(config.architectures or []) or config.model_type
         labels = ", ".join(map(str, (config.id2label or {}).values()))
-        raise InputError(f"{folder.path}: expected {_EXPECTED[kind]}, got {name} with the labels {labels}.")
+        raise InputError(f"{folder.path}: expected a model of kind {kind!r}, got {name} with the labels {labels}.")
     about: dict[str, Any] = {}
     if kind == "encoder":
         about["dimension"] = config.hidden_size
@@ -261,7 +219,6 @@ def load_exported(folder: ModelFolder, choice: Choice, kind: str) -> Loaded:
 
     manifest = folder.manifest
     assert manifest is not None
-    manifest.require_kind(kind, folder.path)
     if not manifest.config:
         raise InputError(
             f"{folder.path} was exported without the network's configuration, so only ONNX Runtime can run it, on the "
@@ -301,19 +258,19 @@ def _wrapped(
     return Classifier(model)
 
 
-def _is_of_kind(config: Any, kind: str) -> bool:
-    """Return whether a model can be used as one of a kind. A model of entailment can also score pairs."""
-    match kind:
-        case "encoder":
-            return not (config.is_encoder_decoder or _has_head(config, _GENERATOR_HEADS))
-        case "sparse":
-            return _has_head(config, _MASKED_HEADS)
-        case "reader":
-            has_two_outputs = config.model_type in _TWO_OUTPUTS or config.num_labels == 2
-            return _has_head(config, _READER_HEADS) and has_two_outputs
-        case "pairs":
-            return _has_head(config, _CLASSIFIER_HEADS) and config.num_labels in {1, 2}
-    return _has_head(config, _CLASSIFIER_HEADS) and _entailment(config) is not None
+def _uses(config: Any) -> dict[str, bool]:
+    """Return kind -> whether a model can be used as one, beginning with what it was made for."""
+    writes = config.is_encoder_decoder or _has_head(config, _GENERATOR_HEADS)
+    classifies = _has_head(config, _CLASSIFIER_HEADS)
+    has_two_outputs = config.model_type in _TWO_OUTPUTS or config.num_labels == 2
+    return {
+        "sparse": _has_head(config, _MASKED_HEADS),
+        "reader": _has_head(config, _READER_HEADS) and has_two_outputs,
+        "generator": writes,
+        "support": classifies and _entailment(config) is not None,
+        "pairs": classifies and config.num_labels in {1, 2},
+        "encoder": not writes,
+    }
 
 
 def _unpadded(outputs: list[Array], tokens: int) -> list[Array]:
@@ -323,20 +280,14 @@ def _unpadded(outputs: list[Array], tokens: int) -> list[Array]:
 
 
 def kind_of(folder: ModelFolder) -> str:
-    """encoder, sparse, pairs, reader, generator or support: by the head it names.
+    """Return the kind of a model of transformers: encoder, sparse, pairs, reader, generator or support.
 
     A masked language model is sparse, unless sentence-transformers pools its tokens into one vector.
     """
-    config = transformers.load_config(folder)
-    if _has_head(config, _MASKED_HEADS) and "Pooling" not in transformers.modules_of(folder.path):
-        return "sparse"
-    if _has_head(config, _READER_HEADS):
-        return "reader"
-    if config.is_encoder_decoder or _has_head(config, _GENERATOR_HEADS):
-        return "generator"
-    if not _has_head(config, _CLASSIFIER_HEADS):
-        return "encoder"
-    return "pairs" if _entailment(config) is None else "support"
+    uses = _uses(transformers.load_config(folder))
+    if "Pooling" in transformers.modules_of(folder.path):
+        uses["sparse"] = False
+    return next(kind for kind, is_usable in uses.items() if is_usable)
 
 
 def _has_head(config: Any, endings: tuple[str, ...]) -> bool:

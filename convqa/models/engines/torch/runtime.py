@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-import numpy as np
-
 from convqa.errors import InputError
 from convqa.models.once import once
-from convqa.models.types import Array, Choice, TokenSequence
+from convqa.models.types import Array, Choice, Device, TokenSequence, TorchDevice
 from convqa.workers.threads import threads
 
 MAX_BATCH_TOKENS = {"cpu": 2048, "cuda": 65536, "mps": 16384}
@@ -30,14 +29,14 @@ def import_torch() -> Any:
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     os.environ.setdefault("GOMP_SPINCOUNT", "0")
-    try:
-        import torch
-        import transformers
-    except ImportError as error:
+    missing = [name for name in ("torch", "transformers", "onnx") if importlib.util.find_spec(name) is None]
+    if missing:
         raise InputError(
-            f"{error.name} is not installed; models without model.onnx and GPUs need it. Install the extra models: "
-            "pip install 'convqa[models]'"
-        ) from None
+            f"{', '.join(missing)} is not installed; GPUs, training and models without model.onnx need it. Install "
+            "the extra models: pip install 'convqa[models]'"
+        )
+    import torch
+    import transformers
 
     def prepare() -> None:
         torch.set_num_threads(threads())
@@ -49,10 +48,10 @@ def import_torch() -> Any:
     return torch
 
 
-def device(requested: Literal["auto", "cpu", "cuda", "mps"]) -> Literal["cpu", "cuda", "mps"]:
+def device(requested: Device) -> TorchDevice:
     """Return the device to run on: for ``auto`` a GPU if torch sees one, else the CPU."""
     torch = import_torch()
-    available: list[Literal["cpu", "cuda", "mps"]] = []
+    available: list[TorchDevice] = []
     if torch.cuda.is_available():
         available.append("cuda")
     if torch.backends.mps.is_available():
@@ -68,7 +67,7 @@ def device(requested: Literal["auto", "cpu", "cuda", "mps"]) -> Literal["cpu", "
     return requested
 
 
-def fast_precision(device: Literal["cpu", "cuda", "mps"]) -> Literal["float32", "bfloat16"]:
+def fast_precision(device: TorchDevice) -> Literal["float32", "bfloat16"]:
     """Return bfloat16 if the device multiplies it natively (NVIDIA since Ampere, CPUs with AMX), else float32."""
     torch = import_torch()
     if device == "cuda":
@@ -96,12 +95,12 @@ def rows(
     results: list[list[Array]] = [[] for _ in sequences]
     with torch.inference_mode():
         for batch in batches([len(sequence) for sequence in sequences], budget):
+            ids = [sequences[index].ids for index in batch]
+            types = [sequences[index].types for index in batch]
             outputs = forward(
-                *_padded(
-                    [sequences[index] for index in batch],
-                    pad,
-                    choice.device,
-                )
+                padded(ids, pad, choice.device),
+                mask_of(ids, choice.device),
+                padded(types, 0, choice.device),
             )
             for output in outputs if isinstance(outputs, tuple) else (outputs,):
                 array = output.float().cpu().numpy()
@@ -126,18 +125,13 @@ def batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
     return groups
 
 
-def _padded(
-    sequences: Sequence[TokenSequence],
-    pad: int,
-    device: str,
-) -> tuple[Any, ...]:
+def padded(rows: Sequence[Sequence[int]], fill: int, device: str) -> Any:
+    """Return a tensor (n, longest) with each row padded with ``fill``."""
     torch = import_torch()
-    shape = (len(sequences), max(len(sequence) for sequence in sequences))
-    ids = np.full(shape, pad)
-    mask = np.zeros(shape, dtype=np.int64)
-    types = np.zeros(shape, dtype=np.int64)
-    for row, sequence in enumerate(sequences):
-        ids[row, : len(sequence)] = sequence.ids
-        mask[row, : len(sequence)] = 1
-        types[row, : len(sequence)] = sequence.types
-    return tuple(torch.from_numpy(array).to(device) for array in (ids, mask, types))
+    tensors = [torch.tensor(row, dtype=torch.long) for row in rows]
+    return torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True, padding_value=fill).to(device)
+
+
+def mask_of(rows: Sequence[Sequence[object]], device: str) -> Any:
+    """Return a tensor (n, longest) with 1 for the items of a row and 0 for its padding."""
+    return padded([[1] * len(row) for row in rows], 0, device)

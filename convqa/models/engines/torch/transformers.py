@@ -50,24 +50,31 @@ class FolderFields(Record, extra="allow"):
     # Tokenizers without a limit have a number too large for an integer of JSON parsers.
     model_max_length: Annotated[float, Field(gt=0)] | None = None
     modules: list[SentenceModule] = []
-    pooling_mode: str | list[str] | None = None
+    pooling_mode: str | None = None
     include_prompt: bool = True
     prompts: dict[str, str | None] | None = None
 
 
 def load_config(folder: ModelFolder) -> Any:
     """Return transformers' configuration of the model in a folder."""
+    return _load(folder, "AutoConfig", "config.json")
+
+
+def _load(folder: ModelFolder, auto: str, subject: str, **options: Any) -> Any:
+    """Load a part of a folder with a class of transformers."""
     import_torch()
     import transformers
 
     try:
-        return transformers.AutoConfig.from_pretrained(
+        loader = getattr(transformers, auto)
+        return loader.from_pretrained(
             folder.path,
             local_files_only=True,
             trust_remote_code=False,
+            **options,
         )
     except Exception as error:  # the libraries raise anything on damaged files
-        raise _unloadable(folder, "config.json", error) from error
+        raise InputError(f"{folder.path}: {subject} cannot be loaded ({reason_of(error)}). {_ADVICE}") from error
 
 
 def load_module(
@@ -80,19 +87,14 @@ def load_module(
 
     :param auto: the class of transformers that loads it, such as ``AutoModel``.
     """
-    torch = import_torch()
-    import transformers
-
-    try:
-        module, info = getattr(transformers, auto).from_pretrained(
-            folder.path,
-            local_files_only=True,
-            trust_remote_code=False,
-            output_loading_info=True,
-            dtype=getattr(torch, precision),
-        )
-    except Exception as error:  # the libraries raise anything on damaged files
-        raise _unloadable(folder, "the model", error) from error
+    dtype = getattr(import_torch(), precision)
+    module, info = _load(
+        folder,
+        auto,
+        "the model",
+        output_loading_info=True,
+        dtype=dtype,
+    )
     # BERT's class adds a pooler over the first token, which only a classifier uses.
     missing = sorted(name for name in info["missing_keys"] if auto != "AutoModel" or "pooler" not in name)
     if missing or info["mismatched_keys"]:
@@ -110,27 +112,15 @@ def load_writer(
     precision: str,
 ) -> tuple[Any, Any]:
     """Load a causal or sequence-to-sequence language model and its tokenizer, both of transformers."""
-    import transformers
-
-    config = load_config(folder)
-    known: Any
-    if config.is_encoder_decoder:
-        auto = "AutoModelForSeq2SeqLM"
-        known = transformers.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING
-    else:
-        auto = "AutoModelForCausalLM"
-        known = transformers.MODEL_FOR_CAUSAL_LM_MAPPING
-    heads = config.architectures or []
-    if type(config) not in known or getattr(known[type(config)], "__name__", "") not in heads:
-        raise InputError(
-            f"{folder.path}: expected a causal or sequence-to-sequence language model, got "
-            f"{', '.join(heads) or config.model_type}."
-        )
-    tokenizer = _auto_tokenizer(folder)
+    is_encoder_decoder = load_config(folder).is_encoder_decoder
+    auto = "AutoModelForSeq2SeqLM" if is_encoder_decoder else "AutoModelForCausalLM"
     model = load_module(folder, auto, device, precision)
-    size = model.get_input_embeddings().num_embeddings
-    if len(tokenizer) > size:
-        raise _foreign(folder, len(tokenizer), size)
+    tokenizer = _auto_tokenizer(folder)
+    _check_vocabulary(
+        folder,
+        len(tokenizer),
+        model.get_input_embeddings().num_embeddings,
+    )
     return model, tokenizer
 
 
@@ -144,28 +134,22 @@ def tokenizer_of(folder: ModelFolder, config: Any, most: int) -> Tokenizer:
     else:
         tokenizer = Tokenizer(_auto_tokenizer(folder).backend_tokenizer, most)
     size = max(tokenizer.inner.get_vocab().values(), default=-1) + 1
-    if size > config.vocab_size:
-        raise _foreign(folder, size, config.vocab_size)
+    _check_vocabulary(folder, size, config.vocab_size)
     return tokenizer
 
 
 def _auto_tokenizer(folder: ModelFolder) -> Any:
-    import transformers
-
     # Without a vocabulary, transformers makes an empty tokenizer.
     if not any((folder.path / name).is_file() for name in (TOKENIZER, *_VOCABULARIES)):
         raise InputError(f"{folder.path}: the model has no tokenizer; expected {TOKENIZER}. {_ADVICE}")
-    try:
-        return transformers.AutoTokenizer.from_pretrained(
-            folder.path,
-            local_files_only=True,
-            trust_remote_code=False,
+    return _load(folder, "AutoTokenizer", "the tokenizer")
+
+
+def _check_vocabulary(folder: ModelFolder, tokens: int, known: int) -> None:
+    if tokens > known:
+        raise InputError(
+            f"{folder.path}: the tokenizer has {tokens} tokens, the model {known}: they do not belong together."
         )
-    except Exception as error:  # the libraries raise anything on damaged files
-        subject = "the tokenizer"
-        if not (folder.path / TOKENIZER).is_file():
-            subject = f"the tokenizer without {TOKENIZER}, for which the package sentencepiece may be needed,"
-        raise _unloadable(folder, subject, error) from error
 
 
 def max_tokens(path: Path, config: Any) -> int:
@@ -197,9 +181,7 @@ def pooling_of(path: Path) -> Pooling:
         )
     file = path / folders["Pooling"] / "config.json"
     fields = _read(file)
-    modes = fields.pooling_mode or []
-    if isinstance(modes, str):
-        modes = [modes]
+    modes = [fields.pooling_mode] if fields.pooling_mode else []
     if not modes:
         flags = fields.model_extra or {}
         modes = [name for name, value in flags.items() if name.startswith("pooling_mode") and value]
@@ -241,14 +223,4 @@ def _read(file: Path) -> FolderFields:
         read_json(file, "settings of a model"),
         str(file),
         _ADVICE,
-    )
-
-
-def _unloadable(folder: ModelFolder, subject: str, error: Exception) -> InputError:
-    return InputError(f"{folder.path}: {subject} cannot be loaded ({reason_of(error)}). {_ADVICE}")
-
-
-def _foreign(folder: ModelFolder, tokens: int, known: int) -> InputError:
-    return InputError(
-        f"{folder.path}: the tokenizer has {tokens} tokens, the model {known}: they do not belong together. {_ADVICE}"
     )
