@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from convqa.domain.conversation import Listed
+from convqa.domain.conversation import Listed, Named
 
 AnswerKind = Literal["answer", "question", "none"]
 
@@ -38,17 +38,11 @@ class Span(Listed):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Named):
     """Spans of one turn, best first, and the score of "there is no answer here" on the same scale."""
 
     spans: tuple[Span, ...]
     null_score: float
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "spans": [span.to_json() for span in self.spans],
-            "null_score": self.null_score,
-        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Reading:
@@ -83,17 +77,11 @@ class Citation(Listed):
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class Sentence(Named):
     """A sentence of an answer with its citations."""
 
     text: str
     citations: tuple[Citation, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "text": self.text,
-            "citations": [citation.to_json() for citation in self.citations],
-        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Sentence:
@@ -102,7 +90,7 @@ class Sentence:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Named):
     """The answer to a turn. Kind ``none`` has no sentences, a reason, and the ids of the ``nearest`` passages.
 
     ``score`` rates how well the passages answer the question, from 0 to 1 (it is not a probability); None if no
@@ -133,29 +121,9 @@ class Answer:
         """Return the ids of all cited passages."""
         return frozenset(citation.passage_id for sentence in self.sentences for citation in sentence.citations)
 
-    def to_json(self) -> dict[str, Any]:
-        data: dict[str, Any] = {
-            "kind": self.kind,
-            "text": self.text,
-            "sentences": [sentence.to_json() for sentence in self.sentences],
-            "label": self.label,
-            "reason": self.reason,
-            "score": self.score,
-            "nearest": list(self.nearest),
-        }
-        if self.notes:
-            data["notes"] = list(self.notes)
-        return data
-
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Answer:
-        return cls(
-            data["kind"],
-            data["text"],
-            tuple(Sentence.from_json(sentence) for sentence in data["sentences"]),
-            data["label"],
-            data["reason"],
-            data["score"],
-            tuple(data["nearest"]),
-            tuple(data.get("notes", ())),
-        )
+        sentences = tuple(Sentence.from_json(sentence) for sentence in data["sentences"])
+        nearest = tuple(data["nearest"])
+        notes = tuple(data.get("notes", ()))
+        return cls(**{**data, "sentences": sentences, "nearest": nearest, "notes": notes})

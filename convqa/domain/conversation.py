@@ -24,6 +24,29 @@ class Listed:
         return cls(*data)
 
 
+class Named:
+    """A value whose JSON is the mapping of its fields. Empty ``notes`` and ``added`` are omitted."""
+
+    __slots__: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        data = {name: _to_json(getattr(self, name)) for name in self.__slots__}
+        return {name: value for name, value in data.items() if value or name not in _OMITTED}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        return cls(**data)
+
+
+_OMITTED = frozenset({"notes", "added"})
+
+
+def _to_json(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_to_json(item) for item in value]
+    return value.to_json() if hasattr(value, "to_json") else value
+
+
 @dataclass(frozen=True, slots=True)
 class TurnId(Listed):
     """The id of one turn. ``conversation`` is written with the type with which it was read."""
@@ -89,7 +112,7 @@ def _expect(name: str, value: object, kind: type, expected: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(Named):
     """One earlier exchange of a conversation.
 
     With status ``asked``, ``answer`` is the question that the system asked back. With ``idle``, the user asked nothing,
@@ -100,23 +123,6 @@ class Exchange:
     answer: str = ""
     rewrite: str | None = None
     status: ExchangeStatus = "answered"
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "question": self.question,
-            "answer": self.answer,
-            "rewrite": self.rewrite,
-            "status": self.status,
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Exchange:
-        return cls(
-            data["question"],
-            data["answer"],
-            data["rewrite"],
-            data["status"],
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Any
 
-from convqa.domain.conversation import Passage
+from convqa.domain.conversation import Named, Passage
 
 _FLOAT32 = struct.Struct("f")
 
@@ -26,7 +26,7 @@ def float32(score: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class Query(Named):
     """A query for a store: raw words (the store analyzes them) and weighted history terms.
 
     ``weight`` is used when several queries of a rewrite are fused.
@@ -36,13 +36,6 @@ class Query:
     terms: tuple[tuple[str, float], ...] = ()
     weight: float = 1.0
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "text": self.text,
-            "terms": [list(term) for term in self.terms],
-            "weight": self.weight,
-        }
-
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Query:
         terms = tuple((term, weight) for term, weight in data["terms"])
@@ -50,7 +43,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Rewrite:
+class Rewrite(Named):
     """``text`` is the self-contained question (run.json's Model_rewrite); ``queries`` are sent to the store.
 
     A rewrite without queries means that the user asked nothing: nothing is searched or answered.
@@ -66,20 +59,10 @@ class Rewrite:
         """Return a rewrite whose text and only query are the user's question."""
         return cls(question, (Query(question),), notes)
 
-    def to_json(self) -> dict[str, Any]:
-        data: dict[str, Any] = {
-            "text": self.text,
-            "queries": [query.to_json() for query in self.queries],
-        }
-        if self.notes:
-            data["notes"] = list(self.notes)
-        return data
-
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Rewrite:
         queries = tuple(Query.from_json(query) for query in data["queries"])
-        notes = tuple(data.get("notes", ()))
-        return cls(data["text"], queries, notes)
+        return cls(data["text"], queries, tuple(data.get("notes", ())))
 
 
 class NotFinite(ValueError):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from convqa.domain.answer import CAVEAT, Answer, Reading
-from convqa.domain.conversation import Listed, Passage, TurnId
+from convqa.domain.conversation import Listed, Named, Passage, TurnId
 from convqa.domain.ranking import Hit, Ranking, Rewrite
 
 NAMED_HITS = 10
@@ -24,7 +24,7 @@ class Failure(Listed):
 
 
 @dataclass(frozen=True, slots=True)
-class Response:
+class Response(Named):
     """The results for one turn; a part is None if the pipeline lacks the stage or the turn failed.
 
     ``added`` marks the words of ``rewrite.text`` that the question lacks, as characters [start, end). ``timings`` are
@@ -67,20 +67,6 @@ class Response:
             hits.append(hit)
         return replace(self, ranking=Ranking(tuple(hits)), added=())
 
-    def to_json(self) -> dict[str, Any]:
-        data: dict[str, Any] = {
-            "id": self.id.to_json(),
-            "rewrite": _to_json(self.rewrite),
-            "ranking": _to_json(self.ranking),
-            "reading": _to_json(self.reading),
-            "answer": _to_json(self.answer),
-            "timings": dict(self.timings),
-            "error": _to_json(self.error),
-        }
-        if self.added:
-            data["added"] = self.added
-        return data
-
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Response:
         parts = {}
@@ -88,10 +74,6 @@ class Response:
             parts[name] = None if data[name] is None else kind.from_json(data[name])
         added = tuple((start, end) for start, end in data.get("added", ()))
         return cls(TurnId.from_json(data["id"]), timings=data["timings"], added=added, **parts)
-
-
-def _to_json(part: Any) -> Any:
-    return None if part is None else part.to_json()
 
 
 def _without_text(passage: Passage) -> Passage | None:
