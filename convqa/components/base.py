@@ -113,24 +113,21 @@ class Station:
     def _safely(self, kind: type, work: Callable[..., Sequence[Any]], rows: list[tuple[Any, ...]]) -> list[Any]:
         if not rows:
             return []
-        name = type(self).__name__
         try:
             columns = [list(column) for column in zip(*rows, strict=True)]
-            result = work(*columns)
-            values = returned(
-                result,
-                kind,
-                len(rows),
-                type(self),
-                self._method,
-            )
-            self._verify(values, rows)
+            values = returned(work(*columns), kind, len(rows), type(self), self._method)
+            for value, row in zip(values, rows, strict=True):
+                if isinstance(value, Answer):
+                    verified(value, row[2])
+                elif isinstance(value, Reading):
+                    located(value, row[2])
         except InputError as error:
             raise RunError(str(error), error) from error
         except NotFinite as error:
-            raise RunError(f"{name}: {error}.") from error
+            raise RunError(f"{type(self).__name__}: {error}.") from error
         except Exception as error:
             if isinstance(error, NotImplementedError) and not self._method:
+                name = type(self).__name__
                 raise RunError(f"{name} implements no method of its station, {self.station}.") from error
             if len(rows) == 1:
                 return [failed(self.station, error, path_of(type(self), self._method))]
@@ -142,17 +139,6 @@ class Station:
         """The name of the station's method that the member implements, or ""."""
         methods = {name: method for name, method in vars(STATIONS[self.station]).items() if isfunction(method)}
         return next((name for name, method in methods.items() if getattr(type(self), name) is not method), "")
-
-    def _verify(self, values: Sequence[Any], rows: Sequence[tuple[Any, ...]]) -> None:
-        """Check answers and readings against their rankings. :raises ValueError: for an inconsistent one."""
-        for value, row in zip(values, rows, strict=True):
-            try:
-                if isinstance(value, Answer):
-                    verified(value, row[2])
-                elif isinstance(value, Reading):
-                    located(value, row[2])
-            except ValueError as error:
-                raise ValueError(f"{path_of(type(self), self._method)}: {error}") from None
 
 
 class Rewriter(Station):
@@ -173,7 +159,7 @@ class Rewriter(Station):
         raise NotImplementedError
 
     def rewrite_batch(self, turns: Sequence[Turn]) -> Sequence[Rewrite]:
-        return [self.rewrite(turn) for turn in turns]
+        return list(map(self.rewrite, turns))
 
     @component.output_types(rewrites=Rewrites)
     def run(self, turns: Turns) -> dict[str, Rewrites]:
@@ -203,25 +189,21 @@ class Retriever(Station):
         raise NotImplementedError
 
     def search_rewritten(
-        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], queries: Sequence[Query]
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+        queries: Sequence[Query],
     ) -> Sequence[Ranking]:
         """``search`` for members that also use the rewritten question; ``queries[i]`` belongs to ``rewrites[i]``."""
         return self.search(turns, queries)
 
     def retrieve_batch(self, turns: Sequence[Turn], rewrites: Sequence[Rewrite]) -> Sequence[Ranking]:
-        rows = [
-            (turn, rewrite, query) for turn, rewrite in zip(turns, rewrites, strict=True) for query in rewrite.queries
-        ]
-        columns = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
-        results = iter(
-            returned(
-                self.search_rewritten(*columns),
-                Ranking,
-                len(rows),
-                type(self),
-                self._method,
-            )
-        )
+        pairs = [pair for pair in zip(turns, rewrites, strict=True) for _ in pair[1].queries]
+        searched = [turn for turn, _ in pairs]
+        parents = [rewrite for _, rewrite in pairs]
+        queries = [query for rewrite in rewrites for query in rewrite.queries]
+        results = self.search_rewritten(searched, parents, queries)
+        results = iter(returned(results, Ranking, len(queries), type(self), self._method))
         rankings: list[Ranking] = []
         for rewrite in rewrites:
             parts = [(query.weight, next(results)) for query in rewrite.queries]
@@ -249,21 +231,16 @@ class Reranker(Station):
         raise NotImplementedError
 
     def rerank_batch(
-        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+        rankings: Sequence[Ranking],
     ) -> Sequence[Ranking]:
-        return [self.rerank(*row) for row in zip(turns, rewrites, rankings, strict=True)]
+        return list(map(self.rerank, turns, rewrites, rankings))
 
     @component.output_types(rankings=Rankings)
     def run(self, turns: Turns, rewrites: Rewrites, rankings: Rankings) -> dict[str, Rankings]:
-        return {
-            "rankings": self._each(
-                Rankings,
-                self.rerank_batch,
-                turns,
-                rewrites,
-                rankings,
-            )
-        }
+        return {"rankings": self._each(Rankings, self.rerank_batch, turns, rewrites, rankings)}
 
 
 class Reader(Station):
@@ -282,21 +259,16 @@ class Reader(Station):
         raise NotImplementedError
 
     def read_batch(
-        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking]
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+        rankings: Sequence[Ranking],
     ) -> Sequence[Reading]:
-        return [self.read(*row) for row in zip(turns, rewrites, rankings, strict=True)]
+        return list(map(self.read, turns, rewrites, rankings))
 
     @component.output_types(readings=Readings)
     def run(self, turns: Turns, rewrites: Rewrites, rankings: Rankings) -> dict[str, Readings]:
-        return {
-            "readings": self._each(
-                Readings,
-                self.read_batch,
-                turns,
-                rewrites,
-                rankings,
-            )
-        }
+        return {"readings": self._each(Readings, self.read_batch, turns, rewrites, rankings)}
 
 
 class Builder(Station):
@@ -314,29 +286,18 @@ class Builder(Station):
     station = "builder"
     makes = "answers"
 
-    def build(
-        self,
-        turn: Turn,
-        rewrite: Rewrite,
-        ranking: Ranking,
-        reading: Reading | None,
-    ) -> Answer:
+    def build(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> Answer:
         raise NotImplementedError
 
     def build_batch(
-        self, turns: Sequence[Turn], rewrites: Sequence[Rewrite], rankings: Sequence[Ranking], readings: MaybeReadings
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+        rankings: Sequence[Ranking],
+        readings: MaybeReadings,
     ) -> Sequence[Answer | Failure]:
         """Return an answer for each turn, or a Failure if retrying the turn would not help."""
-        return [
-            self.build(*row)
-            for row in zip(
-                turns,
-                rewrites,
-                rankings,
-                readings,
-                strict=True,
-            )
-        ]
+        return list(map(self.build, turns, rewrites, rankings, readings))
 
     def build_at(self, indexes: Sequence[int], columns: Sequence[Sequence[Any]]) -> dict[int, Answer | Failure]:
         """Build answers for the rows at these indexes only. :param columns: the arguments of ``build_batch``."""
@@ -345,7 +306,11 @@ class Builder(Station):
 
     @component.output_types(answers=Answers)
     def run(
-        self, turns: Turns, rewrites: Rewrites, rankings: Rankings, readings: Readings | None = None
+        self,
+        turns: Turns,
+        rewrites: Rewrites,
+        rankings: Rankings,
+        readings: Readings | None = None,
     ) -> dict[str, Answers]:
         columns = turns, rewrites, rankings, [None] * len(turns) if readings is None else readings
         return {"answers": self._each(Answers, self._build_asked, *columns)}
@@ -392,21 +357,16 @@ class Decider(Station):
         readings: MaybeReadings,
         answers: Sequence[Answer],
     ) -> Sequence[Answer]:
-        return [
-            self.decide(*row)
-            for row in zip(
-                turns,
-                rewrites,
-                rankings,
-                readings,
-                answers,
-                strict=True,
-            )
-        ]
+        return list(map(self.decide, turns, rewrites, rankings, readings, answers))
 
     @component.output_types(answers=Answers)
     def run(
-        self, turns: Turns, rewrites: Rewrites, rankings: Rankings, answers: Answers, readings: Readings | None = None
+        self,
+        turns: Turns,
+        rewrites: Rewrites,
+        rankings: Rankings,
+        answers: Answers,
+        readings: Readings | None = None,
     ) -> dict[str, Answers]:
         columns = turns, rewrites, rankings, [None] * len(turns) if readings is None else readings, answers
         return {"answers": self._each(Answers, self.decide_batch, *columns)}
