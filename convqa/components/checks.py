@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from functools import cache
-from itertools import pairwise
 from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
@@ -44,13 +43,7 @@ def verified(answer: Answer, ranking: Ranking) -> Answer:
         raise ValueError("the answer is of kind 'question' but has no text")
     if answer.score is not None and not 0 <= answer.score <= 1:
         raise ValueError(f"expected a score from 0 to 1 or None for the answer, got {answer.score}")
-    passages: dict[str, Passage | None] = {}
-    for hit in ranking.hits:
-        passage = passages.setdefault(hit.id, hit.passage)
-        if passage is None:
-            passages[hit.id] = hit.passage
-        elif hit.passage is not None and hit.passage.text != passage.text:
-            raise ValueError(f"the ranking has two texts for passage {hit.id!r}, so that its citations are ambiguous")
+    passages = {hit.id: hit.passage for hit in ranking.hits}
     for sentence in answer.sentences:
         for citation in sentence.citations:
             _check_citation(citation, passages)
@@ -59,7 +52,7 @@ def verified(answer: Answer, ranking: Ranking) -> Answer:
 
 def located(reading: Reading, ranking: Ranking) -> None:
     """Check the spans of a reading. :raises ValueError: if one is outside the texts of the ranking."""
-    texts = {hit.id: hit.passage.text for hit in ranking.hits if hit.passage is not None}
+    texts = ranking.texts()
     for span in reading.spans:
         if not 0 <= span.start <= span.end <= len(texts.get(span.passage_id, "")):
             position = f"[{span.start}, {span.end}) of passage {span.passage_id!r}"
@@ -73,13 +66,8 @@ def nothing(ranking: Ranking, reason: str, score: float | None = None) -> Answer
     >>> nothing(Ranking((Hit("a", 2.0),)), "no passage that was found has a text to quote").nearest
     ('a',)
     """
-    return Answer(
-        "none",
-        "",
-        reason=reason,
-        score=score,
-        nearest=tuple(hit.id for hit in ranking.hits[:_NEAREST]),
-    )
+    nearest = tuple(hit.id for hit in ranking.hits[:_NEAREST])
+    return Answer("none", "", reason=reason, score=score, nearest=nearest)
 
 
 def _check_text(answer: Answer) -> None:
@@ -114,13 +102,7 @@ def path_of(cls: type, method: str) -> str:
     return f"{cls.__module__}.{cls.__qualname__}.{method}"
 
 
-def returned(
-    result: object,
-    expected: type,
-    count: int,
-    cls: type,
-    name: str,
-) -> list[Any]:
+def returned(result: object, expected: type, count: int, cls: type, name: str) -> list[Any]:
     """Check the result of a method for ``count`` turns. Each value may also be a Failure.
 
     Values from classes of other packages are validated deeply and converted to the declared types of their fields.
@@ -157,16 +139,10 @@ def _validated(value: Any, expected: type, method: str) -> Any:
             f"{method} returned a malformed {expected.__name__}: {field} is {shown(mistake['input'])}; {message}"
         ) from None
     if isinstance(value, Ranking):
-        _check_order(value, method)
+        ids = [hit.id for hit in value.hits]
+        if ids != [hit.id for hit in Ranking.of(value.hits).hits] or len(set(ids)) < len(ids):
+            raise ValueError(f"{method} returned a Ranking with unsorted or repeated hits; see Ranking.of")
     return value
-
-
-def _check_order(ranking: Ranking, method: str) -> None:
-    order = [hit.id for hit in ranking.hits]
-    if order != [hit.id for hit in Ranking.of(ranking.hits).hits]:
-        raise ValueError(f"{method} returned a Ranking with unsorted hits; expected the order of Ranking.of")
-    if duplicates := [id for id, following in pairwise(sorted(order)) if id == following]:
-        raise ValueError(f"{method} returned a Ranking with passage {duplicates[0]!r} twice")
 
 
 def shown(value: object) -> str:

@@ -96,12 +96,7 @@ class Wrapper:
         if self.concurrency == 1:
             return [work(*row) for row in zip(*columns, strict=True)]
         with ThreadPoolExecutor(self.concurrency, "haystack") as pool:
-            results = [pool.submit(work, *row) for row in zip(*columns, strict=True)]
-            try:
-                return [result.result() for result in results]
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+            return list(pool.map(work, *columns))
 
     def _ask(self, **sockets: Any) -> list[Any]:
         """Run the component once, with the given sockets that it has.
@@ -136,14 +131,7 @@ def to_passage(document: Document) -> Passage | None:
         return None
     meta = {name: value for name, value in document.meta.items() if _is_plain(value)}
     title, url = (str(meta.pop(name, "")) for name in ("title", "url"))
-    text, title, url, meta = replace_surrogates([document.content, title, url, meta])
-    return Passage(
-        document.id,
-        text,
-        title,
-        url,
-        meta,
-    )
+    return Passage(document.id, *replace_surrogates([document.content, title, url, meta]))
 
 
 def ranked(hits: Iterable[Hit], scored: bool) -> Ranking:

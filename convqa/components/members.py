@@ -81,8 +81,7 @@ def full_name(name: str, place: str, stations: Collection[str]) -> str:
     """
     if "." in name:
         return name
-    holders = [station for station in stations if name in _modules(station)]
-    holders = holders or [station for station in stations if name in _plugins(station)]
+    holders = [station for station in stations if name in members(station)]
     if len(holders) == 1:
         return _path_of_member(name, holders[0])
     if holders:
@@ -250,12 +249,7 @@ def _path_of_member(name: str, station: str) -> str:
     raise InputError(f"module {module} has no {station}.")
 
 
-def _unknown_parameters(
-    cls: type,
-    parameters: Iterable[str],
-    known: Collection[str],
-    place: str,
-) -> str:
+def _unknown_parameters(cls: type, parameters: Iterable[str], known: Collection[str], place: str) -> str:
     renamed = RENAMED.get(cls.__module__.removeprefix(f"{components.__name__}."), {})
     lines = []
     for name in parameters:
@@ -281,24 +275,14 @@ def _import(name: str, place: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
-        raise InputError(f"{place}.type: {_missing(name, module, error)}") from error
+        known = [f"{components.__name__}.{station}s.{member}" for station in STATIONS for member in members(station)]
+        raise InputError(
+            f"{place}.type: {name}: Python finds no module {error.name!r}.{nearest(module, known)} Install its "
+            "package, or put a module of yours into the folder of the pipeline file."
+        ) from error
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
         raise InputError(f"{place}.type: {name} cannot be imported ({reason}). -v shows where.") from error
-
-
-def _missing(name: str, module: str, error: ModuleNotFoundError) -> str:
-    """Return why a module or one that it imports is missing."""
-    package = module.partition(".")[0]
-    if error.name and not name.startswith(error.name):
-        return f"{name} needs the package {error.name!r}, which is not installed ({error})."
-    if any(package == trusted.partition(".")[0] for trusted in _TRUSTED):
-        known = [f"{components.__name__}.{station}s.{member}" for station in STATIONS for member in members(station)]
-        return f"unknown module {module!r}.{nearest(module, known)}"
-    return (
-        f"Python finds no module {error.name!r}. Put {package} into the folder of the pipeline file, set PYTHONPATH to "
-        "the folder that holds it, or install its package."
-    )
 
 
 def _check_allowed(module: str, place: str, why: str = "") -> None:
@@ -327,9 +311,7 @@ def _with_full_names(parameters: Mapping[str, Any], place: str) -> dict[str, Any
             name = str(value["type"])
             inside = f"{place}.{parameter}"
             cls = getattr(_import(name, inside), name.rpartition(".")[2], None)
-            if not inspect.isclass(cls):
-                raise InputError(f"{inside}.type: unknown class {name}.")
-            _check_allowed(cls.__module__, inside, f"{name} is {_path(cls)}; ")
             inner = _with_full_names(value.get("init_parameters") or {}, inside)
-            named[parameter] = {"type": _path(cls), "init_parameters": inner}
+            path = _path(cls) if inspect.isclass(cls) else name
+            named[parameter] = {"type": path, "init_parameters": inner}
     return named

@@ -93,14 +93,6 @@ def test_what_breaks_it_is_refused(answer, problem):
         verified(answer, RANKING)
 
 
-def test_a_passage_with_two_texts_is_no_source():
-    twice = Ranking((Hit("p", 2.0, Passage("p", "Ada wrote.")), Hit("p", 1.0, Passage("p", "Ada did not write."))))
-    with pytest.raises(ValueError, match="two texts for passage 'p'"):
-        verified(cite("p", 0, 3), twice)
-    same = Ranking((Hit("p", 2.0), Hit("p", 1.0, Passage("p", "Ada wrote."))))
-    assert verified(cite("p", 0, 3), same) == cite("p", 0, 3)
-
-
 def test_nothing_names_the_nearest_passages():
     ranking = Ranking(tuple(Hit(id, 9.0 - place) for place, id in enumerate("abcd")))
     assert nothing(ranking, "why", 0.25) == Answer("none", "", reason="why", score=0.25, nearest=("a", "b", "c"))

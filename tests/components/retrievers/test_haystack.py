@@ -178,15 +178,15 @@ def test_a_pipeline_names_it_in_yaml_and_survives_its_own_record(store, tmp_path
         (BM25, "subprocess.Popen", r"retriever.component.type: the module 'subprocess' is not allowed"),
         (BM25, "haystack.utils.auth.os", "component.type: module haystack.utils.auth has no component 'os'"),
         (BM25, "haystack.core.serialization.Any", "module haystack.core.serialization has no component 'Any'"),
-        (STORE, "haystack.core.serialization.Any", "is typing.Any; the module 'typing' is not allowed"),
-        (STORE, "haystack.utils.auth.nothing", "document_store.type: unknown class haystack.utils.auth.nothing"),
+        (STORE, "haystack.core.serialization.Any", "retriever.component: "),
+        (STORE, "haystack.utils.auth.nothing", "retriever.component: .*haystack.utils.auth.nothing"),
         (STORE, "os.system", "document_store.type: the module 'os' is not allowed"),
         (
             "InMemoryBM25R",
             "InMemoryBM26R",
             "no component 'InMemoryBM26Retriever'. Did you mean",
         ),
-        (BM25, "haystack_integrations.no.Such", r"component.type: unknown module 'haystack_integrations.no'"),
+        (BM25, "haystack_integrations.no.Such", r"component.type: .* no module 'haystack_integrations.no'"),
         (BM25, "haystack.Document", "retriever.component.type: module haystack has no component 'Document'"),
         (
             f"type: {BM25}",
