@@ -215,13 +215,8 @@ def _question(last: str | None) -> str:
 
 
 def _turn(question: str, history: Sequence[Exchange], language: str, **more: Any) -> Turn:
-    return Turn(
-        TurnId("haystack", len(history) + 1),
-        question,
-        tuple(history),
-        language=language,
-        **more,
-    )
+    id = TurnId("haystack", len(history) + 1)
+    return Turn(id, question, tuple(history), language=language, **more)
 
 
 def _answer(turn: Turn, items: dict[str, Any], documents: Sequence[Document]) -> dict[str, Any]:
@@ -235,13 +230,12 @@ def _answer(turn: Turn, items: dict[str, Any], documents: Sequence[Document]) ->
         {"document" if name == "passage" else name: value for name, value in citation.items()}
         for citation in reply["citations"]
     ]
-    index_of: dict[str, int] = {}
-    for index, document in enumerate(documents):
-        index_of.setdefault(document.id, index)
+    ids = [document.id for document in documents]
     cited = []
     for id in dict.fromkeys(citation["document"] for citation in meta["citations"]):
-        document = documents[index_of[id]]
-        source = {"source_index": index_of[id] + 1, "referenced": True}
+        index = ids.index(id)
+        document = documents[index]
+        source = {"source_index": index + 1, "referenced": True}
         cited.append(replace(document, meta={**document.meta, **source}))
     message = ChatMessage.from_assistant(text, meta={_OURS: {"rewrite": answered.rewrite, "status": answered.status}})
     return {"answers": [GeneratedAnswer(text, answered.rewrite or turn.question, cited, meta)], "replies": [message]}

@@ -8,7 +8,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from convqa.cli.app import command
-from convqa.cli.options import Filters, PipelineName, PipelineOptions, parse_filters, print_json
+from convqa.cli.options import Filters, Json, PipelineName, PipelineOptions, parse_filters, print_json
 from convqa.errors import InputError, WorkError
 
 
@@ -19,7 +19,7 @@ def ask(
     *,
     options: PipelineOptions,
     filters: Filters = None,
-    json: Annotated[bool, Option("--json", help="Print the full response as JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Answer one question, with numbered citations.
 

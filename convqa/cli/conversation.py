@@ -57,7 +57,10 @@ class Chat:
         """Reply to lines until they end. Errors and Ctrl-C do not end a typed conversation."""
         if self._is_typed:
             self._screen.show(["Ask a question. Type /help for commands, Ctrl-D to leave.", ""])
-        for line in _typed_lines() if self._is_typed else _piped_lines():
+        for line in _until_quit(_typed_lines() if self._is_typed else _piped_lines()):
+            if not self._is_typed:
+                mark = " ..." if len(line) > _MAX_ECHO_CHARS else ""
+                typer.echo(f"> {escape(line[:_MAX_ECHO_CHARS])}{mark}")
             is_command = line.startswith("/")
             try:
                 self._screen.show(self._command(line) if is_command else self._answer(line))
@@ -165,14 +168,11 @@ def _until_quit(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _piped_lines() -> Iterator[str]:
-    """Yield the lines of standard input, and echo each."""
+    """Return the lines of standard input."""
     stdin = typer.get_text_stream("stdin", errors="replace")
     # Files from Windows begin with a byte order mark.
     first = next(stdin, "").removeprefix("\ufeff")
-    for line in _until_quit(chain([first], stdin)):
-        mark = " ..." if len(line) > _MAX_ECHO_CHARS else ""
-        typer.echo(f"> {escape(line[:_MAX_ECHO_CHARS])}{mark}")
-        yield line
+    return chain([first], stdin)
 
 
 def _typed_lines() -> Iterator[str]:
@@ -180,10 +180,6 @@ def _typed_lines() -> Iterator[str]:
     with suppress(ImportError):  # arrow keys recall earlier lines
         import readline  # noqa: F401
     sys.stdin.reconfigure(errors="replace")  # type: ignore[union-attr]
-    return _until_quit(_prompted())
-
-
-def _prompted() -> Iterator[str]:
     while True:
         try:
             yield input("> ")

@@ -94,7 +94,7 @@ AllowDownload = Annotated[
         help="Allow downloading Hugging Face models (or set CONVQA_ALLOW_DOWNLOAD=1).",
     ),
 ]
-Json = Annotated[bool, Option("--json", help="Print JSON instead of a table.")]
+Json = Annotated[bool, Option("--json", help="Print JSON.")]
 Quiet = Annotated[bool, Option("--quiet", help="Hide progress and summary.")]
 Restart = Annotated[bool, Option("--restart", help="Delete existing runs in OUTPUT first.")]
 TaskName = Annotated[str, Option("--task", help="Name of the task, or auto.")]

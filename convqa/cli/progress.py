@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -24,7 +24,7 @@ def per_second(rate: float, unit: str) -> str:
     return f"{number} {unit}/s"
 
 
-class ProgressDisplay:
+class ProgressDisplay(AbstractContextManager["ProgressDisplay"]):
     """Reports progress to standard error when called with (done, total, note); total 0 means unknown.
 
     Without a terminal, work of less than 10 seconds prints nothing.
@@ -41,12 +41,7 @@ class ProgressDisplay:
         self._first: int | None = None
         self._done = 0
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._bar.stop()
 

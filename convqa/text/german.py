@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from convqa.text.analysis import Analyzer, shipped_stopwords, snowball
-from convqa.text.words import listed
+from convqa.text.words import listed, numerals
 
 QUESTION_WORDS = listed(
     "wer wen wem wessen was wann wo wohin woher welche welcher welches welchem welchen warum wieso weshalb wie womit "
@@ -29,32 +29,10 @@ CONVERSATIONAL = listed("ja nein")
 """Words about the conversation itself, which name no topic."""
 
 NEGATIONS = listed("nicht kein keine keinen keinem keiner keines nie niemals nichts niemand ohne weder")
-_UNITS = {"zwei": 2, "drei": 3, "vier": 4, "fünf": 5, "sechs": 6, "sieben": 7, "acht": 8, "neun": 9}
-_TENS = {
-    "zwanzig": 20,
-    "dreißig": 30,
-    "vierzig": 40,
-    "fünfzig": 50,
-    "sechzig": 60,
-    "siebzig": 70,
-    "achtzig": 80,
-    "neunzig": 90,
-}
-NUMERALS = {
-    "null": 0,
-    **_UNITS,
-    "zehn": 10,
-    "elf": 11,
-    "zwölf": 12,
-    "dreizehn": 13,
-    "vierzehn": 14,
-    "fünfzehn": 15,
-    "sechzehn": 16,
-    "siebzehn": 17,
-    "achtzehn": 18,
-    "neunzehn": 19,
-    **_TENS,
-}
+_UNITS = numerals("zwei drei vier fünf sechs sieben acht neun", 2)
+_TEENS = numerals("zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn achtzehn neunzehn", 10)
+_TENS = numerals("zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig", 20, 10)
+NUMERALS = {"null": 0, **_UNITS, **_TEENS, **_TENS}
 for _ten, _tens in _TENS.items():
     for _unit, _value in {"ein": 1, **_UNITS}.items():
         NUMERALS[f"{_unit}und{_ten}"] = _value + _tens

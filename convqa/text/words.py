@@ -74,6 +74,15 @@ def listed(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
+def numerals(words: str, first: int, step: int = 1) -> dict[str, int]:
+    """Return the number of each word of a space-separated list, which counts from ``first``.
+
+    >>> numerals("twenty thirty", 20, 10)
+    {'twenty': 20, 'thirty': 30}
+    """
+    return {word: first + step * index for index, word in enumerate(words.split())}
+
+
 def cut(text: str, start: int, end: int, max_chars: int, *marks: re.Pattern[str]) -> Iterator[tuple[int, int]]:
     """Cut ``text[start:end]`` into spans of at most ``max_chars`` characters.
 

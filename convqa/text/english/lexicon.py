@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from convqa.text.words import listed
+from convqa.text.words import listed, numerals
 
 
 def either(words: frozenset[str]) -> str:
@@ -74,20 +74,7 @@ CONTRACTED_NOT = ("n't", "n\u2019t")
 
 # Numbers
 
-UNITS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9}
-TENS = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
-NUMERALS = {
-    "zero": 0,
-    **UNITS,
-    "ten": 10,
-    "eleven": 11,
-    "twelve": 12,
-    "thirteen": 13,
-    "fourteen": 14,
-    "fifteen": 15,
-    "sixteen": 16,
-    "seventeen": 17,
-    "eighteen": 18,
-    "nineteen": 19,
-    **TENS,
-}
+UNITS = numerals("two three four five six seven eight nine", 2)
+_TEENS = numerals("ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen", 10)
+TENS = numerals("twenty thirty forty fifty sixty seventy eighty ninety", 20, 10)
+NUMERALS = {"zero": 0, **UNITS, **_TEENS, **TENS}
