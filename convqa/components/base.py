@@ -202,8 +202,8 @@ class Retriever(Station):
         searched = [turn for turn, _ in pairs]
         parents = [rewrite for _, rewrite in pairs]
         queries = [query for rewrite in rewrites for query in rewrite.queries]
-        results = self.search_rewritten(searched, parents, queries)
-        results = iter(returned(results, Ranking, len(queries), type(self), self._method))
+        searches = self.search_rewritten(searched, parents, queries)
+        results = iter(returned(searches, Ranking, len(queries), type(self), self._method))
         rankings: list[Ranking] = []
         for rewrite in rewrites:
             parts = [(query.weight, next(results)) for query in rewrite.queries]

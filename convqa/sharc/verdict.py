@@ -7,6 +7,7 @@ rule is evaluated in three-valued logic.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -153,7 +154,8 @@ def alike(first: str, second: str) -> float:
     """Return the overlap of two texts: the Dice coefficient of their content words, weighted by idf, 0 to 1."""
 
     def weight(tokens: frozenset[str]) -> float:
-        return sum(idf(token, "en") for token in tokens)
+        # fsum does not depend on the order of a set, which differs between processes.
+        return math.fsum(idf(token, "en") for token in tokens)
 
     tokens = _content(first)
     others = _content(second)
