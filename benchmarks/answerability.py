@@ -40,8 +40,9 @@ import convqa
 from convqa.components.deciders.logistic import Decision, cosine, load_decision, signals
 from convqa.components.encoding import QueryEncoder
 from convqa.domain import Conversation, Passage, Response, Turn, TurnId
-from convqa.metrics.answerability import auc, refusals
+from convqa.metrics.answerability import auc
 from convqa.metrics.bootstrap import interval_of_statistic
+from convqa.metrics.overlap import set_scores
 from convqa.metrics.squad import f1
 from convqa.tasks import find_task
 from convqa.training import decision
@@ -211,7 +212,9 @@ def measured(rows: Sequence[Row], score: Callable[[Row], float], threshold: floa
     answered = [(one.f1, no) for one, no in zip(rows, refused, strict=True) if one.f1 is not None and one.answerable]
     quality = f"{mean(0.0 if no else found for found, no in answered):.3f}" if answered else "-"
     both = len({one.answerable for one in rows}) == 2 and threshold > 0
-    found = refusals(refused, [one.answerable for one in rows])
+    refused_turns = {str(number) for number, is_refused in enumerate(refused) if is_refused}
+    unanswerable_turns = {str(number) for number, row in enumerate(rows) if not row.answerable}
+    found = set_scores(refused_turns, unanswerable_turns)
     right = [f"{value:.3f}" for value in found] if both else ["-"] * 3
     return [area(rows, score) if both else "-", f"{threshold:.2f}", f"{mean(refused):.3f}", *right, quality]
 

@@ -112,7 +112,12 @@ class CitedAnswerBuilder(_Part):
     makes = "answers"
 
     @component.output_types(answers=list[GeneratedAnswer], replies=list[ChatMessage])
-    def run(self, query: str, documents: list[Document], messages: list[ChatMessage] | None = None) -> dict[str, Any]:
+    def run(
+        self,
+        query: str,
+        documents: list[Document],
+        messages: list[ChatMessage] | None = None,
+    ) -> dict[str, Any]:
         """Answer from the documents' ``content``.
 
         :param query: the self-contained question. :param documents: best first.

@@ -127,7 +127,12 @@ def _check_names(
                 )
 
 
-def _write_pipeline(row: GridRow, ablation: Ablation, file: Path, output: Path) -> Path:
+def _write_pipeline(
+    row: GridRow,
+    ablation: Ablation,
+    file: Path,
+    output: Path,
+) -> Path:
     """Write the row's pipeline file and return its path.
 
     :raises InputError: for a mistake in the pipeline.

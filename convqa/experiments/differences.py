@@ -140,7 +140,12 @@ def _weights(scores: Scores) -> Vector:
     return numpy.array([1 / sizes[group] / len(sizes) for group in groups])
 
 
-def _with_interval(difference: Difference, base: Scores, gains: Vector, seed: int) -> Difference:
+def _with_interval(
+    difference: Difference,
+    base: Scores,
+    gains: Vector,
+    seed: int,
+) -> Difference:
     """Return the difference with its interval and its counts of turns."""
     values = base.by_group(gains.tolist())
     owners = base.by_group([id.conversation for id in base.ids])

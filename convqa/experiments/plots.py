@@ -77,7 +77,12 @@ def by_depth(lines: Mapping[str, Mapping[str, float]], measure: str) -> str:
     return _plot(draw, f"{measure} by turn depth", f"{measure} by the turn's number, of {', '.join(lines)}.")
 
 
-def differences(values: Sequence[float], row: str, base: str, measure: str) -> str:
+def differences(
+    values: Sequence[float],
+    row: str,
+    base: str,
+    measure: str,
+) -> str:
     """Plot the differences of a row to the baseline by turn, best first."""
 
     def draw(axes: Any) -> None:

@@ -66,7 +66,12 @@ def markdown(text: object) -> str:
     return _MARKDOWN.sub(r"\\\1", " ".join(str(text).split()))
 
 
-def _text(output: Path, record: AblationRecord, row: str, name: str) -> str:
+def _text(
+    output: Path,
+    record: AblationRecord,
+    row: str,
+    name: str,
+) -> str:
     """Return the text of a file of the row's first cell that has it, or ""."""
     for cell in record.cells:
         path = output / cell.folder / name

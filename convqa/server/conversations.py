@@ -80,7 +80,12 @@ class Conversations:
     def close(self) -> None:
         self._database.close()
 
-    def summaries(self, owner: str, limit: int = 100, id: str | None = None) -> list[ConversationSummary]:
+    def summaries(
+        self,
+        owner: str,
+        limit: int = 100,
+        id: str | None = None,
+    ) -> list[ConversationSummary]:
         """Return an owner's conversations, or only the one with an id, latest first."""
         rows = self._database.execute(
             "SELECT id, title, c.pipeline, count(number), created, updated FROM conversations c LEFT JOIN turns"
@@ -103,7 +108,14 @@ class Conversations:
         )
         return [_kept_turn(caller.filter, *row) for row in rows]
 
-    def add(self, owner: str, id: str | None, turn: Turn, pipeline: str, response: Response) -> str | None:
+    def add(
+        self,
+        owner: str,
+        id: str | None,
+        turn: Turn,
+        pipeline: str,
+        response: Response,
+    ) -> str | None:
         """Add a turn to a conversation, or to a new one with an unguessable id. Return the conversation's id.
 
         Return None if the turn's number is taken or the conversation was deleted.
@@ -138,7 +150,13 @@ class Conversations:
             return bool(self._database.execute(sql, [id, owner]).rowcount)
 
 
-def _kept_turn(accepted: Filter, pipeline: str, exchange: bytes, response: bytes, filter: bytes) -> KeptTurn:
+def _kept_turn(
+    accepted: Filter,
+    pipeline: str,
+    exchange: bytes,
+    response: bytes,
+    filter: bytes,
+) -> KeptTurn:
     kept = Exchange.from_json(orjson.loads(exchange))
     turn_filter = filter_of(orjson.loads(filter))
     if not within(turn_filter, accepted):

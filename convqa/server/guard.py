@@ -80,13 +80,24 @@ class GuardMiddleware:
     :param hosts: allowed host names of requests; None = any.
     """
 
-    def __init__(self, app: ASGIApp, max_bytes: int, hosts: Sequence[str] | None, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        max_bytes: int,
+        hosts: Sequence[str] | None,
+        metrics: Metrics,
+    ) -> None:
         self._app = app
         self._max_bytes = max_bytes
         self._hosts = hosts
         self._metrics = metrics
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(
+        self,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+    ) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

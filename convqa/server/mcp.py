@@ -115,7 +115,12 @@ class KeyGuard:
         self._app = app
         self._expected = f"Bearer {key}".encode()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(
+        self,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+    ) -> None:
         app = self._app
         if scope["type"] == "http":
             header = dict(scope["headers"]).get(b"authorization", b"")

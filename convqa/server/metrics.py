@@ -46,7 +46,12 @@ class Metrics:
             registry=self._registry,
         )
 
-    def request(self, route: str, status: int, seconds: float) -> None:
+    def request(
+        self,
+        route: str,
+        status: int,
+        seconds: float,
+    ) -> None:
         """Count a request, by its route's path or ``none``, and the time to the end of its reply."""
         self._requests.labels(route, status).inc()
         self._latency.labels(route).observe(seconds)

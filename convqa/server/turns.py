@@ -201,7 +201,12 @@ def _event(name: str, data: Any) -> ServerSentEvent:
 
 
 @router.get("/passages/{id:path}")
-def passage(request: Request, id: str, caller: RequestCaller, pipeline: str | None = None) -> Passage:
+def passage(
+    request: Request,
+    id: str,
+    caller: RequestCaller,
+    pipeline: str | None = None,
+) -> Passage:
     """Return a passage of a pipeline's collection, if the caller may see it."""
     item = service_of(request, pipeline).passage(id)
     if item is None or not passes(item, caller.filter):

@@ -264,8 +264,7 @@ def _retrieval(gold: ShARCGold, run: ShARCRun) -> Iterator[Scores]:
     from convqa.evaluation.measures import score_measures
 
     names = [_MRR, *(f"R@{k}" for k in (1, 5, DEPTH))]
-    turns = {str(turn.id): turn.id for turn in gold.turns}
-    for column in score_measures(names, judged(gold, run), turns, names):
+    for column in score_measures(names, judged(gold, run), gold, names):
         name = column.measure.name
         if name == _MRR:
             yield column

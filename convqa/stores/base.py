@@ -177,7 +177,13 @@ class Store(Protocol):
     def check(self, params: SearchParams) -> None:
         """Raise ``InputError`` for an unsupported parameter, as ``search`` does."""
 
-    def search(self, queries: Sequence[Query], k: int, params: SearchParams, texts: int = 20) -> list[Ranking]:
+    def search(
+        self,
+        queries: Sequence[Query],
+        k: int,
+        params: SearchParams,
+        texts: int = 20,
+    ) -> list[Ranking]:
         """Rank the best ``k`` passages for each query; attach passages to the first ``texts`` hits only."""
 
     def search_vectors(
@@ -218,7 +224,13 @@ class Transaction(Protocol):
 
     def delete(self, ids: Ids) -> None: ...
 
-    def add_vectors(self, ids: Ids, matrix: Matrix, encoder: Encoder, options: VectorOptions | None = None) -> None:
+    def add_vectors(
+        self,
+        ids: Ids,
+        matrix: Matrix,
+        encoder: Encoder,
+        options: VectorOptions | None = None,
+    ) -> None:
         """Set the vectors, of shape (ids, dimension), of passages in the collection.
 
         :param options: apply to the first vectors; later calls may omit them.
@@ -266,7 +278,13 @@ class Writing:
         with self._transaction() as writer:
             writer.delete(ids)
 
-    def add_vectors(self, ids: Ids, matrix: Matrix, encoder: Encoder, options: VectorOptions | None = None) -> None:
+    def add_vectors(
+        self,
+        ids: Ids,
+        matrix: Matrix,
+        encoder: Encoder,
+        options: VectorOptions | None = None,
+    ) -> None:
         """See :class:`convqa.stores.base.WritableStore`.
 
         :raises InputError: also for vectors of the wrong shape, or options that the engine lacks.

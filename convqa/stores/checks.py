@@ -46,7 +46,12 @@ def stored_analyzer(language: str, name: str, place: str) -> Analyzer:
     return installed
 
 
-def checked_vectors(matrix: object, rows: int | None, encoder: Encoder, place: str) -> Floats:
+def checked_vectors(
+    matrix: object,
+    rows: int | None,
+    encoder: Encoder,
+    place: str,
+) -> Floats:
     """Return a new array of 32-bit floats, of shape (rows, dimension).
 
     :param rows: the expected number; None accepts any.

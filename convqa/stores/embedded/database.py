@@ -109,7 +109,12 @@ class Database:
         self.rows("DELETE FROM deletions WHERE generation > ?", self._generation)
         self._generation += 1
 
-    def add(self, id: str, checksum: str, content: bytes) -> None:
+    def add(
+        self,
+        id: str,
+        checksum: str,
+        content: bytes,
+    ) -> None:
         self._connection.execute("INSERT INTO passages VALUES (?, ?, ?, ?)", (self.numbers, id, checksum, content))
         self.numbers += 1
 

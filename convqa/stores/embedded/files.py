@@ -49,7 +49,12 @@ def writing(folder: Path) -> Iterator[None]:
         raise unwritable(f"collection {folder}", OSError(*error.args)) from error
 
 
-def array(data: Path, name: str, dtype: np.dtype[Any], extents: Extents) -> Array:
+def array(
+    data: Path,
+    name: str,
+    dtype: np.dtype[Any],
+    extents: Extents,
+) -> Array:
     """Map a file as a read-only array; an empty one if the manifest does not name it.
 
     :raises ValueError: if the file is shorter than its extent.

@@ -39,7 +39,12 @@ class Forward:
     :param live: whether a passage is not deleted, by number.
     """
 
-    def __init__(self, data: Path, manifest: CollectionManifest, live: Mask) -> None:
+    def __init__(
+        self,
+        data: Path,
+        manifest: CollectionManifest,
+        live: Mask,
+    ) -> None:
         self._live = live
         self._terms = array(data, TERMS, TERM, manifest.files)
         self._passages = array(data, PASSAGES, PASSAGE, manifest.files)

@@ -92,7 +92,12 @@ class CandidateIndex:
         numbers, _ = self.best(self.query({}, None, filter), max(1, self._searcher.num_docs))
         return numbers
 
-    def query(self, weights: Mapping[str, float], title_weight: float | None, filter: Groups) -> Query:
+    def query(
+        self,
+        weights: Mapping[str, float],
+        title_weight: float | None,
+        filter: Groups,
+    ) -> Query:
         """Return a query for any of the weighted tokens, if there are any, within a filter."""
         clauses = []
         for token, weight in weights.items():
@@ -108,7 +113,12 @@ class CandidateIndex:
             required.append((Occur.Must, Query.const_score_query(any_of, 0.0)))
         return Query.boolean_query(required)
 
-    def _should(self, field: str, token: str, weight: float = 1.0) -> tuple[Occur, Query]:
+    def _should(
+        self,
+        field: str,
+        token: str,
+        weight: float = 1.0,
+    ) -> tuple[Occur, Query]:
         term = Query.term_query(self._schema, field, token, "freq")
         return Occur.Should, Query.boost_query(term, weight)
 

@@ -67,7 +67,12 @@ class Vectors:
         self._deleted = deleted
         self._open(data, state, extents)
 
-    def _open(self, data: Path, state: VectorState, extents: Extents) -> None:
+    def _open(
+        self,
+        data: Path,
+        state: VectorState,
+        extents: Extents,
+    ) -> None:
         matrix = array(data, MATRIX, PRECISIONS[state.options.precision], extents)
         self._matrix = matrix.reshape(-1, state.encoder.dimension)
 

@@ -25,7 +25,12 @@ _DROPPED_BITS = 15
 class Weights(Vectors):
     """Reader of one state."""
 
-    def _open(self, data: Path, state: VectorState, extents: Extents) -> None:
+    def _open(
+        self,
+        data: Path,
+        state: VectorState,
+        extents: Extents,
+    ) -> None:
         self._starts = array(data, STARTS, OFFSET, extents).reshape(-1, state.encoder.dimension + 1)
         self._lists = array(data, MATRIX, _WEIGHT, extents)
 
@@ -40,7 +45,12 @@ class Weights(Vectors):
         matrix[np.searchsorted(distinct, weights["row"]), tokens[chosen]] = _floats(weights)
         return matrix[inverse]
 
-    def best(self, queries: Floats, k: int, among: Integers) -> Iterator[tuple[Integers, Floats]]:  # noqa: ARG002
+    def best(
+        self,
+        queries: Floats,
+        k: int,
+        among: Integers,
+    ) -> Iterator[tuple[Integers, Floats]]:  # noqa: ARG002
         """See :meth:`Vectors.best`; all passages that share a weighted token with the query."""
         for query in queries:
             scores = self._products_with(query)

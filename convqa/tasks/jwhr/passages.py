@@ -5,23 +5,28 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from urllib.parse import parse_qs, quote, unquote, urlsplit, urlunsplit
 
 from convqa.domain import Passage
 from convqa.tasks.jwhr.input import read_entries
-from convqa.tasks.jwhr.schema import Page
+from convqa.tasks.jwhr.schema import JWHREntry, Page
 
 
 def passages(path: Path) -> Iterator[Passage]:
-    """Yield a passage per distinct quote or summary of a page, in order, of a file or of all files of a folder.
+    """Yield the passages of a file or of all files of a folder."""
+    yield from passages_of(entry for _, entry in read_entries(path))
+
+
+def passages_of(entries: Iterable[JWHREntry]) -> Iterator[Passage]:
+    """Yield a passage per distinct quote or summary of a page, in order.
 
     The id is ``PAGE#DIGEST``, with a digest of page and text, so that it does not depend on the rest of the files. The
     ``kind`` in ``meta`` is quote or summary; searches can filter by it.
     """
     seen: set[str] = set()
-    for _, entry in read_entries(path):
+    for entry in entries:
         for reference in entry.references:
             for passage in _of_page(reference.page) if reference.page else ():
                 if passage.id not in seen:
