@@ -196,6 +196,7 @@ TURN = Turn(TurnId("a", 1), "Who?")
         (lambda qa: qa.conversation(language="xx"), "unknown language 'xx'"),
         (lambda qa: qa.conversation(scenario=3), "scenario: expected a string, got 3"),
         (lambda qa: qa.conversation().ask(3), "question: expected a string, got 3"),
+        (lambda qa: load_encoder("encoder").encode("abc"), "texts: expected a list of strings, got 'abc'"),
         (lambda qa: open_store(3), "collection: expected a folder or a URL, got 3"),
     ],
 )

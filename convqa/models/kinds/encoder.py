@@ -22,6 +22,7 @@ from convqa.models.shared import shared
 from convqa.models.source import find_model
 from convqa.models.types import Array, Choice, Model, Network, NetworkModel, Options, Role
 from convqa.places import cache_folder
+from convqa.validation import shorten
 
 _ADDRESS_FORM = "https://HOST/v1?model=MODEL, with &key=VARIABLE if the environment variable VARIABLE holds a key"
 
@@ -74,8 +75,11 @@ class TextEncoder(NetworkModel):
         """Return the vectors of texts, shape (n, dimension) in float32. Texts are truncated to ``max_tokens``.
 
         :param role: some models need different prefixes before queries and passages.
+        :raises InputError: for one string instead of a list.
         :raises WorkError: if the model returns invalid numbers.
         """
+        if isinstance(texts, str):
+            raise InputError(f"texts: expected a list of strings, got {shorten(texts)}.")
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
         return self._run(self._prefixed(texts, role))
