@@ -11,6 +11,7 @@ import pytest
 import convqa
 from convqa.domain import Conversation, Passage, Turn, TurnId
 from convqa.errors import ConvqaError, InputError, StoreUnavailable, WorkError
+from convqa.models import load_encoder
 from convqa.stores import create_store, open_store
 
 

@@ -50,7 +50,7 @@ class Weights(Vectors):
         queries: Floats,
         k: int,
         among: Integers,
-    ) -> Iterator[tuple[Integers, Floats]]:  # noqa: ARG002
+    ) -> Iterator[tuple[Integers, Floats]]:
         """See :meth:`Vectors.best`; all passages that share a weighted token with the query."""
         for query in queries:
             scores = self._products_with(query)
