@@ -205,7 +205,7 @@ def folder(write):
     return write("in/README.txt").parent
 
 
-def test_macro_averages_count_each_set_the_same(folder, predict):
+def test_macro_averages_count_each_set_the_same(folder, predict, caplog):
     found = evaluate(folder, predict({"k": "k", "c": "c", "d": "x", "e": "e", "f": "f"}))
     assert found.task.name == "mrqa"
     assert {name: mean for name, mean in means(found).items() if name.endswith("F1")} == {
