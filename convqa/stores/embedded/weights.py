@@ -48,7 +48,7 @@ class Weights(Vectors):
     def best(
         self,
         queries: Floats,
-        k: int,  # noqa: ARG002 - all of them are few
+        k: int,  # noqa: ARG002
         among: Integers,
     ) -> Iterator[tuple[Integers, Floats]]:
         """See :meth:`Vectors.best`; all passages that share a weighted token with the query."""
