@@ -130,3 +130,7 @@ ANYBODY = re.compile(
 )
 IRREGULAR_SINGULAR = {"people": "person", "men": "man", "women": "woman", "children": "child", "families": "family",
                       "charities": "charity", "businesses": "business"}  # fmt: skip
+HAVING_STEMS = listed(
+    "get got qualifi elig entitl claim appli receiv obtain allow abl still usual can could may might will would"
+)
+"""Stems that only express having or getting something."""

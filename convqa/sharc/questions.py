@@ -30,6 +30,26 @@ _GERUND = re.compile(r"(?!(?:\w*thing|king|ring|spring|morning|evening|wedding|b
 
 _RELATIVE = ("who", "which", "that", "if", "for", "to")
 
+# Characters for private use, which occur in no text.
+_SEAL = str.maketrans(" ,", "\ue0b9\ue0ba")
+_OPEN = str.maketrans("\ue0b9\ue0ba", " ,")
+_BRACKETS = re.compile(r"\([^()]{0,300}\)")
+
+
+def sealed(text: str) -> str:
+    """Make each bracketed part of a text one word, so that nothing in it joins, splits or negates.
+
+    >>> text = "you get a benefit (not this, that), too"
+    >>> len(sealed(text).split()), len(sealed(text)) == len(text), unsealed(sealed(text)) == text
+    (6, True, True)
+    """
+    return _BRACKETS.sub(lambda match: match[0].translate(_SEAL), text)
+
+
+def unsealed(text: str) -> str:
+    """Undo :func:`sealed`."""
+    return text.translate(_OPEN)
+
 
 class Asked(NamedTuple):
     """``question`` asks for the condition without its negation. The condition holds if the answer is ``wanted``."""
@@ -48,15 +68,15 @@ def ask(condition: str) -> Asked:
     >>> ask("you must have worked for your employer").question, ask("medicine or ingredients for medicine").question
     ('Have you worked for your employer?', 'Is it medicine or ingredients for medicine?')
     """
-    expanded = _expanded(condition)
+    expanded = _expanded(sealed(condition))
     affirmed = _affirmed(expanded)
     words = affirmed.split()
-    return Asked(_question(words) if words else "", affirmed == expanded)
+    return Asked(unsealed(_question(words)) if words else "", affirmed == expanded)
 
 
 def _affirmed(text: str) -> str:
-    """Remove the negation of the verb. "An employee, not a worker" negates no verb, nor does a remark in brackets."""
-    match = lexicon.NEGATION_OF_A_CONDITION.search(text.partition("(")[0])
+    """Remove the negation of the verb. "An employee, not a worker" negates no verb."""
+    match = lexicon.NEGATION_OF_A_CONDITION.search(text)
     if match is None:
         return text
     before = text[: match.start()].lower().split()
@@ -123,8 +143,14 @@ def _perfect(words: list[str]) -> bool:
 
 
 def _inverted(subject: list[str], auxiliary: str, rest: list[str]) -> str:
+    adverbs = []
+    if len(subject) > 1:
+        adverbs = [word for word in subject if word.lower() in lexicon.ADVERBS]
+        subject = [word for word in subject if word not in adverbs]
     subject = _lowered(subject)
-    if auxiliary in lexicon.DEMANDING_MODALS:
+    rest = [*adverbs, *rest]
+    is_demand = auxiliary in lexicon.DEMANDING_MODALS
+    if is_demand or (auxiliary == "can" and rest[:1] == ["also"]):
         if rest and rest[0].lower() in lexicon.ADVERBS:
             rest = rest[1:]
         return _base(subject, rest)
@@ -152,18 +178,22 @@ def _base(subject: list[str], rest: list[str]) -> str:
 
 def _with_verb(subject: list[str], rest: list[str]) -> str:
     """Ask with a verb that is not an auxiliary."""
-    verb, *after = rest
+    adverbs = []
+    if rest and rest[0].lower() in lexicon.ADVERBS:
+        adverbs = rest[:1]
+        rest = rest[1:]
+    verb, *after = rest or [""]
     low = verb.lower()
     subject = _lowered(subject)
     if low in HAVE:
-        return _inverted(subject, low, after)
+        return _inverted(subject, low, [*adverbs, *after])
     auxiliary = _agreeing("Do", subject)
     if _PAST.match(low) and low not in lexicon.NOT_PAST:
         auxiliary = "Did"
         verb = _present(low)
     elif auxiliary == "Does":
         verb = _bare(low)
-    return _joined([auxiliary, *subject, verb, *after])
+    return _joined([auxiliary, *subject, *adverbs, verb, *after])
 
 
 def _without_subject(words: list[str]) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from convqa.sharc.blocks import Block, blocks
 from convqa.sharc.conditions import (
@@ -23,7 +23,7 @@ from convqa.sharc.conditions import (
     series,
 )
 from convqa.sharc.lexicon import ANYBODY, DENIED
-from convqa.sharc.questions import ask
+from convqa.sharc.questions import ask, sealed, unsealed
 from convqa.text.cache import remembered
 
 
@@ -109,6 +109,7 @@ def rules(text: str) -> tuple[Rule, ...]:
     >>> rule.grants, rule.group.every, [condition.question for condition in rule.group.conditions()]
     (True, True, ['Do you earn £113 a week?', 'Do you give notice?'])
     """
+    text = sealed(text)
     result: list[Rule | None] = []
     for block in blocks(text):
         listed = _list_rule(text, block)
@@ -116,7 +117,7 @@ def rules(text: str) -> tuple[Rule, ...]:
             result.append(listed)
         else:
             result += [_sentence_rule(text, *span) for span in block.sentences]
-    return tuple(rule for rule in result if rule and _askable(rule.group))
+    return tuple(replace(rule, outcome=unsealed(rule.outcome)) for rule in result if rule and _askable(rule.group))
 
 
 def _rule(

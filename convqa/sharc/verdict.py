@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from convqa.sharc.conditions import Condition, Group
-from convqa.sharc.lexicon import DENIED, opposite
+from convqa.sharc.lexicon import DENIED, HAVING_STEMS, opposite
 from convqa.sharc.rules import Rule, rules
 from convqa.text.analysis import analyzer
 from convqa.text.cache import remembered
@@ -142,11 +142,14 @@ def telling(text: str, question: str) -> list[Rule]:
     >>> telling("If you're eligible for the grant, you get it automatically.", "Am I eligible for the grant?")
     []
     """
-    return [
-        rule
-        for rule in rules(text)
-        if any(alike(question, condition.question) < _CIRCULAR for condition in rule.group.conditions())
-    ]
+    asked = _content(question) - HAVING_STEMS
+
+    def is_circular(condition: Condition) -> bool:
+        if asked and asked == _content(condition.question) - HAVING_STEMS:
+            return True
+        return alike(question, condition.question) >= _CIRCULAR
+
+    return [rule for rule in rules(text) if not all(map(is_circular, rule.group.conditions()))]
 
 
 @remembered(4096)

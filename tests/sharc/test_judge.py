@@ -48,7 +48,7 @@ def test_features_are_numbers_in_their_order():
 
 
 def test_other_models_and_heads_of_other_encoders_are_refused(tmp_path):
-    with pytest.raises(InputError, match=r"expected a model of kind 'conditions' .*, got kind 'encoder'"):
+    with pytest.raises(InputError, match=r"expected a model of kind 'conditions'.*, got kind 'encoder'"):
         load_conditions("encoder")
     manifest = json.loads((find_model("conditions").path / MANIFEST).read_text())
     for field, value, message in (
