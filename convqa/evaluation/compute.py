@@ -90,7 +90,9 @@ def _check_options(task: Task, names: Iterable[str]) -> None:
     known = [field.name for field in fields(task.options)]
     for name in names:
         if name not in known:
-            raise InputError(f"the task {task.name} has no option --{name.replace('_', '-')}.{nearest(name, known)}")
+            options = ["--" + option.replace("_", "-") for option in known]
+            given = "--" + name.replace("_", "-")
+            raise InputError(f"the task {task.name} has no option {given}.{nearest(given, options)}")
 
 
 def groups_of(

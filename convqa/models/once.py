@@ -13,12 +13,15 @@ from convqa.workers.threads import threads
 T = TypeVar("T")
 
 _LOADED: dict[Hashable, Any] = {}
-_LOCK = threading.RLock()
+_LOCKS: dict[Hashable, threading.Lock] = {}
+_LOCK = threading.Lock()
 
 
 def once(key: Hashable, make: Callable[[], T]) -> T:
     """Return the value that ``make`` returned on the first call for this key; after an error the next call retries."""
     with _LOCK:
+        lock = _LOCKS.setdefault(key, threading.Lock())
+    with lock:
         if key not in _LOADED:
             _LOADED[key] = make()
         return _LOADED[key]  # type: ignore[no-any-return]
@@ -32,8 +35,9 @@ def workers() -> ThreadPoolExecutor:
 def _forget() -> None:
     """Forget everything in a forked child, which lacks the parent's threads that models and locks need."""
     global _LOCK
-    _LOCK = threading.RLock()
+    _LOCK = threading.Lock()
     _LOADED.clear()
+    _LOCKS.clear()
 
 
 if hasattr(os, "register_at_fork"):

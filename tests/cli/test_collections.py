@@ -73,7 +73,7 @@ def test_list_without_a_place(call, folder, monkeypatch):
     lines = out.splitlines()
     assert lines[0] == f"this folder ({folder}):"
     assert "  a  2 passages, en, embedded" in lines
-    assert any(line.startswith("  b  collection b") and "forward" in line for line in lines)
+    assert any(line.startswith("  b  collection b") and "damaged" in line for line in lines)
     assert f"  {cached}  0 passages, de, embedded, from /data/passages.jsonl" in lines
     assert "  elasticsearch  elasticsearch://localhost:9200/passages" in lines
 

@@ -133,7 +133,7 @@ def test_a_set_that_was_published_otherwise_does_not_stop_the_others(call, sets,
     file_server.files["/dev.json"] = data
     code, out, err = call("download", sets, tmp_path / "new")
     assert code == 1 and "plain.txt" in out
-    assert "convqa: dialogues: " in err and "dev.json: record d1: " in err and "Expected the file as published" in err
+    assert "convqa: dialogues: " in err and "dev.json: " in err and "Expected the file as published" in err
     assert "1 of 3 data sets" in err
     assert not (tmp_path / "new" / "dialogues").exists()
 

@@ -53,7 +53,7 @@ def test_other_models_and_heads_of_other_encoders_are_refused(tmp_path):
     manifest = json.loads((find_model("conditions").path / MANIFEST).read_text())
     for field, value, message in (
         ("checksum", "0" * 32, "expected the encoder 'encoder' with the checksum 0"),
-        ("known", {"weights": {"share": 1.0}, "offset": 0.0}, "another version"),
+        ("known", {"weights": {"share": 1.0}, "offset": 0.0}, "weights: expected nearest"),
         ("threshold", 2, "threshold"),
     ):
         folder = tmp_path / field

@@ -53,7 +53,7 @@ class Snapshot:
             self.vectors = reader(data, manifest.vectors, manifest.files, deleted)
         self._term = lru_cache(_CACHED_TERMS)(self.database.term)
         # Turns share filters.
-        self.vector_rows = lru_cache(_CACHED_FILTERS)(self._accepted_rows)
+        self._accepted = lru_cache(_CACHED_FILTERS)(self.candidates.accepted)
 
     @classmethod
     def open(cls, folder: Path) -> Snapshot:
@@ -110,12 +110,12 @@ class Snapshot:
                 return self.ranking(numbers[ranks][positive], scores[positive], k, texts)
             limit *= 2
 
-    def _accepted_rows(self, terms: tuple[tuple[str, ...], ...]) -> Integers:
+    def vector_rows(self, terms: tuple[tuple[str, ...], ...]) -> Integers:
         """Return the vector rows of the passages that a filter of these terms accepts."""
         assert self.vectors is not None
         if not terms:
             return self.vectors.rows_of(self.live)
-        numbers = self.candidates.accepted(terms)
+        numbers = self._accepted(terms)
         accepted = np.zeros(self.manifest.numbers, bool)
         accepted[numbers[numbers < self.manifest.numbers]] = True
         return self.vectors.rows_of(accepted)
