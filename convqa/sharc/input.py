@@ -43,6 +43,8 @@ def passages(path: Path) -> Iterator[Passage] | None:
     file = source(path)
     if form_of(file) == "official":
         return None
+    # Names a damaged file of utterances before missing rule texts.
+    read_records(file)
     return (Passage(id, text) for id, text in rule_texts(file).items())
 
 

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import httpx
-from pydantic import BaseModel, Field, RootModel
+from pydantic import AfterValidator, BaseModel, Field, RootModel
 
 from convqa.errors import InputError, WorkError, nearest, reason_of
 from convqa.files import unwritable
 from convqa.places import yaml_file
 from convqa.safe_yaml import read_yaml
+from convqa.tasks.published import CONVERTERS
 from convqa.validation import read_as
 
 FilePath = Annotated[str, Field(pattern=r"^\w[\w.-]*(/\w[\w.-]*)*$")]  # relative, and inside the folder
@@ -42,6 +43,12 @@ class Download(BaseModel, strict=True, extra="forbid", frozen=True):
         return f"{path}: {path.stat().st_size / 1e6:.1f} MB; {kept}{checked}"
 
 
+def _known_converter(name: str) -> str:
+    if name not in CONVERTERS:
+        raise ValueError(f"expected one of {', '.join(CONVERTERS)}, got {name!r}")
+    return name
+
+
 class DownloadSet(BaseModel, strict=True, extra="forbid", frozen=True):
     """Files that belong together.
 
@@ -51,7 +58,7 @@ class DownloadSet(BaseModel, strict=True, extra="forbid", frozen=True):
 
     licence: str | None = None
     files: list[Download] = []
-    convert: str | None = None
+    convert: Annotated[str, AfterValidator(_known_converter)] | None = None
     folder: FilePath = "."
     missing: str | None = None
 

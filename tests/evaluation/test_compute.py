@@ -137,7 +137,7 @@ def test_files_and_table_are_the_tasks(folder):
 
 
 def test_an_option_of_another_task_is_named(folder):
-    with pytest.raises(InputError, match=r"task spelling has no option --leniant\. Did you mean 'lenient'"):
+    with pytest.raises(InputError, match=r"task spelling has no option --leniant\. Did you mean '--lenient'"):
         evaluate(folder, folder, task=Spelling(), leniant=True)
 
 

@@ -51,12 +51,12 @@ CASES = [
         "passages that are a program", "download mine.yaml .",
         {"mine.yaml": sets("qrecc_trec", 6),
          **raw("a,b,c,d,e\n1,1,q,\"__import__('os').abort()\",[]\n", "", "", "{}", TOPIC, TOPIC)},
-        exits=1, says="raw0: row 2",
+        exits=1, says="raw0",
     ),
     case(
         "passages nested too deeply", "download mine.yaml .",
         {"mine.yaml": sets("qrecc_trec", 6), **raw(f"a,b,c,d,e\n1,1,q,{DEEP},[]\n", "", "", "{}", TOPIC, TOPIC)},
-        exits=1, says="raw0: row 2",
+        exits=1, says="raw0",
     ),
     case(
         "half a character", "download mine.yaml .",

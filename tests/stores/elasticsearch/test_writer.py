@@ -107,7 +107,7 @@ def test_after_a_deletion_scores_are_those_of_a_fresh_index(target, store):
 
 def test_ids_of_the_longest_kind_are_taken_and_longer_ones_refused(store):
     store.add([Passage("x" * 32_766, "long")])
-    with pytest.raises(InputError, match=r"passage 'xxx.*32766"):
+    with pytest.raises(InputError, match=r"passage 'xxx"):
         store.add([Passage("x" * 32_767, "longer")])
 
 
