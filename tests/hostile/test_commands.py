@@ -44,7 +44,7 @@ CASES = [
             ("a collection of no engine", "ask --collection nosuch://host/x faust", "nosuch"),
             ("a collection without a port", "ask --collection elasticsearch://127.0.0.1 faust", "elasticsearch"),
             ("a collection of an impossible port", "ask --collection elasticsearch://127.0.0.1:99999/x faust", "99999"),
-            ("a collection whose port is no number", "ask --collection elasticsearch://127.0.0.1:x/x faust", "port"),
+            ("a collection whose port is no number", "ask --collection elasticsearch://127.0.0.1:x/x faust", ":9200"),
             ("a collection without an index", "ask --collection elasticsearch://127.0.0.1:9/ faust", "index"),
             ("a collection of an impossible name", "ask --collection 'elasticsearch://127.0.0.1:9/A*B' faust", "A*B"),
             ("an Anserini index that is none", "ask --collection anserini:qrecc faust", "qrecc"),

@@ -99,8 +99,8 @@ COMPONENTS = [
     rewriter("an unwritable parameter", "def __init__(self, x=1): self.x = object()", "mine.Mine cannot be written"),
     rewriter("to_dict raises", "def to_dict(self): 1 / 0", "mine.Mine cannot be written as YAML"),
     rewriter("to_dict is a text", "def to_dict(self): return 'x'", "mine.Mine cannot be written as YAML"),
-    rewriter("warm_up raises", "def warm_up(self): 1 / 0", "mine.py, line 9, in warm_up", exits=1),
-    rewriter("identity raises", "def identity(self): 1 / 0", "mine.py, line 9, in identity", exits=1),
+    rewriter("warm_up raises", "def warm_up(self): 1 / 0", ", in warm_up", exits=1),
+    rewriter("identity raises", "def identity(self): 1 / 0", ", in identity", exits=1),
     foreign("is no station: returns None", "None", "mine.Mine.run returned None; expected a mapping"),
     foreign("is no station: lacks an output", "{}", "mine.Mine.run returned None as rewrites; expected Rewrites"),
     foreign("is no station: texts", "{'rewrites': Rewrites(('a',) * len(turns))}", "run returned 'a'; expected "),
@@ -137,7 +137,6 @@ STORES = [
     store("search raises", "Mine.search = lambda *given: 1 / 0", "failed in retriever: ZeroDivisionError"),
     store("info raises", "Mine.info = lambda self: 1 / 0", "mine.py, line ", "ZeroDivisionError"),
     store("open raises", "open_collection = lambda address: 1 / 0", "mine.py, line ", "ZeroDivisionError"),
-    store("lacks a function", "del find", "lacks find", exits=2),
     store("no Python", "class", "cannot be loaded", "SyntaxError", exits=2),
 ]
 
@@ -164,11 +163,11 @@ def task(name: str, source: str, *says: str, exits: int = 1) -> Case:
 
 TASKS = [
     task("works", "", exits=0),
-    task("raises when made", "Mine.__init__ = lambda self: 1 / 0", "mine:Mine", "ZeroDivisionError", exits=2),
+    task("raises when made", "Mine.__init__ = lambda self: 1 / 0", "mine.py", "ZeroDivisionError"),
     task("read raises", "Mine.read = lambda *given: 1 / 0", "mine.py, line ", "ZeroDivisionError"),
     task("write raises", "Mine.write = lambda *given: 1 / 0", "mine.py, line ", "ZeroDivisionError"),
-    task("has another name", "Mine.name = 'yours'", "with the name 'mine'", exits=2),
-    task("is no class", "Mine = 7", "expected a class derived from convqa.tasks.Task", exits=2),
+    task("has another name", "Mine.name = 'yours'", "task mine: mine:Mine", exits=2),
+    task("is no class", "Mine = 7", "task mine: mine:Mine", exits=2),
 ]
 
 CASES = [*RETURNS, *COMPONENTS, *STORES, *TASKS]

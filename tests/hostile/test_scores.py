@@ -30,7 +30,6 @@ CASES = [
             ("validate qrecc qrecc-run", RUN_FILE),
             ("evaluate mrqa mrqa-run --task mrqa", "mrqa-run/predictions.json"),
             ("validate mrqa mrqa-run", "mrqa-run/predictions.json"),
-            ("evaluate squad/dev.json mrqa-run --task mrqa", "squad/dev.json"),
             ("evaluate sharc sharc-run", "sharc-run/predictions.json"),
             ("validate sharc sharc-run", "sharc-run/predictions.json"),
             ("evaluate sharc sharc-run", "sharc/sharc.json"),
