@@ -1,4 +1,4 @@
-"""Types of parameters that several stations share, beside pydantic's ``NonNegativeInt``."""
+"""Types of parameters that several stations share, in addition to pydantic's ``NonNegativeInt``."""
 
 from __future__ import annotations
 
