@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import zipfile
+from collections import Counter
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -179,6 +180,16 @@ def test_each_package_keeps_its_budget_of_tokens():
 def test_code_is_not_folded():
     total = sum(sizes(ROOT / "convqa").values(), Size())
     assert total.density <= MAX_TOKENS_A_LINE
+
+
+def test_no_class_name_means_two_things():
+    names = Counter(
+        node.name
+        for path in (ROOT / "convqa").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+    )
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_only_tables_of_data_are_laid_out_by_hand():

@@ -18,7 +18,7 @@ from convqa.driver.fingerprint import differences, git_commit, versions
 from convqa.driver.journal import JOURNAL
 from convqa.errors import InputError, OtherRun
 from convqa.files import read_json, replace_surrogates, whole_file
-from convqa.pipeline.document import Document
+from convqa.pipeline.document import PipelineDocument
 
 META = "run.meta.json"
 RESOLVED = "pipeline.resolved.yaml"
@@ -45,7 +45,7 @@ class RunFolder:
     def begin(
         self,
         mark: Mapping[str, Any],
-        document: Document,
+        document: PipelineDocument,
         run_file: str,
         restart: bool,
         source: Path,
@@ -100,7 +100,7 @@ class RunFolder:
             ir_metadata = yaml.safe_dump(_ir_metadata(self._meta), sort_keys=False, allow_unicode=True)
             self._write(IR_METADATA, ir_metadata.encode())
 
-    def _changed_lines(self, document: Document) -> str:
+    def _changed_lines(self, document: PipelineDocument) -> str:
         """Return the lines in which the pipeline differs from the old run's, in parentheses."""
         path = self._folder / RESOLVED
         if not path.is_file():

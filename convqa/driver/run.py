@@ -28,7 +28,7 @@ from convqa.errors import InputError, RunError
 from convqa.files import unwritable
 from convqa.models.once import once
 from convqa.pipeline.build import build
-from convqa.pipeline.document import Document
+from convqa.pipeline.document import PipelineDocument
 from convqa.pipeline.pipeline import Pipeline
 from convqa.tasks.base import Task
 from convqa.workers import WorkerLost, Workers
@@ -218,7 +218,7 @@ def _in_workers(
 class WorkerSetup:
     """Builds the pipeline in a worker. ``mark``: the run's fingerprint, which the worker must reproduce."""
 
-    document: Document
+    document: PipelineDocument
     collection: str | None
     mark: Mapping[str, Any]
 

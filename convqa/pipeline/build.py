@@ -15,11 +15,11 @@ from convqa.components.framework import PipelineError
 from convqa.components.members import MODEL_OPTIONS, allow, create, describe, described, import_type
 from convqa.domain.batches import Batch, Turns
 from convqa.errors import InputError, nearest
-from convqa.pipeline.document import Document, Node
+from convqa.pipeline.document import Node, PipelineDocument
 from convqa.pipeline.pipeline import OUTPUTS, ComponentFailed, Pipeline
 
 
-def build(document: Document, name: str, options: ModelOptions | None = None) -> Pipeline:
+def build(document: PipelineDocument, name: str, options: ModelOptions | None = None) -> Pipeline:
     """Create and connect the components of a resolved pipeline.
 
     :param name: the pipeline's name, for errors.
@@ -98,7 +98,7 @@ def _guarded(name: str, component: Any) -> Callable[..., Mapping[str, Any]]:
     return guarded
 
 
-def _with_defaults(document: Document, graph: HaystackPipeline) -> Document:
+def _with_defaults(document: PipelineDocument, graph: HaystackPipeline) -> PipelineDocument:
     """Write out all defaults, so that changing one makes another pipeline. The collection is not part of a pipeline."""
     components = {}
     for name, node in document.components.items():
@@ -108,7 +108,7 @@ def _with_defaults(document: Document, graph: HaystackPipeline) -> Document:
     return document.model_copy(update={"components": components})
 
 
-def _connect(graph: HaystackPipeline, document: Document) -> list[str]:
+def _connect(graph: HaystackPipeline, document: PipelineDocument) -> list[str]:
     """Connect the components, and return the mistakes."""
     mistakes = []
     for arrow in document.connections:
@@ -123,7 +123,7 @@ def _connect(graph: HaystackPipeline, document: Document) -> list[str]:
     return mistakes
 
 
-def _input_mistakes(graph: HaystackPipeline, document: Document) -> list[str]:
+def _input_mistakes(graph: HaystackPipeline, document: PipelineDocument) -> list[str]:
     """Compare ``inputs:`` with the unconnected sockets, which Haystack would not report."""
     mistakes = [f"inputs.{name}: unknown input; expected turns." for name in document.inputs if name != "turns"]
     declared = document.inputs.get("turns", [])
@@ -140,7 +140,7 @@ def _input_mistakes(graph: HaystackPipeline, document: Document) -> list[str]:
     return mistakes
 
 
-def _output_mistakes(graph: HaystackPipeline, document: Document) -> list[str]:
+def _output_mistakes(graph: HaystackPipeline, document: PipelineDocument) -> list[str]:
     expected = f"expected some of {', '.join(OUTPUTS)}."
     mistakes = [] if document.outputs else [f"outputs: missing; {expected}"]
     sockets = _sockets(graph.outputs(include_components_with_connected_outputs=True))

@@ -50,7 +50,7 @@ class Graph(BaseModel, extra="forbid"):
     outputs: dict[str, str] = {}
 
 
-class Document(Graph):
+class PipelineDocument(Graph):
     """A resolved pipeline.
 
     ``is_line``: whether it is written as ``stations:``. ``modules``: modules of the user's that it may load.
@@ -90,7 +90,7 @@ class Document(Graph):
         return yaml.safe_dump(data, sort_keys=True, allow_unicode=True, width=120)
 
 
-def line(metadata: Mapping[str, Any], stations: Mapping[str, Node]) -> Document:
+def line(metadata: Mapping[str, Any], stations: Mapping[str, Node]) -> PipelineDocument:
     """Return the pipeline of stations in a line.
 
     Each station takes the turns, and its other inputs from the last station before it that makes them.
@@ -112,7 +112,7 @@ def line(metadata: Mapping[str, Any], stations: Mapping[str, Node]) -> Document:
                     f"the {name} too ({name}: null, or --set {name}=null)."
                 )
         senders[station.makes] = f"{name}.{station.makes}"
-    return Document(
+    return PipelineDocument(
         metadata=dict(metadata),
         components=ordered,
         connections=arrows,

@@ -12,9 +12,9 @@ from typing import Any
 from convqa.components.base import STATIONS
 from convqa.components.members import allow, described, full_name, give
 from convqa.errors import InputError, nearest
-from convqa.pipeline.document import Document, Node, line
+from convqa.pipeline.document import Node, PipelineDocument, line
 from convqa.pipeline.llm import Llm, with_llm
-from convqa.pipeline.read import Line, find, read
+from convqa.pipeline.read import StationList, find, read
 from convqa.places import is_yaml
 from convqa.validation import names_secret, refuse_secrets, shorten
 
@@ -24,7 +24,7 @@ _TRUSTED = frozenset({"convqa", "haystack", "haystack_integrations"})
 
 def resolve(
     pipeline: str | Path, settings: Mapping[str, Any] | None = None, llm: Llm | None = None, *, trusted: bool = True
-) -> Document:
+) -> PipelineDocument:
     """Return a pipeline with extends, the language model and the settings applied, in this order.
 
     :param pipeline: a shipped name or a path.
@@ -38,8 +38,8 @@ def resolve(
         changes = {key: give(value) if isinstance(value, type) else value for key, value in (settings or {}).items()}
         for key, value in changes.items():
             refuse_secrets(value, f"--set {key}", names_secret(key.rpartition(".")[2]))
-        is_line = isinstance(content, Line)
-        if isinstance(content, Line):
+        is_line = isinstance(content, StationList)
+        if isinstance(content, StationList):
             metadata, nodes = _extended(content, file)
         else:
             metadata = content.metadata
@@ -52,14 +52,14 @@ def resolve(
         if llm is not None:
             nodes = with_llm(nodes, llm)
         nodes = _with_settings(nodes, changes, is_line)
-        if isinstance(content, Line):
+        if isinstance(content, StationList):
             document = line(metadata, nodes)
         else:
-            document = Document(**content.model_dump(exclude={"components"}), components=nodes)
+            document = PipelineDocument(**content.model_dump(exclude={"components"}), components=nodes)
     return document.model_copy(update={"modules": modules})
 
 
-def _extended(content: Line, file: Path) -> tuple[dict[str, Any], dict[str, Node]]:
+def _extended(content: StationList, file: Path) -> tuple[dict[str, Any], dict[str, Node]]:
     """Return the metadata and the stations of a file, merged into those of the file it extends.
 
     :raises InputError: if that file extends another one.
@@ -69,11 +69,9 @@ def _extended(content: Line, file: Path) -> tuple[dict[str, Any], dict[str, Node
     if content.extends is not None:
         base_file = find(content.extends, file)
         base = read(base_file)
-        if not isinstance(base, Line) or base.extends is not None:
-            raise InputError(
-                f"extends: {content.extends} {'itself extends a file' if isinstance(base, Line) else 'has no stations'}"
-                "; expected a file with all its stations."
-            )
+        if not isinstance(base, StationList) or base.extends is not None:
+            trouble = "itself extends a file" if isinstance(base, StationList) else "has no stations"
+            raise InputError(f"extends: {content.extends} {trouble}; expected a file with all its stations.")
         with _errors_of(base_file):
             metadata, nodes = _extended(base, base_file)
     for name, entry in content.stations.items():

@@ -15,7 +15,7 @@ from convqa.domain import DEFAULT_LANGUAGE, Answers, Failure, Rankings, Readings
 from convqa.domain.batches import Batch
 from convqa.errors import InputError, RunError
 from convqa.models.shared import clock
-from convqa.pipeline.document import Document, Node
+from convqa.pipeline.document import Node, PipelineDocument
 from convqa.stores import open_store
 from convqa.workers.threads import threads
 
@@ -55,7 +55,7 @@ class Outputs:
 class Pipeline:
     """A pipeline that answers turns. It is stateless and may answer many conversations at once."""
 
-    def __init__(self, document: Document, graph: HaystackPipeline) -> None:
+    def __init__(self, document: PipelineDocument, graph: HaystackPipeline) -> None:
         self.document = document
         self.graph = graph
         self.collection: str | None = None

@@ -15,7 +15,7 @@ from convqa.safe_yaml import read_yaml
 from convqa.validation import UNKNOWN_FIELD, explain, refuse_secrets
 
 
-class Line(BaseModel, extra="forbid"):
+class StationList(BaseModel, extra="forbid"):
     """A file with stations in order: each a member's name, or ``{type: its name, PARAMETER: VALUE, ...}``.
 
     With ``extends``, a station changes that of the other file (:mod:`convqa.pipeline.merge`).
@@ -44,7 +44,7 @@ def find(name: str, file: Path | None = None) -> Path:
     raise InputError(f"pipeline {name!r}: no such file. Shipped pipelines: {', '.join(shipped_pipelines())}.")
 
 
-def read(file: Path) -> Line | Graph:
+def read(file: Path) -> StationList | Graph:
     """Read and validate one pipeline file.
 
     :raises InputError: naming the file and the line or the field.
@@ -53,12 +53,12 @@ def read(file: Path) -> Line | Graph:
     if not isinstance(data, dict):
         got = "nothing" if data is None else type(data).__name__
         raise InputError(f"pipeline {file}: expected a mapping with stations, got {got}.")
-    form: type[Line | Graph] = Graph if "components" in data else Line
+    form: type[StationList | Graph] = Graph if "components" in data else StationList
     try:
         for name, value in data.items():
             refuse_secrets(value, str(name))
         content = form.model_validate(data)
-        if isinstance(content, Line):
+        if isinstance(content, StationList):
             _check_order(content)
     except InputError as error:
         raise InputError(f"pipeline {file}: {error}") from error
@@ -68,7 +68,7 @@ def read(file: Path) -> Line | Graph:
     return content
 
 
-def _check_order(content: Line) -> None:
+def _check_order(content: StationList) -> None:
     """:raises InputError: for an unknown station, or stations in another order."""
     order = list(STATIONS)
     last = ""

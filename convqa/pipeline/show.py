@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from convqa.pipeline.document import Document
+from convqa.pipeline.document import PipelineDocument
 
 _ADDRESS = re.compile(r"(.*_)?(url|uri|hosts?|server|endpoint|address)", re.I)
 """Names of parameters that hold an address. Any text with ``://`` is also an address."""
 
 
-def as_text(document: Document) -> str:
+def as_text(document: PipelineDocument) -> str:
     """Return the nodes in topological order, each with its parameters and its senders."""
     feeds: dict[str, list[str]] = {name: [] for name in document.components}
     for label, receivers in document.inputs.items():
@@ -31,7 +31,7 @@ def as_text(document: Document) -> str:
     return "\n".join(lines)
 
 
-def reached(document: Document) -> list[str]:
+def reached(document: PipelineDocument) -> list[str]:
     """Return lines with the environment variables and addresses in the parameters, and the user's modules."""
     variables: list[str] = []
     addresses: list[str] = []

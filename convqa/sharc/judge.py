@@ -14,7 +14,7 @@ from convqa.models.folder import ModelFolder
 from convqa.models.kinds.encoder import TextEncoder
 from convqa.models.kinds.heads import (
     HeadSettings,
-    Line,
+    LogisticRegression,
     Rows,
     load_head,
     parts_of,
@@ -75,8 +75,8 @@ class Judgment(NamedTuple):
 class JudgeSettings(HeadSettings, frozen=True):
     """Two regressions. ``threshold``: minimum ``known`` of an answered question."""
 
-    known: Line
-    yes: Line
+    known: LogisticRegression
+    yes: LogisticRegression
     threshold: float = Field(ge=0, le=1)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from convqa.errors import InputError
 from convqa.metrics.answerability import auc
 from convqa.models.kinds.encoder import TextEncoder, load_encoder
-from convqa.models.kinds.heads import Line, Rows
+from convqa.models.kinds.heads import LogisticRegression, Rows
 from convqa.sharc.judge import FEATURES, features
 from convqa.training.config import Settings, Share
 from convqa.training.examples import (
@@ -106,7 +106,7 @@ def write(
     target: Path,
     settings: ConditionsSettings,
     encoder: TextEncoder,
-    lines: tuple[Line, Line],
+    lines: tuple[LogisticRegression, LogisticRegression],
     scores: Scores,
     about: str = "",
 ) -> None:
@@ -130,7 +130,7 @@ def rows_of(encoder: TextEncoder, examples: Sequence[ConditionExample]) -> Rows:
     return features(encoder, [(example.told, example.question) for example in examples])
 
 
-def lines(rows: Rows, examples: Sequence[ConditionExample]) -> tuple[Line, Line]:
+def lines(rows: Rows, examples: Sequence[ConditionExample]) -> tuple[LogisticRegression, LogisticRegression]:
     """Fit whether a question is answered, on all examples, and whether with yes, on the answered ones."""
     known = np.array([example.yes is not None for example in examples])
     yes = np.array([bool(example.yes) for example in examples])
@@ -159,12 +159,12 @@ def score(examples: Sequence[ConditionExample], probabilities: Rows) -> dict[str
     return scores
 
 
-def _line(rows: Rows, sides: NDArray[np.bool_]) -> Line:
+def _line(rows: Rows, sides: NDArray[np.bool_]) -> LogisticRegression:
     """Fit a line with equal total weight of both sides."""
     positive = float(sides.mean())
     shares = np.where(sides, 0.5 / max(positive, 1e-9), 0.5 / max(1 - positive, 1e-9))
     return fitted(FEATURES, rows, sides.astype(float), shares, _PENALTY)
 
 
-def _probabilities(rows: Rows, lines: tuple[Line, Line]) -> Rows:
+def _probabilities(rows: Rows, lines: tuple[LogisticRegression, LogisticRegression]) -> Rows:
     return np.column_stack([line.probabilities(rows, FEATURES) for line in lines])

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from convqa.models.folder import CARD, licence_of, write_folder
 from convqa.models.kinds.encoder import TextEncoder
-from convqa.models.kinds.heads import Line, Rows, probabilities
+from convqa.models.kinds.heads import LogisticRegression, Rows, probabilities
 from convqa.models.source import find_model
 from convqa.training.config import Settings
 from convqa.training.train import Scores, card, name_of, summary
@@ -65,13 +65,13 @@ def fitted(
     sides: Rows,
     shares: Rows,
     penalty: float,
-) -> Line:
+) -> LogisticRegression:
     """Fit a logistic regression of these features, rounded as in a manifest."""
     weights, offset = logistic(rows, sides, shares, penalty)
     rounded = {}
     for name, weight in zip(features, weights, strict=True):
         rounded[name] = round(float(weight), 6)
-    return Line(weights=rounded, offset=round(offset, 6))
+    return LogisticRegression(weights=rounded, offset=round(offset, 6))
 
 
 def folds(groups: Sequence[Any]) -> list[NDArray[np.bool_]]:

@@ -12,7 +12,7 @@ import numpy as np
 from convqa.errors import InputError
 from convqa.metrics.answerability import auc
 from convqa.models.kinds.encoder import TextEncoder, load_encoder
-from convqa.models.kinds.heads import Line, Rows
+from convqa.models.kinds.heads import LogisticRegression, Rows
 from convqa.models.kinds.support import FEATURES, features, judged
 from convqa.training.config import SupportSettings
 from convqa.training.examples import REPORT, Evidenced, SupportExample, files, read, sources, training_files
@@ -94,7 +94,7 @@ def _features(encoder: TextEncoder, claims: Sequence[SupportClaim]) -> Rows:
     return features(encoder, [(claim.evidence, claim.sentence) for claim in claims])
 
 
-def _fitted(rows: Rows, claims: Sequence[SupportClaim]) -> Line:
+def _fitted(rows: Rows, claims: Sequence[SupportClaim]) -> LogisticRegression:
     sides = np.array([float(claim.supported) for claim in claims])
     return fitted(
         FEATURES,

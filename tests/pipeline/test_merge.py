@@ -12,7 +12,7 @@ import yaml
 from convqa.errors import InputError
 from convqa.pipeline.load import load
 from convqa.pipeline.merge import resolve
-from convqa.pipeline.read import Line, read, shipped_pipelines
+from convqa.pipeline.read import StationList, read, shipped_pipelines
 from convqa.places import shipped
 
 SMALL = """
@@ -66,7 +66,7 @@ def parameters(document, name):
 def test_every_shipped_pipeline_loads_and_can_be_extended(name):
     assert mistakes(name) == ""
     content = read(shipped("pipelines", f"{name}.yaml"))
-    assert isinstance(content, Line) and content.extends is None
+    assert isinstance(content, StationList) and content.extends is None
 
 
 def test_extends_and_set_apply_in_this_order(tmp_path):

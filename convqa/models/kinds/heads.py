@@ -28,8 +28,8 @@ class HeadSettings(BaseModel, frozen=True):
     checksum: str
 
 
-class Line(BaseModel, frozen=True, extra="forbid"):
-    """A logistic regression. ``weights``: feature -> weight."""
+class LogisticRegression(BaseModel, frozen=True, extra="forbid"):
+    """``weights``: feature -> weight."""
 
     weights: dict[str, FiniteFloat]
     offset: FiniteFloat
@@ -67,7 +67,7 @@ def load_head(
     )
     where = f"{folder.path / MANIFEST}: settings"
     for line in (settings, *vars(settings).values()):
-        if isinstance(line, Line) and set(line.weights) != set(features):
+        if isinstance(line, LogisticRegression) and set(line.weights) != set(features):
             raise InputError(
                 f"{where}: weights: expected {', '.join(features)}, got {', '.join(line.weights)}. {advice}"
             )

@@ -10,7 +10,16 @@ import numpy as np
 from convqa.models.engines import load_once
 from convqa.models.folder import SUPPORT, ModelFolder
 from convqa.models.kinds.encoder import TextEncoder
-from convqa.models.kinds.heads import LEXICAL, HeadSettings, Line, Rows, load_head, parts_of, score_nonblank, vectors_of
+from convqa.models.kinds.heads import (
+    LEXICAL,
+    HeadSettings,
+    LogisticRegression,
+    Rows,
+    load_head,
+    parts_of,
+    score_nonblank,
+    vectors_of,
+)
 from convqa.models.once import once
 from convqa.models.source import find_model
 from convqa.models.types import Array, Choice, Model, Network, Options, Pair, Tokenizer
@@ -40,7 +49,7 @@ SupportScorer = Callable[[Sequence[Pair], str], Sequence[float]]
 """Nonblank pairs of evidence and sentence, and their language -> scores, in order."""
 
 
-class SupportHead(HeadSettings, Line, frozen=True):
+class SupportHead(HeadSettings, LogisticRegression, frozen=True):
     """A logistic regression over an encoder's vectors and words."""
 
 
@@ -160,7 +169,7 @@ def _windows(pair: Pair, tokenizer: Tokenizer, language: str) -> list[Pair]:
         first = max(last - 1, first + 1)
 
 
-def judged(rows: Rows, line: Line) -> Rows:
+def judged(rows: Rows, line: LogisticRegression) -> Rows:
     """Return the probabilities, at most ``CAP`` if the evidence has no word of the sentence."""
     scores = line.probabilities(rows, FEATURES)
     shares = rows[:, FEATURES.index(SHARE)]

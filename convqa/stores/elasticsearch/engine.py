@@ -30,7 +30,7 @@ from convqa.stores.elasticsearch.lock import CollectionLock
 from convqa.stores.elasticsearch.schema import Meta, Version, index_mappings, index_settings
 from convqa.stores.elasticsearch.store import ElasticsearchCollection
 from convqa.stores.elasticsearch.target import IndexTarget
-from convqa.stores.elasticsearch.writer import SENDING_THREADS, IndexWriter
+from convqa.stores.elasticsearch.writer import SENDING_THREADS, BulkWriter
 from convqa.text.analysis import analyzer
 from convqa.validation import read_as
 
@@ -107,7 +107,7 @@ def create(
         index = ServerIndex(target)
         index.create(index_settings(options.shards, options.k1, options.b), index_mappings(meta))
         version = Version(index.name, meta, options.shards, options.replicas, options.k1, options.b)
-        writer = IndexWriter(index, version, options.threads)
+        writer = BulkWriter(index, version, options.threads)
         try:
             yield ElasticsearchCollection(target, version, writer)
             writer.finish()

@@ -56,7 +56,7 @@ _LONGEST_SECONDS = 6 * 3600.0
 _OWN = "*.aliases,*.mappings._meta,*.settings.index"
 
 
-class Document(NamedTuple):
+class IndexedDocument(NamedTuple):
     """A document to send: its ``_id``, the passage's id for messages, and its content (none for a deletion)."""
 
     key: str
@@ -128,7 +128,7 @@ class ServerIndex:
         self._ask_long(lambda es: es.indices.forcemerge(index=self.name, max_num_segments=1))
         self.refresh()
 
-    def send(self, action: Literal["create", "index", "delete"], documents: Sequence[Document]) -> list[str]:
+    def send(self, action: Literal["create", "index", "delete"], documents: Sequence[IndexedDocument]) -> list[str]:
         """Send documents until each is answered. Return the keys that exist (to create) or are missing (to delete).
 
         :raises InputError: for a document that the server refuses.

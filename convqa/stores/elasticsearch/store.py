@@ -40,7 +40,7 @@ from convqa.stores.elasticsearch.search import (
 )
 from convqa.stores.elasticsearch.target import IndexTarget
 from convqa.stores.elasticsearch.vectors import vector_of, weights_query
-from convqa.stores.elasticsearch.writer import Change, IndexWriter, current_version
+from convqa.stores.elasticsearch.writer import BulkWriter, Change, current_version
 from convqa.text.analysis import weigh
 
 ENGINE = "elasticsearch"
@@ -69,7 +69,7 @@ class ElasticsearchCollection(Writing):
         self,
         target: IndexTarget,
         version: Version,
-        writer: IndexWriter | None = None,
+        writer: BulkWriter | None = None,
     ) -> None:
         self.target = target
         self._writer = writer
@@ -192,7 +192,7 @@ class ElasticsearchCollection(Writing):
         if self._writer is None:
             return
         with self._transaction() as writer:
-            assert isinstance(writer, IndexWriter)
+            assert isinstance(writer, BulkWriter)
             self._open(writer.commit())
             if isinstance(writer, Change):
                 self._writer = None

@@ -19,7 +19,7 @@ import numpy as np
 from convqa.domain import MetaValue
 from convqa.stores.base import Encoder, Floats
 from convqa.stores.content import meta_term
-from convqa.stores.elasticsearch.index import Document
+from convqa.stores.elasticsearch.index import IndexedDocument
 from convqa.stores.elasticsearch.schema import META_TERMS, PASSAGE_ID, VectorMeta, Version
 from convqa.text.analysis import MOST_TOKENS
 
@@ -66,10 +66,10 @@ def vector_document(
     row: Floats,
     encoder: Encoder,
     meta: Mapping[str, MetaValue],
-) -> Document:
+) -> IndexedDocument:
     """Return the document of a passage's vector. :param meta: that of the passage."""
     terms = [meta_term(name, value) for name, value in meta.items()]
-    return Document(key, id, {"pid": id, "vector": _weights(row) if encoder.sparse else row, "meta": terms})
+    return IndexedDocument(key, id, {"pid": id, "vector": _weights(row) if encoder.sparse else row, "meta": terms})
 
 
 def vector_of(hit: Mapping[str, Any], encoder: Encoder) -> Floats:

@@ -22,7 +22,7 @@ from convqa.errors import InputError, RunError, WorkError
 from convqa.stores.base import Encoder, Ids, Matrix, VectorOptions
 from convqa.stores.checks import checked_vectors, vectors_kept
 from convqa.stores.content import checksum, content, digest, duplicate, meta_term
-from convqa.stores.elasticsearch.index import Document, ServerIndex, look_up, put_in_place, slices, unfinished
+from convqa.stores.elasticsearch.index import IndexedDocument, ServerIndex, look_up, put_in_place, slices, unfinished
 from convqa.stores.elasticsearch.lock import CollectionLock
 from convqa.stores.elasticsearch.schema import VectorMeta, Version, document_id
 from convqa.stores.elasticsearch.target import IndexTarget
@@ -49,7 +49,7 @@ class Added(NamedTuple):
     digests: int
 
 
-class IndexWriter:
+class BulkWriter:
     """Adds and deletes passages and vectors of an index that has no alias; ``finish`` verifies the result.
 
     Vectors are kept in memory until ``commit``.
@@ -71,7 +71,7 @@ class IndexWriter:
         self._repeated = 0
         self._has_deleted = False
         self._vectors = version.meta.vectors
-        self._vector_documents: dict[str, Document] = {}
+        self._vector_documents: dict[str, IndexedDocument] = {}
 
     def add(self, passages: Iterable[Passage]) -> None:
         """Send passages; memory holds a few requests.
@@ -96,7 +96,7 @@ class IndexWriter:
             for key, source in sources.items():
                 self._digests -= digest(content(Passage.from_json(source["passage"])))
                 self._vector_documents.pop(key, None)
-            documents = [Document(key, id_of[key]) for key in sources]
+            documents = [IndexedDocument(key, id_of[key]) for key in sources]
             self.index.send("delete", documents)
             if self._vectors is not None and self._vectors.commits:
                 self.index.vectors.send("delete", documents)
@@ -145,7 +145,7 @@ class IndexWriter:
     def finish(self) -> Version:
         """Complete the index and return its version."""
         is_new = not self._version.meta.ready
-        version = IndexWriter.commit(self)
+        version = BulkWriter.commit(self)
         meta = replace(version.meta, ready=True)
         self._executor.shutdown()
         if self._has_deleted:
@@ -211,7 +211,7 @@ class IndexWriter:
         self._digests += added.digests
 
 
-class Change(IndexWriter):
+class Change(BulkWriter):
     """A transaction: any number of adds, deletes and vectors, then ``commit`` or ``close``, which drops them.
 
     :param version: the version when the collection was opened.
@@ -286,7 +286,7 @@ def passage_document(
     key: str,
     passage: Passage,
     request_id: str,
-) -> Document:
+) -> IndexedDocument:
     source = {
         "pid": passage.id,
         "tokens": " ".join(words.tokens(passage.title) + words.tokens(passage.text)),
@@ -294,4 +294,4 @@ def passage_document(
         "passage": orjson.Fragment(content(passage).rstrip()),
         "request": request_id,
     }
-    return Document(key, passage.id, source)
+    return IndexedDocument(key, passage.id, source)

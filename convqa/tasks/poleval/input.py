@@ -59,13 +59,13 @@ class TextRecord(Record):
     text: str
 
 
-class QuestionRecord(TextRecord):
+class QuestionLine(TextRecord):
     """A line of questions.jl."""
 
     text: str = Field(pattern=r"\S")
 
 
-_QUESTIONS = RecordFile(QuestionRecord, "question", "id", EXPECTED, f"Expected: {EXPECTED}.")
+_QUESTIONS = RecordFile(QuestionLine, "question", "id", EXPECTED, f"Expected: {EXPECTED}.")
 
 
 Kind = TypeVar("Kind", bound=TextRecord)

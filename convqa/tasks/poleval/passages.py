@@ -18,7 +18,7 @@ from convqa.tasks.poleval.input import (
 EXPECTED = "JSON lines with id, text and, if known, title and meta"
 
 
-class PassageRecord(TextRecord):
+class PassageLine(TextRecord):
     """A line of passages.jl."""
 
     title: str | None = None
@@ -66,7 +66,7 @@ def files_of(asked: Questions) -> dict[str, Path]:
 
 
 def _read(file: Path, name: str) -> Iterator[Passage]:
-    for _, record in read_records(file, PassageRecord, EXPECTED):
+    for _, record in read_records(file, PassageLine, EXPECTED):
         meta = {field: value for field, value in (record.meta or {}).items() if value is not None}
         if name:
             meta["set"] = name

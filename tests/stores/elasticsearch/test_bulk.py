@@ -10,11 +10,11 @@ from elasticsearch import ApiError, Elasticsearch
 
 from convqa.errors import InputError, StoreUnavailable
 from convqa.stores.elasticsearch import client, index
-from convqa.stores.elasticsearch.index import Document, ServerIndex, slices
+from convqa.stores.elasticsearch.index import IndexedDocument, ServerIndex, slices
 from convqa.stores.elasticsearch.target import IndexTarget
 
 TARGET = IndexTarget("host", 9200, False, "", "books")
-DOCUMENTS = [Document(f"key{number}", f"id{number}", {"a": 1}) for number in range(4)]
+DOCUMENTS = [IndexedDocument(f"key{number}", f"id{number}", {"a": 1}) for number in range(4)]
 
 
 def failed(status):
@@ -107,7 +107,7 @@ def test_existing_documents_are_returned(serve):
 
 def test_a_missing_document_to_delete_is_no_error(serve):
     serve({"key0": 404})
-    assert ServerIndex(TARGET, "books-1").send("delete", [Document("key0", "id0")]) == ["key0"]
+    assert ServerIndex(TARGET, "books-1").send("delete", [IndexedDocument("key0", "id0")]) == ["key0"]
 
 
 @pytest.mark.parametrize(("status", "kind"), [(400, InputError), (500, StoreUnavailable)])

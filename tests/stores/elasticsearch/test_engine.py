@@ -24,7 +24,7 @@ from convqa.stores.elasticsearch.index import ServerIndex, indices_like, look_up
 from convqa.stores.elasticsearch.lock import LOCKS
 from convqa.stores.elasticsearch.schema import Version, document_id, meta_of, vectors_of
 from convqa.stores.elasticsearch.target import IndexTarget
-from convqa.stores.elasticsearch.writer import IndexWriter
+from convqa.stores.elasticsearch.writer import BulkWriter
 
 pytestmark = pytest.mark.services
 
@@ -249,8 +249,8 @@ def test_a_build_whose_lock_was_taken_over_is_not_put_in_place(target, monkeypat
         finished(self)
         client(target).delete(index=LOCKS, id=target.index)
 
-    finished = IndexWriter.finish
-    monkeypatch.setattr(IndexWriter, "finish", taken)
+    finished = BulkWriter.finish
+    monkeypatch.setattr(BulkWriter, "finish", taken)
     with pytest.raises(WorkError, match="lock was deleted"):
         make(target, passages(3))
     assert look_up(target) is None

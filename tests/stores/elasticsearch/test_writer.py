@@ -26,7 +26,7 @@ from convqa.stores.elasticsearch.index import ServerIndex, indices_like, look_up
 from convqa.stores.elasticsearch.lock import LOCKS
 from convqa.stores.elasticsearch.schema import Version, vectors_of
 from convqa.stores.elasticsearch.target import IndexTarget
-from convqa.stores.elasticsearch.writer import IndexWriter
+from convqa.stores.elasticsearch.writer import BulkWriter
 
 pytestmark = pytest.mark.services
 
@@ -249,7 +249,7 @@ def test_vectors_go_with_a_version_and_may_come_after_it(target, store):
 
 
 def test_vectors_whose_commit_was_killed_come_with_the_same_command_again(target, store):
-    for cut in ("writer.IndexWriter._commit_vectors = end", "writer.ServerIndex.write = end"):
+    for cut in ("writer.BulkWriter._commit_vectors = end", "writer.ServerIndex.write = end"):
         killed(target, f"{cut}; store.add_vectors(['p3', 'p4'], np.ones((2, 4)), Encoder('e', 'c', 4)); store.commit()")
         assert open_store(target.url).info().vectors == 0
     store.add_vectors(["p3", "p4"], 2 * np.ones((2, 4)), ENCODER)
@@ -277,7 +277,7 @@ def test_every_kind_of_vectors_is_taken(target):
     version = Version.of(name, found)
     for precision in ("float32", "int8", "bit"):
         for kind in ("auto", "exact", "hnsw"):
-            writer = IndexWriter(ServerIndex(target, name), version)
+            writer = BulkWriter(ServerIndex(target, name), version)
             writer.add_vectors(["p1"], np.ones((1, 64)), Encoder("e", "c", 64), VectorOptions(precision, kind))
             assert writer.commit().meta.vectors.count == 1
-    assert IndexWriter(ServerIndex(target, name), version).commit() == version
+    assert BulkWriter(ServerIndex(target, name), version).commit() == version
