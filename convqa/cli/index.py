@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def document_suffixes() -> Iterable[str]:
     """Return the suffixes of documents that can be indexed."""
-    from convqa.indexing.formats import document_formats
+    from convqa.documents.formats import document_formats
 
     return document_formats()
 

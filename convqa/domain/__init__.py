@@ -18,6 +18,8 @@ from convqa.domain.conversation import (
     Passage,
     Turn,
     TurnId,
+    Unit,
+    UnitKind,
 )
 from convqa.domain.evidence import quotes
 from convqa.domain.ranking import Hit, NotFinite, Query, Ranking, Rewrite, float32
@@ -54,6 +56,8 @@ __all__ = [
     "Turn",
     "TurnId",
     "Turns",
+    "Unit",
+    "UnitKind",
     "float32",
     "quotes",
 ]

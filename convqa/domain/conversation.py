@@ -58,10 +58,37 @@ class TurnId(Listed):
         return f"{self.conversation}_{self.number}"
 
 
+UnitKind = Literal["sentence", "item", "step", "row", "question", "heading", "header", "code"]
+
+
+@dataclass(frozen=True, slots=True)
+class Unit(Listed):
+    """What is quoted as a whole: the characters ``[start, end)`` of a passage's text.
+
+    A ``step`` is a numbered item, a ``question`` includes its reply. A ``heading`` or a ``header`` (the header row of a
+    table, its caption) is read, but not quoted.
+
+    :param heading: the headings above it, outermost first, joined by " > ".
+    :param context: the line that introduces an item, or the header row of a row. It may be outside the passage.
+    """
+
+    start: int
+    end: int
+    kind: UnitKind = "sentence"
+    heading: str = ""
+    context: str = ""
+
+    @property
+    def is_quotable(self) -> bool:
+        return self.kind not in ("heading", "header")
+
+
 @dataclass(frozen=True, slots=True)
 class Passage:
     """A retrievable text. ``meta`` holds the fields that filters compare.
 
+    :param units: what can be quoted, in order, if the text is of a document. Else
+        :func:`convqa.text.units.units_of` finds it in the text.
     :raises TypeError: if id or text is not a string, or meta not a mapping.
     """
 
@@ -70,6 +97,7 @@ class Passage:
     title: str = ""
     url: str = ""
     meta: Mapping[str, MetaValue] = field(default_factory=dict, hash=False)
+    units: tuple[Unit, ...] = ()
 
     def __post_init__(self) -> None:
         # The first test keeps this fast: it runs for every passage that is read.
@@ -79,9 +107,21 @@ class Passage:
             _expect("meta", self.meta, Mapping, "a mapping")
 
     @property
+    def context(self) -> str:
+        """What stands above the text: title, headings and, for a table's later rows, its header row.
+
+        It is indexed with the text and read by models, because the text may only make sense below it.
+        """
+        first = next((unit for unit in self.units if unit.is_quotable), Unit(0, 0))
+        above = "" if first.context in self.text else first.context
+        path = " > ".join(filter(None, (self.title, first.heading)))
+        return "\n".join(filter(None, (path, above)))
+
+    @property
     def whole_text(self) -> str:
-        """Title, newline and text, for models that read both; the text alone if there is no title."""
-        return f"{self.title}\n{self.text}" if self.title else self.text
+        """The context, a newline and the text, for models that read both; the text alone without a context."""
+        context = self.context
+        return f"{context}\n{self.text}" if context else self.text
 
     def to_json(self) -> dict[str, Any]:
         data: dict[str, Any] = {"id": self.id, "text": self.text}
@@ -91,6 +131,8 @@ class Passage:
             data["url"] = self.url
         if self.meta:
             data["meta"] = dict(self.meta)
+        if self.units:
+            data["units"] = [unit.to_json() for unit in self.units]
         return data
 
     @classmethod
@@ -103,6 +145,7 @@ class Passage:
             data.get("title", ""),
             data.get("url", ""),
             data.get("meta", {}),
+            tuple(Unit.from_json(unit) for unit in data.get("units", ())),
         )
 
 

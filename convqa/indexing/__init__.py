@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from convqa.indexing.documents import DocumentFile
 from convqa.indexing.find import collection_for, collection_of, collection_of_passages
-from convqa.indexing.formats import DocumentFormat, DocumentText, Unreadable
 from convqa.indexing.passages import read_passages
 from convqa.indexing.update import Indexed, index_sources
 from convqa.indexing.vectors import add_vectors, refuse_vectors
 
 __all__ = [
-    "DocumentFile",
-    "DocumentFormat",
-    "DocumentText",
     "Indexed",
-    "Unreadable",
     "add_vectors",
     "collection_for",
     "collection_of",

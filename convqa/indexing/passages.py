@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from pydantic import AliasChoices, Field
+
 from convqa.domain import Passage
 from convqa.errors import InputError
 from convqa.files import parse_line
@@ -30,9 +32,10 @@ class PassageProgress(Protocol):
 
 
 class PassageRecord(Record, extra="allow", allow_inf_nan=False):
-    """A line. Anserini has ``contents`` instead of ``text``, which counts if there are both."""
+    """A line. BEIR has ``_id`` instead of ``id``, and Anserini ``contents`` instead of ``text``, which counts if there
+    are both."""
 
-    id: str | int
+    id: str | int = Field(validation_alias=AliasChoices("id", "_id"))
     text: str | None = None
     contents: str | None = None
     title: str | None = None

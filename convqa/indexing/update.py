@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from convqa.documents import DocumentFile, Unreadable
+from convqa.documents.child import DocumentReader
+from convqa.documents.find import FoundDocuments, describe_skipped, find_documents
+from convqa.documents.formats import document_formats
+from convqa.documents.passages import digest, read_document
 from convqa.domain import Passage
 from convqa.errors import InputError
-from convqa.indexing.documents import DocumentFile, Formats, digest, find_documents, read_document
-from convqa.indexing.formats import Unreadable, document_formats
 from convqa.indexing.passages import PassageProgress, read_passages, reporting
 from convqa.indexing.vectors import writable
 from convqa.stores import create_store, exists, open_store
@@ -33,7 +37,9 @@ Files = Mapping[str, DocumentFile]
 class Indexed:
     """The result of indexing. Of the documents, ``read`` were new or changed, ``same`` unchanged and ``gone`` deleted.
 
-    ``unread``: name -> reason of the documents that could not be read.
+    ``unread``: name -> reason of the documents that could not be read. ``partly``: name -> what was not read of others,
+    such as "page 2 is a picture". ``counts``: what was read, such as {"pages": 12, "tables": 3}. ``skipped``: suffix
+    -> number of files of other kinds.
     """
 
     info: Info
@@ -41,6 +47,9 @@ class Indexed:
     same: int = 0
     gone: int = 0
     unread: Mapping[str, str] = field(default_factory=dict)
+    partly: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+    skipped: Mapping[str, int] = field(default_factory=dict)
 
 
 def index_sources(
@@ -71,8 +80,8 @@ def index_sources(
     """
     if add and replace:
         raise InputError("--add and --replace exclude each other: use one of them.")
-    formats = document_formats()
-    files = {} if task else find_documents(sources, formats)
+    found = FoundDocuments({}, {}) if task else find_documents(sources, document_formats())
+    files = found.by_name
     if base_url and not files:
         raise InputError("base_url applies to documents only; passages have their own url.")
     is_new = replace or not exists(url) or not (files or add)
@@ -83,7 +92,7 @@ def index_sources(
     with create_store(url, language, replace, settings) if is_new else nullcontext(writable(url, language)) as store:
         indexed = Indexed(store.info())
         if files:
-            indexed = _update(store, files, formats, add, base_url, progress)
+            indexed = _update(store, files, add, base_url, progress)
         else:
             paths = [Path(source) for source in sources]
             passages = read_passages(paths) if task is None else _passages_of(task, paths)
@@ -94,7 +103,11 @@ def index_sources(
             raise InputError(f"no document can be read: {reasons}.")
     for name, why in indexed.unread.items():
         logger.warning("not indexed: %s: %s", name, why)
-    return dataclasses.replace(indexed, info=open_store(url).info())
+    for name, parts in indexed.partly.items():
+        logger.warning("not read of %s: %s", name, "; ".join(parts))
+    if skipped := describe_skipped(found.skipped):
+        logger.warning(skipped)
+    return dataclasses.replace(indexed, info=open_store(url).info(), skipped=found.skipped)
 
 
 def _passages_of(task: Task, sources: Sequence[Path]) -> Iterator[Passage]:
@@ -113,7 +126,6 @@ def _passages_of(task: Task, sources: Sequence[Path]) -> Iterator[Passage]:
 def _update(
     store: WritableStore,
     files: Files,
-    formats: Formats,
     add: bool,
     base_url: str,
     progress: PassageProgress | None,
@@ -146,12 +158,21 @@ def _update(
     same = len(files) - len(fresh) - len(unread)
     outdated = [f"{file.name}_p{number}" for file in fresh for number in range(1, sizes.get(file.name, 0) + 1)]
 
+    partly: dict[str, tuple[str, ...]] = {}
+    counts: Counter[str] = Counter()
+
     def passages() -> Iterator[Passage]:
-        for file in fresh:
-            try:
-                yield from read_document(file, _data(file), formats, info.language, base_url)
-            except Unreadable as error:
-                unread[file.name] = str(error)
+        with DocumentReader() as reader:
+            for file in fresh:
+                try:
+                    document = read_document(file, _data(file), reader, info.language, base_url)
+                except Unreadable as error:
+                    unread[file.name] = str(error)
+                    continue
+                counts.update(document.counts)
+                if document.unread:
+                    partly[file.name] = document.unread
+                yield from document.passages
 
     if gone or outdated:
         store.delete([*gone, *outdated])
@@ -159,7 +180,9 @@ def _update(
         store.add(reporting(passages(), progress))
         store.commit()
     read = len(files) - same - len(unread)
-    return Indexed(info, read=read, same=same, gone=len(set(gone.values())), unread=unread)
+    return Indexed(
+        info, read=read, same=same, gone=len(set(gone.values())), unread=unread, partly=partly, counts=counts
+    )
 
 
 def _data(file: DocumentFile) -> bytes:

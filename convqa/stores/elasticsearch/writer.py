@@ -289,7 +289,7 @@ def passage_document(
 ) -> IndexedDocument:
     source = {
         "pid": passage.id,
-        "tokens": " ".join(words.tokens(passage.title) + words.tokens(passage.text)),
+        "tokens": " ".join(words.tokens(passage.context) + words.tokens(passage.text)),
         "meta": [meta_term(name, value) for name, value in passage.meta.items()],
         "passage": orjson.Fragment(content(passage).rstrip()),
         "request": request_id,

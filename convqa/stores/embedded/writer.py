@@ -109,7 +109,7 @@ class FolderWriter:
     def _append(self, passages: Sequence[Passage]) -> None:
         """Index passages, the last ones in the database."""
         texts = [self._analyzer.tokens(passage.text) for passage in passages]
-        titles = [self._analyzer.tokens(passage.title) for passage in passages]
+        titles = [self._analyzer.tokens(passage.context) for passage in passages]
         if self._index is None:
             self._index = IndexWriter(self._data, self._base.numbers)
         first = self._database.numbers - len(passages)

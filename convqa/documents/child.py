@@ -1,0 +1,154 @@
+"""Read documents in a child process with limits of time and memory, because a small file can take hours or gigabytes.
+
+The process is this module: it takes pickled pairs (suffix, bytes) and answers each with a pickled :class:`Answer`. It
+is started as a program and not by multiprocessing, which would run the user's script again.
+"""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import IO, Any
+
+from convqa.documents.blocks import Document, Unreadable
+from convqa.errors import InputError, reason_of
+
+MAX_BYTES = 2**28
+"""Limit of a document's size."""
+MAX_CHARS = 5_000_000
+"""Limit of a document's text, about 2,500 pages."""
+_MAX_SECONDS = 300
+_MAX_MEMORY_BYTES = 2**30
+_LENGTH_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A document, or why it cannot be read, and the warnings of its reader."""
+
+    document: Document | None
+    reason: str = ""
+    warnings: tuple[str, ...] = ()
+    is_user_error: bool = False
+
+
+class DocumentReader:
+    """Reads documents one after another. A context manager, which ends the child process."""
+
+    def __init__(self, max_seconds: float = _MAX_SECONDS) -> None:
+        self._max_seconds = max_seconds
+        self._child: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> DocumentReader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+    def read(self, suffix: str, data: bytes) -> tuple[Document, tuple[str, ...]]:
+        """Return a document, and the warnings of its reader.
+
+        :raises Unreadable: if it cannot be read, or not within the limits.
+        :raises InputError: if a package is missing.
+        """
+        if len(data) > MAX_BYTES:
+            raise Unreadable(f"it has more than {MAX_BYTES:,} bytes; split it")
+        if self._child is None:
+            command = [sys.executable, "-m", "convqa.documents.child"]
+            self._child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self._child.stdin is not None
+        assert self._child.stdout is not None
+        timer = threading.Timer(self._max_seconds, self._child.kill)
+        timer.start()
+        try:
+            _send(self._child.stdin, (suffix, data))
+            answer: Answer = _receive(self._child.stdout)
+        except (OSError, EOFError) as error:
+            was_slow = not timer.is_alive()
+            self._end()
+            limit = f"{self._max_seconds:g} seconds" if was_slow else f"{_MAX_MEMORY_BYTES:,} bytes of memory"
+            raise Unreadable(f"reading it takes more than {limit}; split it or save it as text") from error
+        finally:
+            timer.cancel()
+        if answer.is_user_error:
+            raise InputError(answer.reason)
+        if answer.document is None:
+            raise Unreadable(answer.reason)
+        return answer.document, answer.warnings
+
+    def _end(self) -> None:
+        if self._child is not None:
+            self._child.kill()
+            self._child.communicate()
+            self._child = None
+
+
+def _send(stream: IO[bytes], value: Any) -> None:
+    data = pickle.dumps(value)
+    stream.write(len(data).to_bytes(_LENGTH_BYTES))
+    stream.write(data)
+    stream.flush()
+
+
+def _receive(stream: IO[bytes]) -> Any:
+    """Return the next value. :raises EOFError: if the stream ends before."""
+    length = stream.read(_LENGTH_BYTES)
+    data = stream.read(int.from_bytes(length))
+    if len(length) < _LENGTH_BYTES or len(data) < int.from_bytes(length):
+        raise EOFError
+    return pickle.loads(data)
+
+
+def _answer(suffix: str, data: bytes) -> Answer:
+    from convqa.documents.formats import document_formats
+
+    warnings: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: warnings.append(record.getMessage())  # type: ignore[method-assign]
+    logger = logging.getLogger("convqa")
+    logger.addHandler(handler)
+    try:
+        document = document_formats()[suffix].read(data)
+    except Unreadable as error:
+        return Answer(None, str(error))
+    except InputError as error:
+        return Answer(None, str(error), is_user_error=True)
+    except ImportError as error:
+        missing = f"documents of the type {suffix} need a package that is not installed ({error.name})"
+        return Answer(None, f"{missing}: pip install 'convqa[documents]'.", is_user_error=True)
+    except MemoryError:
+        return Answer(None, f"reading it takes more than {_MAX_MEMORY_BYTES:,} bytes of memory; split it")
+    except Exception as error:  # libraries raise anything for damaged files
+        return Answer(None, f"it is damaged or of another type ({reason_of(error).rstrip('.')})")
+    finally:
+        logger.removeHandler(handler)
+    if sum(len(block.text) + sum(map(len, block.cells)) for block in document.blocks) > MAX_CHARS:
+        return Answer(None, f"it has more than {MAX_CHARS:,} characters; split it")
+    return Answer(document, warnings=tuple(warnings))
+
+
+def main() -> None:
+    """Answer until the parent closes the input."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (_MAX_MEMORY_BYTES, _MAX_MEMORY_BYTES))
+    requests, answers = sys.stdin.buffer, sys.stdout.buffer
+    # What a library prints must not mix with the answers.
+    sys.stdout = sys.stderr
+    logging.getLogger().setLevel(logging.ERROR)
+    logging.getLogger("convqa").setLevel(logging.WARNING)
+    logging.getLogger("convqa").propagate = False
+    with suppress(EOFError, BrokenPipeError):
+        while True:
+            suffix, data = _receive(requests)
+            _send(answers, _answer(suffix, data))
+
+
+if __name__ == "__main__":
+    main()

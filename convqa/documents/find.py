@@ -1,0 +1,190 @@
+"""Find documents among files, folders and sources of other packages."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from convqa.documents.formats import DocumentFormat
+from convqa.documents.text import meta_of
+from convqa.domain import MetaValue
+from convqa.errors import InputError
+from convqa.plugins import load, plugins
+from convqa.safe_yaml import read_yaml
+from convqa.stores.address import SCHEME
+from convqa.tasks.files import files_in
+from convqa.validation import expect_type
+
+SOURCES_GROUP = "convqa.document_sources"
+"""Entry points of document sources in other packages: scheme = module:function."""
+
+PASSAGE_SUFFIXES = (".jsonl", ".jsonl.gz")
+_SIDECARS = ("meta.yaml", "meta.yml")
+"""Files with the meta of the documents in a folder and below."""
+
+Formats = Mapping[str, DocumentFormat]
+"""Formats by suffix."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentFile:
+    """A document to index: its name, which begins the ids of its passages, and the function that returns its bytes.
+
+    ``meta`` is added to that of each passage. A document whose ``data`` raises ``OSError`` keeps its passages.
+    """
+
+    name: str
+    data: Callable[[], bytes]
+    meta: Mapping[str, MetaValue] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundDocuments:
+    """The documents among the sources by name, and the other files: suffix (or kind) -> number."""
+
+    by_name: Mapping[str, DocumentFile]
+    skipped: Mapping[str, int]
+
+
+def find_documents(sources: Sequence[str | Path], formats: Formats) -> FoundDocuments:
+    """Return the documents among files, in folders at any depth, and of other packages' sources. Passages have none.
+
+    The name is the path in the given folder. A folder with JSONL files is one of passages. Hidden files are ignored.
+    Links that lead out of a folder and files that are not regular are skipped. A file ``meta.yaml`` gives the meta of
+    the documents in its folder and below; that of a nearer one counts.
+
+    :raises InputError: for missing sources, documents of unknown formats, documents mixed with passages, duplicate
+        names, a malformed ``meta.yaml``, or a folder without documents and passages.
+    """
+    schemes = plugins(SOURCES_GROUP)
+    known = [*sorted(f"*{suffix}" for suffix in formats), *sorted(f"{scheme}:" for scheme in schemes)]
+    expected = f"Expected documents ({', '.join(known)}), passages (*.jsonl, *.jsonl.gz), or folders of them."
+    documents: list[DocumentFile] = []
+    passages: list[str] = []
+    skipped: Counter[str] = Counter()
+    for source in sources:
+        scheme = SCHEME.match(str(source))
+        if scheme is not None and scheme[1] in schemes:
+            documents += _documents_of(str(source), load(schemes[scheme[1]]), formats)
+        elif _holds_documents(Path(source), formats, expected):
+            documents += _below(Path(source), formats, skipped)
+        else:
+            passages.append(str(source))
+    if passages and len(passages) < len(sources):
+        raise InputError(
+            f"{', '.join(passages)}: passages mixed with documents; index them one after another with --add."
+        )
+    if not passages and not documents:
+        others = f" ({_listed(skipped)})" if skipped else ""
+        raise InputError(f"{', '.join(map(str, sources))}: no passages and no documents{others}. {expected}")
+    return FoundDocuments(_by_name(documents), skipped)
+
+
+def describe_skipped(skipped: Mapping[str, int]) -> str:
+    """Return a line such as "3 other files were skipped: 2 .doc, 1 .pptx"; "" for none."""
+    count = sum(skipped.values())
+    if not count:
+        return ""
+    files = "1 other file was" if count == 1 else f"{count} other files were"
+    return f"{files} skipped: {_listed(skipped)}"
+
+
+def suffix_of(name: str) -> str:
+    return PurePosixPath(name).suffix.lower()
+
+
+def _listed(skipped: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {kind}" for kind, count in sorted(skipped.items()))
+
+
+def _documents_of(
+    location: str, source: Callable[[str], Iterable[DocumentFile]], formats: Formats
+) -> Iterator[DocumentFile]:
+    """Yield the documents of another package's source that have a known format."""
+    for file in source(location):
+        expect_type(location, file, DocumentFile, "values of convqa.documents.DocumentFile")
+        if suffix_of(file.name) in formats:
+            yield file
+
+
+def _holds_documents(source: Path, formats: Formats, expected: str) -> bool:
+    if source.is_dir():
+        return not files_in(source, PASSAGE_SUFFIXES)
+    if not source.exists():
+        raise InputError(f"{source}: no such file or folder. {expected}")
+    suffix = suffix_of(source.name)
+    if suffix not in formats and suffix not in (".jsonl", ".gz", ".json", ".jl", ""):
+        advice = " Save it as .docx." if suffix == ".doc" else ""
+        raise InputError(f"{source}: documents of the type {suffix} are not supported.{advice} {expected}")
+    return suffix in formats
+
+
+def _below(source: Path, formats: Formats, skipped: Counter[str]) -> Iterator[DocumentFile]:
+    """Yield a file, or the documents in a folder. Count the other files."""
+
+    def stop(error: OSError) -> None:
+        # An unreadable folder must not look empty.
+        raise error
+
+    if not source.is_dir():
+        if not source.is_file():
+            raise InputError(f"{source} is not a regular file; expected a document.")
+        yield DocumentFile(source.name, source.read_bytes)
+        return
+    root = source.resolve()
+    meta_by_folder: dict[Path, Mapping[str, MetaValue]] = {}
+    for folder, folders, names in os.walk(source, onerror=stop):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        inherited = meta_by_folder.get(Path(folder).parent, {})
+        meta = meta_by_folder[Path(folder)] = {**inherited, **_sidecar(Path(folder), names)}
+        for name in names:
+            # Word creates "~$name.docx" for an open file.
+            if name.startswith((".", "~$")) or name in _SIDECARS:
+                continue
+            path = Path(folder, name)
+            if kind := _skipped_kind(path, root, formats):
+                skipped[kind] += 1
+            else:
+                yield DocumentFile(path.relative_to(source).as_posix(), path.read_bytes, meta)
+
+
+def _skipped_kind(path: Path, root: Path, formats: Formats) -> str:
+    """Return why a file in a folder is no document: its suffix, or its kind; "" if it is one."""
+    suffix = suffix_of(path.name)
+    if suffix not in formats:
+        return suffix or "without extension"
+    if path.is_symlink() and not path.resolve().is_relative_to(root):
+        return "links out of the folder"
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return "broken links"
+    return "" if stat.S_ISREG(mode) else "special files"
+
+
+def _sidecar(folder: Path, names: Sequence[str]) -> Mapping[str, MetaValue]:
+    """Return the meta that a file in the folder gives to the documents in it and below."""
+    for name in _SIDECARS:
+        if name in names:
+            values = read_yaml(folder / name, "meta file")
+            if not isinstance(values, dict):
+                raise InputError(f"meta file {folder / name}: expected a mapping such as team: law.")
+            return meta_of(values)
+    return {}
+
+
+def _by_name(documents: Sequence[DocumentFile]) -> dict[str, DocumentFile]:
+    """Return documents by name, in the order of names; refuse two with the same name."""
+    document_of: dict[str, DocumentFile] = {}
+    for document in sorted(documents, key=lambda document: document.name):
+        if document.name in document_of:
+            raise InputError(
+                f"{document.name}: two documents have the same name; give the folder that contains both, so that "
+                "their names begin with those of their folders."
+            )
+        document_of[document.name] = document
+    return document_of

@@ -1,0 +1,111 @@
+"""Turn a document into passages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from hashlib import blake2b
+from pathlib import PurePosixPath
+from typing import NamedTuple
+from urllib.parse import quote
+
+from convqa.documents.blocks import Document, Unreadable
+from convqa.documents.child import DocumentReader
+from convqa.documents.cutting import cut
+from convqa.documents.find import DocumentFile, suffix_of
+from convqa.documents.layout import laid_out
+from convqa.domain import MetaValue, Passage, Unit
+from convqa.files import replace_surrogates
+
+_FORMAT = 3
+"""Part of every digest. Increased when unchanged files must be read again."""
+_MAX_TITLE_CHARS = 200
+_NOT_IN_NAMES = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_NO_TITLE = re.compile(r"(?i)\W*|untitled.*|microsoft word\b.*|(word )?document ?\d*|.*\.(docx?|pdf|tex|dvi|indd|rtf)")
+_DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)(?:[-_.]?(0[1-9]|1[0-2])(?:[-_.]?(0[1-9]|[12]\d|3[01]))?)?(?!\d)")
+_LETTER_OR_DIGIT = re.compile(r"\w")
+
+
+class ReadDocument(NamedTuple):
+    """The passages of a document, counts of what was read, and what was not, such as "page 2 is a picture"."""
+
+    passages: list[Passage]
+    counts: Mapping[str, int]
+    unread: tuple[str, ...]
+
+
+def digest(data: bytes, meta: Mapping[str, MetaValue], base_url: str) -> str:
+    """Return the digest of a document's version: its bytes and the settings of its passages."""
+    settings = f"{_FORMAT} {base_url} {sorted(meta.items()) if meta else ''}"
+    return blake2b(settings.encode() + data, digest_size=16).hexdigest()
+
+
+def read_document(
+    file: DocumentFile,
+    data: bytes,
+    reader: DocumentReader,
+    language: str,
+    base_url: str = "",
+) -> ReadDocument:
+    """Return the passages of a document: its text from ``meta.start`` to ``meta.end``, with units.
+
+    ``meta`` also has the document's properties, the ``file`` and, for a document with pages, the ``page`` where the
+    passage begins. The first passage also has the document's ``digest`` and its number of ``passages``. ``url`` is
+    empty without ``base_url``.
+
+    :raises Unreadable: if the document has no readable text.
+    """
+    name = file.name
+    if bad := _NOT_IN_NAMES.search(name):
+        raise Unreadable(f"its name has the character U+{ord(bad[0]):04X}; rename it")
+    if not data.strip():
+        raise Unreadable("it is empty")
+    document, warnings = reader.read(suffix_of(name), data)
+    text = laid_out(document.blocks)
+    title = _title(document) or PurePosixPath(name).stem
+    shared = _meta(file, document, title)
+    url = base_url and base_url.rstrip("/") + "/" + quote(name)
+    passages = []
+    for number, part in enumerate(cut(text, language), 1):
+        meta = {**shared, "file": name, "start": part.start, "end": part.end}
+        link = url
+        if part.page:
+            meta["page"] = part.page
+            link = url and f"{url}#page={part.page}"
+        if number == 1:
+            meta["digest"] = digest(data, file.meta, base_url)
+        units = tuple(_without_title(unit, title) for unit in part.units)
+        passages.append(Passage(f"{name}_p{number}", text.text[part.start : part.end], title, link, meta, units))
+    if not any(_LETTER_OR_DIGIT.search(passage.text) for passage in passages):
+        raise Unreadable("it has no text")
+    passages[0].meta["passages"] = len(passages)  # type: ignore[index]
+    return ReadDocument(passages, document.counts, (*document.unread, *warnings))
+
+
+def _title(document: Document) -> str:
+    """Return the document's own title, else its first heading if it begins with one; "" if it has neither."""
+    first = document.blocks[0] if document.blocks else None
+    heading = first.text if first is not None and first.kind == "heading" else ""
+    for candidate in (document.title, heading):
+        title = " ".join(replace_surrogates(candidate).split())[:_MAX_TITLE_CHARS]
+        if not _NO_TITLE.fullmatch(title):
+            return title
+    return ""
+
+
+def _meta(file: DocumentFile, document: Document, title: str) -> dict[str, MetaValue]:
+    """Return the document's properties and, over them, what its folder says, which is the administrator's word."""
+    meta = {**document.meta, **file.meta}
+    dates = (_DATE.search(text) for text in (title, PurePosixPath(file.name).stem))
+    date = next(filter(None, dates), None)
+    if "date" not in meta and date is not None:
+        meta["date"] = "-".join(filter(None, date.groups()))
+    return meta
+
+
+def _without_title(unit: Unit, title: str) -> Unit:
+    """Remove the title from the headings above a unit, because the passage has it, too."""
+    headings = unit.heading.split(" > ")
+    if headings[0] != title:
+        return unit
+    return Unit(unit.start, unit.end, unit.kind, " > ".join(headings[1:]), unit.context)

@@ -1,0 +1,140 @@
+"""Read plain text and Markdown."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping
+from datetime import date
+from functools import cache
+from typing import Any
+
+from convqa.documents.blocks import Block, Document, Unreadable
+from convqa.domain import MetaValue
+from convqa.errors import InputError
+from convqa.files import replace_surrogates
+from convqa.safe_yaml import parse_yaml
+from convqa.text.units import parts
+
+logger = logging.getLogger(__name__)
+
+_BOMS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+_CHARSET = re.compile(rb"""(?i)<meta[^>]{1,200}charset\s*=\s*["']?([\w-]+)|<\?xml[^>]{1,200}encoding=["']([\w-]+)""")
+_MAX_CHARSET_BYTES = 4096
+"""Where browsers look for a page's charset: in its first kilobytes."""
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\u00ad\ufeff]")
+_LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl"}
+
+_FRONT_MATTER = re.compile(r"\s*---[ \t]*\n(.*?\n)(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.S)
+_MAX_FRONT_MATTER_CHARS = 20_000
+_CONTAINER = re.compile(r"(?m)^[ \t]*:{3,}.*$|^([ \t]*>[ \t]*)\[!\w+\]|(?<=\w)[ \t]*\{#[\w-]+\}[ \t]*$")
+"""Marks of Docusaurus's and GitHub's admonitions, and anchors of headings."""
+
+
+def decoded(data: bytes, markup: bool = False) -> str:
+    """Return the text of a document's bytes, with line ends ``\\n`` and without control characters.
+
+    The charset is that of the byte order mark, the declared one (with ``markup``), UTF-8, or else a guess, with a
+    warning.
+
+    :raises Unreadable: for binary data.
+    """
+    charset = next((charset for bom, charset in _BOMS.items() if data.startswith(bom)), "")
+    declared = _CHARSET.search(data[:_MAX_CHARSET_BYTES]) if markup and not charset else None
+    candidates = [charset, "utf-8", (declared[1] or declared[2]).decode("ascii") if declared else ""]
+    for candidate in filter(None, candidates):
+        try:
+            return clean(data.decode(candidate))
+        except (UnicodeDecodeError, LookupError):
+            continue
+    if b"\x00" in data[:_MAX_CHARSET_BYTES]:
+        raise Unreadable("it contains binary data")
+    return clean(_guessed(data))
+
+
+def clean(text: str) -> str:
+    """Return a text without control characters, soft hyphens, ligatures and lone surrogates."""
+    without = _CONTROLS.sub("", replace_surrogates(text)).translate(_LIGATURES)
+    return without.replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n").replace("\f", "\n")
+
+
+def read_text(data: bytes) -> Document:
+    """Read plain text: its paragraphs, and the lists, tables and headings that its lines show."""
+    return _of_lines(_binary_refused(decoded(data)))
+
+
+def read_markdown(data: bytes) -> Document:
+    """Read Markdown: CommonMark with tables, footnotes, definition lists, admonitions and front matter."""
+    from convqa.documents.html import read_markup
+
+    text, front = _front_matter(_binary_refused(decoded(data)))
+    document = read_markup(_markdown().render(_CONTAINER.sub(lambda match: match[1] or "", text)))
+    meta = meta_of(front)
+    return Document(document.blocks, str(meta.pop("title", "")), meta, document.counts, document.unread)
+
+
+def meta_of(values: Mapping[Any, Any]) -> dict[str, MetaValue]:
+    """Return the values that filters can compare: dates as ISO 8601, lists joined by commas, no nested mappings."""
+    meta: dict[str, MetaValue] = {}
+    for name, value in values.items():
+        if isinstance(value, date):
+            value = value.isoformat()[:10]
+        if isinstance(value, list):
+            value = ", ".join(str(item) for item in value if isinstance(item, str | int | float))
+        if isinstance(value, str | int | float) and value != "":
+            meta[str(name)] = value
+    return meta
+
+
+def _binary_refused(text: str) -> str:
+    if text.count("\ufffd") > len(text) // 10:
+        raise Unreadable("it contains binary data")
+    return text
+
+
+def _guessed(data: bytes) -> str:
+    from charset_normalizer import from_bytes
+
+    best = from_bytes(data[:200_000]).best()
+    charset = best.encoding if best is not None else "cp1252"
+    logger.warning("a document is not UTF-8 and declares no charset; it is read as %s", charset)
+    return data.decode(charset, "replace")
+
+
+def _of_lines(text: str) -> Document:
+    blocks: list[Block] = []
+    for part in parts(text):
+        piece = text[part.start : part.end]
+        if part.kind in ("row", "header"):
+            cells = piece.split("\t") if "\t" in piece else re.split(r"(?<!\\)\|", piece.strip().strip("|"))
+            blocks.append(Block(part.kind, cells=tuple(" ".join(cell.split()) for cell in cells)))
+        elif part.is_numbered and part.kind == "item":
+            marker, _, rest = piece.partition(" ")
+            blocks.append(Block("item", rest, part.level, marker))
+        else:
+            blocks.append(Block(part.kind, piece, part.level))
+    return Document(tuple(blocks))
+
+
+def _front_matter(text: str) -> tuple[str, Mapping[Any, Any]]:
+    """Return a text without its front matter, and the values in it. Front matter that is no YAML stays text."""
+    match = _FRONT_MATTER.match(text)
+    if match is None or len(match[1]) > _MAX_FRONT_MATTER_CHARS:
+        return text, {}
+    try:
+        values = parse_yaml(match[1], "front matter")
+    except InputError as error:
+        logger.warning("%s It is read as text.", error)
+        return text, {}
+    return (text[match.end() :], values) if isinstance(values, dict) else (text, {})
+
+
+@cache
+def _markdown() -> Any:
+    from markdown_it import MarkdownIt
+    from mdit_py_plugins.admon import admon_plugin
+    from mdit_py_plugins.deflist import deflist_plugin
+    from mdit_py_plugins.footnote import footnote_plugin
+
+    parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+    return parser.use(admon_plugin).use(deflist_plugin).use(footnote_plugin)
