@@ -59,7 +59,7 @@ class DocumentReader:
         if len(data) > MAX_BYTES:
             raise Unreadable(f"it has more than {MAX_BYTES:,} bytes; split it")
         if self._child is None:
-            command = [sys.executable, "-m", "convqa.documents.child"]
+            command = [sys.executable, "-c", "from convqa.documents.child import main; main()"]
             self._child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self._child.stdin is not None
         assert self._child.stdout is not None
@@ -148,7 +148,3 @@ def main() -> None:
         while True:
             suffix, data = _receive(requests)
             _send(answers, _answer(suffix, data))
-
-
-if __name__ == "__main__":
-    main()

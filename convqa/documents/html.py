@@ -14,77 +14,13 @@ from convqa.domain import MetaValue
 
 logger = logging.getLogger(__name__)
 
-_DROPPED = frozenset(
-    [
-        "area",
-        "audio",
-        "base",
-        "button",
-        "canvas",
-        "datalist",
-        "dialog",
-        "embed",
-        "head",
-        "iframe",
-        "link",
-        "map",
-        "math",
-        "meta",
-        "nav",
-        "noscript",
-        "object",
-        "option",
-        "script",
-        "select",
-        "style",
-        "svg",
-        "template",
-        "textarea",
-        "track",
-        "video",
-    ]
+_DROPPED = re.compile(
+    "area|audio|base|button|canvas|datalist|dialog|embed|head|iframe|link|map|math|meta|nav|noscript|object|option|"
+    "script|select|style|svg|template|textarea|track|video"
 )
-_INLINE = frozenset(
-    [
-        "a",
-        "abbr",
-        "acronym",
-        "b",
-        "bdi",
-        "bdo",
-        "big",
-        "cite",
-        "code",
-        "data",
-        "del",
-        "dfn",
-        "em",
-        "font",
-        "i",
-        "img",
-        "input",
-        "ins",
-        "kbd",
-        "label",
-        "mark",
-        "q",
-        "rp",
-        "rt",
-        "ruby",
-        "s",
-        "samp",
-        "small",
-        "span",
-        "strike",
-        "strong",
-        "sub",
-        "sup",
-        "time",
-        "tt",
-        "u",
-        "var",
-        "wbr",
-    ]
+_INLINE = re.compile(
+    "a|abbr|acronym|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|img|input|ins|kbd|label|mark|q|rp|rt|ruby|s|samp|"
+    "small|span|strike|strong|sub|sup|time|tt|u|var|wbr"
 )
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LISTS = frozenset({"ul", "ol", "menu", "dir"})
@@ -180,9 +116,9 @@ class _HTMLReader:
         elif tag == "img":
             self.counts["images"] += 1
         elif self._is_left_out(element):
-            if tag not in _INLINE:
+            if not _INLINE.fullmatch(tag):
                 self.flush()
-        elif tag in _INLINE:
+        elif _INLINE.fullmatch(tag):
             self.walk(element)
         else:
             self.flush()
@@ -314,7 +250,7 @@ class _HTMLReader:
                 elif child.tag == "img":
                     self.counts["images"] += 1
                 elif isinstance(child.tag, str) and child not in without and not self._is_left_out(child):
-                    edge = "" if child.tag in _INLINE else _BREAK
+                    edge = "" if _INLINE.fullmatch(child.tag) else _BREAK
                     pieces.append(edge)
                     gather(child)
                     pieces.append(edge)
@@ -324,7 +260,7 @@ class _HTMLReader:
         return "".join(pieces)
 
     def _is_left_out(self, element: Any) -> bool:
-        if element.tag in _DROPPED or element.get("hidden") is not None or element.get("aria-hidden") == "true":
+        if _DROPPED.fullmatch(element.tag) or element.get("hidden") is not None or element.get("aria-hidden") == "true":
             return True
         if re.search(r"display\s*:\s*none|visibility\s*:\s*hidden", element.get("style") or ""):
             return True

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import lru_cache, wraps
 from typing import TypeVar
 
+from convqa.domain import Passage
+
 MAX_CACHED_CHARS = 10_000
 """Maximum length of the arguments of a cached call. Passages of open collections average about 700."""
 
@@ -13,7 +15,7 @@ T = TypeVar("T")
 
 
 def remembered(entries: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Cache up to ``entries`` results, except for calls with more than ``MAX_CACHED_CHARS`` characters.
+    """Cache up to ``entries`` results of texts and passages, except for calls with more than ``MAX_CACHED_CHARS`` characters.
 
     >>> calls = []
     >>> size = remembered(8)(lambda text: calls.append(text) or len(text))
@@ -25,10 +27,11 @@ def remembered(entries: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
         cached = lru_cache(maxsize=entries)(function)
 
         @wraps(function)
-        def call(*texts: str) -> T:
+        def call(*arguments: str | Passage) -> T:
+            texts = (value.text if isinstance(value, Passage) else value for value in arguments)
             if sum(map(len, texts)) > MAX_CACHED_CHARS:
-                return function(*texts)
-            return cached(*texts)
+                return function(*arguments)
+            return cached(*arguments)
 
         return call
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import html
 import re
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 
+from convqa.domain import Passage, Unit
 from convqa.text import cache
 from convqa.text.english import prose
 from convqa.text.sentences import MAX_SENTENCE_CHARS, sentences
+from convqa.text.units import units
 
 _LEAD = re.compile(r"(?:[*\u2022\u25aa#|:;,]+\s*|(?:[>\u00b7\u2013\u2014-]+|\d{1,2}[.)])\s+|\[\w{1,3}\]\s*)+")
 _NOTE = re.compile(r"\s*\[(?:\d{1,3}|[a-z]|(?:note|nb) \d{1,2}|citation needed|edit)\]")
@@ -40,6 +42,64 @@ _BROKEN_ATTACHED = re.compile(
 )
 _ATTACHED = re.compile(r"[a-z][,.] [A-Za-z]")
 """A text with no space before commas and full stops, in which ``_BROKEN_ATTACHED`` also marks a gap."""
+
+
+def whole_units(passage: Passage, start: int, end: int, language: str) -> list[Unit]:
+    """Return the units that the characters ``[start, end)`` of a passage touch, without headings and header rows."""
+    touched = [unit for unit in units(passage, language) if unit.start < end and unit.end > start]
+    return [unit for unit in touched if unit.is_quotable]
+
+
+def quotable_units(passage: Passage, start: int, end: int, language: str) -> tuple[int, int] | None:
+    """Return the characters to quote for ``[start, end)``: whole units, or None if there are none fit to be quoted.
+
+    The sentences of web pages are judged (:func:`quotable`), since menus and ads are among them. The units of
+    documents are known.
+    """
+    quoted = whole_units(passage, start, end, language)
+    if not quoted:
+        return None
+    bounds: list[tuple[int, int] | None] = [(unit.start, unit.end) for unit in quoted]
+    if is_web(passage):
+        bounds = [quotable(passage.text, unit.start, unit.end, language) for unit in quoted]
+    if None in bounds:
+        return None
+    fit = list(filter(None, bounds))
+    return fit[0][0], fit[-1][1]
+
+
+def is_web(passage: Passage) -> bool:
+    """Return whether a passage is of a web page that was not indexed as a document."""
+    return bool(passage.url) and not passage.units
+
+
+def shown_unit(passage: Passage, unit: Unit) -> str:
+    """Return a unit as displayed: a row as a sentence, and an item after its introduction.
+
+    >>> row = Unit(0, 30, "row", "Entry fees", "| | Weekday | Weekend |")
+    >>> shown_unit(Passage("a", "| Children | €3.50 | €4.50 |"), row)
+    'Entry fees, Children: Weekday €3.50, Weekend €4.50'
+    """
+    text = passage.text[unit.start : unit.end]
+    if unit.kind == "row":
+        return _row_sentence(text, unit)
+    if unit.kind in ("item", "step") and unit.context.endswith((":", "\uff1a")):
+        return shown(f"{unit.context} {text}")
+    return shown(text)
+
+
+def _row_sentence(row: str, unit: Unit) -> str:
+    caption, _, header = unit.context.rpartition("\n")
+    lead = shown(caption) or unit.heading.rpartition(" > ")[2]
+    first, *cells = _cells(row)
+    names = _cells(header)[1:] if header else []
+    values = [f"{name} {cell}".strip() for name, cell in zip_longest(names, cells, fillvalue="") if cell]
+    subject = ", ".join(filter(None, (lead, first)))
+    return f"{subject}: {', '.join(values)}" if values else subject
+
+
+def _cells(row: str) -> list[str]:
+    return [cell.strip() for cell in row.strip().removeprefix("|").removesuffix("|").split("|")]
 
 
 def quotable(text: str, start: int, end: int, language: str) -> tuple[int, int] | None:

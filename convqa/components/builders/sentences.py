@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Annotated
@@ -15,12 +15,13 @@ from convqa.components.checks import nothing
 from convqa.components.history import MAX_EXCHANGES
 from convqa.components.members import member
 from convqa.components.parameters import Count, Share
-from convqa.domain import TOLD, Answer, Citation, Ranking, Reading, Rewrite, Sentence, Span, Turn
+from convqa.domain import TOLD, Answer, Citation, Passage, Ranking, Reading, Rewrite, Sentence, Span, Turn
 from convqa.text.analysis import Analyzer, analyzer_or_words
 from convqa.text.dialogue import open_question
 from convqa.text.facts import asks_for_fact
-from convqa.text.quotes import quotable, shown
-from convqa.text.sentences import sentences, whole_sentences
+from convqa.text.quotes import quotable_units, shown, shown_unit, whole_units
+from convqa.text.sentences import sentences
+from convqa.text.units import units
 
 _MAX_SHARED_WORDS = 0.7
 """Two sentences with more than this share of common words are duplicates."""
@@ -88,7 +89,8 @@ class SentencesBuilder(Builder):
         if not chosen:
             reason = "no passage that was found has a text to quote" if ranking.hits else "no passage was found"
             return nothing(ranking, reason)
-        answer = Answer.of([_sentence(span) for span in self._ordered(chosen, ranking)], turn.language)
+        ordered = self._ordered(chosen, ranking)
+        answer = Answer.of(_sentences(ordered, _passages(ranking), turn.language), turn.language)
         return replace(answer, notes=(TOLD,)) if is_repeat else answer
 
     def _candidates(
@@ -101,7 +103,7 @@ class SentencesBuilder(Builder):
         spans = [span for span in reading.spans if span.text.strip()] if reading else []
         if not spans:
             spans = _beginning(ranking, turn.language)
-        quotes = _quotes(spans, ranking, turn.language)
+        quotes = _quotes(spans, _passages(ranking), turn.language)
         count = max(_MAX_CANDIDATES, self.max_sentences)
         return list(islice(_distinct(quotes, turn.language), count))
 
@@ -134,86 +136,51 @@ class SentencesBuilder(Builder):
         return [*chosen[:first], *others]
 
 
-def _sentence(span: Span) -> Sentence:
-    return Sentence(shown(span.text), (Citation(span.passage_id, span.start, span.end),))
+def _passages(ranking: Ranking) -> dict[str, Passage]:
+    return {hit.id: hit.passage for hit in ranking.hits if hit.passage is not None}
 
 
-def _quotes(spans: Iterable[Span], ranking: Ranking, language: str) -> list[Span]:
-    """Return the spans extended to whole sentences, if the passage has a text, without those that are not quotable.
+def _sentences(spans: Sequence[Span], passages: Mapping[str, Passage], language: str) -> list[Sentence]:
+    """Return quotes as sentences, the items of a list with its introduction only once."""
+    made = []
+    introduction = ""
+    for span in spans:
+        passage = passages.get(span.passage_id)
+        quoted = whole_units(passage, span.start, span.end, language) if passage is not None else []
+        text = shown(span.text)
+        unit = quoted[0] if len(quoted) == 1 else None
+        if passage is not None and unit is not None and (unit.start, unit.end) == (span.start, span.end):
+            is_next_item = unit.context != "" and unit.context == introduction and unit.kind != "row"
+            text = text if is_next_item else shown_unit(passage, unit)
+        introduction = unit.context if unit is not None else ""
+        made.append(Sentence(text, (Citation(span.passage_id, span.start, span.end),)))
+    return made
+
+
+def _quotes(spans: Iterable[Span], passages: Mapping[str, Passage], language: str) -> list[Span]:
+    """Return the spans extended to whole units, if the passage has a text, without those that are not quotable.
 
     If none is quotable, return the first.
     """
-    texts = ranking.texts()
     quotes = []
     whole_spans = []
     for span in spans:
-        text = texts.get(span.passage_id, "")
-        start, end = whole_sentences(
-            text,
-            span.start,
-            span.end,
-            language,
-        )
-        whole_spans.append(
-            _extended(
-                span,
-                text,
-                start,
-                end,
-            )
-        )
-        bounds = (
-            _quotable_bounds(
-                text,
-                start,
-                end,
-                language,
-            )
-            if text
-            else (start, end)
-        )
+        passage = passages.get(span.passage_id)
+        if passage is None or not passage.text:
+            quotes.append(span)
+            continue
+        quoted = whole_units(passage, span.start, span.end, language)
+        whole_spans.append(_extended(span, passage.text, quoted[0].start, quoted[-1].end) if quoted else span)
+        bounds = quotable_units(passage, span.start, span.end, language)
         if bounds:
-            quotes.append(_extended(span, text, *bounds))
+            quotes.append(_extended(span, passage.text, *bounds))
     return quotes or whole_spans[:1]
 
 
-def _quotable_bounds(
-    text: str,
-    start: int,
-    end: int,
-    language: str,
-) -> tuple[int, int] | None:
-    """Return the quotable characters of whole sentences, or None if one of them is not quotable."""
-    first, last = end, start
-    for begin, stop in sentences(text, language):
-        if begin < end and stop > start:
-            bounds = quotable(
-                text,
-                begin,
-                stop,
-                language,
-            )
-            if bounds is None:
-                return None
-            first = min(first, bounds[0])
-            last = max(last, bounds[1])
-    return (first, last) if first < last else None
-
-
-def _extended(
-    span: Span,
-    text: str,
-    start: int,
-    end: int,
-) -> Span:
+def _extended(span: Span, text: str, start: int, end: int) -> Span:
     if (start, end) == (span.start, span.end):
         return span
-    return replace(
-        span,
-        start=start,
-        end=end,
-        text=text[start:end],
-    )
+    return replace(span, start=start, end=end, text=text[start:end])
 
 
 def _distinct(spans: Iterable[Span], language: str) -> Iterator[Span]:
@@ -236,21 +203,13 @@ def _is_duplicate(tokens: frozenset[str], others: frozenset[str]) -> bool:
 
 
 def _beginning(ranking: Ranking, language: str) -> list[Span]:
-    """Return the sentences of the best passage that has any."""
+    """Return the units of the best passage that has any."""
     for hit in ranking.hits:
-        text = hit.passage.text if hit.passage is not None else ""
-        bounds = sentences(text, language)
-        if bounds:
-            return [
-                Span(
-                    hit.id,
-                    start,
-                    end,
-                    text[start:end],
-                    hit.score,
-                )
-                for start, end in bounds
-            ]
+        if hit.passage is not None:
+            text = hit.passage.text
+            quotable = [unit for unit in units(hit.passage, language) if unit.is_quotable]
+            if quotable:
+                return [Span(hit.id, unit.start, unit.end, text[unit.start : unit.end], hit.score) for unit in quotable]
     return []
 
 

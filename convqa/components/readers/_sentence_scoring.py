@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from convqa.domain import Rewrite
+from convqa.domain import Passage, Rewrite
 from convqa.text.analysis import analyzer
 from convqa.text.cache import remembered
 from convqa.text.idf import idf
-from convqa.text.sentences import sentences
+from convqa.text.units import units
 
 _DENSITY_WEIGHT = 0.5
 """Weight of the mean share of the question in the passage's sentences."""
@@ -80,13 +80,15 @@ def _shares(values: Mapping[str, float], total: float) -> dict[str, float]:
 class PassageFeatures:
     """The parts of a passage's score that do not depend on the question.
 
-    For each sentence, ``offsets``, ``sizes`` (distinct tokens) and ``scores``. ``holders``: token -> indexes of the
-    sentences with it. ``replies``: indexes of the sentences that follow a question.
+    For each unit, ``offsets``, ``sizes`` (distinct tokens) and ``scores``. ``holders``: token -> indexes of the units
+    with it. ``below``: the same with those whose headings, introduction or header row have it. ``replies``: indexes of
+    the units that follow a question.
     """
 
     offsets: tuple[tuple[int, int], ...]
     sizes: tuple[int, ...]
     holders: Mapping[str, tuple[int, ...]]
+    below: Mapping[str, tuple[int, ...]]
     title: frozenset[str]
     scores: tuple[float, ...]
     replies: tuple[int, ...]
@@ -104,14 +106,14 @@ def sentence_scores(passage: PassageFeatures, query: QueryTokens, rank: int) -> 
     shares = [title_share] * len(passage.offsets)
     for token, share in query.question.items():
         if token not in passage.title:
-            for index in passage.holders.get(token, ()):
+            for index in passage.below.get(token, ()):
                 shares[index] += share
     for index in passage.replies:
         shares[index] = max(shares[index], _REPLY_SHARE * shares[index - 1])
     common = _DENSITY_WEIGHT * sum(shares) / len(shares) + _RANK_WEIGHT / (1 + rank)
     scores = [own + share + common for own, share in zip(passage.scores, shares, strict=True)]
     for token, share in query.terms.items():
-        for index in passage.holders.get(token, ()):
+        for index in passage.below.get(token, ()):
             scores[index] += share
     return scores, max(shares)
 
@@ -130,35 +132,34 @@ def repeated_shares(passage: PassageFeatures, answers: Sequence[frozenset[str]])
 
 
 @remembered(4096)
-def analyzed(title: str, text: str, language: str) -> PassageFeatures:
+def analyzed(passage: Passage, language: str) -> PassageFeatures:
     analysis = analyzer(language)
-    offsets = tuple(sentences(text, language))
+    quotable = [unit for unit in units(passage, language) if unit.is_quotable]
     holders: dict[str, list[int]] = {}
+    below: dict[str, list[int]] = {}
     scores = []
     sizes = []
     replies = []
-    for index, (start, end) in enumerate(offsets):
-        sentence = text[start:end]
-        tokens = analysis.tokens(sentence)
-        scores.append(
-            _own_score(
-                len(tokens),
-                len(analysis.words(sentence)),
-                index,
-                sentence[-1],
-            )
-        )
+    for index, unit in enumerate(quotable):
+        text = passage.text[unit.start : unit.end]
+        tokens = analysis.tokens(text)
+        # A row is no sentence, and is not judged by its form.
+        last = "." if unit.kind == "row" else text[-1]
+        scores.append(_own_score(len(tokens), len(analysis.words(text)), index, last))
         distinct = set(tokens)
         sizes.append(len(distinct))
         for token in distinct:
             holders.setdefault(token, []).append(index)
-        if index and text[offsets[index - 1][1] - 1] in _QUESTION_MARKS:
+        for token in distinct.union(analysis.tokens(f"{unit.heading}\n{unit.context}")):
+            below.setdefault(token, []).append(index)
+        if index and passage.text[quotable[index - 1].end - 1] in _QUESTION_MARKS:
             replies.append(index)
     return PassageFeatures(
-        offsets,
+        tuple((unit.start, unit.end) for unit in quotable),
         tuple(sizes),
         {token: tuple(indexes) for token, indexes in holders.items()},
-        frozenset(analysis.tokens(title)),
+        {token: tuple(indexes) for token, indexes in below.items()},
+        frozenset(analysis.tokens(passage.title)),
         tuple(scores),
         tuple(replies),
     )

@@ -19,7 +19,7 @@ from convqa.components.readers._sentence_scoring import SentenceEvidence
 from convqa.domain import Passage, Ranking, Reading, Rewrite, Span, Turn
 from convqa.models import TextEncoder
 from convqa.text.analysis import analyzer
-from convqa.text.quotes import quotable
+from convqa.text.quotes import quotable_units
 
 logger = logging.getLogger(__name__)
 
@@ -151,7 +151,7 @@ class SentencesReader(Reader):
         sentences = []
         max_covered = 0.0
         for rank, (passage, distance) in enumerate(passages):
-            analyzed = scoring.analyzed(passage.title, passage.text, turn.language)
+            analyzed = scoring.analyzed(passage, turn.language)
             scores, covered = scoring.sentence_scores(analyzed, query, rank)
             repeated = scoring.repeated_shares(analyzed, answers)
             max_covered = max(max_covered, covered)
@@ -186,18 +186,14 @@ class ScoredSentence(NamedTuple):
         return self.passage.text[self.start : self.end]
 
     def quoted(self, language: str) -> ScoredSentence | None:
-        """Return the quotable part (:func:`convqa.text.quotes.quotable`), if there is one."""
-        offsets = quotable(
-            self.passage.text,
-            self.start,
-            self.end,
-            language,
-        )
+        """Return what is quoted (:func:`convqa.text.quotes.quotable_units`), if it is fit to be."""
+        offsets = quotable_units(self.passage, self.start, self.end, language)
         return None if offsets is None else self._replace(start=offsets[0], end=offsets[1])
 
     def titled(self) -> str:
-        """Return the input of the encoder, with the title, to which pronouns refer."""
-        return f"{self.passage.title}. {self.text}" if self.passage.title else self.text
+        """Return the input of the encoder, with the title and headings, to which pronouns refer."""
+        context = " ".join(self.passage.context.split())
+        return f"{context}. {self.text}" if context else self.text
 
     def with_cosine(self, cosine: float) -> ScoredSentence:
         return self._replace(evidence=self.evidence._replace(cosine=cosine))
