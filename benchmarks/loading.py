@@ -37,7 +37,7 @@ def plain(server: str, passages: list[Passage]) -> dict[str, float]:
     target = IndexTarget.parse(f"{server}/loading-{uuid.uuid4().hex[:8]}")
     known = client(target)
     made = {**index_settings(1, 0.82, 0.68), "refresh_interval": None}
-    known.indices.create(index=target.index, settings=made, mappings=index_mappings(Meta("en", "convqa-en-1")))
+    known.indices.create(index=target.index, settings=made, mappings=index_mappings(Meta("en", "convqa-en-2")))
     start = time.perf_counter()
     for _ in streaming_bulk(known, actions(target.index, passages)):
         pass

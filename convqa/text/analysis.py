@@ -9,6 +9,7 @@ them, and those of other packages.
 from __future__ import annotations
 
 import logging
+import re
 import threading
 import unicodedata
 from collections import Counter
@@ -36,7 +37,10 @@ MOST_TOKENS = 1024
 
 _MAX_CACHED_WORDS = 300_000
 
-_APOSTROPHES = frozenset("'\u2019\uff07")
+_APOSTROPHES = frozenset("'\u2018\u2019\u02bc\uff07")
+_FOLDED = {ord(apostrophe): "'" for apostrophe in _APOSTROPHES}
+_NOTE_MARK = re.compile("(?<=[^\\W\\d_]{3})[\u00b9\u00b2\u00b3\u2070\u2074-\u2079]+")
+"""A footnote mark. NFKC would make it part of the word before it."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,8 @@ class Analyzer:
     :param stem: lower-case word -> stem.
     :param split: text -> lower-case words.
     :param drops_possessive: whether to drop 's from words.
-    :param composes: whether to normalize text to NFKC before cutting it into tokens. Words keep their spelling.
+    :param composes: whether to normalize text to NFKC and apostrophes to ' before cutting it into tokens. Words keep
+        their spelling.
     """
 
     language: str
@@ -61,7 +66,7 @@ class Analyzer:
     stem: Callable[[str], str] = field(repr=False, compare=False)
     split: Callable[[str], list[str]] = field(default=split_words, repr=False, compare=False)
     drops_possessive: bool = False
-    composes: bool = False
+    composes: bool = True
     _tokens: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Cache of word -> token, "" for a dropped word."""
 
@@ -89,7 +94,9 @@ class Analyzer:
                 yield word, self.stem(word)
 
     def _indexed_words(self, text: str) -> list[str]:
-        return self.split(unicodedata.normalize("NFKC", text) if self.composes else text)
+        if self.composes and not text.isascii():
+            text = unicodedata.normalize("NFKC", _NOTE_MARK.sub(" ", text)).translate(_FOLDED)
+        return self.split(text)
 
     def _stemmed(self, words: Iterable[str]) -> list[str]:
         tokens = []

@@ -40,4 +40,4 @@ for _ten, _tens in _TENS.items():
 
 def german_analyzer() -> Analyzer:
     stopwords = shipped_stopwords("de")
-    return Analyzer("de", "convqa-de-1", stopwords, stopwords, snowball("german"))
+    return Analyzer("de", "convqa-de-2", stopwords, stopwords, snowball("german"))

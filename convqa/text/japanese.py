@@ -196,10 +196,9 @@ def japanese_analyzer() -> Analyzer:
     short = shipped_stopwords("ja")
     return Analyzer(
         "ja",
-        f"convqa-ja-1-sudachi-{sudachi.version}",
+        f"convqa-ja-2-sudachi-{sudachi.version}",
         short,
         short | shipped_stopwords("ja-long"),
         sudachi.stem,
         sudachi.words,
-        composes=True,
     )

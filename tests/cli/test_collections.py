@@ -32,7 +32,7 @@ class Server:
     """An engine with two collections, one of them away."""
 
     info = Info(
-        "server", 7, "de", "convqa-de-1", ("text",), "00ff", Encoder("mini", "abc", 384), 5, frozenset({"filter"}),
+        "server", 7, "de", "convqa-de-2", ("text",), "00ff", Encoder("mini", "abc", 384), 5, frozenset({"filter"}),
         0.82, 0.68,
     )  # fmt: skip
     closed = False

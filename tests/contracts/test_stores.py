@@ -117,7 +117,7 @@ def ids(store, text, k=10, params=DEFAULT, **query):
 def test_is_a_store_and_says_what_it_holds(store):
     info = store.info()
     assert isinstance(store, Store)
-    assert (info.count, info.language, info.analyzer) == (6, "en", "convqa-en-1")
+    assert (info.count, info.language, info.analyzer) == (6, "en", "convqa-en-2")
     assert len(info.checksum) == 32
     assert "write" not in info.capabilities or isinstance(store, WritableStore)
 

@@ -59,7 +59,7 @@ def test_how_vectors_are_kept_is_part_of_it(tmp_path):
 def test_k1_and_b_are_part_of_it_where_the_index_fixes_them(monkeypatch):
     entries = []
     for k1, b in ((None, None), (0.82, 0.68), (2.0, 0.68), (0.82, 0.1)):
-        info = Info("elasticsearch", 2, "en", "convqa-en-1", ("title", "text"), "0" * 32, k1=k1, b=b)
+        info = Info("elasticsearch", 2, "en", "convqa-en-2", ("title", "text"), "0" * 32, k1=k1, b=b)
         store = type("Store", (), {"info": lambda self, info=info: info, "__module__": "convqa.stores"})
         monkeypatch.setattr(module, "open_store", lambda url, store=store: store())
         entries.append(made("elasticsearch://host/docs"))

@@ -111,7 +111,7 @@ STORE = """
 import sys
 class Mine:
     closed, name = False, "mine"
-    def info(self): return Info("mine", 1, "en", "convqa-en-1", ("text",), "0" * 32)
+    def info(self): return Info("mine", 1, "en", "convqa-en-2", ("text",), "0" * 32)
     def check(self, params): pass
     def search(self, queries, k, params, texts=20): return [Ranking((Hit("a", 1.0),))] * len(queries)
     def fetch(self, ids): return [Passage(id, "A text.") for id in ids]

@@ -107,7 +107,7 @@ def test_without_the_extra_it_is_named(monkeypatch, package):
 
 
 def test_the_name_says_which_dictionary():
-    assert JA.name == f"convqa-ja-1-sudachi-{Sudachi().version}"
+    assert JA.name == f"convqa-ja-2-sudachi-{Sudachi().version}"
 
 
 def test_real_passages(data):

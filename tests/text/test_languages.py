@@ -47,7 +47,7 @@ def test_its_passages_are_indexed_and_asked(latin):
 
 def test_it_cannot_replace_a_language_of_convqa(latin):
     latin("en = latin:analyzer")
-    assert analyzer("en").name == "convqa-en-1"
+    assert analyzer("en").name == "convqa-en-2"
 
 
 @pytest.mark.parametrize(

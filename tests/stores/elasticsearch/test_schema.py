@@ -18,7 +18,7 @@ from convqa.stores.elasticsearch.schema import (
 )
 
 VECTORS = VectorMeta(Encoder("e", "c", 3), VectorOptions("int8", "hnsw"), 7, 2)
-META = Meta("de", "convqa-de-1", 3, "ab" * 16, vectors=VECTORS)
+META = Meta("de", "convqa-de-2", 3, "ab" * 16, vectors=VECTORS)
 
 
 def read(meta):

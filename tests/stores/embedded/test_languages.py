@@ -27,8 +27,8 @@ def test_the_analyzer_is_recorded_and_another_refused(folder):
     assert open_store(str(folder)).info().analyzer == analyzer("ja").name
     [manifest] = [path for path in folder.iterdir() if path.suffix == ".json" and "analyzer" in path.read_text()]
     record = json.loads(manifest.read_text())
-    manifest.write_text(json.dumps({**record, "analyzer": "convqa-ja-1-sudachi-20200101"}))
-    with pytest.raises(InputError, match=r"convqa-ja-1-sudachi-20200101.*--replace"):
+    manifest.write_text(json.dumps({**record, "analyzer": "convqa-ja-2-sudachi-20200101"}))
+    with pytest.raises(InputError, match=r"convqa-ja-2-sudachi-20200101.*--replace"):
         open_store(str(folder)).search([Query("東京")], 3, SearchParams())
 
 

@@ -196,7 +196,7 @@ def test_another_format_is_refused_with_what_to_do_and_may_be_replaced(folder):
 def test_another_analyzer_is_refused(folder):
     path = folder / "manifest.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "analyzer": "convqa-en-0"}))
-    with pytest.raises(InputError, match=r"analyzed by convqa-en-0; .* has convqa-en-1"):
+    with pytest.raises(InputError, match=r"analyzed by convqa-en-0; .* has convqa-en-2"):
         open_store(str(folder))
 
 
