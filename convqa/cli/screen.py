@@ -166,7 +166,7 @@ def title_lines(response: Response, screen: Screen) -> Iterator[Text]:
     passages = _passages(response)
     for id, mark in marks.items():
         passage = passages.get(id, Passage(id, ""))
-        name = passage.title or _URL_START.sub("", passage.url or id)
+        name = passage.source() or _URL_START.sub("", passage.url or id)
         yield screen.mark(mark, "cyan") + screen.mark(f" {escape(name)}", "dim")
 
 

@@ -123,6 +123,20 @@ class Passage:
         context = self.context
         return f"{context}\n{self.text}" if context else self.text
 
+    def source(self, start: int | None = None) -> str:
+        """Return the name of a source as shown: title, heading above a character, file and page; "" without a title.
+
+        >>> meta = {"file": "lease.pdf", "page": 3}
+        >>> Passage("a", "The notice is a month.", "Lease", "", meta, (Unit(0, 22, heading="8. Notice"),)).source(4)
+        'Lease, 8. Notice (lease.pdf, page 3)'
+        """
+        heading = next((unit.heading for unit in self.units if start is not None and start < unit.end), "")
+        name = ", ".join(filter(None, (self.title, heading.rpartition(" > ")[2])))
+        file = str(self.meta.get("file", "")).rpartition("/")[2]
+        page = f"page {self.meta['page']}" if file and "page" in self.meta else ""
+        place = ", ".join(filter(None, (file, page)))
+        return f"{name} ({place})" if name and place else name
+
     def to_json(self) -> dict[str, Any]:
         data: dict[str, Any] = {"id": self.id, "text": self.text}
         if self.title:

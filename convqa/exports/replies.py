@@ -170,7 +170,9 @@ def citations(response: Response) -> list[CitationReply]:
         id = citation.passage_id
         passage = passages.get(id, NAMELESS)
         quote = quotes[citation]
-        replies.append(CitationReply(number, id, passage.title, passage.url, citation.start, citation.end, quote))
+        replies.append(
+            CitationReply(number, id, passage.source(citation.start), passage.url, citation.start, citation.end, quote)
+        )
     return replies
 
 

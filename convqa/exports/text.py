@@ -121,11 +121,11 @@ def laid_out(sentences: Iterable[str]) -> list[str]:
 
 
 def heading(number: int, citation: Citation, cited: CitedAnswer) -> Iterator[str]:
-    """Yield the first lines of a numbered source: title, URL and id of the passage."""
-    source = cited.passages.get(citation.passage_id, Passage("", ""))
-    yield f"[{number}] {escape(source.title)}" if source.title else f"[{number}]"
-    if source.url:
-        yield f"    url: {escape(source.url)}"
+    """Yield the first lines of a numbered source: its name, and URL and id of the passage."""
+    passage = cited.passages.get(citation.passage_id, Passage("", ""))
+    yield f"[{number}] {escape(passage.source(citation.start))}".rstrip()
+    if passage.url:
+        yield f"    url: {escape(passage.url)}"
     yield f"    id: {escape(citation.passage_id)}"
 
 

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def remembered(entries: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Cache up to ``entries`` results of texts and passages, except for calls with more than ``MAX_CACHED_CHARS`` characters.
+    """Cache up to ``entries`` results of texts and passages, but not of those over ``MAX_CACHED_CHARS`` characters.
 
     >>> calls = []
     >>> size = remembered(8)(lambda text: calls.append(text) or len(text))
