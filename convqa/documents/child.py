@@ -7,6 +7,7 @@ is started as a program and not by multiprocessing, which would run the user's s
 from __future__ import annotations
 
 import logging
+import os
 import pickle
 import subprocess
 import sys
@@ -60,7 +61,8 @@ class DocumentReader:
             raise Unreadable(f"it has more than {MAX_BYTES:,} bytes; split it")
         if self._child is None:
             command = [sys.executable, "-c", "from convqa.documents.child import main; main()"]
-            self._child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+            self._child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
         assert self._child.stdin is not None
         assert self._child.stdout is not None
         timer = threading.Timer(self._max_seconds, self._child.kill)

@@ -77,10 +77,10 @@ def cut(document: LaidOut, language: str) -> list[Cut]:
 
 
 def _passage(text: str, units: Sequence[SizedUnit]) -> Cut:
-    # The bullet of a first item belongs to the passage.
-    start = text.rfind("\n", 0, units[0].unit.start) + 1
-    if text[start : units[0].unit.start].strip(" -"):
-        start = units[0].unit.start
+    start = units[0].unit.start
+    if text[:start].endswith("- ") and units[0].unit.kind == "item":
+        # The bullet of a first item belongs to the passage.
+        start -= 2
     own = tuple(
         dataclasses.replace(each.unit, start=each.unit.start - start, end=each.unit.end - start) for each in units
     )

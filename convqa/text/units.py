@@ -18,6 +18,8 @@ PartKind = Literal["heading", "paragraph", "item", "caption", "header", "row", "
 
 _MAX_HEADING_CHARS = 100
 _MAX_QUESTION_CHARS = 200
+_MAX_MARKED_CHARS = 1000
+"""A longer line is a paragraph. Matching a rule of dashes takes quadratic time."""
 _MAX_REPLY_WORDS = 60
 """A longer reply is quoted in units of its own, with the question as their context."""
 
@@ -196,16 +198,18 @@ def _part_at(text: str, lines: Sequence[tuple[int, int]], index: int) -> tuple[P
     start, end = _trimmed(text, *lines[index])
     line = text[start:end]
     following = text[slice(*lines[index + 1])] if index + 1 < len(lines) else ""
+    if len(line) > _MAX_MARKED_CHARS and not line.startswith("|"):
+        return _continued(text, lines, index, Part(start, end))
     if _FENCE.match(line):
         return _fenced(text, lines, index)
     if heading := _MARKDOWN_HEADING.fullmatch(line):
         return Part(start + heading.start(2), start + heading.end(2), "heading", len(heading[1])), index + 1
     if line.startswith("|") or _is_tabbed(text, lines, index):
-        if _RULE.fullmatch(line):
+        if _is_rule(line):
             return None, index + 1
-        is_header = _RULE.fullmatch(following) is not None
+        is_header = _is_rule(following)
         return Part(start, end, "header" if is_header else "row"), index + 1
-    if _RULE.fullmatch(line):
+    if _is_rule(line):
         return None, index + 1
     if number := _NUMBER.match(line):
         if _stands_alone(text, lines, index) and is_heading(line[number.end() :]):
@@ -213,11 +217,15 @@ def _part_at(text: str, lines: Sequence[tuple[int, int]], index: int) -> tuple[P
         return _continued(text, lines, index, Part(start, end, "item", is_numbered=True))
     if bullet := _BULLET.match(line):
         return _continued(text, lines, index, Part(start + bullet.end(), end, "item"))
-    if _UNDERLINE.fullmatch(following) and is_heading(line):
+    if _UNDERLINE.fullmatch(following[:_MAX_MARKED_CHARS]) and is_heading(line):
         return Part(start, end, "heading", 1 if "=" in following else 2), index + 2
     if _stands_alone(text, lines, index) and is_heading(line):
         return Part(start, end, "heading", 2), index + 1
     return _continued(text, lines, index, Part(start, end))
+
+
+def _is_rule(line: str) -> bool:
+    return len(line) <= _MAX_MARKED_CHARS and _RULE.fullmatch(line) is not None
 
 
 def _fenced(text: str, lines: Sequence[tuple[int, int]], index: int) -> tuple[Part | None, int]:
@@ -236,7 +244,9 @@ def _continued(text: str, lines: Sequence[tuple[int, int]], index: int, part: Pa
     while index < len(lines):
         start, stop = lines[index]
         line = text[start:stop]
-        begins_other = _BULLET.match(line) or _NUMBER.match(line) or _MARKDOWN_HEADING.fullmatch(line)
+        begins_other = (
+            _BULLET.match(line) or _NUMBER.match(line) or _MARKDOWN_HEADING.fullmatch(line[:_MAX_MARKED_CHARS])
+        )
         if text.count("\n", end, start) > 1 or begins_other or line.lstrip().startswith("|") or _FENCE.match(line):
             break
         end = _trimmed(text, start, stop)[1]

@@ -8,19 +8,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from convqa.indexing.cutting import TOKENS, cut, is_heading
+from convqa.documents.blocks import Block
+from convqa.documents.cutting import TOKENS, cut
+from convqa.documents.layout import LaidOut, laid_out
+from convqa.text.units import is_heading, parts
 
 SENTENCE = "The river flows slowly through the old town and its many gardens."
 PARAGRAPH = " ".join([SENTENCE] * 6)
 
 
+def plain(text):
+    found = list(parts(text))
+    return LaidOut(text, found, [0] * len(found))
+
+
 def passages(text, language="en"):
-    return [text[start:end] for start, end in cut(text, language)]
+    return [text[one.start : one.end] for one in cut(plain(text), language)]
 
 
 def test_a_short_text_is_one_passage_and_nothing_none():
     assert passages(" A text.\n\nAnother.\n") == ["A text.\n\nAnother."]
-    assert passages("") == passages(" \n\n ") == passages("1 2 3 --- 4") == []
+    assert passages("") == passages(" \n\n ") == []
 
 
 def test_passages_end_at_paragraphs_and_are_not_small():
@@ -61,14 +69,35 @@ def test_what_is_no_heading(text):
     assert not is_heading(text)
 
 
+def test_a_long_table_is_cut_between_rows_that_keep_their_header():
+    rows = [Block("row", cells=(f"Lathe part {number}", f"{number} euros")) for number in range(60)]
+    document = laid_out([Block("heading", "Parts"), Block("header", cells=("Part", "Price")), *rows])
+    first, *others = cut(document, "en")
+    assert len(others) > 1
+    assert document.text[first.start : first.end].startswith("Parts\n\n| Part | Price |\n| Lathe part 0 |")
+    for one in others:
+        text = document.text[one.start : one.end]
+        assert text.startswith("| Lathe part") and text.endswith(" |")
+        assert {(unit.kind, unit.heading, unit.context) for unit in one.units} == {("row", "Parts", "| Part | Price |")}
+        assert [text[unit.start : unit.end] for unit in one.units] == text.split("\n")
+
+
+def test_a_page_begins_a_passage():
+    document = laid_out([Block("paragraph", PARAGRAPH, page=1), Block("paragraph", "The second page.", page=2)])
+    assert [one.page for one in cut(document, "en")] == [1, 2]
+
+
 @settings(deadline=None, max_examples=50)
-@given(st.text(st.sampled_from("aB .\n#|-1é東。"), max_size=800))
+@given(st.text(st.sampled_from("aB .\n#|-1é東。?:"), max_size=800))
 def test_passages_are_in_order_apart_and_trimmed_and_no_word_is_lost(text):
-    spans = cut(text, "en")
-    assert all(start < end for start, end in spans)
-    assert all(first[1] <= second[0] for first, second in pairwise(spans))
-    assert all(text[start:end] == text[start:end].strip() for start, end in spans)
-    left, outside = 0, ""
-    for start, end in spans:
-        outside, left = outside + text[left:start], end
-    assert not any(letter.isalpha() for letter in outside + text[left:])
+    document = plain(text)
+    found = cut(document, "en")
+    assert all(one.start < one.end for one in found)
+    assert all(first.end <= second.start for first, second in pairwise(found))
+    for one in found:
+        passage = text[one.start : one.end]
+        assert all(0 <= unit.start < unit.end <= len(passage) for unit in one.units)
+        assert all(first.end <= second.start for first, second in pairwise(one.units))
+    inside = "".join(text[one.start : one.end] for one in found)
+    kept = "".join(text[part.start : part.end] for part in document.parts)
+    assert sum(map(str.isalpha, inside)) == sum(map(str.isalpha, kept))

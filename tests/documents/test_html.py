@@ -1,0 +1,128 @@
+"""Web pages as blocks."""
+
+from __future__ import annotations
+
+import pytest
+
+from convqa.documents import Block, Unreadable
+from convqa.documents.html import read_html, read_markup
+
+pytest.importorskip("lxml")
+
+
+def blocks(markup):
+    return list(read_html(markup.encode()).blocks)
+
+
+def test_headings_lists_and_text_need_no_elements_around_them():
+    assert blocks("<body><h1>Bus</h1>It leaves at <b>7:15</b>.<ul><li>Adults pay 3 euros.<li>Children 1.</ul>So.") == [
+        Block("heading", "Bus", 1),
+        Block("paragraph", "It leaves at 7:15."),
+        Block("item", "Adults pay 3 euros."),
+        Block("item", "Children 1."),
+        Block("paragraph", "So."),
+    ]
+
+
+def test_lists_keep_their_numbers_and_depth():
+    markup = "<ol start=4><li>Open<ol type=a><li>the <p>lid</p></ol><li value=9>Close<table><tr><td>a<td>b</table></ol>"
+    assert blocks(markup) == [
+        Block("item", "Open", 1, "4."),
+        Block("item", "the\nlid", 2, "a."),
+        Block("item", "Close", 1, "9."),
+        Block("row", cells=("a", "b")),
+    ]
+
+
+def test_a_definition_is_an_item_and_a_question_a_paragraph():
+    assert blocks("<dl><dt>Fee<dd>5 euros<dt>When?<dd>At noon.</dl>") == [
+        Block("item", "Fee: 5 euros"),
+        Block("paragraph", "When?"),
+        Block("paragraph", "At noon."),
+    ]
+
+
+def test_a_table_has_a_caption_a_header_and_the_text_of_spans_in_every_row():
+    markup = (
+        "<table><caption>Fees</caption><thead><tr><th>Who<th colspan=2>Price</thead>"
+        "<tr><td rowspan=2>Kiln<td>Mon<td>5<tr><td>Tue<td>6</table>"
+    )
+    assert blocks(markup) == [
+        Block("caption", "Fees"),
+        Block("header", cells=("Who", "Price", "")),
+        Block("row", cells=("Kiln", "Mon", "5")),
+        Block("row", cells=("Kiln", "Tue", "6")),
+    ]
+
+
+def test_tables_for_layout_are_read_as_what_is_in_them():
+    assert blocks("<table><tr><td><h2>A</h2>One.<td><p>Two.</table><table><tr><td>Three.</table>") == [
+        Block("heading", "A", 2),
+        Block("paragraph", "One."),
+        Block("paragraph", "Two."),
+        Block("paragraph", "Three."),
+    ]
+
+
+def test_huge_spans_are_bounded():
+    (row,) = blocks("<table><tr><td colspan=999999>a<td rowspan=999999>b</table>")
+    assert len(row.cells) == 60
+
+
+@pytest.mark.parametrize(
+    "junk",
+    [
+        "<nav><a href=/>Home</a></nav>",
+        "<div role=navigation>Home</div>",
+        "<div class='cookie-banner'>We use cookies.</div>",
+        "<ul><li><a href=/a>Home</a><li><a href=/b>Shop</a><li><a href=/c>Contact</a></ul>",
+        "<script>var x</script><style>p {}</style><p hidden>x</p><p style='display: none'>x</p>",
+        "<select><option>A</option></select><button>Send</button>",
+        "<!-- a comment -->",
+    ],
+)
+def test_what_is_around_the_text_of_a_page_is_left_out(junk):
+    assert [block.text for block in blocks(f"<body>{junk}<p>The text.</p>{junk}")] == ["The text."]
+
+
+def test_a_footer_with_facts_and_a_list_of_long_links_stay():
+    footer = "<footer>Open daily from 9 to 5.</footer>"
+    links = "".join(f"<li><a href=/{n}>The report on the state of the harbour in the year {n}</a>" for n in range(4))
+    assert len(blocks(f"<ul>{links}</ul>{footer}")) == 5
+
+
+@pytest.mark.parametrize(
+    ("head", "title"),
+    [
+        ("<title>Fees | Museum | Museum</title>", "Fees"),
+        ("<title>Museum | Opening hours</title><body><h1>Opening hours</h1>", "Opening hours"),
+        ("<title>Café Größe – Öffnungszeiten</title>", "Café Größe – Öffnungszeiten"),
+        ("<meta property=og:site_name content=Museum><title>Fees - Museum</title>", "Fees"),
+    ],
+)
+def test_the_title_is_that_of_the_page_and_not_of_the_site(head, title):
+    assert read_html(f"{head}<p>Text.".encode()).title == title
+
+
+@pytest.mark.parametrize(
+    ("declaration", "encoding"), [("", "utf-8"), ("<meta charset=iso-8859-1>", "latin-1"), ("", "utf-16")]
+)
+def test_title_and_text_are_decoded_once(declaration, encoding):
+    document = read_html(f"<html><head>{declaration}<title>Größe</title></head><p>Öffnung.".encode(encoding))
+    assert (document.title, document.blocks[0].text) == ("Größe", "Öffnung.")
+
+
+def test_date_author_and_language_are_meta():
+    date = "<meta property=article:published_time content=2026-05-01T09:00>"
+    head = f"<html lang=en><meta name=author content='Ada L.'>{date}"
+    assert read_markup(head + "<p>Text.").meta == {"date": "2026-05-01", "author": "Ada L.", "language": "en"}
+
+
+def test_a_page_without_text_is_refused():
+    with pytest.raises(Unreadable):
+        read_html(b"  ")
+    assert read_html(b"<html><body></body></html>").blocks == ()
+
+
+def test_deep_nesting_is_read():
+    assert [block.text for block in blocks("<div>" * 5000 + "Text.")] in (["Text."], [])
