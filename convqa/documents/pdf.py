@@ -48,7 +48,7 @@ _FIXED_PITCH = 1
 """The flag of fonts in which each character has the same width (ISO 32000, 9.8.2)."""
 _FORCE_BOLD = 1 << 18
 _BOLD_WEIGHT = 600
-_NO_TEXT = "it has no text; run OCR on it, or install rapidocr: pip install 'convqa[ocr]'"
+_NO_TEXT = "it has no text: run OCR on a scan first, or pip install 'convqa[ocr]'"
 _LINE_END_HYPHENS = (0x02, 0xFFFE)
 """What PDFium makes of hyphens at the end of a line."""
 _JOINERS = "\u200c\u200d"
@@ -152,7 +152,11 @@ def _clean(text: str) -> str:
 
 @dataclass(slots=True)
 class _Run:
-    """Characters of a word, and the box around them on the page, in points from the left and bottom."""
+    """Characters of a word, and the box around them on the page, in points from the left and bottom.
+
+    :param start: the number of the first character.
+    :param angle: at which it is written, in degrees.
+    """
 
     start: int
     text: str
@@ -161,6 +165,8 @@ class _Run:
     right: float
     top: float
     is_spaced: bool
+    angle: int
+    size: float
 
 
 def _read_page(pdf: Any, index: int, has_form: bool) -> tuple[float, dict[int, list[Word]], list[Rule]]:
@@ -187,8 +193,7 @@ def _read_page(pdf: Any, index: int, has_form: bool) -> tuple[float, dict[int, l
             if any((text, near_x, near_y) in seen for near_x in (x - 1, x, x + 1) for near_y in (y - 1, y, y + 1)):
                 continue
             seen.add((text, x, y))
-        angle, word = _word(text_page, run, text, fonts)
-        words[angle].append(word)
+        words[run.angle].append(_word(text_page, run, text, fonts))
     rules = list(_rules(page)) if words else []
     text_page.close()
     page.close()
@@ -200,6 +205,7 @@ def _runs(text_page: Any) -> Iterator[_Run]:
     from pypdfium2 import raw
 
     box = raw.FS_RECTF()
+    matrix = raw.FS_MATRIX()
     run = None
     last = (0.0, 0.0, 0.0, 0.0)
     is_spaced = True
@@ -223,7 +229,8 @@ def _runs(text_page: Any) -> Iterator[_Run]:
             if char == run.text[-1] and moved_x < (right - left) * 0.4 and moved_y < em * 0.4:
                 continue
             gap = max(left - last[2], last[0] - right, bottom - last[3], last[1] - top)
-            if gap > em or (moved_x > em * 0.2 and moved_y > em * 0.2):
+            aside = {0: moved_y, 180: moved_y, 90: moved_x, 270: moved_x}.get(run.angle, min(moved_x, moved_y))
+            if gap > em or aside > em * 0.2:
                 yield run
                 run = None
         if run:
@@ -233,21 +240,20 @@ def _runs(text_page: Any) -> Iterator[_Run]:
             run.right = max(run.right, right)
             run.top = max(run.top, top)
         else:
-            run = _Run(index, char, left, bottom, right, top, is_spaced)
+            raw.FPDFText_GetMatrix(text_page, index, matrix)
+            angle = round(degrees(atan2(matrix.b, matrix.a))) % 360
+            size = raw.FPDFText_GetFontSize(text_page, index) * hypot(matrix.c, matrix.d)
+            run = _Run(index, char, left, bottom, right, top, is_spaced, angle, size or top - bottom)
             is_spaced = False
         last = (left, bottom, right, top)
     if run:
         yield run
 
 
-def _word(text_page: Any, run: _Run, text: str, fonts: dict[int | None, tuple[bool, bool]]) -> tuple[int, Word]:
-    """Return the angle of a word in degrees, and the word where it stands for a reader who turns the page upright."""
+def _word(text_page: Any, run: _Run, text: str, fonts: dict[int | None, tuple[bool, bool]]) -> Word:
+    """Return a word where it stands for a reader who turns the page until the word is upright."""
     from pypdfium2 import raw
 
-    matrix = raw.FS_MATRIX()
-    raw.FPDFText_GetMatrix(text_page, run.start, matrix)
-    size = raw.FPDFText_GetFontSize(text_page, run.start) * hypot(matrix.c, matrix.d)
-    angle = round(degrees(atan2(matrix.b, matrix.a))) % 360
     shown = raw.FPDFText_GetTextObject(text_page, run.start)
     font = raw.FPDFTextObj_GetFont(shown) if shown else None
     key = cast(font, c_void_p).value if font else None
@@ -256,12 +262,12 @@ def _word(text_page: Any, run: _Run, text: str, fonts: dict[int | None, tuple[bo
     x = c_double()
     y = c_double()
     raw.FPDFText_GetCharOrigin(text_page, run.start, x, y)
-    _, base = _upright(x.value, y.value, angle)
-    left, bottom = _upright(run.left, run.bottom, angle)
-    right, top = _upright(run.right, run.top, angle)
+    _, base = _upright(x.value, y.value, run.angle)
+    left, bottom = _upright(run.left, run.bottom, run.angle)
+    right, top = _upright(run.right, run.top, run.angle)
     left, right = sorted((left, right))
     top, bottom = sorted((top, bottom))
-    return angle, Word(text, left, right, top, bottom, base, size or bottom - top, *fonts[key], run.is_spaced)
+    return Word(text, left, right, top, bottom, base, run.size, *fonts[key], run.is_spaced)
 
 
 def _font_style(font: Any) -> tuple[bool, bool]:
@@ -355,7 +361,9 @@ def _recognize(pdf: Any, index: int) -> dict[int, list[Word]]:
     picture = page.render(scale=_OCR_SCALE).to_numpy()
     page.close()
     found = recognizer(picture)
-    words = []
+    words: list[Word] = []
+    if found.boxes is None:
+        return {}
     for corners, text, score in zip(found.boxes, found.txts, found.scores, strict=True):
         if score >= _MIN_OCR_SCORE:
             xs = [float(corner[0]) / _OCR_SCALE for corner in corners]

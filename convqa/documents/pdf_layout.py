@@ -67,6 +67,12 @@ _NOTE_SIZE = 0.92
 _MAX_HEADING = 200
 """Characters of a heading."""
 
+_TYPEWRITTEN = 0.9
+"""Share of monospaced letters from which a document is typewritten and no code."""
+
+_FULL_PAGE = 400
+"""Characters of a page from which its own size of letters is taken."""
+
 _MAX_BOLD_HEADING = 100
 """Characters of a heading that is not larger than the body."""
 
@@ -143,11 +149,17 @@ class Sheet:
 
 @dataclass(slots=True)
 class _Line:
-    """A line of a column. ``left`` and ``right``: the column's. ``flow``: a number of its column."""
+    """A line of a column.
+
+    :param flow: a number of its column.
+    :param depth: 0 for lines of the page, 1 for those of its columns ...
+    :param left: of the column, as ``right``.
+    """
 
     words: Row
     page: int
     flow: int
+    depth: int
     left: float
     right: float
     is_alone: bool = False
@@ -214,7 +226,7 @@ def _body(words: Iterable[Word]) -> _Body:
         bold += length * word.is_bold
         mono += length * word.is_mono
     total = sum(sizes.values())
-    return _Body(sizes.most_common(1)[0][0], bold > total / 2, mono > total / 2)
+    return _Body(sizes.most_common(1)[0][0], bold > total / 2, mono > total * _TYPEWRITTEN)
 
 
 # Lines
@@ -433,19 +445,19 @@ class _Region:
             first, end, cells = self._table(rows, start)
             if cells:
                 for row in rows[start:first]:
-                    lines.append(_Line(row, self._page, flow, left, right))
+                    lines.append(_Line(row, self._page, flow, depth, left, right))
                 yield from self._noted(lines)
                 lines = []
                 if _is_contents(cells):
                     for row in rows[first:end]:
-                        lines.append(_Line(row, self._page, flow, left, right, is_alone=True))
+                        lines.append(_Line(row, self._page, flow, depth, left, right, is_alone=True))
                 else:
                     yield _Table(cells, self._page)
                 start = end
                 continue
             row = [word for word in rows[start] if not word.table]
             if row:
-                lines.append(_Line(row, self._page, flow, left, right))
+                lines.append(_Line(row, self._page, flow, depth, left, right))
             for word in rows[start]:
                 if word.table:
                     yield from self._noted(lines)
@@ -479,6 +491,8 @@ class _Region:
 
     def _table(self, rows: Sequence[Row], start: int) -> tuple[int, int, list[list[Cell]]]:
         """Return the first line of a table that begins at or after a line, the line after it, and its rows."""
+        if len(_gaps(rows[start])) == 2:
+            return start, start, []
         end, gutters = _band(rows, start, None)
         if not gutters or any(word.table for row in rows[start:end] for word in row):
             return start, start, []
@@ -491,6 +505,8 @@ class _Region:
         while last < len(filled) and self._continues(rows[start + last - 1], rows[start + last], filled[last]):
             last += 1
         table = rows[start + first : start + last]
+        used = sorted({_column(word, gutters) for row in table for word in row})
+        gutters = [gutters[column - 1] for column in used[1:]]
         is_code = all(word.is_mono for row in table for word in row) and not self._body.is_mono
         separators = self._separators(table)
         enough = _MIN_TABLE_ROWS - 1 if len(separators) > 1 else _MIN_TABLE_ROWS
@@ -783,6 +799,11 @@ class _Writer:
             if before.flow == line.flow and before.size == line.size:
                 steps[round((line.base - before.base) / line.size, 1)] += 1
         self._leading = steps.most_common(1)[0][0] if sum(steps.values()) >= _MIN_STEPS else _LEADING
+        words: dict[int, list[Word]] = defaultdict(list)
+        for line in lines:
+            words[line.page] += line.words
+        # A page may have a body of its own: a preface in bold, a slide.
+        self._bodies = {page: _body(on_page) for page, on_page in words.items() if _is_full(on_page)}
         styles = {self._style(line) for line in lines if self._looks_like_heading(line)}
         self._levels = {style: min(level, 6) for level, style in enumerate(sorted(styles, reverse=True), 1)}
         self._blocks: list[Block] = []
@@ -820,7 +841,7 @@ class _Writer:
         if line.is_mono and not self._body.is_mono:
             return "code"
         is_free = not self._lines or self._is_apart(line)
-        if self._looks_like_heading(line) and (is_free or line.size > self._body.size * _HEADING_SIZE):
+        if self._looks_like_heading(line) and (is_free or self._is_larger(line)):
             return "heading"
         if _CAPTION.match(line.text) and is_free:
             return "caption"
@@ -833,10 +854,15 @@ class _Writer:
     def _looks_like_heading(self, line: _Line) -> bool:
         if not _LETTERS.search(line.text) or line.is_alone or _BULLET.match(line.text):
             return False
-        if line.size > self._body.size * _HEADING_SIZE:
+        if self._is_larger(line):
             return len(line.text) <= _MAX_HEADING
-        is_bold = line.is_bold and not self._body.is_bold and line.size > self._body.size * _NOTE_SIZE
+        is_usual = self._body.is_bold or self._bodies.get(line.page, self._body).is_bold
+        is_bold = line.is_bold and not is_usual and line.size > self._body.size * _NOTE_SIZE
         return is_bold and len(line.text) <= _MAX_BOLD_HEADING and not line.text.endswith((".", ",", ";"))
+
+    def _is_larger(self, line: _Line) -> bool:
+        usual = max(self._body.size, self._bodies.get(line.page, self._body).size)
+        return line.size > usual * _HEADING_SIZE
 
     def _style(self, line: _Line) -> tuple[float, bool]:
         return round(line.size * 2) / 2, line.is_bold
@@ -846,12 +872,12 @@ class _Writer:
         before = self._lines[-1]
         if line.is_alone or before.is_alone:
             return True
-        is_unfinished = line.text[0].islower() or before.text.endswith((",", "-", "\u2013"))
+        is_unfinished = (line.text[0].islower() and not _marker(line)) or before.text.endswith((",", "-", "\u2013"))
         is_finished = bool(_ENDS.search(before.text))
         first = line.words[0]
         has_room = before.words[-1].right + (first.right - first.left) + 0.8 * line.size < before.right
         if before.flow != line.flow:
-            return is_finished or (has_room and not is_unfinished)
+            return before.depth != line.depth or is_finished or (has_room and not is_unfinished)
         step = line.base - before.base
         usual = self._leading * before.size
         if len(self._lines) > 1 and self._lines[-2].flow == before.flow:
@@ -932,6 +958,10 @@ class _Writer:
                 self._blocks.append(Block("header" if is_header else "row", cells=cells, page=table.page))
         self._table = table
         self._indents = []
+
+
+def _is_full(words: Iterable[Word]) -> bool:
+    return sum(len(word.text) for word in words) >= _FULL_PAGE
 
 
 def _marker(line: _Line) -> str:
