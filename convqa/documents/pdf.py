@@ -226,7 +226,9 @@ def _runs(text_page: Any) -> Iterator[_Run]:
             em = max(min(right - left, top - bottom), (top - bottom) / 2, 1.0)
             moved_x = abs(left - last[0])
             moved_y = abs(bottom - last[1])
-            if char == run.text[-1] and moved_x < (right - left) * 0.4 and moved_y < em * 0.4:
+            is_doubled = char == run.text[-1] and moved_x < (right - left) * 0.4 and moved_y < em * 0.4
+            # PDFium gives the letters of a ligature the same place.
+            if is_doubled and (left, bottom) != last[:2]:
                 continue
             gap = max(left - last[2], last[0] - right, bottom - last[3], last[1] - top)
             aside = {0: moved_y, 180: moved_y, 90: moved_x, 270: moved_x}.get(run.angle, min(moved_x, moved_y))

@@ -31,6 +31,12 @@ _MAX_COLUMNS_DEPTH = 3
 _NARROW = 0.5
 """Least width of a page's text, in widths of the page. If all lines are shorter, they are no wrapped paragraphs."""
 
+_SHORT_LINES = 1.25
+"""Width of a column whose lines do not go on, such as a list of names, in widths of its longest line."""
+
+_SAME_WIDTH = 0.75
+"""Least ratio of the widths of two columns between which a paragraph goes on."""
+
 _MIN_TABLE_ROWS = 3
 _MIN_PROSE_LINES = 3
 _MAX_CELL = 800
@@ -340,7 +346,7 @@ def _furniture(sheets: Sequence[Sheet]) -> set[int]:
             is_number = edge.number > 0 and edge.number - edge.page in offsets
             if is_number and edge.rest:
                 # Words beside a number that counts are a running title, unless it is a label such as "Invoice 1002".
-                is_title = repeats >= _MIN_REPEATS and edge.number <= pages + _MAX_FRONT_PAGES
+                is_title = repeats > 1 and edge.number <= pages + _MAX_FRONT_PAGES and edge.rest[-1].text[-1] != ":"
             else:
                 is_title = not edge.number and repeats >= _MIN_REPEATS and repeats * 2 > len(around)
             if not is_title and (edge.rest or not is_number):
@@ -387,19 +393,21 @@ def _is_counted(edge: _Edge, numbers: set[tuple[int, int, int]], pages: int) -> 
 
 
 def _without_contents(stream: Sequence[_Line | _Table]) -> list[_Line | _Table]:
-    """Leave out tables of contents: lines that end in dots and numbers, most of which do not decrease."""
-    entries = {}
+    """Leave out tables of contents: lines that end in dots and numbers that do not decrease on most of a page."""
+    entries: dict[int, dict[int, int]] = defaultdict(dict)
     for place, element in enumerate(stream):
         match = _CONTENTS.fullmatch(element.text) if isinstance(element, _Line) else None
         if match:
-            entries[place] = _number(match["number"])
-    steps = [before <= number for before, number in pairwise(entries.values())]
-    if sum(steps) < max(2, len(steps) * 0.75):
-        return list(stream)
+            entries[element.page][place] = _number(match["number"])
+    dropped: set[int] = set()
+    for numbers in entries.values():
+        steps = [before <= number for before, number in pairwise(numbers.values())]
+        if sum(steps) >= max(2, len(steps) * 0.75):
+            dropped |= numbers.keys()
     kept = []
     for place, element in enumerate(stream):
-        is_title = isinstance(element, _Line) and _CONTENTS_TITLE.fullmatch(element.text) and place + 1 in entries
-        if place not in entries and not is_title:
+        is_title = isinstance(element, _Line) and _CONTENTS_TITLE.fullmatch(element.text) and place + 1 in dropped
+        if place not in dropped and not is_title:
             kept.append(element)
     return kept
 
@@ -424,6 +432,10 @@ class _Region:
         rows = _rows(words)
         if not rows:
             return
+        if _is_prose(rows):
+            width = 0.0
+        elif depth and len(rows) >= _MIN_PROSE_LINES and not _is_prose(rows, least=0.1):
+            width = _SHORT_LINES * (max(word.right for word in words) - min(word.left for word in words))
         self._flow += 1
         flow = self._flow
         left = min(word.left for word in words)
@@ -486,7 +498,7 @@ class _Region:
         both = sum(len({_column(word, gutters) for word in row}) > 1 for row in rows[start:end])
         is_side_by_side = all(_is_prose(column) for column in lines)
         is_listed = all(sum(bool(_BULLET.match(row[0].text)) for row in column) > 1 for column in lines)
-        is_apart = both < 0.4 * min(map(len, lines)) and min(map(len, lines)) > 1
+        is_apart = both < 0.6 * min(map(len, lines)) and min(map(len, lines)) > 1
         return (columns, end) if is_side_by_side or is_listed or is_apart else ([], start)
 
     def _table(self, rows: Sequence[Row], start: int) -> tuple[int, int, list[list[Cell]]]:
@@ -592,8 +604,11 @@ def _split(rows: Iterable[Row], gutters: Gaps) -> list[list[Word]]:
     return columns
 
 
-def _is_prose(rows: Sequence[Row]) -> bool:
-    """Return whether the lines of a column are sentences that go on from line to line."""
+def _is_prose(rows: Sequence[Row], least: float = 0.4) -> bool:
+    """Return whether lines are sentences that go on in the next line.
+
+    :param least: share of the lines.
+    """
     rows = [row for row in rows if not row[0].table]
     if len(rows) < _MIN_PROSE_LINES:
         return False
@@ -605,7 +620,7 @@ def _is_prose(rows: Sequence[Row]) -> bool:
         is_full = row[-1].right > right - 0.25 * width
         going_on += is_full and (following[0].islower() or not _ENDS.search(text))
     words = sum(len(text) // 4 if _WIDE.match(text) else text.count(" ") + 1 for text in texts)
-    return going_on >= 0.4 * (len(rows) - 1) and words >= 2.5 * len(rows)
+    return going_on >= least * (len(rows) - 1) and words >= 2.5 * len(rows)
 
 
 def _is_aligned(rows: Sequence[Row], gutters: Gaps) -> bool:
@@ -640,13 +655,14 @@ def _cells(rows: Sequence[Row], gutters: Gaps, separators: Sequence[float]) -> l
         if table:
             before, after = rows[place - 1][0].base, rows[place][0].base
             filled = [bool(cell) for cell in line]
+            is_wrapped = sum(filled) == 1 and next(filter(None, line))[0].text[0].islower()
             goes_on = not all(filled) or any(cell and cell[0].text[0].islower() for cell in line)
             if len(inside) > 1:
                 is_new = any(before < height < after for height in inside)
             elif has_spacing:
                 is_new = steps[place - 1] > 1.3 * least or not goes_on
             else:
-                is_new = filled[0] or sum(filled) > max(1, len(filled) / 2)
+                is_new = (filled[0] and not is_wrapped) or sum(filled) > max(1, len(filled) / 2)
         if is_new:
             table.append([[] for _ in line])
         for cell, words in zip(table[-1], line, strict=True):
@@ -877,6 +893,9 @@ class _Writer:
         first = line.words[0]
         has_room = before.words[-1].right + (first.right - first.left) + 0.8 * line.size < before.right
         if before.flow != line.flow:
+            narrow, wide = sorted((before.right - before.left, line.right - line.left))
+            if before.page == line.page and narrow < _SAME_WIDTH * wide:
+                return True
             return before.depth != line.depth or is_finished or (has_room and not is_unfinished)
         step = line.base - before.base
         usual = self._leading * before.size
@@ -995,5 +1014,5 @@ def _is_header(cells: Sequence[Sequence[Cell]], rows: Sequence[tuple[str, ...]])
     if bold[0] and not all(bold[1:]):
         return True
     has_digits = [any(char.isdigit() for cell in row for char in cell) for row in rows]
-    is_full = sum(map(bool, rows[0])) > len(rows[0]) / 2
+    is_full = sum(map(bool, rows[0])) > len(rows[0]) / 2 and not rows[0][0].endswith(":")
     return is_full and not has_digits[0] and sum(has_digits[1:]) > len(rows[1:]) / 2
