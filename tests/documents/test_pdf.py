@@ -1,0 +1,407 @@
+"""PDFs are read by the places of their words: columns, tables, lists, headings and paragraphs, and nothing is lost."""
+
+import time
+from io import BytesIO
+
+import pytest
+
+from convqa.documents.blocks import Unreadable
+from convqa.documents.pdf import read_pdf
+
+fpdf = pytest.importorskip("fpdf")
+pytest.importorskip("pypdfium2")
+
+PROSE = (
+    "The mill was built in 1790 by a family of bakers from the north. It stands on the river bank and still grinds "
+    "flour for the town, though most of the grain now comes by rail from the plains beyond the hills. "
+)
+
+
+@pytest.fixture(autouse=True)
+def without_ocr(monkeypatch):
+    monkeypatch.setattr("convqa.documents.pdf._recognizer", lambda: None)
+
+
+def make(*pages, draw=None, **settings):
+    """A PDF whose pages hold paragraphs, each in the font that its first characters name: # heading, ` code."""
+    pdf = fpdf.FPDF(**settings)
+    for page in pages:
+        pdf.add_page()
+        for paragraph in page:
+            write(pdf, paragraph)
+    if draw:
+        draw(pdf)
+    return bytes(pdf.output())
+
+
+def write(pdf, text, height=6):
+    pdf.set_font("Helvetica", size=11)
+    if text.startswith("#"):
+        pdf.set_font("Helvetica", "B", size=16)
+    elif text.startswith("`"):
+        pdf.set_font("Courier", size=10)
+    pdf.multi_cell(0, height, text.lstrip("#`"), new_x="LMARGIN", new_y="NEXT", align="L")
+    pdf.ln(3)
+
+
+def drawn(*texts, size=11, pages=1):
+    """A PDF of texts at places: (x, y, text) in millimetres."""
+    pdf = fpdf.FPDF()
+    pdf.add_page()
+    pdf.set_font("Helvetica", size=size)
+    for x, y, text in texts:
+        pdf.text(x, y, text)
+    return bytes(pdf.output())
+
+
+def table_pdf(rows, borders="ALL", bold_header=True, widths=(40, 60, 60), pages_before=0):
+    pdf = fpdf.FPDF()
+    pdf.add_page()
+    write(pdf, PROSE * 2)
+    with pdf.table(borders_layout=borders, col_widths=widths, first_row_as_headings=bold_header) as table:
+        for row in rows:
+            table.row(row)
+    write(pdf, PROSE)
+    return bytes(pdf.output())
+
+
+def shown(data):
+    """The blocks of a PDF as (kind, text or cells)."""
+    return [(block.kind, block.text or block.cells) for block in read_pdf(data).blocks]
+
+
+def texts(data):
+    return [block.text for block in read_pdf(data).blocks]
+
+
+def all_text(data):
+    return "\n".join(block.text or " | ".join(block.cells) for block in read_pdf(data).blocks)
+
+
+def test_wrapped_lines_are_joined_and_a_paragraph_goes_on_on_the_next_page():
+    data = make(["Once. " + PROSE * 30])
+    document = read_pdf(data)
+    assert document.counts["pages"] == 2
+    assert [block.text for block in document.blocks] == ["Once. " + (PROSE * 30).strip()]
+    assert document.blocks[0].page == 1
+
+
+def test_words_broken_at_hyphens_are_joined_unless_the_document_has_the_compound():
+    lines = ["A word that is broken at the end of the long line is joi-", "ned again, and the well-"]
+    lines += ["known compound keeps its hyphen, because well-known is written here too."]
+    data = drawn(*[(20, 20 + 5 * place, line) for place, line in enumerate(lines)])
+    assert "joined again, and the well-known compound keeps" in all_text(data)
+
+
+def test_headings_have_levels_by_size_and_weight():
+    pdf = fpdf.FPDF()
+    pdf.add_page()
+    for style, size, text in [("", 22, "Handbook"), ("B", 15, "1 Safety"), ("B", 11, "Power"), ("B", 15, "2 Use")]:
+        pdf.set_font("Helvetica", style, size)
+        pdf.cell(0, 12, text, new_x="LMARGIN", new_y="NEXT")
+        write(pdf, PROSE)
+    blocks = read_pdf(bytes(pdf.output())).blocks
+    headings = [(block.level, block.text) for block in blocks if block.kind == "heading"]
+    assert headings == [(1, "Handbook"), (2, "1 Safety"), (3, "Power"), (2, "2 Use")]
+
+
+def test_list_items_have_depth_and_numbers_and_their_wrapped_lines():
+    pdf = fpdf.FPDF()
+    pdf.add_page()
+    write(pdf, "Before you start, check these:")
+    for indent, text in [
+        (15, "1. Fill the tank."),
+        (15, "2. " + PROSE.strip()),
+        (25, "a) with cold water"),
+        (25, "b) up to the line"),
+        (15, "3. Switch it on."),
+    ]:
+        pdf.set_left_margin(indent)
+        pdf.set_x(indent)
+        pdf.multi_cell(0, 6, text, new_x="LMARGIN", new_y="NEXT", align="L")
+    blocks = read_pdf(bytes(pdf.output())).blocks
+    assert [(block.marker, block.level) for block in blocks[1:]] == [
+        ("1.", 1),
+        ("2.", 1),
+        ("a)", 2),
+        ("b)", 2),
+        ("3.", 1),
+    ]
+    assert blocks[2].text == PROSE.strip()
+    assert blocks[0].kind == "paragraph"
+
+
+def test_bullets_are_items_without_a_marker_and_clauses_keep_their_numbers():
+    data = make(
+        ["- a red apple\n- a green pear", "7.1 The tenant pays the rent.\n7.2 The landlord keeps the roof dry."]
+    )
+    blocks = read_pdf(data).blocks
+    assert [(block.kind, block.marker, block.text) for block in blocks] == [
+        ("item", "", "a red apple"),
+        ("item", "", "a green pear"),
+        ("item", "7.1", "The tenant pays the rent."),
+        ("item", "7.2", "The landlord keeps the roof dry."),
+    ]
+
+
+def test_monospaced_lines_are_code_with_their_indents():
+    data = make([PROSE * 3, "`def mill():\n    return 1790", PROSE])
+    (code,) = [block for block in read_pdf(data).blocks if block.kind == "code"]
+    assert code.text == "def mill():\n    return 1790"
+
+
+def test_a_typewritten_document_is_no_code():
+    assert {block.kind for block in read_pdf(make(["`" + PROSE, "`" + PROSE])).blocks} == {"paragraph"}
+
+
+@pytest.mark.parametrize("row_by_row", [True, False])
+@pytest.mark.parametrize("columns", [2, 3])
+def test_columns_are_read_one_after_the_other(row_by_row, columns):
+    sides = [
+        ["The mill was built by", "a family of bakers. It", "stands on the bank and", "grinds flour for the town."],
+        ["The kiln was built by", "two brothers of Ghent. It", "burns wood and is fired", "every week by potters."],
+        ["The dock was built by", "the guild of boatmen. It", "keeps forty boats and is", "dredged in every spring."],
+    ][:columns]
+    places = [(20 + 55 * side, 40 + 5 * row, sides[side][row]) for side in range(columns) for row in range(4)]
+    if row_by_row:
+        places.sort(key=lambda place: place[1])
+    data = drawn(
+        (20, 30, "The works of the town, its mills, kilns and docks, with the years of each of them, in full"), *places
+    )
+    assert texts(data)[1:] == [" ".join(side) for side in sides]
+
+
+def test_a_table_above_columns_stays_above():
+    left = ["The mill was built by", "a family of bakers. It", "stands on the bank and", "grinds flour for the town."]
+    right = ["The kiln was built by", "two brothers of Ghent. It", "burns wood and is fired", "every week by potters."]
+    title = "The works of the town, its mills and kilns, with the years of each of them, as they were in 1903"
+    cells = [
+        (20, 20, "Name"),
+        (70, 20, "Year"),
+        (120, 20, "Hands"),
+        (20, 26, "Mill"),
+        (70, 26, "1790"),
+        (120, 26, "12"),
+    ]
+    cells += [(20, 32, "Kiln"), (70, 32, "1903"), (120, 32, "4"), (20, 40, title)]
+    rows = [
+        (x, 50 + 5 * row, text)
+        for row, pair in enumerate(zip(left, right, strict=True))
+        for x, text in zip((20, 90), pair, strict=True)
+    ]
+    assert shown(drawn(*cells, *rows)) == [
+        ("header", ("Name", "Year", "Hands")),
+        ("row", ("Mill", "1790", "12")),
+        ("row", ("Kiln", "1903", "4")),
+        ("paragraph", title),
+        ("paragraph", " ".join(left)),
+        ("paragraph", " ".join(right)),
+    ]
+
+
+ROWS = [
+    ("Problem", "Cause", "What to do"),
+    ("No coffee", "The tank is empty, or it was not pushed in until it clicked", "Fill it; use coarser coffee"),
+    ("Too cold", "The machine was not warm", "Run one shot without any coffee in it before the first cup of the day"),
+    ("No steam", "The tip is blocked", "Clean it"),
+]
+
+
+@pytest.mark.parametrize("borders", ["ALL", "SINGLE_TOP_LINE", "HORIZONTAL_LINES", "MINIMAL", "NONE"])
+def test_tables_have_a_header_and_rows_with_wrapped_cells_joined(borders):
+    data = table_pdf(ROWS, borders)
+    tables = [cells for kind, cells in shown(data) if kind in ("header", "row")]
+    assert tables == ROWS
+    assert shown(data)[1][0] == "header"
+    assert shown(data)[0] == ("paragraph", (PROSE * 2).strip())
+    assert read_pdf(data).counts["tables"] == 1
+
+
+def test_a_header_without_bold_differs_by_its_digits():
+    rows = [("Room", "Nights", "Price"), ("Single", "1", "80"), ("Double", "2", "190"), ("Suite", "1", "240")]
+    assert [kind for kind, _ in shown(table_pdf(rows, "NONE", bold_header=False))][1:-1] == [
+        "header",
+        "row",
+        "row",
+        "row",
+    ]
+
+
+def test_a_table_over_pages_goes_on_without_its_repeated_header():
+    rows = [("Name", "Year", "Hands"), *((f"Mill {number}", str(1800 + number), str(number)) for number in range(90))]
+    for borders in ("ALL", "NONE"):
+        tables = [cells for kind, cells in shown(table_pdf(rows, borders)) if kind in ("header", "row")]
+        assert tables == rows
+
+
+def test_contents_are_dropped_and_prices_with_dots_are_not():
+    contents = [(20, 20 + 6 * n, f"Chapter {n} {'.' * (60 + n)} {3 * n + 1}") for n in range(5)]
+    assert texts(drawn(*contents, (20, 80, "The mill grinds."))) == ["The mill grinds."]
+    prices = [
+        (20, 20 + 6 * n, f"{name} {'.' * 40} {price}")
+        for n, (name, price) in enumerate([("Tea", "4.20"), ("Coffee", "3.10"), ("Cake", "5.00")])
+    ]
+    assert "Coffee" in all_text(drawn(*prices))
+
+
+def test_contents_without_dots_are_no_table():
+    entries = [(20, 20 + 6 * n, f"About the {n}th mill") for n in range(6)]
+    numbers = [(180, 20 + 6 * n, str(3 + 2 * n)) for n in range(6)]
+    blocks = shown(drawn(*entries, *numbers))
+    assert {kind for kind, _ in blocks} == {"paragraph"}
+    assert len(blocks) == 6
+
+
+def test_text_drawn_twice_is_read_once():
+    text = "The kiln in the cellar was built in 1903."
+    assert texts(drawn((20, 20, text), (20.2, 20.2, text))) == [text]
+
+
+def test_values_of_forms_are_read():
+    from pypdf import PdfReader, PdfWriter
+    from pypdf.generic import ArrayObject, DictionaryObject, FloatObject, NameObject, TextStringObject
+
+    writer = PdfWriter(clone_from=PdfReader(BytesIO(drawn((20, 20, "Name of the tenant:")))))
+    field = DictionaryObject(
+        {
+            NameObject("/Type"): NameObject("/Annot"),
+            NameObject("/Subtype"): NameObject("/Widget"),
+            NameObject("/FT"): NameObject("/Tx"),
+            NameObject("/T"): TextStringObject("name"),
+            NameObject("/V"): TextStringObject("Ada Holm"),
+            NameObject("/DA"): TextStringObject("/Helv 11 Tf 0 g"),
+            NameObject("/F"): FloatObject(4),
+            NameObject("/Rect"): ArrayObject([FloatObject(n) for n in (200, 770, 400, 790)]),
+        }
+    )
+    reference = writer._add_object(field)
+    writer.pages[0][NameObject("/Annots")] = ArrayObject([reference])
+    form = DictionaryObject({NameObject("/Fields"): ArrayObject([reference])})
+    writer.root_object[NameObject("/AcroForm")] = form
+    output = BytesIO()
+    writer.write(output)
+    assert "Ada Holm" in all_text(output.getvalue())
+
+
+def test_running_titles_and_page_numbers_are_dropped_after_the_first():
+    class Book(fpdf.FPDF):
+        def header(self):
+            self.set_font("Helvetica", size=9)
+            self.cell(0, 10, "Handbook of the mill 2026", new_x="LMARGIN", new_y="NEXT")
+
+        def footer(self):
+            self.set_y(-15)
+            self.cell(0, 10, f"Page {self.page_no()} of {{nb}}", align="C")
+
+    pdf = Book()
+    for number in range(5):
+        pdf.add_page()
+        write(pdf, f"In {1900 + number} the harbour handled {312 + number} ships.")
+        write(pdf, PROSE)
+    text = all_text(bytes(pdf.output()))
+    assert text.count("Handbook of the mill") == 1
+    assert "Page" not in text
+    assert all(str(1900 + number) in text for number in range(5))
+
+
+def test_invoices_of_one_layout_lose_nothing():
+    customers = ["Bakery Holm", "Mill Ostra", "Dairy Lund", "Bakery Holm"]
+    pages = [
+        [
+            f"Invoice {1001 + n}",
+            f"Customer: {name}",
+            "One lathe, serviced in the workshop.",
+            f"Total due: {250 + 7 * n} euros",
+        ]
+        for n, name in enumerate(customers)
+    ]
+    assert texts(make(*pages)) == [line for page in pages for line in page]
+
+
+def test_numbers_of_slides_are_no_page_numbers():
+    pages = [["#Satisfaction", "95 %"], ["#Returned", "3 %"], ["#Founded", "1843"], ["#Price", "$4"], ["#Price", "$5"]]
+    assert [text for text in texts(make(*pages)) if text[0] not in "SRFP"] == ["95 %", "3 %", "1843", "$4", "$5"]
+
+
+def test_pages_without_text_are_pictures():
+    assert read_pdf(make([PROSE], [])).unread == ("page 2 is a picture",)
+    document = read_pdf(make([PROSE], [], [PROSE], [], [PROSE]))
+    assert document.unread == ("2 of 5 pages are pictures: 2, 4",)
+    assert document.counts["pages"] == 5
+    with pytest.raises(Unreadable, match="it has no text: run OCR on a scan first"):
+        read_pdf(make([], []))
+
+
+def test_a_pdf_of_numbers_is_read():
+    assert "2025" in all_text(drawn((20, 20, "2024"), (60, 20, "118"), (20, 26, "2025"), (60, 26, "131")))
+
+
+def test_encrypted_and_damaged_pdfs_say_what_to_do():
+    def protected(user):
+        return make([PROSE], draw=lambda pdf: pdf.set_encryption(owner_password="owner", user_password=user))
+
+    assert read_pdf(protected("")).blocks
+    with pytest.raises(Unreadable, match="it is encrypted; save it without its password"):
+        read_pdf(protected("x"))
+    for data in (b"", b"%PDF-1.7", make([PROSE])[:200]):
+        with pytest.raises(Unreadable, match="damaged"):
+            read_pdf(data)
+
+
+def test_title_author_and_date_are_properties():
+    def draw(pdf):
+        pdf.set_title("The mill")
+        pdf.set_author("A. Berg")
+        pdf.set_creation_date(__import__("datetime").datetime(2024, 3, 9))
+
+    document = read_pdf(make([PROSE], draw=draw))
+    assert document.title == "The mill"
+    assert document.meta == {"author": "A. Berg", "date": "2024-03-09"}
+
+
+def test_pages_that_are_turned_are_read():
+    from pypdf import PdfReader, PdfWriter, Transformation
+
+    for turn in (90, 180, 270):
+        writer = PdfWriter(clone_from=PdfReader(BytesIO(make([PROSE * 3]))))
+        page = writer.pages[0]
+        page.rotate(turn)
+        turned = BytesIO()
+        writer.write(turned)
+        assert texts(turned.getvalue()) == [(PROSE * 3).strip()]
+        page.add_transformation(
+            Transformation().rotate(turn).translate(*{90: (842, 0), 180: (595, 842), 270: (0, 595)}[turn])
+        )
+        if turn != 180:
+            page.mediabox.upper_right = (842, 842)
+        turned = BytesIO()
+        writer.write(turned)
+        assert texts(turned.getvalue()) == [(PROSE * 3).strip()]
+
+
+def test_what_a_crop_box_hides_is_not_read():
+    from pypdf import PdfReader, PdfWriter
+
+    writer = PdfWriter(clone_from=PdfReader(BytesIO(drawn((20, 20, "Left half."), (120, 20, "Right half.")))))
+    writer.pages[0].cropbox.right = 280
+    output = BytesIO()
+    writer.write(output)
+    assert texts(output.getvalue()) == ["Left half."]
+
+
+def test_a_page_named_many_times_is_bounded():
+    from pypdf import PdfReader, PdfWriter
+    from pypdf.generic import ArrayObject, NameObject, NumberObject
+
+    writer = PdfWriter(clone_from=PdfReader(BytesIO(drawn((20, 20, "The mill.")))))
+    tree = writer.root_object["/Pages"]
+    page = tree["/Kids"][0]
+    tree[NameObject("/Kids")] = ArrayObject([page] * 100_000)
+    tree[NameObject("/Count")] = NumberObject(100_000)
+    output = BytesIO()
+    writer.write(output)
+    start = time.monotonic()
+    document = read_pdf(output.getvalue())
+    assert time.monotonic() - start < 30
+    assert document.counts["pages"] == 5_000
+    assert document.unread == ("pages 5,001 to 100,000 were not read, because it is too long",)
