@@ -34,7 +34,7 @@ _PROPERTIES = {
 }
 _OF_LIBRARIES = ("python-docx", "2013-12-23", "Steve Canny", "2013-01-27", "openpyxl")
 """Authors and dates in the templates of libraries that write documents."""
-_NO_TITLES = re.compile(r"Microsoft \w+ - .*|(PowerPoint|Word) (Presentation|Document)|untitled", re.IGNORECASE)
+_NO_TITLES = re.compile(r"Microsoft \w+ - .*|((PowerPoint|Word) )?(presentation|document)\d*|untitled", re.IGNORECASE)
 
 
 class Archive:
@@ -58,27 +58,29 @@ class Archive:
         self._bytes_left = MAX_UNPACKED_BYTES
         self.damaged: list[str] = []
 
-    def read(self, name: str) -> bytes:
-        """Return the bytes of a part, none if it is missing."""
+    def read(self, name: str, first_bytes: int | None = None) -> bytes:
+        """Return the bytes of a part, or the first ones; none if it is missing."""
         part = self._parts.get(name.lower())
         if part is None:
             return b""
-        if part.file_size > min(MAX_PART_BYTES, self._bytes_left):
-            raise Unreadable(f"its part {name} unpacks to {part.file_size:,} bytes; split the document")
-        self._bytes_left -= part.file_size
+        size = min(part.file_size, first_bytes or part.file_size)
+        if size > min(MAX_PART_BYTES, self._bytes_left):
+            raise Unreadable(f"its part {name} unpacks to {size:,} bytes; split the document")
+        self._bytes_left -= size
         try:
-            return self._archive.read(part)
+            with self._archive.open(part) as stream:
+                return stream.read(size)
+        except (BadZipFile, zlib.error, EOFError, OSError, NotImplementedError) as error:
+            raise Unreadable(f"its part {name} is damaged; open the document and save it again") from error
         except RuntimeError as error:
             raise Unreadable("it is encrypted; save it without its password") from error
-        except (BadZipFile, zlib.error, EOFError, OSError) as error:
-            raise Unreadable(f"its part {name} is damaged; open the document and save it again") from error
 
-    def xml(self, name: str) -> Any:
+    def xml(self, name: str, first_bytes: int | None = None) -> Any:
         """Return the root element of a part, an empty element if the part is missing.
 
-        What can be read of a damaged part is read, and its name is added to ``damaged``.
+        What can be read of a part that is damaged or cut is read, and its name is added to ``damaged``.
         """
-        data = self.read(name)
+        data = self.read(name, first_bytes)
         if data.count(b"<") + data.count(b"=") > MAX_PART_NODES:
             raise Unreadable(f"its part {name} has more than {MAX_PART_NODES:,} elements; split the document")
         parser = etree.XMLParser(
@@ -98,6 +100,11 @@ class Archive:
             kind = element.get("Type", "").rpartition("/")[2]
             relations[element.get("Id", "")] = (kind, target.lstrip("/"))
         return relations
+
+    def losses(self) -> Iterator[str]:
+        """Yield what is not read of damaged parts."""
+        for name in dict.fromkeys(self.damaged):
+            yield f"the end of its part {name}, which is damaged or too long"
 
     def main(self, default: str) -> str:
         """Return the name of the main part of a document of Office Open XML."""

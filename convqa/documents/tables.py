@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import Any
 
 from convqa.documents.blocks import Block
 
@@ -12,6 +14,8 @@ MAX_COLUMNS = 60
 MAX_REPEATED_CHARACTERS = 500
 """Length up to which the text of a cell that spans rows is repeated in each."""
 
+_MAX_POINTS = 1000
+"""Values of a series of a chart that are read."""
 _MAX_HEADER_CHARACTERS = 60
 """Length of a cell in a row that is taken for a header row because of its words."""
 _DIGIT = re.compile(r"\d")
@@ -25,6 +29,8 @@ def table(rows: Sequence[Sequence[str]], headers: int = 0, page: int = 0) -> Ite
 
     :param headers: how many first rows are header rows; 0 to find out.
     """
+    # Empty rows are no header rows.
+    headers = sum(map(any, rows[:headers]))
     width = min(MAX_COLUMNS, max(map(len, rows), default=0))
     columns = [index for index in range(width) if any(index < len(row) and row[index] for row in rows)]
     grid = [tuple(row[index] if index < len(row) else "" for index in columns) for row in rows]
@@ -40,6 +46,30 @@ def table(rows: Sequence[Sequence[str]], headers: int = 0, page: int = 0) -> Ite
         grid = grid[headers:]
     for row in grid:
         yield Block("row", cells=row, page=page)
+
+
+def chart(root: Any, page: int = 0) -> Iterator[Block]:
+    """Yield the blocks of a chart of Office: its title as caption, its categories and series as a table.
+
+    :param root: the element of the chart's part.
+    """
+    columns: list[list[str]] = []
+    for series in root.iter("{*}ser"):
+        if not columns:
+            columns.append(["", *_cached(series, "cat"), *_cached(series, "xVal")])
+        columns.append([" ".join(_cached(series, "tx")), *_cached(series, "val"), *_cached(series, "yVal")])
+    title = "".join(text.text or "" for text in root.iterfind("{*}chart/{*}title//{*}t"))
+    if columns and title.strip():
+        yield Block("caption", " ".join(title.split()), page=page)
+    yield from table(list(zip_longest(*columns, fillvalue="")), 1, page)
+
+
+def _cached(series: Any, name: str) -> list[str]:
+    """Return the values of a chart's series that are stored with the chart."""
+    points = {min(int(point.get("idx", "0")), _MAX_POINTS): point for point in series.iterfind(f"{{*}}{name}//{{*}}pt")}
+    return [
+        points[index].findtext("{*}v", "") if index in points else "" for index in range(max(points, default=-1) + 1)
+    ]
 
 
 def _has_header(grid: Sequence[Sequence[str]]) -> bool:

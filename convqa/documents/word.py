@@ -11,7 +11,7 @@ from typing import Any
 from convqa.documents.archive import Archive, amounts, attribute, lines, local_name, number, properties
 from convqa.documents.blocks import Block, Document, Unreadable
 from convqa.documents.numbering import Numbering
-from convqa.documents.tables import MAX_COLUMNS, MAX_REPEATED_CHARACTERS, table
+from convqa.documents.tables import MAX_COLUMNS, MAX_REPEATED_CHARACTERS, chart, table
 
 _MAX_HEADING_CHARACTERS = 150
 """Length of a heading. A longer one is a clause: people number clauses with the styles of headings."""
@@ -122,12 +122,10 @@ class _Reader:
             for picture in self.document.iter(f"{{*}}{name}")
         }
         comments = sum(1 for _ in self.document.iter("{*}commentReference"))
-        charts = sum(1 for _ in self.document.iter("{*}chart"))
         inserted = sum(1 for _ in self.document.iter("{*}altChunk"))
-        yield from amounts(images=len(pictures), charts=charts, comments=comments, inserted_documents=inserted)
+        yield from amounts(images=len(pictures), comments=comments, inserted_documents=inserted)
         yield from amounts(contents_lines=self.contents_lines)
-        for name in self.archive.damaged:
-            yield f"the end of its part {name}, which is damaged"
+        yield from self.archive.losses()
 
     def _part(self, kind: str) -> str:
         return next((target for found, target in self.relations.values() if found == kind), f"word/{kind}.xml")
@@ -258,6 +256,9 @@ class _Reader:
             elif name in _OPERATORS:
                 pieces.append(_OPERATORS[name])
                 self._collect(child, pieces, fields, style)
+            elif name == "chart":
+                _, part = self.relations.get(attribute(child, "id"), ("", ""))
+                self.following += chart(self.archive.xml(part))
             elif name == "relIds":
                 _, part = self.relations.get(attribute(child, "dm"), ("", ""))
                 self.following += self._apart(self.archive.xml(part))
