@@ -145,17 +145,3 @@ def properties(root: Any) -> tuple[str, dict[str, MetaValue]]:
             meta[field] = value
     title = texts.get("title", [""])[0]
     return "" if _NO_TITLES.fullmatch(title) else title, meta
-
-
-def lines(text: str) -> str:
-    """Return a text with single blanks, and without empty lines."""
-    stripped = (" ".join(line.split()) for line in text.split("\n"))
-    return "\n".join(line for line in stripped if line)
-
-
-def amounts(**numbers: int) -> Iterator[str]:
-    """Yield "1 image" or "3 images" for ``images=1`` or ``images=3``; nothing for 0."""
-    for name, count in numbers.items():
-        if count:
-            noun = name.replace("_", " ")
-            yield f"{count} {noun if count > 1 else noun.removesuffix('s')}"

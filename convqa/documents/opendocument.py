@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-from convqa.documents.archive import Archive, amounts, attribute, lines, local_name, number, properties
+from convqa.documents.archive import Archive, attribute, local_name, number, properties
 from convqa.documents.blocks import Block, Document, Unreadable
 from convqa.documents.numerals import numeral
+from convqa.documents.pieces import alternative, amounts, is_page_number, lines, no_text, one_line, with_margins
 from convqa.documents.tables import MAX_COLUMNS, MAX_REPEATED_CHARACTERS, table
 
-_MAX_PAGE_WORDS = 3
-"""Words beside a page number in a header or footer that says nothing else."""
 _NOT_SHOWN = {"tracked-changes", "annotation", "forms", "hidden-text", "hidden-paragraph", "ruby-text", "note-citation"}
 _CHARACTERS = {"s": " ", "tab": " ", "line-break": "\n"}
 _CAPTIONS = {"Caption", "Table"}
@@ -33,11 +31,10 @@ def read_odt(data: bytes) -> Document:
         raise Unreadable("it is encrypted; save it without its password")
     reader = _Reader(archive)
     body = list(reader.blocks(reader.content.find("{*}body/{*}text")))
-    texts = {block.text for block in body}
-    blocks = (*dict.fromkeys(block for block in reader.margins() if block.text not in texts), *body)
+    blocks = with_margins(reader.margins(), body)
     unread = (*amounts(images=reader.images, contents_lines=reader.contents_lines), *archive.losses())
     if not blocks:
-        raise Unreadable(f"it has no text ({', '.join(unread) or 'it is empty'})")
+        raise Unreadable(no_text(unread))
     title, meta = properties(archive.xml("meta.xml"))
     return Document(blocks, title or reader.title, meta, dict(reader.counts), unread)
 
@@ -70,7 +67,7 @@ class _Reader:
                 for paragraph in area.iter("{*}p"):
                     text = self._text(paragraph)
                     has_number = next(paragraph.iter("{*}page-number"), None) is not None
-                    if text and not (has_number and len(re.findall(r"[^\W\d]+", text)) <= _MAX_PAGE_WORDS):
+                    if text and not is_page_number(text, has_number):
                         yield Block("paragraph", text)
 
     def blocks(self, container: Any) -> Iterator[Block]:
@@ -148,7 +145,7 @@ class _Reader:
             form = attribute(levels.get(key), "num-format")
             if form:
                 parts.append(numeral(reached.get(key, 1), form))
-        return attribute(level, "num-prefix") + ".".join(parts) + attribute(level, "num-suffix")
+        return (attribute(level, "num-prefix") + ".".join(parts) + attribute(level, "num-suffix")).strip()
 
     def _text(self, element: Any) -> str:
         pieces: list[str] = []
@@ -161,16 +158,14 @@ class _Reader:
         for child in element:
             name = local_name(child)
             if name == "note":
-                text = " ".join(_flat(block) for block in self._apart(child))
+                text = one_line(self._apart(child))
                 if text:
                     self.counts["footnotes"] += 1
                     self.following.append(Block("footnote", text))
             elif name == "text-box":
                 self.following += self._apart(child)
             elif name in ("title", "desc"):
-                # Alternative texts are sentences, names of files are not.
-                if " " in (child.text or "").strip():
-                    self.following.append(Block("paragraph", lines(child.text)))
+                self.following += alternative(child.text or "")
             elif name == "image":
                 self.images += 1
             elif name in _CHARACTERS:
@@ -197,7 +192,7 @@ class _Reader:
             for cell in row.iterfind("{*}*"):
                 blocks = self._apart(cell)
                 notes += [block for block in blocks if block.kind == "footnote"]
-                text = " ".join(_flat(block) for block in blocks if block.kind != "footnote")
+                text = one_line(block for block in blocks if block.kind != "footnote")
                 rows_left, above = spans.get(len(cells), (0, ""))
                 if local_name(cell) == "covered-table-cell" and rows_left:
                     text = above if len(above) <= MAX_REPEATED_CHARACTERS else ""
@@ -217,7 +212,3 @@ def _rows(element: Any) -> Iterator[Any]:
             yield child
         elif local_name(child) in ("table-header-rows", "table-rows", "table-row-group"):
             yield from _rows(child)
-
-
-def _flat(block: Block) -> str:
-    return " ".join(filter(None, (block.marker, block.text.replace("\n", " "), *block.cells)))

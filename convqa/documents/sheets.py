@@ -7,14 +7,17 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import datetime
 from io import StringIO
 from itertools import groupby, islice
 from typing import Any
 
-from convqa.documents.archive import Archive, amounts, attribute, number, properties
+from convqa.documents.archive import Archive, attribute, number, properties
 from convqa.documents.blocks import Block, Document, Unreadable
+from convqa.documents.numerals import FIRST_DAY, in_format
+from convqa.documents.pieces import amounts
 from convqa.documents.tables import MAX_COLUMNS, MAX_REPEATED_CHARACTERS, table
+from convqa.documents.text import decoded
 
 MAX_CELLS = 200_000
 """Cells of a document that are read."""
@@ -25,8 +28,6 @@ _HEADER_ROWS = 20
 """Rows among which the header row of a table is looked for."""
 _SAMPLE_ROWS = 50
 """Rows by which the delimiter of a file is told."""
-_SAMPLE_BYTES = 2**18
-"""Bytes by which the charset of a file is told."""
 _DELIMITERS = ",;\t|"
 _LETTER = re.compile(r"[^\W\d_]")
 
@@ -34,9 +35,6 @@ _BUILT_IN = {1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 9: "0%", 10: "0.00%",
 _BUILT_IN |= {21: "h:mm", 22: "d h:mm", 37: "#,##0", 38: "#,##0", 39: "#,##0.00", 40: "#,##0.00", 45: "h:mm", 46: "[h]"}
 _BUILT_IN |= dict.fromkeys((14, 15, 16, 17, *range(27, 37), *range(50, 59)), "d")
 """Number formats of Excel that files do not spell out, by id: ECMA-376, 18.8.30."""
-_LITERAL = re.compile(r'\[\$([^\]-]*)[^\]]*\]|"([^"]*)"|\\(.)|\[[^\]]*\]|[_*].')
-"""Text in a number format, such as [$€-407] and "kg"; and what has none, such as [Red]."""
-_DIGITS = re.compile(r"[#0?][#0?,]*(?:\.([#0?]*))?")
 
 
 def read_xlsx(data: bytes) -> Document:
@@ -55,7 +53,7 @@ def read_xlsx(data: bytes) -> Document:
     strings = [_text(element) for element in archive.xml(parts.get("sharedStrings", "xl/sharedStrings.xml"))]
     formats = _formats(archive.xml(parts.get("styles", "xl/styles.xml")))
     since_1904 = attribute(workbook.find("{*}workbookPr"), "date1904") in ("1", "true")
-    cells = _Cells(strings, formats, datetime(1904, 1, 1) if since_1904 else datetime(1899, 12, 30))
+    cells = _Cells(strings, formats, datetime(1904, 1, 1) if since_1904 else FIRST_DAY)
     blocks: list[Block] = []
     limits = _Limits()
     hidden = sheets = 0
@@ -80,9 +78,7 @@ def read_csv(data: bytes) -> Document:
 
     :raises Unreadable: if it has no text, or is of another type.
     """
-    text = _decoded(data)
-    if "\0" in text:
-        raise Unreadable("it contains binary data")
+    text = decoded(data)
     delimiter = max(_DELIMITERS, key=lambda each: _regularity(text, each))
     limits = _Limits()
     try:
@@ -170,10 +166,7 @@ class _Cells:
         if kind != "n":
             return "" if kind == "e" else value
         style = number(attribute(cell, "s"))
-        try:
-            return _in_format(float(value), self.formats[style] if style < len(self.formats) else "", self.first_day)
-        except (ValueError, OverflowError):
-            return value
+        return in_format(value, self.formats[style] if 0 <= style < len(self.formats) else "", self.first_day)
 
 
 def _merged(element: Any) -> tuple[str, int]:
@@ -203,59 +196,24 @@ def _formats(styles: Any) -> list[str]:
     return [codes.get(each, _BUILT_IN.get(number(each), "")) for each in ids]
 
 
-def _in_format(value: float, code: str, first_day: datetime) -> str:
-    """Return a number as its format shows it, dates and times in ISO 8601."""
-    code = code.split(";")[0]
-    if "[h" in code:
-        hours, minutes = divmod(round(value * 24 * 60), 60)
-        return f"{hours}:{minutes:02}"
-    text = _LITERAL.sub(lambda match: match[1] or match[2] or match[3] or "", code)
-    letters = _LITERAL.sub("", code).lower()
-    if "general" not in letters and re.search("[ymdhs]", letters):
-        day = first_day + timedelta(seconds=round(value * 24 * 60 * 60))
-        if not re.search("[yd]", letters) and "h" in letters:
-            return f"{day:%H:%M}"
-        return f"{day:%Y-%m-%d %H:%M}" if "h" in letters else f"{day:%Y-%m-%d}"
-    digits = _DIGITS.search(text)
-    if digits is None or re.search("E[+-]|/", letters):
-        return f"{value:.15g}"
-    decimals = digits[1] or ""
-    shown = f"{abs(value) * (100 if '%' in letters else 1):,.{len(decimals)}f}"
-    if decimals and not decimals.endswith("0"):
-        shown = shown.rstrip("0").rstrip(".")
-    if "," not in digits[0]:
-        shown = shown.replace(",", "")
-    return f"{'-' if value < 0 else ''}{text[: digits.start()]}{shown}{text[digits.end() :]}".strip()
-
-
 def sheet_tables(rows: Iterable[Sequence[str]]) -> Iterator[Block]:
-    """Yield the tables of a sheet, between which are empty rows.
+    """Yield the tables of a sheet, between which are empty rows. Lines with one cell are captions or paragraphs.
 
-    The header row is the first one with the most words. A later table without digits below its first row continues the
-    one before.
+    The header row is the first one with the most words. A table after it has one only if it looks so.
     """
     has_header = False
     for is_filled, group in groupby(rows, any):
-        if not is_filled:
-            continue
-        lines = list(group)
-        words = [sum(bool(_LETTER.search(cell)) for cell in line) for line in lines[:_HEADER_ROWS]]
-        header = words.index(max(words))
-        is_header = not has_header and max(words) > 1 and len(lines) > header + 1
-        yield from table(lines[:header] if is_header else [])
-        yield from table(lines[header:] if is_header else lines, int(is_header))
-        has_header = has_header or is_header
-
-
-def _decoded(data: bytes) -> str:
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16", "replace")
-    with suppress(UnicodeDecodeError):
-        return data.decode("utf-8-sig")
-    from charset_normalizer import from_bytes
-
-    guess = from_bytes(data[:_SAMPLE_BYTES]).best()
-    return data.decode(guess.encoding if guess else "cp1252", "replace")
+        grid = list(group) if is_filled else []
+        while grid and sum(map(bool, grid[0])) == 1 and (len(grid) == 1 or not has_header):
+            yield Block("paragraph" if has_header else "caption", "".join(grid.pop(0)))
+        words = [sum(bool(_LETTER.search(cell)) for cell in row) for row in grid[:_HEADER_ROWS]]
+        header = words.index(max(words)) if words else 0
+        if not has_header and max(words, default=0) > 1 and len(grid) > header + 1:
+            has_header = True
+            yield from table(grid[:header])
+            yield from table(grid[header:], 1)
+        else:
+            yield from table(grid)
 
 
 def _records(text: str, delimiter: str) -> Iterator[list[str]]:

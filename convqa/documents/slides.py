@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from convqa.documents.archive import Archive, amounts, attribute, lines, local_name, number, properties
+from convqa.documents.archive import Archive, attribute, local_name, number, properties
 from convqa.documents.blocks import Block, Document, Unreadable
 from convqa.documents.numerals import numeral
+from convqa.documents.pieces import amounts, lines, no_text
 from convqa.documents.tables import chart, table
 
 _FORMS = {"alphaLc": "a", "alphaUc": "A", "romanLc": "i", "romanUc": "I"}
@@ -47,7 +48,7 @@ def read_pptx(data: bytes) -> Document:
         images |= {slide.relations.get(attribute(blip, "embed"), ("", ""))[1] for blip in slide.root.iter("{*}blip")}
     unread = (*amounts(images=len(images), hidden_slides=hidden), *archive.losses())
     if not blocks:
-        raise Unreadable(f"it has no text ({', '.join(unread) or 'it is empty'})")
+        raise Unreadable(no_text(unread))
     title, meta = properties(archive.xml("docProps/core.xml"))
     return Document(tuple(blocks), title, meta, dict(+counts), unread)
 

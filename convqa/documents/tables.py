@@ -8,6 +8,7 @@ from itertools import zip_longest
 from typing import Any
 
 from convqa.documents.blocks import Block
+from convqa.documents.numerals import in_format
 
 MAX_COLUMNS = 60
 """Columns of a table that are read, and that a cell can span."""
@@ -66,17 +67,20 @@ def chart(root: Any, page: int = 0) -> Iterator[Block]:
 
 def _cached(series: Any, name: str) -> list[str]:
     """Return the values of a chart's series that are stored with the chart."""
-    points = {min(int(point.get("idx", "0")), _MAX_POINTS): point for point in series.iterfind(f"{{*}}{name}//{{*}}pt")}
-    return [
-        points[index].findtext("{*}v", "") if index in points else "" for index in range(max(points, default=-1) + 1)
-    ]
+    code = series.findtext(f"{{*}}{name}//{{*}}formatCode", "")
+    points: dict[int, str] = {}
+    for point in series.iterfind(f"{{*}}{name}//{{*}}pt"):
+        points[min(int(point.get("idx", "0")), _MAX_POINTS)] = in_format(point.findtext("{*}v", ""), code)
+    return [points.get(index, "") for index in range(max(points, default=-1) + 1)]
 
 
 def _has_header(grid: Sequence[Sequence[str]]) -> bool:
-    """Whether the first row has no digits where the others have, or has short words in three columns or more."""
+    """Whether the first row has an empty corner, no digits where others have, or short words in three columns."""
     if len(grid) < 2:
         return False
     first, *others = grid
+    if not first[0] and all(first[1:]):
+        return True
     numeric = [index for index, cells in enumerate(zip(*others, strict=True)) if _are_numbers(cells)]
     if numeric:
         return all(first[index] and _is_word(first[index]) for index in numeric)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from convqa.documents.archive import Archive, amounts, attribute, lines, local_name, number, properties
+from convqa.documents.archive import Archive, attribute, local_name, number, properties
 from convqa.documents.blocks import Block, Document, Unreadable
 from convqa.documents.numbering import Numbering
+from convqa.documents.pieces import alternative, amounts, is_page_number, lines, no_text, one_line, with_margins
 from convqa.documents.tables import MAX_COLUMNS, MAX_REPEATED_CHARACTERS, chart, table
 
 _MAX_HEADING_CHARACTERS = 150
@@ -21,8 +22,6 @@ _MAX_BOLD_WORDS = 8
 """Words of a bold paragraph that is a heading in a document without the styles of headings."""
 _BOLD = 7
 """Level of a bold paragraph, until it is known whether it is a heading."""
-_MAX_PAGE_WORDS = 3
-"""Words beside a page number in a header or footer that says nothing else, such as "Page 2 of 9"."""
 _MAX_STYLES = 20
 """Styles that a style can be based on, one on another."""
 
@@ -50,7 +49,7 @@ def read_docx(data: bytes) -> Document:
     blocks = reader.read()
     title, meta = properties(archive.xml("docProps/core.xml"))
     if not blocks:
-        raise Unreadable(f"it has no text ({', '.join(reader.unread()) or 'it is empty'})")
+        raise Unreadable(no_text(tuple(reader.unread())))
     return Document(blocks, title or reader.title, meta, dict(reader.counts), tuple(reader.unread()))
 
 
@@ -103,16 +102,11 @@ class _Reader:
         body = self._apart(self.document)
         has_headings = any(block.kind == "heading" for block in body)
         for index, block in enumerate(body):
-            beside = body[max(index - 1, 0) : index + 2]
-            if block.kind == "caption" and not any(near.kind in ("header", "row") for near in beside):
-                # The caption of a picture.
-                body[index] = replace(block, kind="paragraph")
-            elif block.level == _BOLD:
-                is_heading = not has_headings and beside[-1] is not block and beside[-1].level != _BOLD
-                body[index] = Block("heading" if is_heading else "paragraph", block.text, 2 if is_heading else 1)
-        texts = {block.text for block in body}
-        margins = [block for block in self._margins() if block.text not in texts]
-        return (*dict.fromkeys(margins), *body)
+            if block.level == _BOLD:
+                is_last = block is body[-1]
+                is_heading = not has_headings and not is_last and body[index + 1].level != _BOLD
+                body[index] = Block("heading", block.text, 2) if is_heading else Block("paragraph", block.text)
+        return with_margins(self._margins(), body)
 
     def unread(self) -> Iterator[str]:
         """Yield what is not read of the document."""
@@ -139,11 +133,10 @@ class _Reader:
                 for paragraph in root.iter("{*}p"):
                     codes = [element.text or "" for element in paragraph.iter("{*}instrText")]
                     codes += [attribute(element, "instr") for element in paragraph.iter("{*}fldSimple")]
-                    words = re.findall(r"[^\W\d]+", self._paragraph_text(paragraph))
-                    if any("PAGE" in code for code in codes) and len(words) <= _MAX_PAGE_WORDS:
+                    if is_page_number(self._paragraph_text(paragraph), any("PAGE" in code for code in codes)):
                         paragraph.clear()
                 for block in self._blocks(root):
-                    yield block if block.kind in ("row", "header") else replace(block, kind="paragraph")
+                    yield block if block.cells else Block("paragraph", block.text)
 
     def _blocks(self, container: Any) -> Iterator[Block]:
         for element in container:
@@ -267,9 +260,7 @@ class _Reader:
             elif name == "txbxContent":
                 self.following += self._apart(child)
             elif name == "docPr":
-                # Alternative texts are sentences, names of files are not.
-                if " " in attribute(child, "descr").strip():
-                    self.following.append(Block("paragraph", lines(attribute(child, "descr"))))
+                self.following += alternative(attribute(child, "descr"))
             elif name == "AlternateContent":
                 self._collect(_alternative(child), pieces, fields, style)
             elif name not in _NOT_SHOWN and not _is_prompt(child):
@@ -277,7 +268,7 @@ class _Reader:
 
     def _note(self, note: Any) -> None:
         if note is not None:
-            text = "\n".join(_flat(block) for block in self._apart(note))
+            text = one_line(self._apart(note))
             if text:
                 self.counts["footnotes"] += 1
                 self.following.append(Block("footnote", text))
@@ -413,20 +404,6 @@ def _is_layout(contents: list[list[list[Block]]]) -> bool:
     return with_headings or (len(filled) == 1 and bool(long))
 
 
-def _flat(block: Block) -> str:
-    return " ".join(filter(None, (block.marker, block.text.replace("\n", " "), *block.cells)))
-
-
-def _cell_text(blocks: list[Block]) -> str:
-    """Return the blocks of a cell in one line, list items and the rows of an inner table with semicolons between."""
-    text = ""
-    for block in blocks:
-        if block.kind != "footnote":
-            is_part = block.kind in ("item", "header", "row") and text and not text.endswith((".", ":", ";"))
-            text += ("; " if is_part else " ") + _flat(block)
-    return text.strip()
-
-
 def _grid(rows: list[Any], cells: list[list[Any]], contents: list[list[list[Block]]], headers: int) -> list[list[str]]:
     """Return the texts of a table by row and column of its grid.
 
@@ -440,7 +417,7 @@ def _grid(rows: list[Any], cells: list[list[Any]], contents: list[list[list[Bloc
         before = number(attribute(row.find("{*}trPr/{*}gridBefore"), "val"))
         texts = [""] * (0 if is_even else min(max(before, 0), MAX_COLUMNS))
         for cell, blocks in zip(cells[row_index], contents[row_index], strict=True):
-            text = _cell_text(blocks)
+            text = one_line(block for block in blocks if block.kind != "footnote")
             if len(texts) >= MAX_COLUMNS:
                 texts[-1] = f"{texts[-1]} {text}".strip()
                 continue
