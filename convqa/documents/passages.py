@@ -20,6 +20,8 @@ from convqa.files import replace_surrogates
 _FORMAT = 3
 """Part of every digest. Increased when unchanged files must be read again."""
 _MAX_TITLE_CHARS = 200
+_MAX_BLOCKS_BEFORE_TITLE = 4
+"""Blocks, such as a letterhead, before a heading that is the document's title."""
 _NOT_IN_NAMES = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _NO_TITLE = re.compile(r"(?i)\W*|untitled.*|microsoft word\b.*|(word )?document ?\d*|.*\.(docx?|pdf|tex|dvi|indd|rtf)")
 _DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)(?:[-_.]?(0[1-9]|1[0-2])(?:[-_.]?(0[1-9]|[12]\d|3[01]))?)?(?!\d)")
@@ -83,9 +85,9 @@ def read_document(
 
 
 def _title(document: Document) -> str:
-    """Return the document's own title, else its first heading if it begins with one; "" if it has neither."""
-    first = document.blocks[0] if document.blocks else None
-    heading = first.text if first is not None and first.kind == "heading" else ""
+    """Return the document's own title, else a heading at its beginning; "" if it has neither."""
+    beginning = document.blocks[:_MAX_BLOCKS_BEFORE_TITLE]
+    heading = next((block.text for block in beginning if block.kind == "heading"), "")
     for candidate in (document.title, heading):
         title = " ".join(replace_surrogates(candidate).split())[:_MAX_TITLE_CHARS]
         if not _NO_TITLE.fullmatch(title):
