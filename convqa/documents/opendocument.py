@@ -34,7 +34,7 @@ def read_odt(data: bytes) -> Document:
     blocks = with_margins(reader.margins(), body)
     unread = (*amounts(images=reader.images, contents_lines=reader.contents_lines), *archive.losses())
     if not blocks:
-        raise Unreadable(no_text(unread))
+        raise no_text(unread)
     title, meta = properties(archive.xml("meta.xml"))
     return Document(blocks, title or reader.title, meta, dict(reader.counts), unread)
 

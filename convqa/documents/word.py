@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from convqa.documents.archive import Archive, attribute, local_name, number, properties
-from convqa.documents.blocks import Block, Document, Unreadable
+from convqa.documents.blocks import Block, Document
 from convqa.documents.numbering import Numbering
 from convqa.documents.pieces import alternative, amounts, is_page_number, lines, no_text, one_line, with_margins
 from convqa.documents.tables import MAX_COLUMNS, MAX_REPEATED_CHARACTERS, chart, table
@@ -49,7 +49,7 @@ def read_docx(data: bytes) -> Document:
     blocks = reader.read()
     title, meta = properties(archive.xml("docProps/core.xml"))
     if not blocks:
-        raise Unreadable(no_text(tuple(reader.unread())))
+        raise no_text(reader.unread())
     return Document(blocks, title or reader.title, meta, dict(reader.counts), tuple(reader.unread()))
 
 
