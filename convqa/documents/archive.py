@@ -52,7 +52,7 @@ class Archive:
             raise Unreadable(f"it is in a format of before 2007; save it as {kind}")
         try:
             self._archive = ZipFile(BytesIO(data))
-        except (BadZipFile, ValueError, OSError) as error:
+        except (BadZipFile, ValueError, OSError, NotImplementedError) as error:
             raise Unreadable(f"it is damaged or of another type; save it as {kind}") from error
         self._parts = {info.filename.replace("\\", "/").lower(): info for info in self._archive.infolist()}
         self._bytes_left = MAX_UNPACKED_BYTES
@@ -70,7 +70,7 @@ class Archive:
         try:
             with self._archive.open(part) as stream:
                 return stream.read(size)
-        except (BadZipFile, zlib.error, EOFError, OSError, NotImplementedError) as error:
+        except (BadZipFile, zlib.error, EOFError, ValueError, OSError, NotImplementedError) as error:
             raise Unreadable(f"its part {name} is damaged; open the document and save it again") from error
         except RuntimeError as error:
             raise Unreadable("it is encrypted; save it without its password") from error

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import Any
 
+from convqa.documents.archive import number
 from convqa.documents.blocks import Block
 from convqa.documents.numerals import in_format
 
@@ -67,7 +68,7 @@ def _cached(series: Any, name: str) -> list[str]:
     code = series.findtext(f"{{*}}{name}//{{*}}formatCode", "")
     points: dict[int, str] = {}
     for point in series.iterfind(f"{{*}}{name}//{{*}}pt"):
-        points[min(int(point.get("idx", "0")), _MAX_POINTS)] = in_format(point.findtext("{*}v", ""), code)
+        points[min(number(point.get("idx", "")), _MAX_POINTS)] = in_format(point.findtext("{*}v", ""), code)
     return [points.get(index, "") for index in range(max(points, default=-1) + 1)]
 
 

@@ -359,6 +359,7 @@ def test_a_damaged_part_is_read_as_far_as_possible():
     [
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 99, "before 2007"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "EncryptedPackage".encode("utf-16-le"), "encrypted"),
+        (word(paragraph("Text."))[:-30], "damaged"),
         (b"{\\rtf1 text}", "save it as Word document"),
         (word(""), "no text"),
         (word(paragraph("x" * 2**26)), "unpacks to"),
