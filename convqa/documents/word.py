@@ -47,7 +47,7 @@ def read_docx(data: bytes) -> Document:
     :raises Unreadable: if it has no text, is encrypted, damaged or too large, or is of another type.
     """
     archive = Archive(data, "Word document (.docx)")
-    reader = _Reader(archive)
+    reader = _WordReader(archive)
     blocks = reader.read()
     title, meta = properties(archive.xml("docProps/core.xml"))
     if not blocks:
@@ -68,7 +68,7 @@ class _Style:
     is_bold: bool = False
 
 
-class _Reader:
+class _WordReader:
     """Reads the parts of a document in the order of its text."""
 
     def __init__(self, archive: Archive) -> None:
