@@ -52,7 +52,7 @@ class Archive:
             raise Unreadable(f"it is in a format of before 2007; save it as {kind}")
         try:
             self._archive = ZipFile(BytesIO(data))
-        except (BadZipFile, ValueError, OSError) as error:
+        except (BadZipFile, ValueError, OSError, NotImplementedError) as error:
             raise Unreadable(f"it is damaged or of another type; save it as {kind}") from error
         self._parts = {info.filename.replace("\\", "/").lower(): info for info in self._archive.infolist()}
         self._bytes_left = MAX_UNPACKED_BYTES
@@ -70,7 +70,7 @@ class Archive:
         try:
             with self._archive.open(part) as stream:
                 return stream.read(size)
-        except (BadZipFile, zlib.error, EOFError, OSError, NotImplementedError) as error:
+        except (BadZipFile, zlib.error, EOFError, ValueError, OSError, NotImplementedError) as error:
             raise Unreadable(f"its part {name} is damaged; open the document and save it again") from error
         except RuntimeError as error:
             raise Unreadable("it is encrypted; save it without its password") from error
@@ -81,7 +81,7 @@ class Archive:
         What can be read of a part that is damaged or cut is read, and its name is added to ``damaged``.
         """
         data = self.read(name, first_bytes)
-        if data.count(b"<") + data.count(b"=") > MAX_PART_NODES:
+        if first_bytes is None and data.count(b"<") + data.count(b"=") > MAX_PART_NODES:
             raise Unreadable(f"its part {name} has more than {MAX_PART_NODES:,} elements; split the document")
         parser = etree.XMLParser(
             resolve_entities=False, no_network=True, recover=True, remove_comments=True, remove_pis=True

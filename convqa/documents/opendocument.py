@@ -29,17 +29,17 @@ def read_odt(data: bytes) -> Document:
     archive = Archive(data, "OpenDocument text (.odt)")
     if b"encryption-data" in archive.read("META-INF/manifest.xml"):
         raise Unreadable("it is encrypted; save it without its password")
-    reader = _Reader(archive)
+    reader = _OpenDocumentReader(archive)
     body = list(reader.blocks(reader.content.find("{*}body/{*}text")))
     blocks = with_margins(reader.margins(), body)
     unread = (*amounts(images=reader.images, contents_lines=reader.contents_lines), *archive.losses())
     if not blocks:
-        raise Unreadable(no_text(unread))
+        raise no_text(unread)
     title, meta = properties(archive.xml("meta.xml"))
     return Document(blocks, title or reader.title, meta, dict(reader.counts), unread)
 
 
-class _Reader:
+class _OpenDocumentReader:
     def __init__(self, archive: Archive) -> None:
         self.content = archive.xml("content.xml")
         self.common = archive.xml("styles.xml")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from convqa.documents.blocks import Block
+from convqa.documents.blocks import Block, Unreadable
 from convqa.documents.text import clean
 
 _MAX_PAGE_WORDS = 3
@@ -66,6 +66,7 @@ def amounts(**numbers: int) -> Iterator[str]:
             yield f"{count} {noun if count > 1 else noun.removesuffix('s')}"
 
 
-def no_text(unread: Iterable[str]) -> str:
-    """Return why a document has no text."""
-    return f"it has no text, only {', '.join(unread)}" if unread else "it has no text"
+def no_text(unread: Iterable[str]) -> Unreadable:
+    """Return the error for a document without text."""
+    rest = ", ".join(unread)
+    return Unreadable(f"it has no text (not read: {rest})" if rest else "it has no text")

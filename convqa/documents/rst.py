@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Sequence
 from dataclasses import replace
 
 from docutils import ApplicationError, nodes
@@ -25,6 +26,7 @@ _SETTINGS = {
     "_disable_config": True,
     "report_level": 5,
     "halt_level": 5,
+    "line_length_limit": 100_000,
     "syntax_highlight": "none",
     "embed_stylesheet": False,
     "output_encoding": "unicode",
@@ -55,7 +57,10 @@ def read_rst(data: bytes) -> Document:
         markup = publish_from_doctree(tree, writer="html5", settings_overrides=_SETTINGS)
     except (ApplicationError, RecursionError) as error:
         raise Unreadable(f"it is damaged ({type(error).__name__})") from error
-    return replace(read_markup(markup), title=tree.get("title", ""), meta=meta)
+    document = read_markup(markup)
+    if not document.blocks:
+        raise Unreadable("it has no text")
+    return replace(document, title=tree.get("title", ""), meta=meta)
 
 
 def _meta(tree: nodes.document) -> dict[str, MetaValue]:
@@ -76,13 +81,17 @@ def _tree(text: str, depth: int = 0) -> nodes.document:
         node.parent.remove(node)
     for message in list(tree.findall(nodes.system_message)):
         source = "".join(block.astext() for block in message.findall(nodes.literal_block))
-        opening = _DIRECTIVE.match(source)
-        content: list[nodes.Node] = []
-        if opening and depth < _MAX_DIRECTIVES and "Unknown directive" in message.astext():
-            argument = opening[1].strip()
-            body = textwrap.dedent(source[opening.end() :].strip("\n"))
-            # Names of modules and files say nothing.
-            if " " in argument or (body and "toctree" not in opening[0]):
-                content = _tree(f"{argument}\n\n{body}", depth + 1).children
-        message.parent.replace(message, content)
+        message.parent.replace(message, _recovered(source, message[0].astext(), depth) if source else [])
     return tree
+
+
+def _recovered(source: str, message: str, depth: int) -> Sequence[nodes.Node]:
+    """Return the nodes of a piece that docutils refuses, such as a directive that it does not know."""
+    opening = _DIRECTIVE.match(source)
+    if opening is None or depth >= _MAX_DIRECTIVES:
+        return [nodes.literal_block(source, source)]
+    argument = opening[1].strip()
+    body = textwrap.dedent(source[opening.end() :].strip("\n"))
+    # Names of modules and files say nothing.
+    is_text = " " in argument or (body and "toctree" not in opening[0])
+    return _tree(f"{argument}\n\n{body}", depth + 1).children if is_text and "disabled" not in message else []

@@ -28,6 +28,7 @@ _HEADER_ROWS = 20
 """Rows among which the header row of a table is looked for."""
 _SAMPLE_ROWS = 50
 """Rows by which the delimiter of a file is told."""
+_MAX_LINE_CHARACTERS = 1_000_000
 _DELIMITERS = ",;\t|"
 _LETTER = re.compile(r"[^\W\d_]")
 
@@ -217,7 +218,14 @@ def sheet_tables(rows: Iterable[Sequence[str]]) -> Iterator[Block]:
 
 
 def _records(text: str, delimiter: str) -> Iterator[list[str]]:
-    return csv.reader(StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
+    return csv.reader(_lines(text), delimiter=delimiter, skipinitialspace=True)
+
+
+def _lines(text: str) -> Iterator[str]:
+    for line in StringIO(text, newline=""):
+        if len(line) > _MAX_LINE_CHARACTERS:
+            raise csv.Error(f"a line has more than {_MAX_LINE_CHARACTERS:,} characters")
+        yield line
 
 
 def _regularity(text: str, delimiter: str) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from convqa.documents.archive import Archive, attribute, local_name, number, properties
-from convqa.documents.blocks import Block, Document, Unreadable
+from convqa.documents.blocks import Block, Document
 from convqa.documents.numerals import numeral
 from convqa.documents.pieces import amounts, lines, no_text
 from convqa.documents.tables import chart, table
@@ -48,7 +48,7 @@ def read_pptx(data: bytes) -> Document:
         images |= {slide.relations.get(attribute(blip, "embed"), ("", ""))[1] for blip in slide.root.iter("{*}blip")}
     unread = (*amounts(images=len(images), hidden_slides=hidden), *archive.losses())
     if not blocks:
-        raise Unreadable(no_text(unread))
+        raise no_text(unread)
     title, meta = properties(archive.xml("docProps/core.xml"))
     return Document(tuple(blocks), title, meta, dict(+counts), unread)
 

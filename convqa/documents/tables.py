@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import Any
 
+from convqa.documents.archive import number
 from convqa.documents.blocks import Block
 from convqa.documents.numerals import in_format
 
@@ -32,14 +33,11 @@ def table(rows: Sequence[Sequence[str]], headers: int = 0, page: int = 0) -> Ite
     """
     # Empty rows are no header rows.
     headers = sum(map(any, rows[:headers]))
-    width = min(MAX_COLUMNS, max(map(len, rows), default=0))
-    columns = [index for index in range(width) if any(index < len(row) and row[index] for row in rows)]
-    grid = [tuple(row[index] if index < len(row) else "" for index in columns) for row in rows]
-    grid = [row for row in grid if any(row)]
-    if len(columns) > 1 and len(grid) > 2 and sum(map(bool, grid[0])) == 1:
+    grid = _filled(rows)
+    if len(grid) > 2 and len(grid[0]) > 1 and sum(map(bool, grid[0])) == 1:
         yield Block("caption", "".join(grid.pop(0)), page=page)
         headers = max(headers - 1, 0)
-    headers = headers or int(_has_header(grid))
+    headers = headers or int(has_header(grid))
     if 0 < headers < len(grid):
         # A column's header is the words of all header rows.
         header = tuple(" ".join(dict.fromkeys(filter(None, cells))) for cells in zip(*grid[:headers], strict=True))
@@ -70,12 +68,21 @@ def _cached(series: Any, name: str) -> list[str]:
     code = series.findtext(f"{{*}}{name}//{{*}}formatCode", "")
     points: dict[int, str] = {}
     for point in series.iterfind(f"{{*}}{name}//{{*}}pt"):
-        points[min(int(point.get("idx", "0")), _MAX_POINTS)] = in_format(point.findtext("{*}v", ""), code)
+        points[min(number(point.get("idx", "")), _MAX_POINTS)] = in_format(point.findtext("{*}v", ""), code)
     return [points.get(index, "") for index in range(max(points, default=-1) + 1)]
 
 
-def _has_header(grid: Sequence[Sequence[str]]) -> bool:
+def _filled(rows: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+    """Return rows of the same length, without empty rows and columns."""
+    width = min(MAX_COLUMNS, max(map(len, rows), default=0))
+    columns = [index for index in range(width) if any(index < len(row) and row[index] for row in rows)]
+    grid = [tuple(row[index] if index < len(row) else "" for index in columns) for row in rows]
+    return [row for row in grid if any(row)]
+
+
+def has_header(rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first row has an empty corner, no digits where others have, or short words in three columns."""
+    grid = _filled(rows)
     if len(grid) < 2:
         return False
     first, *others = grid
@@ -85,7 +92,7 @@ def _has_header(grid: Sequence[Sequence[str]]) -> bool:
     if numeric:
         return all(first[index] and _is_word(first[index]) for index in numeric)
     short = all(0 < len(cell) <= _MAX_HEADER_CHARACTERS and _is_word(cell) for cell in first[1:])
-    return short and len(first) > 2 and len(set(first)) == len(first)
+    return short and len(first) > 2
 
 
 def _are_numbers(cells: Sequence[str]) -> bool:

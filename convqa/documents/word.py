@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from convqa.documents.archive import Archive, attribute, local_name, number, properties
-from convqa.documents.blocks import Block, Document, Unreadable
+from convqa.documents.blocks import Block, Document
 from convqa.documents.numbering import Numbering
 from convqa.documents.pieces import alternative, amounts, is_page_number, lines, no_text, one_line, with_margins
-from convqa.documents.tables import MAX_COLUMNS, MAX_REPEATED_CHARACTERS, chart, table
+from convqa.documents.tables import MAX_COLUMNS, MAX_REPEATED_CHARACTERS, chart, has_header, table
 
 _MAX_HEADING_CHARACTERS = 150
 """Length of a heading. A longer one is a clause: people number clauses with the styles of headings."""
@@ -22,6 +22,8 @@ _MAX_BOLD_WORDS = 8
 """Words of a bold paragraph that is a heading in a document without the styles of headings."""
 _BOLD = 7
 """Level of a bold paragraph, until it is known whether it is a heading."""
+_MAX_HEADER_COLUMNS = 12
+"""Columns over which a cell of a header row can be the header of each."""
 _MAX_STYLES = 20
 """Styles that a style can be based on, one on another."""
 
@@ -45,11 +47,11 @@ def read_docx(data: bytes) -> Document:
     :raises Unreadable: if it has no text, is encrypted, damaged or too large, or is of another type.
     """
     archive = Archive(data, "Word document (.docx)")
-    reader = _Reader(archive)
+    reader = _WordReader(archive)
     blocks = reader.read()
     title, meta = properties(archive.xml("docProps/core.xml"))
     if not blocks:
-        raise Unreadable(no_text(tuple(reader.unread())))
+        raise no_text(reader.unread())
     return Document(blocks, title or reader.title, meta, dict(reader.counts), tuple(reader.unread()))
 
 
@@ -66,7 +68,7 @@ class _Style:
     is_bold: bool = False
 
 
-class _Reader:
+class _WordReader:
     """Reads the parts of a document in the order of its text."""
 
     def __init__(self, archive: Archive) -> None:
@@ -313,12 +315,13 @@ class _Reader:
             if mark is None or not _is_true(mark):
                 break
             headers += 1
-        if not headers and len(rows) > 1:
-            headers = int(self._looks_like_header(element) or (self._is_bold(rows[0]) and not self._is_bold(rows[1])))
+        if not headers and len(rows) > 1 and len(cells[0]) > 1:
+            is_apart = self._sets_first_row_apart(element) or (self._is_bold(rows[0]) and not self._is_bold(rows[1]))
+            headers = int(is_apart or has_header(_grid(rows, cells, contents, 1)))
         yield from table(_grid(rows, cells, contents, headers), headers)
         yield from notes
 
-    def _looks_like_header(self, element: Any) -> bool:
+    def _sets_first_row_apart(self, element: Any) -> bool:
         """Whether the style of a table sets its first row apart."""
         look = element.find("{*}tblPr/{*}tblLook")
         is_marked = attribute(look, "firstRow") in ("1", "true") or bool(_hexadecimal(attribute(look, "val")) & 0x20)
@@ -427,7 +430,8 @@ def _grid(rows: list[Any], cells: list[list[Any]], contents: list[list[list[Bloc
                 text = above if len(above) <= MAX_REPEATED_CHARACTERS else ""
             span = 1 if is_even else number(attribute(cell.find("{*}tcPr/{*}gridSpan"), "val"), 1)
             others = min(max(span, 1), MAX_COLUMNS) - 1
-            texts += [text, *[text if row_index < headers else ""] * others]
+            is_repeated = row_index < headers and others < _MAX_HEADER_COLUMNS
+            texts += [text, *[text if is_repeated else ""] * others]
             texts = texts[:MAX_COLUMNS]
         grid.append(texts)
     return grid

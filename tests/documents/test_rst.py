@@ -90,6 +90,18 @@ def test_errors_of_markup_are_silent(capfd):
     assert capfd.readouterr() == ("", "")
 
 
+def test_what_docutils_refuses_is_read_as_it_stands():
+    table = "==== ===\nTool Room\n==== ===\nKiln 12 and more\n==== ===\n"
+    document = read_rst(f"Text.\n\n{table}\nEnd.\n\n.. figure::\n\n   A caption.\n".encode())
+    texts = " ".join(" ".join((block.text, *block.cells)) for block in document.blocks)
+    assert all(words in texts for words in ("Kiln", "12 and more", "End.", "A caption."))
+
+
+def test_a_text_of_comments_is_unreadable():
+    with pytest.raises(Unreadable, match="no text"):
+        read_rst(b".. A comment.")
+
+
 def test_a_long_text_is_refused(monkeypatch):
     monkeypatch.setattr(rst, "MAX_CHARACTERS", 10)
     with pytest.raises(Unreadable, match="characters"):

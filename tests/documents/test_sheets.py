@@ -147,7 +147,7 @@ def test_values_are_separated_by_what_makes_regular_rows(text, charset):
     assert document.counts == {"rows": 3}
 
 
-@pytest.mark.parametrize("data", [b"", b"\n\n", b"\x00\x01\x02" * 99, b'a,b\n"' + b"x" * 200_000])
+@pytest.mark.parametrize("data", [b"", b"\n\n", b"\x00\x01\x02" * 99, b'a,b\n"' + b"x" * 200_000, b"," * 2_000_000])
 def test_what_is_no_table_is_unreadable(data):
     with pytest.raises(Unreadable):
         read_csv(data)

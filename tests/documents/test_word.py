@@ -229,6 +229,25 @@ def test_a_table_has_its_header_spans_and_caption():
     )
 
 
+def test_a_header_over_two_columns_is_the_header_of_both():
+    first = row("Who", cell("Fee", '<w:gridSpan w:val="2"/>'))
+    assert cells_of(grid(first, row("Adults", "4", "5"), row("Children", "2", "3"))) == [
+        ("header", "Who", "Fee", "Fee"),
+        ("row", "Adults", "4", "5"),
+        ("row", "Children", "2", "3"),
+    ]
+
+
+def test_a_title_row_is_the_caption():
+    first = row(cell("Entry fees", '<w:gridSpan w:val="2"/>'))
+    blocks = blocks_of(grid(first, row("Who", "Fee"), row("Adults", "4")))
+    assert [(block.kind, block.cells or block.text) for block in blocks] == [
+        ("caption", "Entry fees"),
+        ("header", ("Who", "Fee")),
+        ("row", ("Adults", "4")),
+    ]
+
+
 LOOK = '<w:tblStyle w:val="{}"/><w:tblLook w:val="04A0"/>'
 
 
@@ -340,6 +359,7 @@ def test_a_damaged_part_is_read_as_far_as_possible():
     [
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 99, "before 2007"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "EncryptedPackage".encode("utf-16-le"), "encrypted"),
+        (word(paragraph("Text."))[:-30], "damaged"),
         (b"{\\rtf1 text}", "save it as Word document"),
         (word(""), "no text"),
         (word(paragraph("x" * 2**26)), "unpacks to"),
