@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from math import atan2, cos, degrees, hypot, radians, sin
+from statistics import median
 from threading import Lock
 from typing import Any
 from unicodedata import category, normalize
@@ -35,8 +36,11 @@ _MAX_SEGMENTS = 1_000
 _RULE_WIDTH = 3.0
 """Points. A filled rectangle that is not wider is a rule."""
 
-_OCR_SCALE = 2.5
-"""Pixels a point of pages that are recognized, 180 a inch."""
+_OCR_SCALE = 2.0
+"""Pixels a point of pages that are recognized, 144 an inch."""
+
+_OCR_FONT_SIZE = 0.75
+"""Size of letters, in heights of the box around their line."""
 
 _MIN_OCR_SCORE = 0.5
 """Confidence of rapidocr below which a line is noise."""
@@ -363,13 +367,18 @@ def _recognize(pdf: Any, index: int) -> dict[int, list[Word]]:
     picture = page.render(scale=_OCR_SCALE).to_numpy()
     page.close()
     found = recognizer(picture)
-    words: list[Word] = []
     if found.boxes is None:
         return {}
-    for corners, text, score in zip(found.boxes, found.txts, found.scores, strict=True):
-        if score >= _MIN_OCR_SCORE:
-            xs = [float(corner[0]) / _OCR_SCALE for corner in corners]
-            ys = [float(corner[1]) / _OCR_SCALE for corner in corners]
-            size = round((max(ys) - min(ys)) * 0.8)
-            words.append(Word(_clean(text), min(xs), max(xs), min(ys), max(ys), max(ys), size))
+    boxes = found.boxes / _OCR_SCALE
+    heights = boxes[:, :, 1].max(axis=1) - boxes[:, :, 1].min(axis=1)
+    usual = float(median(heights))
+    words = []
+    for box, height, text, score in zip(boxes, heights, found.txts, found.scores, strict=True):
+        if score < _MIN_OCR_SCORE or not text.strip():
+            continue
+        left, top = (float(place) for place in box.min(axis=0))
+        right, bottom = (float(place) for place in box.max(axis=0))
+        # The height of a box depends on its letters, too.
+        size = usual if abs(height - usual) < 0.3 * usual else float(height)
+        words.append(Word(_clean(text.strip()), left, right, top, bottom, bottom, size * _OCR_FONT_SIZE))
     return {0: words} if words else {}

@@ -37,6 +37,9 @@ _SHORT_LINES = 1.25
 _SAME_WIDTH = 0.75
 """Least ratio of the widths of two columns between which a paragraph goes on."""
 
+_MAX_WORDS = 5_000
+"""Words of a page. One with more is a map, in which columns and tables are not looked for."""
+
 _MIN_TABLE_ROWS = 3
 _MIN_PROSE_LINES = 3
 _MAX_CELL = 800
@@ -92,6 +95,7 @@ _PAGE_NUMBER = re.compile(
 )
 _CONTENTS = re.compile(r".{0,250}?(?:\s?[.·…]){3,}\s*(?P<number>\d{1,4}|[ivxl]{1,7})")
 _CONTENTS_TITLE = re.compile(r"(?i)(table of )?contents|inhalt(sverzeichnis)?|spis treści|目次")
+_CHAPTER = re.compile(r"(\d{1,2}\.?)*|[A-Z]\.?|[IVX]+\.?")
 _BULLET = re.compile(r"[•▪●◦‣\u2043∙·■□○►➢➤✓✔*\ue000-\uf8ff]")
 _MARKER = re.compile(
     r"[\u2013\u2014-]|\(?(\d{1,3}|[a-z]|[ivx]{1,5}|[A-Z](?=\)))[.)]|\d{1,2}(\.\d{1,2})+\.?|§\s?\d+[a-z]?\.?"
@@ -442,6 +446,9 @@ class _Region:
         right = max(left + width, *(word.right for word in words))
         lines: list[_Line] = []
         start = 0
+        if len(words) > _MAX_WORDS:
+            yield from (_Line(row, self._page, flow, depth, left, right) for row in rows)
+            return
         while start < len(rows):
             columns, end = self._columns(rows, start) if depth < _MAX_COLUMNS_DEPTH else ([], start)
             if columns:
@@ -675,10 +682,11 @@ def _is_contents(cells: Sequence[Sequence[Cell]]) -> bool:
     """Return whether rows are a table of contents: titles and page numbers that do not decrease."""
     numbers = []
     for row in cells:
-        last = _text(row[-1][0]) if row[-1] else ""
-        if len(row) != 2 or not row[0] or not last.isdecimal() or not _LETTERS.search(_text(row[0][0])):
+        *chapter, title, number = (" ".join(map(_text, cell)) for cell in row)
+        is_chapter = not chapter or (len(chapter) == 1 and _CHAPTER.fullmatch(chapter[0]))
+        if not is_chapter or not number.isdecimal() or not _LETTERS.search(title):
             return False
-        numbers.append(int(last))
+        numbers.append(int(number))
     return len(numbers) > 3 and numbers == sorted(numbers) and numbers[0] < numbers[-1]
 
 
