@@ -39,7 +39,7 @@ _RULE_WIDTH = 3.0
 _OCR_SCALE = 2.0
 """Pixels a point of pages that are recognized, 144 an inch."""
 
-_OCR_FONT_SIZE = 0.75
+_OCR_FONT_SIZE = 0.9
 """Size of letters, in heights of the box around their line."""
 
 _MIN_OCR_SCORE = 0.5

@@ -7,7 +7,8 @@ from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import partial
+from itertools import groupby, pairwise
 from math import inf
 from unicodedata import bidirectional
 
@@ -224,7 +225,9 @@ def blocks_of(sheets: Sequence[Sheet]) -> list[Block]:
         words = [word for word in sheet.words if id(word) not in furniture]
         words, rules = _with_tables(words, sheet.rules)
         stream += _Region(sheet.page, rules, body).elements(words, sheet.width * _NARROW)
-    return _Writer(_without_contents(stream), body).blocks()
+    stream = _without_contents(stream)
+    _mark_notes(stream, body)
+    return _Writer(stream, body).blocks()
 
 
 def _body(words: Iterable[Word]) -> _Body:
@@ -416,6 +419,19 @@ def _without_contents(stream: Sequence[_Line | _Table]) -> list[_Line | _Table]:
     return kept
 
 
+def _mark_notes(stream: Iterable[_Line | _Table], body: _Body) -> None:
+    """Mark the footnotes that end columns."""
+    lines = [element for element in stream if isinstance(element, _Line)]
+    for _, group in groupby(lines, key=lambda line: line.flow):
+        column = list(group)
+        start = len(column)
+        while start and column[start - 1].size <= body.size * _NOTE_SIZE:
+            start -= 1
+        if 0 < start < len(column) and _NOTE.match(column[start].text):
+            for line in column[start:]:
+                line.is_note = True
+
+
 # Columns and tables
 
 
@@ -440,60 +456,38 @@ class _Region:
             width = 0.0
         elif depth and len(rows) >= _MIN_PROSE_LINES and not _is_prose(rows, least=0.1):
             width = _SHORT_LINES * (max(word.right for word in words) - min(word.left for word in words))
-        self._flow += 1
-        flow = self._flow
         left = min(word.left for word in words)
         right = max(left + width, *(word.right for word in words))
-        lines: list[_Line] = []
-        start = 0
+        self._flow += 1
+        line = partial(_Line, page=self._page, flow=self._flow, depth=depth, left=left, right=right)
         if len(words) > _MAX_WORDS:
-            yield from (_Line(row, self._page, flow, depth, left, right) for row in rows)
+            yield from map(line, rows)
             return
+        start = 0
         while start < len(rows):
             columns, end = self._columns(rows, start) if depth < _MAX_COLUMNS_DEPTH else ([], start)
             if columns:
-                yield from self._noted(lines)
-                lines = []
                 for column in columns:
                     yield from self.elements(column, 0.0, depth + 1)
-                # What follows the columns is another flow, because it is no continuation of the lines before.
+                # What follows the columns does not go on with the lines before them.
                 self._flow += 1
-                flow = self._flow
+                line = partial(line, flow=self._flow)
                 start = end
                 continue
             first, end, cells = self._table(rows, start)
             if cells:
-                for row in rows[start:first]:
-                    lines.append(_Line(row, self._page, flow, depth, left, right))
-                yield from self._noted(lines)
-                lines = []
+                yield from map(line, rows[start:first])
                 if _is_contents(cells):
-                    for row in rows[first:end]:
-                        lines.append(_Line(row, self._page, flow, depth, left, right, is_alone=True))
+                    yield from (line(row, is_alone=True) for row in rows[first:end])
                 else:
                     yield _Table(cells, self._page)
                 start = end
                 continue
             row = [word for word in rows[start] if not word.table]
             if row:
-                lines.append(_Line(row, self._page, flow, depth, left, right))
-            for word in rows[start]:
-                if word.table:
-                    yield from self._noted(lines)
-                    lines = []
-                    yield _Table(word.table, self._page)
+                yield line(row)
+            yield from (_Table(word.table, self._page) for word in rows[start] if word.table)
             start += 1
-        yield from self._noted(lines)
-
-    def _noted(self, lines: list[_Line]) -> list[_Line]:
-        """Mark the footnotes that end a column."""
-        start = len(lines)
-        while start and lines[start - 1].size <= self._body.size * _NOTE_SIZE:
-            start -= 1
-        if 0 < start < len(lines) and _NOTE.match(lines[start].text):
-            for line in lines[start:]:
-                line.is_note = True
-        return lines
 
     def _columns(self, rows: Sequence[Row], start: int) -> tuple[list[list[Word]], int]:
         """Return the words of the columns that begin at a line, none if there are none, and the line after them."""
