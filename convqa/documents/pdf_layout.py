@@ -101,6 +101,8 @@ _BULLET = re.compile(r"[•▪●◦‣\u2043∙·■□○►➢➤✓✔*\ue00
 _MARKER = re.compile(
     r"[\u2013\u2014-]|\(?(\d{1,3}|[a-z]|[ivx]{1,5}|[A-Z](?=\)))[.)]|\d{1,2}(\.\d{1,2})+\.?|§\s?\d+[a-z]?\.?"
 )
+_BARE_MARKER = re.compile(r"\d{1,2}|[a-z]")
+_YEAR = re.compile(r"\b(19|20)\d\d\b")
 _NOTE = re.compile(r"\(?(\d{1,3}|[*†‡§a-z])[).]?\s?\S")
 _CAPTION = re.compile(r"(?i)(figure|fig\.|table|abbildung|abb\.|tabelle|tab\.|rysunek|rys\.|tabela)\s*\d|[図表]\s*\d")
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50}
@@ -523,7 +525,8 @@ class _Region:
         is_code = all(word.is_mono for row in table for word in row) and not self._body.is_mono
         separators = self._separators(table)
         enough = _MIN_TABLE_ROWS - 1 if len(separators) > 1 else _MIN_TABLE_ROWS
-        if len(full) < enough or is_code or not _is_aligned(table, gutters):
+        is_list = all(_BARE_MARKER.fullmatch(row[0].text) for row in table) and len(gutters) == 1
+        if len(full) < enough or is_code or is_list or not _is_aligned(table, gutters):
             return start, start, []
         return start + first, start + last, _cells(table, gutters, separators)
 
@@ -705,7 +708,7 @@ def _with_tables(words: Sequence[Word], rules: Sequence[Rule]) -> tuple[list[Wor
             x, y = (word.left + word.right) / 2, (word.top + word.bottom) / 2
             is_inside = xs[0] < x < xs[-1] and ys[0] < y < ys[-1] and not word.table
             (inside if is_inside else outside).append(word)
-        table = _ruled_cells(inside, xs, ys, down)
+        table = _ruled_cells(inside, xs, ys, across, down)
         if table:
             size = inside[0].size
             outside.append(Word("", xs[0], xs[-1], ys[0], ys[-1], ys[0] + size / 2, size, table=table))
@@ -768,7 +771,9 @@ def _places(values: Iterable[float]) -> list[float]:
     return places
 
 
-def _ruled_cells(words: Sequence[Word], xs: list[float], ys: list[float], down: Sequence[Track]) -> list[list[Cell]]:
+def _ruled_cells(
+    words: Sequence[Word], xs: list[float], ys: list[float], across: Sequence[Track], down: Sequence[Track]
+) -> list[list[Cell]]:
     """Return the rows of a table from the places of its rules, none if it is no table."""
     table: list[list[Cell]] = [[[] for _ in xs[1:]] for _ in ys[1:]]
     for row in _rows(words):
@@ -785,19 +790,28 @@ def _ruled_cells(words: Sequence[Word], xs: list[float], ys: list[float], down: 
                 table[place][column].append([])
             table[place][column][-1].append(word)
             before = word
-    table = [row for row in table if any(row)]
-    used = [place for place in range(len(xs) - 1) if any(row[place] for row in table)]
-    table = [[row[place] for place in used] for row in table]
+    for column, middle in enumerate((left + right) / 2 for left, right in pairwise(xs)):
+        start = 0
+        for end in range(1, len(table) + 1):
+            # A cell over several rows belongs to each of them.
+            if _is_cut([ys[end]], middle, across):
+                cell = [line for cells in table[start:end] for line in cells[column]]
+                for cells in table[start:end]:
+                    cells[column] = cell
+                start = end
+    table = [cells for cells in table if any(cells)]
+    used = [column for column in range(len(xs) - 1) if any(cells[column] for cells in table)]
+    table = [[cells[column] for column in used] for cells in table]
     lengths = [sum(len(_text(line)) for line in cell) for row in table for cell in row]
     if len(used) < 2 or len(table) < 2 or max(lengths) > _MAX_CELL:
         return []
     return table
 
 
-def _is_cut(places: Iterable[float], height: float, down: Sequence[Track]) -> bool:
-    """Return whether a vertical rule stands at one of some places."""
-    reaching = [x for x, top, bottom in down if top <= height <= bottom]
-    return any(abs(x - place) <= _NEAR for place in places for x in reaching)
+def _is_cut(places: Iterable[float], middle: float, tracks: Sequence[Track]) -> bool:
+    """Return whether a rule at one of some places passes a point."""
+    reaching = [rule for rule, start, end in tracks if start <= middle <= end]
+    return any(abs(rule - place) <= _NEAR for place in places for rule in reaching)
 
 
 # Blocks
@@ -971,6 +985,9 @@ class _Writer:
     def _write_table(self, table: _Table) -> None:
         rows = [tuple(_joined(map(_text, cell), self._compounds) for cell in row) for row in table.rows]
         goes_on = self._table and self._table.page < table.page and len(self._table.rows[0]) == len(rows[0])
+        while not goes_on and len(rows) > 2 and sum(map(bool, rows[0])) == 1:
+            self._blocks.append(Block("caption", "".join(rows.pop(0)), page=table.page))
+            table.rows.pop(0)
         if not goes_on:
             self._header = rows[0] if _is_header(table.rows, rows) else ()
         for place, cells in enumerate(rows):
@@ -988,9 +1005,11 @@ def _is_full(words: Iterable[Word]) -> bool:
 def _marker(line: _Line) -> str:
     """Return the bullet or number that begins a line, or ""."""
     first, *others = line.words
-    is_marker = _BULLET.fullmatch(first.text) or _MARKER.fullmatch(first.text)
-    if is_marker and others:
-        return first.text
+    if others:
+        is_far = others[0].left - first.right > _CELL_GAP * first.size
+        is_marker = _BULLET.fullmatch(first.text) or _MARKER.fullmatch(first.text)
+        if is_marker or (is_far and _BARE_MARKER.fullmatch(first.text)):
+            return first.text
     attached = _BULLET.match(first.text)
     return attached[0] if attached and len(first.text) > 1 and attached[0] != "*" else ""
 
@@ -1015,6 +1034,6 @@ def _is_header(cells: Sequence[Sequence[Cell]], rows: Sequence[tuple[str, ...]])
     bold = [all(word.is_bold for cell in row for line in cell for word in line) for row in cells]
     if bold[0] and not all(bold[1:]):
         return True
-    has_digits = [any(char.isdigit() for cell in row for char in cell) for row in rows]
+    has_digits = [any(map(str.isdigit, _YEAR.sub("", " ".join(row)))) for row in rows]
     is_full = sum(map(bool, rows[0])) > len(rows[0]) / 2 and not rows[0][0].endswith(":")
     return is_full and not has_digits[0] and sum(has_digits[1:]) > len(rows[1:]) / 2

@@ -468,3 +468,44 @@ def test_a_page_named_many_times_is_bounded():
     assert time.monotonic() - start < 30
     assert document.counts["pages"] == 5_000
     assert document.unread == ("pages 5,001 to 100,000 were not read, because it is too long",)
+
+
+def test_a_row_over_the_whole_table_is_its_caption_and_years_are_header_cells():
+    rows = [("Region", "2024", "2025"), ("North", "1,204", "1,310"), ("South", "987", "1,002")]
+    pdf = fpdf.FPDF()
+    pdf.add_page()
+    pdf.set_font("Helvetica", size=11)
+    with pdf.table(first_row_as_headings=False) as table:
+        table.row().cell("Revenue in thousands", colspan=3)
+        for row in rows:
+            table.row(row)
+    assert shown(bytes(pdf.output())) == [
+        ("caption", "Revenue in thousands"),
+        ("header", rows[0]),
+        ("row", rows[1]),
+        ("row", rows[2]),
+    ]
+
+
+def test_a_cell_over_several_rows_belongs_to_each():
+    pdf = fpdf.FPDF()
+    pdf.add_page()
+    pdf.set_font("Helvetica", size=11)
+    with pdf.table() as table:
+        table.row(("Day", "Part", "Who"))
+        row = table.row()
+        row.cell("Monday", rowspan=2)
+        row.cell("morning")
+        row.cell("Ada")
+        table.row(("evening", "Bo"))
+    assert shown(bytes(pdf.output()))[1:] == [
+        ("row", ("Monday", "morning", "Ada")),
+        ("row", ("Monday", "evening", "Bo")),
+    ]
+
+
+def test_labels_and_values_are_rows():
+    labels = ["Name:", "Street:", "City:", "Phone:"]
+    values = ["Ada Holm", "Mill Road 3", "Ostra", "0800 55"]
+    places = [(x, 20 + 7 * row, text) for x, side in ((20, labels), (70, values)) for row, text in enumerate(side)]
+    assert shown(drawn(*places)) == [("row", pair) for pair in zip(labels, values, strict=True)]
