@@ -17,7 +17,7 @@ from typing import Any
 from unicodedata import category, normalize
 
 from convqa.documents.blocks import Document, Unreadable
-from convqa.documents.pdf_layout import Rule, Sheet, Word, blocks_of
+from convqa.documents.pdf_layout import Sheet, Stroke, Word, blocks_of
 from convqa.domain import MetaValue
 from convqa.errors import InputError
 
@@ -173,7 +173,7 @@ class _Run:
     size: float
 
 
-def _read_page(pdf: Any, index: int, has_form: bool) -> tuple[float, dict[int, list[Word]], list[Rule]]:
+def _read_page(pdf: Any, index: int, has_form: bool) -> tuple[float, dict[int, list[Word]], list[Stroke]]:
     """Return the width of a page, its words by the angle at which they are written, and its rules."""
     page = pdf[index]
     if has_form:
@@ -296,7 +296,7 @@ def _upright(x: float, y: float, angle: int) -> tuple[float, float]:
     return x * cos(turn) + y * sin(turn), x * sin(turn) - y * cos(turn)
 
 
-def _rules(page: Any) -> Iterator[Rule]:
+def _rules(page: Any) -> Iterator[Stroke]:
     """Yield the horizontal and vertical lines of a page, the edges of rectangles among them."""
     from pypdfium2 import raw
 
@@ -329,13 +329,13 @@ def _rules(page: Any) -> Iterator[Rule]:
             if kind == raw.FPDF_SEGMENT_MOVETO:
                 start = point
             elif kind == raw.FPDF_SEGMENT_LINETO:
-                yield Rule(*before, *point)
+                yield Stroke(*before, *point)
             if raw.FPDFPathSegment_GetClose(segment):
-                yield Rule(*point, *start)
+                yield Stroke(*point, *start)
             before = point
 
 
-def _sheets(number: int, width: float, words: dict[int, list[Word]], rules: list[Rule]) -> list[Sheet]:
+def _sheets(number: int, width: float, words: dict[int, list[Word]], rules: list[Stroke]) -> list[Sheet]:
     """Return the words of a page by angle, the angle with most words first."""
     sheets = []
     for angle in sorted(words, key=lambda angle: -len(words[angle])):
@@ -343,7 +343,7 @@ def _sheets(number: int, width: float, words: dict[int, list[Word]], rules: list
         for rule in rules:
             x0, y0 = _upright(rule.x0, rule.y0, angle)
             x1, y1 = _upright(rule.x1, rule.y1, angle)
-            turned.append(Rule(min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)))
+            turned.append(Stroke(min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)))
         sheets.append(Sheet(number, width, words[angle], turned))
     return sheets
 

@@ -141,7 +141,7 @@ Gaps = list[tuple[float, float]]
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class Stroke:
     """A straight line of a page, in points from the left and downwards."""
 
     x0: float
@@ -157,7 +157,7 @@ class Sheet:
     page: int
     width: float
     words: list[Word]
-    rules: list[Rule]
+    rules: list[Stroke]
 
 
 @dataclass(slots=True)
@@ -440,7 +440,7 @@ def _mark_notes(stream: Iterable[_Line | _Table], body: _Body) -> None:
 class _Region:
     """A page, or a column of it."""
 
-    def __init__(self, page: int, rules: Sequence[Rule], body: _Body) -> None:
+    def __init__(self, page: int, rules: Sequence[Stroke], body: _Body) -> None:
         self._page = page
         self._rules = rules
         self._body = body
@@ -541,7 +541,7 @@ class _Region:
         right = max(word.right for row in rows for word in row)
         top = rows[0][0].base - 3 * rows[0][0].size
         bottom = rows[-1][0].base + 2 * rows[-1][0].size
-        heights: dict[int, list[Rule]] = defaultdict(list)
+        heights: dict[int, list[Stroke]] = defaultdict(list)
         for rule in self._rules:
             if rule.y1 - rule.y0 < 1 and top < rule.y0 < bottom and rule.x1 > left and rule.x0 < right:
                 heights[round(rule.y0)].append(rule)
@@ -690,7 +690,7 @@ def _is_contents(cells: Sequence[Sequence[Cell]]) -> bool:
 # Tables with rules
 
 
-def _with_tables(words: Sequence[Word], rules: Sequence[Rule]) -> tuple[list[Word], list[Rule]]:
+def _with_tables(words: Sequence[Word], rules: Sequence[Stroke]) -> tuple[list[Word], list[Stroke]]:
     """Return words with one word for each table that has rules around its cells, and the other rules."""
     horizontal = _merged((rule.y0, rule.x0, rule.x1) for rule in rules if rule.y1 - rule.y0 < 1)
     vertical = _merged((rule.x0, rule.y0, rule.y1) for rule in rules if rule.x1 - rule.x0 < 1)
@@ -910,7 +910,8 @@ class _Writer:
         has_room = before.words[-1].right + (first.right - first.left) + 0.8 * line.size < before.right
         if before.flow != line.flow:
             narrow, wide = sorted((before.right - before.left, line.right - line.left))
-            if before.page == line.page and narrow < _SAME_WIDTH * wide:
+            is_aside = len(self._lines) == 1 and before.indent > 0.3 * (before.right - before.left)
+            if is_aside or (before.page == line.page and narrow < _SAME_WIDTH * wide):
                 return True
             return before.depth != line.depth or is_finished or (has_room and not is_unfinished)
         step = line.base - before.base
