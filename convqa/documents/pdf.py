@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from math import atan2, cos, degrees, hypot, radians, sin
+from statistics import median
 from threading import Lock
 from typing import Any
 from unicodedata import category, normalize
 
 from convqa.documents.blocks import Document, Unreadable
-from convqa.documents.pdf_layout import Rule, Sheet, Word, blocks_of
+from convqa.documents.pdf_layout import Sheet, Stroke, Word, blocks_of
 from convqa.domain import MetaValue
 from convqa.errors import InputError
 
@@ -35,8 +36,11 @@ _MAX_SEGMENTS = 1_000
 _RULE_WIDTH = 3.0
 """Points. A filled rectangle that is not wider is a rule."""
 
-_OCR_SCALE = 2.5
-"""Pixels a point of pages that are recognized, 180 a inch."""
+_OCR_SCALE = 2.0
+"""Pixels a point of pages that are recognized, 144 an inch."""
+
+_OCR_FONT_SIZE = 0.9
+"""Size of letters, in heights of the box around their line."""
 
 _MIN_OCR_SCORE = 0.5
 """Confidence of rapidocr below which a line is noise."""
@@ -169,7 +173,7 @@ class _Run:
     size: float
 
 
-def _read_page(pdf: Any, index: int, has_form: bool) -> tuple[float, dict[int, list[Word]], list[Rule]]:
+def _read_page(pdf: Any, index: int, has_form: bool) -> tuple[float, dict[int, list[Word]], list[Stroke]]:
     """Return the width of a page, its words by the angle at which they are written, and its rules."""
     page = pdf[index]
     if has_form:
@@ -292,7 +296,7 @@ def _upright(x: float, y: float, angle: int) -> tuple[float, float]:
     return x * cos(turn) + y * sin(turn), x * sin(turn) - y * cos(turn)
 
 
-def _rules(page: Any) -> Iterator[Rule]:
+def _rules(page: Any) -> Iterator[Stroke]:
     """Yield the horizontal and vertical lines of a page, the edges of rectangles among them."""
     from pypdfium2 import raw
 
@@ -325,13 +329,13 @@ def _rules(page: Any) -> Iterator[Rule]:
             if kind == raw.FPDF_SEGMENT_MOVETO:
                 start = point
             elif kind == raw.FPDF_SEGMENT_LINETO:
-                yield Rule(*before, *point)
+                yield Stroke(*before, *point)
             if raw.FPDFPathSegment_GetClose(segment):
-                yield Rule(*point, *start)
+                yield Stroke(*point, *start)
             before = point
 
 
-def _sheets(number: int, width: float, words: dict[int, list[Word]], rules: list[Rule]) -> list[Sheet]:
+def _sheets(number: int, width: float, words: dict[int, list[Word]], rules: list[Stroke]) -> list[Sheet]:
     """Return the words of a page by angle, the angle with most words first."""
     sheets = []
     for angle in sorted(words, key=lambda angle: -len(words[angle])):
@@ -339,7 +343,7 @@ def _sheets(number: int, width: float, words: dict[int, list[Word]], rules: list
         for rule in rules:
             x0, y0 = _upright(rule.x0, rule.y0, angle)
             x1, y1 = _upright(rule.x1, rule.y1, angle)
-            turned.append(Rule(min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)))
+            turned.append(Stroke(min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)))
         sheets.append(Sheet(number, width, words[angle], turned))
     return sheets
 
@@ -363,13 +367,18 @@ def _recognize(pdf: Any, index: int) -> dict[int, list[Word]]:
     picture = page.render(scale=_OCR_SCALE).to_numpy()
     page.close()
     found = recognizer(picture)
-    words: list[Word] = []
     if found.boxes is None:
         return {}
-    for corners, text, score in zip(found.boxes, found.txts, found.scores, strict=True):
-        if score >= _MIN_OCR_SCORE:
-            xs = [float(corner[0]) / _OCR_SCALE for corner in corners]
-            ys = [float(corner[1]) / _OCR_SCALE for corner in corners]
-            size = round((max(ys) - min(ys)) * 0.8)
-            words.append(Word(_clean(text), min(xs), max(xs), min(ys), max(ys), max(ys), size))
+    boxes = found.boxes / _OCR_SCALE
+    heights = boxes[:, :, 1].max(axis=1) - boxes[:, :, 1].min(axis=1)
+    usual = float(median(heights))
+    words = []
+    for box, height, text, score in zip(boxes, heights, found.txts, found.scores, strict=True):
+        if score < _MIN_OCR_SCORE or not text.strip():
+            continue
+        left, top = (float(place) for place in box.min(axis=0))
+        right, bottom = (float(place) for place in box.max(axis=0))
+        # The height of a box depends on its letters, too.
+        size = usual if abs(height - usual) < 0.3 * usual else float(height)
+        words.append(Word(_clean(text.strip()), left, right, top, bottom, bottom, size * _OCR_FONT_SIZE))
     return {0: words} if words else {}

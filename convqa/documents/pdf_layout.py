@@ -7,7 +7,8 @@ from bisect import bisect
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import partial
+from itertools import groupby, pairwise
 from math import inf
 from unicodedata import bidirectional
 
@@ -36,6 +37,9 @@ _SHORT_LINES = 1.25
 
 _SAME_WIDTH = 0.75
 """Least ratio of the widths of two columns between which a paragraph goes on."""
+
+_MAX_WORDS = 5_000
+"""Words of a page. One with more is a map, in which columns and tables are not looked for."""
 
 _MIN_TABLE_ROWS = 3
 _MIN_PROSE_LINES = 3
@@ -92,10 +96,13 @@ _PAGE_NUMBER = re.compile(
 )
 _CONTENTS = re.compile(r".{0,250}?(?:\s?[.·…]){3,}\s*(?P<number>\d{1,4}|[ivxl]{1,7})")
 _CONTENTS_TITLE = re.compile(r"(?i)(table of )?contents|inhalt(sverzeichnis)?|spis treści|目次")
+_CHAPTER = re.compile(r"(\d{1,2}\.?)*|[A-Z]\.?|[IVX]+\.?")
 _BULLET = re.compile(r"[•▪●◦‣\u2043∙·■□○►➢➤✓✔*\ue000-\uf8ff]")
 _MARKER = re.compile(
     r"[\u2013\u2014-]|\(?(\d{1,3}|[a-z]|[ivx]{1,5}|[A-Z](?=\)))[.)]|\d{1,2}(\.\d{1,2})+\.?|§\s?\d+[a-z]?\.?"
 )
+_BARE_MARKER = re.compile(r"\d{1,2}|[a-z]")
+_YEAR = re.compile(r"\b(19|20)\d\d\b")
 _NOTE = re.compile(r"\(?(\d{1,3}|[*†‡§a-z])[).]?\s?\S")
 _CAPTION = re.compile(r"(?i)(figure|fig\.|table|abbildung|abb\.|tabelle|tab\.|rysunek|rys\.|tabela)\s*\d|[図表]\s*\d")
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50}
@@ -134,7 +141,7 @@ Gaps = list[tuple[float, float]]
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class Stroke:
     """A straight line of a page, in points from the left and downwards."""
 
     x0: float
@@ -150,7 +157,7 @@ class Sheet:
     page: int
     width: float
     words: list[Word]
-    rules: list[Rule]
+    rules: list[Stroke]
 
 
 @dataclass(slots=True)
@@ -220,7 +227,9 @@ def blocks_of(sheets: Sequence[Sheet]) -> list[Block]:
         words = [word for word in sheet.words if id(word) not in furniture]
         words, rules = _with_tables(words, sheet.rules)
         stream += _Region(sheet.page, rules, body).elements(words, sheet.width * _NARROW)
-    return _Writer(_without_contents(stream), body).blocks()
+    stream = _without_contents(stream)
+    _mark_notes(stream, body)
+    return _Writer(stream, body).blocks()
 
 
 def _body(words: Iterable[Word]) -> _Body:
@@ -412,13 +421,26 @@ def _without_contents(stream: Sequence[_Line | _Table]) -> list[_Line | _Table]:
     return kept
 
 
+def _mark_notes(stream: Iterable[_Line | _Table], body: _Body) -> None:
+    """Mark the footnotes that end columns."""
+    lines = [element for element in stream if isinstance(element, _Line)]
+    for _, group in groupby(lines, key=lambda line: line.flow):
+        column = list(group)
+        start = len(column)
+        while start and column[start - 1].size <= body.size * _NOTE_SIZE:
+            start -= 1
+        if 0 < start < len(column) and _NOTE.match(column[start].text):
+            for line in column[start:]:
+                line.is_note = True
+
+
 # Columns and tables
 
 
 class _Region:
     """A page, or a column of it."""
 
-    def __init__(self, page: int, rules: Sequence[Rule], body: _Body) -> None:
+    def __init__(self, page: int, rules: Sequence[Stroke], body: _Body) -> None:
         self._page = page
         self._rules = rules
         self._body = body
@@ -436,57 +458,38 @@ class _Region:
             width = 0.0
         elif depth and len(rows) >= _MIN_PROSE_LINES and not _is_prose(rows, least=0.1):
             width = _SHORT_LINES * (max(word.right for word in words) - min(word.left for word in words))
-        self._flow += 1
-        flow = self._flow
         left = min(word.left for word in words)
         right = max(left + width, *(word.right for word in words))
-        lines: list[_Line] = []
+        self._flow += 1
+        line = partial(_Line, page=self._page, flow=self._flow, depth=depth, left=left, right=right)
+        if len(words) > _MAX_WORDS:
+            yield from map(line, rows)
+            return
         start = 0
         while start < len(rows):
             columns, end = self._columns(rows, start) if depth < _MAX_COLUMNS_DEPTH else ([], start)
             if columns:
-                yield from self._noted(lines)
-                lines = []
                 for column in columns:
                     yield from self.elements(column, 0.0, depth + 1)
-                # What follows the columns is another flow, because it is no continuation of the lines before.
+                # What follows the columns does not go on with the lines before them.
                 self._flow += 1
-                flow = self._flow
+                line = partial(line, flow=self._flow)
                 start = end
                 continue
             first, end, cells = self._table(rows, start)
             if cells:
-                for row in rows[start:first]:
-                    lines.append(_Line(row, self._page, flow, depth, left, right))
-                yield from self._noted(lines)
-                lines = []
+                yield from map(line, rows[start:first])
                 if _is_contents(cells):
-                    for row in rows[first:end]:
-                        lines.append(_Line(row, self._page, flow, depth, left, right, is_alone=True))
+                    yield from (line(row, is_alone=True) for row in rows[first:end])
                 else:
                     yield _Table(cells, self._page)
                 start = end
                 continue
             row = [word for word in rows[start] if not word.table]
             if row:
-                lines.append(_Line(row, self._page, flow, depth, left, right))
-            for word in rows[start]:
-                if word.table:
-                    yield from self._noted(lines)
-                    lines = []
-                    yield _Table(word.table, self._page)
+                yield line(row)
+            yield from (_Table(word.table, self._page) for word in rows[start] if word.table)
             start += 1
-        yield from self._noted(lines)
-
-    def _noted(self, lines: list[_Line]) -> list[_Line]:
-        """Mark the footnotes that end a column."""
-        start = len(lines)
-        while start and lines[start - 1].size <= self._body.size * _NOTE_SIZE:
-            start -= 1
-        if 0 < start < len(lines) and _NOTE.match(lines[start].text):
-            for line in lines[start:]:
-                line.is_note = True
-        return lines
 
     def _columns(self, rows: Sequence[Row], start: int) -> tuple[list[list[Word]], int]:
         """Return the words of the columns that begin at a line, none if there are none, and the line after them."""
@@ -522,7 +525,8 @@ class _Region:
         is_code = all(word.is_mono for row in table for word in row) and not self._body.is_mono
         separators = self._separators(table)
         enough = _MIN_TABLE_ROWS - 1 if len(separators) > 1 else _MIN_TABLE_ROWS
-        if len(full) < enough or is_code or not _is_aligned(table, gutters):
+        is_list = all(_BARE_MARKER.fullmatch(row[0].text) for row in table) and len(gutters) == 1
+        if len(full) < enough or is_code or is_list or not _is_aligned(table, gutters):
             return start, start, []
         return start + first, start + last, _cells(table, gutters, separators)
 
@@ -537,7 +541,7 @@ class _Region:
         right = max(word.right for row in rows for word in row)
         top = rows[0][0].base - 3 * rows[0][0].size
         bottom = rows[-1][0].base + 2 * rows[-1][0].size
-        heights: dict[int, list[Rule]] = defaultdict(list)
+        heights: dict[int, list[Stroke]] = defaultdict(list)
         for rule in self._rules:
             if rule.y1 - rule.y0 < 1 and top < rule.y0 < bottom and rule.x1 > left and rule.x0 < right:
                 heights[round(rule.y0)].append(rule)
@@ -675,17 +679,18 @@ def _is_contents(cells: Sequence[Sequence[Cell]]) -> bool:
     """Return whether rows are a table of contents: titles and page numbers that do not decrease."""
     numbers = []
     for row in cells:
-        last = _text(row[-1][0]) if row[-1] else ""
-        if len(row) != 2 or not row[0] or not last.isdecimal() or not _LETTERS.search(_text(row[0][0])):
+        *chapter, title, number = (" ".join(map(_text, cell)) for cell in row)
+        is_chapter = not chapter or (len(chapter) == 1 and _CHAPTER.fullmatch(chapter[0]))
+        if not is_chapter or not number.isdecimal() or not _LETTERS.search(title):
             return False
-        numbers.append(int(last))
+        numbers.append(int(number))
     return len(numbers) > 3 and numbers == sorted(numbers) and numbers[0] < numbers[-1]
 
 
 # Tables with rules
 
 
-def _with_tables(words: Sequence[Word], rules: Sequence[Rule]) -> tuple[list[Word], list[Rule]]:
+def _with_tables(words: Sequence[Word], rules: Sequence[Stroke]) -> tuple[list[Word], list[Stroke]]:
     """Return words with one word for each table that has rules around its cells, and the other rules."""
     horizontal = _merged((rule.y0, rule.x0, rule.x1) for rule in rules if rule.y1 - rule.y0 < 1)
     vertical = _merged((rule.x0, rule.y0, rule.y1) for rule in rules if rule.x1 - rule.x0 < 1)
@@ -703,7 +708,7 @@ def _with_tables(words: Sequence[Word], rules: Sequence[Rule]) -> tuple[list[Wor
             x, y = (word.left + word.right) / 2, (word.top + word.bottom) / 2
             is_inside = xs[0] < x < xs[-1] and ys[0] < y < ys[-1] and not word.table
             (inside if is_inside else outside).append(word)
-        table = _ruled_cells(inside, xs, ys, down)
+        table = _ruled_cells(inside, xs, ys, across, down)
         if table:
             size = inside[0].size
             outside.append(Word("", xs[0], xs[-1], ys[0], ys[-1], ys[0] + size / 2, size, table=table))
@@ -766,7 +771,9 @@ def _places(values: Iterable[float]) -> list[float]:
     return places
 
 
-def _ruled_cells(words: Sequence[Word], xs: list[float], ys: list[float], down: Sequence[Track]) -> list[list[Cell]]:
+def _ruled_cells(
+    words: Sequence[Word], xs: list[float], ys: list[float], across: Sequence[Track], down: Sequence[Track]
+) -> list[list[Cell]]:
     """Return the rows of a table from the places of its rules, none if it is no table."""
     table: list[list[Cell]] = [[[] for _ in xs[1:]] for _ in ys[1:]]
     for row in _rows(words):
@@ -783,19 +790,28 @@ def _ruled_cells(words: Sequence[Word], xs: list[float], ys: list[float], down: 
                 table[place][column].append([])
             table[place][column][-1].append(word)
             before = word
-    table = [row for row in table if any(row)]
-    used = [place for place in range(len(xs) - 1) if any(row[place] for row in table)]
-    table = [[row[place] for place in used] for row in table]
+    for column, middle in enumerate((left + right) / 2 for left, right in pairwise(xs)):
+        start = 0
+        for end in range(1, len(table) + 1):
+            # A cell over several rows belongs to each of them.
+            if _is_cut([ys[end]], middle, across):
+                cell = [line for cells in table[start:end] for line in cells[column]]
+                for cells in table[start:end]:
+                    cells[column] = cell
+                start = end
+    table = [cells for cells in table if any(cells)]
+    used = [column for column in range(len(xs) - 1) if any(cells[column] for cells in table)]
+    table = [[cells[column] for column in used] for cells in table]
     lengths = [sum(len(_text(line)) for line in cell) for row in table for cell in row]
     if len(used) < 2 or len(table) < 2 or max(lengths) > _MAX_CELL:
         return []
     return table
 
 
-def _is_cut(places: Iterable[float], height: float, down: Sequence[Track]) -> bool:
-    """Return whether a vertical rule stands at one of some places."""
-    reaching = [x for x, top, bottom in down if top <= height <= bottom]
-    return any(abs(x - place) <= _NEAR for place in places for x in reaching)
+def _is_cut(places: Iterable[float], middle: float, tracks: Sequence[Track]) -> bool:
+    """Return whether a rule at one of some places passes a point."""
+    reaching = [rule for rule, start, end in tracks if start <= middle <= end]
+    return any(abs(rule - place) <= _NEAR for place in places for rule in reaching)
 
 
 # Blocks
@@ -894,7 +910,8 @@ class _Writer:
         has_room = before.words[-1].right + (first.right - first.left) + 0.8 * line.size < before.right
         if before.flow != line.flow:
             narrow, wide = sorted((before.right - before.left, line.right - line.left))
-            if before.page == line.page and narrow < _SAME_WIDTH * wide:
+            is_aside = len(self._lines) == 1 and before.indent > 0.3 * (before.right - before.left)
+            if is_aside or (before.page == line.page and narrow < _SAME_WIDTH * wide):
                 return True
             return before.depth != line.depth or is_finished or (has_room and not is_unfinished)
         step = line.base - before.base
@@ -969,6 +986,9 @@ class _Writer:
     def _write_table(self, table: _Table) -> None:
         rows = [tuple(_joined(map(_text, cell), self._compounds) for cell in row) for row in table.rows]
         goes_on = self._table and self._table.page < table.page and len(self._table.rows[0]) == len(rows[0])
+        while not goes_on and len(rows) > 2 and sum(map(bool, rows[0])) == 1:
+            self._blocks.append(Block("caption", "".join(rows.pop(0)), page=table.page))
+            table.rows.pop(0)
         if not goes_on:
             self._header = rows[0] if _is_header(table.rows, rows) else ()
         for place, cells in enumerate(rows):
@@ -986,9 +1006,11 @@ def _is_full(words: Iterable[Word]) -> bool:
 def _marker(line: _Line) -> str:
     """Return the bullet or number that begins a line, or ""."""
     first, *others = line.words
-    is_marker = _BULLET.fullmatch(first.text) or _MARKER.fullmatch(first.text)
-    if is_marker and others:
-        return first.text
+    if others:
+        is_far = others[0].left - first.right > _CELL_GAP * first.size
+        is_marker = _BULLET.fullmatch(first.text) or _MARKER.fullmatch(first.text)
+        if is_marker or (is_far and _BARE_MARKER.fullmatch(first.text)):
+            return first.text
     attached = _BULLET.match(first.text)
     return attached[0] if attached and len(first.text) > 1 and attached[0] != "*" else ""
 
@@ -1013,6 +1035,6 @@ def _is_header(cells: Sequence[Sequence[Cell]], rows: Sequence[tuple[str, ...]])
     bold = [all(word.is_bold for cell in row for line in cell for word in line) for row in cells]
     if bold[0] and not all(bold[1:]):
         return True
-    has_digits = [any(char.isdigit() for cell in row for char in cell) for row in rows]
+    has_digits = [any(map(str.isdigit, _YEAR.sub("", " ".join(row)))) for row in rows]
     is_full = sum(map(bool, rows[0])) > len(rows[0]) / 2 and not rows[0][0].endswith(":")
     return is_full and not has_digits[0] and sum(has_digits[1:]) > len(rows[1:]) / 2

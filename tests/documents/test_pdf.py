@@ -1,6 +1,8 @@
 """PDFs are read by the places of their words: columns, tables, lists, headings and paragraphs, and nothing is lost."""
 
 import time
+import types
+from datetime import datetime
 from io import BytesIO
 
 import pytest
@@ -352,7 +354,7 @@ def test_title_author_and_date_are_properties():
     def draw(pdf):
         pdf.set_title("The mill")
         pdf.set_author("A. Berg")
-        pdf.set_creation_date(__import__("datetime").datetime(2024, 3, 9))
+        pdf.set_creation_date(datetime(2024, 3, 9))
 
     document = read_pdf(make([PROSE], draw=draw))
     assert document.title == "The mill"
@@ -389,6 +391,67 @@ def test_what_a_crop_box_hides_is_not_read():
     assert texts(output.getvalue()) == ["Left half."]
 
 
+def test_footnotes_follow_the_paragraph_that_goes_on_on_the_next_page():
+    pdf = fpdf.FPDF()
+    pdf.set_auto_page_break(False)
+    for lines in (["The mill was built in 1790, and the kiln is"] * 3, ["younger by a century."]):
+        pdf.add_page()
+        pdf.set_font("Helvetica", size=11)
+        for place, line in enumerate(lines):
+            pdf.text(20, 20 + 5 * place, line + " as all know who" * 3 if place or len(lines) > 1 else line)
+        pdf.set_font("Helvetica", size=8)
+        pdf.text(20, 280, f"{pdf.page_no()} See volume {pdf.page_no()} of the records.")
+    kinds = [block.kind for block in read_pdf(bytes(pdf.output())).blocks]
+    assert kinds == ["paragraph", "footnote", "footnote"]
+
+
+def raw_pdf(unicode, kids="[3 0 R]", count=1):
+    """A PDF whose letter # is the UTF-16 unit ``unicode``."""
+    cmap = f"""/CIDInit /ProcSet findresource begin begincmap 1 begincodespacerange <00> <ff> endcodespacerange
+1 beginbfrange <20> <7e> <0020> endbfrange 1 beginbfchar <23> <{unicode}> endbfchar endcmap end"""
+    content = "BT /F 12 Tf 72 720 Td (The loss is #5 percent.) Tj ET"
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Pages /Kids {kids} /Count {count} >>",
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F 5 0 R >> >> >>",
+        f"<< /Length {len(content)} >>\nstream\n{content}\nendstream",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode 6 0 R >>",
+        f"<< /Length {len(cmap)} >>\nstream\n{cmap}\nendstream",
+    ]
+    body = "".join(f"{number} 0 obj\n{each}\nendobj\n" for number, each in enumerate(objects, 1))
+    return f"%PDF-1.4\n{body}trailer << /Root 1 0 R >>\n%%EOF".encode()
+
+
+@pytest.mark.parametrize(
+    ("unicode", "text"),
+    [("0000", "5"), ("0001", "5"), ("00AD", "5"), ("D835", "\ufffd5"), ("FB03", "ffi5"), ("D835DFD8", "\U0001d7d85")],
+)
+def test_controls_are_dropped_surrogates_replaced_and_ligatures_unfolded(unicode, text):
+    assert texts(raw_pdf(unicode)) == [f"The loss is {text} percent."]
+
+
+def test_a_pdf_without_pages_is_unreadable():
+    with pytest.raises(Unreadable):
+        read_pdf(raw_pdf("0041", kids="[]", count=0))
+
+
+def test_pages_that_are_pictures_are_recognized(monkeypatch):
+    numpy = pytest.importorskip("numpy")
+
+    def recognize(picture):
+        places = [(100, 100, 900, 124), (100, 128, 400, 152)]
+        boxes = [[(x0, y0), (x1, y0), (x1, y1), (x0, y1)] for x0, y0, x1, y1 in places]
+        lines = ("The mill was built in 1790 by a family of bakers from the", "north of the town.")
+        return types.SimpleNamespace(boxes=numpy.array(boxes, float), txts=lines, scores=(0.9, 0.9))
+
+    monkeypatch.setattr("convqa.documents.pdf._recognizer", lambda: recognize)
+    document = read_pdf(make([PROSE], []))
+    assert document.blocks[1].text == "The mill was built in 1790 by a family of bakers from the north of the town."
+    assert document.blocks[1].page == 2
+    assert document.counts["recognized"] == 1
+    assert document.unread == ()
+
+
 def test_a_page_named_many_times_is_bounded():
     from pypdf import PdfReader, PdfWriter
     from pypdf.generic import ArrayObject, NameObject, NumberObject
@@ -405,3 +468,44 @@ def test_a_page_named_many_times_is_bounded():
     assert time.monotonic() - start < 30
     assert document.counts["pages"] == 5_000
     assert document.unread == ("pages 5,001 to 100,000 were not read, because it is too long",)
+
+
+def test_a_row_over_the_whole_table_is_its_caption_and_years_are_header_cells():
+    rows = [("Region", "2024", "2025"), ("North", "1,204", "1,310"), ("South", "987", "1,002")]
+    pdf = fpdf.FPDF()
+    pdf.add_page()
+    pdf.set_font("Helvetica", size=11)
+    with pdf.table(first_row_as_headings=False) as table:
+        table.row().cell("Revenue in thousands", colspan=3)
+        for row in rows:
+            table.row(row)
+    assert shown(bytes(pdf.output())) == [
+        ("caption", "Revenue in thousands"),
+        ("header", rows[0]),
+        ("row", rows[1]),
+        ("row", rows[2]),
+    ]
+
+
+def test_a_cell_over_several_rows_belongs_to_each():
+    pdf = fpdf.FPDF()
+    pdf.add_page()
+    pdf.set_font("Helvetica", size=11)
+    with pdf.table() as table:
+        table.row(("Day", "Part", "Who"))
+        row = table.row()
+        row.cell("Monday", rowspan=2)
+        row.cell("morning")
+        row.cell("Ada")
+        table.row(("evening", "Bo"))
+    assert shown(bytes(pdf.output()))[1:] == [
+        ("row", ("Monday", "morning", "Ada")),
+        ("row", ("Monday", "evening", "Bo")),
+    ]
+
+
+def test_labels_and_values_are_rows():
+    labels = ["Name:", "Street:", "City:", "Phone:"]
+    values = ["Ada Holm", "Mill Road 3", "Ostra", "0800 55"]
+    places = [(x, 20 + 7 * row, text) for x, side in ((20, labels), (70, values)) for row, text in enumerate(side)]
+    assert shown(drawn(*places)) == [("row", pair) for pair in zip(labels, values, strict=True)]
