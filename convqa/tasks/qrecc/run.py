@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 from convqa.domain import Answer, Citation, Ranking, Response, TurnId, quotes
 from convqa.files import log, to_json_bytes
 from convqa.metrics.citations import Cited
-from convqa.tasks.files import UnicodeText, file_at, write_members
+from convqa.tasks.files import UnicodeText, file_at, read_official_array, write_members
 from convqa.tasks.qrecc import schema
 from convqa.tasks.qrecc.input import read as read_questions
 from convqa.tasks.qrecc.schema import turn_id, turn_key
@@ -44,7 +44,7 @@ class QReCCRun:
 def read(path: Path) -> QReCCRun:
     """Read run.json, or the one in a directory. The last value of a repeated turn counts, as in the official script."""
     file = file_at(path, FILE)
-    records = schema.checked(file, schema.read_official(file, EXPECTED), schema.RUNS)
+    records = schema.checked(file, read_official_array(file, EXPECTED), schema.RUNS)
     turns = tuple(dict.fromkeys(map(turn_id, records)))
     if len(turns) < len(records):
         log.warning(
@@ -162,7 +162,7 @@ def problems(input_path: Path, file: Path) -> Iterator[tuple[str, str]]:
     """Yield (record or "" for the file, message) for a run over the questions at ``input_path``."""
     turns = [turn for conversation in read_questions(input_path) for turn in conversation.turns]
     asked = dict.fromkeys(_key(schema.turn_key(turn.id)) for turn in turns)
-    records = schema.read_official(file, EXPECTED)
+    records = read_official_array(file, EXPECTED)
     for index, record in enumerate(records):
         faults = mistakes(_UPLOADS.validate_python, record)
         yield from ((schema.label(records, index), fault) for fault in faults)

@@ -23,9 +23,9 @@ from typing_extensions import (
 
 from convqa.domain import TurnId
 from convqa.errors import InputError
-from convqa.files import log, read_json
+from convqa.files import log
 from convqa.tasks.files import UnicodeText, refuse_surrogates
-from convqa.validation import explain, shorten
+from convqa.validation import explain
 
 _FLOAT32_END = 3.4028235677973366e38  # rounds to infinity as a 32-bit float
 
@@ -162,14 +162,6 @@ def checked(
             message = ": ".join(filter(None, (label(records, index), field, problem)))
             raise InputError(f"{path}: {message}.") from None
     return accepted
-
-
-def read_official(path: Path, expected: str) -> list[Any]:
-    """Return the JSON array in a file as the official script reads it, without checking its records."""
-    records = read_json(path, expected, official=True)
-    if not isinstance(records, list):
-        raise InputError(f"{path}: expected {expected}, got {shorten(records)}.")
-    return records
 
 
 def label(records: Sequence[Any], index: int) -> str:

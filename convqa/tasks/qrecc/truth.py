@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from convqa.files import log
-from convqa.tasks.files import file_at
-from convqa.tasks.qrecc.schema import TRUTHS, checked, read_official, turn_id
+from convqa.tasks.files import file_at, read_official_array
+from convqa.tasks.qrecc.schema import TRUTHS, checked, turn_id
 from convqa.tasks.scores import Gold, GoldTurn
 
 FILE = "ground-truth.json"
@@ -38,7 +38,7 @@ def read(path: Path) -> QReCCGold:
             tuple(record.get("Truth_passages", ())),
             record["Truth_answer"],
         )
-        for record in checked(file, read_official(file, EXPECTED), TRUTHS)
+        for record in checked(file, read_official_array(file, EXPECTED), TRUTHS)
     )
     repeated = len(turns) - len(collapsed(turns))
     if repeated:
