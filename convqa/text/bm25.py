@@ -49,5 +49,7 @@ def lucene_lengths(lengths: NDArray[Any]) -> NDArray[np.int64]:
     [7, 39, 40, 96, 984]
     """
     over = np.maximum(lengths.astype(np.int64) - 24, 0)
-    dropped = np.maximum(np.frexp(over)[1].astype(np.int64) - 4, 0)
-    return np.where(lengths < 24, lengths, 24 + (over >> dropped << dropped))
+    _, bits = np.frexp(over)
+    dropped = np.maximum(bits.astype(np.int64) - 4, 0)
+    rounded = 24 + (over >> dropped << dropped)
+    return np.where(lengths < 24, lengths, rounded)

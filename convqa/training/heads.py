@@ -17,7 +17,7 @@ from convqa.models.kinds.encoder import TextEncoder
 from convqa.models.kinds.heads import LogisticRegression, Rows, probabilities
 from convqa.models.source import find_model
 from convqa.training.config import Settings
-from convqa.training.train import Scores, card, name_of, summary
+from convqa.training.train import Scores, card, name_of
 
 _FOLDS = 5
 
@@ -109,7 +109,7 @@ def write_head(
     text = card(
         title,
         settings,
-        summary(scores),
+        scores,
         use,
         sources,
         licence,
