@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NotRequired
 
@@ -37,8 +37,8 @@ class QReCCRun:
     rewrites: Mapping[str, str]
     passages: Mapping[str, Mapping[str, float]]
     answers: Mapping[str, str]
-    citations: Mapping[str, Sequence[Cited]] = field(default_factory=dict)
-    scores: Mapping[str, float] = field(default_factory=dict)
+    citations: Mapping[str, Sequence[Cited]]
+    scores: Mapping[str, float]
 
 
 def read(path: Path) -> QReCCRun:

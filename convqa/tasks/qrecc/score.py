@@ -131,11 +131,11 @@ def part(gold: QReCCGold, run: QReCCRun) -> QReCCGold:
 
 def judged(gold: QReCCGold, run: QReCCRun) -> JudgedRankings:
     """Return all rankings, and the truth of MRR: turns with true passages for which the run has Model_passages."""
-    relevant = {str(turn.id): tuple(dict.fromkeys(turn.passages)) for turn in gold.turns if turn.passages}
-    return JudgedRankings(
-        run.passages,
-        {turn: ids for turn, ids in relevant.items() if turn in run.passages},
-    )
+    relevant = {}
+    for turn in gold.turns:
+        if turn.passages and str(turn.id) in run.passages:
+            relevant[str(turn.id)] = tuple(dict.fromkeys(turn.passages))
+    return JudgedRankings(run.passages, relevant)
 
 
 def _rewriting(
