@@ -98,7 +98,7 @@ def test_the_package_imports_nothing_that_is_not_shipped():
 
 
 def test_importing_convqa_is_light():
-    heavy = {"torch", "transformers", "elasticsearch", "haystack", "tantivy", "numpy", "pydantic"}
+    heavy = {"torch", "transformers", "elasticsearch", "haystack", "numpy", "pydantic"}
     code = f"import sys, convqa; print(sorted(set(sys.modules) & {heavy!r}))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "[]"
@@ -106,7 +106,7 @@ def test_importing_convqa_is_light():
 
 @pytest.mark.parametrize("command", [[], ["evaluate"]])
 def test_the_commands_help_is_light(command):
-    heavy = {"elasticsearch", "haystack", "numpy", "tantivy", "torch"} | (set() if command else {"convqa.tasks"})
+    heavy = {"elasticsearch", "haystack", "numpy", "torch"} | (set() if command else {"convqa.tasks"})
     code = (
         f"import sys\nfrom convqa.cli import main\nsys.argv = {['convqa', *command, '--help']!r}\n"
         f"try:\n    main()\nfinally:\n    print(sorted(set(sys.modules) & {heavy!r}))"

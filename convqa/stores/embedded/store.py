@@ -1,4 +1,4 @@
-"""A collection in a folder: tantivy finds candidates, the forward file scores them exactly."""
+"""A collection in a folder, which scores every passage that has a token of the query."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from convqa.stores.base import (
     refuse_unknown,
 )
 from convqa.stores.checks import checked_vectors
-from convqa.stores.content import meta_terms
 from convqa.stores.embedded.files import Mask
 from convqa.stores.embedded.manifest import reading
 from convqa.stores.embedded.search import Snapshot
@@ -111,7 +110,7 @@ class FolderStore(Writing):
         state = self._state()
         assert state.vectors is not None
         with reading(self.folder):
-            rows = state.vector_rows(meta_terms(filter or {}))
+            rows = state.vectors.rows_of(state.accepted(filter))
             best = state.vectors.best(queries, min(k, state.manifest.numbers), rows)
             return [state.ranking(numbers, scores, k, texts) for numbers, scores in best]
 

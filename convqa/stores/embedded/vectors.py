@@ -208,5 +208,5 @@ class VectorWriter:
         self._arrays.append(MATRIX, stored)
         return np.linalg.norm(stored.astype(np.float64), axis=1) * scales, scales
 
-    def flush(self) -> None:
-        """Write what waits for the commit."""
+    def commit(self, generation: int, live: Integers) -> None:
+        """Write what waits for the commit. :param live: the rows that are not dead."""
