@@ -49,8 +49,8 @@ def norms(
     b: float,
 ) -> NDArray[np.float64]:
     """Return k1 (1 - b + b len/avg) of each length, or a tiny number instead of 0, so that no score is 0 / 0."""
-    values: NDArray[np.float64] = k1 * (1 - b + b * lucene_lengths(lengths) / average)
-    return np.maximum(values, 1e-30)
+    values: NDArray[np.float64] = np.maximum(k1 * (1 - b + b * lucene_lengths(lengths) / average), 1e-30)
+    return values
 
 
 def lucene_lengths(lengths: NDArray[Any]) -> NDArray[np.int64]:

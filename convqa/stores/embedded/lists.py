@@ -146,5 +146,5 @@ class ListWriter:
 def _bounds(sizes: Integers) -> Integers:
     """Return the bounds of ranges of keys, whose lists have about ``_ITEMS_PER_RUN`` items together."""
     ends = np.cumsum(sizes)
-    inner = np.searchsorted(ends, np.arange(_ITEMS_PER_RUN, ends[-1], _ITEMS_PER_RUN)) + 1
+    inner = np.searchsorted(ends, np.arange(_ITEMS_PER_RUN, sizes.sum(), _ITEMS_PER_RUN)) + 1
     return np.unique([0, *inner, len(sizes)])

@@ -33,10 +33,10 @@ from convqa.workers.threads import threads
 CAPABILITIES = frozenset({"k1", "b", "title_weight", "stopwords", "filter", "write", "vectors", "sparse"})
 
 _MAX_THREADS = 4
-"""Maximum threads per batch. More would wait for the GIL, which only tantivy releases."""
+"""Maximum threads per batch. More would wait for the GIL, which numpy releases only in long operations."""
 
 _PASSAGES_PER_THREAD = 100_000
-"""In smaller collections tantivy's share is so short that threads cost more than they gain."""
+"""In smaller collections numpy's operations are so short that threads cost more than they gain."""
 
 _SCANNED = 500
 """Passages that a scan reads at a time."""

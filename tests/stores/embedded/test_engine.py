@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from convqa.domain import Passage
-from convqa.errors import InputError, RunError, StoreDamaged, WorkError
+from convqa.errors import InputError, RunError, WorkError
 from convqa.stores import create_store, delete_store, exists, find_stores, open_store
 from convqa.stores.base import Encoder
 from convqa.stores.embedded import engine
@@ -129,12 +129,6 @@ def test_a_file_that_may_not_be_read_is_no_damage(folder, monkeypatch, name):
     with pytest.raises(InputError, match=rf"{name} cannot be read \(Permission denied\)"):
         open_store(str(folder))
     assert find_stores(str(folder.parent)) == [str(folder)]
-
-
-def test_a_file_that_is_gone_is_damage(folder):
-    next(folder.glob("data-*/passages.sqlite")).unlink()
-    with pytest.raises(StoreDamaged, match="is damaged: a file is missing"):
-        open_store(str(folder))
 
 
 def test_vectors_of_old_texts_do_not_come_to_passages_that_took_their_place(folder):

@@ -177,13 +177,6 @@ def test_another_format_is_refused_with_what_to_do_and_may_be_replaced(folder):
     }
 
 
-def test_another_analyzer_is_refused(folder):
-    path = folder / "manifest.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "analyzer": "convqa-en-0"}))
-    with pytest.raises(InputError, match=r"analyzed by convqa-en-0; .* has convqa-en-1"):
-        open_store(str(folder))
-
-
 def test_foreign_places_are_refused_and_left_alone(tmp_path):
     foreign = tmp_path / "photos"
     foreign.mkdir()
@@ -424,17 +417,6 @@ def test_garbled_postings_are_damage(tmp_path):
         open_collection(at(tmp_path / "c")).search([Query(f"number w{n}") for n in range(50)], 5, SearchParams())
 
 
-def test_equal_passages_are_ranked_by_id(tmp_path):
-    names = [f"p{number:04}" for number in range(1000)]
-    for order, ordered in (("up", names), ("down", names[::-1])):
-        with create(at(tmp_path / order), "en") as store:
-            store.add([Passage(name, "equal passages about Rome") for name in ordered])
-            store.add([Passage(f"x{n}", f"Rome, Rome and w{n} of many words that are longer") for n in range(5)])
-        for text in ("rome", "equal passages about Rome"):
-            hits = open_collection(at(tmp_path / order)).search([Query(text)], 8, SearchParams())[0].hits
-            assert [hit.id for hit in hits if hit.id[0] == "p"][:3] == ["p0999", "p0998", "p0997"]
-
-
 def test_weights_that_are_no_numbers_are_not_called_damage(folder):
     for weight in (float("nan"), float("inf"), 1e300):
         with pytest.raises(ValueError, match="finite"):
@@ -489,3 +471,34 @@ def test_missing_ids_to_delete_are_counted_in_one_warning(folder, caplog):
     assert [record.getMessage() for record in caplog.records] == [
         f"2 of 3 passages to delete are not in collection {folder}"
     ]
+
+
+def test_lists_are_the_same_in_runs_of_any_size(tmp_path, monkeypatch):
+    def found(name):
+        with create(at(tmp_path / name), "en") as store:
+            store.add(PASSAGES[:15])
+        store = open_collection(at(tmp_path / name))
+        store.add([*PASSAGES[15:], Passage("blank", "")])
+        store.delete(["p3", "p16"])
+        store.commit()
+        return {path.name: path.read_bytes() for path in data(tmp_path / name).glob("postings.*")}
+
+    whole = found("whole")
+    monkeypatch.setattr("convqa.stores.embedded.writer._BATCH", 2)
+    monkeypatch.setattr("convqa.stores.embedded.lists._ITEMS_PER_RUN", 4)
+    assert found("runs") == whole
+    assert whole.keys() == {"postings.items.2", "postings.starts.2"}
+
+
+def test_a_collection_without_a_word_is_searched_and_whole(tmp_path):
+    with create(at(tmp_path / "c"), "en") as store:
+        store.add([Passage("blank", "")])
+    assert ids(tmp_path / "c", "word") == []
+    store = open_collection(at(tmp_path / "c"))
+    store.add([Passage("word", "word")])
+    store.commit()
+    assert ids(tmp_path / "c", "word") == ["word"]
+    store.delete(["word"])
+    store.commit()
+    assert ids(tmp_path / "c", "word") == []
+    assert check_store(str(tmp_path / "c")).problems == ()
