@@ -19,7 +19,7 @@ from convqa.places import is_installed
 from convqa.stores import open_store
 from convqa.stores.base import Info
 
-SHAPING = ("tantivy", "PyStemmer", "sentencex", "numpy", "onnxruntime", "tokenizers")
+SHAPING = ("PyStemmer", "sentencex", "numpy", "onnxruntime", "tokenizers")
 """Libraries whose versions may change results."""
 
 SHAPING_TORCH = ("torch", "transformers")
