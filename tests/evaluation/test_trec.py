@@ -29,14 +29,14 @@ def evaluated(folder, truth, run):
 def test_lines(tmp_path):
     run = {1: {"Types of cheese:19": 15.1, "b": 2, "c": 2}, 2: {"x": 1}, 3: {}}
     evaluation = evaluated(tmp_path, {1: ["b"], 2: [], 3: ["q"], 4: ["r"]}, run)
-    paths = write_trec(evaluation, tmp_path, tag="my run")
+    paths = write_trec(evaluation, tmp_path)
     assert [path.name for path in paths] == ["run.trec", "truth.qrels"]
     assert paths[0].read_text().splitlines() == [
-        "c%201_1 Q0 Types%20of%20cheese:19 1 15.1 my%20run",
-        "c%201_1 Q0 c 2 2.0 my%20run",
-        "c%201_1 Q0 b 3 1.9999999 my%20run",
-        "c%201_2 Q0 x 1 1.0 my%20run",
-        "c%201_3 Q0 (nothing) 1 0.0 my%20run",
+        "c%201_1 Q0 Types%20of%20cheese:19 1 15.1 convqa",
+        "c%201_1 Q0 c 2 2.0 convqa",
+        "c%201_1 Q0 b 3 1.9999999 convqa",
+        "c%201_2 Q0 x 1 1.0 convqa",
+        "c%201_3 Q0 (nothing) 1 0.0 convqa",
     ]
     assert paths[1].read_text().splitlines() == ["c%201_1 0 b 1", "c%201_3 0 q 1"]
 
