@@ -17,13 +17,13 @@ from typing import Any
 
 from convqa.domain import Conversation
 from convqa.driver.fingerprint import SHAPING_TORCH, versions
-from convqa.driver.history import HistoryMode
 from convqa.driver.run import run
 from convqa.driver.summary import RunSummary
 from convqa.errors import InputError, OtherRun, WorkError
 from convqa.evaluation import evaluate, write_official, write_turns
 from convqa.evaluation.measures import known_measures
 from convqa.experiments.grid import Conversations
+from convqa.experiments.record import AblationInput
 from convqa.indexing import add_vectors, collection_for, index_sources
 from convqa.models import load_encoder
 from convqa.models.shared import share
@@ -31,20 +31,6 @@ from convqa.pipeline.load import load
 from convqa.qa import ready
 from convqa.stores import exists, open_store
 from convqa.tasks import Task, find_task
-from convqa.validation import Record
-
-
-class AblationInput(Record):
-    """An input of an ablation and its settings; ``turns`` is the number of turns that are run."""
-
-    name: str
-    path: str
-    task: str = ""
-    truth: str | None
-    history: HistoryMode
-    conversations: Conversations
-    collection: str | None = None
-    turns: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,17 +12,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from convqa.errors import InputError
+from convqa.experiments.record import CellRecord
 
 
 class Point(NamedTuple):
-    """A row: its number in the table, its value on the first axis, milliseconds a turn, and its mean with interval."""
+    """A row: its number in the table, its value on the first axis, and its result."""
 
     number: int
     group: str
-    milliseconds: float
-    mean: float
-    low: float
-    high: float
+    cell: CellRecord
 
 
 _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#8c564b")
@@ -39,17 +37,17 @@ def quality_over_time(points: Sequence[Point], measure: str) -> str:
     groups = list(dict.fromkeys(point.group for point in points))
 
     def draw(axes: Any) -> None:
-        for group in groups:
-            look = {"color": _COLORS[groups.index(group) % len(_COLORS)]}
+        for index, group in enumerate(groups):
+            look = {"color": _COLORS[index % len(_COLORS)]}
             axes.plot([], [], "o", label=group, **look)
             for point in points:
-                if point.group != group:
-                    continue
-                time = point.milliseconds
-                axes.plot([time, time], [point.low, point.high], alpha=0.35, **look)
-                axes.plot(time, point.mean, "o", **look)
-                axes.annotate(str(point.number), (time, point.mean), (4, 3), textcoords="offset points")
-        times = [point.milliseconds for point in points]
+                if point.group == group:
+                    time = point.cell.total
+                    measured = point.cell.measures[measure]
+                    axes.plot([time, time], [measured.low, measured.high], alpha=0.35, **look)
+                    axes.plot(time, measured.mean, "o", **look)
+                    axes.annotate(str(point.number), (time, measured.mean), (4, 3), textcoords="offset points")
+        times = [point.cell.total for point in points]
         if 0 < 5 * min(times) < max(times):
             axes.set_xscale("log", subs=[2, 5])
             axes.xaxis.set(major_formatter="{x:g}", minor_formatter="{x:g}")

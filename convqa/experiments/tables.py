@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from rich.console import Group
@@ -57,11 +58,10 @@ def lead_of(comparison: Comparison, shown: Sequence[str], asked: Sequence[str] =
 def basis_of(comparison: Comparison, measure: str) -> str:
     """Describe how many turns and conversations a measure is based on, and whether they are too few for intervals."""
     basis = next(one for one in comparison.differences if one.measure == measure)
-    few = ""
+    text = f"{measure} rests on {basis.turns:,} turns of {basis.conversations:,} conversations, scored in every run."
     if basis.conversations < FEW_CONVERSATIONS:
-        few = " With so few conversations intervals are too narrow: rely on p."
-    counts = f"{basis.turns:,} turns of {basis.conversations:,} conversations"
-    return f"{measure} rests on {counts}, scored in every run.{few}"
+        text += " With so few conversations intervals are too narrow: rely on p."
+    return text
 
 
 def _caption(comparison: Comparison, measure: str) -> str:
@@ -90,8 +90,9 @@ def _rows(comparison: Comparison, measures: Sequence[str], markup: Markup) -> It
 def markdown(comparison: Comparison, measures: Sequence[str]) -> str:
     """Return the means of all runs as a Markdown table."""
     markup = Markup("**{}**", MARK, lambda name: name.replace("|", "\\|"))
-    lines = [["run", *measures], ["---", *["---:"] * len(measures)], *_rows(comparison, measures, markup)]
-    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    alignment = ["---"] + ["---:"] * len(measures)
+    rows = [["run", *measures], alignment, *_rows(comparison, measures, markup)]
+    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     return f"{table}\n\n{markup.escape(_caption(comparison, measures[0]))}\n"
 
 
@@ -124,7 +125,7 @@ def render(
     comparison: Comparison,
     measures: Sequence[str],
     lead: str,
-    turns: Sequence[tuple[str, Sequence[TurnDifference]]] = (),
+    turns: Mapping[str, Sequence[TurnDifference]],
 ) -> Group:
     """Return tables for a terminal: means, differences, breakdowns of the lead measure, and turns of each run."""
     parts: list[Table | Text] = [_means(comparison, measures), Text(_caption(comparison, lead), "dim")]
@@ -134,9 +135,10 @@ def render(
     if len(comparison.others) <= MAX_RUNS_WITH_BREAKDOWNS:
         for breakdown in comparison.breakdowns:
             parts += _breakdown(comparison, breakdown, lead)
-    for title, differences in turns:
-        parts.append(Text(f"\n{title}", "bold"))
-        parts += map(_turn, differences)
+    for run, differences in turns.items():
+        if differences:
+            parts.append(Text(f"\n{run}: turns by {lead}, gained most and lost most", "bold"))
+            parts += map(_turn, differences)
     return Group(*parts)
 
 
@@ -150,15 +152,14 @@ def _means(comparison: Comparison, measures: Sequence[str]) -> Table:
 def _breakdown(comparison: Comparison, breakdown: str, measure: str) -> Iterator[Table]:
     """Yield a table of each run's differences by group."""
     for run in comparison.others:
-        by_group = [
-            (group, difference)
-            for group, differences in comparison.breakdowns[breakdown].items()
-            for difference in differences
-            if difference.run == run and difference.measure == measure
-        ]
+        by_group = {}
+        for group, differences in comparison.breakdowns[breakdown].items():
+            for difference in differences:
+                if difference.run == run and difference.measure == measure:
+                    by_group[group] = difference
         if by_group:
             title = f"{measure} by {breakdown}: {run} minus {comparison.against}, p not corrected"
-            yield _differences(title, breakdown, by_group[:MAX_GROUPS])
+            yield _differences(title, breakdown, islice(by_group.items(), MAX_GROUPS))
 
 
 def _differences(
@@ -191,7 +192,8 @@ def _table(title: str, first: str, *others: str) -> Table:
 
 def _turn(turn: TurnDifference) -> Text:
     lines = [f"{turn.id}: {turn.base:.3f} -> {turn.score:.3f}  {turn.question or ''}".rstrip()]
-    for name, (before, after) in (("rewrite", turn.rewrites), ("answer", turn.answers)):
+    for name, texts in {"rewrite": turn.rewrites, "answer": turn.answers}.items():
+        before, after = texts
         if before != after:
             lines += [f"  {name} before: {before}", f"  {name} now: {after}"]
         elif before is not None:
