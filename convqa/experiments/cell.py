@@ -83,13 +83,18 @@ def part_of(
 def work(cell: Cell) -> dict[str, Any]:
     """Run and evaluate a cell, and return its part of the record."""
     if cell.sharing:
-        torch = {name: metadata.version(name) for name in SHAPING_TORCH if find_spec(name)}
-        share(cell.output / "shared.sqlite", salt=repr(versions() | torch))
+        libraries = versions()
+        for name in SHAPING_TORCH:
+            if find_spec(name):
+                libraries[name] = metadata.version(name)
+        share(cell.output / "shared.sqlite", salt=repr(libraries))
     source = Path(cell.input.path)
     task = find_task(cell.input.task, source)
     is_part = cell.input.conversations != "all" or cell.turns is not None
     pipeline = load(cell.pipeline, cell.settings)
-    collection = _collection(cell, task) if pipeline.needs_collection or cell.input.collection else None
+    collection = None
+    if pipeline.needs_collection or cell.input.collection:
+        collection = _collection(cell, task)
     pipeline = ready(pipeline, collection)
     folder = cell.output / cell.folder
     part = _part(task, cell) if is_part else task
@@ -99,10 +104,10 @@ def work(cell: Cell) -> dict[str, Any]:
     except OtherRun:
         summary = answer(restart=True)
     turns = max(summary.turns, 1)
-    result: dict[str, Any] = {
-        "milliseconds": {node: round(1000 * took / turns, 3) for node, took in sorted(summary.timings.items())},
-        "message": _failures(summary),
-    }
+    milliseconds = {}
+    for node, seconds in sorted(summary.timings.items()):
+        milliseconds[node] = round(1000 * seconds / turns, 3)
+    result: dict[str, Any] = {"milliseconds": milliseconds, "message": _failures(summary)}
     if cell.input.truth is None:
         return result
     measures = known_measures(cell.measures)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from itertools import chain, groupby
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -182,7 +182,9 @@ def extremes(turns: Sequence[TurnDifference], count: int) -> list[TurnDifference
     """Return the turns that gained and lost most, of turns from the largest gain to the largest loss."""
     gained = [turn for turn in turns if turn.score > turn.base]
     lost = [turn for turn in reversed(turns) if turn.score < turn.base]
-    return gained[: (count + 1) // 2] + lost[: count // 2]
+    losses = count // 2
+    gains = count - losses
+    return gained[:gains] + lost[:losses]
 
 
 def counted_measures(evaluations: Iterable[Evaluation]) -> set[str]:
@@ -194,11 +196,15 @@ def counted_measures(evaluations: Iterable[Evaluation]) -> set[str]:
 def questions_of(comparison: Comparison) -> dict[TurnId, str]:
     """Return the questions by turn, if the input is next to the truth."""
     evaluation = comparison.evaluations[comparison.against]
-    for path in (evaluation.gold.path, evaluation.gold.path.parent):
+    truth = evaluation.gold.path
+    questions = {}
+    for path in (truth, truth.parent):
         if evaluation.task.has_input(path):
-            turns = chain.from_iterable(conversation.turns for conversation in evaluation.task.read(path))
-            return {turn.id: turn.question for turn in turns}
-    return {}
+            for conversation in evaluation.task.read(path):
+                for turn in conversation.turns:
+                    questions[turn.id] = turn.question
+            break
+    return questions
 
 
 def names_of(runs: Sequence[Path]) -> list[str]:
@@ -209,12 +215,14 @@ def names_of(runs: Sequence[Path]) -> list[str]:
     """
     folders = []
     for run in runs:
+        folder = run.resolve()
         is_file = run.suffix and not run.is_dir()
-        folders.append(run.resolve().parent if is_file else run.resolve())
+        folders.append(folder.parent if is_file else folder)
     paths = [folder.parts for folder in folders]
     while paths[0] and len({path[-1:] for path in paths}) == 1:
         paths = [path[:-1] for path in paths]
-    for length in range(1, max(map(len, paths)) + 1):
+    longest = max(map(len, paths))
+    for length in range(1, longest + 1):
         names = ["/".join(path[-length:]) for path in paths]
         if len(set(names)) == len(names):
             return names
@@ -223,17 +231,22 @@ def names_of(runs: Sequence[Path]) -> list[str]:
 
 def _field(evaluation: Evaluation, name: str, id: TurnId) -> str | None:
     """Return a field of a turn in a run, if the task's runs have it by turn."""
-    # In some tasks, a turn is identified by its conversation alone.
-    names_turn = len(evaluation.task.key(id)) > 1
     values: Mapping[Any, str] = getattr(evaluation.run, name, {})
-    return values.get(str(id) if names_turn else id.conversation)
+    key = evaluation.task.key(id)
+    if len(key) == 1:
+        # In some tasks, a turn is identified by its conversation alone.
+        return values.get(id.conversation)
+    return values.get(str(id))
 
 
 def without_rankings(evaluation: Evaluation) -> Evaluation:
     """Return the evaluation without rankings and citations, which would not fit into memory for 30 runs."""
     run: Any = evaluation.run
-    large = {"passages", "rankings", "citations"}.intersection(field.name for field in fields(run))
-    return replace(evaluation, run=replace(run, **{name: {} for name in large}))
+    empty: dict[str, Any] = {}
+    for field in fields(run):
+        if field.name in {"passages", "rankings", "citations"}:
+            empty[field.name] = {}
+    return replace(evaluation, run=replace(run, **empty))
 
 
 def truth_of(runs: Sequence[Path]) -> Path:

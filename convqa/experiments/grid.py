@@ -111,7 +111,8 @@ def rows_of(ablation: Ablation) -> list[GridRow]:
     axes = [_values(axis, values) for axis, values in ablation.axes.items()]
     rows: dict[str, GridRow] = {}
     for values in itertools.product(*axes):
-        row = _row(dict(zip(ablation.axes, values, strict=True)))
+        by_axis = dict(zip(ablation.axes, values, strict=True))
+        row = _row(by_axis)
         if row.name in rows:
             raise InputError(f"two rows are called {row.name}. Their folders need different names.")
         rows[row.name] = row
@@ -125,7 +126,8 @@ def baseline_of(ablation: Ablation, rows: list[GridRow]) -> GridRow:
     """
     baseline = ablation.baseline or {}
     for row in rows:
-        if row.name == baseline or (isinstance(baseline, dict) and baseline.items() <= row.values.items()):
+        has_values = isinstance(baseline, dict) and baseline.items() <= row.values.items()
+        if has_values or row.name == baseline:
             return row
     names = ", ".join(row.name for row in rows[:6])
     raise InputError(f"baseline {shorten(baseline)}: unknown row; expected one of {names} ...")
@@ -154,12 +156,13 @@ def _row(values: Mapping[str, tuple[str, AxisValue]]) -> GridRow:
     overrides: dict[str, Any] = {}
     dropped: list[str] = []
     inputs: tuple[str, ...] | None = None
-    for _, value in values.values():
+    names: dict[str, str] = {}
+    for axis, (name, value) in values.items():
+        names[axis] = name
         overrides |= value.model_extra or {}
         dropped += value.drop
         if value.inputs is not None:
-            inputs = tuple(name for name in value.inputs if inputs is None or name in inputs)
-    names = {axis: name for axis, (name, _) in values.items()}
+            inputs = tuple(input for input in value.inputs if inputs is None or input in inputs)
     folder = "+".join(map(_file_name, names.values()))
     return GridRow(folder, names, overrides | dict.fromkeys(dropped), inputs)
 

@@ -38,15 +38,17 @@ def quality_over_time(points: Sequence[Point], measure: str) -> str:
 
     def draw(axes: Any) -> None:
         for index, group in enumerate(groups):
-            look = {"color": _COLORS[index % len(_COLORS)]}
-            axes.plot([], [], "o", label=group, **look)
+            color = _COLORS[index % len(_COLORS)]
+            axes.plot([], [], "o", label=group, color=color)
             for point in points:
-                if point.group == group:
-                    time = point.cell.total
-                    measured = point.cell.measures[measure]
-                    axes.plot([time, time], [measured.low, measured.high], alpha=0.35, **look)
-                    axes.plot(time, measured.mean, "o", **look)
-                    axes.annotate(str(point.number), (time, measured.mean), (4, 3), textcoords="offset points")
+                if point.group != group:
+                    continue
+                time = point.cell.total
+                measured = point.cell.measures[measure]
+                place = (time, measured.mean)
+                axes.plot([time, time], [measured.low, measured.high], alpha=0.35, color=color)
+                axes.plot(*place, "o", color=color)
+                axes.annotate(str(point.number), place, (4, 3), textcoords="offset points")
         times = [point.cell.total for point in points]
         if 0 < 5 * min(times) < max(times):
             axes.set_xscale("log", subs=[2, 5])
@@ -85,8 +87,11 @@ def differences(
 
     def draw(axes: Any) -> None:
         ranks = range(1, len(values) + 1)
-        for color, bound in zip(_COLORS, (max, min), strict=False):
-            axes.fill_between(ranks, [bound(value, 0) for value in values], step="mid", color=color, linewidth=0)
+        gains = [max(value, 0) for value in values]
+        losses = [min(value, 0) for value in values]
+        look = {"step": "mid", "linewidth": 0}
+        axes.fill_between(ranks, gains, color=_COLORS[0], **look)
+        axes.fill_between(ranks, losses, color=_COLORS[1], **look)
         axes.axhline(0, color=_INK, linewidth=0.8)
         axes.set(xlabel="turns, sorted", ylabel=f"difference in {measure}")
 
@@ -100,14 +105,17 @@ def _plot(draw: Callable[[Any], None], title: str, label: str) -> str:
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    with mpl.rc_context({"svg.hashsalt": label}, _FOLDER / "report.mplstyle"), warnings.catch_warnings():
+    style = mpl.rc_context({"svg.hashsalt": label}, _FOLDER / "report.mplstyle")
+    with style, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # characters missing in its font are drawn by the browser
         figure = Figure(figsize=(4.8, 3.3), layout="constrained")
         axes = figure.subplots()
         axes.set_title(title)
         draw(axes)
-        longest = max(map(len, axes.get_legend_handles_labels()[1]), default=0)
-        figure.legend(loc="outside lower left", ncols=max(1, 345 // (30 + 5 * longest)))
+        _, labels = axes.get_legend_handles_labels()
+        longest = max(map(len, labels), default=0)
+        columns = 345 // (30 + 5 * longest)
+        figure.legend(loc="outside lower left", ncols=max(1, columns))
         stream = io.StringIO()
         figure.savefig(stream, format="svg")
     svg = re.sub(r"<(style|metadata)\b.*?</\1>", "", stream.getvalue(), flags=re.DOTALL)

@@ -88,8 +88,10 @@ class AblationRecord(Record):
         for cell in self.cells_of(source).values():
             known |= dict.fromkeys(cell.measures)
         asked = [name for name in self.measures if name in known]
-        by_default = sorted(known, key=lambda name: not name.startswith(("MRR", "nDCG")))
-        return asked or by_default[:DEFAULT_MEASURES]
+        if asked:
+            return asked
+        rankings_first = sorted(known, key=lambda name: not name.startswith(("MRR", "nDCG")))
+        return rankings_first[:DEFAULT_MEASURES]
 
 
 def largest_means(cells: Iterable[CellRecord]) -> dict[str, float]:

@@ -37,7 +37,6 @@ def section(record: AblationRecord, source: AblationInput, output: Path) -> dict
     rows = [row for row in record.rows if row.name in cells]
     rows.sort(key=lambda row: -means.get(row.name, -1.0))
     ranked = [row.name for row in rows if row.name in means and HUMAN not in row.values.values()]
-    evaluations = _evaluations(record, source, cells, output)
     shown: dict[str, Any] = {
         "source": source,
         "lead": lead,
@@ -56,6 +55,7 @@ def section(record: AblationRecord, source: AblationInput, output: Path) -> dict
     if not ranked:
         return shown
     best = ranked[0]
+    evaluations = _evaluations(record, source, cells, output)
     shown["best"] = best
     shown["top"] = largest_means(cells[row] for row in ranked)
     for name in counted_measures(evaluations.values()):
@@ -69,7 +69,9 @@ def section(record: AblationRecord, source: AblationInput, output: Path) -> dict
     scored = {row: evaluation for row, evaluation in evaluations.items() if lead in evaluation.scores}
     if best not in scored or record.base not in scored or len(scored) < 2:
         return shown
-    names = {name for evaluation in scored.values() for name in evaluation.scores}
+    names: set[str] = set()
+    for evaluation in scored.values():
+        names.update(evaluation.scores)
     compared = compare_evaluations(scored, record.base, [name for name in measures if name in names])
     against_best = compare_evaluations(scored, best, [lead], _depths(scored[best]))
     shown["compared"] = compared

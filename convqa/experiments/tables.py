@@ -48,10 +48,12 @@ def shown_measures(comparison: Comparison, asked: Sequence[str] = ()) -> list[st
 
 def lead_of(comparison: Comparison, shown: Sequence[str], asked: Sequence[str] = ()) -> str:
     """Return the measure for breakdowns and turns: the first of ``asked``, or else the first official ranking one."""
-    for measure in comparison.evaluations[comparison.against].measures:
-        is_ranking = measure.name.upper().startswith(("MRR", "NDCG"))
-        if not asked and measure.official and is_ranking and measure.name in shown:
-            return measure.name
+    measures = comparison.evaluations[comparison.against].measures
+    if not asked:
+        for measure in measures:
+            is_ranking = measure.name.upper().startswith(("MRR", "NDCG"))
+            if measure.official and is_ranking and measure.name in shown:
+                return measure.name
     return shown[0]
 
 
@@ -73,16 +75,20 @@ def _rows(comparison: Comparison, measures: Sequence[str], markup: Markup) -> It
     counts = counted_measures(comparison.evaluations.values())
     columns = [[markup.escape(name) for name in comparison.evaluations]]
     for measure in measures:
-        differences = [one for one in comparison.differences if one.measure == measure]
-        means = {comparison.against: differences[0].base} | {one.run: one.mean for one in differences}
-        certain = {one.run for one in differences if one.certain}
+        means = {}
+        marks = {}
+        for difference in comparison.differences:
+            if difference.measure == measure:
+                means[comparison.against] = difference.base
+                means[difference.run] = difference.mean
+                marks[difference.run] = markup.mark if difference.certain else ""
         best = None if measure in counts else max(means.values())
         column = []
         for run in comparison.evaluations:
             text = f"{means[run]:.3f}" if run in means else "-"
             if run in means and means[run] == best:
                 text = markup.best.format(text)
-            column.append(text + markup.mark * (run in certain))
+            column.append(text + marks.get(run, ""))
         columns.append(column)
     return zip(*columns, strict=True)
 
@@ -91,8 +97,10 @@ def markdown(comparison: Comparison, measures: Sequence[str]) -> str:
     """Return the means of all runs as a Markdown table."""
     markup = Markup("**{}**", MARK, lambda name: name.replace("|", "\\|"))
     alignment = ["---"] + ["---:"] * len(measures)
-    rows = [["run", *measures], alignment, *_rows(comparison, measures, markup)]
-    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    head = ["run", *measures]
+    rows = [head, alignment, *_rows(comparison, measures, markup)]
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    table = "\n".join(lines)
     return f"{table}\n\n{markup.escape(_caption(comparison, measures[0]))}\n"
 
 
@@ -192,8 +200,7 @@ def _table(title: str, first: str, *others: str) -> Table:
 
 def _turn(turn: TurnDifference) -> Text:
     lines = [f"{turn.id}: {turn.base:.3f} -> {turn.score:.3f}  {turn.question or ''}".rstrip()]
-    for name, texts in {"rewrite": turn.rewrites, "answer": turn.answers}.items():
-        before, after = texts
+    for name, (before, after) in (("rewrite", turn.rewrites), ("answer", turn.answers)):
         if before != after:
             lines += [f"  {name} before: {before}", f"  {name} now: {after}"]
         elif before is not None:

@@ -34,17 +34,18 @@ def resolve(
     file = find(str(pipeline))
     content = read(file)
     with errors_in(f"pipeline {file}"):
-        changes = {key: give(value) if isinstance(value, type) else value for key, value in (settings or {}).items()}
-        for key, value in changes.items():
+        changes = {}
+        for key, value in (settings or {}).items():
             refuse_secrets(value, f"--set {key}", names_secret(key.rpartition(".")[2]))
+            changes[key] = give(value) if isinstance(value, type) else value
         if isinstance(content, StationList):
             metadata, nodes = _extended(content, file)
         else:
             nodes = {name: _with_full_name(name, node) for name, node in content.components.items()}
         modules: list[str] = []
         if trusted and is_yaml(str(pipeline)):
-            given = [{name: node.flat() for name, node in nodes.items()}, changes]
-            modules = _foreign_modules(given)
+            given = [node.flat() for node in nodes.values()]
+            modules = _foreign_modules([given, changes])
             allow(modules)
             folder = str(file.resolve().parent)
             if modules and folder not in sys.path:
@@ -107,13 +108,14 @@ def _with_entry(
 
 def _merged(old: Any, new: Any) -> Any:
     """Merge mappings key by key, unless the new one has another type. Any other new value replaces the old one."""
-    if (
-        not isinstance(old, Mapping)
-        or not isinstance(new, Mapping)
-        or new.get("type", old.get("type")) != old.get("type")
-    ):
+    if not isinstance(old, Mapping) or not isinstance(new, Mapping):
         return new
-    return {**old, **{name: _merged(old.get(name), value) for name, value in new.items()}}
+    if "type" in new and new["type"] != old.get("type"):
+        return new
+    merged = dict(old)
+    for name, value in new.items():
+        merged[name] = _merged(old.get(name), value)
+    return merged
 
 
 def _with_full_name(name: str, node: Node) -> Node:
@@ -128,7 +130,8 @@ def _with_full_name(name: str, node: Node) -> Node:
 def _with_settings(nodes: Mapping[str, Node], settings: Mapping[str, Any], is_line: bool) -> dict[str, Node]:
     """Return the nodes with settings applied: outer ones first, and a type before the parameters of its component."""
     changed = dict(nodes)
-    for key, value in sorted(settings.items(), key=lambda item: (item[0].count("."), not item[0].endswith(".type"))):
+    for key in sorted(settings, key=lambda key: (key.count("."), not key.endswith(".type"))):
+        value = settings[key]
         where = f"--set {key}"
         name, _, path = key.partition(".")
         known = STATIONS if is_line and path in {"", "type"} else changed
@@ -142,13 +145,7 @@ def _with_settings(nodes: Mapping[str, Node], settings: Mapping[str, Any], is_li
         if path in {"", "type"}:
             changed = _with_entry(changed, name, {"type": value} if path else value, where)
         else:
-            changed[name] = _with_parameter(
-                name,
-                changed[name],
-                path.split("."),
-                value,
-                where,
-            )
+            changed[name] = _with_parameter(name, changed[name], path.split("."), value, where)
     return changed
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from convqa.pipeline.document import PipelineDocument
+from convqa.pipeline.document import PipelineDocument, node_of
 from convqa.validation import leaves
 
 _ADDRESS = re.compile(r"(.*_)?(url|uri|hosts?|server|endpoint|address)", re.I)
@@ -16,18 +16,17 @@ def as_text(document: PipelineDocument) -> str:
     feeds: dict[str, list[str]] = {name: [] for name in document.components}
     for label, receivers in document.inputs.items():
         for receiver in receivers:
-            feeds[receiver.partition(".")[0]].append(label)
+            feeds[node_of(receiver)].append(label)
     for arrow in document.connections:
-        feeds[arrow.receiver.partition(".")[0]].append(arrow.sender)
+        feeds[node_of(arrow.receiver)].append(arrow.sender)
     lines = []
     for name in document.in_order():
         node = document.components[name]
-        settings = ", ".join(f"{key}={value!r}" for key, value in sorted(node.init_parameters.items()))
-        lines += [
-            f"{name}: {node.type}",
-            f"    {settings or 'defaults'}",
-            f"    <- {', '.join(sorted(feeds[name])) or 'nothing'}",
-        ]
+        settings = [f"{key}={value!r}" for key, value in sorted(node.init_parameters.items())]
+        senders = sorted(feeds[name])
+        lines.append(f"{name}: {node.type}")
+        lines.append(f"    {', '.join(settings) or 'defaults'}")
+        lines.append(f"    <- {', '.join(senders) or 'nothing'}")
     lines += [f"{label} = {sender}" for label, sender in sorted(document.outputs.items())]
     return "\n".join(lines)
 
