@@ -59,6 +59,7 @@ def interval_of_statistic(
     statistic: Callable[[Mapping[str, Sequence[float]]], float | None],
     seed: int,
     owners: Owners | None = None,
+    resamples: int = RESAMPLES,
 ) -> tuple[float, float]:
     """95 % interval of any statistic of groups of scores, such as an AUC.
 
@@ -70,7 +71,7 @@ def interval_of_statistic(
     generator = numpy.random.default_rng(seed)
     strata = _strata(groups, owners)
     values = []
-    for _ in range(RESAMPLES):
+    for _ in range(resamples):
         sample: dict[str, list[float]] = {name: [] for name in groups}
         for conversations in strata:
             drawn = generator.integers(0, len(conversations), len(conversations))
