@@ -265,11 +265,24 @@ class StoreContract(ReadOnlyStoreContract, VectorContract, TokenWeightContract):
         scores = [hit.score for hit in store.search([Query("London")], 9, DEFAULT)[0].hits]
         assert scores == [hit.score for hit in reopen(url).search([Query("London")], 9, DEFAULT)[0].hits]
 
-    def test_the_checksum_does_not_depend_on_the_order(self, store: Any, url: str) -> None:
+    def test_title_and_text_are_one_sequence_of_tokens(self, url: str) -> None:
+        with create_store(url, "en") as made:
+            made.add([Passage("a", "walls", "Rome"), Passage("b", "Rome walls")])
+        found = scores(reopen(url), Query("Rome"))
+        assert found["a"] == found["b"] > 0
+
+    def test_a_weight_that_is_not_finite_is_refused(self, store: Any) -> None:
+        with pytest.raises(ValueError, match="finite"):
+            scores(store, Query("", (("Rome", math.inf),)))
+
+    def test_the_checksum_depends_on_the_content_and_not_on_its_order(self, store: Any, url: str) -> None:
         before = store.info().checksum
         with create_store(url, "en", replace=True) as made:
             made.add(reversed(PASSAGES))
         assert reopen(url).info().checksum == before
+        with create_store(url, "en", replace=True) as made:
+            made.add([*PASSAGES[:-1], Passage("stop", "another text")])
+        assert reopen(url).info().checksum != before
 
     def test_the_same_passage_again_is_skipped_with_one_warning(
         self, store: Any, caplog: pytest.LogCaptureFixture
