@@ -173,7 +173,7 @@ MAX_TOKENS = {
 }
 """The budget of each package in tokens of code (scripts/size.py). Raise one only by lowering another."""
 
-MAX_TOKENS_OF_TESTING = 13_300
+MAX_TOKENS_OF_TESTING = 13_450
 """The budget of convqa.testing, which runs only in tests and is not part of the total."""
 MAX_TOKENS_IN_ALL = 246_000
 MAX_TOKENS_A_LINE = 8.5
