@@ -151,31 +151,31 @@ def test_nothing_large_and_no_machine_paths_are_tracked():
 
 
 MAX_TOKENS = {
-    "components": 36_200,
-    "stores": 33_300,
+    "components": 36_150,
+    "stores": 32_600,
     "tasks": 27_600,
     "models": 21_450,
     "sharc": 18_700,
-    "cli": 15_150,
-    "server": 13_000,
+    "cli": 14_850,
+    "server": 12_900,
     "training": 12_450,
-    "experiments": 11_000,
-    "text": 9_150,
-    "driver": 8_400,
+    "experiments": 11_200,
+    "text": 9_200,
+    "driver": 8_300,
     "indexing": 7_700,
-    "pipeline": 6_650,
-    "(modules)": 6_400,
-    "metrics": 4_650,
+    "pipeline": 6_450,
+    "(modules)": 6_500,
+    "metrics": 4_500,
     "evaluation": 3_900,
     "domain": 3_300,
     "exports": 3_400,
-    "workers": 2_050,
+    "workers": 2_000,
 }
 """The budget of each package in tokens of code (scripts/size.py). Raise one only by lowering another."""
 
 MAX_TOKENS_OF_TESTING = 13_450
 """The budget of convqa.testing, which runs only in tests and is not part of the total."""
-MAX_TOKENS_IN_ALL = 246_000
+MAX_TOKENS_IN_ALL = 243_500
 MAX_TOKENS_A_LINE = 8.5
 
 
