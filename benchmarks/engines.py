@@ -12,7 +12,7 @@ own, in every engine at k1 .82, b .68. The other commands search passages of syn
 
 ``million``: time to index, size, memory, cold open and queries/s by batch size. In the same process and rounds also
 Haystack's ElasticsearchBM25Retriever (fuzziness 0) and Anserini's SimpleSearcher, one question at a time. The last
-phase, ``threads``, compares the embedded store with bare tantivy and with Lucene, on one thread and on two.
+phase, ``threads``, compares the embedded store with Lucene, on one thread and on two.
 
 ``folder``: the embedded store: time, disk, memory, cold open, questions/s one at a time and as one batch. With two
 counts or more, it also extrapolates linearly to the 7,097,322 passages of PolEval's Polish wiki.
@@ -218,8 +218,7 @@ def _sizes(args: argparse.Namespace) -> Figures:
     found = {"disk, MB": folder_mb(folder)}
     if args.what == "folder":
         for path in filter(Path.is_file, folder.rglob("*")):
-            kind = "tantivy" if path.parent.name == "tantivy" else path.name.split(".")[0]
-            name = f"disk, MB: {kind}"
+            name = f"disk, MB: {path.name.split('.')[0]}"
             found[name] = found.get(name, 0) + path.stat().st_size / 1e6
     return found
 
@@ -312,11 +311,9 @@ def search(args: argparse.Namespace) -> Figures:
 
 
 def _one_at_a_time(args: argparse.Namespace, asked: Sequence[str], top: int) -> Figures:
-    """Measure both stop word lists one at a time (second of two rounds) and as one batch, and bare tantivy."""
-    from convqa.stores.embedded.search import Snapshot
-    from convqa.text.analysis import weigh
-
-    store, state, found = open_store(args.url), Snapshot.open(Path(args.url)), {}
+    """Measure both stop word lists one at a time (second of two rounds) and as one batch."""
+    store = open_store(args.url)
+    found: Figures = {}
     everything = [Query(text) for text in asked]
 
     def timed(work: Callable[[Query], object]) -> list[float]:
@@ -337,11 +334,6 @@ def _one_at_a_time(args: argparse.Namespace, asked: Sequence[str], top: int) -> 
         start = time.perf_counter()
         store.search(everything, top, params, texts=0)
         found[f"{name}, all as one batch, s"] = time.perf_counter() - start
-
-    def bare(query: Query) -> None:
-        state.candidates.best(state.candidates.query(weigh(query, state.analyzer), None, ()), top)
-
-    found[f"bare tantivy top {top}, q/s"] = 1e3 * len(asked) / sum(timed(bare))
     return found
 
 
@@ -363,16 +355,9 @@ def _rivals(args: argparse.Namespace, asked: Sequence[str]) -> dict[str, Callabl
 
 
 def threads(args: argparse.Namespace) -> Figures:
-    """Measure tantivy's top 300 without re-scoring, the embedded store in batches of 64, and Lucene, by threads."""
-    from convqa.stores.embedded import search as embedded
-
+    """Measure the embedded store in batches of 64, and Lucene, by threads."""
     asked, lucene = questions(args.data, "en", args.queries), searcher(args)
-    folder = args.scratch / "embedded-million"
-    store, state = open_store(str(folder)), embedded.Snapshot.open(folder)
-
-    def bare(text: str) -> None:
-        query = state.candidates.query(state.weights(Query(text), PARAMS), None, ())
-        state.candidates.best(query, embedded.MIN_CANDIDATES)
+    store = open_store(str(args.scratch / "embedded-million"))
 
     def ours(count: int) -> int:
         os.environ["OMP_NUM_THREADS"] = str(count)
@@ -387,7 +372,6 @@ def threads(args: argparse.Namespace) -> Figures:
 
     ways: dict[str, Callable[[], int]] = {}
     for count in (1, 2):
-        ways[f"bare top 300, {count}"] = partial(each, bare, count)
         ways[f"embedded, {count}"] = partial(ours, count)
         ways[f"Lucene, {count}"] = partial(each, lambda text: [hit.docid for hit in lucene.search(text, TOP)], count)
     return {f"{name} threads, q/s": rate for name, rate in rates(ways, args.rounds).items()}

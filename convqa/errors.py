@@ -58,6 +58,15 @@ def ordinary_errors() -> Iterator[None]:
         raise error.ordinary() from error
 
 
+@contextmanager
+def errors_in(place: str) -> Iterator[None]:
+    """Name a place, such as a file, in front of the message of each InputError."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{place}: {error}") from error
+
+
 class StoreUnavailable(RunError):
     """A store does not answer."""
 

@@ -186,15 +186,15 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
     """
     temporary = part_of(path)
     try:
-        with _errors_of(path):
+        with write_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             stream = io.BufferedWriter(_TemporaryFile(temporary, path))
         with stream:
             yield stream
             stream.flush()
-            with _errors_of(path):
+            with write_errors(path):
                 os.fsync(stream.fileno())
-        with _errors_of(path):
+        with write_errors(path):
             temporary.replace(path)
             _sync(path.parent)
     finally:
@@ -215,16 +215,17 @@ class _TemporaryFile(io.FileIO):
         self._path = path
 
     def write(self, data: Any) -> int:
-        with _errors_of(self._path):
+        with write_errors(self._path):
             return super().write(data)
 
 
 @contextmanager
-def _errors_of(path: Path) -> Iterator[None]:
+def write_errors(what: str | Path) -> Iterator[None]:
+    """Raise the errors of writing something as :func:`unwritable` describes them."""
     try:
         yield
     except OSError as error:
-        raise unwritable(str(path), error) from error
+        raise unwritable(str(what), error) from error
 
 
 def unwritable(what: str, error: OSError) -> InputError | StorageFull:

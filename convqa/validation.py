@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
@@ -130,6 +130,22 @@ def names_secret(field: str) -> bool:
     [True, True, True, False, False]
     """
     return _SECRET.fullmatch(field) is not None
+
+
+def leaves(value: object, key: str = "") -> Iterator[tuple[str, object]]:
+    """Yield the values in nested mappings and lists that are neither, each with the last key on the way to it.
+
+    >>> list(leaves({"a": [{"b": 1}, 2]}))
+    [('b', 1), ('a', 2)]
+    """
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from leaves(inner, str(name))
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from leaves(inner, key)
+    else:
+        yield key, value
 
 
 def refuse_secrets(

@@ -55,49 +55,10 @@ MAY_BE_SKIPPED = re.compile(
 """Reasons that no package is the cure for. In CI a test that is skipped for another reason fails."""
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--convqa-member",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="Hold another package's part to the contracts: a station's member or a task by its dotted path "
-        "(my_package.Shout), a store by its scheme (shelf:) or its server's URL (shelf://HOST:PORT); repeat.",
-    )
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Let SIGINT reach what tests start: a background job of a shell ignores it, and so do its children.
-
-    ``config.outside`` is what ``--convqa-member`` names: classes, and the URLs of stores.
-    """
-    config.outside = [_store(name) if ":" in name else _class(name) for name in config.getoption("--convqa-member")]
+def pytest_configure() -> None:
+    """Let SIGINT reach what tests start: a background job of a shell ignores it, and so do its children."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def _class(name: str) -> type:
-    module, _, cls = name.rpartition(".")
-    try:
-        found = getattr(importlib.import_module(module), cls)
-    except (ImportError, AttributeError, TypeError, ValueError) as error:
-        raise pytest.UsageError(
-            f"--convqa-member {name}: wanted MODULE.CLASS, or SCHEME: of a store ({error})"
-        ) from error
-    bases = {base.__module__ for base in getattr(found, "__mro__", ())}
-    if not bases & {"convqa.components.base", "convqa.tasks.base"}:
-        raise pytest.UsageError(f"--convqa-member {name}: wanted a class of a station or a task; found {found!r}")
-    return found
-
-
-def _store(url: str) -> str:
-    from convqa.plugins import plugins
-    from convqa.stores import GROUP
-
-    known = ", ".join(plugins(GROUP)) or "none"
-    if url.partition(":")[0] not in plugins(GROUP):
-        raise pytest.UsageError(f"--convqa-member {url}: no package offers such a store; there are: {known}")
-    return url
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -75,7 +75,7 @@ def test_scores_must_be_finite(score):
 
 
 def test_citations_have_both_offsets_or_neither():
-    with pytest.raises(ValueError, match="only one"):
+    with pytest.raises(ValueError, match="or neither"):
         Citation("p", 3)
     with pytest.raises(ValueError, match="offsets"):
         Citation("p", 3, 2)

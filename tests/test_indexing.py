@@ -234,6 +234,8 @@ def test_a_file_may_be_given_as_collection(file, tmp_path):
     assert ids(url, "Rome") == ["p1"]
     with pytest.raises(InputError, match=r"gone\.jsonl do not exist"):
         collection_of(str(tmp_path / "gone.jsonl"))
+    with pytest.raises(InputError, match="unknown engine 'nosuch'"):
+        collection_of("nosuch:gone.jsonl")
 
 
 def test_what_is_indexed_unasked_is_not_encoded_and_vectors_that_were_asked_for_stay(file):

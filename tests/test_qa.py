@@ -118,23 +118,6 @@ def test_how_many_passages_are_ranked_changes_no_answer_and_no_score(example, ex
     assert all(one == answers[0] for one in answers) and all(answer.score for answer in answers[0])
 
 
-def test_citations_are_the_passages_own_characters(qa):
-    response = qa.conversation().ask("What is a physician's assistant?")
-    passages = {hit.id: hit.passage for hit in response.ranking.hits}
-    for sentence in response.answer.sentences:
-        for citation in sentence.citations:
-            quote = passages[citation.passage_id].text[citation.start : citation.end]
-            assert " ".join(quote.split()) == sentence.text
-
-
-def test_drive_answers_as_a_conversation_does(qa):
-    questions = ["What is a physician's assistant?", "What does it cost?"]
-    talks = [Conversation("c", tuple(Turn(TurnId("c", n), q) for n, q in enumerate(questions, 1)))]
-    driven = [response.answer.text for response in qa.drive(talks)]
-    talk = qa.conversation()
-    assert driven == [talk.ask(question).answer.text for question in questions]
-
-
 def test_drive_and_conversation_speak_the_collections_language(tmp_path):
     url = str(tmp_path / "collection")
     with create_store(url, "de") as store:

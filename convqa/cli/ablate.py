@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Argument, Option
@@ -16,8 +15,7 @@ from convqa.cli.progress import ProgressDisplay
 if TYPE_CHECKING:
     from rich.table import Table
 
-_MAX_COLUMNS = 4
-"""Measures in a table if the ablation names none."""
+    from convqa.experiments.record import AblationInput, AblationRecord
 
 
 @command
@@ -66,17 +64,17 @@ def ablate(
             progress=progress,
         )
     if json:
-        print_json(record)
+        print_json(record.model_dump())
     elif not quiet:
         from rich.console import Console
 
-        for source in record["inputs"]:
+        for source in record.inputs:
             Console().print(_table(record, source))
-        for cell in record["cells"]:
-            if cell["message"]:
-                typer.echo(f"convqa: {cell['row']} over {cell['input']}: {cell['status']}: {cell['message']}", err=True)
+        for cell in record.cells:
+            if cell.message:
+                typer.echo(f"convqa: {cell.row} over {cell.input}: {cell.status}: {cell.message}", err=True)
         typer.echo(f"Written: {output / 'ablation.json'}. For tables, plots and turns: convqa report {output}")
-    return int(any(cell["status"] != "skipped" and cell["message"] for cell in record["cells"]))
+    return int(any(cell.status != "skipped" and cell.message for cell in record.cells))
 
 
 @command
@@ -96,33 +94,30 @@ def report(
     typer.echo(f"Written: {', '.join(map(str, write(folder, output)))}")
 
 
-def _table(record: Mapping[str, Any], source: Mapping[str, Any]) -> Table:
+def _table(record: AblationRecord, source: AblationInput) -> Table:
     """Return the measures of one input, the best values in bold."""
     from rich.table import Table
     from rich.text import Text
 
-    cells = [cell for cell in record["cells"] if cell["input"] == source["name"]]
-    means: dict[str, list[float]] = {}
-    for cell in cells:
-        for measure, score in cell["measures"].items():
-            means.setdefault(measure, []).append(score["mean"])
-    # Measures of rankings come first.
-    by_default = sorted(means, key=lambda measure: not measure.startswith(("MRR", "nDCG")))[:_MAX_COLUMNS]
-    columns = record["measures"] or by_default
-    part = "" if source["conversations"] == "all" else f", {source['conversations']} conversations"
-    title = f"{source['name']}: {source['turns']:,} turns{part}, history {source['history']}"
+    from convqa.experiments.record import largest_means
+
+    cells = record.cells_of(source).values()
+    measures = record.measures_of(source)
+    best = largest_means(cells)
+    part = "" if source.conversations == "all" else f", {source.conversations} conversations"
+    title = f"{source.name}: {source.turns:,} turns{part}, history {source.history}"
     table = Table(title=Text(title), title_justify="left")
     table.add_column("row", no_wrap=True)
-    for column in (*columns, "ms/turn"):
+    for column in (*measures, "ms/turn"):
         table.add_column(Text(column), justify="right", overflow="fold")
     for cell in cells:
-        row = [Text(cell["row"])]
-        for measure in columns:
-            if measure in cell["measures"]:
-                mean = cell["measures"][measure]["mean"]
-                row.append(Text(f"{mean:.3f}", "bold" if mean == max(means[measure]) else ""))
+        row = [Text(cell.row)]
+        for measure in measures:
+            if measure in cell.measures:
+                mean = cell.measures[measure].mean
+                row.append(Text(f"{mean:.3f}", "bold" if mean == best[measure] else ""))
             else:
                 row.append(Text("-"))
-        is_done = cell["status"] == "done"
-        table.add_row(*row, f"{sum(cell['milliseconds'].values()):.1f}" if is_done else cell["status"])
+        is_done = cell.status == "done"
+        table.add_row(*row, f"{cell.total:.1f}" if is_done else cell.status)
     return table

@@ -241,8 +241,5 @@ def _log(verbose: bool, log_file: Path | None) -> None:
 
 
 class _ConsoleFormatter(logging.Formatter):
-    def format(self, record: logging.LogRecord) -> str:
-        text = f"convqa: {record.levelname.lower()}: {record.getMessage()}"
-        if record.exc_info:
-            text += f"\n{self.formatException(record.exc_info)}"
-        return text
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        return f"convqa: {record.levelname.lower()}: {record.message}"

@@ -41,18 +41,18 @@ def compare(
     """
     from convqa.experiments import tables
     from convqa.experiments.compare import compare as compare_runs
-    from convqa.experiments.compare import questions_of
+    from convqa.experiments.compare import extremes, questions_of
 
     measures = measure or []
     comparison = compare_runs(runs, truth, task=task, breakdown=breakdown, measures=measures, partial=partial)
     columns = tables.shown_measures(comparison, measures)
     lead = tables.lead_of(comparison, columns, measures)
     questions = questions_of(comparison) if turns else {}
-    extremes = {}
+    shown = {}
     for run in comparison.others:
-        extremes[run] = _extremes(comparison.turns(run, lead, questions), turns)
+        shown[run] = extremes(comparison.turns(run, lead, questions), turns)
     if json:
-        rows = {run: [row.to_json() for row in rows] for run, rows in extremes.items()}
+        rows = {run: [row.to_json() for row in rows] for run, rows in shown.items()}
         print_json({**comparison.to_json(), "turns": rows})
     elif as_ == "markdown":
         typer.echo(tables.markdown(comparison, columns), nl=False)
@@ -61,15 +61,4 @@ def compare(
     else:
         from rich.console import Console
 
-        titled = []
-        for run, turn_rows in extremes.items():
-            if turn_rows:
-                titled.append((f"{run}: turns by {lead}, gained most and lost most", turn_rows))
-        Console().print(tables.render(comparison, columns, lead, titled))
-
-
-def _extremes(rows: list, count: int) -> list:  # type: ignore[type-arg]
-    """Return the turns that gained and lost most, of rows by falling difference."""
-    gained = [row for row in rows if row.score > row.base]
-    lost = [row for row in reversed(rows) if row.score < row.base]
-    return gained[: (count + 1) // 2] + lost[: count // 2]
+        Console().print(tables.render(comparison, columns, lead, shown))

@@ -18,7 +18,6 @@ from convqa.errors import InputError
 from convqa.workers import start_workers
 
 if TYPE_CHECKING:
-    from convqa.components.encoding import ModelOptions
     from convqa.indexing import Indexed
     from convqa.models import TextEncoder
     from convqa.stores.base import Info, VectorOptions
@@ -131,6 +130,7 @@ def index(
     are indexed from the start. Vectors are made last; --vectors without SOURCES resumes them.
     """
     from convqa.indexing import index_sources, refuse_vectors
+    from convqa.models import Options, load_encoder
     from convqa.tasks import find_task
 
     if task is not None and not sources:
@@ -139,7 +139,12 @@ def index(
     if vectors and sparse:
         raise InputError("--vectors, --sparse: use only one; a collection has vectors of one model.")
     settings = given(**asdict(elasticsearch))
-    encoder = _encoder(vectors or sparse, storing.stored, encoding.models, bool(sparse))
+    encoder = None
+    name = vectors or sparse
+    if name:
+        encoder = load_encoder(name, Options(**encoding.models), bool(sparse))
+    elif storing.stored or encoding.models:
+        raise InputError("--vector-precision, --vector-index, --device and --precision require --vectors ENCODER.")
     if not sources and (encoder is None or replace or language or settings):
         raise InputError("SOURCES is missing. Only --vectors and --sparse, for an existing collection, work without.")
     if encoder is not None and not replace:
@@ -185,27 +190,6 @@ def _encode(
         if shard is None or part is None:
             return add_vectors(collection, encoder, options, progress, workers)
         return encode_shard(collection, encoder, Shard.parse(shard), part, progress, workers)
-
-
-def _encoder(
-    name: str | None,
-    stored: VectorOptions | None,
-    options: ModelOptions,
-    is_sparse: bool,
-) -> TextEncoder | None:
-    """Load the encoder of the vectors, before any passage is indexed.
-
-    :param stored: how its vectors are stored. :param options: how it runs.
-    :param is_sparse: whether its vectors are token weights.
-    :raises InputError: for an unknown encoder, or for options without one.
-    """
-    from convqa.models import Options, load_encoder
-
-    if name is not None:
-        return load_encoder(name, Options(**options), is_sparse)
-    if stored or options:
-        raise InputError("--vector-precision, --vector-index, --device and --precision require --vectors ENCODER.")
-    return None
 
 
 def _print(indexed: Indexed | None, info: Info, collection: str) -> None:

@@ -26,13 +26,12 @@ def list_models(json: Json = False) -> None:
     rows: list[dict[str, Any]] = []
     for name in shipped_names():
         manifest = read_manifest(SHIPPED / name)
-        size = sum(file.stat().st_size for file in (SHIPPED / name).iterdir())
         rows.append(
             {
                 "name": name,
                 "kind": manifest.kind,
                 "precision": manifest.precision,
-                "megabytes": round(size / 1e6, 1),
+                "megabytes": _megabytes(SHIPPED / name),
                 "licence": manifest.licence,
                 "base": manifest.base,
             }
@@ -74,7 +73,7 @@ def export_model(name: Name, target: Target, allow_download: AllowDownload = Fal
 
     start = time.perf_counter()
     export(name, target)
-    typer.echo(f"{target}: {_megabytes(target)} in {time.perf_counter() - start:.0f} s")
+    typer.echo(f"{target}: {_megabytes(target)} MB in {time.perf_counter() - start:.0f} s")
     typer.echo(f"To make it smaller and faster: convqa models quantize {target} TARGET")
 
 
@@ -87,9 +86,9 @@ def quantize_model(
     from convqa.models.export import quantize
 
     quantize(folder, target)
-    typer.echo(f"{target}: {_megabytes(target)}")
+    typer.echo(f"{target}: {_megabytes(target)} MB")
     typer.echo(f"int8 changes results slightly. Compare {target} with {folder} on your own task before you use it.")
 
 
-def _megabytes(folder: Path) -> str:
-    return f"{sum(file.stat().st_size for file in folder.iterdir()) / 1e6:.1f} MB"
+def _megabytes(folder: Path) -> float:
+    return round(sum(file.stat().st_size for file in folder.iterdir()) / 1e6, 1)

@@ -13,6 +13,7 @@ import typer
 from typer import Option
 
 from convqa.errors import InputError
+from convqa.workers import Executor
 
 if TYPE_CHECKING:
     from convqa.components.encoding import ModelOptions
@@ -32,23 +33,6 @@ Settings = Annotated[
     list[str] | None,
     Option("--set", metavar="NODE.PARAM=VALUE", help="Set a parameter of the pipeline. Repeatable."),
 ]
-LlmName = Annotated[
-    str | None,
-    Option(
-        metavar="URL_OR_NAME",
-        help="Rewrite questions and write answers with a language model: the URL of an OpenAI-compatible server, or "
-        "a file or name in configs/llms. The API key is read from CONVQA_LLM_KEY.",
-    ),
-]
-LlmModel = Annotated[str | None, Option(metavar="NAME", help="Name of the model on that server.")]
-LlmRole = Annotated[
-    str | None,
-    Option(
-        metavar="ROLES",
-        help="Tasks of the language model: rewrite, answer or both.",
-        show_default="rewrite,answer",
-    ),
-]
 Filters = Annotated[
     list[str] | None,
     Option(
@@ -59,16 +43,8 @@ Filters = Annotated[
     ),
 ]
 DeviceName = Literal["auto", "cpu", "cuda", "mps"]
-Device = Annotated[
-    DeviceName,
-    Option(help="Device of the models. auto: CPU for shipped models, otherwise a GPU if available."),
-]
-Precision = Annotated[
-    Literal["auto", "float32", "bfloat16", "int8"],
-    Option(help="Numeric precision of the models (see docs/reference/models.md)."),
-]
 ExecutorName = Annotated[
-    Literal["local", "processes", "ray"],
+    Executor,
     Option(
         help="Where the work runs: in this process, in several processes, or on Ray (local, or at RAY_ADDRESS).",
     ),
@@ -160,8 +136,14 @@ def _pairs(texts: list[str] | None, option: str, form: str) -> Iterator[tuple[st
 class ModelSettings:
     """Options of commands that load models."""
 
-    device: Device = "auto"
-    precision: Precision = "auto"
+    device: Annotated[
+        DeviceName,
+        Option(help="Device of the models. auto: CPU for shipped models, otherwise a GPU if available."),
+    ] = "auto"
+    precision: Annotated[
+        Literal["auto", "float32", "bfloat16", "int8"],
+        Option(help="Numeric precision of the models (see docs/reference/models.md)."),
+    ] = "auto"
     allow_download: AllowDownload = False
 
     @property
@@ -177,9 +159,23 @@ class PipelineOptions(ModelSettings):
 
     collection: Collection = None
     settings: Settings = None
-    llm: LlmName = None
-    llm_model: LlmModel = None
-    llm_role: LlmRole = None
+    llm: Annotated[
+        str | None,
+        Option(
+            metavar="URL_OR_NAME",
+            help="Rewrite questions and write answers with a language model: the URL of an OpenAI-compatible server, "
+            "or a file or name in configs/llms. The API key is read from CONVQA_LLM_KEY.",
+        ),
+    ] = None
+    llm_model: Annotated[str | None, Option(metavar="NAME", help="Name of the model on that server.")] = None
+    llm_role: Annotated[
+        str | None,
+        Option(
+            metavar="ROLES",
+            help="Tasks of the language model: rewrite, answer or both.",
+            show_default="rewrite,answer",
+        ),
+    ] = None
 
     @property
     def overrides(self) -> dict[str, Any]:

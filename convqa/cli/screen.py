@@ -120,7 +120,7 @@ def rewrite_line(response: Response, screen: Screen) -> Text:
 
 def _nearest_lines(response: Response, screen: Screen) -> Iterator[Text]:
     """Yield the reason for no answer, and the nearest passages with title and first words."""
-    passages = _passages(response)
+    passages = _cited(response).passages
     if response.answer:
         reason = escape(response.answer.reason)
         nearest: Sequence[str] = response.answer.nearest
@@ -149,7 +149,7 @@ def _answer_lines(response: Response, answer: Answer, screen: Screen) -> list[Te
     if TOLD in answer.notes:
         doubts.append("As said before:")
     numbers = numbered(answer)
-    sentences = (marked(sentence, numbers) for sentence in CitedAnswer.of(response).sentences())
+    sentences = (marked(sentence, numbers) for sentence in _cited(response).sentences())
     lines = [Text(line) for line in laid_out([*doubts, *sentences])]
     if screen.styled:
         lines[0].stylize("bold yellow", 0, len(" ".join(doubts)))
@@ -161,23 +161,24 @@ def _answer_lines(response: Response, answer: Answer, screen: Screen) -> list[Te
 def title_lines(response: Response, screen: Screen) -> Iterator[Text]:
     """Yield a line for each cited passage: ``[1][3] Title``, or its short URL or id if it has no title."""
     marks: dict[str, str] = defaultdict(str)
-    for citation, number in _numbered(response):
+    cited = _cited(response)
+    for citation, number in numbered(cited.answer).items():
         marks[citation.passage_id] += f"[{number}]"
-    passages = _passages(response)
     for id, mark in marks.items():
-        passage = passages.get(id, Passage(id, ""))
+        passage = cited.passages.get(id, Passage(id, ""))
         name = passage.source() or _URL_START.sub("", passage.url or id)
         yield screen.mark(mark, "cyan") + screen.mark(f" {escape(name)}", "dim")
 
 
 def source_lines(response: Response, screen: Screen) -> Iterator[Text]:
     """Yield the sources: title, URL, id, and the cited characters in context."""
-    passages = _passages(response)
-    for citation, number in _numbered(response):
-        style = "bold"
-        for line in heading(number, citation, CitedAnswer.of(response)):
-            yield screen.mark(line, style)
-            style = "dim"
+    cited = _cited(response)
+    passages = cited.passages
+    for citation, number in numbered(cited.answer).items():
+        title, *details = heading(number, citation, cited)
+        yield screen.mark(title, "bold")
+        for line in details:
+            yield screen.mark(line, "dim")
         if citation.passage_id in passages:
             yield Text("    ") + _excerpt(passages[citation.passage_id].text, citation, screen)
 
@@ -202,10 +203,6 @@ def _one_line(text: str) -> str:
     return escape(re.sub(r"\s+", " ", text))
 
 
-def _numbered(response: Response) -> Iterable[tuple[Citation, int]]:
-    return numbered(response.answer).items() if response.answer else ()
-
-
-def _passages(response: Response) -> dict[str, Passage]:
-    hits = response.ranking.hits if response.ranking else ()
-    return {hit.id: hit.passage for hit in hits if hit.passage}
+def _cited(response: Response) -> CitedAnswer:
+    """Return the answer, which has no citations if this pipeline makes none."""
+    return CitedAnswer(response, response.answer or Answer("none", ""))

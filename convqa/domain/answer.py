@@ -66,14 +66,11 @@ class Citation(Listed):
     def __post_init__(self) -> None:
         if self.start is None and self.end is None:
             return
-        for offset in (self.start, self.end):
-            if offset is None:
-                raise ValueError(f"citation of {self.passage_id!r} has only one of start and end")
-            if type(offset) is not int:
-                raise ValueError(f"citation of {self.passage_id!r} has offsets that are not whole numbers")
-        assert self.start is not None and self.end is not None
-        if not 0 <= self.start <= self.end:
-            raise ValueError(f"citation of {self.passage_id!r} has invalid offsets [{self.start}, {self.end})")
+        if not (type(self.start) is int and type(self.end) is int and 0 <= self.start <= self.end):
+            raise ValueError(
+                f"citation of {self.passage_id!r} has the offsets [{self.start!r}, {self.end!r}); expected two whole "
+                "numbers in order, or neither"
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 from convqa.domain.answer import Answer, Reading
 from convqa.domain.conversation import Turn
 from convqa.domain.ranking import Ranking, Rewrite
-from convqa.domain.response import Failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +16,7 @@ class Batch:
     """Values of one wave, in order. Haystack deep-copies inputs; a batch is immutable and copies as itself."""
 
     of: ClassVar[type]
-    """The type of the values that are not a Failure."""
+    """The type of the items that are no ``Failure``."""
     items: tuple[Any, ...] = ()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Batch:
@@ -30,31 +29,26 @@ class Batch:
         return iter(self.items)
 
 
-@dataclass(frozen=True, slots=True)
 class Turns(Batch):
+    __slots__ = ()
     of = Turn
-    items: tuple[Turn | Failure, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
 class Rewrites(Batch):
+    __slots__ = ()
     of = Rewrite
-    items: tuple[Rewrite | Failure, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
 class Rankings(Batch):
+    __slots__ = ()
     of = Ranking
-    items: tuple[Ranking | Failure, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
 class Readings(Batch):
+    __slots__ = ()
     of = Reading
-    items: tuple[Reading | Failure, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
 class Answers(Batch):
+    __slots__ = ()
     of = Answer
-    items: tuple[Answer | Failure, ...] = ()

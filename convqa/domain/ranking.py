@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Any
@@ -145,6 +145,17 @@ class Ranking:
     def texts(self) -> dict[str, str]:
         """Return the texts of the passages by id."""
         return {hit.id: hit.passage.text for hit in self.hits if hit.passage is not None}
+
+    def trimmed(self, kept: Collection[str], named: int) -> Ranking:
+        """Return the ranking with passages only on ``kept`` ids. The first ``named`` hits keep title and URL."""
+        hits = []
+        for index, hit in enumerate(self.hits):
+            passage = hit.passage
+            if passage is not None and hit.id not in kept:
+                has_name = index < named and (passage.title or passage.url)
+                hit = Hit(hit.id, hit.score, Passage(hit.id, "", passage.title, passage.url) if has_name else None)
+            hits.append(hit)
+        return Ranking(tuple(hits))
 
     def to_json(self) -> list[Any]:
         return [hit.to_json() for hit in self.hits]

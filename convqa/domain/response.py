@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from convqa.domain.answer import CAVEAT, Answer, Reading
-from convqa.domain.conversation import Listed, Named, Passage, TurnId
-from convqa.domain.ranking import Hit, Ranking, Rewrite
+from convqa.domain.conversation import Listed, Named, TurnId
+from convqa.domain.ranking import Ranking, Rewrite
 
 NAMED_HITS = 10
 """How many hits keep title and URL for a turn without an answer."""
@@ -59,13 +59,7 @@ class Response(Named):
         is_answered = self.answer is not None and self.answer.kind == "answer"
         named = 0 if is_answered else NAMED_HITS
         cited = self.answer.cited_ids() if self.answer else frozenset()
-        hits = []
-        for index, hit in enumerate(self.ranking.hits):
-            if hit.passage is not None and hit.id not in cited:
-                passage = _without_text(hit.passage) if index < named else None
-                hit = Hit(hit.id, hit.score, passage)
-            hits.append(hit)
-        return replace(self, ranking=Ranking(tuple(hits)), added=())
+        return replace(self, ranking=self.ranking.trimmed(cited, named), added=())
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Response:
@@ -74,13 +68,6 @@ class Response(Named):
             parts[name] = None if data[name] is None else kind.from_json(data[name])
         added = tuple((start, end) for start, end in data.get("added", ()))
         return cls(TurnId.from_json(data["id"]), timings=data["timings"], added=added, **parts)
-
-
-def _without_text(passage: Passage) -> Passage | None:
-    """Return the passage without its text, or None if it has neither title nor URL."""
-    if not passage.title and not passage.url:
-        return None
-    return Passage(passage.id, "", passage.title, passage.url)
 
 
 _PARTS: Mapping[str, Any] = {

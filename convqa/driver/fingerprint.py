@@ -18,8 +18,9 @@ from convqa.pipeline.pipeline import Pipeline
 from convqa.places import is_installed
 from convqa.stores import open_store
 from convqa.stores.base import Info
+from convqa.validation import leaves
 
-SHAPING = ("tantivy", "PyStemmer", "sentencex", "numpy", "onnxruntime", "tokenizers")
+SHAPING = ("PyStemmer", "sentencex", "numpy", "onnxruntime", "tokenizers")
 """Libraries whose versions may change results."""
 
 SHAPING_TORCH = ("torch", "transformers")
@@ -109,16 +110,12 @@ def _collection(info: Info) -> dict[str, Any]:
 
 def classes_in(description: object) -> Iterator[type]:
     """Yield the loaded classes whose dotted paths occur in a description, at any depth."""
-    if isinstance(description, str):
-        module, _, name = description.rpartition(".")
-        attribute = getattr(sys.modules.get(module), name, None)
-        if inspect.isclass(attribute):
-            yield attribute
-    elif isinstance(description, Mapping):
-        yield from classes_in(list(description.values()))
-    elif isinstance(description, list | tuple):
-        for value in description:
-            yield from classes_in(value)
+    for _, value in leaves(description):
+        if isinstance(value, str):
+            module, _, name = value.rpartition(".")
+            attribute = getattr(sys.modules.get(module), name, None)
+            if inspect.isclass(attribute):
+                yield attribute
 
 
 def code_of(classes: Iterable[type]) -> dict[str, str | None]:

@@ -6,12 +6,13 @@ import hashlib
 import pickle
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 
 from convqa.domain import Conversation, Turn
-from convqa.files import unwritable
+from convqa.files import write_errors
 
 
 class Intake:
@@ -30,18 +31,19 @@ class Intake:
     ) -> None:
         self.conversations = self.turns = 0
         digest = hashlib.sha256()
-        with _errors_in(folder):
+        errors = partial(write_errors, f"the copy of the input in {folder}")
+        with errors():
             self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - closed by __exit__
         try:
             for index, conversation in enumerate(conversations):
                 digest.update(repr(conversation).encode())
                 if not keep(index):
                     continue
-                with _errors_in(folder):
+                with errors():
                     pickle.dump(conversation, self._file)
                 self.conversations += 1
                 self.turns += len(conversation.turns)
-            with _errors_in(folder):
+            with errors():
                 self._file.flush()
         except BaseException:
             with suppress(OSError):  # closing flushes again; the first error propagates
@@ -74,11 +76,3 @@ class Intake:
         trace: TracebackType | None,
     ) -> None:
         self._file.close()
-
-
-@contextmanager
-def _errors_in(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise unwritable(f"the copy of the input in {folder}", error) from error

@@ -14,7 +14,7 @@ import orjson
 from convqa.domain import Conversation, Response, TurnId
 from convqa.driver.waves import Wave
 from convqa.errors import RunError
-from convqa.files import to_json_bytes, unwritable, whole_file
+from convqa.files import to_json_bytes, whole_file, write_errors
 
 JOURNAL = "responses.jsonl"
 
@@ -50,11 +50,9 @@ class Journal:
 
     def _open(self) -> None:
         """Open the file and index its complete waves. The next append overwrites the rest."""
-        try:
+        with write_errors(f"the journal {self._path}"):
             # Unbuffered, so that closing does not repeat a failed write.
             self._file = FileIO(self._path, "r+b" if self._path.exists() else "w+b")
-        except OSError as error:
-            raise unwritable(f"the journal {self._path}", error) from error
         self._places: dict[TurnId, tuple[int, int]] = {}
         self._end = 0
         self.given = 0
@@ -100,20 +98,16 @@ class Journal:
                 f"the journal {self._path} was removed, or another file took its place, while the run was writing it. "
                 "Run the same command again to answer all turns."
             )
-        self._write(b"".join(lines))
-        for response, history, line in zip(wave.responses, wave.histories, lines, strict=True):
-            self._add(response.id, self._end, self._end + len(line), history)
-
-    def _write(self, data: bytes) -> None:
-        try:
+        data = b"".join(lines)
+        with write_errors(f"the journal {self._path}"):
             self._file.seek(self._end)
             self._file.truncate()
             written = 0
             while written < len(data):
                 written += self._file.write(data[written:])
             os.fsync(self._file.fileno())
-        except OSError as error:
-            raise unwritable(f"the journal {self._path}", error) from error
+        for response, history, line in zip(wave.responses, wave.histories, lines, strict=True):
+            self._add(response.id, self._end, self._end + len(line), history)
 
     def without_failures(self, conversations: Iterable[Conversation]) -> None:
         """Remove failed turns and all later turns of their conversations."""

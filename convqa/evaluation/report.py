@@ -133,7 +133,6 @@ QRELS = "truth.qrels"
 def write_trec(
     evaluation: Evaluation,
     directory: Path,
-    tag: str = "convqa",
 ) -> tuple[Path, Path]:
     """Write DIRECTORY/run.trec and DIRECTORY/truth.qrels, and return their paths.
 
@@ -152,7 +151,7 @@ def write_trec(
     with whole_file(run) as stream:
         for turn, scores in judged.rankings.items():
             ranking = scores or ({NOTHING: 0.0} if judged.relevant.get(turn) else {})
-            stream.writelines(line.encode() for line in run_lines(turn, ranking, tag))
+            stream.writelines(line.encode() for line in run_lines(turn, ranking, "convqa"))
     with whole_file(qrels) as stream:
         for turn, relevant in judged.relevant.items():
             stream.writelines(f"{encoded(turn)} 0 {encoded(id)} 1\n".encode() for id in relevant)

@@ -16,17 +16,15 @@ import orjson
 
 from convqa.driver.fingerprint import versions
 from convqa.driver.run import check_place, locked
-from convqa.errors import ConvqaError, InputError, RunError, nearest
-from convqa.experiments.cell import AblationInput, Cell, part_of, work
+from convqa.errors import ConvqaError, InputError, RunError, errors_in, nearest
+from convqa.experiments.cell import Cell, part_of, work
 from convqa.experiments.grid import Ablation, GridRow, InputChoice, baseline_of, read_ablation, rows_of
+from convqa.experiments.record import RECORD, AblationInput, AblationRecord, CellRecord, RowRecord
 from convqa.files import replace_surrogates, whole_file
 from convqa.pipeline.load import load
 from convqa.tasks import find_task, tasks
 from convqa.workers.pool import Workers
 from convqa.workers.processes import Process
-
-RECORD = "ablation.json"
-"""The file in the output folder with the settings and the result of each cell."""
 
 Progress = Callable[[int, int, str], None]
 """Called with (cells done, total cells, label of the next cell)."""
@@ -45,7 +43,7 @@ def ablate(
     sharing: bool = True,
     restart: bool = False,
     progress: Progress = lambda *_: None,
-) -> dict[str, Any]:
+) -> AblationRecord:
     """Run every row of an ablation over every input. Return the record, which is also in ``OUTPUT/ablation.json``.
 
     Finished cells are only evaluated again, unless their pipeline, input, models or collection changed. A failed cell
@@ -59,30 +57,33 @@ def ablate(
     :raises InputError: for a mistake in the file, a row or an input, before any cell runs.
     """
     ablation, file = read_ablation(name)
-    rows = rows_of(ablation, file)
-    baseline = baseline_of(ablation, rows, file)
-    measures = list(measures) or ablation.measures
+    with errors_in(f"ablation {file}"):
+        rows = rows_of(ablation)
+        baseline = baseline_of(ablation, rows)
     for known_task in tasks().values():
         if known_task.has_input(output):
             raise InputError(
                 f"output {output}: is an input of {known_task.name}; add an output folder as the last argument."
             )
     sources = [_read_input(path.resolve(), task, ablation, turns, output) for path in inputs]
-    _check_names([source.name for source in sources], ablation, rows, file)
-    record: dict[str, Any] = {
-        "name": file.stem,
-        "question": ablation.question,
-        "base": baseline.name,
-        "pipeline": ablation.pipeline,
-        "measures": measures,
-        "inputs": [source.model_dump() for source in sources],
-        "rows": [{"name": row.name, "values": row.values, "overrides": row.overrides} for row in rows],
-        "cells": [],
-        "versions": versions(),
-    }
+    _check_names([source.name for source in sources], ablation, rows)
+    record = AblationRecord(
+        name=file.stem,
+        question=ablation.question,
+        base=baseline.name,
+        pipeline=ablation.pipeline,
+        measures=list(measures) or ablation.measures,
+        inputs=sources,
+        rows=[RowRecord(name=row.name, values=row.values, overrides=row.overrides) for row in rows],
+        cells=[],
+        versions=versions(),
+    )
     grid = [(row, source) for source in sources for row in rows if row.inputs is None or source.name in row.inputs]
     with locked(output):
-        pipelines = {row.name: _write_pipeline(row, ablation, file, output) for row in rows}
+        pipelines = {}
+        for row in rows:
+            with errors_in(f"ablation {file}: row {row.name}"):
+                pipelines[row.name] = _write_pipeline(row, row.document(ablation, file), output)
         for number, (row, source) in enumerate(grid):
             progress(number, len(grid), f"{row.name} over {source.name}")
             cell = Cell(
@@ -93,17 +94,17 @@ def ablate(
                 output=output,
                 turns=turns,
                 vectors=ablation.vectors,
-                measures=measures,
+                measures=record.measures,
                 sharing=sharing,
                 restart=restart,
             )
-            result = {"row": row.name, "input": source.name, "folder": str(cell.folder)}
-            record["cells"].append(result | _run(cell))
+            result = CellRecord(row=row.name, input=source.name, folder=str(cell.folder), **_run(cell))
+            record.cells.append(result)
             with whole_file(output / RECORD) as stream:
                 options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-                stream.write(orjson.dumps(replace_surrogates(record), option=options))
-    measured = {measure for cell in record["cells"] for measure in cell["measures"]}
-    for measure in measures:
+                stream.write(orjson.dumps(replace_surrogates(record.model_dump()), option=options))
+    measured = {measure for cell in record.cells for measure in cell.measures}
+    for measure in record.measures:
         if measured and measure not in measured:
             logger.warning("%s: measures: no cell has %s.%s", file, measure, nearest(measure, measured))
     return record
@@ -113,7 +114,6 @@ def _check_names(
     names: Sequence[str],
     ablation: Ablation,
     rows: Sequence[GridRow],
-    file: Path,
 ) -> None:
     """:raises InputError: for two inputs of one name, and for a row over an unknown input."""
     if len(set(names)) < len(names):
@@ -122,44 +122,33 @@ def _check_names(
     for row in rows:
         for name in row.inputs or ():
             if name not in known:
-                raise InputError(
-                    f"ablation {file}: row {row.name}: inputs: unknown input {name!r}.{nearest(name, known)}"
-                )
+                raise InputError(f"row {row.name}: inputs: unknown input {name!r}.{nearest(name, known)}")
 
 
-def _write_pipeline(
-    row: GridRow,
-    ablation: Ablation,
-    file: Path,
-    output: Path,
-) -> Path:
+def _write_pipeline(row: GridRow, document: str, output: Path) -> Path:
     """Write the row's pipeline file and return its path.
 
     :raises InputError: for a mistake in the pipeline.
     """
     path = output / "pipelines" / f"{row.name}.yaml"
-    try:
-        with whole_file(path) as stream:
-            stream.write(row.document(ablation, file).encode())
-        load(path, row.settings(Path("INPUT")))
-    except InputError as error:
-        raise InputError(f"ablation {file}: row {row.name}: {error}") from error
+    with whole_file(path) as stream:
+        stream.write(document.encode())
+    load(path, row.settings(Path("INPUT")))
     return path
 
 
 def _run(cell: Cell) -> dict[str, Any]:
     """Run a cell in a process and return its status and results."""
-    result: dict[str, Any] = {"status": "skipped", "message": "", "milliseconds": {}, "measures": {}}
     for value in cell.settings.values():
         if not Path(value).exists():
-            return result | {"message": f"{value} does not exist"}
+            return {"status": "skipped", "message": f"{value} does not exist"}
     # The server imports the modules once, and each cell is forked from it.
     multiprocessing.get_context("forkserver").set_forkserver_preload(["convqa.experiments.cell"])
     try:
         with closing(Workers(lambda: Process({}), 1)) as workers:
-            return result | {"status": "done", **workers.call(work, cell)}
+            return {"status": "done", **workers.call(work, cell)}
     except (ConvqaError, RunError) as error:
-        return result | {"status": "failed", "message": str(error)}
+        return {"status": "failed", "message": str(error)}
 
 
 def _read_input(

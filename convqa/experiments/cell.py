@@ -17,13 +17,13 @@ from typing import Any
 
 from convqa.domain import Conversation
 from convqa.driver.fingerprint import SHAPING_TORCH, versions
-from convqa.driver.history import HistoryMode
 from convqa.driver.run import run
 from convqa.driver.summary import RunSummary
 from convqa.errors import InputError, OtherRun, WorkError
 from convqa.evaluation import evaluate, write_official, write_turns
 from convqa.evaluation.measures import known_measures
 from convqa.experiments.grid import Conversations
+from convqa.experiments.record import AblationInput
 from convqa.indexing import add_vectors, collection_for, index_sources
 from convqa.models import load_encoder
 from convqa.models.shared import share
@@ -31,20 +31,6 @@ from convqa.pipeline.load import load
 from convqa.qa import ready
 from convqa.stores import exists, open_store
 from convqa.tasks import Task, find_task
-from convqa.validation import Record
-
-
-class AblationInput(Record):
-    """An input of an ablation and its settings; ``turns`` is the number of turns that are run."""
-
-    name: str
-    path: str
-    task: str = ""
-    truth: str | None
-    history: HistoryMode
-    conversations: Conversations
-    collection: str | None = None
-    turns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +83,18 @@ def part_of(
 def work(cell: Cell) -> dict[str, Any]:
     """Run and evaluate a cell, and return its part of the record."""
     if cell.sharing:
-        torch = {name: metadata.version(name) for name in SHAPING_TORCH if find_spec(name)}
-        share(cell.output / "shared.sqlite", salt=repr(versions() | torch))
+        libraries = versions()
+        for name in SHAPING_TORCH:
+            if find_spec(name):
+                libraries[name] = metadata.version(name)
+        share(cell.output / "shared.sqlite", salt=repr(libraries))
     source = Path(cell.input.path)
     task = find_task(cell.input.task, source)
     is_part = cell.input.conversations != "all" or cell.turns is not None
     pipeline = load(cell.pipeline, cell.settings)
-    collection = _collection(cell, task) if pipeline.needs_collection or cell.input.collection else None
+    collection = None
+    if pipeline.needs_collection or cell.input.collection:
+        collection = _collection(cell, task)
     pipeline = ready(pipeline, collection)
     folder = cell.output / cell.folder
     part = _part(task, cell) if is_part else task
@@ -113,10 +104,10 @@ def work(cell: Cell) -> dict[str, Any]:
     except OtherRun:
         summary = answer(restart=True)
     turns = max(summary.turns, 1)
-    result: dict[str, Any] = {
-        "milliseconds": {node: round(1000 * took / turns, 3) for node, took in sorted(summary.timings.items())},
-        "message": _failures(summary),
-    }
+    milliseconds = {}
+    for node, seconds in sorted(summary.timings.items()):
+        milliseconds[node] = round(1000 * seconds / turns, 3)
+    result: dict[str, Any] = {"milliseconds": milliseconds, "message": _failures(summary)}
     if cell.input.truth is None:
         return result
     measures = known_measures(cell.measures)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -65,31 +66,36 @@ class Comparison:
         shared = shared_scores({self.against: base, run: other}, self.against, measure)
         if not shared or shared[run].statistic is not None:  # not a mean of scores by turn
             return []
-        rows = [
-            TurnDifference(
+        before = shared[self.against].values
+        after = shared[run].values
+        rows = []
+        for index, id in enumerate(shared[run].ids):
+            row = TurnDifference(
                 id,
-                before,
-                after,
+                before[index],
+                after[index],
                 questions.get(id) if questions else None,
                 rewrites=(_field(base, "rewrites", id), _field(other, "rewrites", id)),
                 answers=(_field(base, "answers", id), _field(other, "answers", id)),
             )
-            for id, before, after in zip(shared[run].ids, shared[self.against].values, shared[run].values, strict=True)
-        ]
+            rows.append(row)
         return sorted(rows, key=lambda row: row.base - row.score)
 
     def to_json(self) -> dict[str, Any]:
-        breakdowns = {
-            name: {group: [one.to_json() for one in differences] for group, differences in groups.items()}
-            for name, groups in self.breakdowns.items()
-        }
+        breakdowns: dict[str, Any] = {}
+        for name, groups in self.breakdowns.items():
+            breakdowns[name] = {group: _to_json(differences) for group, differences in groups.items()}
         return {
             "against": self.against,
             "runs": {name: str(evaluation.run.path) for name, evaluation in self.evaluations.items()},
             "truth": str(self.evaluations[self.against].gold.path),
-            "differences": [one.to_json() for one in self.differences],
+            "differences": _to_json(self.differences),
             "breakdowns": breakdowns,
         }
+
+
+def _to_json(differences: Sequence[Difference]) -> list[dict[str, Any]]:
+    return [{**asdict(difference), "difference": difference.difference} for difference in differences]
 
 
 def compare(
@@ -132,40 +138,53 @@ def compare_evaluations(
     against: str,
     measures: Sequence[str] = (),
     groups: Mapping[str, Groups] | None = None,
-    seed: int = 1,
 ) -> Comparison:
     """Compare evaluations with the one named ``against``.
 
     :param groups: breakdown -> group -> its turns.
     :raises InputError: for an unknown measure.
     """
-    known = list(dict.fromkeys(name for evaluation in evaluations.values() for name in evaluation.scores))
+    known: dict[str, None] = {}
+    for evaluation in evaluations.values():
+        known |= dict.fromkeys(evaluation.scores)
     for name in measures:
         if name not in known:
             raise InputError(f"--measure {name}: unknown measure.{nearest(name, known)} Known: {', '.join(known)}.")
-    shared = [scores for name in measures or known if (scores := shared_scores(evaluations, against, name))]
+    by_measure = [shared_scores(evaluations, against, name) for name in measures or known]
+    shared = [scores for scores in by_measure if scores]
     if not shared:
         raise InputError(f"{against} shares no measure and turn with another run. Compare runs of the same turns.")
-    turns = evaluations[against].gold.turns
-    conversations = {id: index for index, id in enumerate(dict.fromkeys(turn.id.conversation for turn in turns))}
-    breakdowns = {
-        name: {
-            group: differences_of(shared, against, conversations, members, seed) for group, members in by_group.items()
-        }
-        for name, by_group in (groups or {}).items()
-    }
-    whole = differences_of(shared, against, conversations, None, seed)
-    return Comparison(against, dict(evaluations), _adjusted(whole), breakdowns)
+    conversations: dict[int | str, int] = {}
+    for turn in evaluations[against].gold.turns:
+        conversations.setdefault(turn.id.conversation, len(conversations))
+    breakdowns: dict[str, dict[str, list[Difference]]] = {}
+    for name, by_group in (groups or {}).items():
+        breakdowns[name] = {}
+        for group, members in by_group.items():
+            breakdowns[name][group] = differences_of(shared, against, conversations, members)
+    whole = differences_of(shared, against, conversations)
+    return Comparison(against, evaluations, _adjusted(whole), breakdowns)
 
 
 def _adjusted(differences: Sequence[Difference]) -> list[Difference]:
     """Apply Holm's correction over the runs, for each measure."""
     result = []
-    for measure in dict.fromkeys(one.measure for one in differences):
-        members = [one for one in differences if one.measure == measure]
-        adjusted = iter(holm([one.p for one in members if one.p is not None]))
-        result += [one if one.p is None else replace(one, adjusted=next(adjusted)) for one in members]
+    for _, members in groupby(differences, key=lambda difference: difference.measure):
+        of_measure = list(members)
+        adjusted = iter(holm([one.p for one in of_measure if one.p is not None]))
+        for one in of_measure:
+            adjusted_p = None if one.p is None else next(adjusted)
+            result.append(replace(one, adjusted=adjusted_p))
     return result
+
+
+def extremes(turns: Sequence[TurnDifference], count: int) -> list[TurnDifference]:
+    """Return the turns that gained and lost most, of turns from the largest gain to the largest loss."""
+    gained = [turn for turn in turns if turn.score > turn.base]
+    lost = [turn for turn in reversed(turns) if turn.score < turn.base]
+    losses = count // 2
+    gains = count - losses
+    return gained[:gains] + lost[:losses]
 
 
 def counted_measures(evaluations: Iterable[Evaluation]) -> set[str]:
@@ -177,10 +196,15 @@ def counted_measures(evaluations: Iterable[Evaluation]) -> set[str]:
 def questions_of(comparison: Comparison) -> dict[TurnId, str]:
     """Return the questions by turn, if the input is next to the truth."""
     evaluation = comparison.evaluations[comparison.against]
-    for path in (evaluation.gold.path, evaluation.gold.path.parent):
+    truth = evaluation.gold.path
+    questions = {}
+    for path in (truth, truth.parent):
         if evaluation.task.has_input(path):
-            return {turn.id: turn.question for talk in evaluation.task.read(path) for turn in talk.turns}
-    return {}
+            for conversation in evaluation.task.read(path):
+                for turn in conversation.turns:
+                    questions[turn.id] = turn.question
+            break
+    return questions
 
 
 def names_of(runs: Sequence[Path]) -> list[str]:
@@ -191,13 +215,15 @@ def names_of(runs: Sequence[Path]) -> list[str]:
     """
     folders = []
     for run in runs:
+        folder = run.resolve()
         is_file = run.suffix and not run.is_dir()
-        folders.append(run.resolve().parent if is_file else run.resolve())
-    parts = [folder.parts for folder in folders]
-    while parts[0] and len({path[-1:] for path in parts}) == 1:
-        parts = [path[:-1] for path in parts]
-    for length in range(1, max(len(path) for path in parts) + 1):
-        names = ["/".join(path[-length:]) for path in parts]
+        folders.append(folder.parent if is_file else folder)
+    paths = [folder.parts for folder in folders]
+    while paths[0] and len({path[-1:] for path in paths}) == 1:
+        paths = [path[:-1] for path in paths]
+    longest = max(map(len, paths))
+    for length in range(1, longest + 1):
+        names = ["/".join(path[-length:]) for path in paths]
         if len(set(names)) == len(names):
             return names
     return [f"{folder.name} ({number})" for number, folder in enumerate(folders, 1)]
@@ -205,17 +231,22 @@ def names_of(runs: Sequence[Path]) -> list[str]:
 
 def _field(evaluation: Evaluation, name: str, id: TurnId) -> str | None:
     """Return a field of a turn in a run, if the task's runs have it by turn."""
-    # In some tasks, a turn is identified by its conversation alone.
-    names_turn = len(evaluation.task.key(id)) > 1
     values: Mapping[Any, str] = getattr(evaluation.run, name, {})
-    return values.get(str(id) if names_turn else id.conversation)
+    key = evaluation.task.key(id)
+    if len(key) == 1:
+        # In some tasks, a turn is identified by its conversation alone.
+        return values.get(id.conversation)
+    return values.get(str(id))
 
 
 def without_rankings(evaluation: Evaluation) -> Evaluation:
     """Return the evaluation without rankings and citations, which would not fit into memory for 30 runs."""
     run: Any = evaluation.run
-    names = {field.name for field in fields(run)}
-    return replace(evaluation, run=replace(run, **{name: {} for name in names & {"passages", "rankings", "citations"}}))
+    empty: dict[str, Any] = {}
+    for field in fields(run):
+        if field.name in {"passages", "rankings", "citations"}:
+            empty[field.name] = {}
+    return replace(evaluation, run=replace(run, **empty))
 
 
 def truth_of(runs: Sequence[Path]) -> Path:
@@ -223,8 +254,11 @@ def truth_of(runs: Sequence[Path]) -> Path:
 
     :raises InputError: if the runs' folders name none or several, or if it has no truth.
     """
-    metas = [read_meta(run if run.is_dir() else run.parent) for run in runs]
-    inputs = {str(meta["input"]) for meta in metas if meta.get("input")}
+    inputs = set()
+    for run in runs:
+        meta = read_meta(run if run.is_dir() else run.parent)
+        if meta.get("input"):
+            inputs.add(str(meta["input"]))
     if len(inputs) != 1:
         raise InputError(f"expected runs of one input, got {', '.join(sorted(inputs)) or 'unknown ones'}. Add --truth.")
     source = Path(inputs.pop())

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy
 from numpy.typing import NDArray
@@ -16,6 +15,9 @@ from convqa.evaluation.result import value_of
 from convqa.metrics.bootstrap import interval
 from convqa.metrics.paired import randomization_tests
 from convqa.tasks.scores import Scores
+
+SEED = 1
+"""The seed of the intervals and tests."""
 
 SIGNIFICANCE_LEVEL = 0.05
 """An adjusted p below it is significant."""
@@ -50,9 +52,6 @@ class Difference:
     def difference(self) -> float:
         return self.mean - self.base
 
-    def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "difference": self.difference}
-
     @property
     def certain(self) -> bool:
         return self.adjusted is not None and self.adjusted < SIGNIFICANCE_LEVEL
@@ -69,26 +68,27 @@ def shared_scores(
     """
     columns: dict[str, Scores] = {}
     for name in (against, *evaluations):
-        scores = evaluations[name].scores.get(measure)
-        if scores is not None:
-            columns[name] = scores
+        scores = evaluations[name].scores
+        if measure in scores:
+            columns[name] = scores[measure]
     if against not in columns or len(columns) < 2:
         return {}
     if all(column.ids == columns[against].ids for column in columns.values()):
         return columns
-    indexes = {name: {id: index for index, id in enumerate(column.ids)} for name, column in columns.items()}
-    turns = [turn for turn in indexes[against] if all(turn in known for known in indexes.values())]
-    if not turns:
-        return {}
-    return {name: column.at([indexes[name][turn] for turn in turns]) for name, column in columns.items()}
+    common = set.intersection(*(set(column.ids) for column in columns.values()))
+    turns = [turn for turn in columns[against].ids if turn in common]
+    shared = {}
+    for name, column in columns.items():
+        indexes = {turn: index for index, turn in enumerate(column.ids)}
+        shared[name] = column.at([indexes[turn] for turn in turns])
+    return shared if turns else {}
 
 
 def differences_of(
     shared: Sequence[Mapping[str, Scores]],
     against: str,
     conversations: Mapping[int | str, int],
-    members: Set[TurnId] | None,
-    seed: int,
+    members: Set[TurnId] | None = None,
 ) -> list[Difference]:
     """Return the differences of all measures over the turns in ``members``; None: all turns.
 
@@ -123,11 +123,11 @@ def differences_of(
                 by_turn = numpy.subtract(column.values, base.values)
                 sums = numpy.bincount(owners, by_turn * weights, len(conversations))
                 gains[len(result)] = sums.astype(numpy.float64)
-                difference = _with_interval(difference, base, by_turn, seed)
+                difference = _with_interval(difference, base, by_turn)
             result.append(difference)
     if gains:
         # One test of many columns draws the assignments once.
-        p_values = randomization_tests(numpy.column_stack(list(gains.values())), seed)
+        p_values = randomization_tests(numpy.column_stack(list(gains.values())), SEED)
         for index, p in zip(gains, p_values, strict=True):
             result[index] = replace(result[index], p=p)
     return result
@@ -144,12 +144,11 @@ def _with_interval(
     difference: Difference,
     base: Scores,
     gains: Vector,
-    seed: int,
 ) -> Difference:
     """Return the difference with its interval and its counts of turns."""
     values = base.by_group(gains.tolist())
     owners = base.by_group([id.conversation for id in base.ids])
-    low, high = interval(list(values.values()), seed, list(owners.values()))
+    low, high = interval(list(values.values()), SEED, list(owners.values()))
     better, worse = int((gains > 0).sum()), int((gains < 0).sum())
     return replace(
         difference,

@@ -8,12 +8,12 @@ from typing import Any
 
 from convqa.driver.responses import read_responses
 from convqa.errors import InputError
-from convqa.experiments.compare import Comparison, questions_of
+from convqa.experiments.compare import Comparison, extremes, questions_of
 from convqa.exports import replies
 from convqa.indexing import read_passages
 
-EXAMPLES = 3
-"""Number of turns with the largest gains, and with the largest losses."""
+EXAMPLES = 6
+"""Number of turns, half with the largest gains and half with the largest losses."""
 EARLIER_QUESTIONS = 3
 TOP_PASSAGES = 3
 """Passages of a turn, in addition to its citations."""
@@ -33,10 +33,7 @@ def examples(
     :raises InputError: if the run's folder has no responses.
     """
     questions = questions_of(compared)
-    turns = compared.turns(row, lead, questions)
-    gained = [turn for turn in turns[:EXAMPLES] if turn.score > turn.base]
-    lost = [turn for turn in turns[-EXAMPLES:] if turn.score < turn.base]
-    chosen = {turn.id: turn for turn in [*gained, *reversed(lost)]}
+    chosen = {turn.id: turn for turn in extremes(compared.turns(row, lead, questions), EXAMPLES)}
     evaluation = compared.evaluations[row]
     judged = evaluation.task.judged(evaluation.gold, evaluation.task.read_run(run))
     responses = (response for response in read_responses(run) if response.id in chosen)

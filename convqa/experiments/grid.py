@@ -66,15 +66,14 @@ class AxisValue(Record, extra="allow"):
 
 @dataclass(frozen=True, slots=True)
 class GridRow:
-    """A pipeline of the grid: the base with ``overrides`` and without the nodes in ``drop``.
+    """A pipeline of the grid: the base with ``overrides``, of which None removes a node.
 
     ``values``: axis -> the name of its value. ``inputs``: the names of its inputs; None: all.
     """
 
     name: str
-    values: Mapping[str, str]
-    overrides: Mapping[str, Any]
-    drop: tuple[str, ...] = ()
+    values: dict[str, str]
+    overrides: dict[str, Any]
     inputs: tuple[str, ...] | None = None
 
     def settings(self, input_folder: Path) -> dict[str, Any]:
@@ -87,9 +86,8 @@ class GridRow:
 
     def document(self, ablation: Ablation, file: Path) -> str:
         """Return the row's pipeline file, whose values with ``{input}`` :meth:`settings` overrides."""
-        base = find(ablation.pipeline, file)
-        removed = dict.fromkeys([*ablation.drop, *self.drop])
-        return resolve(base, {**ablation.override, **self.overrides, **removed}).to_yaml()
+        settings = {**ablation.override, **self.overrides, **dict.fromkeys(ablation.drop)}
+        return resolve(find(ablation.pipeline, file), settings).to_yaml()
 
 
 def read_ablation(name: str) -> tuple[Ablation, Path]:
@@ -105,67 +103,68 @@ def read_ablation(name: str) -> tuple[Ablation, Path]:
     return ablation, file
 
 
-def rows_of(ablation: Ablation, file: Path) -> list[GridRow]:
+def rows_of(ablation: Ablation) -> list[GridRow]:
     """Return the rows of the grid, with unique names.
 
     :raises InputError: for an axis without values, and malformed values or rows.
     """
-    where = f"ablation {file}"
-    axes = [_values(axis, values, where) for axis, values in ablation.axes.items()]
+    axes = [_values(axis, values) for axis, values in ablation.axes.items()]
     rows: dict[str, GridRow] = {}
     for values in itertools.product(*axes):
-        row = _row(dict(zip(ablation.axes, values, strict=True)))
+        by_axis = dict(zip(ablation.axes, values, strict=True))
+        row = _row(by_axis)
         if row.name in rows:
-            raise InputError(f"{where}: two rows are called {row.name}. Their folders need different names.")
+            raise InputError(f"two rows are called {row.name}. Their folders need different names.")
         rows[row.name] = row
     return list(rows.values())
 
 
-def baseline_of(ablation: Ablation, rows: list[GridRow], file: Path) -> GridRow:
+def baseline_of(ablation: Ablation, rows: list[GridRow]) -> GridRow:
     """Return the first row with the name or the values of ``baseline``.
 
     :raises InputError: if there is none.
     """
     baseline = ablation.baseline or {}
     for row in rows:
-        if row.name == baseline or (isinstance(baseline, dict) and baseline.items() <= row.values.items()):
+        has_values = isinstance(baseline, dict) and baseline.items() <= row.values.items()
+        if has_values or row.name == baseline:
             return row
     names = ", ".join(row.name for row in rows[:6])
-    raise InputError(f"ablation {file}: baseline {shorten(baseline)}: unknown row; expected one of {names} ...")
+    raise InputError(f"baseline {shorten(baseline)}: unknown row; expected one of {names} ...")
 
 
-def _values(
-    axis: str,
-    values: list[Any] | dict[str, Any],
-    where: str,
-) -> list[tuple[str, AxisValue]]:
+def _values(axis: str, values: list[Any] | dict[str, Any]) -> list[tuple[str, AxisValue]]:
     """Return the name and the settings of each value of an axis."""
     if not values:
-        raise InputError(f"{where}: axes.{axis}: expected one or more values, got none.")
+        raise InputError(f"axes.{axis}: expected one or more values, got none.")
     if isinstance(values, list):
         setting = axis if "." in axis else f"{axis}.type"
-        names = [value if isinstance(value, str) else yaml.safe_dump(value).splitlines()[0] for value in values]
-        return [(name, AxisValue(**{setting: value})) for name, value in zip(names, values, strict=True)]
-    advice = "Expected settings {NODE.PARAMETER: VALUE}, drop and inputs (lists of names)."
-    return [
-        (name, read_as(AxisValue, settings or {}, f"{where}: axes.{axis}.{name}", advice))
-        for name, settings in values.items()
-    ]
+        listed = []
+        for value in values:
+            name = value if isinstance(value, str) else yaml.safe_dump(value).splitlines()[0]
+            listed.append((name, AxisValue(**{setting: value})))
+        return listed
+    named = []
+    for name, settings in values.items():
+        advice = "Expected settings {NODE.PARAMETER: VALUE}, drop and inputs (lists of names)."
+        named.append((name, read_as(AxisValue, settings or {}, f"axes.{axis}.{name}", advice)))
+    return named
 
 
 def _row(values: Mapping[str, tuple[str, AxisValue]]) -> GridRow:
     """Return the row with these values, by axis."""
     overrides: dict[str, Any] = {}
-    drop: list[str] = []
+    dropped: list[str] = []
     inputs: tuple[str, ...] | None = None
-    for _, value in values.values():
+    names: dict[str, str] = {}
+    for axis, (name, value) in values.items():
+        names[axis] = name
         overrides |= value.model_extra or {}
-        drop += value.drop
+        dropped += value.drop
         if value.inputs is not None:
-            inputs = tuple(name for name in value.inputs if inputs is None or name in inputs)
-    names = {axis: name for axis, (name, _) in values.items()}
+            inputs = tuple(input for input in value.inputs if inputs is None or input in inputs)
     folder = "+".join(map(_file_name, names.values()))
-    return GridRow(folder, names, overrides, tuple(dict.fromkeys(drop)), inputs)
+    return GridRow(folder, names, overrides | dict.fromkeys(dropped), inputs)
 
 
 def _file_name(name: str) -> str:

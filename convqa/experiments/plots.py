@@ -12,17 +12,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from convqa.errors import InputError
+from convqa.experiments.record import CellRecord
 
 
 class Point(NamedTuple):
-    """A row: its number in the table, its value on the first axis, milliseconds a turn, and its mean with interval."""
+    """A row: its number in the table, its value on the first axis, and its result."""
 
     number: int
     group: str
-    milliseconds: float
-    mean: float
-    low: float
-    high: float
+    cell: CellRecord
 
 
 _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#8c564b")
@@ -39,17 +37,19 @@ def quality_over_time(points: Sequence[Point], measure: str) -> str:
     groups = list(dict.fromkeys(point.group for point in points))
 
     def draw(axes: Any) -> None:
-        for group in groups:
-            look = {"color": _COLORS[groups.index(group) % len(_COLORS)]}
-            axes.plot([], [], "o", label=group, **look)
+        for index, group in enumerate(groups):
+            color = _COLORS[index % len(_COLORS)]
+            axes.plot([], [], "o", label=group, color=color)
             for point in points:
                 if point.group != group:
                     continue
-                time = point.milliseconds
-                axes.plot([time, time], [point.low, point.high], alpha=0.35, **look)
-                axes.plot(time, point.mean, "o", **look)
-                axes.annotate(str(point.number), (time, point.mean), (4, 3), textcoords="offset points")
-        times = [point.milliseconds for point in points]
+                time = point.cell.total
+                measured = point.cell.measures[measure]
+                place = (time, measured.mean)
+                axes.plot([time, time], [measured.low, measured.high], alpha=0.35, color=color)
+                axes.plot(*place, "o", color=color)
+                axes.annotate(str(point.number), place, (4, 3), textcoords="offset points")
+        times = [point.cell.total for point in points]
         if 0 < 5 * min(times) < max(times):
             axes.set_xscale("log", subs=[2, 5])
             axes.xaxis.set(major_formatter="{x:g}", minor_formatter="{x:g}")
@@ -87,8 +87,11 @@ def differences(
 
     def draw(axes: Any) -> None:
         ranks = range(1, len(values) + 1)
-        for color, bound in zip(_COLORS, (max, min), strict=False):
-            axes.fill_between(ranks, [bound(value, 0) for value in values], step="mid", color=color, linewidth=0)
+        gains = [max(value, 0) for value in values]
+        losses = [min(value, 0) for value in values]
+        look = {"step": "mid", "linewidth": 0}
+        axes.fill_between(ranks, gains, color=_COLORS[0], **look)
+        axes.fill_between(ranks, losses, color=_COLORS[1], **look)
         axes.axhline(0, color=_INK, linewidth=0.8)
         axes.set(xlabel="turns, sorted", ylabel=f"difference in {measure}")
 
@@ -102,14 +105,17 @@ def _plot(draw: Callable[[Any], None], title: str, label: str) -> str:
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    with mpl.rc_context({"svg.hashsalt": label}, _FOLDER / "report.mplstyle"), warnings.catch_warnings():
+    style = mpl.rc_context({"svg.hashsalt": label}, _FOLDER / "report.mplstyle")
+    with style, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # characters missing in its font are drawn by the browser
         figure = Figure(figsize=(4.8, 3.3), layout="constrained")
         axes = figure.subplots()
         axes.set_title(title)
         draw(axes)
-        longest = max(map(len, axes.get_legend_handles_labels()[1]), default=0)
-        figure.legend(loc="outside lower left", ncols=max(1, 345 // (30 + 5 * longest)))
+        _, labels = axes.get_legend_handles_labels()
+        longest = max(map(len, labels), default=0)
+        columns = 345 // (30 + 5 * longest)
+        figure.legend(loc="outside lower left", ncols=max(1, columns))
         stream = io.StringIO()
         figure.savefig(stream, format="svg")
     svg = re.sub(r"<(style|metadata)\b.*?</\1>", "", stream.getvalue(), flags=re.DOTALL)

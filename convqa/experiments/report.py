@@ -9,8 +9,8 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from convqa.driver.folder import IR_METADATA, RESOLVED
-from convqa.experiments.ablate import RECORD
-from convqa.experiments.section import HUMAN, AblationRecord, section
+from convqa.experiments.record import RECORD, AblationRecord
+from convqa.experiments.section import HUMAN, section
 from convqa.experiments.tables import CAPTION, MARK
 from convqa.files import read_json, whole_file
 from convqa.validation import read_as

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from rich.console import Group
@@ -47,21 +48,22 @@ def shown_measures(comparison: Comparison, asked: Sequence[str] = ()) -> list[st
 
 def lead_of(comparison: Comparison, shown: Sequence[str], asked: Sequence[str] = ()) -> str:
     """Return the measure for breakdowns and turns: the first of ``asked``, or else the first official ranking one."""
-    for measure in comparison.evaluations[comparison.against].measures:
-        is_ranking = measure.name.upper().startswith(("MRR", "NDCG"))
-        if not asked and measure.official and is_ranking and measure.name in shown:
-            return measure.name
+    measures = comparison.evaluations[comparison.against].measures
+    if not asked:
+        for measure in measures:
+            is_ranking = measure.name.upper().startswith(("MRR", "NDCG"))
+            if measure.official and is_ranking and measure.name in shown:
+                return measure.name
     return shown[0]
 
 
 def basis_of(comparison: Comparison, measure: str) -> str:
     """Describe how many turns and conversations a measure is based on, and whether they are too few for intervals."""
     basis = next(one for one in comparison.differences if one.measure == measure)
-    few = ""
+    text = f"{measure} rests on {basis.turns:,} turns of {basis.conversations:,} conversations, scored in every run."
     if basis.conversations < FEW_CONVERSATIONS:
-        few = " With so few conversations intervals are too narrow: rely on p."
-    counts = f"{basis.turns:,} turns of {basis.conversations:,} conversations"
-    return f"{measure} rests on {counts}, scored in every run.{few}"
+        text += " With so few conversations intervals are too narrow: rely on p."
+    return text
 
 
 def _caption(comparison: Comparison, measure: str) -> str:
@@ -73,16 +75,20 @@ def _rows(comparison: Comparison, measures: Sequence[str], markup: Markup) -> It
     counts = counted_measures(comparison.evaluations.values())
     columns = [[markup.escape(name) for name in comparison.evaluations]]
     for measure in measures:
-        differences = [one for one in comparison.differences if one.measure == measure]
-        means = {comparison.against: differences[0].base} | {one.run: one.mean for one in differences}
-        certain = {one.run for one in differences if one.certain}
+        means = {}
+        marks = {}
+        for difference in comparison.differences:
+            if difference.measure == measure:
+                means[comparison.against] = difference.base
+                means[difference.run] = difference.mean
+                marks[difference.run] = markup.mark if difference.certain else ""
         best = None if measure in counts else max(means.values())
         column = []
         for run in comparison.evaluations:
             text = f"{means[run]:.3f}" if run in means else "-"
             if run in means and means[run] == best:
                 text = markup.best.format(text)
-            column.append(text + markup.mark * (run in certain))
+            column.append(text + marks.get(run, ""))
         columns.append(column)
     return zip(*columns, strict=True)
 
@@ -90,8 +96,11 @@ def _rows(comparison: Comparison, measures: Sequence[str], markup: Markup) -> It
 def markdown(comparison: Comparison, measures: Sequence[str]) -> str:
     """Return the means of all runs as a Markdown table."""
     markup = Markup("**{}**", MARK, lambda name: name.replace("|", "\\|"))
-    lines = [["run", *measures], ["---", *["---:"] * len(measures)], *_rows(comparison, measures, markup)]
-    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    alignment = ["---"] + ["---:"] * len(measures)
+    head = ["run", *measures]
+    rows = [head, alignment, *_rows(comparison, measures, markup)]
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    table = "\n".join(lines)
     return f"{table}\n\n{markup.escape(_caption(comparison, measures[0]))}\n"
 
 
@@ -124,7 +133,7 @@ def render(
     comparison: Comparison,
     measures: Sequence[str],
     lead: str,
-    turns: Sequence[tuple[str, Sequence[TurnDifference]]] = (),
+    turns: Mapping[str, Sequence[TurnDifference]],
 ) -> Group:
     """Return tables for a terminal: means, differences, breakdowns of the lead measure, and turns of each run."""
     parts: list[Table | Text] = [_means(comparison, measures), Text(_caption(comparison, lead), "dim")]
@@ -134,9 +143,10 @@ def render(
     if len(comparison.others) <= MAX_RUNS_WITH_BREAKDOWNS:
         for breakdown in comparison.breakdowns:
             parts += _breakdown(comparison, breakdown, lead)
-    for title, differences in turns:
-        parts.append(Text(f"\n{title}", "bold"))
-        parts += map(_turn, differences)
+    for run, differences in turns.items():
+        if differences:
+            parts.append(Text(f"\n{run}: turns by {lead}, gained most and lost most", "bold"))
+            parts += map(_turn, differences)
     return Group(*parts)
 
 
@@ -150,15 +160,14 @@ def _means(comparison: Comparison, measures: Sequence[str]) -> Table:
 def _breakdown(comparison: Comparison, breakdown: str, measure: str) -> Iterator[Table]:
     """Yield a table of each run's differences by group."""
     for run in comparison.others:
-        by_group = [
-            (group, difference)
-            for group, differences in comparison.breakdowns[breakdown].items()
-            for difference in differences
-            if difference.run == run and difference.measure == measure
-        ]
+        by_group = {}
+        for group, differences in comparison.breakdowns[breakdown].items():
+            for difference in differences:
+                if difference.run == run and difference.measure == measure:
+                    by_group[group] = difference
         if by_group:
             title = f"{measure} by {breakdown}: {run} minus {comparison.against}, p not corrected"
-            yield _differences(title, breakdown, by_group[:MAX_GROUPS])
+            yield _differences(title, breakdown, islice(by_group.items(), MAX_GROUPS))
 
 
 def _differences(

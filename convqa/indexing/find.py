@@ -16,7 +16,7 @@ from convqa.files import replace_surrogates
 from convqa.indexing.passages import SUFFIXES, PassageProgress, read_passages, reporting
 from convqa.places import cache_folder
 from convqa.stores import create_store, find_stores, open_store
-from convqa.stores.address import redact
+from convqa.stores.address import SCHEME, redact
 from convqa.tasks.base import Task
 from convqa.text.analysis import analyzer
 
@@ -71,7 +71,7 @@ def collection_of(url: str, language: str = "en", progress: PassageProgress | No
     :raises InputError: if it does not exist, or for malformed passages.
     """
     path = Path(url)
-    if url.endswith(_FILES) and not path.is_dir():
+    if url.endswith(_FILES) and not SCHEME.match(url) and not path.is_dir():
         if not path.is_file():
             raise InputError(
                 f"passages {redact(url)} do not exist; expected a folder made by convqa index, or a JSONL file."

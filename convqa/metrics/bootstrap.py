@@ -9,12 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import chain
+from typing import TypeVar
 
 import numpy
 from numpy.typing import NDArray
 
+RESAMPLES = 1000
+
 MAX_DRAWS = 200_000
 """Draws in memory at once."""
+
+Group = TypeVar("Group", int, str)
 
 Owners = Sequence[Sequence[Hashable]]
 """For each group, the conversation of each of its scores."""
@@ -24,7 +29,6 @@ def interval(
     groups: Sequence[Sequence[float]],
     seed: int,
     owners: Owners | None = None,
-    resamples: int = 1000,
 ) -> tuple[float, float]:
     """95 % interval of the mean of the groups' means. It is deterministic for the same seed and order of scores.
 
@@ -38,24 +42,13 @@ def interval(
     (0.5, 0.5)
     """
     generator = numpy.random.default_rng(seed)
-    sums = numpy.zeros((resamples, len(groups)))
-    counts = numpy.zeros((resamples, len(groups)))
-    for stratum in _strata(groups, owners):
+    sums = numpy.zeros((RESAMPLES, len(groups)))
+    counts = numpy.zeros((RESAMPLES, len(groups)))
+    for stratum in _strata(dict(enumerate(groups)), owners):
         columns = list(stratum[0])
-        own_sums = []
-        own_counts = []
-        for conversation in stratum:
-            its_sums = []
-            its_counts = []
-            for group, indexes in conversation.items():
-                scores = groups[group]
-                its_sums.append(sum(scores[index] for index in indexes))
-                its_counts.append(float(len(indexes)))
-            own_sums.append(its_sums)
-            own_counts.append(its_counts)
-        stratum_sums = numpy.array(own_sums)
-        stratum_counts = numpy.array(own_counts)
-        for rows, drawn in _draws(len(stratum), len(columns), generator, resamples):
+        stratum_sums = numpy.array([[sum(scores) for scores in conversation.values()] for conversation in stratum])
+        stratum_counts = numpy.array([[len(scores) for scores in conversation.values()] for conversation in stratum])
+        for rows, drawn in _draws(len(stratum), len(columns), generator):
             sums[rows, columns] += stratum_sums[drawn].sum(axis=1)
             counts[rows, columns] += stratum_counts[drawn].sum(axis=1)
     return percentile_interval((sums / counts).mean(axis=1))
@@ -66,7 +59,7 @@ def interval_of_statistic(
     statistic: Callable[[Mapping[str, Sequence[float]]], float | None],
     seed: int,
     owners: Owners | None = None,
-    resamples: int = 1000,
+    resamples: int = RESAMPLES,
 ) -> tuple[float, float]:
     """95 % interval of any statistic of groups of scores, such as an AUC.
 
@@ -76,18 +69,14 @@ def interval_of_statistic(
     (1.0, 1.0)
     """
     generator = numpy.random.default_rng(seed)
-    names = list(groups)
-    strata = [
-        [_scores_by_name(conversation, names, groups) for conversation in stratum]
-        for stratum in _strata(list(groups.values()), owners)
-    ]
+    strata = _strata(groups, owners)
     values = []
     for _ in range(resamples):
-        sample: dict[str, list[float]] = {name: [] for name in names}
+        sample: dict[str, list[float]] = {name: [] for name in groups}
         for conversations in strata:
             drawn = generator.integers(0, len(conversations), len(conversations))
             for index in drawn.tolist():
-                for name, scores in conversations[index]:
+                for name, scores in conversations[index].items():
                     sample[name] += scores
         value = statistic(sample)
         if value is not None:
@@ -95,31 +84,19 @@ def interval_of_statistic(
     return percentile_interval(values)
 
 
-def _scores_by_name(
-    conversation: Mapping[int, Sequence[int]],
-    names: Sequence[str],
-    groups: Mapping[str, Sequence[float]],
-) -> list[tuple[str, list[float]]]:
-    scores = []
-    for group, indexes in conversation.items():
-        name = names[group]
-        scores.append((name, [groups[name][index] for index in indexes]))
-    return scores
-
-
 def _strata(
-    groups: Sequence[Sequence[float]],
+    groups: Mapping[Group, Sequence[float]],
     owners: Owners | None,
-) -> list[list[dict[int, list[int]]]]:
-    """Return conversations as {group: indexes of their scores}, in lists of those with scores in the same groups."""
+) -> list[list[dict[Group, list[float]]]]:
+    """Return conversations as {group: their scores}, in lists of those with scores in the same groups."""
     if owners is None or len(set(chain.from_iterable(owners))) < 2:
-        owners = [[(group, index) for index in range(len(scores))] for group, scores in enumerate(groups)]
-    conversations: dict[Hashable, dict[int, list[int]]] = {}
-    for group, names in enumerate(owners):
-        for index, name in enumerate(names):
+        owners = [[(group, index) for index in range(len(scores))] for group, scores in groups.items()]
+    conversations: dict[Hashable, dict[Group, list[float]]] = {}
+    for (group, scores), names in zip(groups.items(), owners, strict=True):
+        for name, score in zip(names, scores, strict=True):
             by_group = conversations.setdefault(name, {})
-            by_group.setdefault(group, []).append(index)
-    strata: dict[tuple[int, ...], list[dict[int, list[int]]]] = {}
+            by_group.setdefault(group, []).append(score)
+    strata: dict[tuple[Group, ...], list[dict[Group, list[float]]]] = {}
     for conversation in conversations.values():
         strata.setdefault(tuple(conversation), []).append(conversation)
     return list(strata.values())
@@ -129,12 +106,11 @@ def _draws(
     count: int,
     width: int,
     generator: numpy.random.Generator,
-    resamples: int,
 ) -> Iterator[tuple[NDArray[numpy.intp], NDArray[numpy.int64]]]:
     """Yield chunks of samples with replacement: their rows, as a column, and the drawn indexes."""
     step = max(1, MAX_DRAWS // (count * width))
-    for start in range(0, resamples, step):
-        rows = numpy.arange(start, min(start + step, resamples))
+    for start in range(0, RESAMPLES, step):
+        rows = numpy.arange(start, min(start + step, RESAMPLES))
         yield rows[:, None], generator.integers(0, count, (len(rows), count))
 
 

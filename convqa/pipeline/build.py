@@ -70,7 +70,8 @@ def _guarded(name: str, component: Any) -> Callable[..., Mapping[str, Any]]:
 
     @functools.wraps(run)
     def guarded(*arguments: Any, **inputs: Any) -> Mapping[str, Any]:
-        count = max((len(value) for value in inputs.values() if isinstance(value, Batch)), default=0)
+        sizes = [len(value) for value in inputs.values() if isinstance(value, Batch)]
+        count = max(sizes, default=0)
         batches = {}
         try:
             result = run(*arguments, **inputs)
@@ -80,17 +81,8 @@ def _guarded(name: str, component: Any) -> Callable[..., Mapping[str, Any]]:
                 batch = result.get(label)
                 if not isinstance(batch, kind):
                     raise TypeError(f"{method} returned {shown(batch)} as {label}; expected {kind.__name__}")
-                batches[label] = kind(
-                    tuple(
-                        returned(
-                            batch,
-                            kind.of,
-                            count,
-                            cls,
-                            "run",
-                        )
-                    )
-                )
+                items = returned(batch, kind.of, count, cls, "run")
+                batches[label] = kind(tuple(items))
         except Exception as error:
             raise ComponentFailed(failed(name, error, method)) from error
         return {**result, **batches}
@@ -102,7 +94,8 @@ def _with_defaults(document: PipelineDocument, graph: HaystackPipeline) -> Pipel
     """Write out all defaults, so that changing one makes another pipeline. The collection is not part of a pipeline."""
     components = {}
     for name, node in document.components.items():
-        _, parameters = described(describe(graph.get_component(name)), name, "")
+        component = graph.get_component(name)
+        _, parameters = described(describe(component), name, "")
         parameters.pop("collection", None)
         components[name] = Node(type=node.type, init_parameters=parameters)
     return document.model_copy(update={"components": components})
@@ -125,7 +118,8 @@ def _connect(graph: HaystackPipeline, document: PipelineDocument) -> list[str]:
 
 def _input_mistakes(graph: HaystackPipeline, document: PipelineDocument) -> list[str]:
     """Compare ``inputs:`` with the unconnected sockets, which Haystack would not report."""
-    mistakes = [f"inputs.{name}: unknown input; expected turns." for name in document.inputs if name != "turns"]
+    unknown = [name for name in document.inputs if name != "turns"]
+    mistakes = [f"inputs.{name}: unknown input; expected turns." for name in unknown]
     declared = document.inputs.get("turns", [])
     fed = {*declared, *(arrow.receiver for arrow in document.connections)}
     sockets = _sockets(graph.inputs(include_components_with_connected_inputs=True))
@@ -156,4 +150,8 @@ def _output_mistakes(graph: HaystackPipeline, document: PipelineDocument) -> lis
 
 def _sockets(by_node: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Return ``node.socket`` -> its details."""
-    return {f"{node}.{name}": details for node, sockets in by_node.items() for name, details in sockets.items()}
+    by_socket = {}
+    for node, sockets in by_node.items():
+        for name, details in sockets.items():
+            by_socket[f"{node}.{name}"] = details
+    return by_socket

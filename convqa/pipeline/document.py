@@ -5,6 +5,7 @@ from __future__ import annotations
 import graphlib
 import inspect
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import Annotated, Any
 
 import yaml
@@ -24,6 +25,10 @@ class Node(BaseModel, extra="forbid"):
         """Return the node as in ``stations:``."""
         return {"type": self.type, **self.init_parameters}
 
+    def having(self, **parameters: Any) -> Node:
+        """Return the node with these parameters added or replaced."""
+        return Node(type=self.type, init_parameters=self.init_parameters | parameters)
+
 
 Socket = Annotated[str, Field(pattern=r"^[^.]+\.[^.]+$")]
 """``node.socket``. The socket is required, although Haystack could guess it, so that readers need not."""
@@ -34,6 +39,11 @@ class Connection(BaseModel, extra="forbid"):
 
     sender: Socket
     receiver: Socket
+
+
+def node_of(socket: str) -> str:
+    """Return the node in ``node.socket``."""
+    return socket.partition(".")[0]
 
 
 def _listed(value: Any) -> Any:
@@ -64,27 +74,32 @@ class PipelineDocument(Graph):
 
         :raises graphlib.CycleError: if the connections form a cycle.
         """
-        before: dict[str, set[str]] = {name: set() for name in sorted(self.components)}
+        sorter = graphlib.TopologicalSorter(dict.fromkeys(sorted(self.components), ()))
         for arrow in self.connections:
-            before[arrow.receiver.partition(".")[0]].add(arrow.sender.partition(".")[0])
-        return list(graphlib.TopologicalSorter(before).static_order())
+            sorter.add(node_of(arrow.receiver), node_of(arrow.sender))
+        return list(sorter.static_order())
 
     def to_yaml(self) -> str:
         """Return the pipeline in the form in which it was written."""
         if not self.is_line:
             return self.to_haystack()
-        stations = {name: node.flat() for name, node in self.components.items()}
-        data = {"metadata": self.metadata, "stations": stations}
+        data = {
+            "metadata": self.metadata,
+            "stations": {name: node.flat() for name, node in self.components.items()},
+        }
         return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=120)
 
     def to_haystack(self) -> str:
         """Return the pipeline in Haystack's form, with sorted nodes and connections."""
-        arrows = sorted(self.connections, key=lambda arrow: (arrow.receiver, arrow.sender))
+        components = {name: _nested(node.flat()) for name, node in self.components.items()}
+        arrows = [arrow.model_dump() for arrow in self.connections]
+        arrows.sort(key=itemgetter("receiver", "sender"))
+        inputs = {name: sorted(sockets) for name, sockets in self.inputs.items()}
         data = {
             "metadata": self.metadata,
-            "components": {name: _nested(node.flat()) for name, node in self.components.items()},
-            "connections": [arrow.model_dump() for arrow in arrows],
-            "inputs": {name: sorted(sockets) for name, sockets in self.inputs.items()},
+            "components": components,
+            "connections": arrows,
+            "inputs": inputs,
             "outputs": self.outputs,
         }
         return yaml.safe_dump(data, sort_keys=True, allow_unicode=True, width=120)

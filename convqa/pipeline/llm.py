@@ -22,6 +22,8 @@ KEY = "CONVQA_LLM_KEY"
 REWRITING_SECONDS = 30.0
 """Maximum timeout of a rewrite, which is one line."""
 
+_SERVER = re.compile(r"(?P<server>https?://([\w.-]+|\[[\da-f:]+\])(:\d{1,5})?)(?P<path>/[^?#]*)?", re.I)
+
 Role = Literal["rewrite", "answer"]
 _NODES: dict[Role, tuple[str, str]] = {"rewrite": ("rewriter", "llm"), "answer": ("builder", "generative")}
 """Role -> the pipeline's node and the member that replaces its component."""
@@ -51,18 +53,16 @@ class Llm(Record, extra="forbid"):
 
     def parameters(self, role: Role) -> dict[str, Any]:
         """Return the parameters of the component with this role."""
+        api_key = None
+        if self.key:
+            api_key = {"type": "env_var", "env_vars": [self.key], "strict": self.key != KEY}
         timeout = self.timeout
         if role == "rewrite" and self.fallback:
             timeout = min(timeout, REWRITING_SECONDS)
         generator = {
             "model": self.model,
             "api_base_url": self.url,
-            "api_key": self.key
-            and {
-                "type": "env_var",
-                "env_vars": [self.key],
-                "strict": self.key != KEY,
-            },
+            "api_key": api_key,
             "generation_kwargs": self.generation,
             "timeout": timeout,
             # A user is waiting, so the fallback is better than a second attempt.
@@ -117,10 +117,13 @@ def read_llm(llm: str | Path, model: str | None = None, role: Sequence[str] | No
 
 def _server_url(url: str, where: str) -> str:
     """Return the server's URL, with ``/v1`` if it has no path. Messages do not repeat it, as it may contain a key."""
-    match = re.fullmatch(r"(https?://[\w.-]+(?::\d{1,5})?|https?://\[[\da-f:]+\](?::\d{1,5})?)(/[^?#]*)?", url, re.I)
+    match = _SERVER.fullmatch(url)
     if not match:
         raise InputError(f"{where}: url: expected http://HOST:PORT/v1 or https://..., without login, ? and #.")
-    return url.rstrip("/") if (match[2] or "").strip("/") else f"{match[1]}/v1"
+    path = (match["path"] or "").strip("/")
+    if path:
+        return url.rstrip("/")
+    return f"{match['server']}/v1"
 
 
 def with_llm(nodes: Mapping[str, Node], llm: Llm) -> dict[str, Node]:
@@ -139,8 +142,7 @@ def with_llm(nodes: Mapping[str, Node], llm: Llm) -> dict[str, Node]:
         changed[station] = _with_role(role, changed[station], llm)
     decider = changed.get("decider")
     if decider is not None and "answer" in llm.role and decider.type.rpartition(".")[2].lower() == "logistic":
-        parameters = decider.init_parameters | {"decide_generated": False}
-        changed["decider"] = Node(type=decider.type, init_parameters=parameters)
+        changed["decider"] = decider.having(decide_generated=False)
     return changed
 
 
@@ -150,10 +152,11 @@ def _with_role(role: Role, node: Node, llm: Llm) -> Node:
     if wrapped is not None:
         type_name, parameters = described(wrapped, station, f"a {station}")
         inner = _with_role(role, Node(type=type_name, init_parameters=parameters), llm)
-        return Node(type=node.type, init_parameters=node.init_parameters | {station: inner.flat()})
+        return node.having(**{station: inner.flat()})
     kind = full_name(member, station, [station])
+    made = Node(type=kind)
     if full_name(node.type, station, [station]) == kind:
-        parameters = node.init_parameters
-    else:
-        parameters = {"fallback": node.flat()} if llm.fallback else {}
-    return Node(type=kind, init_parameters=parameters | llm.parameters(role))
+        made = made.having(**node.init_parameters)
+    elif llm.fallback:
+        made = made.having(fallback=node.flat())
+    return made.having(**llm.parameters(role))

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from convqa.components.base import STATIONS
 from convqa.components.members import allow, described, full_name, give
-from convqa.errors import InputError, nearest
+from convqa.errors import InputError, errors_in, nearest
 from convqa.pipeline.document import Node, PipelineDocument, line
 from convqa.pipeline.llm import Llm, with_llm
 from convqa.pipeline.read import StationList, find, read
 from convqa.places import is_yaml
-from convqa.validation import names_secret, refuse_secrets, shorten
+from convqa.validation import leaves, names_secret, refuse_secrets, shorten
 
 _TRUSTED = frozenset({"convqa", "haystack", "haystack_integrations"})
 """Packages whose components every pipeline may name. The modules of Python itself are never components."""
@@ -34,24 +33,27 @@ def resolve(
     """
     file = find(str(pipeline))
     content = read(file)
-    with _errors_of(file):
-        changes = {key: give(value) if isinstance(value, type) else value for key, value in (settings or {}).items()}
-        for key, value in changes.items():
+    with errors_in(f"pipeline {file}"):
+        changes = {}
+        for key, value in (settings or {}).items():
             refuse_secrets(value, f"--set {key}", names_secret(key.rpartition(".")[2]))
-        is_line = isinstance(content, StationList)
+            changes[key] = give(value) if isinstance(value, type) else value
         if isinstance(content, StationList):
             metadata, nodes = _extended(content, file)
         else:
-            metadata = content.metadata
             nodes = {name: _with_full_name(name, node) for name, node in content.components.items()}
         modules: list[str] = []
         if trusted and is_yaml(str(pipeline)):
-            given = [{name: node.flat() for name, node in nodes.items()}, changes]
-            modules = sorted(set(_foreign_modules(given)))
-            _allow(modules, file.resolve().parent)
+            given = [node.flat() for node in nodes.values()]
+            modules = _foreign_modules([given, changes])
+            allow(modules)
+            folder = str(file.resolve().parent)
+            if modules and folder not in sys.path:
+                # At the end, so that no file there takes the place of an installed package.
+                sys.path.append(folder)
         if llm is not None:
             nodes = with_llm(nodes, llm)
-        nodes = _with_settings(nodes, changes, is_line)
+        nodes = _with_settings(nodes, changes, isinstance(content, StationList))
         if isinstance(content, StationList):
             document = line(metadata, nodes)
         else:
@@ -72,20 +74,11 @@ def _extended(content: StationList, file: Path) -> tuple[dict[str, Any], dict[st
         if not isinstance(base, StationList) or base.extends is not None:
             trouble = "itself extends a file" if isinstance(base, StationList) else "has no stations"
             raise InputError(f"extends: {content.extends} {trouble}; expected a file with all its stations.")
-        with _errors_of(base_file):
+        with errors_in(f"pipeline {base_file}"):
             metadata, nodes = _extended(base, base_file)
     for name, entry in content.stations.items():
         nodes = _with_entry(nodes, name, entry, f"stations.{name}")
     return {**metadata, **content.metadata}, nodes
-
-
-@contextmanager
-def _errors_of(file: Path) -> Iterator[None]:
-    """Prefix errors with the file's name."""
-    try:
-        yield
-    except InputError as error:
-        raise InputError(f"pipeline {file}: {error}") from error
 
 
 def _with_entry(
@@ -115,13 +108,14 @@ def _with_entry(
 
 def _merged(old: Any, new: Any) -> Any:
     """Merge mappings key by key, unless the new one has another type. Any other new value replaces the old one."""
-    if (
-        not isinstance(old, Mapping)
-        or not isinstance(new, Mapping)
-        or new.get("type", old.get("type")) != old.get("type")
-    ):
+    if not isinstance(old, Mapping) or not isinstance(new, Mapping):
         return new
-    return {**old, **{name: _merged(old.get(name), value) for name, value in new.items()}}
+    if "type" in new and new["type"] != old.get("type"):
+        return new
+    merged = dict(old)
+    for name, value in new.items():
+        merged[name] = _merged(old.get(name), value)
+    return merged
 
 
 def _with_full_name(name: str, node: Node) -> Node:
@@ -136,7 +130,8 @@ def _with_full_name(name: str, node: Node) -> Node:
 def _with_settings(nodes: Mapping[str, Node], settings: Mapping[str, Any], is_line: bool) -> dict[str, Node]:
     """Return the nodes with settings applied: outer ones first, and a type before the parameters of its component."""
     changed = dict(nodes)
-    for key, value in sorted(settings.items(), key=lambda item: (item[0].count("."), not item[0].endswith(".type"))):
+    for key in sorted(settings, key=lambda key: (key.count("."), not key.endswith(".type"))):
+        value = settings[key]
         where = f"--set {key}"
         name, _, path = key.partition(".")
         known = STATIONS if is_line and path in {"", "type"} else changed
@@ -150,13 +145,7 @@ def _with_settings(nodes: Mapping[str, Node], settings: Mapping[str, Any], is_li
         if path in {"", "type"}:
             changed = _with_entry(changed, name, {"type": value} if path else value, where)
         else:
-            changed[name] = _with_parameter(
-                name,
-                changed[name],
-                path.split("."),
-                value,
-                where,
-            )
+            changed[name] = _with_parameter(name, changed[name], path.split("."), value, where)
     return changed
 
 
@@ -192,24 +181,13 @@ def _with_parameter(
     return Node(type=node.type, init_parameters=parameters)
 
 
-def _foreign_modules(value: Any, key: str = "") -> Iterator[str]:
-    """Yield the modules of the types in a value that belong neither to convqa, Haystack nor Python."""
-    if isinstance(value, Mapping):
-        for name, inner in value.items():
-            yield from _foreign_modules(inner, str(name))
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from _foreign_modules(inner)
-    elif isinstance(value, str) and key.rpartition(".")[2] == "type":
-        module = value.rpartition(".")[0]
-        package = module.partition(".")[0]
-        if package and package not in _TRUSTED and package not in sys.stdlib_module_names:
-            yield module
-
-
-def _allow(modules: Sequence[str], folder: Path) -> None:
-    """Allow modules, which may lie in the folder of the pipeline file."""
-    allow(modules)
-    if modules and str(folder) not in sys.path:
-        # At the end, so that no file there takes the place of an installed package.
-        sys.path.append(str(folder))
+def _foreign_modules(value: object) -> list[str]:
+    """Return the modules of the types in a value that belong neither to convqa, Haystack nor Python."""
+    modules = set()
+    for key, type_name in leaves(value):
+        if isinstance(type_name, str) and key.rpartition(".")[2] == "type":
+            module = type_name.rpartition(".")[0]
+            package = module.partition(".")[0]
+            if package and package not in _TRUSTED and package not in sys.stdlib_module_names:
+                modules.add(module)
+    return sorted(modules)

@@ -15,7 +15,7 @@ from convqa.domain import DEFAULT_LANGUAGE, Answers, Failure, Rankings, Readings
 from convqa.domain.batches import Batch
 from convqa.errors import InputError, RunError
 from convqa.models.shared import clock
-from convqa.pipeline.document import Node, PipelineDocument
+from convqa.pipeline.document import PipelineDocument, node_of
 from convqa.stores import open_store
 from convqa.workers.threads import threads
 
@@ -59,8 +59,11 @@ class Pipeline:
         self.document = document
         self.graph = graph
         self.collection: str | None = None
-        components = {name: graph.get_component(name) for name in document.components}
-        self._stations = {name: station for name, station in components.items() if isinstance(station, Station)}
+        self._stations: dict[str, Station] = {}
+        for name in document.components:
+            component = graph.get_component(name)
+            if isinstance(component, Station):
+                self._stations[name] = component
 
     @property
     def stages(self) -> frozenset[str]:
@@ -75,8 +78,12 @@ class Pipeline:
     @property
     def models(self) -> dict[str, dict[str, str]]:
         """The identity of each node's models; nodes without models are omitted."""
-        identities = {name: dict(station.identity()) for name, station in self._stations.items()}
-        return {name: identity for name, identity in identities.items() if identity}
+        identities = {}
+        for name, station in self._stations.items():
+            identity = station.identity()
+            if identity:
+                identities[name] = dict(identity)
+        return identities
 
     @property
     def asks_a_server(self) -> bool:
@@ -104,12 +111,12 @@ class Pipeline:
         """
         if collection is None and self.needs_collection:
             raise InputError("the pipeline needs a collection in Haystack's YAML: add --collection.")
-        url = str(Path(collection).resolve()) if collection and Path(collection).exists() else collection
+        if collection and Path(collection).exists():
+            collection = str(Path(collection).resolve())
         components = dict(self.document.components)
         for name, station in self._stations.items():
-            if url is not None and hasattr(station, "collection"):
-                node = components[name]
-                components[name] = Node(type=node.type, init_parameters=node.init_parameters | {"collection": url})
+            if collection is not None and hasattr(station, "collection"):
+                components[name] = components[name].having(collection=collection)
         return self.document.model_copy(update={"components": components}).to_haystack()
 
     def warm_up(self) -> None:
@@ -120,8 +127,12 @@ class Pipeline:
 
     def forecast(self, turns: int) -> list[str]:
         """Return the stations' warnings before this many turns are answered."""
-        warnings = {name: station.forecast(turns) for name, station in self._stations.items()}
-        return [f"{name}: {warning}" for name, warning in warnings.items() if warning]
+        warnings = []
+        for name, station in self._stations.items():
+            warning = station.forecast(turns)
+            if warning:
+                warnings.append(f"{name}: {warning}")
+        return warnings
 
     def run(self, turns: Turns, on_output: OnOutput | None = None) -> Outputs:
         """Answer one wave. A failed item is a Failure in its position.
@@ -133,9 +144,9 @@ class Pipeline:
         data: dict[str, dict[str, Turns]] = {}
         for receiver in self.document.inputs.get("turns", []):
             node, _, socket = receiver.partition(".")
-            data.setdefault(node, {})[socket] = turns
-        senders = {label: sender.partition(".")[::2] for label, sender in self.document.outputs.items()}
-        labels = {node: label for label, (node, _) in senders.items()}
+            inputs = data.setdefault(node, {})
+            inputs[socket] = turns
+        labels = {node_of(sender): label for label, sender in self.document.outputs.items()}
 
         def by_label(node: str, batch: Batch) -> None:
             if on_output is not None and node in labels:
@@ -151,7 +162,9 @@ class Pipeline:
             TIMINGS.reset(timings_token)
             ON_OUTPUT.reset(callback_token)
         batches: dict[str, Any] = dict.fromkeys(OUTPUTS)
-        for label, (node, socket) in senders.items():
-            batches[label] = results.get(node, {}).get(socket)
+        for label, sender in self.document.outputs.items():
+            node, _, socket = sender.partition(".")
+            outputs = results.get(node, {})
+            batches[label] = outputs.get(socket)
         timings["pipeline"] = clock() - start - sum(timings.values())
         return Outputs(timings=timings, **batches)

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from convqa.components.base import STATIONS
-from convqa.errors import InputError, nearest
+from convqa.errors import InputError, errors_in, nearest
 from convqa.pipeline.document import Graph
 from convqa.places import is_yaml, shipped_yaml, yaml_file
 from convqa.safe_yaml import read_yaml
@@ -54,17 +54,16 @@ def read(file: Path) -> StationList | Graph:
         got = "nothing" if data is None else type(data).__name__
         raise InputError(f"pipeline {file}: expected a mapping with stations, got {got}.")
     form: type[StationList | Graph] = Graph if "components" in data else StationList
-    try:
+    with errors_in(f"pipeline {file}"):
         for name, value in data.items():
             refuse_secrets(value, str(name))
-        content = form.model_validate(data)
+        try:
+            content = form.model_validate(data)
+        except ValidationError as error:
+            mistakes = dict.fromkeys(_mistake(field, message, form) for field, message in explain(error))
+            raise InputError(" ".join(mistakes)) from error
         if isinstance(content, StationList):
             _check_order(content)
-    except InputError as error:
-        raise InputError(f"pipeline {file}: {error}") from error
-    except ValidationError as error:
-        mistakes = dict.fromkeys(_mistake(field, message, form) for field, message in explain(error))
-        raise InputError(f"pipeline {file}: {' '.join(mistakes)}") from error
     return content
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from convqa.pipeline.document import PipelineDocument
+from convqa.pipeline.document import PipelineDocument, node_of
+from convqa.validation import leaves
 
 _ADDRESS = re.compile(r"(.*_)?(url|uri|hosts?|server|endpoint|address)", re.I)
 """Names of parameters that hold an address. Any text with ``://`` is also an address."""
@@ -15,18 +16,17 @@ def as_text(document: PipelineDocument) -> str:
     feeds: dict[str, list[str]] = {name: [] for name in document.components}
     for label, receivers in document.inputs.items():
         for receiver in receivers:
-            feeds[receiver.partition(".")[0]].append(label)
+            feeds[node_of(receiver)].append(label)
     for arrow in document.connections:
-        feeds[arrow.receiver.partition(".")[0]].append(arrow.sender)
+        feeds[node_of(arrow.receiver)].append(arrow.sender)
     lines = []
     for name in document.in_order():
         node = document.components[name]
-        settings = ", ".join(f"{key}={value!r}" for key, value in sorted(node.init_parameters.items()))
-        lines += [
-            f"{name}: {node.type}",
-            f"    {settings or 'defaults'}",
-            f"    <- {', '.join(sorted(feeds[name])) or 'nothing'}",
-        ]
+        settings = [f"{key}={value!r}" for key, value in sorted(node.init_parameters.items())]
+        senders = sorted(feeds[name])
+        lines.append(f"{name}: {node.type}")
+        lines.append(f"    {', '.join(settings) or 'defaults'}")
+        lines.append(f"    <- {', '.join(senders) or 'nothing'}")
     lines += [f"{label} = {sender}" for label, sender in sorted(document.outputs.items())]
     return "\n".join(lines)
 
@@ -35,29 +35,14 @@ def reached(document: PipelineDocument) -> list[str]:
     """Return lines with the environment variables and addresses in the parameters, and the user's modules."""
     variables: list[str] = []
     addresses: list[str] = []
-    for node in document.components.values():
-        _collect(node.init_parameters, "", variables, addresses)
+    for key, value in leaves([node.init_parameters for node in document.components.values()]):
+        if key == "env_vars":
+            variables.append(str(value))
+        elif isinstance(value, str) and ("://" in value or (value and _ADDRESS.fullmatch(key))):
+            addresses.append(value)
     lists = {
         "reads from the environment": variables,
         "sends to": addresses,
         "runs": document.modules,
     }
     return [f"{title}: {', '.join(dict.fromkeys(names))}" for title, names in lists.items() if names]
-
-
-def _collect(
-    value: object,
-    parameter: str,
-    variables: list[str],
-    addresses: list[str],
-) -> None:
-    if isinstance(value, dict):
-        if value.get("type") == "env_var":
-            variables += map(str, value.get("env_vars") or ())
-        for name, inner in value.items():
-            _collect(inner, str(name), variables, addresses)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            _collect(inner, parameter, variables, addresses)
-    elif isinstance(value, str) and ("://" in value or (value and _ADDRESS.fullmatch(parameter))):
-        addresses.append(value)

@@ -71,7 +71,14 @@ def create_app(config: ServerConfig, pipelines: Mapping[str, Pipeline]) -> FastA
             conversations.close()
 
     # FastAPI's documentation pages load scripts from another host, so only the schema is served.
-    app = FastAPI(title="convqa", version=convqa.__version__, docs_url=None, redoc_url=None, lifespan=lifespan)
+    app = FastAPI(
+        title="convqa",
+        version=convqa.__version__,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+        exception_handlers=guard.HANDLERS,
+    )
     app.state.config = config
     app.state.services = services
     app.state.metrics = metrics
@@ -81,7 +88,6 @@ def create_app(config: ServerConfig, pipelines: Mapping[str, Pipeline]) -> FastA
         app.include_router(router)
     if config.is_local or config.keys:
         app.include_router(mrqa.router)
-    guard.install(app)
     # Prevents DNS rebinding, by which the page of another site could read everything here.
     hosts = [*LOOPBACK, config.host, *config.hosts] if config.is_local and not config.keys else None
     app.add_middleware(guard.GuardMiddleware, max_bytes=config.limits.body_bytes, hosts=hosts, metrics=metrics)

@@ -12,7 +12,7 @@ from pathlib import Path
 import orjson
 
 from convqa.components.filtering import filter_of
-from convqa.domain import Exchange, Hit, Passage, Ranking, Response, Turn, TurnId
+from convqa.domain import Exchange, Response, Turn, TurnId
 from convqa.driver.history import exchange
 from convqa.errors import InputError
 from convqa.exports.replies import MAX_HITS
@@ -170,13 +170,7 @@ def _trimmed(response: Response) -> Response:
     answer, ranking = response.answer, response.ranking
     if ranking is not None:
         with_text = answer.cited_ids().union(answer.nearest) if answer else ()
-        hits: list[Hit] = []
-        for rank, hit in enumerate(ranking.hits):
-            passage = hit.passage
-            if passage is not None and hit.id not in with_text:
-                passage = Passage(hit.id, "", passage.title, passage.url) if rank < MAX_HITS else None
-            hits.append(Hit(hit.id, hit.score, passage))
-        ranking = Ranking(tuple(hits))
+        ranking = ranking.trimmed(with_text, MAX_HITS)
     return replace(response, ranking=ranking, reading=None)
 
 

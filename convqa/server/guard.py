@@ -12,7 +12,7 @@ from typing import Any
 
 import anyio
 import orjson
-from fastapi import FastAPI, Request, Response
+from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
@@ -232,14 +232,12 @@ def _error_response(status: int, message: str, headers: Mapping[str, str] | None
     return JSONResponse({"error": error}, status, headers)
 
 
-def install(app: FastAPI) -> None:
-    """Handle errors outside the routes, such as an unknown path, by :func:`failure`."""
+async def _handled(_: Request, error: Exception) -> JSONResponse:
+    return failure(error)
 
-    async def handled(_: Request, error: Exception) -> JSONResponse:
-        return failure(error)
 
-    for kind in (HTTPException, Exception):
-        app.add_exception_handler(kind, handled)
+HANDLERS: Any = {HTTPException: _handled, Exception: _handled}
+"""Handlers of errors outside the routes, such as an unknown path."""
 
 
 def _mistakes(error: RequestValidationError) -> str:

@@ -54,6 +54,7 @@ _SERIES = re.compile(
     r"(?P<items>(?:[^,.;:()]{2,50}, )+[^,.;:()]{2,50}?,? (?:and|or) [^,.;:()]{2,60})",
     re.I,
 )
+_CLAUSE = re.compile(r"\s*(?:you|your|it|they|their|he|she|we|the|this|there|a|an|i)\b", re.I)
 _COMMA_OR = re.compile(r",? (?:and|or) |, ")
 """What separates the items of a series."""
 
@@ -111,21 +112,11 @@ def _coordinated(text: str, start: int, end: int, subject: str) -> Iterator[Cond
         condition = text[first:last].strip(" ,.;")
         if len(condition) < SHORTEST:
             continue
-        if not _clause(condition) and subject:
+        if subject and not _CLAUSE.match(condition):
             condition = f"{subject} {condition}"
         elif not subject:
             subject = _subject(condition)
         yield Condition(first, last, *ask(condition))
-
-
-def _clause(text: str) -> bool:
-    return bool(
-        re.match(
-            r"(?:you|your|it|they|their|he|she|we|the|this|there|a|an|i)\b",
-            text.strip(),
-            re.I,
-        )
-    )
 
 
 def _subject(condition: str) -> str:

@@ -9,11 +9,11 @@ from typing import Any
 
 from convqa.domain import Response
 from convqa.errors import InputError
-from convqa.files import read_json, to_json_bytes
+from convqa.files import to_json_bytes
 from convqa.sharc.input import read_records, source
-from convqa.tasks.files import UnicodeText, any_file, file_at, write_members
+from convqa.tasks.files import UnicodeText, any_file, file_at, read_official_array, write_members
 from convqa.tasks.records import id_problems, is_array, mistakes
-from convqa.validation import Record, shorten
+from convqa.validation import Record
 
 FILE = "predictions.json"
 EXPECTED = "a JSON array of {utterance_id, answer}"
@@ -41,7 +41,7 @@ class ShARCRun:
 def read(path: Path) -> ShARCRun:
     """Read predictions.json, or the one in a directory."""
     file = file_at(path, FILE)
-    records = _records(file)
+    records = read_official_array(file, EXPECTED)
     for position, fault in _faults(records):
         raise InputError(f"{file}: {position}: {fault}.")
     answers = {record["utterance_id"]: record["answer"] for record in records}
@@ -52,18 +52,11 @@ def read(path: Path) -> ShARCRun:
 def problems(input_path: Path, file: Path) -> Iterator[tuple[str, str]]:
     """Yield (record or "" for the file, message) for a run over the utterances at ``input_path``."""
     asked = {record.utterance_id: None for _, record in read_records(source(input_path))}
-    records = _records(file)
+    records = read_official_array(file, EXPECTED)
     yield from _faults(records)
     # The faults name repeated ids.
     answered = {str(record.get("utterance_id")): None for record in records if isinstance(record, dict)}
     yield from id_problems("utterances", asked, answered)
-
-
-def _records(file: Path) -> list[Any]:
-    records = read_json(file, EXPECTED, official=True)
-    if not isinstance(records, list):
-        raise InputError(f"{file}: expected {EXPECTED}, got {shorten(records)}.")
-    return records
 
 
 def _faults(records: Sequence[object]) -> Iterator[tuple[str, str]]:

@@ -215,16 +215,13 @@ def _open(comparison: _Comparison) -> Iterator[Scores]:
 def _macro(comparison: _Comparison, measure: Measure) -> Iterator[Scores]:
     """Yield macro accuracy, skipped if a class is not in the truth, with the recall of each class on the same line."""
     shares = replace(comparison.micro(measure), groups=comparison.labels)
-    indexes: dict[str, list[int]] = {}
-    for index, label in enumerate(shares.groups):
-        indexes.setdefault(label, []).append(index)
-    recalls = {label: shares.at(members) for label, members in indexes.items()}
-    missing = [name for name in CLASSES[comparison.form] if name not in recalls]
+    members = shares.by_group(range(len(shares.values)))
+    missing = [name for name in CLASSES[comparison.form] if name not in members]
     reason = f"the truth has no answer of class {', '.join(missing)}"
     yield comparison.scores(measure, comparison.macro(), reason, by_class=True)
     unit = measure.name.removeprefix("Macro accuracy")
     for label in CLASSES[comparison.form]:
-        if label in recalls:
+        if label in members:
             name = f"Recall {label}{unit}"
             part = replace(
                 measure,
@@ -233,7 +230,7 @@ def _macro(comparison: _Comparison, measure: Measure) -> Iterator[Scores]:
                 line=measure.name,
                 label=label,
             )
-            yield replace(recalls[label], measure=part)
+            yield replace(shares.at(members[label]), measure=part)
 
 
 def _combined(

@@ -27,21 +27,15 @@ def spacy_english(text: str) -> list[str]:
     >>> spacy_english("Don't you live in the U.K. (or e.g. Jersey/Guernsey)?")
     ['Do', "n't", 'you', 'live', 'in', 'the', 'U.K.', '(', 'or', 'e.g.', 'Jersey', '/', 'Guernsey', ')', '?']
     """
-    pieces: list[_Piece] = []
-    for index, match in enumerate(_CHUNK.finditer(text)):
-        chunk = match[0]
-        if chunk[0] == " " and index:  # a single blank after a token is not a token
-            pieces[-1] = pieces[-1]._replace(blank=True)
-            chunk = chunk[1:]
-        pieces += [_Piece(part) for part in _cut(chunk, True)]
-    return [part for part in _rejoined(pieces) if not part.isspace()]
-
-
-class _Piece(NamedTuple):
-    """A token, and whether a blank follows it."""
-
-    text: str
-    blank: bool = False
+    spans: list[tuple[int, int]] = []
+    for chunk in _CHUNK.finditer(text):
+        start = chunk.start()
+        if start and text[start] == " ":  # a single blank after a token is not a token
+            start += 1
+        for token in _cut(text[start : chunk.end()], True):
+            spans.append((start, start + len(token)))
+            start += len(token)
+    return [token for token in _rejoined(text, spans) if not token.isspace()]
 
 
 class _SplitRules(NamedTuple):
@@ -108,25 +102,26 @@ def _middle(chunk: str, special: Mapping[str, Sequence[str]]) -> Iterator[str]:
         yield chunk[start:]
 
 
-def _rejoined(pieces: Sequence[_Piece]) -> Iterator[str]:
-    """Yield the tokens. Runs of tokens that form a string of the table are split by the table, longer ones first."""
-    ends = _special_runs(pieces)
+def _rejoined(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[str]:
+    """Yield the tokens at these spans. Runs of tokens that form a string of the table are split by the table, longer
+    ones first.
+    """
+    texts = tuple(text[first:last] for first, last in spans)
+    ends = _special_runs(texts)
     start = 0
-    while start < len(pieces):
-        end = ends.get(start, start)
-        text = _text(pieces[start:end])
-        if text in _rules().special:
-            yield from _rules().special[text]
-        else:
-            yield from (piece.text for piece in pieces[start : max(end, start + 1)])
-        start = max(end, start + 1)
+    while start < len(spans):
+        end = ends.get(start, start + 1)
+        run: Sequence[str] = texts[start:end]
+        if start in ends:
+            run = _rules().special.get(text[spans[start][0] : spans[end - 1][1]], run)
+        yield from run
+        start = end
 
 
-def _special_runs(pieces: Sequence[_Piece]) -> dict[int, int]:
+def _special_runs(texts: tuple[str, ...]) -> dict[int, int]:
     """Return start -> end of the runs of tokens into which strings of the table are split."""
     specials = _cut_specials()
     longest = max(map(len, specials))
-    texts = tuple(piece.text for piece in pieces)
     runs = [
         (start, end)
         for start in range(len(texts))
@@ -140,13 +135,6 @@ def _special_runs(pieces: Sequence[_Piece]) -> dict[int, int]:
             kept[start] = end
         taken.update(range(start, end))
     return kept
-
-
-def _text(pieces: Sequence[_Piece]) -> str:
-    """Return the tokens with the blanks between them."""
-    return "".join(piece.text + " " * piece.blank for piece in pieces[:-1]) + "".join(
-        piece.text for piece in pieces[-1:]
-    )
 
 
 @cache

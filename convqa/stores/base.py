@@ -24,6 +24,7 @@ from convqa.stores.address import Address
 Matrix = NDArray[np.floating[Any]]
 """One vector per row."""
 Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Ids = Sequence[str]
 Stopwords = Literal["default", "long"]

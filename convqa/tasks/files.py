@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Strict
 from pydantic_core import PydanticCustomError
 
 from convqa.errors import InputError
-from convqa.files import REPLACED, log, parse_json, parse_line, whole_file
+from convqa.files import REPLACED, log, parse_json, parse_line, read_json, whole_file
 from convqa.validation import shorten
 
 _GZIP = b"\x1f\x8b"
@@ -147,6 +147,14 @@ def read_document(path: Path, expected: str) -> Any:
     if not data.strip():
         raise InputError(f"{path}: the file is empty; expected {expected}.")
     return parse_json(path, data, expected)
+
+
+def read_official_array(path: Path, expected: str) -> list[Any]:
+    """Return the JSON array in a file as official scripts read it, without checking its values."""
+    records = read_json(path, expected, official=True)
+    if not isinstance(records, list):
+        raise InputError(f"{path}: expected {expected}, got {shorten(records)}.")
+    return records
 
 
 def read_values(

@@ -72,6 +72,19 @@ class RecordFile(Generic[Shape]):
         return InputError(f"{file}: {label}: {message}. {self.advice}")
 
 
+def read_json_lines(
+    file: Path,
+    shape: type[Shape],
+    expected: str,
+) -> Iterator[tuple[str, Shape]]:
+    """Yield (``line 3``, record) of a file of JSON lines, plain or gzip, which must not be empty."""
+    line = ""
+    for line, value in read_values(file, expected, array=False):
+        yield line, read_as(shape, value, f"{file}: {line}", f"Expected: {expected}.")
+    if not line:
+        raise InputError(f"{file}: the file is empty; expected {expected}.")
+
+
 def is_array(file: Path, expected: str) -> bool:
     """Whether a file begins like a JSON array, rather than JSON lines."""
     return start_text(file, expected).startswith("[")

@@ -31,13 +31,26 @@ def bm25(
     :param passages, average: number and mean length of the passages with a token in the field.
     :return: shape (candidates,).
     """
-    idf = np.log1p((passages - df + 0.5) / (df + 0.5))
-    norms = k1 * (1 - b + b * lucene_lengths(lengths) / average)
-    # Avoids 0 / 0 when k1 is 0.
-    parts = frequencies / (frequencies + np.maximum(norms, 1e-30))
+    parts = frequencies / (frequencies + norms(lengths, average, k1, b))
     # Summed term by term, so that a passage's score does not depend on the other candidates.
-    scores: NDArray[np.float64] = ((weights * idf)[:, None] * parts).sum(axis=0)
+    scores: NDArray[np.float64] = ((weights * idf(df, passages))[:, None] * parts).sum(axis=0)
     return scores
+
+
+def idf(df: Any, passages: int) -> Any:
+    """Return ln(1 + (N - df + .5) / (df + .5)), for a number or an array."""
+    return np.log1p((passages - df + 0.5) / (df + 0.5))
+
+
+def norms(
+    lengths: NDArray[Any],
+    average: float,
+    k1: float,
+    b: float,
+) -> NDArray[np.float64]:
+    """Return k1 (1 - b + b len/avg) of each length, or a tiny number instead of 0, so that no score is 0 / 0."""
+    values: NDArray[np.float64] = np.maximum(k1 * (1 - b + b * lucene_lengths(lengths) / average), 1e-30)
+    return values
 
 
 def lucene_lengths(lengths: NDArray[Any]) -> NDArray[np.int64]:
@@ -49,5 +62,7 @@ def lucene_lengths(lengths: NDArray[Any]) -> NDArray[np.int64]:
     [7, 39, 40, 96, 984]
     """
     over = np.maximum(lengths.astype(np.int64) - 24, 0)
-    dropped = np.maximum(np.frexp(over)[1].astype(np.int64) - 4, 0)
-    return np.where(lengths < 24, lengths, 24 + (over >> dropped << dropped))
+    _, bits = np.frexp(over)
+    dropped = np.maximum(bits.astype(np.int64) - 4, 0)
+    rounded = 24 + (over >> dropped << dropped)
+    return np.where(lengths < 24, lengths, rounded)

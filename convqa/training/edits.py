@@ -31,7 +31,9 @@ class PatternInsertion:
 
 @dataclass(frozen=True, slots=True)
 class QuestionEdits:
-    """``deleted[i]``: question word i is deleted; ``terms[j]``: history word j belongs to the rewrite."""
+    """``deleted[i]``: question word i is deleted. ``terms[j]``: history word j occurs in the rewrite but not in the
+    question, by stem and without stop words.
+    """
 
     deleted: list[bool]
     insertions: list[PatternInsertion]
@@ -42,6 +44,7 @@ def find_edits(layout: TurnLayout, rewrite: str) -> QuestionEdits:
     """Return the edits from a layout's question to its rewrite, as far as the history contains the words."""
     question = [_plain(layout.text(word)) for word in layout.question_words]
     target = [_plain(rewrite[start:end]) for start, end in word_spans(rewrite)]
+    added = {_stem(word) for word in target} - {_stem(word) for word in question}
     # Ignores punctuation at the end; insertions at the end go before it.
     length = len(question)
     if question and not question[-1].isalnum():
@@ -71,15 +74,8 @@ def find_edits(layout: TurnLayout, rewrite: str) -> QuestionEdits:
                     texts,
                 )
             )
-    return QuestionEdits(deleted, insertions, terms_of(layout, rewrite))
-
-
-def terms_of(layout: TurnLayout, rewrite: str) -> list[bool]:
-    """Mark the history words that occur in the rewrite but not in the question, by stem and without stop words."""
-    question = {_stem(_plain(layout.text(word))) for word in layout.question_words}
-    added = {_stem(_plain(rewrite[start:end])) for start, end in word_spans(rewrite)} - question
-    history = [_plain(layout.text(word)) for word in layout.history_words]
-    return [_is_content(word) and _stem(word) in added for word in history]
+    terms = [_is_content(word) and _stem(word) in added for word in texts]
+    return QuestionEdits(deleted, insertions, terms)
 
 
 def known_pattern(pattern: str, known: Sequence[str]) -> str | None:

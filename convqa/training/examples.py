@@ -13,10 +13,10 @@ from pathlib import Path
 from pydantic import Field
 
 from convqa.errors import InputError
-from convqa.files import parse_line
 from convqa.models.kinds.resolver_input import Past
-from convqa.tasks.files import files_in, read_lines
-from convqa.validation import Record, Shape, read_as
+from convqa.tasks.files import files_in
+from convqa.tasks.records import read_json_lines
+from convqa.validation import Record, Shape
 
 TRAIN, VALIDATION, REPORT = "train", "validation", "report"
 
@@ -81,23 +81,8 @@ def training_files(folder: Path) -> list[Path]:
 
 def read(path: Path, shape: type[Shape]) -> list[Shape]:
     """Read the records of a file of JSON lines, at least one; blank lines are skipped."""
-    fields = f"{{{', '.join(shape.model_fields)}}}"
-    expected = f"JSON lines of {fields}"
-    advice = f"Expected a line of {fields}."
-    records = []
-    for number, line in read_lines(path, expected):
-        if line.strip():
-            where = f"{path}: line {number}"
-            value, _ = parse_line(
-                line,
-                where,
-                advice,
-                first=number == 1,
-            )
-            records.append(read_as(shape, value, where, advice))
-    if not records:
-        raise InputError(f"{path}: the file is empty; expected {expected}.")
-    return records
+    expected = f"JSON lines of {{{', '.join(shape.model_fields)}}}"
+    return [record for _, record in read_json_lines(path, shape, expected)]
 
 
 def held_out(

@@ -17,7 +17,7 @@ from convqa.models.kinds.encoder import TextEncoder
 from convqa.models.kinds.heads import LogisticRegression, Rows, probabilities
 from convqa.models.source import find_model
 from convqa.training.config import Settings
-from convqa.training.train import Scores, card, name_of, summary
+from convqa.training.train import Scores, card, name_of
 
 _FOLDS = 5
 
@@ -77,8 +77,11 @@ def fitted(
 def folds(groups: Sequence[Any]) -> list[NDArray[np.bool_]]:
     """Return a mask of the held-out examples per fold; each group is held out once, as a whole."""
     names = sorted(set(groups))
-    held_out = [set(names[fold::_FOLDS]) for fold in range(min(_FOLDS, len(names)))]
-    return [np.array([group in chosen for group in groups]) for chosen in held_out]
+    masks = []
+    for fold in range(min(_FOLDS, len(names))):
+        held_out = set(names[fold::_FOLDS])
+        masks.append(np.array([group in held_out for group in groups]))
+    return masks
 
 
 def write_head(
@@ -109,7 +112,7 @@ def write_head(
     text = card(
         title,
         settings,
-        summary(scores),
+        scores,
         use,
         sources,
         licence,

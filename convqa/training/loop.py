@@ -20,7 +20,7 @@ from convqa.models.folder import ModelFolder, licence_of
 from convqa.models.types import Tokenizer
 from convqa.training.config import LoopSettings
 from convqa.training.examples import TRAIN, files, sources
-from convqa.training.train import Bench, Recipe, Scores, card, name_of, summary
+from convqa.training.train import Bench, Recipe, Scores, card, name_of
 
 log = logging.getLogger("convqa")
 
@@ -64,7 +64,7 @@ class NetworkRecipe(Recipe):
         return card(
             f"A {self.settings.recipe}",
             self.settings,
-            summary(scores),
+            scores,
             self.use,
             sources(self.bench.data),
             licence_of(self.base.path),

@@ -93,11 +93,18 @@ def asked_elsewhere(
 
 
 def _unanswering(question: Question, before: Collection[tuple[str, frozenset[str]]]) -> str | None:
-    weights = {word: idf(word) for word in _words(question.text)}
-    # fsum, because the order of a set, and so a sum's last digit, differ from process to process.
-    likely = sorted(before, key=lambda pair: -math.fsum(weights[word] for word in weights.keys() & pair[1]))
+    asked = _words(question.text)
+
+    def common_weight(context: tuple[str, frozenset[str]]) -> float:
+        # fsum, because the order of a set, and so a sum's last digit, differ from process to process.
+        return math.fsum(idf(word) for word in asked & context[1])
+
     answers = [answer.casefold() for answer in question.answers]
-    return next((text for text, _ in likely if not any(answer in text.casefold() for answer in answers)), None)
+    for text, _ in sorted(before, key=common_weight, reverse=True):
+        folded = text.casefold()
+        if not any(answer in folded for answer in answers):
+            return text
+    return None
 
 
 def _words(text: str) -> frozenset[str]:

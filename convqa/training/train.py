@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -120,7 +120,7 @@ def summary(scores: Mapping[str, Mapping[str, float]]) -> list[str]:
 def card(
     title: str,
     settings: Settings,
-    scores: Sequence[str],
+    scores: Scores,
     use: str,
     sources: str,
     licence: str = "",
@@ -131,7 +131,7 @@ def card(
     """
     base = name_of(settings.base)
     dumped = settings.model_dump(mode="json") | {"base": base}
-    score_lines = "\n".join(f"- {line}" for line in scores)
+    score_lines = "\n".join(f"- {line}" for line in summary(scores))
     return (
         f"# {title}\n\n{use}\n\n"
         f"Trained by `convqa train {settings.recipe}` of convqa {convqa.__version__}, from {base}.\n\n"

@@ -62,7 +62,8 @@ class Process:
 
 
 def _serve(pipe: Connection, environment: Mapping[str, str]) -> None:
-    be_child()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the whole group gets Ctrl-C, which the parent alone handles
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # Slurm sends it to all; the parent ends its workers
     os.environ.update(environment)
     while True:
@@ -70,12 +71,6 @@ def _serve(pipe: Connection, environment: Mapping[str, str]) -> None:
             pipe.send(perform(*pipe.recv()))
         except (EOFError, OSError):
             return
-
-
-def be_child() -> None:
-    """End this process with its parent, which alone handles Ctrl-C."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the whole group gets it
-    threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
 def _end_with_parent() -> None:

@@ -10,6 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from convqa.cli import application
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "qrecc-trec"
 
@@ -43,10 +46,24 @@ def indexed(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="session")
+def made_run(tmp_path_factory, indexed):
+    """A run over the example's first three conversations; its input lies beside it. No test changes it."""
+    folder = tmp_path_factory.mktemp("made")
+    command = ["run", make_small(folder), folder / "a run", "--collection", indexed, "--pipeline", "copy-bm25"]
+    done = CliRunner().invoke(application(), [str(argument) for argument in command])
+    assert done.exit_code == 0, done.output
+    return folder / "a run"
+
+
 @pytest.fixture
 def small(tmp_path):
     """An input directory with the example's first three conversations, without passages."""
-    folder = tmp_path / "input"
+    return make_small(tmp_path)
+
+
+def make_small(parent):
+    folder = parent / "input"
     folder.mkdir()
     for name in ("questions.json", "ground-truth.json"):
         records = json.loads((EXAMPLE / name).read_text(encoding="utf-8"))

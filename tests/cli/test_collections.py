@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -12,8 +11,7 @@ from convqa import stores
 from convqa.domain import Passage
 from convqa.stores import create_store, open_store
 from convqa.stores.base import Encoder, Info
-
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "qrecc-trec"
+from tests.cli.conftest import EXAMPLE
 
 
 @pytest.fixture
@@ -177,10 +175,9 @@ def test_check_says_what_differs_with_exit_code_1(call, folder, server):
     database.write_bytes(database.read_bytes().replace(b"The text of x", b"Thy text of x"))
     code, out, err = call("collections", "check", "a")
     assert code == 1 and out.splitlines()[0].startswith("a: damaged (")
-    assert err == (
-        "convqa: error: collection a is damaged. Index its passages again with --replace, or restore a copy.\n"
-    )
-    assert out.splitlines()[1:] == ["  passages.sqlite: the checksum of passage 'x' does not match"]
+    assert "collection a is damaged" in err and "--replace" in err
+    (problem,) = out.splitlines()[1:]
+    assert "passages.sqlite" in problem and "'x'" in problem
     code, out, _ = call("collections", "check", "b", "--json")
     assert code == 1 and json.loads(out)["damaged"] and len(json.loads(out)["problems"]) == 3
     code, _, err = call("collections", "check", "rec://host/one")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from convqa.cli import application
-
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "qrecc-trec"
+from tests.cli.conftest import EXAMPLE
 
 
 @pytest.fixture(scope="module")

@@ -4,31 +4,17 @@ from __future__ import annotations
 
 import json
 import shutil
-from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from convqa.cli import application
 from convqa.models import load_support
-
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "qrecc-trec"
-
-
-@pytest.fixture(scope="module")
-def made_once(indexed, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("evaluate") / "run"
-    questions = EXAMPLE / "questions.json"
-    arguments = ["run", questions, folder, "--collection", indexed, "--pipeline", "copy-bm25", "--limit", 3, "--quiet"]
-    done = CliRunner().invoke(application(), [str(argument) for argument in arguments])
-    assert done.exit_code == 0, done.stderr
-    return folder
+from tests.cli.conftest import EXAMPLE
 
 
 @pytest.fixture
-def made(made_once, tmp_path):
+def made(made_run, tmp_path):
     """A run of the small input, which the test may change."""
-    return shutil.copytree(made_once, tmp_path / "run")
+    return shutil.copytree(made_run, tmp_path / "run")
 
 
 def test_the_table_and_the_official_file(call, small, made, tmp_path):

@@ -10,71 +10,52 @@ import pytest
 FORMATS = ["evidence", "ikat", "jwhr", "text", "trec-rag", "trec-rag-2025"]
 
 
-@pytest.fixture(scope="module")
-def run_folder(tmp_path_factory, indexed):
-    """Three conversations of the example, answered."""
-    from typer.testing import CliRunner
-
-    from convqa.cli import application
-    from convqa.places import shipped
-
-    folder = tmp_path_factory.mktemp("exported")
-    questions = json.loads((shipped("examples", "qrecc-trec") / "questions.json").read_text(encoding="utf-8"))
-    (folder / "input").mkdir()
-    kept = [record for record in questions if record["Conversation_no"] <= 3]
-    (folder / "input" / "questions.json").write_text(json.dumps(kept), encoding="utf-8")
-    command = ["run", folder / "input", folder / "a run", "--collection", indexed, "--pipeline", "copy-bm25"]
-    done = CliRunner().invoke(application(), [str(argument) for argument in command])
-    assert done.exit_code == 0, done.output
-    return folder / "a run"
-
-
-def rows(run_folder):
-    return json.loads((run_folder / "run.json").read_text(encoding="utf-8"))
+def rows(made_run):
+    return json.loads((made_run / "run.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_every_turn_and_every_cited_passage_is_exported(call, run_folder, tmp_path, format):
+def test_every_turn_and_every_cited_passage_is_exported(call, made_run, tmp_path, format):
     file = tmp_path / "deep" / "file"
-    code, out, err = call("export", run_folder, "--as", format, "--output", file)
+    code, out, err = call("export", made_run, "--as", format, "--output", file)
     assert code == 0
     is_trec_rag = format.startswith("trec-rag")
     assert ("some cited passages are not segments of it" in err) == is_trec_rag
     assert len(err.splitlines()) == 2 * is_trec_rag
     text = file.read_text(encoding="utf-8")
-    for row in rows(run_folder):
+    for row in rows(made_run):
         for citation in row["Model_citations"]:
             assert format == "jwhr" or citation["passage_id"] in text  # which has quotes, and no ids
-    silent = sum(not row["Model_answer"] for row in rows(run_folder))
-    answers = len(rows(run_folder)) - silent
+    silent = sum(not row["Model_answer"] for row in rows(made_run))
+    answers = len(rows(made_run)) - silent
     assert out == f"Written: {file}: {answers} answers, {silent} no-answers, 0 failed turns\n"
 
 
-def test_evidence_has_the_citations_of_the_run(call, run_folder):
-    _, out, _ = call("export", run_folder, "--as", "evidence")
-    wanted = [(row["Model_answer"], row["Model_citations"]) for row in rows(run_folder)]
+def test_evidence_has_the_citations_of_the_run(call, made_run):
+    _, out, _ = call("export", made_run, "--as", "evidence")
+    wanted = [(row["Model_answer"], row["Model_citations"]) for row in rows(made_run)]
     assert [(row["Model_answer"], row["Model_citations"]) for row in json.loads(out)] == wanted
 
 
-def test_standard_output_is_the_file(call, run_folder, tmp_path):
+def test_standard_output_is_the_file(call, made_run, tmp_path):
     for format in FORMATS:
         file = tmp_path / format
-        assert call("export", run_folder, "--as", format, "--output", file)[0] == 0
-        assert call("export", run_folder, "--as", format)[1] == file.read_text(encoding="utf-8")
+        assert call("export", made_run, "--as", format, "--output", file)[0] == 0
+        assert call("export", made_run, "--as", format)[1] == file.read_text(encoding="utf-8")
 
 
-def test_names_of_run_and_team(call, run_folder):
-    _, out, _ = call("export", run_folder, "--as", "ikat")
+def test_names_of_run_and_team(call, made_run):
+    _, out, _ = call("export", made_run, "--as", "ikat")
     assert json.loads(out.splitlines()[0])["metadata"]["run_id"] == "a run"
-    _, out, _ = call("export", run_folder, "--as", "trec-rag", "--run-id", "best", "--team-id", "us")
+    _, out, _ = call("export", made_run, "--as", "trec-rag", "--run-id", "best", "--team-id", "us")
     metadata = json.loads(out.splitlines()[0])["metadata"]
     assert (metadata["run_id"], metadata["team_id"]) == ("best", "us")
 
 
-def test_a_run_that_answers_nothing_by_its_pipeline(call, run_folder, tmp_path):
+def test_a_run_that_answers_nothing_by_its_pipeline(call, made_run, tmp_path):
     folder = tmp_path / "run"
     folder.mkdir()
-    lines = (run_folder / "responses.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = (made_run / "responses.jsonl").read_text(encoding="utf-8").splitlines()
     without = [json.dumps({**json.loads(line), "answer": None}) + "\n" for line in lines]
     (folder / "responses.jsonl").write_text("".join(without), encoding="utf-8")
     file = tmp_path / "file"
@@ -83,28 +64,28 @@ def test_a_run_that_answers_nothing_by_its_pipeline(call, run_folder, tmp_path):
     assert not file.exists()
 
 
-def test_mistakes(call, run_folder, tmp_path):
+def test_mistakes(call, made_run, tmp_path):
     file = tmp_path / "file"
     file.touch()
     for arguments, message in [
         ((tmp_path, "--as", "ikat"), f"{tmp_path}: no run: it has no responses.jsonl"),
         ((tmp_path / "none", "--as", "ikat"), "there is no such folder"),
         (
-            (run_folder, "--as", "icat"),
+            (made_run, "--as", "icat"),
             "unknown format 'icat'",
         ),
-        ((run_folder, "--as", "ikat", "--output", file), f"--output {file}: already exists"),
-        ((run_folder, "--as", "ikat", "--output", file / "under"), "cannot be written"),
-        ((run_folder,), "Missing option '--as'"),
+        ((made_run, "--as", "ikat", "--output", file), f"--output {file}: already exists"),
+        ((made_run, "--as", "ikat", "--output", file / "under"), "cannot be written"),
+        ((made_run,), "Missing option '--as'"),
     ]:
         code, out, err = call("export", *arguments)
         assert (code, out) == (2, "") and message in " ".join(err.split())
     assert file.read_bytes() == b""
 
 
-def test_half_a_wave_is_not_exported(call, run_folder, tmp_path):
+def test_half_a_wave_is_not_exported(call, made_run, tmp_path):
     folder = tmp_path / "run"
-    shutil.copytree(run_folder, folder)
+    shutil.copytree(made_run, folder)
     journal = folder / "responses.jsonl"
     journal.write_bytes(journal.read_bytes()[:-20])
     code, out, err = call("export", folder, "--as", "trec-rag")
@@ -112,30 +93,30 @@ def test_half_a_wave_is_not_exported(call, run_folder, tmp_path):
     (folder / "run.meta.json").unlink()
     code, out, _ = call("export", folder, "--as", "trec-rag")
     assert code == 0
-    assert 0 < len(out.splitlines()) < len(rows(run_folder))
+    assert 0 < len(out.splitlines()) < len(rows(made_run))
 
 
-def test_a_run_of_rankings_needs_no_truth_and_no_answers(call, run_folder, tmp_path, indexed):
+def test_a_run_of_rankings_needs_no_truth_and_no_answers(call, made_run, tmp_path, indexed):
     """The lines are those of evaluate --trec, and other tools read them."""
     import ir_measures
 
     file = tmp_path / "run.trec"
-    code, out, err = call("export", run_folder, "--as", "trec", "--output", file, "--run-id", "my run")
+    code, out, err = call("export", made_run, "--as", "trec", "--output", file, "--run-id", "my run")
     assert (code, err) == (0, "") and "rankings, 0 failed turns" in out
     read = {}
     for line in ir_measures.read_trec_run(str(file)):
         read.setdefault(line.query_id, []).append(line.doc_id)
-    for row in rows(run_folder):
+    for row in rows(made_run):
         if row["Model_passages"]:
             assert read[f"{row['Conversation_no']}_{row['Turn_no']}"] == list(row["Model_passages"])
     scored = tmp_path / "scored"
     truth = [
         {"Conversation_no": row["Conversation_no"], "Turn_no": row["Turn_no"], "Truth_rewrite": "", "Truth_answer": "",
          "Truth_passages": ["x"]}
-        for row in rows(run_folder)
+        for row in rows(made_run)
     ]  # fmt: skip
     (tmp_path / "ground-truth.json").write_text(json.dumps(truth))
-    assert call("evaluate", tmp_path, run_folder, "--output", scored, "--trec")[0] == 0
+    assert call("evaluate", tmp_path, made_run, "--output", scored, "--trec")[0] == 0
     ours = {line.rpartition(" ")[0] for line in file.read_text().splitlines()}
     theirs = {
         line.rpartition(" ")[0] for line in (scored / "run.trec").read_text().splitlines() if "(nothing)" not in line
@@ -145,7 +126,7 @@ def test_a_run_of_rankings_needs_no_truth_and_no_answers(call, run_folder, tmp_p
     settings = ["--collection", indexed, "--pipeline", "copy-bm25"]
     pipeline = tmp_path / "ranked.yaml"
     pipeline.write_text("extends: copy-bm25\nstations: {reader: null, builder: null, decider: null}\n")
-    assert call("run", run_folder.parent / "input", ranked, *settings[:3], pipeline)[0] == 0
+    assert call("run", made_run.parent / "input", ranked, *settings[:3], pipeline)[0] == 0
     assert call("export", ranked, "--as", "trec")[0] == 0
     code, _, err = call("export", ranked, "--as", "ikat")
     assert code == 2 and "has no answer" in err

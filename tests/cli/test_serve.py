@@ -131,18 +131,15 @@ def test_mistakes(call, arguments, line):
     assert code == 2 and line in err and "Traceback" not in err
 
 
-def test_a_pipeline_without_answers(call, pipeline, tmp_path):
-    mute = tmp_path / "mute.yaml"
-    mute.write_text(pipeline.read_text().replace(", answers: builder.answers", ""), encoding="utf-8")
-    code, _, err = call("serve", "--port", 0, "--pipeline", mute)
-    assert code == 2 and "writes answers" in err
-
-
-def test_two_files_of_one_name(call, pipeline, tmp_path):
-    other = tmp_path / pipeline.name
-    other.write_text(pipeline.read_text(), encoding="utf-8")
+@pytest.mark.parametrize(
+    ("name", "removed", "message"),
+    [("mute.yaml", ", answers: builder.answers", "writes answers"), ("own-passages.yaml", "", "same name")],
+)
+def test_pipelines_that_cannot_be_served(call, pipeline, tmp_path, name, removed, message):
+    other = tmp_path / name
+    other.write_text(pipeline.read_text().replace(removed, ""), encoding="utf-8")
     code, _, err = call("serve", "--port", 0, "--pipeline", pipeline, "--pipeline", other)
-    assert code == 2 and "--pipeline" in err and "same name" in err
+    assert code == 2 and message in err
 
 
 def test_without_the_extra(call, monkeypatch):

@@ -117,7 +117,7 @@ def test_an_index_that_is_replaced_under_a_run_stops_it(call, command, proxy, wh
 
     proxy.script = script
     code, _, err = call(*command(tmp_path / "out"))
-    assert code == 1 and "was changed, indexed anew or deleted since it was opened" in err
+    assert code == 1 and "was changed, indexed anew or deleted" in err
     done = (tmp_path / "out" / "responses.jsonl").read_bytes()
     code, _, err = call(*command(tmp_path / "out"))
     assert code == 2 and "differs from this one in: collection" in err and "--restart" in err

@@ -65,23 +65,18 @@ def test_what_a_turn_leaves_behind():
     assert exchange(turn, Response(turn.id)).status == "unanswered"
 
 
-def test_gold_is_refused_when_nothing_is_given():
-    with pytest.raises(InputError, match="no turn of the input has a Context"):
-        list(checked([conversation((), ())], "gold"))
+GIVEN = given(("g0", "x0"))
 
 
-def test_a_context_that_does_not_grow_is_refused():
-    talk = conversation(given(("g0", "x0")), given(("other", "x0"), ("g1", "x1")))
-    with pytest.raises(InputError, match="turn 7_2: its Context does not begin with the Context of turn 7_1"):
-        list(checked([talk], "own"))
-
-
-def test_a_turn_that_stands_twice_is_refused():
-    talk = Conversation(7, (Turn(TurnId(7, 1), "q"), Turn(TurnId(7, 1), "q")))
-    with pytest.raises(InputError, match="turn 7_1 occurs twice"):
-        list(checked([talk], "own"))
-
-
-def test_an_unknown_mode_is_refused():
-    with pytest.raises(InputError, match=r"expected one of own, gold, none\. Did you mean 'own'"):
-        list(checked([], "owm"))
+@pytest.mark.parametrize(
+    ("talk", "mode", "says"),
+    [
+        (conversation((), ()), "gold", "no turn of the input has a Context"),
+        (conversation(GIVEN, given(("other", "x0"), ("g1", "x1"))), "own", "turn 7_2: its Context does not begin with"),
+        (Conversation(7, (Turn(TurnId(7, 1), "q"), Turn(TurnId(7, 1), "q"))), "own", "turn 7_1 occurs twice"),
+        (conversation(()), "owm", r"expected one of own, gold, none\. Did you mean 'own'"),
+    ],
+)
+def test_mistakes_are_refused(talk, mode, says):
+    with pytest.raises(InputError, match=says):
+        list(checked([talk], mode))

@@ -73,13 +73,6 @@ def test_responses_come_back_as_they_were(opened):
     assert again.get(TurnId(9, 9)) is None
 
 
-def test_only_cited_passages_are_kept(opened):
-    journal = opened()
-    uncited = Response(TurnId(1, 1), ranking=Ranking((Hit("p", 1.0, Passage("p", "text")),)))
-    journal.append(Wave(0, 0, (uncited,), ((0, 0),)))
-    assert journal.get(TurnId(1, 1)).ranking.hits[0].passage is None
-
-
 def test_of_a_turn_without_an_answer_the_names_of_what_was_found_are_kept(opened):
     journal = opened()
     hits = tuple(Hit(f"p{n}", -n, Passage(f"p{n}", "text", f"title {n}", "url", {"a": 1})) for n in range(12))
@@ -161,14 +154,3 @@ def test_damage_in_the_middle_is_said(opened, tmp_path, line, caplog):
     with caplog.at_level(logging.WARNING):
         assert len(opened()) == 2
     assert "incomplete or damaged after byte" in caplog.text
-
-
-def test_reading_while_appending_over_what_a_kill_left(opened, tmp_path):
-    journal = opened()
-    journal.append(wave(0, 1))
-    with (tmp_path / "j").open("ab") as file:
-        file.write(b"x" * 5000)
-    again = opened()
-    assert again.get(TurnId(1, 1)) == response(1, 1)
-    again.append(wave(1, 1))
-    assert again.get(TurnId(1, 2)) == response(1, 2)

@@ -130,12 +130,6 @@ def test_a_worker_with_another_collection_is_refused(pipeline, source, tmp_path,
             run(TASK, source, tmp_path / "out", pipeline, workers=workers)
 
 
-def test_fewer_groups_than_workers_are_told(pipeline, source, tmp_path, caplog):
-    with start_workers("processes", 2) as workers:
-        run(TASK, source, tmp_path / "out", pipeline, limit=2, workers=workers)
-    assert "--batch-size 256 makes too few groups of conversations (1, for 2 workers)" in caplog.text
-
-
 def sharded(pipeline, source, folder, count, size):
     folders = [folder / f"s{number}" for number in range(1, count + 1)]
     for number, made in enumerate(folders, 1):

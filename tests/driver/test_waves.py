@@ -12,7 +12,7 @@ from convqa.domain import Answer, Answers, Conversation, Failure, Rewrite, Rewri
 from convqa.driver import waves
 from convqa.driver.waves import drive
 from convqa.errors import InputError, StorageFull, StoreUnavailable
-from convqa.pipeline.pipeline import ComponentFailed, Outputs
+from convqa.pipeline.pipeline import Outputs
 
 
 class Echo:
@@ -115,18 +115,6 @@ def test_the_wait_counts_from_the_outage_and_not_from_the_waves_start(monkeypatc
 def test_a_full_disk_is_not_waited_for():
     with pytest.raises(StorageFull):
         list(drive(Echo(away=1, error=StorageFull), talks(1)))
-
-
-def test_a_foreign_component_that_raises_fails_its_turn_only():
-    class Raising(Echo):
-        def run(self, turns, made=None):
-            if any(turn.question == "bad" for turn in turns):
-                raise ComponentFailed(Failure("ranker", "KeyError", "cause"))
-            return super().run(turns)
-
-    turns = [Conversation(1, (Turn(TurnId(1, 1), "bad"),)), Conversation(2, (Turn(TurnId(2, 1), "q"),))]
-    bad, good = (response for wave in drive(Raising(), turns) for response in wave.responses)
-    assert bad.error == Failure("ranker", "KeyError", "cause") and good.answer is not None
 
 
 def test_the_garbage_collector_is_as_it_was_afterwards():

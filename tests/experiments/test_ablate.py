@@ -90,21 +90,21 @@ def results(output):
 
 def test_each_cell_is_a_run_folder_with_its_evaluation(done):
     output, record = done
-    assert [(cell["row"], cell["status"]) for cell in record["cells"]] == [
+    assert [(cell.row, cell.status) for cell in record.cells] == [
         (row, "done") for row in ("copy+3", "copy+10", "expansion+3", "expansion+10")
     ]
-    for cell in record["cells"]:
-        folder = output / cell["folder"]
+    for cell in record.cells:
+        folder = output / cell.folder
         assert {"run.json", "run.meta.json", "pipeline.resolved.yaml", "ir-metadata.yml"} <= set(os.listdir(folder))
-        assert cell["measures"]["MRR"]["turns"] > 0
-        assert cell["milliseconds"]["retriever"] > 0
+        assert cell.measures["MRR"].turns > 0
+        assert cell.milliseconds["retriever"] > 0
         assert max(len(response.ranking.hits) for response in read_responses(folder)) <= 10
-    assert record["base"] == "copy+3"
-    assert json.loads((output / "ablation.json").read_bytes()) == json.loads(json.dumps(record))
+    assert record.base == "copy+3"
+    assert json.loads((output / "ablation.json").read_bytes()) == record.model_dump()
 
 
 def test_the_history_is_what_the_input_gives_else_none(done):
-    assert done[1]["inputs"][0]["history"] == "none"
+    assert done[1].inputs[0].history == "none"
 
 
 def test_given_again_it_ends_in_the_same_record_and_without_sharing_the_bytes_are_the_same(
@@ -120,9 +120,9 @@ def test_given_again_it_ends_in_the_same_record_and_without_sharing_the_bytes_ar
 
 def test_a_cell_that_fails_is_told_and_the_others_go_on(grid, source, tmp_path, caplog):
     grid.write_text("{pipeline: copy-bm25, axes: {row: {a: {retriever.type: dense}, b: {}}}}")
-    first, second = ablate(str(grid), [source], tmp_path / "out")["cells"]
-    assert (first["status"], second["status"]) == ("failed", "done")
-    assert "has no vectors" in first["message"]
+    first, second = ablate(str(grid), [source], tmp_path / "out").cells
+    assert (first.status, second.status) == ("failed", "done")
+    assert "has no vectors" in first.message
 
 
 def test_turns_that_fail_are_told_and_a_cell_of_nothing_else_has_failed(grid, source, tmp_path):
@@ -150,27 +150,25 @@ def test_a_cell_whose_file_or_input_changed_is_run_anew(grid, source, tmp_path):
     )
 
     def rewritten(record):
-        return json.loads((tmp_path / "out" / record["cells"][0]["folder"] / "run.json").read_bytes())[0][
-            "Model_rewrite"
-        ]
+        return json.loads((tmp_path / "out" / record.cells[0].folder / "run.json").read_bytes())[0]["Model_rewrite"]
 
     rewrites.write_text(json.dumps([{**one, "Model_rewrite": "first"} for one in records]))
     record = ablate(str(grid), [folder], tmp_path / "out")
-    assert record["inputs"][0]["name"] == "a.b" and rewritten(record) == "first"
+    assert record.inputs[0].name == "a.b" and rewritten(record) == "first"
     rewrites.write_text(json.dumps([{**one, "Model_rewrite": "second"} for one in records]))
     assert rewritten(ablate(str(grid), [folder], tmp_path / "out")) == "second"
     records[0]["Question"] = "Another one?"
     (folder / "questions.json").write_text(json.dumps(records))
-    meta = tmp_path / "out" / record["cells"][0]["folder"] / "run.meta.json"
+    meta = tmp_path / "out" / record.cells[0].folder / "run.meta.json"
     before = json.loads(meta.read_bytes())["fingerprint"]["input"]
-    assert ablate(str(grid), [folder], tmp_path / "out")["cells"][0]["status"] == "done"
+    assert ablate(str(grid), [folder], tmp_path / "out").cells[0].status == "done"
     assert json.loads(meta.read_bytes())["fingerprint"]["input"] != before
 
 
 def test_a_cell_without_its_file_is_skipped(grid, source, tmp_path):
     grid.write_text("{pipeline: hybrid, axes: {row: {a: {retriever.encoder: '{input}/gone'}}}}")
-    (cell,) = ablate(str(grid), [source], tmp_path / "out")["cells"]
-    assert (cell["status"], cell["message"]) == ("skipped", f"{source}/gone does not exist")
+    (cell,) = ablate(str(grid), [source], tmp_path / "out").cells
+    assert (cell.status, cell.message) == ("skipped", f"{source}/gone does not exist")
 
 
 def test_mistakes_are_told_before_anything_is_run(grid, source, tmp_path):
@@ -193,8 +191,8 @@ def test_an_unknown_input_of_a_row_is_refused_and_an_unknown_measure_warned_of(g
 
 def test_turns_are_limited_in_whole_conversations(grid, source, tmp_path):
     record = ablate(str(grid), [source], tmp_path / "out", turns=12)
-    turns = {cell["measures"]["Citation-validity"]["turns"] for cell in record["cells"]}
-    assert 0 < record["inputs"][0]["turns"] <= 12 and max(turns) <= 12
+    turns = {cell.measures["Citation-validity"].turns for cell in record.cells}
+    assert 0 < record.inputs[0].turns <= 12 and max(turns) <= 12
 
 
 def test_odd_and_even_conversations():

@@ -10,8 +10,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from convqa.domain import TurnId
 from convqa.errors import InputError
@@ -88,6 +86,7 @@ def test_a_difference_is_told_with_its_interval_test_and_turns(truth, tmp_path):
     assert turns[0].question.startswith("question") and turns[0].rewrites == ("rewrite 1", "rewrite 2")
     assert turns[0].answers == ("answer 1", "answer 2")
     assert json.dumps(made.to_json()) and json.dumps(turns[0].to_json())
+    assert [one.run.passages for one in made.evaluations.values()] == [{}, {}, {}]  # too large to keep
 
 
 def test_groups_of_a_breakdown_make_up_the_whole(truth, tmp_path):
@@ -203,19 +202,6 @@ def test_a_macro_average_weighs_turns_by_their_groups():
     assert (made.better, made.worse, made.p) == (4, 4, 2 * 2**4 / 2**8)
 
 
-@settings(deadline=None, max_examples=30)
-@given(st.data())
-def test_a_comparison_turned_round_changes_signs_only(data):
-    size = data.draw(st.integers(2, 20))
-    scores = st.lists(st.sampled_from([0, 0.25, 1]), min_size=size, max_size=size)
-    runs = {name: evaluation([column(data.draw(scores))]) for name in "ab"}
-    there, back = (compare_evaluations(runs, name).differences[0] for name in "ab")
-    assert there.difference == -back.difference
-    assert there.low == pytest.approx(-back.high) and there.p == back.p
-    assert (there.better, there.worse) == (back.worse, back.better)
-    assert (there.p == 1) or there.difference != 0
-
-
 def test_other_runs_and_measures_do_not_change_a_number():
     draw = random.Random(5)
     runs = {name: evaluation([column([draw.random() for _ in range(90)])]) for name in "abc"}
@@ -231,12 +217,6 @@ def test_without_a_turn_in_common_there_is_nothing_to_compare():
     first, second = column([1, 1, 1]), column([1, 1, 1], tuple(TurnId(9, number) for number in range(3)))
     with pytest.raises(InputError, match="a shares no measure and turn with another run"):
         compare_evaluations({"a": evaluation([first]), "b": evaluation([second])}, "a")
-
-
-def test_what_a_comparison_needs_and_no_rankings_stays_in_memory(truth, tmp_path):
-    made = compare([write(tmp_path / "a", 0.2, 1), write(tmp_path / "b", 0.6, 2)], truth)
-    assert [one.run.passages for one in made.evaluations.values()] == [{}, {}]
-    assert made.turns("b", "MRR")[0].rewrites == ("rewrite 1", "rewrite 2")
 
 
 def test_runs_of_other_inputs_and_inputs_without_truth_are_refused(truth, tmp_path):

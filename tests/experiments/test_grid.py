@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ def ablation(tmp_path, text):
 
 
 def test_the_grid_is_the_product_of_its_axes(tmp_path):
-    rows = rows_of(*ablation(tmp_path, GRID))
+    rows = rows_of(ablation(tmp_path, GRID)[0])
     assert [row.name for row in rows] == ["copy+0.5", "copy+2", "edit+0.5", "edit+2"]
     assert rows[2].values == {"rewriter": "edit", "retriever.k1": "0.5"}
     assert rows[2].overrides == {"rewriter.type": "edit", "retriever.k1": 0.5}
@@ -36,7 +37,7 @@ def test_the_grid_is_the_product_of_its_axes(tmp_path):
 
 def test_a_row_is_a_pipeline_file(tmp_path):
     mine, file = ablation(tmp_path, GRID)
-    stations = yaml.safe_load(rows_of(mine, file)[1].document(mine, file))["stations"]
+    stations = yaml.safe_load(rows_of(mine)[1].document(mine, file))["stations"]
     assert stations["rewriter"] == {"type": "convqa.components.rewriters.copy.Copy"}
     assert (stations["retriever"]["top_k"], stations["retriever"]["k1"]) == (10, 2)
     assert list(stations) == ["rewriter", "retriever"]
@@ -55,9 +56,9 @@ def test_values_may_be_several_settings_drop_nodes_and_belong_to_some_inputs(tmp
     """
     (tmp_path / "base.yaml").write_text("stations: {rewriter: edit, retriever: dense, reranker: encoder}")
     mine, file = ablation(tmp_path, text)
-    rows = {row.name: row for row in rows_of(mine, file)}
+    rows = {row.name: row for row in rows_of(mine)}
     assert list(rows) == ["words+human", "words+copy", "none+human", "none+copy"]
-    assert rows["none+human"].drop == ("reranker",)
+    assert rows["none+human"].overrides["reranker"] is None
     assert (rows["none+human"].inputs, rows["none+copy"].inputs) == (("cast",), None)
     assert rows["words+human"].settings(Path("in")) == {"rewriter.path": "in/rewritten.json"}
     document = yaml.safe_load(rows["words+human"].document(mine, file))
@@ -67,7 +68,7 @@ def test_values_may_be_several_settings_drop_nodes_and_belong_to_some_inputs(tmp
 
 
 def test_rows_may_be_the_values_of_one_axis(tmp_path):
-    rows = rows_of(*ablation(tmp_path, "{pipeline: default, axes: {row: {a b: {}, c: {retriever.k1: 2}}}}"))
+    rows = rows_of(ablation(tmp_path, "{pipeline: default, axes: {row: {a b: {}, c: {retriever.k1: 2}}}}")[0])
     assert [(row.name, dict(row.overrides)) for row in rows] == [("a_b", {}), ("c", {"retriever.k1": 2})]
 
 
@@ -77,8 +78,8 @@ def test_the_baseline_is_the_first_row_with_its_values(tmp_path):
         ("baseline: {rewriter: edit}", "edit+0.5"),
         ("baseline: copy+2", "copy+2"),
     ):
-        mine, file = ablation(tmp_path, GRID + baseline)
-        assert baseline_of(mine, rows_of(mine, file), file).name == name
+        mine, _ = ablation(tmp_path, GRID + baseline)
+        assert baseline_of(mine, rows_of(mine)).name == name
 
 
 @pytest.mark.parametrize(
@@ -95,10 +96,9 @@ def test_the_baseline_is_the_first_row_with_its_values(tmp_path):
     ],
 )
 def test_mistakes_are_named(tmp_path, text, says):
-    with pytest.raises(InputError, match=r"mine\.yaml") as raised:
-        mine, file = ablation(tmp_path, text)
-        baseline_of(mine, rows_of(mine, file), file)
-    assert says in str(raised.value)
+    with pytest.raises(InputError, match=re.escape(says)):
+        mine, _ = ablation(tmp_path, text)
+        baseline_of(mine, rows_of(mine))
 
 
 def test_an_unknown_name_lists_what_ships():
@@ -109,5 +109,5 @@ def test_an_unknown_name_lists_what_ships():
 @pytest.mark.parametrize("file", sorted(shipped("configs", "ablations").glob("[!.]*.yaml")), ids=lambda file: file.stem)
 def test_what_ships_can_be_read(file):
     if not file.stem.endswith(".pipeline"):
-        mine, path = read_ablation(file.stem)
-        assert baseline_of(mine, rows_of(mine, path), path)
+        mine, _ = read_ablation(file.stem)
+        assert baseline_of(mine, rows_of(mine))

@@ -14,6 +14,7 @@ from convqa.driver.waves import Wave
 from convqa.errors import InputError
 from convqa.evaluation import evaluate
 from convqa.experiments.plots import Point, by_depth, differences, quality_over_time
+from convqa.experiments.record import CellRecord, MeanRecord
 from convqa.experiments.report import markdown, report
 from convqa.tasks import find_task
 
@@ -234,7 +235,14 @@ def test_the_same_folder_gives_the_same_bytes(made, reported):
 
 def test_names_do_not_break_plots():
     names = (HOSTILE, "$x^2$ 日本語")
-    points = [Point(number, name, 1.0 + 99 * number, 0.5, 0.4, 0.6) for number, name in enumerate(names)]
+    mean = {"mean": 0.5, "low": 0.4, "high": 0.6, "turns": 9}
+    points = []
+    for number, name in enumerate(names):
+        times = {"reader": 1.0 + 99 * number}
+        cell = CellRecord(
+            row=name, input="", folder="", status="done", milliseconds=times, measures={HOSTILE: MeanRecord(**mean)}
+        )
+        points.append(Point(number, name, cell))
     svgs = [
         quality_over_time(points, HOSTILE),
         by_depth({name: {"turn 1": 0.5, "turns 3-4": 0.4} for name in names}, HOSTILE),

@@ -180,10 +180,6 @@ def test_a_text_without_sentences_is_one_sentence(golden):
     assert [response["text"] for response in record["responses"]] == ["Yes"]
 
 
-def test_words_are_counted_as_the_track_does():
-    assert words(" One\u00a0two\r\nthree ﬁ 一二 ") == 5
-
-
 def test_formats_are_found_by_name(installed, caplog):
     assert find_format("ikat").name == "ikat"
     with pytest.raises(InputError, match=r"unknown format 'trecrag'.*'trec-rag'"):

@@ -71,7 +71,6 @@ CASES = [
     case("a folder that is a file", "download mine.yaml .",
          {"mine.yaml": sets("mtrag_un", 1, "mine.yaml"), **raw(TASK)}, says="cannot be written"),
     case("no folder", "download mrqa train", says="mrqa: unknown part 'all'"),
-    case("three folders", "download conversations all made out", says="[PART] DIR"),
     case("conversations: no such set", "download conversations out --only nosuch", says="--only nosuch"),
 ]  # fmt: skip
 

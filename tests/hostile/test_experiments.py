@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from hostile import RUN, case
+from hostile import case
 
 GRID = "pipeline: copy-bm25\naxes: {row: {a: {}, b: {retriever.k1: 2.0}}}\n"
 ABLATE = "ablate grid.yaml qrecc out --quiet"
@@ -35,17 +35,7 @@ CASES = [
     case("an output in the input", "ablate grid.yaml qrecc qrecc/out", {"grid.yaml": GRID}, says="read-only"),
     case("a damaged record", ABLATE, {"grid.yaml": GRID, "out/ablation.json": '{"cells": 3'}, exits=0),
     case("cells that are no cells", ABLATE, {"grid.yaml": GRID, "out/ablation.json": '{"cells": [3, {}]}'}, exits=0),
-    case("two or more runs", "compare qrecc-run other --truth qrecc", {"other/run.json": json.dumps(RUN)}, exits=0),
-    case("one run", "compare qrecc-run --truth qrecc", says="two or more runs"),
-    case("no truth", "compare qrecc-run other", {"other/run.json": json.dumps(RUN)}, says="--truth"),
     case("a damaged run", "compare qrecc-run other --truth qrecc", {"other/run.json": "{"}, says="other/run.json"),
-    case("runs of two tasks", "compare qrecc-run mrqa-run --truth qrecc", says="run.json"),
-    case(
-        "an input that is a number",
-        "compare qrecc-run other",
-        {"qrecc-run/run.meta.json": '{"input": 3}'},
-        says="--truth",
-    ),
     case("a recording", RECORDED, {"a.trec": "1_1 Q0 faust 1 2.0 x\n"}, exits=0),
     case("a recording with too few columns", RECORDED, {"a.trec": "1_1 Q0 faust 1 2.0\n"}, says="line 1"),
     case("a recording with a score that is none", RECORDED, {"a.trec": "1_1 Q0 faust 1 inf x\n"}, says="line 1"),

@@ -61,7 +61,6 @@ CASES = [
         exits=0,
     ),
     case("evaluate: a negative seed", f"{EVALUATE} --seed -1", says="--seed"),
-    case("evaluate: the truth twice", f"{EVALUATE} --input-dataset qrecc", says="given twice"),
     case("evaluate: nothing of the truth alone", f"{EVALUATE} --partial", {RUN_FILE: "[]"}, says="--partial"),
 ]
 

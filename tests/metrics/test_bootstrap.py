@@ -7,9 +7,10 @@ from convqa.metrics import bootstrap
 from convqa.metrics.bootstrap import interval, interval_of_statistic
 
 
-def test_close_to_the_normal_interval():
+def test_close_to_the_normal_interval(monkeypatch):
+    monkeypatch.setattr(bootstrap, "RESAMPLES", 5000)
     scores = numpy.random.default_rng(5).random(2000)
-    low, high = interval([scores.tolist()], seed=1, resamples=5000)
+    low, high = interval([scores.tolist()], seed=1)
     margin = 1.96 * scores.std() / 2000**0.5
     assert (low, high) == pytest.approx((scores.mean() - margin, scores.mean() + margin), abs=0.001)
 
@@ -36,15 +37,14 @@ def test_a_statistic_is_drawn_within_groups():
     assert interval_of_statistic(groups, share, seed=1) == (low, high)
 
 
-def test_conversations_are_drawn_whole():
+def test_conversations_are_drawn_whole(monkeypatch):
     """Turns of one conversation that all score alike say no more than one of them."""
+    monkeypatch.setattr(bootstrap, "RESAMPLES", 4000)
     scores = [float(number % 2) for number in range(40)]
-    one_turn = interval([scores], seed=1, resamples=4000)
-    five_turns = interval(
-        [[score for score in scores for _ in range(5)]], seed=1, owners=[[n for n in range(40) for _ in range(5)]],
-        resamples=4000,
-    )  # fmt: skip
-    drawn_turns = interval([[score for score in scores for _ in range(5)]], seed=1, resamples=4000)
+    one_turn = interval([scores], seed=1)
+    repeated = [[score for score in scores for _ in range(5)]]
+    five_turns = interval(repeated, seed=1, owners=[[n for n in range(40) for _ in range(5)]])
+    drawn_turns = interval(repeated, seed=1)
     assert five_turns == pytest.approx(one_turn, abs=1e-9)
     assert drawn_turns[1] - drawn_turns[0] < 0.6 * (one_turn[1] - one_turn[0])
 
@@ -77,7 +77,7 @@ def test_16451_turns_take_about_a_second():
 def test_a_statistic_sees_whole_conversations():
     seen = []
     groups, owners = {"a": [0.11, 0.12, 0.21, 0.31], "b": [0.13, 0.22, 0.23]}, [[1, 1, 2, 3], [1, 2, 2]]
-    interval_of_statistic(groups, lambda by: seen.append([*by["a"], *by["b"]]) or 0.0, 1, owners, resamples=50)
+    interval_of_statistic(groups, lambda by: seen.append([*by["a"], *by["b"]]) or 0.0, 1, owners)
     for drawn in seen:
         assert drawn.count(0.11) == drawn.count(0.12) == drawn.count(0.13)
         assert drawn.count(0.21) == drawn.count(0.22) == drawn.count(0.23)

@@ -1,13 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from convqa.metrics.citations import Cited, quote_scores, validity
 from convqa.metrics.overlap import PrecisionRecallF1, set_scores
-
-ids = st.sets(st.sampled_from("abcdef"))
 
 
 @pytest.mark.parametrize(
@@ -23,14 +19,6 @@ ids = st.sets(st.sampled_from("abcdef"))
 )
 def test_set_scores(predicted, gold, expected):
     assert set_scores(list(predicted), list(gold)) == pytest.approx(expected)
-
-
-@settings(deadline=None)
-@given(ids, ids)
-def test_sides_changed_change_precision_and_recall(one, two):
-    there, back = set_scores(one, two), set_scores(two, one)
-    assert there == (back.recall, back.precision, back.f1)
-    assert (there.f1 == 1) == (one == two)
 
 
 GOLD = ["The coat is soft , downy and grey .", "Its tail has a few dull stripes ."]
@@ -84,11 +72,3 @@ def test_a_citation_can_be_opened(citation, expected):
 
 def test_without_citations_none_is_wrong():
     assert validity([], set()) == 1
-
-
-@settings(deadline=None)
-@given(st.text(min_size=1), st.data())
-def test_every_part_of_a_passage_is_valid(text, data):
-    start = data.draw(st.integers(0, len(text)))
-    end = data.draw(st.integers(start, len(text)))
-    assert validity([Cited("a", start, end, text[start:end])], {"a"}) == bool(text[start:end].strip())

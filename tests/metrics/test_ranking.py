@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ir_measures import RR, R, nDCG
 
-from convqa.metrics.ranking import ndcg, ranked, recall, reciprocal_rank
+from convqa.metrics.ranking import geval_ndcg, ndcg, ranked, recall, reciprocal_rank
 
 ids = st.text(st.characters(exclude_categories=["Cs", "Z", "C"]), min_size=1, max_size=3)
 scores = st.integers(-3, 3).map(float) | st.floats(-100, 100) | st.sampled_from([15.0000001, 15.0000002])
@@ -40,3 +40,31 @@ def test_without_relevant_passages_all_is_0():
 def test_the_best_ranking_gives_1_even_if_it_is_cut():
     relevant = [f"p{number}" for number in range(12)]
     assert math.isclose(ndcg(relevant, relevant[:10], 10), 1)
+
+
+HITS = [f"p{number}" for number in range(10)]
+MISSES = [f"x{number}" for number in range(10)]
+
+
+@pytest.mark.parametrize(
+    ("relevant", "ranking", "k", "value"),
+    [
+        # GEval's fixture, whose mean is .711947
+        ("foo bar baz baq", "aaa bbb foo bar", 3, 0.2346394),
+        ("aaa bbb", "aaa ccc", 3, 0.6131472),
+        ("", "rrr", 3, 1),
+        ("xyz baz baq", "xyz baq baz", 3, 1),
+        # repeats go before the ranking is cut
+        ("a b", "a a x b", 3, 0.9197208),
+        ("a b", "a b b b", 2, 1),
+        ("z", " ".join([*MISSES, "z"]), 10, 0),
+        ("z", " ".join([*MISSES[:9], "x0", "z"]), 10, 0.2890648),
+        ("a b c", "x a y z b", 10, 0.4776237),
+        ("a a b", "a b", 10, 1),
+        (" ".join([*HITS, "more", "most"]), " ".join(HITS), 10, 1),
+        ("a", "", 10, 0),
+        ("", "", 10, 1),
+    ],
+)
+def test_geval_ndcg(relevant, ranking, k, value):
+    assert geval_ndcg(relevant.split(), ranking.split(), k) == pytest.approx(value, abs=5e-8)

@@ -41,26 +41,6 @@ def test_a_run_error_crosses_haystack_unwrapped(monkeypatch):
         build(one_node(COPY), "test").run(turns("a"))
 
 
-def test_an_item_error_stays_in_its_place_and_out_of_the_home_folder(monkeypatch):
-    real = __import__("convqa.components.rewriters.copy", fromlist=["Copy"]).Copy.rewrite
-
-    def picky(self, turn):
-        if turn.question == "bad":
-            raise ValueError("no")
-        return real(self, turn)
-
-    monkeypatch.setattr("convqa.components.rewriters.copy.Copy.rewrite", picky)
-    first, second, third = build(one_node(COPY), "test").run(turns("a", "bad", "c")).rewrites
-    assert (first.text, third.text) == ("a", "c")
-    assert second == Failure("rewriter", "ValueError", "no")
-    assert list(Path.home().iterdir()) == []
-
-
-def test_pipelines_state_their_stages():
-    assert load("default").stages == {"rewrites", "rankings", "readings", "answers"}
-    assert build(one_node(COPY), "test").stages == {"rewrites"}
-
-
 def test_the_collection_is_filled_in_and_not_written_down():
     pipeline = load("default")
     pipeline.bind("some-folder")

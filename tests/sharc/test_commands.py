@@ -29,13 +29,3 @@ def test_from_run_to_score(call, official, predict, tmp_path):
     assert line == dict.fromkeys(("micro_accuracy", "macro_accuracy", "bleu_1", "bleu_2", "bleu_3", "bleu_4"), 1.0)
     turns = [json.loads(line) for line in (tmp_path / "scores" / "turns.jsonl").read_text().splitlines()]
     assert turns == [{"utterance_id": record["utterance_id"], "Micro accuracy": 1.0} for record in records]
-
-
-def test_a_fault_is_said_at_once_with_its_place(call, utterance, write, predict, tmp_path):
-    path = write(utterance("u1"), utterance("u2", history=[{"follow_up_question": "", "follow_up_answer": "Yes"}]))
-    run = predict({"u1": "Yes"})
-    for arguments in (("run", path, tmp_path / "out"), ("evaluate", path, run), ("validate", path, run)):
-        code, out, err = call(*arguments)
-        assert code == 2 and "Traceback" not in out + err
-        assert f"{path}: record 1 (utterance 'u2'): history[0].follow_up_question: is empty" in err
-    assert not (tmp_path / "out" / "predictions.json").exists()

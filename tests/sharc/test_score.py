@@ -193,13 +193,6 @@ def test_the_utterances_of_a_run_alone(official, predict, caplog):
     assert (alone.mean, alone.turns) == (1, 2)
 
 
-def test_answers_that_lack_and_foreign_ones_are_told(caplog):
-    scored(("Yes", "No", CYPRUS), ("Yes", "No"))
-    scored(("Yes", "No"), ("Yes", "No", "No"))
-    assert "lacks 1 of the 3 utterances: each counts as a question" in caplog.text
-    assert "ignored 1 answers to utterances that are not in the truth" in caplog.text
-
-
 @pytest.mark.parametrize(("path", "form", "floor"), [("sharc1_dev.json", "official", (0.3542, 0.25)),
                                                      ("open-retrieval", "open", (38.55, 33.33))])  # fmt: skip
 def test_the_floor_of_always_yes(data, path, form, floor):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from convqa.errors import WorkError
-from convqa.tasks.published import CONVERTERS, convert
+from convqa.tasks.published import convert
 from convqa.tasks.qrecc.input import read
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
@@ -235,11 +235,6 @@ def test_qrecc_dev_and_archives(converted, tmp_path):
 def test_files_that_are_not_as_they_were_published(converted, name, contents, said):
     with pytest.raises(WorkError, match=f"{said}.*Expected the file as published: remove it"):
         converted(name, *contents)
-
-
-def test_every_converter_is_tried():
-    source = Path(__file__).read_text(encoding="utf-8")
-    assert all(f'"{name}"' in source for name in CONVERTERS)
 
 
 def same(made, folder):

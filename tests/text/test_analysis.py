@@ -108,10 +108,13 @@ def test_100_000_characters_take_linear_time(unit):
     assert time.process_time() - start < 2
 
 
-def test_threads_share_an_analyzer():
-    texts = [" ".join(f"running{n}s{m}ations" for n in range(200)) for m in range(20)]
-    expected = [analyzer.__wrapped__("en").tokens(text) for text in texts]
-    found, fresh = [], analyzer.__wrapped__("en")
+@pytest.mark.parametrize(
+    ("language", "word"), [("en", "running{}ations"), ("pl", "rzek{}ami"), ("ja", "東京特許許可局へ{}回行った")]
+)
+def test_threads_share_an_analyzer(language, word):
+    texts = [" ".join(word.format(n + 50 * m) for n in range(50)) for m in range(20)]
+    expected = [analyzer.__wrapped__(language).tokens(text) for text in texts]
+    found, fresh = [], analyzer.__wrapped__(language)
     threads = [threading.Thread(target=lambda: found.append([fresh.tokens(text) for text in texts])) for _ in range(4)]
     for thread in threads:
         thread.start()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import threading
 import time
 
 import pytest
@@ -86,17 +85,6 @@ def test_20_000_characters_take_linear_time(unit):
     start = time.process_time()
     JA.tokens(unit * (20_000 // len(unit)))
     assert time.process_time() - start < 5
-
-
-def test_threads_have_tokenizers_of_their_own():
-    texts = [f"東京特許許可局へ{number}回行った" * 20 for number in range(50)]
-    expected, fresh, found = [JA.tokens(text) for text in texts], analyzer.__wrapped__("ja"), []
-    threads = [threading.Thread(target=lambda: found.append([fresh.tokens(text) for text in texts])) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [expected] * 4
 
 
 @pytest.mark.parametrize("package", ["sudachipy", "sudachidict_small"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import threading
 import time
 import unicodedata
 
@@ -94,17 +93,6 @@ def test_a_word_of_any_length_takes_linear_time(unit):
     PL.stem(unit * (100_000 // len(unit)))
     assert Morfeusz().lemma("a" * (MAX_WORD_CHARS + 1)) == "a" * (MAX_WORD_CHARS + 1)
     assert time.process_time() - start < 2
-
-
-def test_threads_share_an_analyzer():
-    texts = [" ".join(f"{word}{end}" for word in ("dom", "las", "rzek", "król") for end in ("u", "ami", "ów", "a"))] * 8
-    expected, fresh, found = [PL.tokens(text) for text in texts], analyzer.__wrapped__("pl"), []
-    threads = [threading.Thread(target=lambda: found.append([fresh.tokens(text) for text in texts])) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [expected] * 4
 
 
 def test_without_the_extra_it_is_named(monkeypatch):

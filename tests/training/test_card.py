@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 import yaml
@@ -33,35 +32,3 @@ def test_the_settings_of_a_card_are_those_of_the_recipe(name):
     made = {"reader": {"mix": mix}, "resolver": resolver.load().model_dump()}
     examples = re.search(r"## Settings of the examples\n.*?```yaml\n(.*?)```", CARDS[name], re.DOTALL)
     assert (yaml.safe_load(examples[1]) if examples else {}) == made.get(name, {})
-
-
-@pytest.mark.parametrize("name", RECIPES)
-def test_the_turns_of_a_card_are_those_of_the_documented_split(name):
-    scored = dict(re.findall(r"^- ([\w -]+): (?:turns|questions|sentences|answered) (\d+),", CARDS[name], re.MULTILINE))
-    turns = {
-        part.replace("-report", " report"): int(number) for part, number in scored.items() if "float32" not in part
-    }
-    assert turns == documented(name)
-
-
-SPLITS = {
-    "conditions": "`recipes.conditions.split`",
-    "reader": "`recipes.reader.split`",
-    "resolver": "`recipes.rewrites.split`",
-    "support": "`recipes.support.split`",
-}
-
-
-def documented(name):
-    """How much validates and reports, from the table of that recipe in docs/reference/training.md."""
-    text = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "training.md").read_text(encoding="utf-8")
-    table = text.split(SPLITS[name])[1]
-    rows = re.findall(r"^\| (validates|reports) \| (.+?) \| ([\d, ]+) \|", table.split("\n\n")[1], re.MULTILINE)
-    return {part: int(number.replace(",", "")) for row in rows for part, number in _parts(*row)}
-
-
-def _parts(does, sources, numbers):
-    named = re.findall(r"`([\w-]+)`", sources)
-    suffix = {"validates": "validation", "reports": "report"}[does]
-    parts = [f"{source} {suffix}" for source in named] or [suffix]
-    return zip(parts, numbers.split(", "), strict=True)

@@ -48,13 +48,8 @@ def workers(request):
 def test_work_comes_back_with_its_errors_and_each_warning_once(workers, caplog, monkeypatch):
     monkeypatch.setattr(pool, "_warned", set())
     with caplog.at_level(logging.WARNING):
-        assert [future.result() for future in [workers.submit(workers.call, double, n) for n in range(5)]] == [
-            0,
-            2,
-            4,
-            6,
-            8,
-        ]
+        futures = [workers.submit(workers.call, double, number) for number in range(5)]
+        assert [future.result() for future in futures] == [0, 2, 4, 6, 8]
     assert caplog.text.count("doubling is slow") == 1
     mistake = InputError("no such thing")
     with pytest.raises(InputError, match="no such thing"):

@@ -23,10 +23,10 @@ from convqa.stores.address import Address
 from convqa.stores.base import Check
 from convqa.stores.checks import check_folder, refuse_fields
 from convqa.stores.content import checksum, digest
-from convqa.stores.embedded import database, index
+from convqa.stores.embedded import database
 from convqa.stores.embedded import manifest as manifests
 from convqa.stores.embedded.database import Database
-from convqa.stores.embedded.files import Extent, damage, writing
+from convqa.stores.embedded.files import damage, writing
 from convqa.stores.embedded.manifest import NAME, CollectionManifest
 from convqa.stores.embedded.store import FolderStore
 from convqa.stores.embedded.writer import LOCK, writer_lock
@@ -35,9 +35,6 @@ from convqa.text.analysis import analyzer
 logger = logging.getLogger(__name__)
 
 _DATA = re.compile("data-[0-9a-f]{12}")
-_TANTIVY_FILE = re.compile(r"[0-9a-f]{32}\..+")
-_TANTIVY_FOOTER = re.compile(rb'\{"version":.*"crc":(\d+).*\}.{8}\Z', re.DOTALL)
-_MOST_FOOTER_BYTES = 1000
 
 
 def identity(address: Address) -> tuple[int, ...] | None:
@@ -86,7 +83,6 @@ def create(
     try:
         with writing(folder):
             data.mkdir()
-            index.create(data)
             database.create(data)
             CollectionManifest(language, analyzer(language).name, source).write(data)
         store = FolderStore(data)
@@ -171,14 +167,10 @@ def check(address: Address) -> Check:
     data = folder / state.data
     with manifests.reading(folder):
         problems = _damaged_passages(data, state)
-        files = dict(state.files)
-        for path in sorted((data / index.FOLDER).glob("*")):
-            if _TANTIVY_FILE.fullmatch(path.name):
-                files[f"{index.FOLDER}/{path.name}"] = _tantivy_extent(path)
-        for name, extent in files.items():
+        for name, extent in state.files.items():
             if problem := damage(data, name, extent):
                 problems.append(f"{name}: {problem}")
-    return Check(f"{state.count} passages and {len(files)} files", tuple(problems))
+    return Check(f"{state.count} passages and {len(state.files)} files", tuple(problems))
 
 
 def _damaged_passages(data: Path, state: CollectionManifest) -> list[str]:
@@ -204,18 +196,6 @@ def _damaged_passages(data: Path, state: CollectionManifest) -> list[str]:
     return problems
 
 
-def _tantivy_extent(path: Path) -> Extent:
-    """Read the footer of a segment file: a line of JSON, its length and a magic number.
-
-    The checksum of a malformed one is -1.
-    """
-    with path.open("rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        start = file.seek(max(0, size - _MOST_FOOTER_BYTES))
-        footer = _TANTIVY_FOOTER.search(file.read())
-    return Extent(start + footer.start(), int(footer[1])) if footer else Extent(size, -1)
-
-
 def _check_target(folder: Path, replace: bool) -> None:
     if is_collection(folder):
         if not replace:
@@ -235,11 +215,11 @@ def _helpers(folder: Path) -> list[Path]:
 
 
 def _data_folders(folder: Path) -> list[Path]:
-    """Return the data folders in a folder: they have an index of tantivy, or are empty after a kill."""
+    """Return the data folders in a folder: they have a database, or are empty after a kill."""
     found = []
     for path in folder.iterdir():
         if _DATA.fullmatch(path.name) and path.is_dir() and not path.is_symlink():
             names = {inside.name for inside in path.iterdir()}
-            if index.FOLDER in names or not names:
+            if database.NAME in names or not names:
                 found.append(path)
     return found

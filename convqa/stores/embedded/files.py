@@ -73,7 +73,7 @@ class ArrayWriter:
     """
 
     def __init__(self, data: Path, extents: Extents) -> None:
-        self._data = data
+        self.data = data
         self._files: dict[str, BinaryIO] = {}
         self.extents = dict(extents)
 
@@ -84,7 +84,7 @@ class ArrayWriter:
     def append(self, name: str, values: Array) -> None:
         before = self.extents.get(name, EMPTY)
         if name not in self._files:
-            self._files[name] = self._open(self._data / name, before.size)
+            self._files[name] = self._open(self.data / name, before.size)
         items = np.ascontiguousarray(values).data
         self._files[name].write(items)
         self.extents[name] = Extent(before.size + items.nbytes, zlib.crc32(items, before.crc32))

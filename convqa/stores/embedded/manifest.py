@@ -20,7 +20,7 @@ from convqa.stores.embedded.files import Extent
 
 NAME = "manifest.json"
 FORMAT = "convqa-index"
-VERSION = 6
+VERSION = 7
 
 _CORRUPT = OSError, ValueError, LookupError, TypeError, OverflowError
 _ADVICE = "Expected a folder made by convqa index."
@@ -119,10 +119,7 @@ def reading(folder: Path) -> Iterator[None]:
                 f"collection {folder}: a writer was killed. Open it once as a user who may write to the folder."
             ) from error
         raise damaged(folder, f"its database cannot be read ({error})") from error
-    except BaseException as error:
-        # Corrupt files make tantivy panic: a BaseException whose class cannot be imported.
-        if not isinstance(error, _CORRUPT) and type(error).__name__ != "PanicException":
-            raise
+    except _CORRUPT as error:
         raise damaged(folder, f"a file is missing or corrupt; convqa collections check {folder} names it") from error
 
 

@@ -11,28 +11,20 @@ import orjson
 
 from convqa.domain import Hit, Passage, Query, Ranking
 from convqa.errors import InputError, StoreDamaged
-from convqa.stores.base import Floats, Integers, SearchParams, check_weights
+from convqa.stores.base import Filter, Floats, Integers, SearchParams, check_weights
 from convqa.stores.checks import stored_analyzer
-from convqa.stores.content import meta_terms
 from convqa.stores.embedded import manifest as manifests
 from convqa.stores.embedded.database import Database
-from convqa.stores.embedded.forward import Forward
-from convqa.stores.embedded.index import CandidateIndex
+from convqa.stores.embedded.files import Mask
 from convqa.stores.embedded.manifest import CollectionManifest
+from convqa.stores.embedded.postings import Postings, meta_token
 from convqa.stores.embedded.vectors import Vectors
 from convqa.stores.embedded.weights import Weights
 from convqa.text.analysis import weigh
 
-MIN_CANDIDATES = 300
-"""tantivy's top 300 hold the exact top 100 at k1/b .82/.68, 99.1 % at .9/.4, 98.6 % at 2/1
-(docs/benchmarks/engines.md)."""
-
 _CACHED_TERMS = 100_000
-_CACHED_FILTERS = 8
-"""Each with 8 bytes per accepted passage."""
-
-_TOLERANCE = 1 + 1e-5
-"""Tolerance for tantivy's scores, whose last bits differ between equal passages."""
+_SCORES_PER_BLOCK = 64
+_SMALLEST = np.finfo(np.float32).smallest_subnormal
 
 
 class Snapshot:
@@ -45,15 +37,12 @@ class Snapshot:
         self.database = Database(data, manifest)
         deleted = self.database.deleted()
         self.live = ~deleted
-        self._forward = Forward(data, manifest, self.live)
-        self.candidates = CandidateIndex(data)
+        self._postings = Postings(data, manifest.files, self.live)
         self.vectors: Vectors | None = None
         if manifest.vectors is not None:
             reader = Weights if manifest.vectors.encoder.sparse else Vectors
             self.vectors = reader(data, manifest.vectors, manifest.files, deleted)
         self._term = lru_cache(_CACHED_TERMS)(self.database.term)
-        # Turns share filters.
-        self._accepted = lru_cache(_CACHED_FILTERS)(self.candidates.accepted)
 
     @classmethod
     def open(cls, folder: Path) -> Snapshot:
@@ -89,36 +78,23 @@ class Snapshot:
         texts: int,
     ) -> Ranking:
         """Rank the best ``k`` passages for a query, given as :meth:`weights`."""
-        k = min(k, self.manifest.numbers)  # tantivy allocates memory for ``k`` hits
+        k = min(k, self.manifest.numbers)
         if not weights or k < 1:
             return Ranking()
-        query = self.candidates.query(weights, params.title_weight, meta_terms(params.filter or {}))
         terms = {number: weights[token] for token in weights if (number := self._term(token)) is not None}
-        wanted = limit = max(MIN_CANDIDATES, 3 * k)
-        while True:
-            numbers, found_scores = self.candidates.best(query, limit)
-            # The index may hold passages of a later commit, and holds deleted ones.
-            live = numbers < self.manifest.numbers
-            live[live] = self.live[numbers[live]]
-            # Sorted by number, so that the forward file is read sequentially.
-            ranks = np.flatnonzero(live)
-            ranks = ranks[numbers[ranks].argsort()]
-            scores = self._forward.scores(numbers[ranks], terms, params)
-            all_found = len(numbers) < limit
-            if all_found or (len(ranks) >= wanted and suffice(scores, ranks, found_scores, k)):
-                positive = scores > 0
-                return self.ranking(numbers[ranks][positive], scores[positive], k, texts)
-            limit *= 2
+        scores = self._postings.scores(terms, params)
+        if params.filter:
+            scores[~self.accepted(params.filter)] = 0
+        numbers = np.flatnonzero(~(scores < _floor(scores, k)))
+        return self.ranking(numbers, scores[numbers], k, texts)
 
-    def vector_rows(self, terms: tuple[tuple[str, ...], ...]) -> Integers:
-        """Return the vector rows of the passages that a filter of these terms accepts."""
-        assert self.vectors is not None
-        if not terms:
-            return self.vectors.rows_of(self.live)
-        numbers = self._accepted(terms)
-        accepted = np.zeros(self.manifest.numbers, bool)
-        accepted[numbers[numbers < self.manifest.numbers]] = True
-        return self.vectors.rows_of(accepted)
+    def accepted(self, filter: Filter | None) -> Mask:
+        """Return whether a filter accepts a passage, by number."""
+        groups = []
+        for name, values in (filter or {}).items():
+            terms = [self._term(meta_token(name, value)) for value in values]
+            groups.append([term for term in terms if term is not None])
+        return self._postings.accepted(groups)
 
     def ranking(
         self,
@@ -135,25 +111,20 @@ class Snapshot:
         if len(scores) > k:
             tied_or_better = scores >= np.partition(scores, -k)[-k]
             numbers, scores = numbers[tied_or_better], scores[tied_or_better]
-        rows = list(zip(scores.tolist(), self._forward.ids(numbers), numbers.tolist(), strict=True))
+        rows = list(zip(scores.tolist(), self._postings.ids(numbers), numbers.tolist(), strict=True))
         rows.sort(reverse=True)
         ranked_scores, ranked_ids, ranked = zip(*rows[:k], strict=True)
         return Ranking(Hit.of_rounded(ranked_ids, ranked_scores, self.passages(ranked[:texts])))
 
 
-def suffice(
-    exact: Floats,
-    ranks: Integers,
-    found_scores: Sequence[float],
-    k: int,
-) -> bool:
-    """Return whether no passage beyond the candidates can tie with the k-th best.
+def _floor(scores: Floats, k: int) -> np.float32:
+    """Return a positive lower bound of the k-th best score, below which a passage is no hit.
 
-    :param exact, ranks: the exact score of each candidate, and its rank among tantivy's hits.
-    :param found_scores: tantivy's scores of all hits, descending.
+    The k-th largest maximum of blocks is one, and takes less time than the k-th largest score.
     """
-    kth = np.partition(exact, -k)[-k]
-    if kth <= 0:
-        return True
-    last_tied = found_scores[int(ranks[exact == kth].max())]
-    return bool(exact.min() < kth and last_tied > found_scores[-1] * _TOLERANCE)
+    blocks = len(scores) // _SCORES_PER_BLOCK
+    if blocks < k:
+        return _SMALLEST
+    maxima = scores[: blocks * _SCORES_PER_BLOCK].reshape(blocks, -1).max(axis=1)
+    kth: np.float32 = np.partition(maxima, -k)[-k]
+    return max(_SMALLEST, kth)

@@ -1,4 +1,4 @@
-"""A collection in a folder: tantivy finds candidates, the forward file scores them exactly."""
+"""A collection in a folder, which scores every passage that has a token of the query."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from convqa.stores.base import (
     refuse_unknown,
 )
 from convqa.stores.checks import checked_vectors
-from convqa.stores.content import meta_terms
 from convqa.stores.embedded.files import Mask
 from convqa.stores.embedded.manifest import reading
 from convqa.stores.embedded.search import Snapshot
@@ -34,10 +33,10 @@ from convqa.workers.threads import threads
 CAPABILITIES = frozenset({"k1", "b", "title_weight", "stopwords", "filter", "write", "vectors", "sparse"})
 
 _MAX_THREADS = 4
-"""Maximum threads per batch. More would wait for the GIL, which only tantivy releases."""
+"""Maximum threads per batch. More would wait for the GIL, which numpy releases only in long operations."""
 
 _PASSAGES_PER_THREAD = 100_000
-"""In smaller collections tantivy's share is so short that threads cost more than they gain."""
+"""In smaller collections numpy's operations are so short that threads cost more than they gain."""
 
 _SCANNED = 500
 """Passages that a scan reads at a time."""
@@ -111,7 +110,7 @@ class FolderStore(Writing):
         state = self._state()
         assert state.vectors is not None
         with reading(self.folder):
-            rows = state.vector_rows(meta_terms(filter or {}))
+            rows = state.vectors.rows_of(state.accepted(filter))
             best = state.vectors.best(queries, min(k, state.manifest.numbers), rows)
             return [state.ranking(numbers, scores, k, texts) for numbers, scores in best]
 

@@ -88,7 +88,10 @@ class Vectors:
 
     def of(self, numbers: Sequence[int | None]) -> list[Floats | None]:
         """Return the vectors of passages by number, in stored precision; None if missing."""
-        rows = np.array([-1 if number is None else self.row_of[number] for number in numbers], np.int64)
+        rows = np.full(len(numbers), -1)
+        for index, number in enumerate(numbers):
+            if number is not None:
+                rows[index] = self.row_of[number]
         vectors = self._values(rows) * self._rows["scale"][rows, None]
         return [vector if row >= 0 else None for row, vector in zip(rows, vectors, strict=True)]
 
@@ -208,5 +211,5 @@ class VectorWriter:
         self._arrays.append(MATRIX, stored)
         return np.linalg.norm(stored.astype(np.float64), axis=1) * scales, scales
 
-    def flush(self) -> None:
-        """Write what waits for the commit."""
+    def commit(self, generation: int, live: Integers) -> None:
+        """Write what waits for the commit. :param live: the rows that are not dead."""

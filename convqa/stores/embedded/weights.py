@@ -1,8 +1,7 @@
 """Token weights of passages: sparse vectors in inverted lists, of which a query reads those of its tokens.
 
-Each commit adds a block of lists. ``vectors.matrix`` holds the weights of a block sorted by token, ``vectors.starts``
-the start of each token's list, one row per block; rows are as in :mod:`convqa.stores.embedded.vectors`. A weight takes
-16 bits, as a Lucene feature does: a 32-bit float without its sign and its last 15 bits.
+Rows are as in :mod:`convqa.stores.embedded.vectors`. A weight takes 16 bits, as a Lucene feature does: a 32-bit float
+without its sign and its last 15 bits.
 """
 
 from __future__ import annotations
@@ -12,12 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
-from convqa.stores.base import Floats, Integers
-from convqa.stores.embedded.files import NUMBER, OFFSET, Array, ArrayWriter, Extents, array
+from convqa.stores.base import Doubles, Floats, Integers
+from convqa.stores.embedded.files import NUMBER, Array, ArrayWriter, Extents
+from convqa.stores.embedded.lists import Lists, ListWriter
 from convqa.stores.embedded.manifest import VectorState
-from convqa.stores.embedded.vectors import MATRIX, PREFIX, ROW, ROWS, Vectors, VectorWriter
+from convqa.stores.embedded.vectors import PREFIX, ROW, ROWS, Vectors, VectorWriter
 
-STARTS = f"{PREFIX}starts"
+LISTS = f"{PREFIX}lists."
 _WEIGHT = np.dtype([("row", NUMBER), ("value", "<u2")])
 _DROPPED_BITS = 15
 
@@ -31,17 +31,15 @@ class Weights(Vectors):
         state: VectorState,
         extents: Extents,
     ) -> None:
-        self._starts = array(data, STARTS, OFFSET, extents).reshape(-1, state.encoder.dimension + 1)
-        self._lists = array(data, MATRIX, _WEIGHT, extents)
+        self._dimension = state.encoder.dimension
+        self._lists = Lists(data, LISTS, _WEIGHT, extents)
 
     def _values(self, rows: Integers) -> Floats:
-        blocks, ends = self._starts.shape
-        lengths = np.diff(self._starts, axis=1).ravel()
-        tokens = np.repeat(np.tile(np.arange(ends - 1), blocks), lengths)
+        tokens, weights = self._lists.keyed(0, self._dimension)
         distinct, inverse = np.unique(rows, return_inverse=True)
-        chosen = np.isin(self._lists["row"], distinct)
-        weights = self._lists[chosen]
-        matrix = np.zeros((len(distinct), ends - 1), np.float32)
+        chosen = np.isin(weights["row"], distinct)
+        weights = weights[chosen]
+        matrix = np.zeros((len(distinct), self._dimension), np.float32)
         matrix[np.searchsorted(distinct, weights["row"]), tokens[chosen]] = _floats(weights)
         return matrix[inverse]
 
@@ -59,12 +57,12 @@ class Weights(Vectors):
 
     def _products_with(self, query: Floats) -> Floats:
         """Return the inner product with each row, summed in 64 bits token by token."""
-        products = np.zeros(len(self._rows))
-        for starts in self._starts:
-            for token in np.flatnonzero(query):
-                weights = self._lists[starts[token] : starts[token + 1]]
-                products[weights["row"]] += float(query[token]) * _floats(weights).astype(np.float64)
-        return products.astype(np.float32)
+
+        def product(token: int, weights: Array, _: Integers) -> Doubles:
+            return float(query[token]) * _floats(weights).astype(np.float64)
+
+        tokens = np.flatnonzero(query).tolist()
+        return self._lists.sums(tokens, product, len(self._rows)).astype(np.float32)
 
 
 def _floats(weights: Array) -> Floats:
@@ -72,25 +70,21 @@ def _floats(weights: Array) -> Floats:
 
 
 class WeightWriter(VectorWriter):
-    """Writer of weights, which stay in memory until the commit."""
+    """Writer of weights."""
 
     def __init__(self, arrays: ArrayWriter, state: VectorState) -> None:
         super().__init__(arrays, state)
-        self._waiting: list[tuple[Array, Array, Array]] = []
+        self._lists = ListWriter(arrays, LISTS, _WEIGHT)
 
     def _append(self, values: Floats) -> tuple[Array, Array]:
         rows, tokens = np.nonzero(values > 0)
-        self._waiting.append((tokens, rows + self._arrays.count(ROWS, ROW), values[rows, tokens]))
+        weights = np.empty(len(rows), _WEIGHT)
+        weights["row"] = rows + self._arrays.count(ROWS, ROW)
+        weights["value"] = values[rows, tokens].view(np.uint32) >> _DROPPED_BITS
+        self._lists.add(tokens, weights)
         return np.zeros(len(values)), np.ones(len(values))  # norms are unused
 
-    def flush(self) -> None:
-        if not self._waiting:
-            return
-        tokens, rows, values = (np.concatenate(column) for column in zip(*self._waiting, strict=True))
-        order = np.lexsort((rows, tokens))
-        starts = np.searchsorted(tokens[order], np.arange(self._state.encoder.dimension + 1))
-        self._arrays.append(STARTS, starts + self._arrays.count(MATRIX, _WEIGHT))
-        weights = np.empty(len(order), _WEIGHT)
-        weights["row"] = rows[order]
-        weights["value"] = values[order].view(np.uint32) >> _DROPPED_BITS
-        self._arrays.append(MATRIX, weights)
+    def commit(self, generation: int, live: Integers) -> None:
+        kept = np.zeros(self._arrays.count(ROWS, ROW), bool)
+        kept[live] = True
+        self._lists.commit(generation, self._state.encoder.dimension, kept)

@@ -1,6 +1,6 @@
 """One transaction on a collection's folder. Data is appended; replacing the manifest commits it.
 
-A commit writes the flat files, tantivy and the database, then the manifest. Killed before the manifest: readers see the
+A commit writes the flat files and the database, then the manifest. Killed before the manifest: readers see the
 old state and ignore later numbers and rows, which the next writer removes. Texts and vectors are written separately: an
 unchanged side keeps its files.
 """
@@ -23,12 +23,11 @@ from convqa.errors import InputError, RunError, WorkError
 from convqa.stores.base import Encoder, Ids, Matrix, VectorOptions
 from convqa.stores.checks import checked_vectors, vectors_kept
 from convqa.stores.content import checksum, content, digest, duplicate
-from convqa.stores.embedded import database, forward
+from convqa.stores.embedded import database
 from convqa.stores.embedded.database import Database
 from convqa.stores.embedded.files import NUMBER, ArrayWriter, Mask, array, writing
-from convqa.stores.embedded.forward import FREQUENCIES, Forward
-from convqa.stores.embedded.index import IndexWriter
 from convqa.stores.embedded.manifest import NAME, CollectionManifest, VectorState, reading
+from convqa.stores.embedded.postings import PostingWriter, meta_token
 from convqa.stores.embedded.vectors import PRECISIONS, PREFIX, ROW, ROWS, VectorWriter, rows_by_passage
 from convqa.stores.embedded.weights import WeightWriter
 from convqa.text.analysis import analyzer
@@ -77,7 +76,7 @@ class FolderWriter:
         self._term = cache(self._database.add_term)
         self._checksum = int(self._base.checksum, 16)
         self._copies = 0
-        self._index: IndexWriter | None = None
+        self._index = PostingWriter(self._arrays)
         self._vector_state = self._base.vectors
         self._vectors: VectorWriter | None = None
 
@@ -108,18 +107,14 @@ class FolderWriter:
 
     def _append(self, passages: Sequence[Passage]) -> None:
         """Index passages, the last ones in the database."""
-        texts = [self._analyzer.tokens(passage.text) for passage in passages]
-        titles = [self._analyzer.tokens(passage.context) for passage in passages]
-        if self._index is None:
-            self._index = IndexWriter(self._data, self._base.numbers)
-        first = self._database.numbers - len(passages)
-        for number, (passage, text, title) in enumerate(zip(passages, texts, titles, strict=True), first):
-            self._index.add(number, text, title, passage.meta)
-        forward.append(
-            self._arrays,
+        tokens = self._analyzer.tokens
+        meta = [[meta_token(name, value) for name, value in passage.meta.items()] for passage in passages]
+        self._index.add_passages(
+            self._database.numbers - len(passages),
             [passage.id for passage in passages],
-            [list(map(self._term, text)) for text in texts],
-            [list(map(self._term, title)) for title in titles],
+            [list(map(self._term, tokens(passage.text))) for passage in passages],
+            [list(map(self._term, tokens(passage.context))) for passage in passages],
+            [list(map(self._term, values)) for values in meta],
         )
         self._database.commit()
 
@@ -173,48 +168,41 @@ class FolderWriter:
         """Make the changes visible to readers that open from now on, and end the transaction."""
         with writing(self._folder):
             deleted = self._database.deleted()
-            manifest = self._with_text(~deleted)
-            if self._vectors is not None:
-                self._vectors.flush()
+            generation = self._base.generation + 1
+            count = int(np.count_nonzero(~deleted))
+            if (len(deleted), count) != (self._base.numbers, self._base.count):
+                self._index.commit(generation, self._database.terms, ~deleted)
+                self._database.commit()
+            vectors = self._live_vectors(deleted, generation)
             self._arrays.sync()
-            manifest = replace(manifest, vectors=self._live_vectors(deleted), files=self._arrays.extents)
+            manifest = replace(
+                self._base,
+                generation=generation,
+                numbers=len(deleted),
+                terms=self._database.terms,
+                count=count,
+                checksum=checksum(self._checksum),
+                files=self._arrays.extents,
+                vectors=vectors,
+            )
             manifest.write(self._folder)
             self._remove_unused()
         if self._copies:
             logger.warning("%d passages came again with the same id and content: kept once", self._copies)
         self.close()
 
-    def _with_text(self, live: Mask) -> CollectionManifest:
-        """Write index, database and document frequencies, if passages were added or deleted."""
-        count = int(np.count_nonzero(live))
-        if (len(live), count) == (self._base.numbers, self._base.count):
-            return self._base
-        manifest = replace(
-            self._base,
-            generation=self._base.generation + 1,
-            numbers=len(live),
-            terms=self._database.terms,
-            count=count,
-            checksum=checksum(self._checksum),
-            files=self._arrays.extents,
-        )
+    def _live_vectors(self, deleted: Mask, generation: int) -> VectorState | None:
+        """Write what waits; return the state of the vectors, or None, without files, if no passage has one."""
         self._arrays.sync()
-        frequencies = Forward(self._data, manifest, live).document_frequencies(manifest.terms)
-        self._arrays.drop(FREQUENCIES)
-        self._arrays.append(f"{FREQUENCIES}{manifest.generation}", frequencies)
-        if self._index is not None:
-            self._index.commit()
-        self._database.commit()
-        return manifest
-
-    def _live_vectors(self, deleted: Mask) -> VectorState | None:
-        """Return the state of the vectors; None, without files, if no passage has one."""
         rows = array(self._data, ROWS, ROW, self._arrays.extents)
-        count = int(np.count_nonzero(rows_by_passage(rows["number"], deleted) >= 0))
-        if self._vector_state is not None and count > 0:
-            return replace(self._vector_state, count=count)
-        self._arrays.drop(PREFIX)
-        return None
+        row_of = rows_by_passage(rows["number"], deleted)
+        live = row_of[row_of >= 0]
+        if self._vector_state is None or len(live) == 0:
+            self._arrays.drop(PREFIX)
+            return None
+        if self._vectors is not None:
+            self._vectors.commit(generation, live)
+        return replace(self._vector_state, count=len(live))
 
     def _remove_unused(self) -> None:
         """Remove files of earlier states and of killed writers."""
@@ -228,6 +216,4 @@ class FolderWriter:
         """Drop uncommitted changes and release the lock."""
         self._arrays.close()
         self._database.close()
-        if self._index is not None:
-            self._index.close()
         self._lock.release()

@@ -33,8 +33,7 @@ class PageQuote(Record):
     text: str
 
 
-class PageSummary(Record):
-    text: str
+class PageSummary(PageQuote):
     method: str
 
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
-
-import orjson
+from typing import Literal
 
 from convqa.domain import DEFAULT_LANGUAGE, Conversation
 from convqa.errors import InputError
-from convqa.tasks.files import any_file, files_in, read_start
+from convqa.tasks.files import any_file, files_in, first_object, start_text
 from convqa.tasks.mrqa.formats import (
     MRQA,
     SQUAD,
@@ -30,13 +27,9 @@ Form = Literal["mrqa", "squad"]
 EXPECTED = f"{MRQA}, or {SQUAD}"
 SUFFIXES = (".jsonl", ".jsonl.gz", ".json")
 
-_START = 2**20
-_HEADER = 2**16
-_FIRST_KEY = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"([^"\\]*)"\s*:')
-_DATA, _PARAGRAPHS = (
-    re.compile(rb'"data"\s*:'),
-    re.compile(rb'"paragraphs"\s*:'),
-)  # as keys: answers may contain the words
+# As keys, because answers may contain the words.
+_DATA = re.compile(r'"data"\s*:')
+_PARAGRAPHS = re.compile(r'"paragraphs"\s*:')
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,16 +90,11 @@ def read_contexts(path: Path) -> Iterator[Context]:
 
 def form_of(path: Path) -> Form | None:
     """Return the format by a file's start, None if unknown."""
-    start = read_start(path, EXPECTED, _START)
-    first = _FIRST_KEY.match(start)
-    if first is None:
-        return None
-    if _DATA.search(start) and _PARAGRAPHS.search(start):
+    start = start_text(path, EXPECTED)
+    if start.startswith("{") and _DATA.search(start) and _PARAGRAPHS.search(start):
         return "squad"
-    line, end, _ = start[first.start(1) - 1 :].partition(b"\n")
-    is_cut = not end and len(start) == _START  # the questions of a long context come later
-    is_mrqa = first.group(1) == b"header" or (b'"context"' in line and (b'"qas"' in line or is_cut))
-    return "mrqa" if is_mrqa else None
+    first = first_object(start)
+    return "mrqa" if "header" in first or {"context", "qas"} <= first.keys() else None
 
 
 def _data_set(file: Path) -> DataSet:
@@ -117,12 +105,9 @@ def _data_set(file: Path) -> DataSet:
 
 
 def _name_in_header(file: Path) -> list[str]:
-    start = read_start(file, EXPECTED, _HEADER)
-    try:
-        header: Any = orjson.loads(start.removeprefix(BOM_UTF8).partition(b"\n")[0])["header"]["dataset"]
-    except (orjson.JSONDecodeError, KeyError, TypeError):
-        return []
-    return [header] if isinstance(header, str) and header else []
+    header = first_object(start_text(file, EXPECTED)).get("header")
+    name = header.get("dataset") if isinstance(header, dict) else None
+    return [name] if isinstance(name, str) and name else []
 
 
 def _language(stem: str) -> str:

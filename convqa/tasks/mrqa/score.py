@@ -27,6 +27,7 @@ from convqa.tasks.scores import (
     warn_of_unmatched,
 )
 
+_SCRIPT_KEYS = {"EM": "exact_match", "F1": "f1"}
 _PERCENT = 100.0
 _NO_ANSWERS = "no question has an answer that the official script could compare"
 
@@ -59,18 +60,11 @@ def score(
     warn_of_unmatched(run.path, asked, run.answers.keys(), "questions", unknown)
     sets = dict.fromkeys(turn.dataset for turn in gold.turns)
     pairs = {name: _pairs(gold, name, run, options) for name in sets}
-    if len(pairs) == 1:
-        (members,) = pairs.values()
-        measures = [Measure(name, official=True, scale=_PERCENT) for name in ("EM", "F1")]
-        return [
-            *columns(measures, _official(members, "") or _NO_ANSWERS),
-            *_squad2(members, ""),
-        ]
     results: list[Scores] = []
     for name, members in pairs.items():
-        rows = _official(members, f"{name} ")
-        results += [*columns(_side_by_side(f"{name} ", official=True), rows or _NO_ANSWERS)]
-        results += _squad2(members, f"{name} ")
+        prefix = f"{name} " if len(pairs) > 1 else ""
+        results += columns(_side_by_side(prefix, official=True), _official(members, prefix) or _NO_ANSWERS)
+        results += _squad2(members, prefix)
     for average, names in averages([name for name in sets if any(turn.answers for turn, _ in pairs[name])]).items():
         members = [pair for name in names for pair in pairs[name]]
         groups = tuple(turn.dataset for turn, _ in members if turn.answers)
@@ -154,6 +148,9 @@ def official_text(means: Mapping[str, float]) -> str:
     >>> official_text({"SQuAD F1": 62.5, "SQuAD EM": 50.0})
     '{"SQuAD_em": 50.0, "SQuAD_f1": 62.5}\\n'
     """
-    names = {"EM": "exact_match", "F1": "f1"}
-    line = {names.get(name) or "_".join((name[:-3], name[-2:].lower())): mean for name, mean in means.items()}
-    return json.dumps(dict(sorted(line.items())), ensure_ascii=False) + "\n"
+    line = {}
+    for name, mean in means.items():
+        data_set, _, measure = name.rpartition(" ")
+        key = f"{data_set}_{measure.lower()}" if data_set else _SCRIPT_KEYS[measure]
+        line[key] = mean
+    return json.dumps(line, sort_keys=True, ensure_ascii=False) + "\n"

@@ -7,15 +7,15 @@ from codecs import BOM_UTF8
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
 from convqa.domain import Conversation, Turn, TurnId
 from convqa.errors import InputError
-from convqa.tasks.files import any_file, only_file, read_lines, read_values
+from convqa.tasks.files import any_file, only_file, read_lines
 from convqa.tasks.records import RecordFile
-from convqa.validation import Record, read_as, shorten
+from convqa.validation import Record, shorten
 
 LANGUAGE = "pl"
 IN = "in.tsv"
@@ -66,9 +66,6 @@ class QuestionLine(TextRecord):
 
 
 _QUESTIONS = RecordFile(QuestionLine, "question", "id", EXPECTED, f"Expected: {EXPECTED}.")
-
-
-Kind = TypeVar("Kind", bound=TextRecord)
 
 
 def recognize(path: Path) -> bool:
@@ -137,22 +134,6 @@ def read_rows(path: Path, expected: str) -> Iterator[tuple[int, str]]:
         except UnicodeDecodeError as error:
             raise InputError(f"{where}: byte {error.start + 1} is not UTF-8; expected {expected} in UTF-8.") from None
         yield number, text
-
-
-def read_records(
-    path: Path,
-    kind: type[Kind],
-    expected: str,
-) -> Iterator[tuple[str, Kind]]:
-    """Yield (``line 3``, record) of a file, plain or gzip, which must not be empty."""
-    line = ""
-    for line, value in read_values(path, expected, array=False):
-        yield (
-            line,
-            read_as(kind, value, f"{path}: {line}", f"Expected: {expected}."),
-        )
-    if not line:
-        raise InputError(f"{path}: the file is empty; expected {expected}.")
 
 
 def _rows(file: Path) -> Iterator[tuple[str, str]]:

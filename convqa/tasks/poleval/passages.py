@@ -8,12 +8,8 @@ from pathlib import Path
 
 from convqa.domain import MetaValue, Passage
 from convqa.errors import InputError
-from convqa.tasks.poleval.input import (
-    Questions,
-    TextRecord,
-    read_questions,
-    read_records,
-)
+from convqa.tasks.poleval.input import Questions, TextRecord, read_questions
+from convqa.tasks.records import read_json_lines
 
 EXPECTED = "JSON lines with id, text and, if known, title and meta"
 
@@ -66,7 +62,7 @@ def files_of(asked: Questions) -> dict[str, Path]:
 
 
 def _read(file: Path, name: str) -> Iterator[Passage]:
-    for _, record in read_records(file, PassageLine, EXPECTED):
+    for _, record in read_json_lines(file, PassageLine, EXPECTED):
         meta = {field: value for field, value in (record.meta or {}).items() if value is not None}
         if name:
             meta["set"] = name

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from convqa.domain import TurnId
 from convqa.errors import InputError
 from convqa.metrics.ranking import geval_ndcg
 from convqa.tasks.poleval.run import DEPTH, PolEvalRun
@@ -30,14 +29,12 @@ def score(
     ids = tuple(turn.id for turn in gold.turns)
     values = tuple(geval_ndcg(turn.relevant, run.rankings[turn.line], DEPTH) for turn in gold.turns)
     whole = Scores(Measure(MEASURE, official=True), ids, values)
-    ids_of_sets: dict[str, list[TurnId]] = {}
-    for turn in gold.turns:
-        ids_of_sets.setdefault(turn.set, []).append(turn.id)
-    if len(ids_of_sets) == 1:
-        return [whole]
-    by_set = [replace(whole.of(set(ids)), measure=Measure(f"{name} {MEASURE}")) for name, ids in ids_of_sets.items()]
     sets = tuple(turn.set for turn in gold.turns)
     mean = replace(whole, measure=Measure(f"mean over sets {MEASURE}"), groups=sets)
+    members = mean.by_group(range(len(sets)))
+    if len(members) == 1:
+        return [whole]
+    by_set = [replace(whole.at(indexes), measure=Measure(f"{name} {MEASURE}")) for name, indexes in members.items()]
     return [whole, *by_set, mean]
 
 

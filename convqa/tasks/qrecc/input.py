@@ -10,7 +10,7 @@ from typing import Any
 from convqa.domain import Conversation, Exchange, Turn
 from convqa.errors import InputError
 from convqa.files import log
-from convqa.tasks.files import file_at
+from convqa.tasks.files import file_at, read_values
 from convqa.tasks.qrecc import schema
 
 FILE = "questions.json"
@@ -34,7 +34,8 @@ def read(path: Path) -> Iterator[Conversation]:
     are raised before the first conversation.
     """
     file = file_at(path, FILE)
-    records = schema.read_records(file, schema.QUESTIONS, _EXPECTED)
+    values = [value for _, value in read_values(file, _EXPECTED, array=True)]
+    records = schema.checked(file, values, schema.QUESTIONS)
     if not records:
         raise InputError(f"{file}: the array is empty; expected {_EXPECTED}.")
     schema.warn_of_unknown(file, records, frozenset(schema.QuestionRecord.__annotations__))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NotRequired
 
@@ -14,24 +14,14 @@ from typing_extensions import TypedDict
 from convqa.domain import Answer, Citation, Ranking, Response, TurnId, quotes
 from convqa.files import log, to_json_bytes
 from convqa.metrics.citations import Cited
-from convqa.tasks.files import UnicodeText, file_at, write_members
+from convqa.tasks.files import UnicodeText, file_at, read_official_array, write_members
 from convqa.tasks.qrecc import schema
 from convqa.tasks.qrecc.input import read as read_questions
-from convqa.tasks.qrecc.schema import (
-    RUNS,
-    Fault,
-    read_scored,
-    turn_id,
-    turn_key,
-)
+from convqa.tasks.qrecc.schema import turn_id, turn_key
 from convqa.tasks.records import id_problems, mistakes, some_ids
 
 FILE = "run.json"
 EXPECTED = "a JSON array of {Conversation_no, Turn_no, Model_rewrite, Model_passages: {id: score}, Model_answer}"
-
-
-_UNOFFICIAL = ("Model_evidence", "Model_citations", "Model_answer_score")
-"""Fields that the official script of 2021 does not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +29,7 @@ class QReCCRun:
     """The fields of a run by turn (``conversation_turn``, the official key); turns without a field are missing.
 
     ``citations`` come from ``Model_citations`` or, if the run has none, from ``Model_evidence``, which has no
-    sentences. ``scores`` are the answer scores, 0 to 1. Malformed values are only in ``faults``, by turn and field.
+    sentences. ``scores`` are the answer scores, 0 to 1.
     """
 
     path: Path
@@ -47,15 +37,14 @@ class QReCCRun:
     rewrites: Mapping[str, str]
     passages: Mapping[str, Mapping[str, float]]
     answers: Mapping[str, str]
-    citations: Mapping[str, Sequence[Cited]] = field(default_factory=dict)
-    scores: Mapping[str, float] = field(default_factory=dict)
-    faults: Mapping[tuple[str, str], Fault] = field(default_factory=dict)
+    citations: Mapping[str, Sequence[Cited]]
+    scores: Mapping[str, float]
 
 
 def read(path: Path) -> QReCCRun:
     """Read run.json, or the one in a directory. The last value of a repeated turn counts, as in the official script."""
     file = file_at(path, FILE)
-    records = read_scored(file, RUNS, EXPECTED)
+    records = schema.checked(file, read_official_array(file, EXPECTED), schema.RUNS)
     turns = tuple(dict.fromkeys(map(turn_id, records)))
     if len(turns) < len(records):
         log.warning(
@@ -64,21 +53,16 @@ def read(path: Path) -> QReCCRun:
             len(records) - len(turns),
         )
     values: dict[str, dict[str, Any]] = defaultdict(dict)
-    faults: dict[tuple[str, str], Fault] = {}
+    ignored = Counter[str]()
     for record in records:
         turn = str(turn_id(record))
         for name, value in record.items():
-            if isinstance(value, Fault):
-                faults[turn, name] = value
+            if value is schema.MALFORMED:
+                ignored[name] += 1
             elif value is not None:
-                faults.pop((turn, name), None)
                 values[name][turn] = value
-    for turn, name in faults:
-        values[name].pop(turn, None)
-    for name in _UNOFFICIAL:
-        ignored = sum(name == field for _, field in faults)
-        if ignored:
-            log.warning("%s: ignored %d %s in another format than convqa's", file, ignored, name)
+    for name, count in ignored.items():
+        log.warning("%s: ignored %d %s in another format than convqa's", file, count, name)
     citations = {turn: [Cited(**cited) for cited in records] for turn, records in values["Model_citations"].items()}
     if not citations:
         for turn, evidence in values["Model_evidence"].items():
@@ -92,7 +76,6 @@ def read(path: Path) -> QReCCRun:
         values["Model_answer"],
         citations,
         values["Model_answer_score"],
-        faults,
     )
 
 
@@ -179,7 +162,7 @@ def problems(input_path: Path, file: Path) -> Iterator[tuple[str, str]]:
     """Yield (record or "" for the file, message) for a run over the questions at ``input_path``."""
     turns = [turn for conversation in read_questions(input_path) for turn in conversation.turns]
     asked = dict.fromkeys(_key(schema.turn_key(turn.id)) for turn in turns)
-    records = schema.read_official(file, EXPECTED)
+    records = read_official_array(file, EXPECTED)
     for index, record in enumerate(records):
         faults = mistakes(_UPLOADS.validate_python, record)
         yield from ((schema.label(records, index), fault) for fault in faults)

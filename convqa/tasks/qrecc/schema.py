@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NotRequired
 
@@ -15,6 +13,8 @@ from pydantic import (
     Field,
     TypeAdapter,
     ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
 )
 from pydantic_core import PydanticCustomError
 from typing_extensions import (
@@ -23,9 +23,9 @@ from typing_extensions import (
 
 from convqa.domain import TurnId
 from convqa.errors import InputError
-from convqa.files import log, read_json
-from convqa.tasks.files import UnicodeText, read_values, refuse_surrogates
-from convqa.validation import explain, shorten
+from convqa.files import log
+from convqa.tasks.files import UnicodeText, refuse_surrogates
+from convqa.validation import explain
 
 _FLOAT32_END = 3.4028235677973366e38  # rounds to infinity as a 32-bit float
 
@@ -53,6 +53,18 @@ def _named(passages: dict[str, float]) -> dict[str, float]:
     return passages
 
 
+MALFORMED = object()
+"""Stands for an unofficial field of a run that has another format than convqa's."""
+
+
+def _or_malformed(value: object, validate: ValidatorFunctionWrapHandler) -> Any:
+    try:
+        return validate(value)
+    except ValidationError:
+        return MALFORMED
+
+
+_Unofficial = WrapValidator(_or_malformed)
 ConversationNo = int | str
 TurnNo = Annotated[int, Field(ge=0, lt=2**63)]
 ScoredTurnNo = int | Annotated[float, Field(allow_inf_nan=False)]
@@ -112,7 +124,9 @@ class TruthRecord(TypedDict):
 
 
 class RunRecord(TypedDict):
-    """A record of run.json: the fields of the official script, which skips null rewrites and answers, and others."""
+    """A record of run.json: the fields of the official script, which skips null rewrites and answers, and others, which
+    are ``MALFORMED`` if they have another format.
+    """
 
     __pydantic_config__ = STRICT  # type: ignore[misc]
     Conversation_no: ScoredConversationNo
@@ -120,9 +134,9 @@ class RunRecord(TypedDict):
     Model_rewrite: NotRequired[UnicodeText | None]
     Model_passages: NotRequired[ScoredPassages]
     Model_answer: NotRequired[UnicodeText | None]
-    Model_evidence: NotRequired[EvidenceRecord | None]
-    Model_citations: NotRequired[Citations]
-    Model_answer_score: NotRequired[AnswerScore | None]
+    Model_evidence: NotRequired[Annotated[EvidenceRecord | None, _Unofficial]]
+    Model_citations: NotRequired[Annotated[Citations, _Unofficial]]
+    Model_answer_score: NotRequired[Annotated[AnswerScore | None, _Unofficial]]
 
 
 QUESTIONS: TypeAdapter[Any] = TypeAdapter(QuestionRecord)
@@ -130,66 +144,24 @@ TRUTHS: TypeAdapter[Any] = TypeAdapter(TruthRecord)
 RUNS: TypeAdapter[Any] = TypeAdapter(RunRecord)
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """A malformed field of a record. It is an error only if the official script would read it."""
-
-    message: str
-    value: object
-
-
-def refuse(path: Path, faults: Iterable[Fault | None]) -> None:
-    """Raise the first fault, at which the official script would stop."""
-    for fault in faults:
-        if fault is not None:
-            raise InputError(f"{path}: {fault.message}.")
-
-
-def read_records(
+def checked(
     path: Path,
-    adapter: TypeAdapter[Any],
-    expected: str,
-) -> list[dict[str, Any]]:
-    """Return the records of a file, all of which ``adapter`` must accept."""
-    records = _checked(path, [record for _, record in read_values(path, expected, array=True)], adapter)
-    for record in records:
-        refuse(path, (value for value in record.values() if isinstance(value, Fault)))
-    return records
-
-
-def read_scored(
-    path: Path,
-    adapter: TypeAdapter[Any],
-    expected: str,
-) -> list[dict[str, Any]]:
-    """Return the records of a file to be scored, with a ``Fault`` in place of each missing or malformed field."""
-    return _checked(path, read_official(path, expected), adapter)
-
-
-def _checked(
-    path: Path,
-    records: list[Any],
+    records: Sequence[Any],
     adapter: TypeAdapter[Any],
 ) -> list[dict[str, Any]]:
+    """Return the records of a file, all of which the adapter must accept.
+
+    :raises InputError: naming record and field, also where the official script would not read the field.
+    """
+    accepted = []
     for index, record in enumerate(records):
         try:
-            records[index] = adapter.validate_python(record)
+            accepted.append(adapter.validate_python(record))
         except ValidationError as error:
-            for field, problem in explain(error):
-                message = ": ".join(filter(None, (label(records, index), field, problem)))
-                name = re.split(r"[.\[]", field)[0]
-                if name in {"", "Conversation_no", "Turn_no"}:
-                    raise InputError(f"{path}: {message}.") from None
-                records[index] = {**records[index], name: Fault(message, record.get(name))}
-    return records
-
-
-def read_official(path: Path, expected: str) -> list[Any]:
-    """Return the JSON array in a file as the official script reads it, without checking its records."""
-    records = read_json(path, expected, official=True)
-    if not isinstance(records, list):
-        raise InputError(f"{path}: expected {expected}, got {shorten(records)}.")
-    return records
+            field, problem = explain(error)[0]
+            message = ": ".join(filter(None, (label(records, index), field, problem)))
+            raise InputError(f"{path}: {message}.") from None
+    return accepted
 
 
 def label(records: Sequence[Any], index: int) -> str:

@@ -16,7 +16,6 @@ from convqa.metrics.ranking import ndcg, ranked, recall, reciprocal_rank
 from convqa.metrics.rouge1 import rouge1, tokens
 from convqa.metrics.squad import exact_match, f1
 from convqa.tasks.qrecc.run import QReCCRun
-from convqa.tasks.qrecc.schema import refuse
 from convqa.tasks.qrecc.truth import QReCCGold, collapsed
 from convqa.tasks.qrecc.unofficial import citation_scores, refusal_scores
 from convqa.tasks.scores import (
@@ -132,11 +131,11 @@ def part(gold: QReCCGold, run: QReCCRun) -> QReCCGold:
 
 def judged(gold: QReCCGold, run: QReCCRun) -> JudgedRankings:
     """Return all rankings, and the truth of MRR: turns with true passages for which the run has Model_passages."""
-    relevant = {str(turn.id): tuple(dict.fromkeys(turn.passages)) for turn in gold.turns if turn.passages}
-    return JudgedRankings(
-        run.passages,
-        {turn: ids for turn, ids in relevant.items() if turn in run.passages},
-    )
+    relevant = {}
+    for turn in gold.turns:
+        if turn.passages and str(turn.id) in run.passages:
+            relevant[str(turn.id)] = tuple(dict.fromkeys(turn.passages))
+    return JudgedRankings(run.passages, relevant)
 
 
 def _rewriting(
@@ -145,19 +144,14 @@ def _rewriting(
     options: QReCCOptions,
 ) -> Rows | str:
     """Score QR, or return why it is skipped. A missing rewrite counts as an empty one."""
-    if not run.rewrites and not any(field == "Model_rewrite" for _, field in run.faults):
+    if not run.rewrites:
         return "the run has no rewrites"
-    candidates = [turn for turn in gold.turns if options.eval_turn_one_rewrites or turn.fields["Turn_no"] > 1]
-    refuse(gold.path, (turn.faults.get("Truth_rewrite") for turn in candidates))
-    used = [turn for turn in candidates if options.eval_missing_truth or turn.rewrite]
-    refuse(
-        run.path,
-        (run.faults.get((str(turn.id), "Model_rewrite")) for turn in used),
-    )
     rows = []
-    for turn in used:
-        rewrite = run.rewrites.get(str(turn.id), "")
-        rows.append((turn.id, _rouge(REWRITING, turn.rewrite, rewrite)))
+    for turn in gold.turns:
+        is_used = options.eval_turn_one_rewrites or turn.fields["Turn_no"] > 1
+        if is_used and (options.eval_missing_truth or turn.rewrite):
+            rewrite = run.rewrites.get(str(turn.id), "")
+            rows.append((turn.id, _rouge(REWRITING, turn.rewrite, rewrite)))
     return rows or "the truth has no rewrites of turns after the first"
 
 
@@ -184,17 +178,9 @@ def _retrieval(
     options: QReCCOptions,
 ) -> Rows | str:
     """Score the rankings of turns that are in both files, or return why this is skipped."""
-    refuse(gold.path, (turn.faults.get("Truth_passages") for turn in gold.turns))
-    used = collapsed(turn for turn in gold.turns if options.eval_missing_truth or turn.passages)
-    # The script rejects the id "" in every ranking, and checks the rest only in the turns that it scores.
-    scored = {str(turn.id) for turn in used}
-    faults = {turn: fault for (turn, field), fault in run.faults.items() if field == "Model_passages"}
-    refuse(
-        run.path,
-        (fault for turn, fault in faults.items() if turn in scored or _stops_script(fault.value)),
-    )
     if not run.passages:
         return "the run has no passages"
+    used = collapsed(turn for turn in gold.turns if options.eval_missing_truth or turn.passages)
     if not used:
         return "the truth has no passages"
     rows = []
@@ -219,10 +205,6 @@ def _retrieval(
     return rows
 
 
-def _stops_script(passages: object) -> bool:
-    return not isinstance(passages, dict | list) or "" in passages
-
-
 def _as_in_c(relevant: Sequence[str], scores: Mapping[str, float]) -> tuple[frozenset[str], list[str]]:
     """Return relevant ids and ranking as trec_eval's C reads them: ids end at NUL; nothing is found if two collide.
 
@@ -240,14 +222,9 @@ def _answering(
     scorers: Sequence[AnswerScorer],
 ) -> Rows | str:
     """Score EM, F1 and ROUGE-1, or return why this is skipped. A missing answer counts as an empty one."""
-    refuse(gold.path, (turn.faults.get("Truth_answer") for turn in gold.turns))
-    used = [turn for turn in gold.turns if options.eval_missing_truth or turn.answer]
-    refuse(
-        run.path,
-        (run.faults.get((str(turn.id), "Model_answer")) for turn in used),
-    )
     if not run.answers:
         return "the run has no answers"
+    used = [turn for turn in gold.turns if options.eval_missing_truth or turn.answer]
     if not used:
         return "the truth has no answers"
     if not any(str(turn.id) in run.answers for turn in used):

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from convqa.files import log
-from convqa.tasks.files import file_at
-from convqa.tasks.qrecc.schema import (
-    TRUTHS,
-    Fault,
-    read_scored,
-    turn_id,
-)
+from convqa.tasks.files import file_at, read_official_array
+from convqa.tasks.qrecc.schema import TRUTHS, checked, turn_id
 from convqa.tasks.scores import Gold, GoldTurn
 
 FILE = "ground-truth.json"
@@ -23,12 +17,11 @@ EXPECTED = "a JSON array of {Conversation_no, Turn_no, Truth_rewrite, Truth_pass
 
 @dataclass(frozen=True, slots=True)
 class QReCCTruth(GoldTurn):
-    """The truth of one turn; missing parts are ``""`` or ``()``. ``fields`` is its record without faulty fields."""
+    """The truth of one turn; missing parts are ``""`` or ``()``."""
 
     rewrite: str
     passages: tuple[str, ...]
     answer: str
-    faults: Mapping[str, Fault]
 
 
 QReCCGold = Gold[QReCCTruth]
@@ -37,7 +30,16 @@ QReCCGold = Gold[QReCCTruth]
 def read(path: Path) -> QReCCGold:
     """Read ground-truth.json, or the one in a directory, with repeated turns."""
     file = file_at(path, FILE)
-    turns = tuple(map(_turn, read_scored(file, TRUTHS, EXPECTED)))
+    turns = tuple(
+        QReCCTruth(
+            turn_id(record),
+            record,
+            record["Truth_rewrite"],
+            tuple(record.get("Truth_passages", ())),
+            record["Truth_answer"],
+        )
+        for record in checked(file, read_official_array(file, EXPECTED), TRUTHS)
+    )
     repeated = len(turns) - len(collapsed(turns))
     if repeated:
         log.warning(
@@ -46,19 +48,6 @@ def read(path: Path) -> QReCCGold:
             repeated,
         )
     return Gold(file, turns)
-
-
-def _turn(record: Mapping[str, Any]) -> QReCCTruth:
-    faults = {name: value for name, value in record.items() if isinstance(value, Fault)}
-    fields = {name: value for name, value in record.items() if name not in faults}
-    return QReCCTruth(
-        turn_id(record),
-        fields,
-        fields.get("Truth_rewrite", ""),
-        tuple(fields.get("Truth_passages", ())),
-        fields.get("Truth_answer", ""),
-        faults,
-    )
 
 
 def collapsed(turns: Iterable[QReCCTruth]) -> list[QReCCTruth]:

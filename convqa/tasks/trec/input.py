@@ -19,15 +19,15 @@ from convqa.tasks.files import (
     first_object,
     only_file,
     read_lines,
-    read_start,
     read_values,
+    start_text,
 )
+from convqa.tasks.records import is_array
 from convqa.validation import shorten
 
 EXPECTED = "topics of iKAT (2023 to 2025), CAsT (2019 to 2021) or RAG, as the tracks publish them"
 _ENDINGS = (".json", ".jsonl", ".txt", ".tsv")
-_START = 4096
-_TOPIC = re.compile(rb'\s*\[\s*\{[^\[\]{}]*?"number"\s*:')
+_TOPIC = re.compile(r'\[\s*\{[^\[\]{}]*?"number"\s*:')
 _TURNS = ("turns", "turn", "responses")
 _UTTERANCES = ("utterance", "user_utterance", "raw_utterance")
 _ANSWERS = ("response", "passage")
@@ -50,7 +50,7 @@ def read(path: Path) -> Iterator[Conversation]:
     if kind == "lines":
         yield from _lines(file)
         return
-    for position, topic in read_values(file, EXPECTED, array=kind != "json lines"):
+    for position, topic in read_values(file, EXPECTED, array=is_array(file, EXPECTED)):
         try:
             yield _conversation(topic)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -58,16 +58,14 @@ def read(path: Path) -> Iterator[Conversation]:
 
 
 def _kind(file: Path) -> str:
-    """Return array, json lines, or lines (of RAG 2024); "" if the file is not one of topics."""
-    start = read_start(file, EXPECTED, _START)
-    if _TOPIC.match(start):
-        return "array"
-    text = start.decode("utf-8-sig", "replace").lstrip()
-    fields = first_object(text).keys()
-    if "id" in fields and fields & set(_NARRATIVES) and fields <= {"id", *_NARRATIVES}:
-        return "array" if text.startswith("[") else "json lines"
+    """Return json, or lines (of RAG 2024); "" if the file is not one of topics."""
+    start = start_text(file, EXPECTED)
+    fields = first_object(start).keys()
+    is_narrative = "id" in fields and fields & set(_NARRATIVES) and fields <= {"id", *_NARRATIVES}
+    if is_narrative or _TOPIC.match(start):
+        return "json"
     has_name = file.suffix in {".txt", ".tsv"} and "topics" in file.name
-    return "lines" if has_name and re.match(r"\S+\t\S", text) else ""
+    return "lines" if has_name and re.match(r"\S+\t\S", start) else ""
 
 
 def _lines(file: Path) -> Iterator[Conversation]:

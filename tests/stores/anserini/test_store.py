@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
-import threading
 from pathlib import Path
 
 import pytest
@@ -139,16 +138,6 @@ def test_passages_come_from_the_stored_json(store):
     assert ids(store, "Käse") == ids(store, "京") == [WEIRD]
 
 
-def test_long_stop_words_leave_the_query(store):
-    assert ids(store, "through") == ["p1"]
-    assert ids(store, "through", params=SearchParams(stopwords="long")) == []
-
-
-@pytest.mark.parametrize("text", ["", "   ", "the of a", "zzzz", "\x00", "\ud800", "?!"])
-def test_a_query_without_known_words_finds_nothing(store, text):
-    assert ids(store, text) == []
-
-
 def test_a_question_of_100_000_characters_is_searched(store, caplog):
     assert ids(store, "London " + " ".join(f"w{n}" for n in range(18_000)))[:1] == ["p3"]
     assert "a query has 18001 distinct tokens: the heaviest 1024 are searched" in caplog.messages
@@ -166,20 +155,6 @@ def test_what_it_cannot_do_is_refused(store, params, name):
 def test_vectors_are_refused(store):
     with pytest.raises(InputError, match="has no vectors"):
         store.search_vectors([[1.0]], 1, Encoder("e", "0", 1))
-
-
-def test_threads_see_what_one_thread_sees(store):
-    queries = [
-        Query(text, terms) for text in ("London", "Rome river", "bridges day") for terms in ((), (("day", 0.2),))
-    ]
-    expected = store.search(queries * 10, 5, DEFAULT)
-    found = []
-    threads = [threading.Thread(target=lambda: found.append(store.search(queries * 10, 5, DEFAULT))) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [expected] * 4
 
 
 @pytest.mark.parametrize("weight", [float("nan"), float("inf"), -0.5, 1e39])

@@ -43,7 +43,9 @@ def test_one_bit_in_any_file_is_named(folder):
     data = next(folder.glob("data-*"))
     files = sorted(path for path in data.rglob("*") if path.stat().st_size and path.name != "passages.sqlite")
     files = [path for path in files if path.is_file() and path.suffix not in {".json", ".lock"}]
-    assert {"forward.terms", "forward.passages", "vectors.matrix", "vectors.rows"} < {path.name for path in files}
+    assert {"postings.items.3", "postings.starts.3", "passages", "ids", "vectors.matrix"} < {
+        path.name for path in files
+    }
     for path in files:
         before = path.read_bytes()
         path.write_bytes(bytes([before[0] ^ 1]) + before[1:])
@@ -84,14 +86,13 @@ def test_a_garbled_page_of_the_database_is_named(folder, position):
 
 def test_a_file_that_is_missing_or_garbled_at_its_end(folder):
     data = next(folder.glob("data-*"))
-    (data / "forward.terms").unlink()
+    (data / "ids").unlink()
     (data / "passages.sqlite").unlink()
-    term = next((data / "tantivy").glob("*.term"))
-    term.write_bytes(b"nothing")
+    (data / "postings.items.3").write_bytes(b"nothing")
     assert check_store(str(folder)).problems == (
         f"passages.sqlite: [Errno 2] No such file or directory: '{data / 'passages.sqlite'}'",
-        f"forward.terms: cannot be read ([Errno 2] No such file or directory: '{data / 'forward.terms'}')",
-        f"tantivy/{term.name}: its checksum does not match",
+        f"ids: cannot be read ([Errno 2] No such file or directory: '{data / 'ids'}')",
+        "postings.items.3: cannot be read (mmap length is greater than file size)",
     )
 
 
@@ -99,12 +100,12 @@ def test_what_may_not_be_read_is_no_damage(folder, monkeypatch):
     opened = Path.open
 
     def guarded(self, *args, **kwargs):
-        if self.name == "forward.terms":
+        if self.name == "postings.items.3":
             raise PermissionError(errno.EACCES, "Permission denied", str(self))
         return opened(self, *args, **kwargs)
 
     monkeypatch.setattr(Path, "open", guarded)
-    with pytest.raises(InputError, match=r"forward.terms cannot be read \(Permission denied\)"):
+    with pytest.raises(InputError, match=r"postings.items.3 cannot be read \(Permission denied\)"):
         check_store(str(folder))
 
 

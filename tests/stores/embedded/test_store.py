@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import signal
 import sqlite3
 import subprocess
@@ -21,8 +20,8 @@ from convqa.stores.address import Address
 from convqa.stores.base import SearchParams
 from convqa.stores.embedded import engine
 from convqa.stores.embedded.engine import create, open_collection
-from convqa.stores.embedded.index import IndexWriter
 from convqa.stores.embedded.manifest import CollectionManifest
+from convqa.stores.embedded.postings import PostingWriter
 
 
 def at(folder):
@@ -62,7 +61,7 @@ def killed(*_):
     raise Killed
 
 
-@pytest.mark.parametrize(("owner", "method"), [(CollectionManifest, "write"), (IndexWriter, "commit")])
+@pytest.mark.parametrize(("owner", "method"), [(CollectionManifest, "write"), (PostingWriter, "commit")])
 def test_killed_before_the_manifest_the_old_state_stays_and_the_next_writer_cleans_up(
     folder, monkeypatch, owner, method
 ):
@@ -72,7 +71,6 @@ def test_killed_before_the_manifest_the_old_state_stays_and_the_next_writer_clea
     store.delete(["p3"])
     with monkeypatch.context() as patch:
         patch.setattr(owner, method, killed)
-        patch.setattr(IndexWriter, "close", lambda self: None)
         with pytest.raises(Killed):
             store.commit()
     del store
@@ -125,7 +123,7 @@ def test_sigkill_in_a_loop_of_commits_loses_nothing_that_was_committed(folder, l
     assert store.info().count == count + 1
 
 
-@pytest.mark.parametrize("name", ["passages.sqlite", "forward.terms", "forward.passages", "forward.ids"])
+@pytest.mark.parametrize("name", ["passages.sqlite", "postings.items.1", "postings.starts.1", "passages", "ids"])
 @pytest.mark.parametrize("damage", ["missing", "cut", "garbled"])
 def test_a_missing_cut_or_garbled_file_is_damage(folder, name, damage):
     path = data(folder) / name
@@ -143,7 +141,7 @@ def test_a_missing_cut_or_garbled_file_is_damage(folder, name, damage):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "[]", '{"format": "convqa-index", "version": 6}', '{"format": "convqa-index", "version": 6, "a": 1}'],
+    ["", "{", "[]", '{"format": "convqa-index", "version": 7}', '{"format": "convqa-index", "version": 7, "a": 1}'],
 )
 def test_a_bad_manifest_is_refused(folder, text):
     (folder / "manifest.json").write_text(text)
@@ -151,7 +149,7 @@ def test_a_bad_manifest_is_refused(folder, text):
         open_store(str(folder))
 
 
-@pytest.mark.parametrize("other", [{"count": "x"}, {"files": {"forward.terms": {"size": 8}}}, {"vectors": 3}])
+@pytest.mark.parametrize("other", [{"count": "x"}, {"files": {"ids": {"size": 8}}}, {"vectors": 3}])
 def test_a_manifest_of_other_types_is_damage(folder, other):
     path = folder / "manifest.json"
     manifest = json.loads(path.read_text())
@@ -160,26 +158,12 @@ def test_a_manifest_of_other_types_is_damage(folder, other):
         open_store(str(folder))
 
 
-def test_a_damaged_tantivy_folder_is_refused_in_one_sentence(folder):
-    place = data(folder) / "tantivy"
-    for path in (place / "meta.json", place / ".managed.json", *place.glob("*.idx"), *place.glob("*.fast")):
-        before = path.read_bytes()
-        for content in (before[: len(before) // 2], b"", b"x" * len(before)):
-            path.write_bytes(content)
-            with pytest.raises(StoreDamaged, match="Index its passages again"):
-                ids(folder, "number w3")
-        path.write_bytes(before)
-    shutil.rmtree(data(folder) / "tantivy")
-    with pytest.raises(StoreDamaged):
-        open_store(str(folder))
-
-
 def test_another_format_is_refused_with_what_to_do_and_may_be_replaced(folder):
     path = folder / "manifest.json"
     (folder / "notes.txt").write_text("of the user")
-    for version in (5, 7):
+    for version in (6, 8):
         path.write_text(json.dumps({**json.loads(path.read_text()), "version": version}))
-        with pytest.raises(InputError, match=rf"format {version}; this version of convqa reads 6. Index .* again with"):
+        with pytest.raises(InputError, match=rf"format {version}; this version of convqa reads 7. Index .* again with"):
             open_store(str(folder))
     with create(at(folder), "en", replace=True) as store:
         store.add(PASSAGES[:1])
@@ -191,13 +175,6 @@ def test_another_format_is_refused_with_what_to_do_and_may_be_replaced(folder):
         "writer.lock",
         "notes.txt",
     }
-
-
-def test_another_analyzer_is_refused(folder):
-    path = folder / "manifest.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "analyzer": "convqa-en-0"}))
-    with pytest.raises(InputError, match=r"analyzed by convqa-en-0; .* has convqa-en-2"):
-        open_store(str(folder))
 
 
 def test_foreign_places_are_refused_and_left_alone(tmp_path):
@@ -433,33 +410,11 @@ def test_a_batch_is_ranked_as_its_queries_one_by_one(folder, monkeypatch, thread
 def test_garbled_postings_are_damage(tmp_path):
     with create(at(tmp_path / "c"), "en") as store:
         store.add([Passage(f"p{n}", f"passage number w{n} of many") for n in range(2000)])
-    for path in data(tmp_path / "c").glob("tantivy/*.idx"):
+    for path in data(tmp_path / "c").glob("postings.*"):
         whole, third = path.read_bytes(), path.stat().st_size // 3
         path.write_bytes(whole[:third] + b"\xff" * third + whole[2 * third :])
     with pytest.raises(StoreDamaged, match="is damaged"):
         open_collection(at(tmp_path / "c")).search([Query(f"number w{n}") for n in range(50)], 5, SearchParams())
-
-
-def test_equal_passages_beyond_the_candidates_are_ranked_by_id(tmp_path):
-    names = [f"p{number:04}" for number in range(1000)]
-    for order, ordered in (("up", names), ("down", names[::-1])):
-        with create(at(tmp_path / order), "en") as store:
-            store.add([Passage(name, "equal passages about Rome") for name in ordered])
-            store.add([Passage(f"x{n}", f"Rome, Rome and w{n} of many words that are longer") for n in range(5)])
-        for text in ("rome", "equal passages about Rome"):
-            hits = open_collection(at(tmp_path / order)).search([Query(text)], 8, SearchParams())[0].hits
-            assert [hit.id for hit in hits if hit.id[0] == "p"][:3] == ["p0999", "p0998", "p0997"]
-
-
-def test_ties_at_the_end_of_the_candidates_are_all_found_though_others_score_less(tmp_path):
-    """tantivy, which discounts length, ranks the short passages first; without the discount (b 0) they are last."""
-    filling = " ".join(f"w{n}" for n in range(60))
-    with create(at(tmp_path / "c"), "en") as store:
-        store.add([Passage(f"short{n}", "Rome") for n in range(5)])
-        store.add([Passage(f"p{n:03}", f"Rome and its wall {filling}") for n in range(600)])
-    query = Query("", (("Rome", 10.0), ("wall", 0.01)))
-    hits = open_collection(at(tmp_path / "c")).search([query], 3, SearchParams(k1=2.0, b=0.0))[0].hits
-    assert [hit.id for hit in hits] == ["p599", "p598", "p597"]
 
 
 def test_weights_that_are_no_numbers_are_not_called_damage(folder):
@@ -516,3 +471,34 @@ def test_missing_ids_to_delete_are_counted_in_one_warning(folder, caplog):
     assert [record.getMessage() for record in caplog.records] == [
         f"2 of 3 passages to delete are not in collection {folder}"
     ]
+
+
+def test_lists_are_the_same_in_runs_of_any_size(tmp_path, monkeypatch):
+    def found(name):
+        with create(at(tmp_path / name), "en") as store:
+            store.add(PASSAGES[:15])
+        store = open_collection(at(tmp_path / name))
+        store.add([*PASSAGES[15:], Passage("blank", "")])
+        store.delete(["p3", "p16"])
+        store.commit()
+        return {path.name: path.read_bytes() for path in data(tmp_path / name).glob("postings.*")}
+
+    whole = found("whole")
+    monkeypatch.setattr("convqa.stores.embedded.writer._BATCH", 2)
+    monkeypatch.setattr("convqa.stores.embedded.lists._ITEMS_PER_RUN", 4)
+    assert found("runs") == whole
+    assert whole.keys() == {"postings.items.2", "postings.starts.2"}
+
+
+def test_a_collection_without_a_word_is_searched_and_whole(tmp_path):
+    with create(at(tmp_path / "c"), "en") as store:
+        store.add([Passage("blank", "")])
+    assert ids(tmp_path / "c", "word") == []
+    store = open_collection(at(tmp_path / "c"))
+    store.add([Passage("word", "word")])
+    store.commit()
+    assert ids(tmp_path / "c", "word") == ["word"]
+    store.delete(["word"])
+    store.commit()
+    assert ids(tmp_path / "c", "word") == []
+    assert check_store(str(tmp_path / "c")).problems == ()

@@ -15,8 +15,8 @@ def test_damage_is_found_and_all_files_go(tmp_path):
         made.add([Passage("p1", "text")])
         made.add_vectors(["p1"], np.ones((1, 40), np.float32), Encoder("splade", "abc", 40, sparse=True))
     assert check_store(str(folder)).problems == ()
-    (starts,) = folder.glob("data-*/vectors.starts")
+    (starts,) = folder.glob("data-*/vectors.lists.starts.1")
     starts.write_bytes(b"x" * starts.stat().st_size)
-    assert "vectors.starts" in check_store(str(folder)).problems[0]
+    assert "vectors.lists.starts.1" in check_store(str(folder)).problems[0]
     delete_store(str(folder))
     assert not folder.exists()

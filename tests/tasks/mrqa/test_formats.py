@@ -85,31 +85,15 @@ def at(**more):
 MISTAKES = [
     (b'{"context": "x", "qas": [', r"line 2, column \d+: invalid JSON"),
     (b'{"context": "\xff", "qas": []}', r"line 2: byte 14 is not UTF-8"),
-    (b"[" * 100_000, r"line 2: the JSON is nested too deeply"),
     ([], r"line 2: the record: expected an object, got \[\]"),
     (HEADER, r"line 2: context: is missing"),
-    ({"qas": []}, r"line 2: context: is missing"),
-    ({"context": None, "qas": []}, r"line 2: context: expected a string, got None"),
-    ({"context": "x", "qas": {}}, r"line 2: qas: expected a list, got \{\}"),
     (context(3), r"line 2: qas\[0\]: expected an object, got 3"),
     (context({"question": "?"}), r"line 2: qas\[0\]\.qid: is missing"),
-    (context(asked(7)), r"line 2: qas\[0\]\.qid: expected a string, got 7"),
     (context(asked("")), r"line 2: qas\[0\]\.qid: is empty"),
-    (context(asked(question=None)), r"line 2: qas\[0\]\.question: expected a string, got None"),
-    (context(asked(answers=[1])), r"line 2: qas\[0\]\.answers\[0\]: expected a string, got 1"),
-    (
-        context(asked() | {"answers": "x"}),
-        r"line 2: qas\[0\]\.answers: expected a list, got 'x'",
-    ),
-    (at(text=None), r"detected_answers\[0\]\.text: expected a string, got None"),
     (at(char_spans=[[0]]), r"char_spans\[0\]: expected at least 2 items, got \[0\]"),
     (
         at(char_spans=[[0, 5.0]]),
         r"char_spans\[0\]\[1\]: expected a whole number, got 5.0",
-    ),
-    (
-        at(char_spans=[[0, True]]),
-        r"char_spans\[0\]\[1\]: expected a whole number, got True",
     ),
 ]
 

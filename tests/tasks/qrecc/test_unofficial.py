@@ -10,7 +10,6 @@ import pytest
 from convqa.evaluation import evaluate, official_text, write_turns
 from convqa.metrics.citations import Cited
 from convqa.models import load_support
-from convqa.tasks.qrecc.task import QReCC
 from convqa.tasks.qrecc.unofficial import cited_sentences
 
 
@@ -237,10 +236,3 @@ def quote(sentence, text="q"):
 def test_every_sentence_of_an_answer(answer, quotes, expected):
     found = cited_sentences(answer, [quote(sentence) for sentence in quotes])
     assert [claim + "*" * len(cited) for claim, cited in found] == expected
-
-
-def test_the_run_as_it_is_written_is_read(scored, tmp_path):
-    scored(TRUTHS, [said(1, "One.", [cite("a", "x", "One.")], Model_answer_score=0.25)])
-    run = QReCC().read_run(tmp_path)
-    assert run.citations == {"1_1": [Cited("a", 0, 1, "x", "One.")]}
-    assert run.scores == {"1_1": 0.25}

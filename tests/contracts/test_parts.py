@@ -1,0 +1,56 @@
+"""The contracts of exports, measures, languages and formats of documents, for every one of ours."""
+
+from __future__ import annotations
+
+import pytest
+
+from convqa.evaluation.measures import OWN
+from convqa.exports import formats
+from convqa.indexing.formats import document_formats
+from convqa.testing import DocumentFormatContract, ExportContract, LanguageContract, MeasureContract
+from convqa.text.languages import languages
+
+TEXTS = {
+    "de": "Die Häuser der Stadt",
+    "en": "The houses of the city",
+    "ja": "東京タワーは完成した。",
+    "pl": "Najdłuższa rzeka Polski",
+}
+PACKED = {".docx", ".pdf"}
+"""Formats that a test cannot write by hand (tests/indexing has them)."""
+
+
+def each(attribute, values):
+    """Make a contract's class test every value of an attribute."""
+
+    def decorate(contract):
+        def set_attribute(self, request):
+            setattr(self, attribute, request.param)
+
+        contract._each = pytest.fixture(autouse=True, params=values)(set_attribute)
+        return contract
+
+    return decorate
+
+
+@each("name", list(formats()))
+class TestExports(ExportContract):
+    pass
+
+
+@each("name", list(OWN))
+class TestMeasures(MeasureContract):
+    pass
+
+
+@each("code", list(languages()))
+class TestLanguages(LanguageContract):
+    @property
+    def text(self):
+        return TEXTS[self.code]
+
+
+@each("suffix", sorted(document_formats().keys() - PACKED))
+class TestDocumentFormats(DocumentFormatContract):
+    document = b"<html><body><p>Faust is a tragedy that Goethe wrote in Weimar.</p></body></html>"
+    text = "Faust is a tragedy"
