@@ -23,8 +23,8 @@ import docx
 from _common import arguments
 from fpdf import FPDF
 
-from convqa.indexing.documents import DocumentFile, read_document
-from convqa.indexing.formats import document_formats
+from convqa.documents import DocumentFile
+from convqa.documents.passages import read_document
 from convqa.stores import open_store
 from convqa.text.sentences import sentences
 
@@ -104,14 +104,15 @@ def main() -> None:
     found: Counter[str] = Counter()
     written: Counter[str] = Counter()
     passages: Counter[str] = Counter()
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory() as scratch, DocumentReader() as reader:
         folder, place = Path(scratch, "documents"), Path(scratch, "collection")
         folder.mkdir()
         for number in range(options.documents):
             kind, own = list(KINDS)[number % len(KINDS)], sections[number * size : (number + 1) * size]
             path = folder / f"{number:04d}.{kind}"
             path.write_bytes(KINDS[kind](own))
-            read = read_document(DocumentFile(path.name, path.read_bytes), path.read_bytes(), document_formats(), "en")
+            file = DocumentFile(path.name, path.read_bytes)
+            read = read_document(file, path.read_bytes(), reader, "en").passages
             texts = [" ".join(passage.text.split()) for passage in read]
             whole = [lead[start:end] for _, lead in own for start, end in sentences(lead)]
             found[kind] += sum(any(sentence in one for one in texts) for sentence in whole)

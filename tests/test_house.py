@@ -28,7 +28,7 @@ LAYERS = [
     {"metrics", "stores", "models"},
     {"exports"},
     {"components", "tasks"},
-    {"pipeline"},
+    {"documents", "pipeline"},
     {"driver", "indexing", "evaluation"},
     {"qa", "training", "haystack"},
     {"sharc"},

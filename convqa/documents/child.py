@@ -1,6 +1,6 @@
 """Read documents in a child process with limits of time and memory, because a small file can take hours or gigabytes.
 
-The process is this module: it takes pickled pairs (suffix, bytes) and answers each with a pickled :class:`Answer`. It
+The process is this module: it takes pickled pairs (suffix, bytes) and answers each with a pickled :class:`Outcome`. It
 is started as a program and not by multiprocessing, which would run the user's script again.
 """
 
@@ -29,7 +29,7 @@ _LENGTH_BYTES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Outcome:
     """A document, or why it cannot be read, and the warnings of its reader."""
 
     document: Document | None
@@ -69,7 +69,7 @@ class DocumentReader:
         timer.start()
         try:
             _send(self._child.stdin, (suffix, data))
-            answer: Answer = _receive(self._child.stdout)
+            answer: Outcome = _receive(self._child.stdout)
         except (OSError, EOFError) as error:
             was_slow = not timer.is_alive()
             self._end()
@@ -106,7 +106,7 @@ def _receive(stream: IO[bytes]) -> Any:
     return pickle.loads(data)
 
 
-def _answer(suffix: str, data: bytes) -> Answer:
+def _answer(suffix: str, data: bytes) -> Outcome:
     from convqa.documents.formats import document_formats
 
     warnings: list[str] = []
@@ -117,21 +117,21 @@ def _answer(suffix: str, data: bytes) -> Answer:
     try:
         document = document_formats()[suffix].read(data)
     except Unreadable as error:
-        return Answer(None, str(error))
+        return Outcome(None, str(error))
     except InputError as error:
-        return Answer(None, str(error), is_user_error=True)
+        return Outcome(None, str(error), is_user_error=True)
     except ImportError as error:
         missing = f"documents of the type {suffix} need a package that is not installed ({error.name})"
-        return Answer(None, f"{missing}: pip install 'convqa[documents]'.", is_user_error=True)
+        return Outcome(None, f"{missing}: pip install 'convqa[documents]'.", is_user_error=True)
     except MemoryError:
-        return Answer(None, f"reading it takes more than {_MAX_MEMORY_BYTES:,} bytes of memory; split it")
+        return Outcome(None, f"reading it takes more than {_MAX_MEMORY_BYTES:,} bytes of memory; split it")
     except Exception as error:  # libraries raise anything for damaged files
-        return Answer(None, f"it is damaged or of another type ({reason_of(error).rstrip('.')})")
+        return Outcome(None, f"it is damaged or of another type ({reason_of(error).rstrip('.')})")
     finally:
         logger.removeHandler(handler)
     if sum(len(block.text) + sum(map(len, block.cells)) for block in document.blocks) > MAX_CHARS:
-        return Answer(None, f"it has more than {MAX_CHARS:,} characters; split it")
-    return Answer(document, warnings=tuple(warnings))
+        return Outcome(None, f"it has more than {MAX_CHARS:,} characters; split it")
+    return Outcome(document, warnings=tuple(warnings))
 
 
 def main() -> None:

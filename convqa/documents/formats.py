@@ -23,7 +23,13 @@ _OWN = {
     ".html": "html:read_html",
     ".htm": "html:read_html",
     ".xhtml": "html:read_html",
+    ".rst": "rst:read_rst",
     ".docx": "word:read_docx",
+    ".odt": "opendocument:read_odt",
+    ".epub": "epub:read_epub",
+    ".pptx": "slides:read_pptx",
+    ".xlsx": "sheets:read_xlsx",
+    ".csv": "sheets:read_csv",
     ".pdf": "pdf:read_pdf",
 }
 """Suffix -> module and function, which is imported when a document is read."""

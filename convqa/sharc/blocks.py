@@ -8,7 +8,7 @@ from typing import NamedTuple
 from convqa.text.sentences import sentences
 
 
-class Block(NamedTuple):
+class RuleBlock(NamedTuple):
     """Sentences of running text, or a list with its introduction: the sentence before it, or else the title above."""
 
     sentences: tuple[tuple[int, int], ...]
@@ -21,14 +21,14 @@ _NUMBERED = re.compile(r"\s{0,20}\(?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)]\s{1,8}(?=\S
 _TITLE = re.compile(r"\s{0,8}#{1,6}")
 
 
-def blocks(text: str) -> list[Block]:
+def blocks(text: str) -> list[RuleBlock]:
     """Return the blocks of a text in order. Titles are not blocks.
 
     >>> text = "# Pay\\n\\nIt rains. You must:\\n1. work\\n2. pay\\n\\nThat is all."
     >>> [len(block.points) or len(block.sentences) for block in blocks(text)]
     [1, 2, 1]
     """
-    result: list[Block] = []
+    result: list[RuleBlock] = []
     title: tuple[int, int] | None = None
     running: list[tuple[int, int]] = []
     points: list[tuple[int, int]] = []
@@ -36,9 +36,9 @@ def blocks(text: str) -> list[Block]:
     def close() -> None:
         intro = running.pop() if points and running else title
         if running:
-            result.append(Block(tuple(running)))
+            result.append(RuleBlock(tuple(running)))
         if points:
-            result.append(Block((), intro, tuple(points)))
+            result.append(RuleBlock((), intro, tuple(points)))
         running.clear()
         points.clear()
 

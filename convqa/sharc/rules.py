@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from convqa.sharc.blocks import Block, blocks
+from convqa.sharc.blocks import RuleBlock, blocks
 from convqa.sharc.conditions import (
     AND,
     SHORTEST,
@@ -130,7 +130,7 @@ def _rule(
     return Rule(start, end, outcome, grouped(parts), not DENIED.search(outcome))
 
 
-def _list_rule(text: str, block: Block) -> Rule | None:
+def _list_rule(text: str, block: RuleBlock) -> Rule | None:
     points = []
     for start, end in block.points:
         point = text[start:end].strip(" ;,.")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from convqa.indexing.formats import document_formats
 
 from convqa.evaluation.measures import OWN
 from convqa.exports import formats
-from convqa.indexing.formats import document_formats
 from convqa.testing import DocumentFormatContract, ExportContract, LanguageContract, MeasureContract
 from convqa.text.languages import languages
 
