@@ -24,6 +24,7 @@ from _common import arguments
 from fpdf import FPDF
 
 from convqa.documents import DocumentFile
+from convqa.documents.child import DocumentReader
 from convqa.documents.passages import read_document
 from convqa.stores import open_store
 from convqa.text.sentences import sentences
