@@ -192,6 +192,10 @@ def _encode(
         return encode_shard(collection, encoder, Shard.parse(shard), part, progress, workers)
 
 
+def _counts(indexed: Indexed) -> list[tuple[str, int]]:
+    return sorted((name, count) for name, count in indexed.counts.items() if count)
+
+
 def _print(indexed: Indexed | None, info: Info, collection: str) -> None:
     from convqa.stores.address import redact
 
@@ -201,6 +205,9 @@ def _print(indexed: Indexed | None, info: Info, collection: str) -> None:
         if documents:
             changes = f"{indexed.read} read, {indexed.same} unchanged, {indexed.gone} removed"
             typer.echo(f"{documents} documents: {changes}, {unread} could not be read")
+        if indexed.counts:
+            counts = (f"{count} {name if count > 1 else name.removesuffix('s')}" for name, count in _counts(indexed))
+            typer.echo(f"in what was read: {', '.join(counts)}")
     where = f"{redact(collection)} ({info.engine}, {info.language})"
     typer.echo(f"{info.count} passages in {where}, checksum {info.checksum}")
     encoder = info.encoder

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 
 from convqa.domain import MetaValue, Ranking, Turn
 from convqa.errors import InputError
-from convqa.stores.base import Filter
+from convqa.stores.base import Filter, Store
 from convqa.stores.content import meta_term, meta_terms
 from convqa.validation import shorten
+
+_MAX_SCANNED = 10_000
+"""Passages among which the field of a filter is searched."""
 
 
 def filter_of(given: object) -> Filter:
@@ -47,10 +51,13 @@ def both(one: Filter, other: Filter) -> Filter:
     return joined
 
 
-def by_filter(turns: Sequence[Turn], search: Callable[[list[int], Filter], Sequence[Ranking]]) -> list[Ranking]:
+def by_filter(
+    turns: Sequence[Turn], search: Callable[[list[int], Filter], Sequence[Ranking]], store: Store
+) -> list[Ranking]:
     """Return one ranking for each turn. Turns with the same filter are searched together.
 
     :param search: returns the rankings of the turns with these indexes, which share the filter.
+    :raises InputError: for a filter by a field that no passage has.
     """
     groups: dict[tuple[tuple[str, ...], ...], list[int]] = {}
     for index, turn in enumerate(turns):
@@ -58,6 +65,20 @@ def by_filter(turns: Sequence[Turn], search: Callable[[list[int], Filter], Seque
     rankings = [Ranking()] * len(turns)
     for indexes in groups.values():
         shared = turns[indexes[0]].filter
-        for index, ranking in zip(indexes, search(indexes, shared), strict=True):
+        found = search(indexes, shared)
+        if shared and not any(ranking.hits for ranking in found):
+            _refuse_unknown_fields(shared, store)
+        for index, ranking in zip(indexes, found, strict=True):
             rankings[index] = ranking
     return rankings
+
+
+def _refuse_unknown_fields(filter: Filter, store: Store) -> None:
+    """Refuse a filter by a field that the first passages lack, which is more likely misspelt than met by none."""
+    known: set[str] = set()
+    for passage in islice(store.scan(), _MAX_SCANNED):
+        known |= passage.meta.keys()
+        if known >= filter.keys():
+            return
+    unknown = ", ".join(sorted(filter.keys() - known))
+    raise InputError(f"filter: no passage has the field {unknown}; expected one of {', '.join(sorted(known))}.")

@@ -69,8 +69,8 @@ def quotable_units(passage: Passage, start: int, end: int, language: str) -> tup
 
 
 def is_web(passage: Passage) -> bool:
-    """Return whether a passage is of a web page that was not indexed as a document."""
-    return bool(passage.url) and not passage.units
+    """Return whether a passage has a web address and was not indexed as a document."""
+    return not passage.units and "://" in (passage.url or passage.id)
 
 
 def shown_unit(passage: Passage, unit: Unit) -> str:

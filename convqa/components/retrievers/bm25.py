@@ -59,7 +59,7 @@ class BM25(Retriever):
                 self.max_texts,
             )
 
-        return by_filter(turns, search_filtered)
+        return by_filter(turns, search_filtered, self.store)
 
     def _params(self, accepted: Filter) -> SearchParams:
         own = {name: tuple(values) for name, values in (self.filter or {}).items()}

@@ -107,7 +107,7 @@ class Dense(Retriever):
             )
 
         asking = [turns[index] for index in indexes]
-        for index, ranking in zip(indexes, by_filter(asking, search_filtered), strict=True):
+        for index, ranking in zip(indexes, by_filter(asking, search_filtered, self._vector_store), strict=True):
             rankings[index] = ranking
         return rankings
 
