@@ -161,6 +161,7 @@ MAX_TOKENS = {
     "training": 12_450,
     "experiments": 11_200,
     "text": 9_200,
+    "documents": 35_000,
     "driver": 8_300,
     "indexing": 7_700,
     "pipeline": 6_450,

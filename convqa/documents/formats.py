@@ -18,8 +18,8 @@ GROUP = "convqa.document_formats"
 
 _OWN = {
     ".txt": "text:read_text",
-    ".md": "text:read_markdown",
-    ".markdown": "text:read_markdown",
+    ".md": "markdown:read_markdown",
+    ".markdown": "markdown:read_markdown",
     ".html": "html:read_html",
     ".htm": "html:read_html",
     ".xhtml": "html:read_html",

@@ -1,4 +1,4 @@
-"""Read plain text and Markdown."""
+"""Read plain text, and decode that of other formats."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ import logging
 import re
 from collections.abc import Mapping
 from datetime import date
-from functools import cache
 from typing import Any
 
 from convqa.documents.blocks import Block, Document, Unreadable
 from convqa.domain import MetaValue
-from convqa.errors import InputError
 from convqa.files import replace_surrogates
-from convqa.safe_yaml import parse_yaml
 from convqa.text.units import parts
 
 logger = logging.getLogger(__name__)
@@ -24,11 +21,6 @@ _MAX_CHARSET_BYTES = 4096
 """Where browsers look for a page's charset: in its first kilobytes."""
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\u00ad\ufeff]")
 _LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl"}
-
-_FRONT_MATTER = re.compile(r"\s*---[ \t]*\n(.*?\n)(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.S)
-_MAX_FRONT_MATTER_CHARS = 20_000
-_CONTAINER = re.compile(r"(?m)^[ \t]*:{3,}.*$|^([ \t]*>[ \t]*)\[!\w+\]|(?<=\w)[ \t]*\{#[\w-]+\}[ \t]*$")
-"""Marks of Docusaurus's and GitHub's admonitions, and anchors of headings."""
 
 
 def decoded(data: bytes, markup: bool = False) -> str:
@@ -60,17 +52,7 @@ def clean(text: str) -> str:
 
 def read_text(data: bytes) -> Document:
     """Read plain text: its paragraphs, and the lists, tables and headings that its lines show."""
-    return _of_lines(_binary_refused(decoded(data)))
-
-
-def read_markdown(data: bytes) -> Document:
-    """Read Markdown: CommonMark with tables, footnotes, definition lists, admonitions and front matter."""
-    from convqa.documents.html import read_markup
-
-    text, front = _front_matter(_binary_refused(decoded(data)))
-    document = read_markup(_markdown().render(_CONTAINER.sub(lambda match: match[1] or "", text)))
-    meta = meta_of(front)
-    return Document(document.blocks, str(meta.pop("title", "")), meta, document.counts, document.unread)
+    return _of_lines(refuse_binary(decoded(data)))
 
 
 def meta_of(values: Mapping[Any, Any]) -> dict[str, MetaValue]:
@@ -86,7 +68,8 @@ def meta_of(values: Mapping[Any, Any]) -> dict[str, MetaValue]:
     return meta
 
 
-def _binary_refused(text: str) -> str:
+def refuse_binary(text: str) -> str:
+    """Return the text. :raises Unreadable: if a tenth of it could not be decoded."""
     if text.count("\ufffd") > len(text) // 10:
         raise Unreadable("it contains binary data")
     return text
@@ -114,27 +97,3 @@ def _of_lines(text: str) -> Document:
         else:
             blocks.append(Block(part.kind, piece, part.level))
     return Document(tuple(blocks))
-
-
-def _front_matter(text: str) -> tuple[str, Mapping[Any, Any]]:
-    """Return a text without its front matter, and the values in it. Front matter that is no YAML stays text."""
-    match = _FRONT_MATTER.match(text)
-    if match is None or len(match[1]) > _MAX_FRONT_MATTER_CHARS:
-        return text, {}
-    try:
-        values = parse_yaml(match[1], "front matter")
-    except InputError as error:
-        logger.warning("%s It is read as text.", error)
-        return text, {}
-    return (text[match.end() :], values) if isinstance(values, dict) else (text, {})
-
-
-@cache
-def _markdown() -> Any:
-    from markdown_it import MarkdownIt
-    from mdit_py_plugins.admon import admon_plugin
-    from mdit_py_plugins.deflist import deflist_plugin
-    from mdit_py_plugins.footnote import footnote_plugin
-
-    parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
-    return parser.use(admon_plugin).use(deflist_plugin).use(footnote_plugin)

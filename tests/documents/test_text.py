@@ -8,7 +8,8 @@ from contextlib import suppress
 import pytest
 
 from convqa.documents import Block, Unreadable
-from convqa.documents.text import decoded, read_markdown, read_text
+from convqa.documents.markdown import read_markdown
+from convqa.documents.text import decoded, read_text
 
 pytest.importorskip("mdit_py_plugins")
 

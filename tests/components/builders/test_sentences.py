@@ -5,7 +5,20 @@ from __future__ import annotations
 import pytest
 
 from convqa.components.builders.sentences import SentencesBuilder
-from convqa.domain import Citation, Exchange, Hit, Passage, Ranking, Reading, Rewrite, Sentence, Span, Turn, TurnId
+from convqa.domain import (
+    Citation,
+    Exchange,
+    Hit,
+    Passage,
+    Ranking,
+    Reading,
+    Rewrite,
+    Sentence,
+    Span,
+    Turn,
+    TurnId,
+    Unit,
+)
 
 P = Passage("p", "Ada was born in London.\r\nShe  wrote notes. She died in 1852.")
 Q = Passage("q", "Ada was born in London, too. Babbage built engines.")
@@ -189,7 +202,7 @@ def test_a_reply_to_a_question_back_has_the_length_of_what_was_asked_before():
 def test_junk_is_not_quoted_and_a_heading_is_cut_off_the_quote():
     text = "Skip to content\nHome Menu Contact Us Engines (NP) The engine was built by Ada in 1843.[7]"
     text += " She wrote notes [8] on it."
-    passage = Passage("w", text)
+    passage = Passage("w", text, url="https://w.org")
     found = [span(passage, part, 1.0) for part in ("Skip to content", "built by Ada", "She wrote notes [8] on it.")]
     answer = build(*found, max_sentences=3, ranking=Ranking((Hit("w", 1.0, passage),)))
     assert [sentence.text for sentence in answer.sentences] == [
@@ -200,8 +213,37 @@ def test_junk_is_not_quoted_and_a_heading_is_cut_off_the_quote():
 
 
 def test_where_all_is_junk_the_best_of_it_is_quoted_alone():
-    passage = Passage("w", "Skip to content\nHome Menu Contact")
+    passage = Passage("w", "Skip to content\nHome Menu Contact", url="https://w.org")
     ranking = Ranking((Hit("w", 1.0, passage),))
     found = [span(passage, "Home Menu Contact", 2.0), span(passage, "Skip to content", 1.0)]
     assert build(*found, ranking=ranking).text == "Home Menu Contact"
     assert build(reading=False, ranking=ranking).text == "Skip to content"
+
+
+DOCUMENT = Passage(
+    "d",
+    "To enter you need:\n- a pass\n- a lamp\n| Children | 3 | 4 |",
+    "Rules",
+    units=(
+        Unit(0, 18, "sentence", "Entry"),
+        Unit(21, 27, "item", "Entry", "To enter you need:"),
+        Unit(30, 36, "item", "Entry", "To enter you need:"),
+        Unit(37, 57, "row", "Entry fees", "| | Weekday | Weekend |"),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("parts", "text"),
+    [
+        (["3"], "Entry fees, Children: Weekday 3, Weekend 4"),
+        (["a lamp"], "To enter you need: a lamp"),
+        (["pass", "lamp"], "To enter you need: a pass a lamp"),
+    ],
+)
+def test_a_unit_of_a_document_is_shown_so_that_it_is_understood_alone(parts, text):
+    ranking = Ranking((Hit("d", 1.0, DOCUMENT),))
+    answer = build(*(span(DOCUMENT, part, 1.0) for part in parts), ranking=ranking)
+    assert answer.text == text
+    quotes = [DOCUMENT.text[one.start : one.end] for sentence in answer.sentences for one in sentence.citations]
+    assert all(part in quote for part, quote in zip(parts, quotes, strict=True))

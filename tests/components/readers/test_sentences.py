@@ -51,13 +51,13 @@ def test_a_menu_is_no_answer_even_if_it_names_what_was_asked():
 
 def test_junk_is_read_only_where_there_is_nothing_else():
     menu, prose = "Home Menu Faust Tickets Contact Us Shop Login", "In Weimar they play a drama in the evenings."
-    assert [span.text for span in read("Faust?", Passage("m", f"{menu}\n{prose}")).spans] == [prose]
-    assert [span.text for span in read("Faust?", Passage("m", f"{menu}\nPrivacy Policy")).spans] == [menu]
+    assert [span.text for span in read("Faust?", Passage("http://m", f"{menu}\n{prose}")).spans] == [prose]
+    assert [span.text for span in read("Faust?", Passage("http://m", f"{menu}\nPrivacy Policy")).spans] == [menu]
 
 
 def test_a_span_begins_behind_its_heading():
     passage = Passage(
-        "p", "Home Menu Contact Us Nurse Practitioner (NP) A nurse practitioner is a nurse who may treat people."
+        "http://p", "Home Menu Contact Us Nurse Practitioner (NP) A nurse practitioner is a nurse who may treat people."
     )
     span = read("What is a nurse practitioner?", passage).spans[0]
     assert span.text == passage.text[span.start : span.end] == "A nurse practitioner is a nurse who may treat people."
