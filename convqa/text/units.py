@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from convqa.domain import Passage, Unit, UnitKind
@@ -29,12 +30,13 @@ _ENDS_WITH_QUESTION = re.compile(r"[?\uff1f\u061f]\W*$")
 _MARKED_QUESTION = re.compile(r"(?i)\s*\W{0,3}(?:q|question|frage|pytanie)\s?\d{0,3}\s?[.:)]")
 
 _LINE = re.compile(r"[^\n]+")
-_MARKDOWN_HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(.*?)[\s#]*$")
-_UNDERLINE = re.compile(r"\s*(?:={3,}|-{3,})\s*")
-_RULE = re.compile(r"\s*\|?[\s:|=_*\u2013-]*-[\s:|=_*\u2013-]*")
-_FENCE = re.compile(r"\s*(?:```|~~~)")
-_BULLET = re.compile(r"\s*[-*+•▪●◦‣·\u2013]\s+(?=\S)")
-_NUMBER = re.compile(r"\s*(?:\(?\d{1,3}[.)]|\(?[a-z][.)]|\(\w{1,3}\)|\d{1,2}(?:\.\d{1,3})+\.?)\s+(?=\S)")
+_MARKDOWN_HEADING = re.compile(r"(#{1,6})\s+(?=[^\s#])")
+_UNDERLINE = re.compile(r"={3,}|-{3,}")
+_RULE = re.compile(r"\|?[\s:|=_*\u2013-]*-[\s:|=_*\u2013-]*")
+_FENCE = re.compile(r"```|~~~")
+_BULLET = re.compile(r"[-*+•▪●◦‣·\u2013]\s+(?=\S)")
+_NUMBER = re.compile(r"(?:\(?\d{1,3}[.)]|\(?[a-z][.)]|\(\w{1,3}\)|\d{1,2}(?:\.\d{1,3})+\.?)\s+(?=\S)")
+_BEGINS_PART = re.compile(rf"{_MARKDOWN_HEADING.pattern}|{_FENCE.pattern}|{_BULLET.pattern}|{_NUMBER.pattern}|\|")
 
 
 class Part(NamedTuple):
@@ -183,93 +185,109 @@ def _is_question(text: str, unit: Unit) -> bool:
     return bool(_ENDS_WITH_QUESTION.search(asked)) and (unit.kind == "heading" or stands_alone)
 
 
+class _Line(NamedTuple):
+    """A line without the blanks around it. ``follows_gap`` and ``precedes_gap``: whether an empty line is beside it."""
+
+    start: int
+    text: str
+    follows_gap: bool
+    precedes_gap: bool
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+    def part(self, kind: PartKind, level: int = 1, skipped: int = 0, is_numbered: bool = False) -> Part:
+        """Return the line as a part, without its first ``skipped`` characters."""
+        return Part(self.start + skipped, self.end, kind, level, is_numbered)
+
+
 def parts(text: str) -> Iterator[Part]:
     """Yield the parts of a plain or Markdown text, in order, without its marks of headings, bullets and fences."""
-    lines = [(match.start(), match.end()) for match in _LINE.finditer(text) if match[0].strip()]
+    lines = list(_lines(text))
     index = 0
     while index < len(lines):
-        part, index = _part_at(text, lines, index)
+        line = lines[index]
+        following = lines[index + 1] if index + 1 < len(lines) else None
+        if _FENCE.match(line.text):
+            end = _end_of_code(lines, index)
+            if end > index + 1:
+                yield Part(lines[index + 1].start, lines[end - 1].end, "code")
+            index = end + 1
+            continue
+        part = _marked_part(line, following, lines[index - 1] if index else None)
         if part is not None:
             yield part
+            index += 2 if part.kind == "heading" and following is not None and _is_underline(following.text) else 1
+        elif _is_rule(line.text):
+            index += 1
+        else:
+            end = _end_of_paragraph(lines, index)
+            yield _paragraph(line)._replace(end=lines[end - 1].end)
+            index = end
 
 
-def _part_at(text: str, lines: Sequence[tuple[int, int]], index: int) -> tuple[Part | None, int]:
-    """Return the part that begins at a line, and the index of the line after it."""
-    start, end = _trimmed(text, *lines[index])
-    line = text[start:end]
-    following = text[slice(*lines[index + 1])] if index + 1 < len(lines) else ""
-    if len(line) > _MAX_MARKED_CHARS and not line.startswith("|"):
-        return _continued(text, lines, index, Part(start, end))
-    if _FENCE.match(line):
-        return _fenced(text, lines, index)
-    if heading := _MARKDOWN_HEADING.fullmatch(line):
-        return Part(start + heading.start(2), start + heading.end(2), "heading", len(heading[1])), index + 1
-    if line.startswith("|") or _is_tabbed(text, lines, index):
-        if _is_rule(line):
-            return None, index + 1
-        is_header = _is_rule(following)
-        return Part(start, end, "header" if is_header else "row"), index + 1
-    if _is_rule(line):
-        return None, index + 1
-    if number := _NUMBER.match(line):
-        if _stands_alone(text, lines, index) and is_heading(line[number.end() :]):
-            return Part(start, end, "heading", 2 + number[0].strip(" .").count(".")), index + 1
-        return _continued(text, lines, index, Part(start, end, "item", is_numbered=True))
-    if bullet := _BULLET.match(line):
-        return _continued(text, lines, index, Part(start + bullet.end(), end, "item"))
-    if _UNDERLINE.fullmatch(following[:_MAX_MARKED_CHARS]) and is_heading(line):
-        return Part(start, end, "heading", 1 if "=" in following else 2), index + 2
-    if _stands_alone(text, lines, index) and is_heading(line):
-        return Part(start, end, "heading", 2), index + 1
-    return _continued(text, lines, index, Part(start, end))
+def _lines(text: str) -> Iterator[_Line]:
+    """Yield the lines that are not empty."""
+    found = [match for match in _LINE.finditer(text) if match[0].strip()]
+    gaps = [text.count("\n", before.end(), after.start()) > 1 for before, after in pairwise(found)]
+    for match, follows_gap, precedes_gap in zip(found, [True, *gaps], [*gaps, False], strict=False):
+        start = match.end() - len(match[0].lstrip())
+        yield _Line(start, match[0].strip(), follows_gap, precedes_gap)
 
 
-def _is_rule(line: str) -> bool:
-    return len(line) <= _MAX_MARKED_CHARS and _RULE.fullmatch(line) is not None
+def _marked_part(line: _Line, following: _Line | None, before: _Line | None) -> Part | None:
+    """Return the part that is one line: a heading or a row; None for other lines."""
+    text = line.text
+    if text.startswith("|") or _has_cells(line, following) or _has_cells(line, before):
+        is_header = following is not None and _is_rule(following.text)
+        return None if _is_rule(text) else line.part("header" if is_header else "row")
+    if len(text) > _MAX_MARKED_CHARS:
+        return None
+    if heading := _MARKDOWN_HEADING.match(text):
+        bare = text.rstrip("# ")
+        return Part(line.start + heading.end(), line.start + len(bare), "heading", len(heading[1]))
+    number = _NUMBER.match(text)
+    if not is_heading(text[number.end() :] if number else text) or _BULLET.match(text):
+        return None
+    if following is not None and _is_underline(following.text):
+        return line.part("heading", 1 if "=" in following.text else 2)
+    if line.follows_gap and line.precedes_gap:
+        return line.part("heading", 2 + (number[0].strip(" .").count(".") if number else 0))
+    return None
 
 
-def _fenced(text: str, lines: Sequence[tuple[int, int]], index: int) -> tuple[Part | None, int]:
-    stop = index + 1
-    while stop < len(lines) and not _FENCE.match(text[slice(*lines[stop])]):
-        stop += 1
-    if stop == index + 1:
-        return None, stop + 1
-    return Part(lines[index + 1][0], lines[stop - 1][1], "code"), stop + 1
+def _paragraph(line: _Line) -> Part:
+    if _NUMBER.match(line.text):
+        return line.part("item", is_numbered=True)
+    if bullet := _BULLET.match(line.text):
+        return line.part("item", skipped=bullet.end())
+    return line.part("paragraph")
 
 
-def _continued(text: str, lines: Sequence[tuple[int, int]], index: int, part: Part) -> tuple[Part, int]:
-    """Add the lines that continue a paragraph or an item, up to an empty line or a line that begins another part."""
-    end = part.end
-    index += 1
-    while index < len(lines):
-        start, stop = lines[index]
-        line = text[start:stop]
-        begins_other = (
-            _BULLET.match(line) or _NUMBER.match(line) or _MARKDOWN_HEADING.fullmatch(line[:_MAX_MARKED_CHARS])
-        )
-        if text.count("\n", end, start) > 1 or begins_other or line.lstrip().startswith("|") or _FENCE.match(line):
-            break
-        end = _trimmed(text, start, stop)[1]
-        index += 1
-    return part._replace(end=end), index
+def _end_of_code(lines: Sequence[_Line], index: int) -> int:
+    """Return the index of the fence that closes code, or the number of lines if none does."""
+    ends = (number for number in range(index + 1, len(lines)) if _FENCE.match(lines[number].text))
+    return next(ends, len(lines))
 
 
-def _stands_alone(text: str, lines: Sequence[tuple[int, int]], index: int) -> bool:
-    """Return whether empty lines surround a line, and text follows."""
-    start, end = lines[index]
-    if index + 1 == len(lines):
-        return False
-    before = index == 0 or text.count("\n", lines[index - 1][1], start) > 1
-    return before and text.count("\n", end, lines[index + 1][0]) > 1
+def _end_of_paragraph(lines: Sequence[_Line], index: int) -> int:
+    """Return the index of the line after a paragraph or an item: after a gap, or of another part."""
+    end = index + 1
+    while end < len(lines) and not lines[end].follows_gap and not _BEGINS_PART.match(lines[end].text):
+        end += 1
+    return end
 
 
-def _is_tabbed(text: str, lines: Sequence[tuple[int, int]], index: int) -> bool:
-    """Return whether a line is a row of cells between tabs: a neighbor has as many."""
-    count = text.count("\t", *_trimmed(text, *lines[index]))
-    near = (lines[number] for number in (index - 1, index + 1) if 0 <= number < len(lines))
-    return count > 0 and any(text.count("\t", *_trimmed(text, *other)) == count for other in near)
+def _has_cells(line: _Line, other: _Line | None) -> bool:
+    """Return whether two lines have the same number of cells between tabs, more than one."""
+    count = line.text.count("\t")
+    return count > 0 and other is not None and other.text.count("\t") == count
 
 
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    piece = text[start:end]
-    return start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())
+def _is_rule(text: str) -> bool:
+    return len(text) <= _MAX_MARKED_CHARS and _RULE.fullmatch(text) is not None
+
+
+def _is_underline(text: str) -> bool:
+    return len(text) <= _MAX_MARKED_CHARS and _UNDERLINE.fullmatch(text) is not None
