@@ -192,8 +192,8 @@ def _encode(
         return encode_shard(collection, encoder, Shard.parse(shard), part, progress, workers)
 
 
-def _counts(indexed: Indexed) -> list[tuple[str, int]]:
-    return sorted((name, count) for name, count in indexed.counts.items() if count)
+def _number(count: int, things: str) -> str:
+    return f"{count} {things.removesuffix('s') if count == 1 else things}"
 
 
 def _print(indexed: Indexed | None, info: Info, collection: str) -> None:
@@ -204,12 +204,12 @@ def _print(indexed: Indexed | None, info: Info, collection: str) -> None:
         documents = indexed.read + indexed.same + unread
         if documents:
             changes = f"{indexed.read} read, {indexed.same} unchanged, {indexed.gone} removed"
-            typer.echo(f"{documents} documents: {changes}, {unread} could not be read")
+            typer.echo(f"{_number(documents, 'documents')}: {changes}, {unread} could not be read")
         if indexed.counts:
-            counts = (f"{count} {name if count > 1 else name.removesuffix('s')}" for name, count in _counts(indexed))
+            counts = [_number(count, name) for name, count in sorted(indexed.counts.items()) if count]
             typer.echo(f"in what was read: {', '.join(counts)}")
     where = f"{redact(collection)} ({info.engine}, {info.language})"
-    typer.echo(f"{info.count} passages in {where}, checksum {info.checksum}")
+    typer.echo(f"{_number(info.count, 'passages')} in {where}, checksum {info.checksum}")
     encoder = info.encoder
     if encoder is None:
         return

@@ -129,6 +129,8 @@ def _answer(suffix: str, data: bytes) -> Outcome:
         return Outcome(None, f"it is damaged or of another type ({reason_of(error).rstrip('.')})")
     finally:
         logger.removeHandler(handler)
+    if not isinstance(document, Document):
+        return Outcome(None, f"its format returned {type(document).__name__} in place of a convqa.documents.Document")
     if sum(len(block.text) + sum(map(len, block.cells)) for block in document.blocks) > MAX_CHARS:
         return Outcome(None, f"it has more than {MAX_CHARS:,} characters; split it")
     return Outcome(document, warnings=tuple(warnings))

@@ -318,12 +318,16 @@ def _marker(number: int, style: str | None) -> str:
 
 def _title(root: Any, blocks: Sequence[Block]) -> str:
     """Return the title without the name of the site: "Fees" of "Fees | Museum | Museum"."""
-    title = " ".join((root.findtext(".//title") or "").split())
+    title = root.findtext(".//title") or ""
+    parts = re.split(r"\s+[|·•»]\s+", " ".join(title.split()))
+    headings = (block.text for block in blocks if block.kind == "heading" and block.level == 1)
+    heading = next(headings, "")
+    if heading in parts:
+        return heading
     site = dict(_given_meta(root)).get("og:site_name", "")
-    parts = list(dict.fromkeys(re.split(r"\s+[|·•»]\s+", title)))
-    heading = next((block.text for block in blocks if block.kind == "heading" and block.level == 1), "")
-    own = heading if heading in parts else parts[0]
-    return re.sub(rf"\s+[\u2013\u2014-]\s+{re.escape(site)}$", "", own) if site else own
+    if not site:
+        return parts[0]
+    return re.sub(rf"\s+[\u2013\u2014-]\s+{re.escape(site)}$", "", parts[0])
 
 
 def _meta(root: Any) -> dict[str, MetaValue]:
@@ -342,5 +346,7 @@ def _meta(root: Any) -> dict[str, MetaValue]:
 
 def _given_meta(root: Any) -> Iterator[tuple[str, str]]:
     for element in root.iter("meta"):
-        name = element.get("name") or element.get("property") or element.get("http-equiv") or ""
-        yield name.lower(), " ".join((element.get("content") or "").split())
+        names = (element.get(attribute) for attribute in ("name", "property", "http-equiv"))
+        name = next(filter(None, names), "")
+        content = element.get("content") or ""
+        yield name.lower(), " ".join(content.split())

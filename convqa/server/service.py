@@ -201,6 +201,8 @@ def _for_clients(error: BaseException) -> BaseException:
     ordinary = error.ordinary() if isinstance(error, RunError) and not error.transient else error
     if isinstance(ordinary, InputError):
         log.warning("refused a question: %s", ordinary)
-        message = "The pipeline cannot process this question, perhaps because of its filter. See the server's log."
+        message = str(ordinary)
+        if not message.startswith("filter: "):
+            message = "The pipeline cannot process this question. See the server's log."
         return HTTPException(422, message)
     return ordinary

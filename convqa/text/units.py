@@ -185,7 +185,7 @@ def _is_question(text: str, unit: Unit) -> bool:
     return bool(_ENDS_WITH_QUESTION.search(asked)) and (unit.kind == "heading" or stands_alone)
 
 
-class _Line(NamedTuple):
+class _TextLine(NamedTuple):
     """A line without the blanks around it. ``follows_gap`` and ``precedes_gap``: whether an empty line is beside it."""
 
     start: int
@@ -227,16 +227,16 @@ def parts(text: str) -> Iterator[Part]:
             index = end
 
 
-def _lines(text: str) -> Iterator[_Line]:
+def _lines(text: str) -> Iterator[_TextLine]:
     """Yield the lines that are not empty."""
     found = [match for match in _LINE.finditer(text) if match[0].strip()]
     gaps = [text.count("\n", before.end(), after.start()) > 1 for before, after in pairwise(found)]
     for match, follows_gap, precedes_gap in zip(found, [True, *gaps], [*gaps, False], strict=False):
         start = match.end() - len(match[0].lstrip())
-        yield _Line(start, match[0].strip(), follows_gap, precedes_gap)
+        yield _TextLine(start, match[0].strip(), follows_gap, precedes_gap)
 
 
-def _marked_part(line: _Line, following: _Line | None, before: _Line | None) -> Part | None:
+def _marked_part(line: _TextLine, following: _TextLine | None, before: _TextLine | None) -> Part | None:
     """Return the part that is one line: a heading or a row; None for other lines."""
     text = line.text
     if text.startswith("|") or _has_cells(line, following) or _has_cells(line, before):
@@ -257,7 +257,7 @@ def _marked_part(line: _Line, following: _Line | None, before: _Line | None) -> 
     return None
 
 
-def _paragraph(line: _Line) -> Part:
+def _paragraph(line: _TextLine) -> Part:
     if _NUMBER.match(line.text):
         return line.part("item", is_numbered=True)
     if bullet := _BULLET.match(line.text):
@@ -265,13 +265,13 @@ def _paragraph(line: _Line) -> Part:
     return line.part("paragraph")
 
 
-def _end_of_code(lines: Sequence[_Line], index: int) -> int:
+def _end_of_code(lines: Sequence[_TextLine], index: int) -> int:
     """Return the index of the fence that closes code, or the number of lines if none does."""
     ends = (number for number in range(index + 1, len(lines)) if _FENCE.match(lines[number].text))
     return next(ends, len(lines))
 
 
-def _end_of_paragraph(lines: Sequence[_Line], index: int) -> int:
+def _end_of_paragraph(lines: Sequence[_TextLine], index: int) -> int:
     """Return the index of the line after a paragraph or an item: after a gap, or of another part."""
     end = index + 1
     while end < len(lines) and not lines[end].follows_gap and not _BEGINS_PART.match(lines[end].text):
@@ -279,7 +279,7 @@ def _end_of_paragraph(lines: Sequence[_Line], index: int) -> int:
     return end
 
 
-def _has_cells(line: _Line, other: _Line | None) -> bool:
+def _has_cells(line: _TextLine, other: _TextLine | None) -> bool:
     """Return whether two lines have the same number of cells between tabs, more than one."""
     count = line.text.count("\t")
     return count > 0 and other is not None and other.text.count("\t") == count

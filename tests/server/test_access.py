@@ -44,7 +44,7 @@ def test_without_a_key_nothing_is_said(make_client, keys, headers):
 def test_a_filter_of_a_key_holds_everywhere(make_client, keys):
     client = make_client(keys=keys)
     assert "salary" in ids(ask(client, SALARY, bearer(KEY)))
-    for filter in ({}, {"set": ["secret"]}, {"set": ["secret", "people"]}, {"year": [1]}):
+    for filter in ({}, {"set": ["secret"]}, {"set": ["secret", "people"]}):
         found = ask(client, SALARY, bearer(OTHER), filter=filter)
         assert "salary" not in ids(found) and "90,000" not in found.text
     assert ids(ask(client, "Who was Marie Curie?", bearer(OTHER), filter={"set": ["people"]})) <= {"curie", "goethe"}

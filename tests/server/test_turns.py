@@ -135,6 +135,7 @@ def test_passages(client):
         "title": "Faust",
         "url": "",
         "meta": {"set": "books"},
+        "units": [],
     }
     reply = client.get("/api/passages/none/of/these")
     assert reply.status_code == 404 and reply.json()["error"]["message"] == "There is no such passage."

@@ -6,7 +6,7 @@ import pytest
 
 from convqa.components.retrievers.bm25 import BM25
 from convqa.domain import Passage, Query, Rewrite, Rewrites, Turn, TurnId, Turns
-from convqa.errors import InputError
+from convqa.errors import InputError, RunError
 from convqa.stores import create_store
 
 
@@ -111,5 +111,10 @@ def test_a_turns_filter_says_which_passages_it_finds_whoever_is_beside_it(sets):
 
 def test_the_filters_of_turn_and_node_must_both_hold(sets):
     retriever = BM25(sets, filter={"kind": ["poet"]})
-    filters = [{}, {"kind": ("town", "poet")}, {"kind": ("town",)}, {"year": (1759.0, 3)}, {"nothing": (1,)}]
-    assert filtered(retriever, "wrote", filters) == [["s", "g"], ["s", "g"], [], ["s"], []]
+    filters = [{}, {"kind": ("town", "poet")}, {"kind": ("town",)}, {"year": (1759.0, 3)}]
+    assert filtered(retriever, "wrote", filters) == [["s", "g"], ["s", "g"], [], ["s"]]
+
+
+def test_a_filter_by_a_field_that_no_passage_has_is_refused(sets):
+    with pytest.raises((InputError, RunError), match="no passage has the field nothing; expected one of kind, year"):
+        filtered(BM25(sets), "wrote", [{"nothing": (1,)}])
