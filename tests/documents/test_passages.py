@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import pytest
 
+import convqa
 from convqa.documents import DocumentFile, Unreadable
 from convqa.documents.child import DocumentReader
 from convqa.documents.passages import read_document
@@ -205,3 +206,17 @@ def test_a_format_or_source_that_breaks_the_rules_is_named(installed, tmp_path, 
     installed(name, f"convqa.{group}", point.format(name), source)
     with pytest.raises(InputError, match=message):
         index_sources(["shelf:x"], str(tmp_path / "c"))
+
+
+def test_a_filter_answers_from_the_documents_of_a_folder_with_that_meta(tmp_path):
+    for team, hour in (("law", "nine"), ("tax", "ten")):
+        folder = tmp_path / "docs" / team
+        folder.mkdir(parents=True)
+        (folder / "meta.yaml").write_text(f"team: {team}\n")
+        (folder / "hours.md").write_text(f"---\nauthor: Ada\nteam: other\n---\nThe office opens at {hour}.")
+    index_sources([tmp_path / "docs"], str(tmp_path / "c"))
+    talk = convqa.load("copy-bm25", collection=str(tmp_path / "c")).conversation()
+    for team, hour in (("law", "nine"), ("tax", "ten")):
+        response = talk.ask("When does the office open?", filter={"team": [team]})
+        assert response.answer.text == f"The office opens at {hour}."
+        assert [hit.passage.meta["author"] for hit in response.ranking.hits] == ["Ada"]
