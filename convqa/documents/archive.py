@@ -37,14 +37,20 @@ _PROPERTIES = {
 _OF_TEMPLATES = (
     "2013-01-27",
     "2013-12-23",
+    "PowerPoint Presentation",
+    "Presentation",
     "Steve Canny",
     "openpyxl",
     "python-docx",
-    "Presentation",
-    "PowerPoint Presentation",
 )
 """Properties in the templates of programs that write documents."""
-_WRAPPERS = ("{*}sdt", "{*}sdtContent", "{*}customXml", "{*}ins", "{*}moveTo")
+_WRAPPERS = (
+    "{*}customXml",
+    "{*}ins",
+    "{*}moveTo",
+    "{*}sdt",
+    "{*}sdtContent",
+)
 """Content controls, and insertions that are tracked. Their content is read as if it stood alone."""
 _NOT_READ = {
     "/media/": "image",
@@ -83,7 +89,12 @@ class Archive:
         data = self.read(name)
         if not data:
             return etree.Element("missing")
-        parser = etree.XMLParser(resolve_entities=False, recover=True, remove_comments=True, remove_pis=True)
+        parser = etree.XMLParser(
+            recover=True,
+            remove_comments=True,
+            remove_pis=True,
+            resolve_entities=False,
+        )
         root = etree.fromstring(data, parser)
         if parser.error_log:
             logger.warning("its part %s is damaged and perhaps not read to its end", name)
@@ -103,15 +114,16 @@ class Archive:
         folder, file = posixpath.split(name)
         relations = {}
         for element in self.xml(posixpath.join(folder, "_rels", f"{file}.rels")):
-            kind = element.get("Type", "").rpartition("/")[2]
+            kind = posixpath.basename(element.get("Type", ""))
             path = posixpath.join("/", folder, element.get("Target", ""))
-            part = posixpath.normpath(path).lstrip("/")
-            relations[element.get("Id")] = kind, part
+            part = posixpath.normpath(path)
+            relations[element.get("Id")] = kind, part.lstrip("/")
         return relations
 
-    def main(self, default: str) -> str:
+    def main(self) -> str:
         """Return the name of the main part of a Word or PowerPoint document."""
-        return dict(self.relations("").values()).get("officeDocument", default)
+        parts = dict(self.relations("").values())
+        return parts["officeDocument"]
 
     def not_read(self, **others: int) -> tuple[str, ...]:
         """Return what is not read, such as "3 images".
@@ -122,9 +134,12 @@ class Archive:
         for name in self._zip.NameToInfo:
             for path, noun in _NOT_READ.items():
                 counts[noun] += path in name
-        return tuple(
-            f"{count} {noun}{'s' if count > 1 else ''}".replace("_", " ") for noun, count in counts.items() if count
-        )
+        amounts = []
+        for noun, count in counts.items():
+            plural = "s" if count > 1 else ""
+            if count:
+                amounts.append(f"{count} {noun}{plural}".replace("_", " "))
+        return tuple(amounts)
 
 
 def _local_name(name: str) -> str:

@@ -36,4 +36,10 @@ def read_epub(data: bytes) -> Document:
             unread += chapter.unread
             counts.update(chapter.counts)
     title, meta = properties(package)
-    return Document(tuple(blocks), title, meta, counts, tuple(unread))
+    return Document(
+        tuple(blocks),
+        title,
+        meta,
+        counts=counts,
+        unread=tuple(unread),
+    )

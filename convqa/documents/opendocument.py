@@ -10,7 +10,14 @@ from convqa.documents.archive import Archive, number, properties
 from convqa.documents.blocks import Document
 from convqa.documents.html import read_markup
 
-_NOT_SHOWN = ("annotation", "covered-table-cell", "desc", "note-citation", "table-of-content", "tracked-changes")
+_NOT_SHOWN = (
+    "annotation",
+    "covered-table-cell",
+    "desc",
+    "note-citation",
+    "table-of-content",
+    "tracked-changes",
+)
 _TAGS = {
     "image": "img",
     "line-break": "br",

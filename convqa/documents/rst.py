@@ -25,8 +25,9 @@ _ROLE = re.compile(r":[\w:.+-]+:`~?([^`<]+?)(?:\s*<[^`>]*>)?`")
 _REFERENCE = re.compile(r"\s*\[(?:\d+|#[\w-]*|\*)\]_")
 """A reference to a footnote."""
 _DIRECTIVE = re.compile(
-    r"\.\. (?:versionadded|versionchanged|deprecated|seealso|only|py:\w+|function|class|method|option|confval|setting)"
-    r"::(.*)((?:\n\s+:[\w-]+:.*)*)"
+    r"\.\. (?:py:\w+|attribute|card|centered|class|confval|currentmodule|data|deprecated|describe|details|dropdown|"
+    r"envvar|exception|function|glossary|grid|grid-item-card|hlist|method|module|only|option|property|seealso|setting|tab|"
+    r"tab-item|tab-set|tabs|todo|version\w+)::(.*)((?:\n\s+:[\w-]+:.*)*)"
 )
 """A directive of Sphinx whose content is text, with its options."""
 

@@ -48,8 +48,13 @@ def read_xlsx(data: bytes) -> Document:
         if content:
             blocks += [Block("heading", sheet.title), *content]
     title, meta = properties(archive.xml("docProps/core.xml"))
-    counts = {"sheets": len(workbook.worksheets)}
-    return Document(tuple(blocks), title, meta, counts, tuple(unread))
+    return Document(
+        tuple(blocks),
+        title,
+        meta,
+        counts={"sheets": len(workbook.worksheets)},
+        unread=tuple(unread),
+    )
 
 
 def read_csv(data: bytes) -> Document:
@@ -71,8 +76,8 @@ def _table(rows: Iterable[Sequence[str]], unread: list[str]) -> list[Block]:
         unread.append(f"the rows after the first {MAX_ROWS:,}")
     if any(any(row[MAX_COLUMNS:]) for row in filled):
         unread.append(f"the columns after the first {MAX_COLUMNS}")
-    has_numbers = any(map(_NUMBER.fullmatch, filled[0])) if filled else False
-    return list(table(filled[:MAX_ROWS], headers=0 if has_numbers else 1))
+    has_header = filled and not any(map(_NUMBER.fullmatch, filled[0]))
+    return list(table(filled[:MAX_ROWS], headers=1 if has_header else 0))
 
 
 def _shown(cell: Any) -> str:

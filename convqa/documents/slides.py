@@ -22,7 +22,7 @@ def read_pptx(data: bytes) -> Document:
     :raises Unreadable: if it is encrypted or too large.
     """
     archive = Archive(data)
-    main = archive.main("ppt/presentation.xml")
+    main = archive.main()
     relations = archive.relations(main)
     blocks: list[Block] = []
     slides = hidden = 0
@@ -43,7 +43,13 @@ def read_pptx(data: bytes) -> Document:
         blocks += (replace(block, page=page) for block in content)
     title, meta = properties(archive.xml("docProps/core.xml"))
     unread = archive.not_read(hidden_slide=hidden)
-    return Document(tuple(blocks), title, meta, {"slides": slides}, unread)
+    return Document(
+        tuple(blocks),
+        title,
+        meta,
+        counts={"slides": slides},
+        unread=unread,
+    )
 
 
 def _content(slide: Any) -> Iterator[Block]:
@@ -51,7 +57,7 @@ def _content(slide: Any) -> Iterator[Block]:
     for shape in filter(_text, slide.iter("sp", "tbl")):
         placeholder = value(shape, "nvSpPr/nvPr/ph", "type", "body")
         if shape.tag == "tbl":
-            rows = [[_text(cell) for cell in row.iter("tc")] for row in shape.iter("tr")]
+            rows = [list(map(_text, row.iter("tc"))) for row in shape.iter("tr")]
             has_header = value(shape, "tblPr", "firstRow") == "1"
             yield from table(rows, int(has_header))
         elif placeholder in ("title", "ctrTitle"):
@@ -59,9 +65,12 @@ def _content(slide: Any) -> Iterator[Block]:
         elif placeholder not in _NOT_SHOWN:
             is_list = placeholder == "body" and slide.tag == "sld"
             for paragraph in filter(_text, shape.iter("p")):
-                level = 1 + number(value(paragraph, "pPr", "lvl"))
-                is_item = is_list or paragraph.find("pPr/buChar") is not None
-                yield Block("item" if is_item else "paragraph", _text(paragraph), level)
+                text = _text(paragraph)
+                if is_list or paragraph.find("pPr/buChar") is not None:
+                    level = number(value(paragraph, "pPr", "lvl"))
+                    yield Block("item", text, level + 1)
+                else:
+                    yield Block("paragraph", text)
 
 
 def _text(element: Any) -> str:

@@ -24,7 +24,8 @@ def table(rows: Sequence[Sequence[str]], headers: int = 0) -> Iterator[Block]:
     """
     headers = sum(map(any, rows[:headers]))
     columns = islice(zip_longest(*rows, fillvalue=""), MAX_COLUMNS)
-    grid = list(filter(any, zip(*filter(any, columns), strict=True)))
+    filled = filter(any, columns)
+    grid = list(filter(any, zip(*filled, strict=True)))
     if len(grid) > 2 and len(grid[0]) > 1 and set(grid[0][1:]) <= {"", grid[0][0]}:
         caption, *_ = grid.pop(0)
         yield Block("caption", caption)

@@ -26,7 +26,16 @@ _BESIDE_TABLE = "preceding-sibling::*[1][self::tbl] | following-sibling::*[1][se
 """The tables next to a paragraph. A caption without one is a picture's."""
 _IS_BOLD = "not(.//r[t][not(rPr/b)])"
 
-_NOT_SHOWN = {"del", "moveFrom", "pPr", "rPr", "tblPr", "sdtPr", "rt", "instrText"}
+_NOT_SHOWN = {
+    "del",
+    "instrText",
+    "moveFrom",
+    "pPr",
+    "rPr",
+    "rt",
+    "sdtPr",
+    "tblPr",
+}
 _CHARACTERS = {
     "tab": "\t",
     "cr": "\n",
@@ -54,7 +63,13 @@ def read_docx(data: bytes) -> Document:
     margins = [block for block in dict.fromkeys(reader.margins()) if block.text not in texts]
     title, meta = properties(archive.xml("docProps/core.xml"))
     unread = archive.not_read(**reader.unread)
-    return Document((*margins, *body), title or reader.title, meta, reader.counts, unread)
+    return Document(
+        (*margins, *body),
+        title or reader.title,
+        meta,
+        counts=reader.counts,
+        unread=unread,
+    )
 
 
 class _WordReader:
@@ -62,7 +77,7 @@ class _WordReader:
 
     def __init__(self, archive: Archive) -> None:
         self.archive = archive
-        main = archive.main("word/document.xml")
+        main = archive.main()
         self.document = archive.xml(main)
         self.relations = archive.relations(main)
         self.styles = _styles(self._part("styles"))

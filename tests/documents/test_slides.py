@@ -27,6 +27,8 @@ def presentation(*slides, notes="<notes/>", attributes=""):
         archive.writestr("ppt/presentation.xml", f"<p {NAMESPACES}><sldIdLst>{entries}</sldIdLst></p>")
         archive.writestr("ppt/_rels/presentation.xml.rels", f"<Relationships>{relations}</Relationships>")
         archive.writestr("ppt/notes.xml", notes)
+        main = '<R><Relationship Type="t/officeDocument" Target="ppt/presentation.xml"/></R>'
+        archive.writestr("_rels/.rels", main)
         archive.writestr("ppt/media/image1.png", b"")
         archive.writestr("ppt/charts/chart1.xml", "<c/>")
     return stream.getvalue()

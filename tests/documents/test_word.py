@@ -14,6 +14,7 @@ from convqa.text.units import units_of_parts
 
 MAIN = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 STRICT = "http://purl.oclc.org/ooxml/wordprocessingml/main"
+MAIN_RELATION = '<R><Relationship Type="http://x/officeDocument" Target="word/document.xml"/></R>'
 NAMESPACES = (
     'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships" '
     'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math" '
@@ -60,6 +61,7 @@ def word(body, relations="", namespace=MAIN, **parts):
         for name, (root, content) in all_parts.items():
             archive.writestr(f"word/{name}.xml", f'<w:{root} xmlns:w="{namespace}" {NAMESPACES}>{content}</w:{root}>')
         archive.writestr("word/_rels/document.xml.rels", f"<Relationships>{relations}</Relationships>")
+        archive.writestr("_rels/.rels", MAIN_RELATION)
     return stream.getvalue()
 
 
@@ -349,4 +351,5 @@ def test_entities_are_not_expanded():
     bomb = '<!DOCTYPE w [<!ENTITY a "aaaaaaaaaa">]><document><p><r><t>b&a;</t></r></p></document>'
     with zipfile.ZipFile(stream, "w") as archive:
         archive.writestr("word/document.xml", bomb)
+        archive.writestr("_rels/.rels", MAIN_RELATION)
     assert read_docx(stream.getvalue()).blocks == (Block("paragraph", "b"),)
