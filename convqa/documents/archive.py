@@ -104,9 +104,9 @@ class Archive:
         etree.strip_elements(root, "{*}Fallback", with_tail=False)
         etree.strip_tags(root, *_WRAPPERS)
         for element in root.iter("*"):
-            element.tag = _local_name(element.tag)
+            element.tag = element.tag.rpartition("}")[2]
             for key, value in element.items():
-                element.set(_local_name(key), value)
+                element.set(key.rpartition("}")[2], value)
         return root
 
     def relations(self, name: str) -> dict[str, tuple[str, str]]:
@@ -140,10 +140,6 @@ class Archive:
             if count:
                 amounts.append(f"{count} {noun}{plural}".replace("_", " "))
         return tuple(amounts)
-
-
-def _local_name(name: str) -> str:
-    return name.rpartition("}")[2]
 
 
 def properties(root: Any) -> tuple[str, dict[str, MetaValue]]:

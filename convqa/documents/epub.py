@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-from collections import Counter
 from urllib.parse import unquote
 
 from convqa.documents.archive import Archive, properties
@@ -23,7 +22,6 @@ def read_epub(data: bytes) -> Document:
     items = {item.get("id"): item for item in package.iter("item")}
     blocks: list[Block] = []
     unread: list[str] = []
-    counts: Counter[str] = Counter()
     for reference in package.iter("itemref"):
         item = items.get(reference.get("idref"))
         if item is None or item.get("properties") == "nav":
@@ -34,12 +32,10 @@ def read_epub(data: bytes) -> Document:
             chapter = read_html(page)
             blocks += chapter.blocks
             unread += chapter.unread
-            counts.update(chapter.counts)
     title, meta = properties(package)
     return Document(
         tuple(blocks),
         title,
         meta,
-        counts=counts,
         unread=tuple(unread),
     )

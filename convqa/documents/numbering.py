@@ -14,6 +14,8 @@ _MAX_ROMAN = 39
 class Numbering:
     """The lists of a document, with the numbers reached so far.
 
+    ``levels`` are those of styles that number their paragraphs.
+
     :param root: the element of the part "numbering".
     """
 
@@ -21,6 +23,7 @@ class Numbering:
         self._lists = {element.get("numId"): element for element in root.iter("num")}
         self._forms = {form.get("abstractNumId"): form for form in root.iter("abstractNum")}
         self._linked = {value(form, "styleLink"): form for form in root.iter("abstractNum")}
+        self.levels = {value(level, "pStyle"): level.get("ilvl") for level in root.iter("lvl")}
         # The numbers of the last items, by form and level: lists of one form continue each other.
         self._reached: dict[str, dict[int, int]] = {}
 

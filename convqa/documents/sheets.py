@@ -16,7 +16,7 @@ from openpyxl import load_workbook
 from convqa.documents.archive import Archive, properties
 from convqa.documents.blocks import Block, Document
 from convqa.documents.tables import MAX_COLUMNS, table
-from convqa.documents.text import clean, decoded
+from convqa.documents.text import decoded
 
 MAX_ROWS = 20_000
 """Rows of a sheet that are read."""
@@ -63,7 +63,7 @@ def read_csv(data: bytes) -> Document:
     first_line, _, _ = text.lstrip().partition("\n")
     delimiter = max(_DELIMITERS, key=first_line.count)
     reader = csv.reader(StringIO(text), delimiter=delimiter, skipinitialspace=True)
-    rows = ([_one_line(cell) for cell in row] for row in reader)
+    rows = ([" ".join(cell.split()) for cell in row] for row in reader)
     unread: list[str] = []
     blocks = _table(rows, unread)
     return Document(tuple(blocks), unread=tuple(unread))
@@ -90,8 +90,4 @@ def _shown(cell: Any) -> str:
         return f"{round(value * 100, 2):.15g}%"
     if isinstance(value, float):
         return f"{value:.15g}"
-    return _one_line(str(value))
-
-
-def _one_line(text: str) -> str:
-    return " ".join(clean(text).split())
+    return " ".join(str(value).split())

@@ -26,11 +26,12 @@ def table(rows: Sequence[Sequence[str]], headers: int = 0) -> Iterator[Block]:
     columns = islice(zip_longest(*rows, fillvalue=""), MAX_COLUMNS)
     filled = filter(any, columns)
     grid = list(filter(any, zip(*filled, strict=True)))
-    if len(grid) > 2 and len(grid[0]) > 1 and set(grid[0][1:]) <= {"", grid[0][0]}:
+    if len(grid) > 2 and len(grid[0]) > 1 and not any(grid[0][1:]):
         caption, *_ = grid.pop(0)
         yield Block("caption", caption)
-        headers = max(headers - 1, 0)
-    headers = headers or int(_has_header(grid))
+        headers -= 1
+    if headers < 1:
+        headers = int(_has_header(grid))
     if 0 < headers < len(grid):
         # A column's header is the words of all header rows.
         words = [dict.fromkeys(filter(None, column)) for column in zip(*grid[:headers], strict=True)]

@@ -31,10 +31,7 @@ _NOT_SHOWN = {
     "instrText",
     "moveFrom",
     "pPr",
-    "rPr",
     "rt",
-    "sdtPr",
-    "tblPr",
 }
 _CHARACTERS = {
     "tab": "\t",
@@ -44,8 +41,8 @@ _CHARACTERS = {
     "sup": "^",
 }
 """What elements stand for. The last two begin parts of formulas: 1/2, x^2."""
-_PROPERTIES = {"ilvl", "numId", "outlineLvl", "vanish"}
-_OFF = {"0", "false", "off"}
+_PROPERTIES = {"ilvl", "numId", "outlineLvl"}
+_NOT_HIDDEN = {"", "0", "false", "off"}
 
 
 def read_docx(data: bytes) -> Document:
@@ -80,8 +77,8 @@ class _WordReader:
         main = archive.main()
         self.document = archive.xml(main)
         self.relations = archive.relations(main)
-        self.styles = _styles(self._part("styles"))
         self.numbering = Numbering(self._part("numbering"))
+        self.styles = _styles(self._part("styles"), self.numbering.levels)
         self.notes: dict[tuple[str, str], Any] = {}
         for kind in ("footnote", "endnote"):
             for note in self._part(f"{kind}s"):
@@ -186,22 +183,17 @@ class _WordReader:
                 self.pending.append(note)
             elif name == "txbxContent":
                 self.pending.append(child)
-            elif name not in _NOT_SHOWN and not self._is_hidden(child):
+            elif name not in _NOT_SHOWN and value(child, "rPr/vanish", default="1") in _NOT_HIDDEN:
                 yield _CHARACTERS.get(name, "")
                 yield from self._pieces(child)
 
     def _change_field(self, kind: str) -> None:
         if kind == "begin":
             self.fields.append("code")
-        elif self.fields:
-            self.fields.pop()
-            if kind == "separate":
-                self.fields.append("result")
-
-    def _is_hidden(self, run: Any) -> bool:
-        style = self.styles.get(value(run, "rPr/rStyle"), {})
-        own = value(run, "rPr/vanish", default="1")
-        return (own or style.get("vanish", "0")) not in _OFF
+        elif kind == "separate":
+            self.fields[-1:] = ["result"]
+        else:
+            del self.fields[-1:]
 
     def _table(self, element: Any) -> Iterator[Block]:
         rows = [row for row in element.iterfind("tr") if row.find("trPr/del") is None]
@@ -225,28 +217,34 @@ class _WordReader:
                     text = text or "".join(above[len(texts) : len(texts) + 1])
                 span = number(value(cell, "tcPr/gridSpan"), 1)
                 # A header that spans columns is the header of each.
-                repeated = text if len(grid) < max(headers, 1) else ""
+                repeated = text if len(row) > 1 and len(grid) < max(headers, 1) else ""
                 texts += [text, *[repeated] * min(span - 1, MAX_COLUMNS)]
             grid.append(texts)
         yield from table(grid, headers)
 
 
-def _styles(root: Any) -> dict[str, dict[str, str]]:
-    """Return the properties of each style, with those of the styles that it is based on."""
+def _styles(root: Any, levels: dict[str, str]) -> dict[str, dict[str, str]]:
+    """Return the properties of each style, with those of the styles that it is based on.
+
+    :param levels: style -> its level in a list.
+    """
     elements = {style.get("styleId"): style for style in root.iter("style")}
     styles = {}
     for style_id, element in elements.items():
         look: dict[str, str] = {}
         for _ in range(_MAX_STYLES):
-            look = {**_style(element), **look}
+            look = {**_style(element, levels), **look}
             element = elements.get(value(element, "basedOn"), element)
         styles[style_id] = look
     return styles
 
 
-def _style(element: Any) -> dict[str, str]:
+def _style(element: Any, levels: dict[str, str]) -> dict[str, str]:
     name = value(element, "name").lower()
+    style_id = element.get("styleId")
     look = {}
+    if style_id in levels:
+        look["ilvl"] = levels[style_id]
     if heading := _HEADING.fullmatch(name):
         look["outlineLvl"] = str(int(heading[1]) - 1)
     if _ROLE.fullmatch(name):
@@ -255,7 +253,7 @@ def _style(element: Any) -> dict[str, str]:
 
 
 def _properties(elements: Iterable[Any]) -> dict[str, str]:
-    return {element.tag: element.get("val", "1") for element in elements if element.tag in _PROPERTIES}
+    return {element.tag: element.get("val", "") for element in elements if element.tag in _PROPERTIES}
 
 
 def _one_line(blocks: Iterable[Block]) -> str:
