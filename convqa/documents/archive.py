@@ -115,15 +115,13 @@ class Archive:
         relations = {}
         for element in self.xml(posixpath.join(folder, "_rels", f"{file}.rels")):
             kind = posixpath.basename(element.get("Type", ""))
-            path = posixpath.join("/", folder, element.get("Target", ""))
-            part = posixpath.normpath(path)
+            part = posixpath.normpath(posixpath.join("/", folder, element.get("Target", "")))
             relations[element.get("Id")] = kind, part.lstrip("/")
         return relations
 
     def main(self) -> str:
         """Return the name of the main part of a Word or PowerPoint document."""
-        parts = dict(self.relations("").values())
-        return parts["officeDocument"]
+        return dict(self.relations("").values())["officeDocument"]
 
     def not_read(self, **others: int) -> tuple[str, ...]:
         """Return what is not read, such as "3 images".

@@ -48,7 +48,10 @@ class Numbering:
             reached.pop(level, None)
             # A list begins anew only once.
             restart.getparent().remove(restart)
-        reached[level] = reached[level] + 1 if level in reached else number(start, 1)
+        if level in reached:
+            reached[level] += 1
+        else:
+            reached[level] = number(start, 1)
         for deeper in range(level + 1, 9):
             reached.pop(deeper, None)
         return _marker(levels, level, reached)
@@ -62,8 +65,9 @@ def _marker(levels: dict[int, Any], level: int, reached: dict[int, int]) -> str:
     in_digits = levels[level].find("isLgl") is not None
     for key, properties in levels.items():
         start = number(value(properties, "start"), 1)
-        form = "decimal" if in_digits else value(properties, "numFmt")
-        numeral = _numeral(reached.get(key, start), form)
+        count = reached.get(key, start)
+        form = value(properties, "numFmt")
+        numeral = str(count) if in_digits else _numeral(count, form)
         marker = marker.replace(f"%{key + 1}", numeral)
     return marker.strip()
 

@@ -60,7 +60,7 @@ def read_xlsx(data: bytes) -> Document:
 def read_csv(data: bytes) -> Document:
     """Read a table of values that are separated by commas, semicolons, tabs or bars."""
     text = decoded(data)
-    first_line, _, _ = text.lstrip().partition("\n")
+    first_line = text.split("\n")[0]
     delimiter = max(_DELIMITERS, key=first_line.count)
     reader = csv.reader(StringIO(text), delimiter=delimiter, skipinitialspace=True)
     rows = ([" ".join(cell.split()) for cell in row] for row in reader)

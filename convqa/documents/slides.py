@@ -25,14 +25,14 @@ def read_pptx(data: bytes) -> Document:
     main = archive.main()
     relations = archive.relations(main)
     blocks: list[Block] = []
-    slides = hidden = 0
-    for page, entry in enumerate(archive.xml(main).iter("sldId"), start=1):
+    hidden = 0
+    entries = archive.xml(main).findall("sldIdLst/sldId")
+    for page, entry in enumerate(entries, start=1):
         _, part = relations.get(entry.get("id"), ("", ""))
         slide = archive.xml(part)
         if slide.get("show") == "0":
             hidden += 1
             continue
-        slides += 1
         parts = dict(archive.relations(part).values())
         notes = archive.xml(parts.get("notesSlide", ""))
         content = [*_content(slide), *_content(notes)]
@@ -47,7 +47,7 @@ def read_pptx(data: bytes) -> Document:
         tuple(blocks),
         title,
         meta,
-        counts={"slides": slides},
+        counts={"slides": len(entries) - hidden},
         unread=unread,
     )
 

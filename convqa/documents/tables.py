@@ -27,10 +27,9 @@ def table(rows: Sequence[Sequence[str]], headers: int = 0) -> Iterator[Block]:
     filled = filter(any, columns)
     grid = list(filter(any, zip(*filled, strict=True)))
     if len(grid) > 2 and len(grid[0]) > 1 and not any(grid[0][1:]):
-        caption, *_ = grid.pop(0)
-        yield Block("caption", caption)
+        yield Block("caption", grid.pop(0)[0])
         headers -= 1
-    if headers < 1:
+    if headers < 1 and grid:
         headers = int(_has_header(grid))
     if 0 < headers < len(grid):
         # A column's header is the words of all header rows.
@@ -45,8 +44,6 @@ def table(rows: Sequence[Sequence[str]], headers: int = 0) -> Iterator[Block]:
 
 def _has_header(grid: Sequence[Sequence[str]]) -> bool:
     """Return whether the first row has an empty corner, or names of three columns or of a column of numbers."""
-    if len(grid) < 2:
-        return False
     first, *others = grid
     if not first[0]:
         return all(first[1:])

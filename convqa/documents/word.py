@@ -105,7 +105,8 @@ class _WordReader:
             root = self.archive.xml(part)
             for paragraph in root.iter("p"):
                 words = re.findall(r"[^\W\d]+", self._text(paragraph))
-                if b"PAGE" in etree.tostring(paragraph) and len(words) <= _MAX_PAGE_WORDS:
+                has_number = b"PAGE" in etree.tostring(paragraph)
+                if has_number and len(words) <= _MAX_PAGE_WORDS:
                     paragraph.clear()
             for block in self.blocks(root):
                 yield block if block.cells else Block("paragraph", block.text)
@@ -213,12 +214,15 @@ class _WordReader:
             texts: list[str] = []
             for cell in row:
                 text = _one_line(contents[cell])
-                if value(cell, "tcPr/vMerge", default="continue") == "continue":
-                    text = text or "".join(above[len(texts) : len(texts) + 1])
+                merge = value(cell, "tcPr/vMerge", default="continue")
+                if merge == "continue" and len(texts) < len(above):
+                    text = text or above[len(texts)]
+                texts.append(text)
                 span = number(value(cell, "tcPr/gridSpan"), 1)
+                others = min(span - 1, MAX_COLUMNS)
                 # A header that spans columns is the header of each.
-                repeated = text if len(row) > 1 and len(grid) < max(headers, 1) else ""
-                texts += [text, *[repeated] * min(span - 1, MAX_COLUMNS)]
+                is_header = len(row) > 1 and len(grid) < max(headers, 1)
+                texts += [text if is_header else ""] * others
             grid.append(texts)
         yield from table(grid, headers)
 
@@ -260,7 +264,9 @@ def _one_line(blocks: Iterable[Block]) -> str:
     """Return the text of blocks in one line, list items, rows and footnotes with semicolons between."""
     text = ""
     for block in blocks:
-        words = " ".join(filter(None, (block.marker, block.text, *block.cells)))
-        is_part = block.kind in ("item", "row", "footnote") and text and text[-1] not in ".:;"
-        text = f"{text}; {words}" if is_part else f"{text} {words}".strip()
+        pieces = (block.marker, block.text, *block.cells)
+        is_part = block.kind in ("item", "row", "footnote")
+        if is_part and text and text[-1] not in ".:;":
+            text += ";"
+        text = " ".join(filter(None, (text, *pieces)))
     return " ".join(text.split())
