@@ -15,7 +15,7 @@ _SETTINGS = {
     "embed_stylesheet": False,
     "file_insertion_enabled": False,
     "halt_level": 5,
-    "line_length_limit": 1_000_000,
+    "line_length_limit": 10_000_000,
     "output_encoding": "unicode",
     "raw_enabled": False,
     "report_level": 5,
