@@ -20,7 +20,8 @@ class Unreadable(Exception):
 class Block:
     """A piece of a document.
 
-    A line break in ``text`` is one of the document, such as ``<br>``; wrapped lines are joined by blanks.
+    A line break in ``text`` is one of the document, such as ``<br>``; wrapped lines are joined by blanks. An empty
+    paragraph ends a table.
 
     :param level: of a heading 1 to 6, of a list item its depth from 1.
     :param marker: the number of a numbered item as written, such as "3." or "b)"; "" for a bullet.

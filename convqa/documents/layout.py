@@ -23,6 +23,8 @@ class LaidOut(NamedTuple):
 def laid_out(blocks: Sequence[Block]) -> LaidOut:
     """Return the text of blocks: empty lines between them, but not within lists and tables.
 
+    A table ends where a header row follows a row, or at an empty paragraph.
+
     >>> laid_out([Block("heading", "Fees"), Block("item", "5 euros", marker="1."), Block("row", cells=("A", "B"))]).text
     'Fees\\n\\n1. 5 euros\\n\\n| A | B |'
     """
@@ -34,8 +36,13 @@ def laid_out(blocks: Sequence[Block]) -> LaidOut:
     for block in blocks:
         shown = _shown(block)
         if not shown.strip():
+            if block.kind == "paragraph":
+                # An empty paragraph ends a table.
+                parts.append(Part(length, length))
+                pages.append(block.page)
+                before = block
             continue
-        gap = "" if before is None else "\n" if _is_same_list(before, block) else "\n\n"
+        gap = "" if not length else "\n" if _is_same_list(before, block) else "\n\n"
         start = length + len(gap)
         bullet = 2 if block.kind == "item" and not block.marker else 0
         length = start + len(shown)
@@ -55,5 +62,7 @@ def _shown(block: Block) -> str:
     return text
 
 
-def _is_same_list(before: Block, block: Block) -> bool:
+def _is_same_list(before: Block | None, block: Block) -> bool:
+    if before is None or (before.kind == "row" and block.kind == "header"):
+        return False
     return any(before.kind in kinds and block.kind in kinds for kinds in (_LISTS, _TABLES))

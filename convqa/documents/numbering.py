@@ -2,86 +2,85 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-from convqa.documents.archive import attribute, number
-from convqa.documents.numerals import numeral
+from convqa.documents.archive import number, value
 
-_FORMS = {
-    "decimalZero": "01",
-    "lowerLetter": "a",
-    "upperLetter": "A",
-    "lowerRoman": "i",
-    "upperRoman": "I",
-}
+_ONES = ("", "i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix")
+_MAX_ROMAN = 39
+"""The greatest number that is shown in roman numerals."""
 
 
 class Numbering:
     """The lists of a document, with the numbers reached so far.
 
-    :param root: the element of word/numbering.xml.
+    ``levels`` are those of styles that number their paragraphs.
+
+    :param root: the element of the part "numbering".
     """
 
     def __init__(self, root: Any) -> None:
-        self._lists = {attribute(element, "numId"): element for element in root.findall("{*}num")}
-        self._forms = {attribute(element, "abstractNumId"): element for element in root.findall("{*}abstractNum")}
-        self._linked = {attribute(element.find("{*}styleLink"), "val"): element for element in self._forms.values()}
-        self._levels: dict[str, dict[int, Any]] = {}
-        # Lists of one form continue each other.
+        self._lists = {element.get("numId"): element for element in root.iter("num")}
+        self._forms = {form.get("abstractNumId"): form for form in root.iter("abstractNum")}
+        self._linked = {value(form, "styleLink"): form for form in root.iter("abstractNum")}
+        self.levels = {value(level, "pStyle"): level.get("ilvl") for level in root.iter("lvl")}
+        # The numbers of the last items, by form and level: lists of one form continue each other.
         self._reached: dict[str, dict[int, int]] = {}
-        self._restarted: set[tuple[str, int]] = set()
 
-    def next_marker(self, num_id: str, level: int, style_id: str = "") -> str | None:
-        """Return the number of the next paragraph of a list, "" for a bullet, None if there is no such list.
-
-        :param style_id: the style that puts the paragraph into the list, whose level it has.
-        """
+    def next_marker(self, num_id: str, level: int) -> str | None:
+        """Return the number of the next paragraph of a list, "" for a bullet, None if there is no such list."""
         if num_id not in self._lists:
             return None
-        levels = self._levels_of(num_id)
-        if style_id:
-            level = next((key for key, found in levels.items() if _value(found, "pStyle") == style_id), level)
-        reached = self._reached.setdefault(_value(self._lists[num_id], "abstractNumId"), {})
-        overrides = self._lists[num_id].findall("{*}lvlOverride")
-        restarts = {attribute(element, "ilvl"): _value(element, "startOverride") for element in overrides}
-        restart = restarts.get(str(level), "")
-        if restart and (num_id, level) not in self._restarted:
-            reached.pop(level, None)
-        self._restarted.add((num_id, level))
-        start = number(restart or _value(levels.get(level), "start"), 1)
-        reached[level] = reached[level] + 1 if level in reached else start
-        for deeper in [key for key in reached if key > level and _value(levels.get(key), "lvlRestart") != "0"]:
-            del reached[deeper]
-        return self._marker(levels, level, reached)
-
-    def _levels_of(self, num_id: str) -> dict[int, Any]:
-        if num_id not in self._levels:
-            form = self._forms.get(_value(self._lists[num_id], "abstractNumId"))
-            form = self._linked.get(_value(form, "numStyleLink") or "-", form)
-            elements = [] if form is None else form.findall("{*}lvl")
-            elements += self._lists[num_id].findall("{*}lvlOverride/{*}lvl")
-            self._levels[num_id] = {number(attribute(element, "ilvl")): element for element in elements}
-        return self._levels[num_id]
-
-    def _marker(self, levels: dict[int, Any], level: int, reached: dict[int, int]) -> str:
-        element = levels.get(level)
-        if element is None or _value(element, "numFmt") == "bullet":
+        element = self._lists[num_id]
+        form_id = value(element, "abstractNumId")
+        form = self._forms.get(form_id, element)
+        form = self._linked.get(value(form, "numStyleLink") or "none", form)
+        levels = {}
+        for properties in (*form.iter("lvl"), *element.iter("lvl")):
+            levels[number(properties.get("ilvl"))] = properties
+        if level not in levels:
             return ""
-        in_digits = element.find("{*}isLgl") is not None
+        reached = self._reached.setdefault(form_id, {})
+        start = value(levels[level], "start")
+        restart = element.find(f"lvlOverride[@ilvl='{level}']/startOverride")
+        if restart is not None:
+            start = restart.get("val")
+            reached.pop(level, None)
+            # A list begins anew only once.
+            restart.getparent().remove(restart)
+        if level in reached:
+            reached[level] += 1
+        else:
+            reached[level] = number(start, 1)
+        for deeper in range(level + 1, 9):
+            reached.pop(deeper, None)
+        return _marker(levels, level, reached)
 
-        def counted(match: re.Match[str]) -> str:
-            key = int(match[1]) - 1
-            found = levels.get(key)
-            form = _value(found, "numFmt")
-            if form == "none":
-                return ""
-            count = reached.get(key, number(_value(found, "start"), 1))
-            return numeral(count, "1" if in_digits else _FORMS.get(form, "1"))
 
-        return re.sub(r"%([1-9])", counted, _value(element, "lvlText")).strip()
+def _marker(levels: dict[int, Any], level: int, reached: dict[int, int]) -> str:
+    """Return the text of a level, such as "%1.%2", with the numbers of the levels in it."""
+    if value(levels[level], "numFmt") == "bullet":
+        return ""
+    marker = value(levels[level], "lvlText")
+    in_digits = levels[level].find("isLgl") is not None
+    for key, properties in levels.items():
+        start = number(value(properties, "start"), 1)
+        count = reached.get(key, start)
+        form = value(properties, "numFmt")
+        numeral = str(count) if in_digits else _numeral(count, form)
+        marker = marker.replace(f"%{key + 1}", numeral)
+    return marker.strip()
 
 
-def _value(element: Any, name: str) -> str:
-    """Return the value of a child element."""
-    return "" if element is None else attribute(element.find(f"{{*}}{name}"), "val")
+def _numeral(count: int, form: str) -> str:
+    """Return a number in a form of Word, such as "lowerRoman"."""
+    text = str(count)
+    if form == "decimalZero":
+        text = text.zfill(2)
+    elif form.endswith("Letter"):
+        # After z come aa, bb, cc.
+        repeats, letter = divmod(count - 1, 26)
+        text = chr(ord("a") + letter) * (repeats + 1)
+    elif form.endswith("Roman") and count <= _MAX_ROMAN:
+        text = "x" * (count // 10) + _ONES[count % 10]
+    return text.upper() if form.startswith("upper") else text

