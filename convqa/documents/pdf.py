@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
+from itertools import chain
 from typing import Any
 
 from pypdfium2 import PdfDocument, PdfiumError, raw
@@ -48,6 +49,7 @@ def _document(pdf: Any) -> Document:
     if not sheets:
         raise Unreadable("it has no text: run OCR on a scan first, or pip install 'convqa[ocr]'")
     elements = list(elements_of(sheets))
+    words = chain.from_iterable(sheet.words for sheet in sheets)
     counts = {
         "pages": len(pages),
         "tables": sum(isinstance(element, Table) for element in elements),
@@ -55,7 +57,7 @@ def _document(pdf: Any) -> Document:
     }
     properties = pdf.get_metadata_dict(skip_empty=True)
     return Document(
-        blocks=tuple(blocks_of(elements)),
+        blocks=tuple(blocks_of(elements, words)),
         title=clean(properties.get("Title", "")),
         meta=_meta(properties),
         counts={name: count for name, count in counts.items() if count},

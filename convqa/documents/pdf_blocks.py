@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from statistics import mode
 
 from convqa.documents.blocks import Block
 from convqa.documents.pdf_layout import Line, Table
-from convqa.documents.pdf_lines import BULLET, NEAR, joined, marker_of, rows_of, text_of
+from convqa.documents.pdf_lines import BULLET, NEAR, Word, joined, marker_of, rows_of, text_of
 from convqa.documents.tables import table
 
 _LEADING = 1.2
@@ -30,9 +30,9 @@ _CAPTION = re.compile(r"(?i)(figure|fig\.|table|abbildung|abb\.|tabelle|tab\.|ry
 _SENTENCE_END = re.compile(r"[.!?:…\u3002\uff01\uff1f][\"'\u201d\u2019»)\]]*$")
 
 
-def blocks_of(elements: Sequence[Line | Table]) -> list[Block]:
+def blocks_of(elements: Sequence[Line | Table], words: Iterable[Word]) -> list[Block]:
     """Return the blocks of a document in the order in which they are read."""
-    document = _Document([element for element in elements if isinstance(element, Line)])
+    document = _Document([element for element in elements if isinstance(element, Line)], words)
     blocks: list[Block] = []
     for group in document.groups(elements):
         if isinstance(group, Table):
@@ -45,13 +45,13 @@ def blocks_of(elements: Sequence[Line | Table]) -> list[Block]:
 class _Document:
     """How a document is written, by which its blocks are told apart."""
 
-    def __init__(self, lines: Sequence[Line]) -> None:
+    def __init__(self, lines: Sequence[Line], words: Iterable[Word]) -> None:
         # A hyphen at the end of a line is kept if the document has the hyphenated word elsewhere.
         self._compounds = {word for line in lines for word in _HYPHENATED.findall(line.text)}
         letters: Counter[tuple[float, bool]] = Counter()
         steps = [_LEADING]
-        for line in lines:
-            letters[line.style] += len(line.text)
+        for word in words:
+            letters[word.style] += len(word.text)
         for before, line in pairwise(lines):
             if before.column is line.column and before.style == line.style:
                 steps.append(round((line.base - before.base) / line.size, 1))

@@ -48,8 +48,9 @@ class Line:
         self.column = column
         self.text = text_of(words)
         self.base = words[0].base
-        self.size = max(words, key=lambda word: len(word.text)).size
-        self.style = (round(self.size * 2) / 2, all(word.is_bold for word in words))
+        longest = max(words, key=lambda word: len(word.text))
+        self.size = longest.size
+        self.style = (longest.style[0], all(word.is_bold for word in words))
         self.indent = words[0].left - column.left
 
     def has_room_for(self, line: Line) -> bool:

@@ -58,6 +58,10 @@ class Word:
     table: list[TableRow] | None = None
 
     @property
+    def style(self) -> tuple[float, bool]:
+        return round(self.size * 2) / 2, self.is_bold
+
+    @property
     def middle(self) -> float:
         return (self.left + self.right) / 2
 
@@ -138,7 +142,7 @@ def marker_of(row: Row) -> str:
 
 
 def is_prose(rows: Sequence[Row]) -> bool:
-    """Return whether lines are sentences, many of which go on in the next line."""
+    """Return whether lines are list items or sentences that go on in the next line."""
     rows = [row for row in rows if not row[0].table]
     if len(rows) < 3:
         return False
@@ -149,7 +153,8 @@ def is_prose(rows: Sequence[Row]) -> bool:
     for row in rows:
         text = text_of(row)
         characters += len(text)
-        going_on += row[-1].right > right - 0.25 * width and not SENTENCE_END.search(text)
+        is_full = row[-1].right > right - 0.25 * width and not SENTENCE_END.search(text)
+        going_on += is_full or bool(marker_of(row))
     return going_on >= 0.4 * len(rows) and characters >= _MIN_PROSE * len(rows)
 
 

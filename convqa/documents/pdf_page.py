@@ -64,11 +64,14 @@ def read_page(pdf: Any, number: int) -> Page:
 
 def _written(page: Any, number: int) -> list[Sheet]:
     words: dict[complex, list[Word]] = defaultdict(list)
-    for turn, word in _words(page.get_textpage(), page.get_bbox()):
+    left, bottom, right, top = page.get_bbox()
+    for turn, word in _words(page.get_textpage()):
         # PDFium gives the two halves of a surrogate pair apart.
         word.text = clean(word.text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
+        shown = _box(left, bottom, right, top, turn)
+        is_shown = shown.left <= word.middle <= shown.right and shown.top <= word.height <= shown.bottom
         # The dots between two columns are a blank.
-        if word.text and not _LEADERS.fullmatch(word.text):
+        if word.text and is_shown and not _LEADERS.fullmatch(word.text):
             words[turn].append(word)
     edges = list(islice(_edges(page), _MAX_RULES)) if words else []
     sheets = []
@@ -78,7 +81,7 @@ def _written(page: Any, number: int) -> list[Sheet]:
     return sheets
 
 
-def _words(text_page: Any, shown: tuple[float, float, float, float]) -> Iterator[tuple[complex, Word]]:
+def _words(text_page: Any) -> Iterator[tuple[complex, Word]]:
     """Yield the words of a page in the order in which they are drawn, each with the turn that makes it upright."""
     edges = raw.FS_RECTF()
     turn = 1 + 0j
@@ -87,7 +90,7 @@ def _words(text_page: Any, shown: tuple[float, float, float, float]) -> Iterator
     for index in range(text_page.count_chars()):
         char = chr(raw.FPDFText_GetUnicode(text_page, index))
         raw.FPDFText_GetLooseCharBox(text_page, index, edges)
-        if char.isspace() or not _is_within(edges, shown):
+        if char.isspace():
             if word:
                 yield turn, word
             word = None
@@ -108,15 +111,10 @@ def _words(text_page: Any, shown: tuple[float, float, float, float]) -> Iterator
             turn, base, size = _writing(text_page, index)
             box = _box(edges.left, edges.bottom, edges.right, edges.top, turn)
             word = Word(char, box.left, box.right, base, size, _is_bold(text_page, index))
-        before = box
+        # Letters of other fonts have other heights, so that those of the first count.
+        before = Box(box.left, before.top, box.right, before.bottom) if len(word.text) > 1 else box
     if word:
         yield turn, word
-
-
-def _is_within(edges: Any, shown: tuple[float, float, float, float]) -> bool:
-    x = (edges.left + edges.right) / 2
-    y = (edges.bottom + edges.top) / 2
-    return bool(shown[0] <= x <= shown[2] and shown[1] <= y <= shown[3])
 
 
 def _box(x0: float, y0: float, x1: float, y1: float, turn: complex) -> Box:

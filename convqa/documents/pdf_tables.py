@@ -11,6 +11,8 @@ from convqa.documents.pdf_lines import NEAR, Box, Row, TableRow, Word, band, chu
 
 _MAX_RULES = 1_000
 """Rules of a page in one direction. A page with more is a chart or a map."""
+_MIN_RULE = 6.0
+"""Points. Shorter lines are no rules."""
 _MAX_CELL = 800
 """Characters of a cell. A frame around more than that is no table."""
 
@@ -31,14 +33,13 @@ class _Rule(NamedTuple):
 
 def with_ruled_tables(words: list[Word], rules: Sequence[Box]) -> list[Word]:
     """Return words with one word in place of each table that has rules around its cells."""
-    across = {
-        _Rule(box.top, box.left, box.right) for box in rules if box.bottom - box.top < 1 and box.right - box.left > NEAR
-    }
-    down = {
-        _Rule(box.left, box.top, box.bottom)
-        for box in rules
-        if box.right - box.left < 1 and box.bottom - box.top > NEAR
-    }
+    across = set()
+    down = set()
+    for left, top, right, bottom in rules:
+        if bottom - top < 1 and right - left > _MIN_RULE:
+            across.add(_Rule(top, left, right))
+        if right - left < 1 and bottom - top > _MIN_RULE:
+            down.add(_Rule(left, top, bottom))
     if max(len(across), len(down)) > _MAX_RULES:
         return words
     for rows, columns in _grids(across, down):
