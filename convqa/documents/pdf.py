@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from datetime import date
 from itertools import chain
 from typing import Any
 
@@ -22,7 +20,7 @@ _MAX_PAGES = 5_000
 """Pages that are read, because a small file can name one page any number of times."""
 _MAX_CHARACTERS = 5_000_000
 """Characters that are read."""
-_DATE = re.compile(r"(?:D:)?(\d{4})(\d\d)?(\d\d)?")
+_DATE = re.compile(r"(?:D:)?(\d{4})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
 
 
 def read_pdf(data: bytes) -> Document:
@@ -93,7 +91,5 @@ def _meta(properties: Mapping[str, str]) -> dict[str, MetaValue]:
         meta["author"] = clean(properties["Author"])
     day = _DATE.match(properties.get("CreationDate") or properties.get("ModDate", ""))
     if day:
-        # A PDF may name a day that does not exist.
-        with suppress(ValueError):
-            meta["date"] = date(*(int(part or 1) for part in day.groups())).isoformat()
+        meta["date"] = "-".join(day.groups())
     return meta

@@ -16,8 +16,10 @@ from pypdfium2 import PdfiumError, raw
 from convqa.documents.pdf_lines import Box, Sheet, Word
 from convqa.documents.text import clean
 
-_MAX_RULES = 5_000
+_MAX_RULES = 4_000
 """Rules and edges of rectangles that are read of a page."""
+_MAX_SEGMENTS = 5
+"""Lines of a rectangle. A drawing with more is no rule."""
 _DOUBLED = 0.4
 """Distance below which the same letter is drawn twice, in widths of the letter."""
 _OCR_SCALE = 2.0
@@ -131,7 +133,7 @@ def _box(x0: float, y0: float, x1: float, y1: float, turn: complex) -> Box:
 def _is_doubled(before: Box, box: Box) -> bool:
     """Return whether a letter is drawn again a little beside, as bold. The letters of a ligature have one place."""
     least = _DOUBLED * (box.right - box.left)
-    return box != before and abs(box.left - before.left) < least and abs(box.bottom - before.bottom) < least
+    return 0 < abs(box.left - before.left) < least and abs(box.bottom - before.bottom) < least
 
 
 def _is_next(before: Box, box: Box, size: float) -> bool:
@@ -164,6 +166,8 @@ def _is_bold(text_page: Any, index: int) -> bool:
 def _edges(page: Any) -> Iterator[tuple[float, float, float, float]]:
     """Yield the edges of the rectangles of a page. Rules are narrow rectangles."""
     for path in page.get_objects([raw.FPDF_PAGEOBJ_PATH], max_depth=1):
+        if raw.FPDFPath_CountSegments(path) > _MAX_SEGMENTS:
+            continue
         left, bottom, right, top = path.get_bounds()
         yield left, bottom, left, top
         yield right, bottom, right, top

@@ -9,8 +9,6 @@ from typing import NamedTuple
 
 from convqa.documents.pdf_lines import NEAR, Box, Row, TableRow, Word, band, chunks_of, split
 
-_MAX_RULES = 1_000
-"""Rules of a page in one direction. A page with more is a chart or a map."""
 _MIN_RULE = 6.0
 """Points. Shorter lines are no rules."""
 _MAX_CELL = 800
@@ -40,8 +38,6 @@ def with_ruled_tables(words: list[Word], rules: Sequence[Box]) -> list[Word]:
             across.add(_Rule(top, left, right))
         if right - left < 1 and bottom - top > _MIN_RULE:
             down.add(_Rule(left, top, bottom))
-    if max(len(across), len(down)) > _MAX_RULES:
-        return words
     for rows, columns in _grids(across, down):
         ys = _places(rule.place for rule in rows)
         ends = [end for rule in rows for end in (rule.start, rule.end)]
