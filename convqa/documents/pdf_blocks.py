@@ -10,7 +10,7 @@ from statistics import mode
 
 from convqa.documents.blocks import Block
 from convqa.documents.pdf_layout import Line, Table
-from convqa.documents.pdf_lines import BULLET, NEAR, Word, joined, marker_of, rows_of, text_of
+from convqa.documents.pdf_lines import BULLET, NEAR, SENTENCE_END, Word, joined, marker_of, rows_of, text_of
 from convqa.documents.tables import table
 
 _LEADING = 1.2
@@ -27,7 +27,6 @@ _MAX_BOLD_HEADING = 100
 _LETTERS = re.compile(r"[^\W\d_]{2}|[\u3040-\u30ff\u3400-\u9fff]")
 _HYPHENATED = re.compile(r"\b\w{1,40}-\w{1,40}")
 _CAPTION = re.compile(r"(?i)(figure|fig\.|table|abbildung|abb\.|tabelle|tab\.|rysunek|rys\.|tabela)\s*\d|[図表]\s*\d")
-_SENTENCE_END = re.compile(r"[.!?:…\u3002\uff01\uff1f][\"'\u201d\u2019»)\]]*$")
 
 
 def blocks_of(elements: Sequence[Line | Table], words: Iterable[Word]) -> list[Block]:
@@ -86,7 +85,7 @@ class _Document:
         is_lower = line.text[0].islower() and not marker
         is_unfinished = is_lower or before.text.endswith((",", "-", "\u2013"))
         if before.column is not line.column:
-            is_open = is_unfinished or not (before.has_room_for(line) or _SENTENCE_END.search(before.text))
+            is_open = is_unfinished or not (before.has_room_for(line) or SENTENCE_END.search(before.text))
             return is_open and before.column.depth == line.column.depth
         step = line.base - before.base
         if line.style[0] > self._body[0] * _HEADING_SIZE:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from convqa.documents.pdf_lines import NEAR, Box, Row, TableRow, Word, band, chunks_of, split
@@ -31,26 +31,26 @@ class _Rule(NamedTuple):
 
 def with_ruled_tables(words: list[Word], rules: Sequence[Box]) -> list[Word]:
     """Return words with one word in place of each table that has rules around its cells."""
-    across = set()
-    down = set()
-    for left, top, right, bottom in rules:
-        if bottom - top < 1 and right - left > _MIN_RULE:
-            across.add(_Rule(top, left, right))
-        if right - left < 1 and bottom - top > _MIN_RULE:
-            down.add(_Rule(left, top, bottom))
-    for rows, columns in _grids(across, down):
+    across = [_Rule(top, left, right) for left, top, right, bottom in rules if _is_rule(bottom - top, right - left)]
+    down = [_Rule(left, top, bottom) for left, top, right, bottom in rules if _is_rule(right - left, bottom - top)]
+    for rows, columns in _grids(set(across), set(down)):
         ys = _places(rule.place for rule in rows)
         ends = [end for rule in rows for end in (rule.start, rule.end)]
         xs = _places([*ends, *(rule.place for rule in columns)])
         if len(xs) < 3 or len(ys) < 3:
             continue
-        inside = {word for word in words if xs[0] < word.middle < xs[-1] and ys[0] < word.height < ys[-1]}
+        free = (word for word in words if not word.table)
+        inside = {word for word in free if xs[0] < word.middle < xs[-1] and ys[0] < word.height < ys[-1]}
         table = _ruled_table(inside, xs, ys, rows, columns)
-        longest = max(sum(len(word.text) for word in cell) for row in table for cell in row)
+        longest = max(sum(len(word.text) for word in cell) for cell in chain.from_iterable(table))
         if longest <= _MAX_CELL and any(sum(map(bool, row)) > 1 for row in table):
             words = [word for word in words if word not in inside]
             words.append(Word("|", xs[0], xs[-1], ys[0], 0, table=table))
     return words
+
+
+def _is_rule(width: float, length: float) -> bool:
+    return width < 1 and length > _MIN_RULE
 
 
 def _grids(across: Iterable[_Rule], down: Iterable[_Rule]) -> list[tuple[set[_Rule], set[_Rule]]]:
