@@ -22,6 +22,9 @@ MAX_ROWS = 20_000
 """Rows of a sheet that are read."""
 _NUMBER = re.compile(r"[\W\d]+")
 """A cell that is not in a header row, if it is not a year."""
+_CURRENCY = re.compile(r"[€£¥]|(?<=\[\$)[A-Z]{3}|\$(?![-€£¥A-Z])")
+"""In a number format, such as ``[$€-407] #,##0.00``, where ``$`` may only begin a currency."""
+_DECIMALS = re.compile(r"(?<=0\.)0+")
 _DELIMITERS = ",;\t|"
 
 
@@ -88,6 +91,10 @@ def _shown(cell: Any) -> str:
         return value.isoformat(" ", "minutes").removesuffix(" 00:00")
     if cell.data_type == "n" and "%" in cell.number_format:
         return f"{round(value * 100, 2):.15g}%"
+    currency = _CURRENCY.search(cell.number_format)
+    if cell.data_type == "n" and currency:
+        decimals = _DECIMALS.search(cell.number_format)
+        return f"{value:.{len(decimals[0]) if decimals else 0}f} {currency[0]}"
     if isinstance(value, float):
         return f"{value:.15g}"
     return " ".join(str(value).split())

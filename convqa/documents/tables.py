@@ -14,7 +14,7 @@ _NAME = re.compile(r"(19|20)\d\d|\D{1,60}")
 """A cell that can be the name of a column: a year or words."""
 
 
-def table(rows: Sequence[Sequence[str]], headers: int = 0) -> Iterator[Block]:
+def table(rows: Sequence[Sequence[str]], headers: int = 0, page: int = 0) -> Iterator[Block]:
     """Yield the blocks of a table without its empty rows and columns.
 
     A first row with a single text is the caption, if other rows have more. An empty paragraph ends the table, which
@@ -27,19 +27,19 @@ def table(rows: Sequence[Sequence[str]], headers: int = 0) -> Iterator[Block]:
     filled = filter(any, columns)
     grid = list(filter(any, zip(*filled, strict=True)))
     if len(grid) > 2 and len(grid[0]) > 1 and not any(grid[0][1:]):
-        yield Block("caption", grid.pop(0)[0])
+        yield Block("caption", grid.pop(0)[0], page=page)
         headers -= 1
     if headers < 1 and grid:
         headers = int(_has_header(grid))
     if 0 < headers < len(grid):
         # A column's header is the words of all header rows.
         words = [dict.fromkeys(filter(None, column)) for column in zip(*grid[:headers], strict=True)]
-        yield Block("header", cells=tuple(map(" ".join, words)))
+        yield Block("header", cells=tuple(map(" ".join, words)), page=page)
         grid = grid[headers:]
     for row in grid:
-        yield Block("row", cells=row)
+        yield Block("row", cells=row, page=page)
     if grid:
-        yield Block("paragraph")
+        yield Block("paragraph", page=page)
 
 
 def _has_header(grid: Sequence[Sequence[str]]) -> bool:

@@ -82,3 +82,16 @@ def test_values_are_separated_by_what_the_first_line_has_most(text):
 
 def test_a_first_row_with_numbers_is_no_header():
     assert read_csv(b"Adults;4,50\nChildren;2,00\n").blocks[0].kind == "row"
+
+
+@pytest.mark.parametrize(
+    ("number_format", "shown"),
+    [('#,##0.00 "€"', "4.50 €"), ("[$€-407] #,##0.00", "4.50 €"), ("[$USD] 0.00", "4.50 USD"), ('"$"#,##0', "4 $")],
+)
+def test_a_price_keeps_its_currency_and_decimals(number_format, shown):
+    book = openpyxl.Workbook()
+    book.active.append(["A", 4.5])
+    book.active["B1"].number_format = number_format
+    stream = BytesIO()
+    book.save(stream)
+    assert ("A", shown) in [block.cells for block in read_xlsx(stream.getvalue()).blocks]
