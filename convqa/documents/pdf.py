@@ -12,7 +12,7 @@ from pypdfium2 import PdfDocument, PdfiumError, raw
 from convqa.documents.blocks import Document, Unreadable
 from convqa.documents.pdf_blocks import blocks_of
 from convqa.documents.pdf_layout import Table, elements_of
-from convqa.documents.pdf_page import Page, read_page
+from convqa.documents.pdf_page import PdfPage, read_page
 from convqa.documents.text import clean
 from convqa.domain import MetaValue
 
@@ -63,7 +63,7 @@ def _document(pdf: Any) -> Document:
     )
 
 
-def _pages(pdf: Any) -> Iterator[Page]:
+def _pages(pdf: Any) -> Iterator[PdfPage]:
     characters = 0
     for number in range(1, min(len(pdf), _MAX_PAGES) + 1):
         page = read_page(pdf, number)
@@ -73,7 +73,7 @@ def _pages(pdf: Any) -> Iterator[Page]:
             break
 
 
-def _unread(pages: Sequence[Page], total: int) -> Iterator[str]:
+def _unread(pages: Sequence[PdfPage], total: int) -> Iterator[str]:
     """Yield what is not read."""
     if len(pages) < total:
         yield f"pages {len(pages) + 1:,} to {total:,} were not read, because it is too long"

@@ -31,7 +31,7 @@ _LINE_END_HYPHENS = "\x02\ufffe"
 """What PDFium makes of hyphens at the end of a line."""
 
 
-class Page(NamedTuple):
+class PdfPage(NamedTuple):
     """A page of a PDF.
 
     :param state: text, recognized, picture, damaged or blank.
@@ -43,25 +43,25 @@ class Page(NamedTuple):
     sheets: list[Sheet]
 
 
-def read_page(pdf: Any, number: int) -> Page:
+def read_page(pdf: Any, number: int) -> PdfPage:
     """Return a page by its number from 1."""
     try:
         page = pdf[number - 1]
     except PdfiumError:
-        return Page(number, "damaged", [])
+        return PdfPage(number, "damaged", [])
     if pdf.formenv:
         # The values of a form become text of the page, which is then loaded anew.
         page.flatten()
         page = pdf[number - 1]
     sheets = _written(page, number)
     if sheets:
-        return Page(number, "text", sheets)
+        return PdfPage(number, "text", sheets)
     if all(item.type == raw.FPDF_PAGEOBJ_TEXT for item in page.get_objects(max_depth=1)):
-        return Page(number, "blank", [])
+        return PdfPage(number, "blank", [])
     words = _recognized(page)
     if words:
-        return Page(number, "recognized", [Sheet(number, page.get_width(), words)])
-    return Page(number, "picture", [])
+        return PdfPage(number, "recognized", [Sheet(number, page.get_width(), words)])
+    return PdfPage(number, "picture", [])
 
 
 def _written(page: Any, number: int) -> list[Sheet]:

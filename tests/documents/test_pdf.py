@@ -24,6 +24,11 @@ def without_ocr(monkeypatch):
     monkeypatch.setattr("convqa.documents.pdf_page._recognizer", lambda: None)
 
 
+def filled(document):
+    """The blocks that have a text: an empty one ends each table."""
+    return [block for block in document.blocks if block.text or block.cells]
+
+
 def make(*pages, draw=None, **settings):
     """A PDF whose pages hold paragraphs; those that begin with # are headings."""
     pdf = fpdf.FPDF(**settings)
@@ -67,7 +72,7 @@ def table_pdf(rows, borders="ALL", bold_header=True, widths=(40, 60, 60), pages_
 
 def shown(data):
     """The blocks of a PDF as (kind, text or cells)."""
-    return [(block.kind, block.text or block.cells) for block in read_pdf(data).blocks]
+    return [(block.kind, block.text or block.cells) for block in filled(read_pdf(data))]
 
 
 def texts(data):
