@@ -15,7 +15,6 @@ from typing_extensions import TypedDict
 from convqa.domain import Query, Ranking, Rewrite
 from convqa.errors import InputError
 from convqa.models import Options, TextEncoder, load_encoder
-from convqa.models.source import find_model
 from convqa.models.types import Device, Precision
 from convqa.stores import open_store
 from convqa.stores.address import redact
@@ -174,16 +173,6 @@ def forecast(model: TextEncoder, most: int, url: str) -> str:
 def named(model: TextEncoder) -> Encoder:
     """Return an encoder's identity in stores."""
     return Encoder(model.name, model.family, model.dimension, model.sparse)
-
-
-def fitted_for(model: TextEncoder, family: str = "") -> bool:
-    """Return whether a reader or a decision was fitted to the cosines of this encoder.
-
-    The range of cosines differs: those of two unrelated texts may be .7.
-
-    :param family: the family of the encoder to which it was fitted; "" = the shipped one.
-    """
-    return model.family == (family or find_model("encoder").family)
 
 
 def unknown_language(model: TextEncoder, info: Info, place: str) -> str:
