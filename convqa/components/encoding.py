@@ -15,6 +15,7 @@ from typing_extensions import TypedDict
 from convqa.domain import Query, Ranking, Rewrite
 from convqa.errors import InputError
 from convqa.models import Options, TextEncoder, load_encoder
+from convqa.models.source import find_model
 from convqa.models.types import Device, Precision
 from convqa.stores import open_store
 from convqa.stores.address import redact
@@ -173,6 +174,14 @@ def forecast(model: TextEncoder, most: int, url: str) -> str:
 def named(model: TextEncoder) -> Encoder:
     """Return an encoder's identity in stores."""
     return Encoder(model.name, model.family, model.dimension, model.sparse)
+
+
+def is_shipped(model: TextEncoder) -> bool:
+    """Return whether an encoder is the shipped one, in any precision, to whose cosines the readers were fitted.
+
+    The range of cosines differs: those of two unrelated texts may be .7.
+    """
+    return model.family == find_model("encoder").family
 
 
 def unknown_language(model: TextEncoder, info: Info, place: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from convqa.domain import Passage, Rewrite
 from convqa.text.analysis import analyzer
@@ -32,10 +33,6 @@ _MIN_STOPWORD_SHARE = 0.1
 """The penalty grows as the share of stop words falls below this: menus and product lists have few."""
 _REPLY_SHARE = 0.8
 """Share of the score of a question that the sentence after it inherits, as in lists of questions and answers."""
-
-_OFFSET = -1.74
-_SCALE = 0.91
-"""Of the logistic, fitted on the even conversations of inscit_dev and mtrag_un."""
 
 _COMPARED_RANKS = 10
 
@@ -83,11 +80,14 @@ def _shares(values: Mapping[str, float], total: float) -> dict[str, float]:
 class PassageFeatures:
     """The parts of a passage's score that do not depend on the question.
 
-    For each unit, ``offsets`` and ``scores``. ``below``: token -> indexes of the units that have it, or whose headings,
-    introduction or header row do. ``replies``: indexes of the units that follow a question.
+    For each unit, ``offsets``, ``sizes`` (distinct tokens) and ``scores``. ``holders``: token -> indexes of the units
+    with it. ``below``: the same with those whose headings, introduction or header row have it. ``replies``: indexes of
+    the units that follow a question.
     """
 
     offsets: tuple[tuple[int, int], ...]
+    sizes: tuple[int, ...]
+    holders: Mapping[str, tuple[int, ...]]
     below: Mapping[str, tuple[int, ...]]
     title: frozenset[str]
     scores: tuple[float, ...]
@@ -118,12 +118,27 @@ def sentence_scores(passage: PassageFeatures, query: QueryTokens, rank: int) -> 
     return scores, max(shares)
 
 
+def repeated_shares(passage: PassageFeatures, answers: Sequence[frozenset[str]]) -> list[float]:
+    """Return per sentence the share of its tokens in the most similar of the earlier answers, given as tokens."""
+    shares = [0.0] * len(passage.offsets)
+    for answer in answers:
+        counts = [0] * len(shares)
+        for token in answer:
+            for index in passage.holders.get(token, ()):
+                counts[index] += 1
+        for index, size in enumerate(passage.sizes):
+            shares[index] = max(shares[index], counts[index] / max(1, size))
+    return shares
+
+
 @remembered(4096)
 def analyzed(passage: Passage, language: str) -> PassageFeatures:
     analysis = analyzer(language)
     quotable = [unit for unit in units(passage, language) if unit.is_quotable]
+    holders: dict[str, list[int]] = {}
     below: dict[str, list[int]] = {}
     scores = []
+    sizes = []
     replies = []
     for index, unit in enumerate(quotable):
         text = passage.text[unit.start : unit.end]
@@ -131,12 +146,18 @@ def analyzed(passage: Passage, language: str) -> PassageFeatures:
         # A row is no sentence, and is not judged by its form.
         last = "." if unit.kind == "row" else text[-1]
         scores.append(_own_score(len(tokens), len(analysis.words(text)), index, last))
-        for token in set(tokens).union(analysis.tokens(f"{unit.heading}\n{unit.context}")):
+        distinct = set(tokens)
+        sizes.append(len(distinct))
+        for token in distinct:
+            holders.setdefault(token, []).append(index)
+        for token in distinct.union(analysis.tokens(f"{unit.heading}\n{unit.context}")):
             below.setdefault(token, []).append(index)
         if index and passage.text[quotable[index - 1].end - 1] in _QUESTION_MARKS:
             replies.append(index)
     return PassageFeatures(
         tuple((unit.start, unit.end) for unit in quotable),
+        tuple(sizes),
+        {token: tuple(indexes) for token, indexes in holders.items()},
         {token: tuple(indexes) for token, indexes in below.items()},
         frozenset(analysis.tokens(passage.title)),
         tuple(scores),
@@ -162,6 +183,58 @@ def _own_score(
     return _POSITION_WEIGHT / (1 + index) + length + form + menu
 
 
+class SentenceEvidence(NamedTuple):
+    """The evidence that a sentence answers.
+
+    ``words``: lexical score (:func:`sentence_scores`). ``behind``: distance of its passage to the first
+    (:func:`behind`). ``opening``: 1 for the first sentence of a passage, then 1/2, 1/3 ... ``repeated``: share of its
+    content words in an earlier answer. ``cosine``: of the question and the sentence with its title, None without an
+    encoder.
+    """
+
+    words: float
+    behind: float
+    opening: float = 0.0
+    repeated: float = 0.0
+    cosine: float | None = None
+
+
+class Curve(NamedTuple):
+    """A logistic regression on the evidence."""
+
+    offset: float
+    words: float
+    behind: float = 0.0
+    opening: float = 0.0
+    repeated: float = 0.0
+    cosine: float = 0.0
+
+    def __call__(self, evidence: SentenceEvidence) -> float:
+        """Return the probability.
+
+        >>> round(Curve(offset=-1.0, words=0.5, behind=-1.0)(SentenceEvidence(words=2.0, behind=0.0)), 3)
+        0.5
+        """
+        logit = self.offset + self.words * evidence.words + self.behind * evidence.behind
+        logit += (
+            self.opening * evidence.opening + self.repeated * evidence.repeated + self.cosine * (evidence.cosine or 0.0)
+        )
+        return 1 / (1 + math.exp(-logit))
+
+
+BY_WORDS = Curve(offset=-1.74, words=0.91)
+BY_BOTH = Curve(
+    offset=-1.82,
+    words=0.61,
+    behind=-0.25,
+    opening=0.21,
+    repeated=-0.28,
+    cosine=0.91,
+)
+"""Fitted on the even conversations of inscit_dev and mtrag_un by benchmarks/builders.py curves. The lexical curve
+ignores the ranking's scores, because BM25 counts the same words (docs/reference/reading.md)."""
+
+
 def behind(scores: Sequence[float]) -> list[float]:
     """Return how far hits are behind the first, as a share of the distance from the first to the tenth, 0 to 1.
 
@@ -180,10 +253,7 @@ def behind(scores: Sequence[float]) -> list[float]:
     return [min(1.0, part * (scores[0] - score) / width) for score in scores]
 
 
-def expected(score: float) -> float:
-    """Return the expected share of a sentence's words in a right answer, a logistic of its score.
-
-    >>> round(expected(2.0), 2)
-    0.52
-    """
-    return 1 / (1 + math.exp(-(_OFFSET + _SCALE * score)))
+def expected(evidence: SentenceEvidence) -> float:
+    """Return the probability that a sentence answers, by words and vectors, or by words alone without a cosine."""
+    curve = BY_WORDS if evidence.cosine is None else BY_BOTH
+    return curve(evidence)

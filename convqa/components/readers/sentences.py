@@ -1,21 +1,30 @@
 """Reads sentences that are likely to be part of the right answer.
 
-They are scored by words shared with the question and by their form, without a model.
+They are scored by words shared with the question and by their form and, with an encoder, also by vectors.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
 
 from convqa.components.base import Reader
+from convqa.components.encoding import ModelOptions, QueryEncoder, is_shipped
 from convqa.components.members import member
-from convqa.components.parameters import Count
+from convqa.components.parameters import Count, Name
 from convqa.components.readers import _sentence_scoring as scoring
+from convqa.components.readers._sentence_scoring import SentenceEvidence
 from convqa.domain import Passage, Ranking, Reading, Rewrite, Span, Turn
+from convqa.models import TextEncoder
+from convqa.text.analysis import analyzer
 from convqa.text.quotes import quotable_units
 
+logger = logging.getLogger(__name__)
+
 _MAX_SPANS = 8
-"""Maximum spans of a turn."""
+"""Maximum spans of a turn. Only these are encoded, and they suffice (docs/reference/reading.md)."""
 
 
 @member
@@ -24,18 +33,42 @@ class SentencesReader(Reader):
 
     The score, from 0 to 1, depends on the share of the question's words, weighted by idf, in the sentence or its
     passage's title; on the weighted history terms; on the passage (density, rank); and on the sentence itself
-    (position, length, form). It needs no model, and any language with an analysis will do (docs/reference/reading.md).
-    The null score is the share of the question that no sentence with its title contains: 1 if no word of the question
-    was found, 0 if one sentence has all of them.
+    (position, length, form). With an encoder, it also depends on the cosine with the question, and on the difference
+    between the scores of its passage and the first one (docs/reference/reading.md). The null score is the share of the
+    question that no sentence with its title contains: 1 if no word of the question was found, 0 if one sentence has
+    all of them.
 
     Example::
 
-        reader: {type: sentences, init_parameters: {max_passages: 10}}
+        reader: {type: sentences, init_parameters: {max_passages: 10, encoder: encoder}}
 
     :param max_passages: how many of the top passages are read, except those without text.
+    :param encoder: the shipped encoder, in any precision. None = words alone, without a model, in any language. The
+        same is used, with a warning, for other encoders, because the weight of cosines was fitted to the shipped one.
+    :param options: ``device`` and ``precision`` of the encoder.
     """
 
     max_passages: Count = 10
+    encoder: Name | None = None
+    options: ModelOptions | None = None
+
+    def __post_init__(self) -> None:
+        self._queries = None if self.encoder is None else QueryEncoder(self.encoder, self.options)
+
+    def models(self) -> Mapping[str, TextEncoder]:
+        return {} if self._questions is None else {"encoder": self._questions.model}
+
+    @cached_property
+    def _questions(self) -> QueryEncoder | None:
+        """The encoder of the question, or None for words alone."""
+        if self._queries is None or is_shipped(self._queries.model):
+            return self._queries
+        logger.warning(
+            "the reader sentences was fitted to cosines of the shipped encoder, not to those of %r: it chooses "
+            "sentences by words alone. Remove reader.encoder, or set it to encoder, to avoid this warning",
+            self._queries.name,
+        )
+        return None
 
     def read(
         self,
@@ -43,42 +76,133 @@ class SentencesReader(Reader):
         rewrite: Rewrite,
         ranking: Ranking,
     ) -> Reading:
-        query = scoring.query_tokens(rewrite, turn.language)
-        sentences: list[Span] = []
-        max_covered = 0.0
-        passages = {}
-        for rank, hit in enumerate(ranking.hits[: self.max_passages]):
-            if hit.passage is None:
-                continue
-            passages[hit.id] = hit.passage
-            analyzed = scoring.analyzed(hit.passage, turn.language)
-            scores, covered = scoring.sentence_scores(analyzed, query, rank)
-            max_covered = max(max_covered, covered)
-            for (start, end), score in zip(analyzed.offsets, scores, strict=True):
-                sentences.append(_span(hit.passage, start, end, scoring.expected(score)))
-        sentences.sort(key=lambda span: -span.score)
-        spans = _quotable(sentences, passages, turn.language)
+        return self.read_batch([turn], [rewrite], [ranking])[0]
+
+    def read_batch(
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+        rankings: Sequence[Ranking],
+    ) -> Sequence[Reading]:
+        readings = []
+        for sentences, null_score in self.evidence(turns, rewrites, rankings):
+            spans = [sentence.span() for sentence in sentences]
+            spans.sort(key=lambda span: -span.score)
+            readings.append(Reading(tuple(spans), null_score))
+        return readings
+
+    def evidence(
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+        rankings: Sequence[Ranking],
+        count: int | None = _MAX_SPANS,
+    ) -> list[tuple[list[ScoredSentence], float]]:
+        """Return, for each turn, the best ``count`` sentences by words, with their evidence, and the null score."""
+        scored = [self._by_words(*row, count) for row in zip(turns, rewrites, rankings, strict=True)]
+        if self._questions is None:
+            return scored
+        questions = self._questions.of_rewrites(rewrites)
+        texts = list(dict.fromkeys(sentence.titled() for sentences, _ in scored for sentence in sentences))
+        vectors = dict(zip(texts, self._questions.model.remembered(texts), strict=True))
+        for (sentences, _), question in zip(scored, questions, strict=True):
+            if question is not None:
+                sentences[:] = [
+                    sentence.with_cosine(float(vectors[sentence.titled()] @ question)) for sentence in sentences
+                ]
+        return scored
+
+    def _by_words(
+        self,
+        turn: Turn,
+        rewrite: Rewrite,
+        ranking: Ranking,
+        count: int | None,
+    ) -> tuple[list[ScoredSentence], float]:
+        """Return the best sentences without vectors, ties in order of the text, and the null score."""
+        curve = scoring.BY_WORDS if self._questions is None else scoring.BY_BOTH
+        sentences, covered = self._all_sentences(turn, rewrite, ranking)
+        sentences.sort(key=lambda sentence: -curve(sentence.evidence))
+        fit: list[ScoredSentence] = []
+        for sentence in sentences:
+            if len(fit) == count:
+                break
+            quote = sentence.quoted(turn.language)
+            if quote is not None:
+                fit.append(quote)
         # If no sentence is quotable, return the best one.
-        return Reading(tuple(spans or sentences[:1]), max(0.0, 1 - max_covered))
+        return fit or sentences[:1], max(0.0, 1 - covered)
+
+    def _all_sentences(
+        self,
+        turn: Turn,
+        rewrite: Rewrite,
+        ranking: Ranking,
+    ) -> tuple[list[ScoredSentence], float]:
+        """Return the sentences of all passages, and the largest share of the question in one of them."""
+        hits = ranking.hits[: self.max_passages]
+        distances = scoring.behind([hit.score for hit in hits])
+        passages = [
+            (hit.passage, distance) for hit, distance in zip(hits, distances, strict=True) if hit.passage is not None
+        ]
+        query = scoring.query_tokens(rewrite, turn.language)
+        tokens = analyzer(turn.language).tokens
+        answers = [frozenset(tokens(exchange.answer)) for exchange in turn.history if exchange.answer]
+        sentences = []
+        max_covered = 0.0
+        for rank, (passage, distance) in enumerate(passages):
+            analyzed = scoring.analyzed(passage, turn.language)
+            scores, covered = scoring.sentence_scores(analyzed, query, rank)
+            repeated = scoring.repeated_shares(analyzed, answers)
+            max_covered = max(max_covered, covered)
+            for index, (start, end) in enumerate(analyzed.offsets):
+                evidence = SentenceEvidence(
+                    scores[index],
+                    distance,
+                    1 / (index + 1),
+                    repeated[index],
+                )
+                sentences.append(
+                    ScoredSentence(
+                        passage,
+                        start,
+                        end,
+                        evidence,
+                    )
+                )
+        return sentences, max_covered
 
 
-def _span(
-    passage: Passage,
-    start: int,
-    end: int,
-    score: float,
-) -> Span:
-    return Span(passage.id, start, end, passage.text[start:end], score)
+class ScoredSentence(NamedTuple):
+    """A sentence, characters ``[start, end)`` of its passage, and its evidence."""
 
+    passage: Passage
+    start: int
+    end: int
+    evidence: SentenceEvidence
 
-def _quotable(sentences: Sequence[Span], passages: Mapping[str, Passage], language: str) -> list[Span]:
-    """Return the first :data:`_MAX_SPANS` sentences that are fit to be quoted, with the characters to quote."""
-    spans: list[Span] = []
-    for span in sentences:
-        if len(spans) == _MAX_SPANS:
-            break
-        passage = passages[span.passage_id]
-        bounds = quotable_units(passage, span.start, span.end, language)
-        if bounds is not None:
-            spans.append(_span(passage, *bounds, span.score))
-    return spans
+    @property
+    def text(self) -> str:
+        return self.passage.text[self.start : self.end]
+
+    def quoted(self, language: str) -> ScoredSentence | None:
+        """Return what is quoted (:func:`convqa.text.quotes.quotable_units`), if it is fit to be."""
+        offsets = quotable_units(self.passage, self.start, self.end, language)
+        return None if offsets is None else self._replace(start=offsets[0], end=offsets[1])
+
+    def titled(self) -> str:
+        """Return the input of the encoder, with the title and headings, to which pronouns refer."""
+        context = " ".join(self.passage.context.split())
+        return f"{context}. {self.text}" if context else self.text
+
+    def with_cosine(self, cosine: float) -> ScoredSentence:
+        return self._replace(evidence=self.evidence._replace(cosine=cosine))
+
+    def span(self) -> Span:
+        return Span(
+            self.passage.id,
+            self.start,
+            self.end,
+            self.text,
+            scoring.expected(self.evidence),
+        )

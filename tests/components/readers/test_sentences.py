@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from convqa.components.readers._sentence_scoring import expected
 from convqa.components.readers.sentences import SentencesReader
-from convqa.domain import Hit, Passage, Query, Ranking, Rewrite, Turn, TurnId
+from convqa.domain import Exchange, Hit, Passage, Query, Ranking, Rewrite, Turn, TurnId
 
 FAUST = Passage(
     "f",
@@ -98,19 +99,97 @@ def test_the_score_does_not_depend_on_the_length_of_the_question():
 
 
 def test_scores_are_shares():
-    scores = [span.score for span in read("Who?", FAUST, OTHER).spans]
-    assert len(scores) == 5 and all(0 < score < 1 for score in scores)
+    scores = [span.score for encoder in (None, "encoder") for span in read("Who?", FAUST, OTHER, encoder=encoder).spans]
+    assert len(scores) == 10 and all(0 < score < 1 for score in scores)
 
 
-def test_a_passage_far_behind_counts_the_same_by_its_score():
+def test_a_passage_far_behind_counts_less_beside_vectors_and_the_same_by_words():
     texts = [Passage(name, "Ada wrote the notes on the engine.") for name in "ab"]
-    spans = read("Who wrote the notes?", *texts).spans
-    level = read("Who wrote the notes?", *texts, scores=(9.0, 9.0)).spans
-    assert [span.passage_id for span in spans] == ["a", "b"]
-    assert [span.score for span in spans] == [span.score for span in level]
+    for encoder in (None, "encoder"):
+        spans = read("Who wrote the notes?", *texts, encoder=encoder).spans
+        level = read("Who wrote the notes?", *texts, scores=(9.0, 9.0), encoder=encoder).spans
+        assert [span.passage_id for span in spans] == ["a", "b"]
+        assert spans[0].score == level[0].score
+        assert (spans[1].score < level[1].score) == (encoder is not None)
 
 
-def test_what_is_no_text_is_read_too():
+def evidence(passage, question, *answers, encoder="encoder"):
+    history = tuple(Exchange("And?", answer) for answer in answers)
+    turn, rewrite = Turn(TurnId(1, 2), question, history), Rewrite(question, (Query(question),))
+    ranking = Ranking((Hit(passage.id, 1.0, passage),))
+    ((sentences, _),) = SentencesReader(encoder=encoder).evidence([turn], [rewrite], [ranking])
+    return [one.evidence for one in sorted(sentences, key=lambda one: one.start)]
+
+
+def test_what_an_earlier_answer_said_counts_less():
+    passage = Passage("p", "Ada wrote notes on the engine. Ada wrote notes on the loom.")
+    assert [one.repeated for one in evidence(passage, "What did she write?")] == [0.0, 0.0]
+    told = evidence(passage, "What else did she write?", "Ada met Babbage.", "Ada wrote notes on the engine.")
+    assert [one.repeated for one in told] == [1.0, pytest.approx(3 / 4)]
+    assert expected(told[0]) < expected(told[0]._replace(repeated=0.0))
+
+
+def test_sentences_further_down_in_a_passage_count_less_beside_vectors_alone():
+    first, second = evidence(Passage("p", "Ada wrote notes. Ada wrote notes."), "What did she write?")
+    assert (first.opening, second.opening) == (1.0, 0.5)
+    assert expected(second) < expected(second._replace(opening=1.0))
+    plain = second._replace(cosine=None)
+    assert expected(plain) == expected(plain._replace(opening=1.0, repeated=1.0))
+
+
+def test_the_vector_of_a_sentence_finds_what_no_word_of_it_does():
+    passage = Passage("p", "Ada liked music and the harp a lot. Ada passed away when she was very ill in 1852.")
+    assert best("When did she die?", passage).startswith("Ada liked")
+    assert best("When did she die?", passage, encoder="encoder").startswith("Ada passed away")
+
+
+def test_vectors_know_the_title():
+    """What a sentence says of "it" is said of the title: two that are equal differ by theirs."""
+    question = "For how long has there been the fiddle?"
+    passages = [Passage(name, "It has a long history.", title=name) for name in ("Weimar", "Violin", "")]
+    ranking = Ranking(tuple(Hit(passage.id, 1.0, passage) for passage in passages))
+    reader, rewrite = SentencesReader(encoder="encoder"), Rewrite(question, (Query(question),))
+    ((sentences, _),) = reader.evidence([Turn(TurnId(1, 1), question)], [rewrite], [ranking])
+    town, fiddle, nothing = (
+        next(one.evidence.cosine for one in sentences if one.passage == passage) for passage in passages
+    )
+    assert fiddle > max(town, nothing) and town != nothing
+
+
+def test_without_a_word_to_ask_the_encoder_is_not_asked():
+    ranking = Ranking((Hit("f", 1.0, FAUST),))
+    turn, rewrite = Turn(TurnId(1, 1), ""), Rewrite("", (Query(""),))
+    with_encoder, without = (SentencesReader(encoder=name).read(turn, rewrite, ranking) for name in ("encoder", None))
+    assert with_encoder == without
+
+
+def test_each_different_sentence_of_a_batch_is_encoded_once(monkeypatch):
+    reader = SentencesReader(encoder="encoder")
+    reader.warm_up()
+    model, seen = reader._queries.model, []
+    remembered = type(model).remembered
+
+    def counting(self, texts, role="passage"):
+        seen.append((role, list(texts)))
+        return remembered(self, texts, role)
+
+    monkeypatch.setattr(type(model), "remembered", counting)
+    questions = ("Who wrote Faust?", "When did it appear?")
+    turns = [Turn(TurnId(number, 1), question) for number, question in enumerate(questions)]
+    rewrites = [Rewrite(question, (Query(question),)) for question in questions]
+    readings = reader.read_batch(turns, rewrites, [Ranking((Hit("f", 1.0, FAUST),))] * 2)
+    assert [(role, len(texts)) for role, texts in seen] == [("query", 2), ("passage", 4)]
+    assert [len(reading.spans) for reading in readings] == [4, 4]
+
+
+def test_an_encoder_belongs_to_the_identity_of_a_run():
+    assert SentencesReader().identity() == {}
+    reader = SentencesReader(encoder="encoder")
+    reader.warm_up()
+    assert reader.identity() == {"encoder": reader._queries.model.identity}
+
+
+def test_what_is_no_text_has_a_vector_too():
     odd = Passage("w", "A lone \ud800 half. 👍🏽 \x00. ... مرحبا بكم في فايمار.", title="\udfff")
-    spans = read("What \ud800 is it?", odd).spans
+    spans = read("What \ud800 is it?", odd, encoder="encoder").spans
     assert spans and all(odd.text[span.start : span.end] == span.text for span in spans)
