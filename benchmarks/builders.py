@@ -52,10 +52,11 @@ from conversation_sets import TUNED
 from convqa.components.builders.sentences import SentencesBuilder as Builder
 from convqa.components.builders.span import SpanBuilder
 from convqa.components.checks import verified
-from convqa.components.deciders.logistic import load_decision, signals
+from convqa.components.deciders.threshold import Threshold
 from convqa.components.readers._sentence_scoring import Curve
 from convqa.components.readers.extractive import Extractive
 from convqa.components.readers.sentences import SentencesReader as Reader
+from convqa.components.readers.units import UnitsReader
 from convqa.domain import (
     Answer,
     Hit,
@@ -174,13 +175,13 @@ def ways(name: str, some: Sequence[Asked], without_span: bool) -> Iterator[tuple
     parameters = {name: load("default").document.components[name].init_parameters for name in ("reader", "builder")}
     builder = Builder(**parameters["builder"])
     nothing: list[Reading | None] = [None] * len(some)
-    worded, best = read(Reader(), some), read(Reader(**parameters["reader"]), some)
+    worded, best = read(Reader(), some), read(UnitsReader(**parameters["reader"]), some)
     yield FORMER, scored(some, worded, Builder(max_sentences=2))
     yield "first sentence", scored(some, nothing, Builder(max_sentences=1))
     yield "first two sentences", scored(some, nothing, Builder(max_sentences=2))
     yield "two by cosine", scored(some, by_cosine(some), Builder(max_sentences=2))
-    yield "two by words, ranking and cosine", scored(some, best, Builder(max_sentences=2))
-    yield "default without its encoder", scored(some, worded, builder)
+    yield "two units", scored(some, best, Builder(max_sentences=2))
+    yield "default by words", scored(some, worded, builder)
     yield "default", scored(some, best, builder)
     long = {**parameters["builder"], "target_words": LENGTHS[name]}
     yield f"default, {LENGTHS[name]} words", scored(some, best, Builder(**long))
@@ -246,10 +247,10 @@ def building(builder: Builder | SpanBuilder, rows: Sequence[Row]) -> Callable[[]
 
 def apart(rows: Sequence[Row], answers: Sequence[Answer]) -> dict[str, Callable[[], object]]:
     """Time the work of the base class on an answer."""
-    decision, both = load_decision("sentences"), list(zip(rows, answers, strict=True))
+    decider, both = Threshold(), list(zip(rows, answers, strict=True))
     return {
         "verified": lambda: [verified(answer, row[2]) for row, answer in both],
-        "decision": lambda: [decision.score(signals(*row), row[2], answer, row[0].language) for row, answer in both],
+        "decision": lambda: [decider.decide(*row, answer) for row, answer in both],
     }
 
 

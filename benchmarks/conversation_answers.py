@@ -66,7 +66,7 @@ def asked_in(folder: Path) -> dict[str, list[Asked]]:
     conversations = [Conversation(str(id), (case.turn,)) for id, case in found.items()]
     given = any(case.turn.history for case in found.values())
     # Every way reads the ranked passages again, so the quality of this reading does not matter.
-    overrides = {"retriever.top_k": PASSAGES, "reader.encoder": None}
+    overrides = {"retriever.top_k": PASSAGES, "reader.type": "sentences"}
     assistant = convqa.load("default", folder / "passages.jsonl", overrides)
     made: dict[str, list[Asked]] = {GOLD: [], ALL_GOLD: [], RANKED: []}
     for response in assistant.drive(conversations, "gold" if given else "none"):

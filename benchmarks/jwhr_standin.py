@@ -7,7 +7,7 @@ JSQuAD's first answer, its quote the whole paragraph, its page the article. Ever
 answers: its paragraphs are in no collection, and its entries end with a search without results. Even articles are for
 choosing, odd ones for reporting; one collection holds all remaining paragraphs. Every question shares words with its
 paragraph, which is in the collection, so figures are far above those of all of Wikipedia. The pipeline ``jwhr`` is
-measured as it ships, with a decision that was fitted to English conversations, and without refusing.
+measured as it ships and without refusing.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def write(made: Sequence[Case], work: Path) -> list[Passage]:
     return collection
 
 
-WAYS = {"refusing": (), "always answering": ("--set", "decider.threshold=0")}
+WAYS = {"refusing": (), "always answering": ("--set", "decider.min_score=0.0")}
 
 
 def end_to_end(work: Path) -> None:

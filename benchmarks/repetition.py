@@ -1,10 +1,10 @@
 """How often does a conversation repeat a sentence, and what does avoiding repetition cost?
 
-    python benchmarks/repetition.py [--half even|odd] [--shares 0.7 0.8 0.9] [--data ../shared/data]
+    python benchmarks/repetition.py [--half even|odd] [--data ../shared/data]
 
 Prints a table. INSCIT's conversations run through the pipeline ``talk`` without the given contexts, so the history is
-their own answers, and without refusing. The first row repeats everything; the others prefer a new sentence from this
-share of the best score upwards. F1 is SQuAD's, with the gold answers.
+their own answers, and without refusing. The first row repeats everything, the second only the best sentence. F1 is
+SQuAD's, with the gold answers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from statistics import mean
 from _common import arguments, table
 
 import convqa
-from convqa.components.builders import sentences as builder
 from convqa.domain import Conversation
 from convqa.metrics.squad import f1
 from convqa.tasks import find_task
@@ -30,7 +29,7 @@ def row(label: str, conversations: list[Conversation], folder: Path, again: bool
         (record["Conversation_no"], record["Turn_no"]): [answer for answer in record["Truth_answers"] if answer]
         for record in json.loads((folder / "ground-truth.json").read_bytes())
     }
-    qa = convqa.load("talk", folder / "passages.jsonl", {"builder.allow_repeats": again, "decider.threshold": 0})
+    qa = convqa.load("talk", folder / "passages.jsonl", {"builder.allow_repeats": again, "decider.min_score": 0.0})
     scores, said, repeated, noted = [], 0, 0, 0
     told: dict[int | str, set[str]] = {}
     for response in qa.drive(conversations):
@@ -48,7 +47,6 @@ def row(label: str, conversations: list[Conversation], folder: Path, again: bool
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--half", choices=("even", "odd"), default="even")
-    parser.add_argument("--shares", nargs="*", type=float, default=[builder.MIN_NEW_SCORE])
     options = parser.parse_args()
     folder = options.data / "conversations" / "inscit_dev"
     chosen = [one for one in find_task("qrecc", folder).read(folder) if int(one.id) % 2 == (options.half == "odd")]
@@ -56,9 +54,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         os.environ.setdefault("XDG_CACHE_HOME", scratch)
         rows = [row("everything again", alone, folder, again=True)]
-        for share in options.shares:
-            builder.MIN_NEW_SCORE = share
-            rows.append(row(f"new from {share:.0%}", alone, folder, again=False))
+        rows.append(row("only the best again", alone, folder, again=False))
     table(["way", "sentences", "repeated sentences", "turns with a repetition", "F1"], rows, "refusals/repetition")
 
 

@@ -129,6 +129,8 @@ def _nearest_lines(response: Response, screen: Screen) -> Iterator[Text]:
         nearest = [hit.id for hit in response.ranking.hits[:3]] if response.ranking else []
     yield screen.mark("No answer:", "bold yellow") + Text(f" {reason}.")
     columns = max(min(_NEAREST_COLUMNS, (screen.width or 80) - 14), 10)
+    if response.answer and response.answer.withheld:
+        yield screen.mark("    closest: ", "dim") + _cut(escape(response.answer.withheld.text), columns)
     for id in nearest:
         text = id
         if id in passages:

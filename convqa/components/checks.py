@@ -26,7 +26,7 @@ def verified(answer: Answer, ranking: Ranking) -> Answer:
 
     Citations refer to passages of the ranking, and their offsets to text that is not only white space. The text of kind
     ``answer`` is its sentences, joined by a space or by nothing, with at least one citation. A ``question`` has a text.
-    ``none`` has no text, no sentences, and a reason.
+    ``none`` has no text, no sentences, and a reason; no other kind withholds a sentence.
 
     :raises ValueError: for any other answer.
     """
@@ -35,6 +35,8 @@ def verified(answer: Answer, ranking: Ranking) -> Answer:
             raise ValueError(f"the answer is of kind 'none' but has a text: {shorten(answer.text)}")
         if not answer.reason.strip():
             raise ValueError("the answer is of kind 'none' but has no reason")
+    elif answer.withheld is not None:
+        raise ValueError(f"the answer is of kind {answer.kind!r} but withholds a sentence")
     elif answer.kind == "answer":
         _check_text(answer)
     elif answer.kind != "question":
@@ -44,7 +46,8 @@ def verified(answer: Answer, ranking: Ranking) -> Answer:
     if answer.score is not None and not 0 <= answer.score <= 1:
         raise ValueError(f"expected a score from 0 to 1 or None for the answer, got {answer.score}")
     passages = {hit.id: hit.passage for hit in ranking.hits}
-    for sentence in answer.sentences:
+    withheld = () if answer.withheld is None else (answer.withheld,)
+    for sentence in (*answer.sentences, *withheld):
         for citation in sentence.citations:
             _check_citation(citation, passages)
     return answer

@@ -176,14 +176,12 @@ def named(model: TextEncoder) -> Encoder:
     return Encoder(model.name, model.family, model.dimension, model.sparse)
 
 
-def fitted_for(model: TextEncoder, family: str = "") -> bool:
-    """Return whether a reader or a decision was fitted to the cosines of this encoder.
+def is_shipped(model: TextEncoder) -> bool:
+    """Return whether an encoder is the shipped one, in any precision, to whose cosines the readers were fitted.
 
     The range of cosines differs: those of two unrelated texts may be .7.
-
-    :param family: the family of the encoder to which it was fitted; "" = the shipped one.
     """
-    return model.family == (family or find_model("encoder").family)
+    return model.family == find_model("encoder").family
 
 
 def unknown_language(model: TextEncoder, info: Info, place: str) -> str:

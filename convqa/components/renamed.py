@@ -26,8 +26,6 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
     "builders.sentences": {
         "sentences": "max_sentences",
         "words": "target_words",
-        "fact_words": "target_fact_words",
-        "near": "min_score_share",
         "again": "allow_repeats",
     },
     "builders.generative": {
@@ -37,6 +35,5 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
         "sentences": "max_sentences",
     },
     "convqa.sharc.builder": {**_PASSAGES, "known": "min_condition_score", "relevant": "min_word_overlap"},
-    "deciders.logistic": {"generated": "decide_generated"},
 }
 """A member's module, in ``convqa.components`` or with its full name -> old name -> new name, for the error message."""

@@ -91,7 +91,8 @@ class Answer(Named):
     """The answer to a turn. Kind ``none`` has no sentences, a reason, and the ids of the ``nearest`` passages.
 
     ``score`` rates how well the passages answer the question, from 0 to 1 (it is not a probability); None if no
-    decision was made. ``notes`` are counted in a run's summary, such as parts of a model's reply that were left out.
+    decision was made. ``withheld`` is the first sentence of an answer that was refused. ``notes`` are
+    counted in a run's summary, such as parts of a model's reply that were left out.
     """
 
     kind: AnswerKind
@@ -102,6 +103,7 @@ class Answer(Named):
     score: float | None = None
     nearest: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    withheld: Sentence | None = None
 
     @classmethod
     def of(cls, sentences: Sequence[Sentence], language: str, score: float | None = None) -> Answer:
@@ -115,12 +117,23 @@ class Answer(Named):
         return cls("answer", text, tuple(sentences), score=score)
 
     def cited_ids(self) -> frozenset[str]:
-        """Return the ids of all cited passages."""
-        return frozenset(citation.passage_id for sentence in self.sentences for citation in sentence.citations)
+        """Return the ids of all cited passages, also by the withheld sentence."""
+        withheld = () if self.withheld is None else (self.withheld,)
+        sentences = (*self.sentences, *withheld)
+        return frozenset(citation.passage_id for sentence in sentences for citation in sentence.citations)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Answer:
         sentences = tuple(Sentence.from_json(sentence) for sentence in data["sentences"])
         nearest = tuple(data["nearest"])
         notes = tuple(data.get("notes", ()))
-        return cls(**{**data, "sentences": sentences, "nearest": nearest, "notes": notes})
+        withheld = data.get("withheld")
+        return cls(
+            **{
+                **data,
+                "sentences": sentences,
+                "nearest": nearest,
+                "notes": notes,
+                "withheld": withheld and Sentence.from_json(withheld),
+            }
+        )

@@ -89,6 +89,9 @@ OUTPUTS = {
 }
 """Kind of model -> names of the network's outputs."""
 
+UNIT_OUTPUTS = ("marks", "tokens", "passage")
+"""Further outputs of readers that score units (:mod:`convqa.models.kinds.unit_reader`)."""
+
 PER_TOKEN = frozenset(["reader", "resolver"])
 """Kinds of models whose outputs have a token axis."""
 
@@ -120,14 +123,15 @@ class Choice:
 class Network:
     """A loaded network.
 
-    ``run`` returns the outputs of each sequence, in the order of :data:`OUTPUTS`. ``dimension`` is that of an encoder's
-    vectors. ``settings`` are the manifest's fields for this kind of model.
+    ``run`` returns the outputs of each sequence, in the order of :data:`OUTPUTS`, then those in ``further``.
+    ``dimension`` is that of an encoder's vectors. ``settings`` are the manifest's fields for this kind of model.
     """
 
     tokenizer: Tokenizer
     run: Callable[[Sequence[TokenSequence]], list[list[Array]]]
     dimension: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
+    further: tuple[str, ...] = ()
 
 
 class Model:

@@ -130,7 +130,7 @@ def with_llm(nodes: Mapping[str, Node], llm: Llm) -> dict[str, Node]:
     """Return a pipeline's nodes with the model in its roles.
 
     The replaced component becomes the model's ``fallback``. If a rewriter or builder wraps another one, as
-    ``small_talk`` does, the inner one is replaced. Decisions, fitted to sentences of passages, skip generated answers.
+    ``small_talk`` does, the inner one is replaced. The decider ``threshold`` skips generated answers.
 
     :raises InputError: if the pipeline lacks a node for a role.
     """
@@ -141,7 +141,7 @@ def with_llm(nodes: Mapping[str, Node], llm: Llm) -> dict[str, Node]:
             raise InputError(f"missing {station} for the role {role!r} of --llm; choose another with --llm-role.")
         changed[station] = _with_role(role, changed[station], llm)
     decider = changed.get("decider")
-    if decider is not None and "answer" in llm.role and decider.type.rpartition(".")[2].lower() == "logistic":
+    if decider is not None and "answer" in llm.role and decider.type.rpartition(".")[2].lower() == "threshold":
         changed["decider"] = decider.having(decide_generated=False)
     return changed
 

@@ -89,14 +89,6 @@ class SupportSettings(Settings):
     recipe: Literal["support"]
 
 
-class DecisionSettings(Settings):
-    """``base``: the encoder. ``conversations``: sets under ``--data``. ``signals``: those of the regression."""
-
-    recipe: Literal["decision"]
-    conversations: list[str] = Field(min_length=1)
-    signals: list[Literal["null", "best", "word_share", "cosine"]] = Field(min_length=1)
-
-
 def load(
     recipe: str,
     path: Path | None = None,

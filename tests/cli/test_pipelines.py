@@ -21,13 +21,9 @@ def test_check_says_that_it_looks_at_no_models(call):
     assert call("check", "default", "--set", "rewriter.model=nosuch")[:2] == (0, "default: ok\n")
 
 
-def test_check_looks_at_decisions(call, tmp_path):
-    code, _, err = call("check", "default", "--set", "decider.decision=sentence")
-    assert code == 2 and "decider.decision: " in err and "'sentences'" in err
-    code, _, err = call("check", "default", "--set", f"decider.decision={tmp_path / 'none.yaml'}")
-    assert code == 2 and "none.yaml" in err
-    code, _, err = call("check", "copy-bm25", "--set", "decider.threshold=.4")
-    assert code == 2 and "decider.threshold: 0.4 needs a decision" in err
+def test_check_looks_at_thresholds(call):
+    code, _, err = call("check", "default", "--set", "decider.min_score=2")
+    assert code == 2 and "decider.min_score: " in err
 
 
 def test_check_refuses_weights_that_are_infinite(call):
@@ -66,7 +62,7 @@ def test_show_refuses_what_check_refuses(call):
 
 
 def test_show_as_text(call):
-    code, out, _ = call("show", "expansion-bm25", "--set", "retriever.top_k=7")
+    code, out, _ = call("show", "default", "--set", "retriever.top_k=7")
     assert code == 0
     order = [line.split(":")[0] for line in out.splitlines() if not line.startswith(" ") and ":" in line]
     assert order == ["rewriter", "retriever", "reader", "builder", "decider"]

@@ -15,7 +15,7 @@ from tests.training.conftest import tiny_encoder as tiny_encoder
 def test_an_unknown_recipe_is_a_mistake(call):
     code, _, error = call("train", "resolverr", "--data", ".")
     assert code == 2 and "got 'resolverr'" in error and "'resolver'?" in error
-    assert "conditions, decision, reader, resolver, support" in error
+    assert "conditions, reader, resolver, support" in error
 
 
 def test_a_wrong_setting_is_a_mistake_with_file_and_field(call, tmp_path):

@@ -57,7 +57,7 @@ def test_what_describes_none_is_refused(value, problem):
 
 
 def test_modules_that_begin_with_an_underscore_are_no_members():
-    assert members("decider") == ["logistic"]
+    assert members("decider") == ["threshold"]
 
 
 def test_a_description_is_complete_and_makes_an_equal_member():
@@ -77,7 +77,7 @@ def test_a_mistake_names_the_path_to_it():
 @pytest.mark.parametrize(
     ("station", "member", "parameters", "message"),
     [
-        ("builder", "sentences", {"near": 0.5}, "builder.near: renamed to min_score_share."),
+        ("builder", "sentences", {"again": True}, "builder.again: renamed to allow_repeats."),
         ("builder", "rules", {"known": 0.5}, "builder.known: renamed to min_condition_score."),
         ("rewriter", "llm", {"component": {}, "otherwise": "edit"}, "rewriter.otherwise: renamed to fallback."),
         ("retriever", "sparse", {"texts": 0}, "retriever.texts: renamed to max_texts."),
@@ -107,7 +107,7 @@ class Doubting(Decider):
     score: float = 0.5
 """
     installed("doubting_for_test", "convqa.deciders", "doubting = doubting_for_test:Doubting", source)
-    assert members("decider") == ["doubting", "logistic"]
+    assert members("decider") == ["doubting", "threshold"]
     assert "doubting_for_test" not in sys.modules
     path = full_name("doubting", "decider", ["decider"])
     assert path == "doubting_for_test.Doubting" and "doubting_for_test" not in sys.modules

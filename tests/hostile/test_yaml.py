@@ -1,4 +1,4 @@
-"""YAML from strangers: pipelines, collections, lists of downloads, decisions, trainings, values of ``--set``."""
+"""YAML from strangers: pipelines, collections, lists of downloads, trainings, values of ``--set``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ KINDS = {
         "generation",
     ),
     "a list of downloads": ("download mine.yaml train out", "{}", "train"),
-    "a decision": ("check default --set decider.decision=mine.yaml", "intercept: 0\n", "signals"),
     "a training": ("train resolver mine.yaml --data . --output out", "recipe: resolver\n", "base"),
 }
 """What a file is -> a command that reads it, its first line, and a key that takes what is made here."""

@@ -137,7 +137,7 @@ def options(pipeline, *path):
 
 def test_they_reach_every_station_that_has_a_model():
     made = load("talk", options=ASKED)
-    for path in (("retriever",), ("reader",), ("decider",), ("rewriter", "rewriter")):
+    for path in (("retriever",), ("reader",), ("rewriter", "rewriter")):
         assert options(made, *path) == ASKED, path
     assert options(load("asking", options=ASKED), "builder") == ASKED
     assert options(load("generative", options=ASKED), "builder") == ASKED

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-import logging
 
 import pytest
 
 import convqa
-from convqa.components.deciders.logistic import Logistic
-from convqa.components.readers.sentences import SentencesReader
 from convqa.errors import InputError
-from convqa.models import load_encoder
 from convqa.pipeline.load import load
-from convqa.places import shipped
 
 PASSAGES = [
     {"id": "goethe", "title": "Goethe", "text": "Goethe wrote Faust. He was born in Frankfurt in 1749."},
@@ -64,41 +59,3 @@ def test_it_runs_with_models_that_are_named(collection, encoder, cross_encoder, 
         cited = response.answer.sentences[0].citations[0].passage_id
         passage = next(one["text"] for one in PASSAGES if one["id"] == cited)
         assert " ".join(response.answer.text.split()) in " ".join(passage.split())
-
-
-@pytest.mark.models
-def test_what_was_fitted_to_the_shipped_encoder_falls_back_to_words_with_one_warning(collection, encoder, caplog):
-    settings = {"reader.encoder": encoder, "decider.encoder": encoder, "retriever.encoder": encoder}
-    with caplog.at_level(logging.WARNING):
-        one = convqa.load("talk", collection, settings)
-        answers = [one.conversation().ask(question).answer for question in ("Who wrote Faust?", "Who wrote Faust?")]
-    told = [record.getMessage() for record in caplog.records]
-    assert sum("reader sentences was fitted to cosines of the shipped encoder" in said for said in told) == 1
-    assert sum("'sentences', which looks at words alone, decides" in said for said in told) == 1
-    by_words = {"retriever.encoder": encoder, "reader.encoder": None, "decider.encoder": None}
-    other = convqa.load("talk", collection, {**by_words, "decider.decision": "sentences"})
-    assert other.conversation().ask("Who wrote Faust?").answer == answers[0] == answers[1]
-    assert "reader" not in one.pipeline.models
-
-
-@pytest.mark.models
-def test_a_decision_that_was_fitted_to_another_encoder_takes_its_cosines(encoder, tmp_path, caplog):
-    text = shipped("configs", "decisions", "talk.yaml").read_text(encoding="utf-8")
-    (tmp_path / "own.yaml").write_text(f"{text}encoder: {load_encoder(encoder).family}\n")
-    for name, models in ((encoder, {"encoder"}), ("encoder", set())):
-        decider = Logistic(decision=str(tmp_path / "own.yaml"), encoder=name)
-        decider.warm_up()
-        assert set(decider.models()) == models
-    assert len(caplog.records) == 1
-
-
-@pytest.mark.models
-def test_the_shipped_encoder_in_another_precision_is_what_they_were_fitted_to(caplog):
-    options = {"device": "cpu", "precision": "float32"}
-    for station in (
-        SentencesReader(encoder="encoder", options=options),
-        Logistic(decision="talk", encoder="encoder", options=options),
-    ):
-        station.warm_up()
-        assert "float32" in str(station.models()["encoder"].runs)
-    assert not caplog.records

@@ -14,11 +14,9 @@ from convqa.components.base import Builder
 from convqa.components.checks import nothing
 from convqa.components.history import MAX_EXCHANGES
 from convqa.components.members import member
-from convqa.components.parameters import Count, Share
-from convqa.domain import TOLD, Answer, Citation, Passage, Ranking, Reading, Rewrite, Sentence, Span, Turn
+from convqa.components.parameters import Count
+from convqa.domain import TOLD, Answer, Citation, Passage, Ranking, Reading, Rewrite, Sentence, Span, Turn, Unit
 from convqa.text.analysis import Analyzer, analyzer_or_words
-from convqa.text.dialogue import open_question
-from convqa.text.facts import asks_for_fact
 from convqa.text.quotes import quotable_units, shown, shown_unit, whole_units
 from convqa.text.sentences import sentences
 from convqa.text.units import units
@@ -32,40 +30,42 @@ _MIN_SHARED_QUESTION_WORDS = 0.8
 _MAX_CANDIDATES = 20
 """Maximum number of sentences to choose from, unless more are wanted."""
 
-MIN_NEW_SCORE = 0.95
-"""A new sentence needs this share of the best chosen sentence's score to replace it."""
+_MAX_LIST_WORDS = 80
+"""Maximum words of a list that is quoted with its introduction."""
+
+_COLONS = (":", "\uff1a")
 
 _ASKS_AGAIN = re.compile(r"\b(?:again|repeat\w*|once more|nochmals?|noch einmal|wiederhole?n?)\b", re.I)
 
 TargetWords = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+ScoreGap = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 @member
 class SentencesBuilder(Builder):
     """Quote the best sentences of a reading, in the order of the ranking and of their texts.
 
-    A span is quoted with the whole sentences that contain it. Duplicates and overlaps of better spans are skipped.
-    Without a reading, or with an empty one, the answer is the beginning of the best passage with a text.
+    A span is quoted with the whole units that contain it, and the introduction of a list with its items. Duplicates and
+    overlaps of better spans are skipped. Without a reading, or with an empty one, the answer is the beginning of the
+    best passage with a text.
 
     Example::
 
-        builder: {type: sentences, init_parameters: {max_sentences: 4, target_words: 50, best_first: true}}
+        builder: {type: sentences, init_parameters: {max_sentences: 4, target_words: 50, max_score_gap: 3.0}}
 
     :param max_sentences: maximum number of sentences.
     :param target_words: target length: a sentence is added if that brings the answer closer to this many words. None =
         no target.
-    :param target_fact_words: target length for questions about one fact (who, when, how many, yes or no). None =
-        ``target_words``.
-    :param min_score_share: minimum score of the other sentences, as a share of the best sentence's.
-    :param best_first: whether the best sentence comes first, and only the others are in order.
-    :param allow_repeats: whether sentences of earlier answers are repeated. If not, they are repeated only if the user
-        asks again, or if no other sentence is nearly as good; then the answer has a note.
+    :param max_score_gap: maximum distance of the other sentences' scores to the best one's. None = any.
+    :param best_first: whether the best sentence comes first, then the others of its passage, and only the rest is in
+        order.
+    :param allow_repeats: whether sentences of earlier answers are repeated. If not, only the best one is, and the
+        answer has a note; if the user asks again, all are.
     """
 
     max_sentences: Count = 2
     target_words: TargetWords | None = None
-    target_fact_words: TargetWords | None = None
-    min_score_share: Share = 0.0
+    max_score_gap: ScoreGap | None = None
     best_first: bool = False
     allow_repeats: bool = True
 
@@ -80,12 +80,7 @@ class SentencesBuilder(Builder):
         chosen = self._chosen(turn, candidates)
         is_repeat = False
         if not self.allow_repeats:
-            chosen, is_repeat = without_repeats(
-                chosen,
-                candidates,
-                turn,
-                rewrite,
-            )
+            chosen, is_repeat = without_repeats(chosen, turn, rewrite)
         if not chosen:
             reason = "no passage that was found has a text to quote" if ranking.hits else "no passage was found"
             return nothing(ranking, reason)
@@ -110,30 +105,27 @@ class SentencesBuilder(Builder):
     def _chosen(self, turn: Turn, candidates: Sequence[Span]) -> list[Span]:
         """Return the best candidates that are good enough, at least one, up to the number and length of sentences."""
         analysis = analyzer_or_words(turn.language)
-        target = self._target_words(turn)
+        target = self.target_words
         chosen: list[Span] = []
         total = 0
         for span in candidates:
-            if self.min_score_share and span.score < self.min_score_share * candidates[0].score:
-                continue
             count = len(analysis.words(span.text))
             is_too_long = target is not None and total > 0 and total + count / 2 > target
-            if is_too_long or len(chosen) == self.max_sentences:
+            is_too_far = self.max_score_gap is not None and candidates[0].score - span.score > self.max_score_gap
+            if is_too_long or is_too_far or len(chosen) == self.max_sentences:
                 break
             chosen.append(span)
             total += count
         return chosen
 
-    def _target_words(self, turn: Turn) -> float | None:
-        if self.target_fact_words is not None and asks_for_fact(open_question(turn), turn.language):
-            return self.target_fact_words
-        return self.target_words
-
     def _ordered(self, chosen: Sequence[Span], ranking: Ranking) -> list[Span]:
         ranks = {hit.id: rank for rank, hit in enumerate(ranking.hits)}
-        first = 1 if self.best_first else 0
-        others = sorted(chosen[first:], key=lambda span: (ranks.get(span.passage_id, len(ranks)), span.start))
-        return [*chosen[:first], *others]
+        if not self.best_first:
+            return sorted(chosen, key=lambda span: (ranks.get(span.passage_id, len(ranks)), span.start))
+        best = chosen[0].passage_id
+        ranks[best] = -1
+        others = sorted(chosen[1:], key=lambda span: (ranks.get(span.passage_id, len(ranks)), span.start))
+        return [chosen[0], *others]
 
 
 def _passages(ranking: Ranking) -> dict[str, Passage]:
@@ -147,14 +139,27 @@ def _sentences(spans: Sequence[Span], passages: Mapping[str, Passage], language:
     for span in spans:
         passage = passages.get(span.passage_id)
         quoted = whole_units(passage, span.start, span.end, language) if passage is not None else []
-        text = shown(span.text)
-        unit = quoted[0] if len(quoted) == 1 else None
-        if passage is not None and unit is not None and (unit.start, unit.end) == (span.start, span.end):
+        is_whole = bool(quoted) and (quoted[0].start, quoted[-1].end) == (span.start, span.end)
+        if passage is None or not is_whole or not (len(quoted) == 1 or _is_list(quoted, passage.text)):
+            made.append(Sentence(shown(span.text), (Citation(span.passage_id, span.start, span.end),)))
+            introduction = ""
+            continue
+        for unit in quoted[1:] or quoted:
             is_next_item = unit.context != "" and unit.context == introduction and unit.kind != "row"
-            text = text if is_next_item else shown_unit(passage, unit)
-        introduction = unit.context if unit is not None else ""
-        made.append(Sentence(text, (Citation(span.passage_id, span.start, span.end),)))
+            text = shown(passage.text[unit.start : unit.end]) if is_next_item else shown_unit(passage, unit)
+            introduction = unit.context
+            made.append(Sentence(text, (Citation(span.passage_id, unit.start, unit.end),)))
     return made
+
+
+def _is_list(quoted: Sequence[Unit], text: str) -> bool:
+    """Return whether the first unit introduces all others."""
+    first, *others = quoted
+    return all(_introduces(text[first.start : first.end], unit) for unit in others)
+
+
+def _introduces(line: str, unit: Unit) -> bool:
+    return line.endswith(_COLONS) and unit.context.startswith(line)
 
 
 def _quotes(spans: Iterable[Span], passages: Mapping[str, Passage], language: str) -> list[Span]:
@@ -172,9 +177,24 @@ def _quotes(spans: Iterable[Span], passages: Mapping[str, Passage], language: st
         quoted = whole_units(passage, span.start, span.end, language)
         whole_spans.append(_extended(span, passage.text, quoted[0].start, quoted[-1].end) if quoted else span)
         bounds = quotable_units(passage, span.start, span.end, language)
+        if bounds and passage.text[bounds[1] - 1] in _COLONS:
+            bounds = _with_items(passage, quoted[-1], bounds[0], language)
         if bounds:
             quotes.append(_extended(span, passage.text, *bounds))
     return quotes or whole_spans[:1]
+
+
+def _with_items(passage: Passage, line: Unit, start: int, language: str) -> tuple[int, int] | None:
+    """Return the characters from ``start`` to the last item that a line introduces; None if it introduces none."""
+    text = passage.text
+    end = None
+    for unit in units(passage, language):
+        is_long = len(text[start : unit.end].split()) > _MAX_LIST_WORDS
+        if unit.start >= line.end and unit.is_quotable:
+            if is_long or not _introduces(text[line.start : line.end], unit):
+                break
+            end = unit.end
+    return None if end is None else (start, end)
 
 
 def _extended(span: Span, text: str, start: int, end: int) -> Span:
@@ -215,14 +235,10 @@ def _beginning(ranking: Ranking, language: str) -> list[Span]:
 
 def without_repeats(
     chosen: list[Span],
-    candidates: Sequence[Span],
     turn: Turn,
     rewrite: Rewrite,
 ) -> tuple[list[Span], bool]:
-    """Return the chosen spans that no earlier answer contains, or else the best other candidate of that kind.
-
-    If the first of these scores below :data:`MIN_NEW_SCORE` of the best chosen span, return that one and True.
-    """
+    """Return the chosen spans that no earlier answer contains; only the best one and True if one contains it."""
     analysis = analyzer_or_words(turn.language)
     earlier = list(_earlier_sentences(turn, rewrite, analysis))
 
@@ -231,9 +247,7 @@ def without_repeats(
         return all(len(tokens & sentence) <= _MAX_SHARED_WORDS * len(tokens) for sentence in earlier)
 
     new = [span for span in chosen if is_new(span)]
-    if not new:
-        new = [span for span in candidates if is_new(span)][:1]
-    if chosen and (not new or new[0].score < MIN_NEW_SCORE * chosen[0].score):
+    if chosen and new[:1] != chosen[:1]:
         return chosen[:1], True
     return new, False
 

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from convqa.components.base import Reader
-from convqa.components.encoding import ModelOptions, QueryEncoder, fitted_for
+from convqa.components.encoding import ModelOptions, QueryEncoder, is_shipped
 from convqa.components.members import member
 from convqa.components.parameters import Count, Name
 from convqa.components.readers import _sentence_scoring as scoring
@@ -61,7 +61,7 @@ class SentencesReader(Reader):
     @cached_property
     def _questions(self) -> QueryEncoder | None:
         """The encoder of the question, or None for words alone."""
-        if self._queries is None or fitted_for(self._queries.model):
+        if self._queries is None or is_shipped(self._queries.model):
             return self._queries
         logger.warning(
             "the reader sentences was fitted to cosines of the shipped encoder, not to those of %r: it chooses "

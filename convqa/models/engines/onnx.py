@@ -15,7 +15,7 @@ import numpy as np
 from convqa.errors import InputError, reason_of
 from convqa.models.folder import ONNX, ModelFolder
 from convqa.models.once import workers
-from convqa.models.types import OUTPUTS, Array, Network, TokenSequence, load_tokenizer
+from convqa.models.types import OUTPUTS, UNIT_OUTPUTS, Array, Network, TokenSequence, load_tokenizer
 
 
 def load(folder: ModelFolder, kind: str) -> Network:
@@ -24,6 +24,9 @@ def load(folder: ModelFolder, kind: str) -> Network:
     assert manifest is not None
     session = _session(folder.path / ONNX)
     inputs = [value.name for value in session.get_inputs()]
+    available = {value.name for value in session.get_outputs()}
+    further = UNIT_OUTPUTS if available.issuperset(UNIT_OUTPUTS) else ()
+    outputs = [*OUTPUTS[kind], *further]
 
     def run_one(sequence: TokenSequence) -> list[Array]:
         ids = np.array([sequence.ids], dtype=np.int64)
@@ -32,14 +35,20 @@ def load(folder: ModelFolder, kind: str) -> Network:
             "attention_mask": np.ones_like(ids),
             "token_type_ids": np.array([sequence.types], dtype=np.int64),
         }
-        results = session.run(list(OUTPUTS[kind]), {name: arrays[name] for name in inputs})
+        results = session.run(outputs, {name: arrays[name] for name in inputs})
         return [result[0].astype(np.float32, copy=False) for result in results]
 
     def run(sequences: Sequence[TokenSequence]) -> list[list[Array]]:
         return list(workers().map(run_one, sequences))
 
     tokenizer = load_tokenizer(folder.path, manifest.max_tokens)
-    return Network(tokenizer, run, manifest.dimension or 0, manifest.settings)
+    return Network(
+        tokenizer,
+        run,
+        manifest.dimension or 0,
+        manifest.settings,
+        further,
+    )
 
 
 def _session(file: Path) -> Any:

@@ -151,7 +151,9 @@ class SpanReader(NetworkModel):
         self.calibration = folder.settings(ReaderFields, network.settings).calibration
         if self.max_tokens < MIN_TOKENS:
             raise InputError(f"{folder.path}: max_tokens: expected {MIN_TOKENS} or more, got {self.max_tokens}.")
-        self._input = ReaderInput(network.tokenizer.inner, self.max_tokens)
+        self.tokenizer = network.tokenizer.inner
+        self.reads_units = bool(network.further)
+        self._input = ReaderInput(self.tokenizer, self.max_tokens)
 
     def read(
         self,
@@ -198,7 +200,7 @@ class SpanReader(NetworkModel):
             bands.append(band)
             windows += [(band, window) for window in self._input.windows(self._input.question(question), passage)]
         results = self.outputs([window.tokens for _, window in windows])
-        for (band, window), (starts, ends) in zip(windows, results, strict=True):
+        for (band, window), (starts, ends, *_) in zip(windows, results, strict=True):
             band.add(window, starts, ends)
         return bands
 

@@ -7,7 +7,6 @@ import pytest
 from convqa.components.builders.sentences import SentencesBuilder
 from convqa.domain import (
     Citation,
-    Exchange,
     Hit,
     Passage,
     Ranking,
@@ -171,10 +170,8 @@ def test_the_best_sentence_comes_first_and_the_others_keep_their_order():
 
 
 def test_a_sentence_much_worse_than_the_best_is_not_said():
-    lengths = [
-        len(build(*SPANS, max_sentences=3, min_score_share=near).sentences) for near in (0.0, 0.4, 0.41, 0.8, 0.81, 1.0)
-    ]
-    assert lengths == [3, 3, 2, 2, 1, 1]
+    gaps = (None, 0.3, 0.29, 0.1, 0.09, 0.0)
+    assert [len(build(*SPANS, max_sentences=3, max_score_gap=gap).sentences) for gap in gaps] == [3, 3, 2, 2, 1, 1]
 
 
 def test_scores_below_0_are_said_unless_they_are_to_be_near():
@@ -182,21 +179,35 @@ def test_scores_below_0_are_said_unless_they_are_to_be_near():
     assert len(build(*below).sentences) == 2
 
 
-@pytest.mark.parametrize(("question", "language", "sentences"), [
-    ("When did she die?", "en", 1), ("Did she die in 1852?", "en", 1), ("Tell me about her.", "en", 3),
-    ("Wann starb sie?", "de", 1), ("Erzähle von ihr.", "de", 3), ("いつ亡くなりましたか。", "fr", 3),
-])  # fmt: skip
-def test_a_fact_takes_fewer_words(question, language, sentences):
-    answer = build(*SPANS, max_sentences=9, target_words=20, target_fact_words=3, question=question, language=language)
-    assert len(answer.sentences) == sentences
-    assert len(build(*SPANS, max_sentences=9, target_words=20, question=question, language=language).sentences) == 3
+LIST = Passage("l", "You can bring:\n- a towel\n- a ball\n\nDogs are not allowed. These are free:\n\nNothing.", "Pool")
 
 
-def test_a_reply_to_a_question_back_has_the_length_of_what_was_asked_before():
-    history = (Exchange("When did she die?", "Do you mean Ada?", status="asked"),)
-    parameters = {"max_sentences": 9, "target_words": 20, "target_fact_words": 3, "question": "Yes"}
-    assert len(build(*SPANS, **parameters, history=history).sentences) == 1
-    assert len(build(*SPANS, **parameters).sentences) == 3
+def listed(*texts, passage=LIST, **parameters):
+    found = [span(passage, text, 5.0 - place) for place, text in enumerate(texts)]
+    return build(*found, max_sentences=4, best_first=True, ranking=Ranking((Hit("l", 1.0, passage),)), **parameters)
+
+
+def test_a_line_that_introduces_a_list_takes_its_items_with_it():
+    answer = listed("You can bring:", "a ball")
+    assert [sentence.text for sentence in answer.sentences] == ["You can bring: a towel", "a ball"]
+    quotes = [LIST.text[cited.start : cited.end] for sentence in answer.sentences for cited in sentence.citations]
+    assert quotes == ["a towel", "a ball"]
+
+
+def test_an_answer_never_ends_at_a_colon():
+    assert listed("These are free:", "Dogs are not allowed.").text == "Dogs are not allowed."
+
+
+def test_the_best_passage_comes_first_with_its_other_rows():
+    table = Passage("t", "| | Adults |\n|---|---|\n| Day | 6 |\n| Week | 30 |\n| Year | 90 |", "Pool")
+    found = [span(table, "| Week | 30 |", 3.0), span(Q, "Babbage built engines.", 2.0), span(table, "| Day | 6 |", 1.0)]
+    ranking = Ranking((Hit("q", 2.0, Q), Hit("t", 1.0, table)))
+    answer = build(*found, max_sentences=4, best_first=True, ranking=ranking)
+    assert [sentence.text for sentence in answer.sentences] == [
+        "Week: Adults 30",
+        "Day: Adults 6",
+        "Babbage built engines.",
+    ]
 
 
 def test_junk_is_not_quoted_and_a_heading_is_cut_off_the_quote():

@@ -14,6 +14,7 @@ FAUST = Passage(
     "Who has read it? The first part appeared in 1808 in Tübingen.",
     title="Goethe's Faust",
 )
+URL = "https://example.org"
 OTHER = Passage("o", "Weimar is a city in Thuringia, known for its culture.")
 
 
@@ -51,13 +52,15 @@ def test_a_menu_is_no_answer_even_if_it_names_what_was_asked():
 
 def test_junk_is_read_only_where_there_is_nothing_else():
     menu, prose = "Home Menu Faust Tickets Contact Us Shop Login", "In Weimar they play a drama in the evenings."
-    assert [span.text for span in read("Faust?", Passage("http://m", f"{menu}\n{prose}")).spans] == [prose]
-    assert [span.text for span in read("Faust?", Passage("http://m", f"{menu}\nPrivacy Policy")).spans] == [menu]
+    assert [span.text for span in read("Faust?", Passage("m", f"{menu}\n{prose}", url=URL)).spans] == [prose]
+    assert [span.text for span in read("Faust?", Passage("m", f"{menu}\nPrivacy Policy", url=URL)).spans] == [menu]
 
 
 def test_a_span_begins_behind_its_heading():
     passage = Passage(
-        "http://p", "Home Menu Contact Us Nurse Practitioner (NP) A nurse practitioner is a nurse who may treat people."
+        "p",
+        "Home Menu Contact Us Nurse Practitioner (NP) A nurse practitioner is a nurse who may treat people.",
+        url=URL,
     )
     span = read("What is a nurse practitioner?", passage).spans[0]
     assert span.text == passage.text[span.start : span.end] == "A nurse practitioner is a nurse who may treat people."

@@ -1,0 +1,155 @@
+"""Reads the units of the top passages with a model that scores them as answers to a turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from convqa.components.base import Reader
+from convqa.components.encoding import ModelOptions
+from convqa.components.members import member
+from convqa.components.parameters import Count, Name
+from convqa.components.readers._sentence_scoring import behind
+from convqa.components.readers.sentences import SentencesReader
+from convqa.domain import Passage, Ranking, Reading, Rewrite, Span, Turn, Unit
+from convqa.models import Options, SpanReader
+from convqa.models.kinds.unit_reader import (
+    AskedQuestion,
+    PassageReading,
+    UnitPassage,
+    UnitReader,
+    UnitScore,
+    load_unit_reader,
+)
+from convqa.text.units import units
+
+_MARGIN_WEIGHT = 0.2
+_PASSAGE_WEIGHT = 0.5
+_RANK_WEIGHT = 2.0
+_QUESTION_PENALTY = -1.0
+"""Weights of the scores besides the unit's own (docs/reference/reading.md)."""
+
+_QUESTION_MARKS = ("?", "\uff1f")
+
+_MAX_SPANS = 20
+"""Maximum spans of a turn."""
+
+_LANGUAGE = "en"
+"""The language of the shipped reader."""
+
+
+@member
+class UnitsReader(Reader):
+    """Score each unit of the top passages: sentence, list item, table row, question with its reply.
+
+    A unit is read with the question, its rewrite, the two questions before, the last answer, and the title and the
+    other units of its passage. A span is a unit, and its score grows with how well it answers; the null score, 0, is
+    that of no answer. Turns in languages other than English are read by the reader ``sentences``.
+
+    Example::
+
+        reader: {type: units, init_parameters: {model: reader, max_passages: 10}}
+
+    :param model: the shipped reader, or a folder of a reader that scores units.
+    :param max_passages: how many of the top passages are read, except those without text.
+    :param options: ``device`` and ``precision`` of the model.
+    """
+
+    model: Name = "reader"
+    max_passages: Count = 10
+    options: ModelOptions | None = None
+
+    def __post_init__(self) -> None:
+        self._other_languages = SentencesReader(max_passages=self.max_passages)
+
+    @cached_property
+    def _reader(self) -> UnitReader:
+        return load_unit_reader(self.model, Options(**(self.options or {})))
+
+    def models(self) -> Mapping[str, SpanReader]:
+        return {"reader": self._reader.model}
+
+    def read_batch(
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+        rankings: Sequence[Ranking],
+    ) -> Sequence[Reading]:
+        rows = list(zip(turns, rewrites, rankings, strict=True))
+        candidates = [self._candidates(turn, rewrite, ranking) for turn, rewrite, ranking in rows]
+        pairs = [candidate.pair for turn_candidates in candidates for candidate in turn_candidates]
+        readings = iter(self._reader.read(pairs))
+        results = []
+        for row, turn_candidates in zip(rows, candidates, strict=True):
+            if row[0].language != _LANGUAGE:
+                results.append(self._other_languages.read(*row))
+                continue
+            spans = []
+            for candidate in turn_candidates:
+                spans += candidate.spans(next(readings))
+            spans.sort(key=lambda span: -span.score)
+            results.append(Reading(tuple(spans[:_MAX_SPANS]), 0.0))
+        return results
+
+    def _candidates(
+        self,
+        turn: Turn,
+        rewrite: Rewrite,
+        ranking: Ranking,
+    ) -> list[CandidatePassage]:
+        """Return the passages to read for a turn."""
+        if turn.language != _LANGUAGE:
+            return []
+        history = tuple((exchange.question, exchange.answer or "") for exchange in turn.history[-2:])
+        asked = AskedQuestion(turn.question, rewrite.text, history)
+        hits = ranking.hits[: self.max_passages]
+        distances = behind([hit.score for hit in hits])
+        candidates = []
+        for hit, distance in zip(hits, distances, strict=True):
+            if hit.passage is not None and hit.passage.text.strip():
+                found = units(hit.passage, turn.language)
+                candidates.append(CandidatePassage(asked, hit.passage, found, distance))
+        return candidates
+
+
+class CandidatePassage(NamedTuple):
+    """A passage to read for a question. ``distance``: of its score to the first one's, 0 to 1."""
+
+    asked: AskedQuestion
+    passage: Passage
+    units: Sequence[Unit]
+    distance: float
+
+    @property
+    def pair(self) -> tuple[AskedQuestion, UnitPassage]:
+        """The input of the model."""
+        text = self.passage.text
+        texts = tuple(text[unit.start : unit.end] for unit in self.units)
+        return self.asked, UnitPassage(self.passage.context, texts)
+
+    def spans(self, reading: PassageReading) -> list[Span]:
+        """Return the quotable units with their scores."""
+        spans = []
+        for unit, score in zip(self.units, reading.units, strict=True):
+            if unit.is_quotable:
+                text = self.passage.text[unit.start : unit.end]
+                spans.append(
+                    Span(
+                        self.passage.id,
+                        unit.start,
+                        unit.end,
+                        text,
+                        self._score(score, reading.passage, text),
+                    )
+                )
+        return spans
+
+    def _score(
+        self,
+        unit: UnitScore,
+        passage: float,
+        text: str,
+    ) -> float:
+        score = unit.score + _MARGIN_WEIGHT * unit.margin + _PASSAGE_WEIGHT * passage - _RANK_WEIGHT * self.distance
+        return score + _QUESTION_PENALTY if text.endswith(_QUESTION_MARKS) else score

@@ -1,0 +1,179 @@
+"""Readers of units: score the sentences, list items and table rows of a passage as answers to a turn.
+
+The network of a span reader has three more heads: at the mark before each unit, at each of its tokens, and at the
+first token for the whole passage. A sequence is ``[CLS] question [RW] rewrite [PQ] last question [PA] last answer [PQ]
+question before [SEP] title [SEP]``, then each unit after its mark, and ``[SEP]``. Marks are tokens that BERT's
+vocabulary leaves unused. Long passages are read in windows of whole units that overlap by one unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from convqa.errors import InputError
+from convqa.files import replace_surrogates
+from convqa.models.kinds.reader import SpanReader, load_reader
+from convqa.models.types import Array, Options, TokenSequence
+
+_CLS = "[CLS]"
+_SEP = "[SEP]"
+_REWRITE = "[unused1]"
+_QUESTION_BEFORE = "[unused2]"
+_ANSWER_BEFORE = "[unused3]"
+_UNIT = "[unused4]"
+
+_MAX_QUESTION = 48
+_MAX_LAST_QUESTION = 32
+_MAX_LAST_ANSWER = 40
+_MAX_QUESTION_BEFORE = 24
+_MAX_TITLE = 32
+_MAX_UNIT = 160
+"""Maximum tokens of each part. Questions keep their last tokens, the others their first."""
+
+_MAX_SPAN = 30
+"""Maximum tokens of a span."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    """A question in its conversation. ``history``: the earlier questions and answers, oldest first."""
+
+    question: str
+    rewrite: str = ""
+    history: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UnitPassage:
+    """The title and the texts of the units of a passage, in order."""
+
+    title: str
+    units: tuple[str, ...]
+
+
+class UnitScore(NamedTuple):
+    """How well a unit answers. ``margin``: of the best span inside it over no answer."""
+
+    score: float
+    margin: float
+
+
+@dataclass(frozen=True, slots=True)
+class PassageReading:
+    """The scores of the units of a passage, and of the passage."""
+
+    units: tuple[UnitScore, ...]
+    passage: float
+
+
+@dataclass(frozen=True, slots=True)
+class UnitWindow:
+    """A sequence; ``units``: index, first token and end of each unit in it. The mark is before the first token."""
+
+    tokens: TokenSequence
+    units: list[tuple[int, int, int]]
+
+
+class UnitReader:
+    """Scores units with a span reader's model. Thread-safe.
+
+    :raises InputError: if the model has no heads for units.
+    """
+
+    def __init__(self, model: SpanReader) -> None:
+        self.model = model
+        self._tokenizer = model.tokenizer
+        marks = [_CLS, _SEP, _REWRITE, _QUESTION_BEFORE, _ANSWER_BEFORE, _UNIT]
+        ids: list[Any] = [self._tokenizer.token_to_id(mark) for mark in marks]
+        if not model.reads_units or None in ids:
+            raise InputError(
+                f"the reader {model.name!r} finds spans, but does not score units. Use the shipped reader, or the "
+                "reader extractive: --set reader.type=extractive."
+            )
+        self._id: dict[str, int] = dict(zip(marks, ids, strict=True))
+
+    def read(self, pairs: Sequence[tuple[AskedQuestion, UnitPassage]]) -> list[PassageReading]:
+        """Return the reading of each pair, in order. A passage without units has the score -infinity.
+
+        :raises WorkError: if the model returns invalid numbers.
+        """
+        questions = {asked: self._question(asked) for asked, _ in pairs}
+        windows = []
+        owners = []
+        for index, (asked, passage) in enumerate(pairs):
+            for window in self._windows(questions[asked], passage):
+                windows.append(window)
+                owners.append(index)
+        outputs = self.model.outputs([window.tokens for window in windows])
+        scores = [[UnitScore(-np.inf, -np.inf)] * len(passage.units) for _, passage in pairs]
+        passages = [-np.inf] * len(pairs)
+        for owner, window, (starts, ends, marks, tokens, passage_logit) in zip(owners, windows, outputs, strict=True):
+            passages[owner] = max(passages[owner], float(passage_logit))
+            null = float(starts[0] + ends[0])
+            for unit, first, end in window.units:
+                score = float(marks[first - 1] + tokens[first:end].mean())
+                margin = _best_span(starts[first:end], ends[first:end]) - null
+                scores[owner][unit] = max(scores[owner][unit], UnitScore(score, margin))
+        return [PassageReading(tuple(units), score) for units, score in zip(scores, passages, strict=True)]
+
+    def _question(self, asked: AskedQuestion) -> list[int]:
+        """Return the tokens of the question in its conversation, up to the first separator."""
+        ids = [self._id[_CLS], *self._ids(asked.question)[-_MAX_QUESTION:]]
+        if asked.rewrite.strip() and asked.rewrite.strip().lower() != asked.question.strip().lower():
+            ids += [self._id[_REWRITE], *self._ids(asked.rewrite)[-_MAX_QUESTION:]]
+        if asked.history:
+            question, answer = asked.history[-1]
+            ids += [self._id[_QUESTION_BEFORE], *self._ids(question)[-_MAX_LAST_QUESTION:]]
+            if answer:
+                ids += [self._id[_ANSWER_BEFORE], *self._ids(answer)[:_MAX_LAST_ANSWER]]
+        if len(asked.history) > 1:
+            question, _ = asked.history[-2]
+            ids += [self._id[_QUESTION_BEFORE], *self._ids(question)[-_MAX_QUESTION_BEFORE:]]
+        return [*ids, self._id[_SEP]]
+
+    def _windows(self, question: list[int], passage: UnitPassage) -> Iterator[UnitWindow]:
+        """Yield the windows that cover the units of a passage."""
+        title = self._ids(passage.title)[:_MAX_TITLE]
+        before = question + ([*title, self._id[_SEP]] if title else [])
+        room = self.model.max_tokens - len(before) - 1
+        most = min(_MAX_UNIT, room - 1)
+        units = [self._ids(text)[:most] for text in passage.units]
+        first = 0
+        while first < len(units):
+            ids = list(before)
+            inside = []
+            last = first
+            while last < len(units) and len(ids) - len(before) + len(units[last]) < room:
+                ids.append(self._id[_UNIT])
+                if units[last]:
+                    inside.append((last, len(ids), len(ids) + len(units[last])))
+                ids += units[last]
+                last += 1
+            ids.append(self._id[_SEP])
+            types = [0] * len(question) + [1] * (len(ids) - len(question))
+            yield UnitWindow(TokenSequence(ids, types), inside)
+            if last == len(units):
+                return
+            first = max(first + 1, last - 1)
+
+    def _ids(self, text: str) -> list[int]:
+        ids: list[int] = self._tokenizer.encode(replace_surrogates(text), add_special_tokens=False).ids
+        return ids
+
+
+def _best_span(starts: Array, ends: Array) -> float:
+    """Return the best sum of a start and of an end at most :data:`_MAX_SPAN` tokens on."""
+    width = min(_MAX_SPAN, len(starts))
+    return max(float((starts[: len(starts) - shift] + ends[shift:]).max()) for shift in range(width))
+
+
+def load_unit_reader(name: str = "reader", options: Options = Options()) -> UnitReader:  # noqa: B008 - frozen
+    """Load a reader of units; its network is loaded once per process.
+
+    :raises InputError: if the model is unknown, damaged, does not score units, or cannot run with these options.
+    """
+    return UnitReader(load_reader(name, options))
