@@ -137,14 +137,14 @@ def options(pipeline, *path):
 
 def test_they_reach_every_station_that_has_a_model():
     made = load("talk", options=ASKED)
-    for path in (("retriever",), ("reader",), ("rewriter", "rewriter")):
+    for path in (("retriever",), ("rewriter", "rewriter")):
         assert options(made, *path) == ASKED, path
     assert options(load("asking", options=ASKED), "builder") == ASKED
     assert options(load("generative", options=ASKED), "builder") == ASKED
 
 
 def test_what_the_pipeline_says_comes_first():
-    made = load("default", {"reader.options": {"device": "cuda"}}, options=ASKED)
+    made = load("qrecc", {"reader.options": {"device": "cuda"}}, options=ASKED)
     assert options(made, "reader") == {"device": "cuda", "precision": "int8"}
     assert options(made, "retriever") == ASKED
 

@@ -7,13 +7,12 @@ from functools import cached_property
 from typing import NamedTuple
 
 from convqa.components.base import Reader
-from convqa.components.encoding import ModelOptions
 from convqa.components.members import member
 from convqa.components.parameters import Count, Name
 from convqa.components.readers._sentence_scoring import behind
 from convqa.components.readers.sentences import SentencesReader
 from convqa.domain import Passage, Ranking, Reading, Rewrite, Span, Turn, Unit
-from convqa.models import Options, SpanReader
+from convqa.models import SpanReader
 from convqa.models.kinds.unit_reader import (
     AskedQuestion,
     PassageReading,
@@ -45,7 +44,8 @@ class UnitsReader(Reader):
 
     A unit is read with the question, its rewrite, the two questions before, the last answer, and the title and the
     other units of its passage. A span is a unit, and its score grows with how well it answers; the null score, 0, is
-    that of no answer. Turns in languages other than English are read by the reader ``sentences``.
+    that of no answer. Turns in languages other than English are read by the reader ``sentences``. The model runs on
+    ONNX Runtime, on the CPU, whatever device the other models run on.
 
     Example::
 
@@ -53,19 +53,17 @@ class UnitsReader(Reader):
 
     :param model: the shipped reader, or a folder of a reader that scores units.
     :param max_passages: how many of the top passages are read, except those without text.
-    :param options: ``device`` and ``precision`` of the model.
     """
 
     model: Name = "reader"
     max_passages: Count = 10
-    options: ModelOptions | None = None
 
     def __post_init__(self) -> None:
         self._other_languages = SentencesReader(max_passages=self.max_passages)
 
     @cached_property
     def _reader(self) -> UnitReader:
-        return load_unit_reader(self.model, Options(**(self.options or {})))
+        return load_unit_reader(self.model)
 
     def models(self) -> Mapping[str, SpanReader]:
         return {"reader": self._reader.model}

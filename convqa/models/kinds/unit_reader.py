@@ -17,7 +17,7 @@ import numpy as np
 from convqa.errors import InputError
 from convqa.files import replace_surrogates
 from convqa.models.kinds.reader import SpanReader, load_reader
-from convqa.models.types import Array, Options, TokenSequence
+from convqa.models.types import Array, TokenSequence
 
 _CLS = "[CLS]"
 _SEP = "[SEP]"
@@ -171,9 +171,9 @@ def _best_span(starts: Array, ends: Array) -> float:
     return max(float((starts[: len(starts) - shift] + ends[shift:]).max()) for shift in range(width))
 
 
-def load_unit_reader(name: str = "reader", options: Options = Options()) -> UnitReader:  # noqa: B008 - frozen
+def load_unit_reader(name: str = "reader") -> UnitReader:
     """Load a reader of units; its network is loaded once per process.
 
-    :raises InputError: if the model is unknown, damaged, does not score units, or cannot run with these options.
+    :raises InputError: if the model is unknown, damaged or does not score units.
     """
-    return UnitReader(load_reader(name, options))
+    return UnitReader(load_reader(name))

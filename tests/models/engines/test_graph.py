@@ -53,11 +53,9 @@ def test_float32_and_bfloat16_of_a_graph_are_nearer_still(passages):
     assert 0.999 < cosines.min() < 0.9999999
 
 
-def test_the_shipped_reader_reads_alike_on_torch():
-    pairs = [("Where was Faust printed?", "Goethe wrote Faust. It was printed in Weimar in 1808 by a friend.")]
-    ours, other = load_reader().read(pairs, 1)[0], load_reader("reader", FLOAT).read(pairs, 1)[0]
-    assert (ours.spans[0].start, ours.spans[0].end) == (other.spans[0].start, other.spans[0].end)
-    assert other.margin == pytest.approx(ours.margin, abs=1.5) and other.margin != ours.margin
+def test_torch_refuses_the_shipped_reader_which_has_more_heads():
+    with pytest.raises(InputError, match="only ONNX Runtime can run it"):
+        load_reader("reader", FLOAT)
 
 
 @pytest.mark.parametrize("budget", [10, 2048])
@@ -77,7 +75,7 @@ def test_loading_a_graph_leaves_chance_alone():
     torch.manual_seed(3)
     wanted = torch.rand(1)
     torch.manual_seed(3)
-    load_reader("reader", FLOAT)
+    load_resolver("resolver", FLOAT)
     assert torch.equal(torch.rand(1), wanted)
 
 
