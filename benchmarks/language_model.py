@@ -49,8 +49,9 @@ class Model:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 prompt = "\n".join(message["content"] for message in body["messages"])
                 is_answer = "end of passages" in prompt
-                question = re.findall(r'^Last \w+: (".*")$', prompt, re.M)[-1]
-                text = outer.reply(prompt) if is_answer else json.dumps({"query": json.loads(question)})
+                said = [json.loads(one) for one in re.findall(r'^(?:user|Last \w+): (".*")$', prompt, re.M)]
+                # Where this loses a reference, the question before has it.
+                text = outer.reply(prompt) if is_answer else json.dumps({"query": " ".join(said[-2:])})
                 usage = {"prompt_tokens": len(prompt) // 4, "completion_tokens": len(text) // 4, "total_tokens": 0}
                 outer.tokens.update(calls=1, prompt=usage["prompt_tokens"], completion=usage["completion_tokens"])
                 self.send_response(200)
@@ -155,6 +156,9 @@ def main() -> None:
         before.update("shown" if one[BEFORE] else "left out" for one in turn["sentences"])
         cited.update(fate(response, one["text"]) for one in turn["sentences"])
         if options.list:
+            for one in turn["sentences"]:
+                if fate(response, one["text"]) == "left out":
+                    print(f"LEFT OUT {turn['question']} | {one['text']} | {response.answer}")
             for one in response.answer.sentences if response.answer else ():
                 if one.mark:
                     print(f"{turn['question']} | {one.text} ({one.mark})")
@@ -163,7 +167,12 @@ def main() -> None:
         response = ask([(text, []) for text, _ in said])
         for one in response.answer.sentences if response.answer else ():
             bare["shown" if one.citations else "marked" if one.mark else "left out"] += 1
-        others = [one["text"] for other, _ in recorded if other["collection"] != turn["collection"] for one in other["sentences"]]
+        others = [
+            one["text"]
+            for other, _ in recorded
+            if other["collection"] != turn["collection"]
+            for one in other["sentences"]
+        ]
         shown = "\n".join(passage.text for passage in passages)
         for number, one in enumerate(turn["sentences"]):
             seed = 100 * place + number
@@ -175,13 +184,20 @@ def main() -> None:
     total = before.total()
     names = ("shown", "marked", "left out")
     rows = [("before", before), ("now", cited), ("now, without markers", bare)]
-    table(["right sentences", *names], [[name, *(share(found[one], found.total()) for one in names)] for name, found in rows])
+    table(
+        ["right sentences", *names],
+        [[name, *(share(found[one], found.total()) for one in names)] for name, found in rows],
+    )
     print()
     table(["wrong variants", "caught"], [[kind, share(caught[kind], wrong[kind])] for kind in KINDS])
     first, whole = (sum(wait) / len(waits) for wait in zip(*waits, strict=True))
     calls = model.tokens
-    print(f"\n{total} sentences of {len(recorded)} turns. First sentence after {first:.2f} s, whole answer after {whole:.2f} s.")
-    print(f"{calls['prompt'] / calls['calls']:.0f} tokens a prompt, {calls['completion'] / calls['calls']:.0f} a reply.")
+    print(
+        f"\n{total} sentences of {len(recorded)} turns. First sentence after {first:.2f} s, whole answer after {whole:.2f} s."
+    )
+    print(
+        f"{calls['prompt'] / calls['calls']:.0f} tokens a prompt, {calls['completion'] / calls['calls']:.0f} a reply."
+    )
 
 
 def share(count: int, total: int) -> str:

@@ -1,15 +1,16 @@
 """Grounding of generated sentences: which units of the passages support them, and what the passages say instead.
 
 A sentence is compared with the passages as the model saw them, with title, headings and header rows. It is supported by
-up to three units, anywhere in these passages, that have most of its content words, all of its numbers and names, and no
-clause that says the opposite. Words in the question, and numbers that follow from others, need no evidence.
+up to three units, anywhere in a passage, that have most of its content words, all of its numbers and names, and no
+clause that says the opposite. Words of the conversation count less, and numbers that follow from others need none.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations
+from math import prod
 from typing import NamedTuple
 
 from convqa.components.builders._addresses import foreign
@@ -31,6 +32,12 @@ _MIN_SHARE = 0.5
 _MIN_GAIN = 0.07
 """Minimum share that a further unit adds."""
 
+_TOPIC_WEIGHT = 0.5
+"""Factor on the weight of a word that the conversation has."""
+
+_CONTEXT_WEIGHT = 0.9
+"""Factor on the weight of a word that only the title, a heading or a header row has."""
+
 _MIN_PLACE = 0.45
 """How well a number's unit fits the words beside the number, relative to the best unit with another number."""
 
@@ -44,9 +51,9 @@ _MAX_SCOPE = 4
 """How many content words after a negation it negates."""
 
 _MAX_SAID_CHARS = 120
-_MIN_WORDS_OF_LANGUAGE = 5
-_MAX_SHARED_WORDS = 0.2
-"""A reply in the language of the passages has more words in common with them."""
+_MIN_LANGUAGE_WORDS = 5
+_MIN_SHARED_WORDS = 0.2
+"""The share of words that a reply has in common with passages in its language, because of frequent ones."""
 
 _INSTRUCTION_RUN_WORDS = 8
 """A sentence that shares this many consecutive words with the instruction repeats it."""
@@ -56,67 +63,80 @@ _CLAUSE = re.compile(
     r"|\s(?:but|because|although|though|while|whereas|if|unless|when|except|aber|weil|wenn|obwohl|sondern)\s",
     re.I,
 )
-_VERDICT = re.compile(r"\A\W*(?:so\s+)?(yes|no|ja|nein)\b[\s,.:;!\u2013\u2014-]*", re.I)
+_VERDICT = re.compile(r"\A\W*(?:so\s+)?(?:yes|no|ja|nein)\b[\s,.:;!\u2013\u2014-]*", re.I)
 _OPPOSITES = listed("forbidden prohibited banned impossible unable excluded refuse refused fail fails lack lacks")
 """Words that negate a clause without being negations."""
+
+_Weights = Mapping[str, float]
+"""Token -> weight."""
 
 
 class _Verdict(NamedTuple):
     """The outcome of the check of one sentence: its citations, or why it has none."""
 
-    citations: tuple[Citation, ...] = ()
     is_supported: bool = False
+    citations: tuple[Citation, ...] = ()
     reason: str = ""
 
 
 class _Clause(NamedTuple):
-    """A clause's content words, whether it is negated, and the words that are negated (all words of a positive one)."""
+    """A clause's content words, those that are negated (all words of a positive clause), and whether any is."""
 
-    weights: dict[str, float]
+    words: _Weights
+    scope: _Weights
     is_negated: bool
-    scope: dict[str, float]
 
 
 class _Evidence(NamedTuple):
-    """A unit of a passage: its own tokens, and those of its context."""
+    """A unit of a passage: its own tokens, its numbers, the tokens of its context and of the passage's first unit."""
 
     passage: Passage
     unit: Unit
-    tokens: frozenset[str]
-    context: frozenset[str]
+    own: frozenset[str]
     numbers: frozenset[str]
-    clauses: tuple[_Clause, ...]
+    context: frozenset[str]
+    first: frozenset[str]
+    clauses: Sequence[_Clause]
 
     @property
     def text(self) -> str:
         return " ".join(self.passage.text[self.unit.start : self.unit.end].split())
 
+    @property
+    def is_quotable(self) -> bool:
+        """Whether the unit says something: it is no heading, and no question without its reply."""
+        is_question = self.unit.kind != "question" and self.text.endswith(("?", "\uff1f"))
+        return self.unit.is_quotable and not is_question
+
+    def fit(self, words: _Weights) -> float:
+        """Return the weight of the words that the unit and its context have; 0 if only the context has any."""
+        own = _weight(words, self.own)
+        return own and own + _CONTEXT_WEIGHT * _weight(words, self.context - self.own)
+
 
 class Grounding:
-    """The passages of a prompt, prepared to check the sentences of a reply against them.
+    """The passages of a prompt, prepared to check the sentences of a reply against them, in order.
 
     ``notes`` counts changed citations.
 
-    :param question: the question and its rewrite. Its numbers and names need no evidence.
+    :param question: the question and its rewrite.
     """
 
     def __init__(self, passages: Sequence[PassagePart], question: str, turn: Turn) -> None:
         language = self._language = turn.language
         self._passages = passages
         self._evidence = [list(_evidence(part, language)) for part in passages]
+        answers = [Passage("", exchange.answer) for exchange in turn.history]
+        self._said = [one for said in answers for one in _evidence(PassagePart(said, 0, len(said.text)), language)]
         self._texts = [text for part in passages for text in (part.text, part.passage.title, part.passage.url)]
-        self._said = [
-            one
-            for exchange in turn.history
-            for one in _evidence(PassagePart(Passage("", exchange.answer), 0, len(exchange.answer)), language)
-        ]
-        earlier = " ".join(f"{exchange.question} {exchange.answer}" for exchange in turn.history)
-        self._asked = _tokens(question, language)
+        self._asked = _tokens([question], language)
+        earlier = [text for exchange in turn.history for text in (exchange.question, exchange.answer)]
         self._topic = self._asked | _tokens(earlier, language)
+        words = [word for text in self._texts for word in support_words(text, language)]
+        self._names = {word.token for word in words if word.is_name}
         self._vocabulary = set(split_words(" ".join([question, *self._texts])))
-        self._numbers: set[str] = set()
         self._reply_words: list[str] = []
-        self._names = {word.token for text in self._texts for word in support_words(text, language) if word.is_name}
+        self._numbers: set[str] = set()
         self.notes: list[str] = []
 
     def fault(self, text: str, instruction: str) -> str:
@@ -134,13 +154,16 @@ class Grounding:
             return Sentence(text)
         if sentence.kind == "table":
             return self._checked_table(sentence)
-        self._reply_words += split_words(sentence.text)
+        # Names are the same in every language.
+        self._reply_words += [word for word in split_words(sentence.text) if word in sentence.text]
         verdict = self._verdict(sentence.text, sentence.numbers)
         if verdict.is_supported:
             return Sentence(text, verdict.citations, True)
         if is_refusal(sentence):
             return Sentence(text)
-        if self._is_in_other_language():
+        shared = sum(word in self._vocabulary for word in self._reply_words)
+        count = len(self._reply_words)
+        if count >= _MIN_LANGUAGE_WORDS and shared < _MIN_SHARED_WORDS * count:
             citations = tuple(Citation(self._passages[number - 1].passage.id) for number in sentence.numbers)
             return Sentence(text, citations, None, "in another language than the passages")
         if not verdict.reason and self._check(sentence.text, self._said).is_supported:
@@ -149,31 +172,20 @@ class Grounding:
 
     def _checked_table(self, table: ReplySentence) -> Sentence:
         """Check a table row by row. It is supported if all its rows are."""
-        citations: dict[Citation, None] = {}
-        missing = []
-        for number, (row, numbers) in enumerate(rows(table.text, len(self._passages)), 1):
-            verdict = self._verdict(row, numbers or table.numbers)
-            citations |= dict.fromkeys(verdict.citations)
-            if not verdict.is_supported:
-                missing.append(str(number))
-        text = without_markers(table.text, len(self._passages))
+        count = len(self._passages)
+        verdicts = [self._verdict(row, numbers or table.numbers) for row, numbers in rows(table.text, count)]
+        citations = dict.fromkeys(citation for verdict in verdicts for citation in verdict.citations)
+        missing = [str(number) for number, verdict in enumerate(verdicts, 1) if not verdict.is_supported]
         reason = f"row {', '.join(missing)}" if missing else ""
-        return Sentence(text, tuple(citations), not missing, reason)
-
-    def _is_in_other_language(self) -> bool:
-        """Return whether the reply so far shares next to no words with the passages, not even frequent ones."""
-        words = self._reply_words
-        shared = sum(word in self._vocabulary for word in words)
-        return len(words) >= _MIN_WORDS_OF_LANGUAGE and shared < _MAX_SHARED_WORDS * len(words)
+        return Sentence(without_markers(table.text, count), tuple(citations), not missing, reason)
 
     def _verdict(self, text: str, numbers: Sequence[int]) -> _Verdict:
         """Check a sentence against the passages with these numbers and, failing that, against each of the others."""
         verdict = self._check(text, [one for number in numbers for one in self._evidence[number - 1]])
         if not verdict.is_supported:
-            words = [word for word in support_words(text, self._language) if word.is_content]
-            weights = {word.token: word.weight for word in words}
+            words = {word.token: word.weight for word in support_words(text, self._language) if word.is_content}
             others = [part for number, part in enumerate(self._evidence, 1) if number not in numbers]
-            others.sort(key=lambda part: -_share(weights, self._chosen(words, part)))
+            others.sort(key=lambda part: -_share(words, _chosen(words, part)))
             for part in others:
                 elsewhere = self._check(text, part)
                 if elsewhere.is_supported:
@@ -189,108 +201,87 @@ class Grounding:
     def _check(self, text: str, evidence: Sequence[_Evidence]) -> _Verdict:
         plain = _VERDICT.sub("", text)
         words = [word for word in support_words(plain, self._language) if word.is_content]
-        if not words:
+        chosen = _chosen({word.token: word.weight for word in words}, evidence)
+        if not any(one.is_quotable for one in chosen):
             return _Verdict()
-        chosen = self._chosen(words, evidence)
-        misplaced = self._misplaced(words, evidence, chosen)
-        if misplaced is not None:
-            return _Verdict(reason=misplaced)
-        if not self._has_words(words, chosen) or not self._has_names(words, chosen):
+        instead = self._instead(words, evidence, chosen)
+        if instead is not None:
+            return _Verdict(reason=instead)
+        weights = {word.token: word.weight * (_TOPIC_WEIGHT if word.token in self._topic else 1) for word in words}
+        names = {word.token for word in words if not word.is_number and (word.is_name or word.token in self._names)}
+        known = self._topic.union(*(one.own | one.context | one.first for one in chosen))
+        if _share(weights, chosen) < _MIN_SHARE or not names <= known:
             return _Verdict()
-        opposite = _opposite(_clauses(plain, self._language), chosen, bool(_VERDICT.match(text)))
+        opposite = _opposite(_clauses(plain, self._language), chosen, plain != text)
         if opposite:
             return _Verdict(reason=f'the passages say "{opposite}"')
-        return _Verdict(tuple(_citations(chosen)), is_supported=True)
+        return _Verdict(True, tuple(_citations([one for one in chosen if one.is_quotable])))
 
-    def _has_words(self, words: Sequence[SupportWord], chosen: Sequence[_Evidence]) -> bool:
-        """Return whether the chosen units have enough words of a sentence. Words of the conversation count half."""
-        weights = {word.token: word.weight * (0.5 if word.token in self._topic else 1.0) for word in words}
-        return _share(weights, chosen) >= _MIN_SHARE
-
-    def _chosen(self, words: Sequence[SupportWord], evidence: Sequence[_Evidence]) -> list[_Evidence]:
-        """Return the unit with most of the words, and up to two others that add some."""
-        weights = {word.token: word.weight for word in words}
-        total = sum(weights.values())
-        chosen: list[_Evidence] = []
-        while len(chosen) < _MAX_UNITS and weights:
-            scores = [_overlap(weights, one) for one in evidence]
-            best = max(range(len(scores)), key=scores.__getitem__, default=None)
-            if best is None or scores[best] <= (_MIN_GAIN * total if chosen else 0):
-                break
-            chosen.append(evidence[best])
-            covered = evidence[best].tokens | evidence[best].context
-            weights = {token: weight for token, weight in weights.items() if token not in covered}
-        return chosen
-
-    def _misplaced(
+    def _instead(
         self, words: Sequence[SupportWord], evidence: Sequence[_Evidence], chosen: list[_Evidence]
     ) -> str | None:
-        """Return what the passages say instead of a number ("" if nothing), or None if all numbers are in their place.
+        """Return what the passages say instead of a number or a name, or None if all are in their place.
 
-        The units of numbers are added to the chosen ones.
+        "": nothing. The units of numbers are added to the chosen ones.
         """
         claimed = {word.token for word in words if word.is_number}
+        reasons = []
         for position, word in enumerate(words):
-            number = word.token
-            if not word.is_number or number in self._asked:
+            token = word.token
+            is_name = token not in self._topic and (word.is_name or token in self._names)
+            if token in self._asked or not (word.is_number or is_name):
                 continue
             near = _near(words, position)
-            having = [one for one in evidence if number in one.numbers or number in one.context]
-            best = max(having, key=lambda one: _fit(near, one), default=None)
-            others = [one for one in evidence if one.numbers and number not in one.numbers]
-            rival = max(others, key=lambda one: _fit(near, one), default=None)
-            if best is None or (near and not _fit(near, best)):
-                if _computed(number, (claimed | self._numbers | self._asked) - {number}):
-                    continue
-                return _said(rival, claimed, near)
-            if rival is not None and _fit(near, best) < _MIN_PLACE * _fit(near, rival):
-                return _said(rival, claimed, near)
-            if best not in chosen and not any(number in one.numbers for one in chosen):
-                chosen.append(best)
-        return None
+            having = [one for one in evidence if token in one.own | one.context]
+            best = max(having, key=lambda one: one.fit(near), default=None)
+            rival = max(self._rivals(word, evidence), key=lambda one: one.fit(near), default=None)
+            if best is not None and _is_in_place(best, rival, near):
+                if word.is_number and not any(token in one.own for one in chosen):
+                    chosen.append(best)
+                continue
+            if not word.is_number:
+                if best is not None and rival is not None and token not in rival.context | rival.first:
+                    reasons.append(f'the passages say "{_short(rival.text)}"')
+                continue
+            if _is_computed(token, (claimed | self._numbers | self._asked) - {token}):
+                continue
+            instead = rival.numbers - claimed if rival and rival.fit(near) else frozenset()
+            reasons.append(f"the passages say {min(instead)}" if len(instead) == 1 else "")
+        return max(reasons, default=None, key=len)
 
-    def _has_names(self, words: Sequence[SupportWord], chosen: Sequence[_Evidence]) -> bool:
-        """Return whether the chosen units, or the beginnings of their passages, have all new names."""
-        names = {word.token for word in words if word.is_name or word.token in self._names} - self._topic
-        names -= {word.token for word in words if word.is_number}
-        for one in chosen:
-            names -= one.tokens | one.context
-        firsts = {one.passage.id: one for part in self._evidence for one in reversed(part)}
-        for one in chosen:
-            names -= firsts[one.passage.id].tokens
-        return not names
+    def _rivals(self, word: SupportWord, evidence: Sequence[_Evidence]) -> list[_Evidence]:
+        """Return the units that have another number, or other names, instead of a word."""
+        lacking = [one for one in evidence if word.token not in one.own]
+        return [one for one in lacking if (one.numbers if word.is_number else one.own & self._names)]
 
 
 def _evidence(part: PassagePart, language: str) -> Iterator[_Evidence]:
     """Yield the units of a passage's part, headings too. A table without a header has its first row as one."""
-    passage = part.passage
+    passage, start, end = part
     header = ""
     headings: list[str] = []
+    first: frozenset[str] = frozenset()
     before = None
     for unit in units(passage, language):
-        if unit.kind == "row" and before != "row":
-            header = passage.text[unit.start : unit.end]
+        text = passage.text[unit.start : unit.end]
+        if unit.kind != "row":
+            header = ""
+        elif before != "row":
+            header = unit.context or text
         before = unit.kind
         if unit.kind == "heading":
-            headings = [*headings, passage.text[unit.start : unit.end]][-_MAX_HEADINGS:]
-        if unit.start < part.start or unit.end > part.end:
+            headings = [*headings, text][-_MAX_HEADINGS:]
+        if unit.start < start or unit.end > end:
             continue
-        above = [passage.title, unit.heading, unit.context, *headings]
-        if unit.kind == "row" and not unit.context:
-            above.append(header)
-        text = passage.text[unit.start : unit.end]
         words = support_words(text, language)
-        yield _Evidence(
-            passage,
-            unit,
-            frozenset(word.token for word in words),
-            frozenset(word.token for word in support_words("\n".join(above), language)),
-            frozenset(word.token for word in words if word.is_number),
-            tuple(_clauses(text, language)),
-        )
+        own = frozenset(word.token for word in words)
+        first = first or own
+        numbers = frozenset(word.token for word in words if word.is_number)
+        context = _tokens([passage.title, unit.heading, unit.context, header, *headings], language)
+        yield _Evidence(passage, unit, own, numbers, context, first, _clauses(text, language))
 
 
-def _clauses(text: str, language: str) -> list[_Clause]:
+def _clauses(text: str, language: str) -> Sequence[_Clause]:
     """Return the clauses of a text. "No." negates the clause before it, and "others are not" has its predicate."""
     clauses: list[_Clause] = []
     for clause in _CLAUSE.split(text):
@@ -298,67 +289,65 @@ def _clauses(text: str, language: str) -> list[_Clause]:
         content = {word.token: word.weight for word in words if word.is_content}
         negations = [place for place, word in enumerate(words) if word.is_negation or word.token in _OPPOSITES]
         is_negated = len(negations) % 2 == 1
-        before = clauses[-1] if clauses else None
-        if not content and is_negated and before:
-            clauses[-1] = before._replace(is_negated=not before.is_negated)
-        elif content:
-            scope = content
-            if is_negated:
-                after = words[negations[0] + 1 :]
-                scope = {word.token: word.weight for word in after if word.is_content}
-                if not scope and before:
-                    scope = content | before.weights
-                scope = dict(list(scope.items())[:_MAX_SCOPE])
-            clauses.append(_Clause(content | scope, is_negated, scope))
+        if not content and is_negated and clauses:
+            clauses[-1] = clauses[-1]._replace(is_negated=not clauses[-1].is_negated)
+        if not content:
+            continue
+        scope = content
+        if is_negated:
+            after = [word for word in words[negations[0] + 1 :] if word.is_content]
+            scope = {word.token: word.weight for word in after[:_MAX_SCOPE]}
+            if not scope and clauses:
+                content |= clauses[-1].words
+            scope = scope or content
+        clauses.append(_Clause(content, scope, is_negated))
     return clauses
 
 
-def _overlap(weights: dict[str, float], one: _Evidence) -> float:
-    """Return the weight of the words that a unit and its context have; 0 if only the context has any."""
-    own = sum(weight for token, weight in weights.items() if token in one.tokens)
-    if not own:
-        return 0.0
-    above = sum(weight for token, weight in weights.items() if token in one.context and token not in one.tokens)
-    return own + 0.9 * above
+def _chosen(words: _Weights, evidence: Sequence[_Evidence]) -> list[_Evidence]:
+    """Return the unit with most of the words, and up to two others that each add some."""
+    chosen: list[_Evidence] = []
+    least = 0.0
+    while evidence and len(chosen) < _MAX_UNITS:
+        best = max(evidence, key=lambda one: one.fit(words))
+        if best.fit(words) <= least:
+            break
+        least = least or _MIN_GAIN * sum(words.values())
+        chosen.append(best)
+        words = {token: weight for token, weight in words.items() if token not in best.own | best.context}
+    return chosen
 
 
-def _share(weights: dict[str, float], chosen: Sequence[_Evidence]) -> float:
-    total = sum(weights.values())
-    covered = sum(
-        weight
-        for token, weight in weights.items()
-        if any(token in one.tokens or token in one.context for one in chosen)
-    )
-    return covered / total if total else 0.0
-
-
-def _near(words: Sequence[SupportWord], position: int) -> dict[str, float]:
+def _near(words: Sequence[SupportWord], position: int) -> _Weights:
     """Return the other words with weights that fall with their distance from a position."""
     near: dict[str, float] = {}
     for other, word in enumerate(words):
-        if other != position and not word.is_number:
+        if other != position:
             near[word.token] = max(near.get(word.token, 0.0), word.weight / (1 + abs(other - position)))
     return near
 
 
-def _fit(near: dict[str, float], one: _Evidence) -> float:
-    own = sum(weight for token, weight in near.items() if token in one.tokens)
-    above = sum(weight for token, weight in near.items() if token in one.context and token not in one.tokens)
-    return own + 0.5 * above
+def _is_in_place(best: _Evidence, rival: _Evidence | None, near: _Weights) -> bool:
+    """Return whether the unit of a word has the words beside it as well as a rival does.
+
+    Of rows, the words that only one of the two has decide.
+    """
+    fit = best.fit(near)
+    if rival is None:
+        return fit > 0 or not near
+    if best.unit.kind == rival.unit.kind == "row":
+        return _weight(near, best.own - rival.own) >= _weight(near, rival.own - best.own)
+    return (fit > 0 or not near) and fit >= _MIN_PLACE * rival.fit(near)
 
 
-def _said(rival: _Evidence | None, claimed: set[str], near: dict[str, float]) -> str:
-    """Return the only number that a unit has in the place of another one."""
-    if rival is None or not _fit(near, rival):
-        return ""
-    instead = rival.numbers - claimed
-    return f"the passages say {min(instead)}" if len(instead) == 1 else ""
+def _short(text: str) -> str:
+    return text if len(text) <= _MAX_SAID_CHARS else f"{text[:_MAX_SAID_CHARS].rsplit(' ', 1)[0]} ..."
 
 
-def _computed(number: str, known: Iterable[str]) -> bool:
+def _is_computed(number: str, known: Collection[str]) -> bool:
     """Return whether a number is the sum, difference or product of two or three others.
 
-    >>> _computed("30", ["25", "5"]), _computed("31", ["25", "5"])
+    >>> _is_computed("30", ["25", "5"]), _is_computed("31", ["25", "5"])
     (True, False)
     """
     try:
@@ -366,13 +355,11 @@ def _computed(number: str, known: Iterable[str]) -> bool:
         values = [float(value) for value in known]
     except ValueError:
         return False
-    for first, second in combinations(values, 2):
-        if result in (first + second, abs(first - second), first * second):
-            return True
-    return any(result in (sum(three), three[0] * three[1] * three[2]) for three in combinations(values, 3))
+    groups = [*combinations(values, 2), *combinations(values, 3)]
+    return any(result in (sum(group), prod(group), max(group) * 2 - sum(group)) for group in groups)
 
 
-def _opposite(clauses: Iterable[_Clause], chosen: Sequence[_Evidence], is_verdict: bool) -> str:
+def _opposite(clauses: Sequence[_Clause], chosen: Sequence[_Evidence], is_verdict: bool) -> str:
     """Return the text of the unit whose nearest clause says the opposite of a clause, or ""."""
     for clause in clauses:
         same = against = 0.0
@@ -385,42 +372,54 @@ def _opposite(clauses: Iterable[_Clause], chosen: Sequence[_Evidence], is_verdic
                 elif likeness > against:
                     against = likeness
                     unit = one.text
-        if against >= _MIN_CLAUSE and (against > same or (is_verdict and against == same)):
-            return unit if len(unit) <= _MAX_SAID_CHARS else f"{unit[:_MAX_SAID_CHARS].rsplit(' ', 1)[0]} ..."
+        if against >= _MIN_CLAUSE and (against > same or is_verdict):
+            return _short(unit)
     return ""
 
 
 def _likeness(clause: _Clause, other: _Clause) -> float:
     """Return the share of a clause that another has; of what is negated, if one of them is negated."""
     if clause.is_negated:
-        return _part(clause.scope, other.weights)
-    if other.is_negated:
-        return min(_part(other.scope, clause.weights), _part(clause.weights, other.weights))
-    return _part(clause.weights, other.weights)
-
-
-def _part(weights: dict[str, float], others: dict[str, float]) -> float:
-    total = sum(weights.values())
-    return sum(weight for token, weight in weights.items() if token in others) / total if total else 0.0
+        return _part(clause.scope, other.words)
+    whole = _part(clause.words, other.words)
+    return min(_part(other.scope, clause.words), whole) if other.is_negated else whole
 
 
 def _citations(chosen: Sequence[_Evidence]) -> Iterator[Citation]:
-    """Yield citations of units, neighbors as one, best first."""
+    """Yield citations of units, best first, neighbors as one."""
     spans: dict[tuple[str, int, int], None] = {}
     for one in chosen:
-        start, end = one.unit.start, one.unit.end
-        for id, first, last in list(spans):
-            gap = one.passage.text[min(last, end) : max(first, start)]
-            if id == one.passage.id and not gap.strip():
-                start, end = min(first, start), max(last, end)
-                del spans[id, first, last]
-        spans[one.passage.id, start, end] = None
-    for id, start, end in spans:
-        yield Citation(id, start, end)
+        id, start, end = one.passage.id, one.unit.start, one.unit.end
+        for other in list(spans):
+            gap = one.passage.text[min(other[2], end) : max(other[1], start)]
+            if id == other[0] and not gap.strip():
+                start, end = min(other[1], start), max(other[2], end)
+                del spans[other]
+        spans[id, start, end] = None
+    for span in spans:
+        yield Citation(*span)
 
 
-def _tokens(text: str, language: str) -> set[str]:
-    return {word.token for word in support_words(text, language)}
+def _weight(words: _Weights, known: Collection[str]) -> float:
+    return sum(weight for token, weight in words.items() if token in known)
+
+
+def _part(words: _Weights, known: Collection[str]) -> float:
+    total = sum(words.values())
+    return _weight(words, known) / total if total else 0.0
+
+
+def _share(words: _Weights, chosen: Sequence[_Evidence]) -> float:
+    return _part(words, frozenset().union(*(one.own | one.context for one in chosen)))
+
+
+@remembered(4096)
+def _token_set(text: str, language: str) -> frozenset[str]:
+    return frozenset(word.token for word in support_words(text, language))
+
+
+def _tokens(texts: Sequence[str], language: str) -> frozenset[str]:
+    return frozenset().union(*(_token_set(text, language) for text in texts))
 
 
 @remembered(256)

@@ -30,9 +30,9 @@ _EMPHASIS = re.compile(
 )
 _KEPT_WHITE_SPACE = frozenset("\n\t\u200c\u200d\u3000\u00a0")
 
-_KIND = re.compile(r"\A\W*(TALK|ASK|NO[_ ]?ANSWER)\b[\s:.*`-]*|\bNO_ANSWER\W*\Z")
+_KIND = re.compile(r"\A\W*(TALK|ASK|NO ANSWER|(?i:no_answer))\b[\s:.*`-]*|`?\bNO_ANSWER\b\W*(?:\[\d+\])?\W*\Z")
 _LABEL = re.compile(r"\A\W*(?:(?:final |short )?answer|antwort|response)\s*(?:\*\*)?\s*[:\uff1a]\s*(?:\*\*)?\s*", re.I)
-_PREFIX = re.compile(r"(?P<indent>[ \t]*)(?:(?P<mark>[-*+\u2022>]|#{1,6}|\(?\d{1,2}[.)])[ \t]+)")
+_PREFIX = re.compile(r"(?:>[ \t]*)*(?P<indent>[ \t]*)(?:(?P<mark>[-*+\u2022]|#{1,6}|\(?\d{1,2}[.)])[ \t]+)")
 _TABLE_LINE = re.compile(r"\s*\|.*\|\s*")
 _RULE = re.compile(r"[\s|:-]*-[\s|:-]*")
 _SOURCES = re.compile(
@@ -112,6 +112,7 @@ class _Line(NamedTuple):
     text: str
     mark: str = ""
     depth: int = 0
+    is_source: bool = False
 
 
 def parse(reply: str, passages: int, language: str) -> ParsedReply:
@@ -138,11 +139,11 @@ def parse(reply: str, passages: int, language: str) -> ParsedReply:
         is_heading = line.mark.startswith("#") or following.depth > line.depth > 0
         in_line, strange = _line_sentences(line.text, passages, language)
         unknown += strange
-        mark = "" if line.mark.startswith(("#", ">")) else line.mark
+        mark = line.mark.strip("#")
         for sentence in in_line:
             if not _WORD.search(sentence.text):
                 # Markers without words belong to the sentence before.
-                if parsed:
+                if parsed and not (line.is_source and parsed[-1].numbers):
                     numbers = dict.fromkeys([*parsed[-1].numbers, *sentence.numbers])
                     parsed[-1] = parsed[-1]._replace(numbers=tuple(numbers))
                 continue
@@ -263,11 +264,11 @@ def _lines(text: str) -> Iterator[_Line]:
             yield _Line("\n".join(table) if len(table) > 1 else table[0].strip("| "))
             table = []
         prefix = _PREFIX.match(line)
-        bare = _EMPHASIS.sub(lambda match: match[2] or match[3], line[prefix.end() if prefix else 0 :]).strip()
+        bare = _EMPHASIS.sub(lambda match: match[2] or match[3], line[prefix.end() if prefix else 0 :]).strip(" \t>")
         label, _, rest = bare.partition(":")
         if _SOURCES.fullmatch(label.strip()) and not _has_words(rest):
             if rest.strip():
-                yield _Line(rest)
+                yield _Line(rest, is_source=True)
                 continue
             break
         if open_line and not prefix and bare[:1].islower() and open_line.text[-1] not in _LINE_ENDINGS:
@@ -287,7 +288,7 @@ def _line(bare: str, prefix: re.Match[str] | None, line: str) -> _Line:
         mark = prefix["mark"].strip("()")
         if mark.strip(".").isdigit():
             mark = f"{mark.strip('.')}."
-        elif mark not in ("", ">") and not mark.startswith("#"):
+        elif not mark.startswith("#"):
             mark = "-"
         return _Line(bare, mark, 1 + len(prefix["indent"].expandtabs(4)))
     is_bold = re.fullmatch(r"\s*(\*\*|__)[^*]+\1\s*:?\s*", line) is not None

@@ -25,6 +25,7 @@ from convqa.text.dialogue import open_question
 from convqa.text.support import IDENTITY as QUOTES
 
 _DECLINED = "the language model found no answer in the passages"
+_LEFT_OUT = "nothing of the language model's reply may be shown"
 _EMPTY = "the language model's reply is empty"
 _NOT_SEARCHED = "(none: the message asks nothing of them)"
 _TOKENS_A_WORD = 3
@@ -249,7 +250,8 @@ def _of_kind(kind: str, sentences: Sequence[Sentence], request: _Request, rankin
     if kind == "question" and sentences:
         return Answer("question", answer.text)
     if kind != "answer" or not sentences:
-        return replace(nothing(ranking, _DECLINED), sentences=answer.sentences)
+        reason = _DECLINED if kind == "none" else _LEFT_OUT
+        return replace(nothing(ranking, reason), sentences=answer.sentences)
     if not any(sentence.citations or sentence.mark for sentence in sentences):
         unfounded = [replace(sentence, supported=False) for sentence in sentences]
         return Answer.of(unfounded, request.turn.language)
