@@ -47,7 +47,7 @@ _SELECTORS = frozenset([*range(0xFE00, 0xFE0E), *range(0xE0100, 0xE01F0)])
 
 _FENCE_DIGITS = 24
 _BYTES_A_TOKEN = 3.5
-_PLACE = re.compile(r"\{(\w+)\}")
+_PLACE = re.compile(r"\{(\w+)\}(\n?)")
 
 
 class PromptTemplate(Record, extra="forbid"):
@@ -67,10 +67,15 @@ class PromptTemplate(Record, extra="forbid"):
     def messages(self, texts: Mapping[str, str]) -> list[ChatMessage]:
         """Return the messages. ``{fence}`` is filled with a word that none of the texts contains.
 
-        Filled in one pass, so that braces in texts are not replaced.
+        They are filled in one pass, so that braces in texts are not replaced. An empty text leaves no line.
         """
         filled = {**texts, "fence": fence([*texts.values()])}
-        parts = [_PLACE.sub(lambda match: filled.get(match[1], match[0]), part) for part in (self.system, self.user)]
+
+        def fill(match: re.Match[str]) -> str:
+            text = filled.get(match[1], f"{{{match[1]}}}")
+            return text and text + match[2]
+
+        parts = [_PLACE.sub(fill, part) for part in (self.system, self.user)]
         user = ChatMessage.from_user(parts[1])
         return [ChatMessage.from_system(parts[0]), user] if self.system else [user]
 

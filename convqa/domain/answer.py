@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from convqa.domain.conversation import Listed, Named
@@ -127,7 +127,7 @@ class Answer(Named):
     score: float | None = None
     nearest: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    usage: tuple[int, ...] = ()
+    usage: tuple[int, ...] = field(default=(), compare=False)
 
     @classmethod
     def of(cls, sentences: Sequence[Sentence], language: str, score: float | None = None) -> Answer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, repeat
 from typing import Any
 
@@ -54,7 +54,7 @@ class Rewrite(Named):
     text: str
     queries: tuple[Query, ...]
     notes: tuple[str, ...] = ()
-    usage: tuple[int, ...] = ()
+    usage: tuple[int, ...] = field(default=(), compare=False)
 
     @classmethod
     def unchanged(cls, question: str, *notes: str) -> Rewrite:

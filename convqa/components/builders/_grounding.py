@@ -67,6 +67,9 @@ _VERDICT = re.compile(r"\A\W*(?:so\s+)?(?:yes|no|ja|nein)\b[\s,.:;!\u2013\u2014-
 _OPPOSITES = listed("forbidden prohibited banned impossible unable excluded refuse refused fail fails lack lacks")
 """Words that negate a clause without being negations."""
 
+_SUMS = listed("altoge differ less longer more sum togeth total")
+"""Stems of words about numbers that follow from others."""
+
 _Weights = Mapping[str, float]
 """Token -> weight."""
 
@@ -110,7 +113,7 @@ class _Evidence(NamedTuple):
 
     def fit(self, words: _Weights) -> float:
         """Return the weight of the words that the unit and its context have; 0 if only the context has any."""
-        own = _weight(words, self.own)
+        own = _weight(words, self.own) * (1 if self.unit.is_quotable else _CONTEXT_WEIGHT)
         return own and own + _CONTEXT_WEIGHT * _weight(words, self.context - self.own)
 
 
@@ -207,10 +210,13 @@ class Grounding:
         instead = self._instead(words, evidence, chosen)
         if instead is not None:
             return _Verdict(reason=instead)
-        weights = {word.token: word.weight * (_TOPIC_WEIGHT if word.token in self._topic else 1) for word in words}
+        evident = frozenset().union(*(one.own | one.context for one in chosen))
+        # Numbers without evidence follow from others.
+        needed = [word for word in words if word.token in evident or not (word.is_number or word.token in _SUMS)]
+        weights = {word.token: word.weight * (_TOPIC_WEIGHT if word.token in self._topic else 1) for word in needed}
         names = {word.token for word in words if not word.is_number and (word.is_name or word.token in self._names)}
         known = self._topic.union(*(one.own | one.context | one.first for one in chosen))
-        if _share(weights, chosen) < _MIN_SHARE or not names <= known:
+        if _part(weights, evident) < _MIN_SHARE or not names <= known:
             return _Verdict()
         opposite = _opposite(_clauses(plain, self._language), chosen, plain != text)
         if opposite:

@@ -18,7 +18,7 @@ from convqa.text.words import words as split_words
 FALLBACKS = ("empty", "unfinished", "loop", "too long", "no question", "strays", "unreadable")
 """Reasons to reject a model's text, as in a run's summary; docs/reference/rewriting.md says when each applies."""
 
-_LABEL = re.compile(r"^(?:rewrit\w*|rewritten question|(?:standalone |self-contained )?question)\s*:\s*", re.I)
+_LABEL = re.compile(r"^(?:rewrit\w*|rewritten question|(?:standalone |self-contained )?question|query)\s*:\s*", re.I)
 _QUOTES = re.compile(r"""^(["'`\u201c\u201e\u00ab])(.*)(["'`\u201d\u201c\u00bb])$""")
 _SPACE_BEFORE_MARK = re.compile(r"\s+([?.!,;:%)\]]|n['\u2019]t\b|['\u2019](?:s|re|ve|ll|d|m)\b)")
 _QUERY = re.compile(
@@ -26,7 +26,7 @@ _QUERY = re.compile(
     r"""|'(?P<single>.+?)'\s*[,}])""",
     re.S,
 )
-_MARKUP = re.compile(r"[{}<>]")
+_MARKUP = re.compile(r"[{}<>\[\]]")
 _THOUGHTS = re.compile(r"^.*?</think>", re.S)
 
 _MAX_LOOP_WORDS = 8
@@ -86,7 +86,8 @@ def rewritten(question: OpenQuestion, text: str, weight: float) -> Rewrite:
     >>> rewritten(OpenQuestion(0, "When was he born?", [], "en"), "When was Goethe born?", 0.5).queries
     (Query(text='When was he born?', terms=(('Goethe', 0.5),), weight=1.0),)
     """
-    if set(split_words(question.text)).isdisjoint(split_words(text)):
+    words = set(split_words(question.text))
+    if words and words.isdisjoint(split_words(text)):
         return Rewrite(text, (Query(text),))
     terms = tuple((word, weight) for word in _new_words(question, text))
     return Rewrite(text, (Query(question.text, terms),))
@@ -122,14 +123,14 @@ def from_json(reply: str) -> str | None:
     >>> from_json("Sure! {'query': 'Who is Goethe?', 'why': 'he'}"), from_json('{"query": null}'), from_json("{oops}")
     ('Who is Goethe?', '', None)
     """
-    text = str(replace_surrogates(_THOUGHTS.sub("", reply, count=1))).strip()
+    text = _THOUGHTS.sub("", reply, count=1).strip()
     match = _QUERY.search(text)
     if match:
         value = "" if match["null"] else match["double"] or match["single"]
         if match["double"]:
             with suppress(ValueError):
                 value = json.loads(f'"{value}"')
-        return " ".join(str(value).split())
+        return " ".join(str(replace_surrogates(value)).split())
     lines = text.splitlines()
     is_plain = len(lines) == 1 and not _MARKUP.search(text)
     return first_line(text) if is_plain else None
