@@ -2,11 +2,11 @@
 
     python benchmarks/language_model.py REPLIES.jsonl [--list] [--rate TOKENS]
 
-A server of this process answers the requests of ``convqa.load(..., llm=...)`` with the recorded reply, its numbers mapped
-to the passages of the prompt. Prints how many of the sentences, all right, are shown without a mark, marked, and left out,
-with their markers and with every marker removed; how many wrong variants (``benchmarks/falsified.py``) are marked, by kind;
-and tokens and calls a turn. ``--rate``: measures the time to the first sentence with a server that writes so many tokens a
-second.
+A server of this process answers the requests of ``convqa.load(..., llm=...)`` with the recorded reply, its numbers
+mapped to the passages of the prompt. Prints how many of the sentences, all right, are shown without a mark, marked, and
+left out, with their markers and with every marker removed; how many wrong variants (``benchmarks/falsified.py``) are
+marked, by kind; and tokens and calls. ``--rate``: measures the time to the first sentence with a server that writes so
+many tokens a second.
 
 A line of REPLIES.jsonl: collection, turn, question, passages (n, id, title, text), sentences (text, cites, item, and
 whether an earlier version kept it).
@@ -35,11 +35,15 @@ SHOWN = re.compile(r"^\[(\d+)\] (.*?)(?=^\[\d+\] |^end of passages)", re.M | re.
 BEFORE = "kept_at_30702f9b"
 
 
+Sentences = list[tuple[str, list[str]]]
+"""(text with its item's mark, ids of the passages that it cites)."""
+
+
 class Model:
-    """A server that replies with ``sentences``: (text with the item's mark, ids of the passages that it cites)."""
+    """A server that replies with ``sentences``."""
 
     def __init__(self, rate: float) -> None:
-        self.sentences: list[tuple[str, list[str]]] = []
+        self.sentences: Sentences = []
         self.passages: dict[str, str] = {}
         self.tokens: Counter[str] = Counter()
         outer = self
@@ -122,82 +126,83 @@ def fate(response: Response, text: str) -> str:
     return "left out"
 
 
+class Replay:
+    """One recorded turn, asked again."""
+
+    def __init__(self, model: Model, turn: dict[str, Any], history: list[Exchange]) -> None:
+        self._model = model
+        self._history = tuple(history)
+        self._question = turn["question"]
+        passages = [Passage(one["id"], one["text"], one["title"]) for one in turn["passages"]]
+        self._qa = convqa.load("talk", passages, llm=model.llm)
+        model.passages = {passage.id: passage.text for passage in passages}
+
+    def ask(self, sentences: Sentences, on_output: Any = None) -> Response:
+        self._model.sentences = sentences
+        talk = self._qa.conversation()
+        talk.history = self._history
+        return talk.ask(self._question, on_output=on_output)
+
+    def timed(self, sentences: Sentences) -> tuple[Response, float, float]:
+        """Return the response, and the seconds to the first sentence and to the last."""
+        times = [time.perf_counter()]
+
+        def note(label: str, _: object) -> None:
+            if label == "partial":
+                times.append(time.perf_counter())
+
+        response = self.ask(sentences, note)
+        times.append(time.perf_counter())
+        return response, times[1] - times[0], times[-1] - times[0]
+
+
 def main() -> None:
     parser = arguments(__doc__, data=False)
     parser.add_argument("replies", type=Path)
-    parser.add_argument("--list", action="store_true", help="list the right sentences that are marked")
+    parser.add_argument("--list", action="store_true", help="list the right sentences that are marked or left out")
     parser.add_argument("--rate", type=float, default=0.0, help="tokens a second of the server")
     options = parser.parse_args()
     model = Model(options.rate)
-    before, cited, bare = Counter[str](), Counter[str](), Counter[str]()
+    fates = {"before": Counter[str](), "now": Counter[str](), "now, without markers": Counter[str]()}
     caught, wrong = Counter[str](), Counter[str]()
-    waits = []
+    first = whole = 0.0
     recorded = list(turns(options.replies))
     for place, (turn, history) in enumerate(recorded):
-        passages = [Passage(one["id"], one["text"], one["title"]) for one in turn["passages"]]
+        replay = Replay(model, turn, history)
         ids = {one["n"]: one["id"] for one in turn["passages"]}
-        qa = convqa.load("talk", passages, llm=model.llm)
-        model.passages = {passage.id: passage.text for passage in passages}
-
-        def ask(sentences: list[tuple[str, list[str]]], on_output: Any = None) -> Response:
-            model.sentences = sentences
-            talk = qa.conversation()
-            talk.history = tuple(history)
-            return talk.ask(turn["question"], on_output=on_output)
-
-        said = [
-            (f"{one['item']} {one['text']}".strip(), [ids[number] for number in one["cites"]])
-            for one in turn["sentences"]
-        ]
-        start = time.perf_counter()
-        partial: list[float] = []
-        response = ask(said, lambda label, _: partial.append(time.perf_counter()) if label == "partial" else None)
-        waits.append(((partial or [time.perf_counter()])[0] - start, time.perf_counter() - start))
-        before.update("shown" if one[BEFORE] else "left out" for one in turn["sentences"])
-        cited.update(fate(response, one["text"]) for one in turn["sentences"])
-        if options.list:
-            for one in turn["sentences"]:
-                if fate(response, one["text"]) == "left out":
-                    print(f"LEFT OUT {turn['question']} | {one['text']} | {response.answer}")
-            for one in response.answer.sentences if response.answer else ():
-                if one.mark:
-                    print(f"{turn['question']} | {one.text} ({one.mark})")
+        said = [(f"{one['item']} {one['text']}".strip(), [ids[n] for n in one["cites"]]) for one in turn["sentences"]]
+        response, to_first, to_last = replay.timed(said)
+        first += to_first / len(recorded)
+        whole += to_last / len(recorded)
+        for one in turn["sentences"]:
+            became = fate(response, one["text"])
+            fates["before"]["shown" if one[BEFORE] else "left out"] += 1
+            fates["now"][became] += 1
+            if options.list and became != "shown":
+                print(f"{became}: {turn['question']} | {one['text']}")
         if options.rate:
             continue
-        response = ask([(text, []) for text, _ in said])
-        for one in response.answer.sentences if response.answer else ():
-            bare["shown" if one.citations else "marked" if one.mark else "left out"] += 1
-        others = [
-            one["text"]
-            for other, _ in recorded
-            if other["collection"] != turn["collection"]
-            for one in other["sentences"]
-        ]
-        shown = "\n".join(passage.text for passage in passages)
-        for number, one in enumerate(turn["sentences"]):
+        bare = replay.ask([(text, []) for text, _ in said])
+        for sentence in bare.answer.sentences if bare.answer else ():
+            became = "shown" if sentence.citations else "marked" if sentence.mark else "left out"
+            fates["now, without markers"][became] += 1
+        others = [other for other, _ in recorded if other["collection"] != turn["collection"]]
+        strangers = [one["text"] for other in others for one in other["sentences"]]
+        shown = "\n".join(model.passages.values())
+        for number, (one, (_, cited)) in enumerate(zip(turn["sentences"], said, strict=True)):
             seed = 100 * place + number
-            own = "\n".join(model.passages[ids[cite]] for cite in one["cites"])
-            for kind, text in [*falsified(one["text"], own, shown, seed), *nowhere(others, seed)]:
+            own = "\n".join(model.passages[id] for id in cited)
+            for kind, variant in [*falsified(one["text"], own, shown, seed), *nowhere(strangers, seed)]:
                 wrong[kind] += 1
-                result = ask([(text, [ids[cite] for cite in one["cites"]])])
-                caught[kind] += fate(result, text) != "shown"
-    total = before.total()
+                caught[kind] += fate(replay.ask([(variant, cited)]), variant) != "shown"
     names = ("shown", "marked", "left out")
-    rows = [("before", before), ("now", cited), ("now, without markers", bare)]
-    table(
-        ["right sentences", *names],
-        [[name, *(share(found[one], found.total()) for one in names)] for name, found in rows],
-    )
+    rows = [[name, *(share(found[one], found.total()) for one in names)] for name, found in fates.items()]
+    table(["right sentences", *names], rows)
     print()
     table(["wrong variants", "caught"], [[kind, share(caught[kind], wrong[kind])] for kind in KINDS])
-    first, whole = (sum(wait) / len(waits) for wait in zip(*waits, strict=True))
-    calls = model.tokens
-    print(
-        f"\n{total} sentences of {len(recorded)} turns. First sentence after {first:.2f} s, whole answer after {whole:.2f} s."
-    )
-    print(
-        f"{calls['prompt'] / calls['calls']:.0f} tokens a prompt, {calls['completion'] / calls['calls']:.0f} a reply."
-    )
+    used = model.tokens
+    print(f"\n{len(recorded)} turns. The first sentence comes after {first:.2f} s, the last after {whole:.2f} s.")
+    print(f"{used['prompt'] / used['calls']:.0f} tokens a prompt, {used['completion'] / used['calls']:.0f} a reply.")
 
 
 def share(count: int, total: int) -> str:

@@ -53,7 +53,8 @@ def exchange(turn: Turn, response: Response) -> Exchange:
         return Exchange(turn.question, "", rewrite, "failed")
     answer = response.answer
     if answer is None or answer.kind == "none":
-        return Exchange(turn.question, "", rewrite, "unanswered")
+        searches = response.rewrite is None or response.rewrite.queries
+        return Exchange(turn.question, "", rewrite, "unanswered" if searches else "idle")
     if answer.kind == "talk":
         return Exchange(turn.question, answer.shown, rewrite, "idle")
     return Exchange(turn.question, answer.text, rewrite, "asked" if answer.kind == "question" else "answered")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
+from convqa.indexing.cutting import TOKENS, cut, is_heading
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from convqa.indexing.cutting import TOKENS, cut, is_heading
 
 SENTENCE = "The river flows slowly through the old town and its many gardens."
 PARAGRAPH = " ".join([SENTENCE] * 6)

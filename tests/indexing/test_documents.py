@@ -9,11 +9,11 @@ import zipfile
 from itertools import pairwise
 
 import pytest
+from convqa.indexing.documents import DocumentFile, find_documents, read_document
+from convqa.indexing.formats import Unreadable, document_formats
 
 from convqa.errors import InputError
 from convqa.indexing import index_sources
-from convqa.indexing.documents import DocumentFile, find_documents, read_document
-from convqa.indexing.formats import Unreadable, document_formats
 from convqa.stores import open_store
 
 FORMATS = document_formats()

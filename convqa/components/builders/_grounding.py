@@ -63,6 +63,7 @@ _CLAUSE = re.compile(
     r"|\s(?:but|because|although|though|while|whereas|if|unless|when|except|aber|weil|wenn|obwohl|sondern)\s",
     re.I,
 )
+_DECIMAL = re.compile(r"[0-9]*\.?[0-9]+")
 _VERDICT = re.compile(r"\A\W*(?:so\s+)?(?:yes|no|ja|nein)\b[\s,.:;!\u2013\u2014-]*", re.I)
 _OPPOSITES = listed("forbidden prohibited banned impossible unable excluded refuse refused fail fails lack lacks")
 """Words that negate a clause without being negations."""
@@ -356,11 +357,10 @@ def _is_computed(number: str, known: Collection[str]) -> bool:
     >>> _is_computed("30", ["25", "5"]), _is_computed("31", ["25", "5"])
     (True, False)
     """
-    try:
-        result = float(number)
-        values = [float(value) for value in known]
-    except ValueError:
+    if not _DECIMAL.fullmatch(number):
         return False
+    result = float(number)
+    values = [float(value) for value in known if _DECIMAL.fullmatch(value)]
     groups = [*combinations(values, 2), *combinations(values, 3)]
     return any(result in (sum(group), prod(group), max(group) * 2 - sum(group)) for group in groups)
 

@@ -25,10 +25,10 @@ class LlmRewriter(ChatStation, Rewriter):
 
     The prompt has the quoted history, and the reply is ``{"query": "..."}``, or ``{"query": null}`` for what asks
     nothing of the collection, such as thanks: nothing is searched then. JSON is found anywhere in the reply, and a
-    single line counts as the query. First questions, and those that refer to nothing before, are not sent. If the request
-    times out or fails, or the reply is malformed, the turn keeps its question, and a run's summary counts the reason.
-    An unavailable server (also 429, 502, 503, 504) is retried as a store is. Timeouts, retries and sampling are parameters
-    of the component (``timeout``, ``max_retries``, ``generation_kwargs``).
+    single line counts as the query. First questions, and those that refer to nothing before, are not sent. If the
+    request times out or fails, or the reply is malformed, the turn keeps its question, and a run's summary counts the
+    reason. An unavailable server (also 429, 502, 503, 504) is retried as a store is. Timeouts, retries and sampling are
+    parameters of the component (``timeout``, ``max_retries``, ``generation_kwargs``).
 
     Example::
 

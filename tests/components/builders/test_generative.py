@@ -38,7 +38,7 @@ from convqa.domain import (
     Turns,
 )
 from convqa.driver.summary import RunSummary
-from convqa.errors import InputError, RunError
+from convqa.errors import InputError
 from convqa.evaluation.compute import independent_scorer
 from convqa.pipeline.build import build
 from convqa.pipeline.merge import resolve

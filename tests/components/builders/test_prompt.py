@@ -86,7 +86,7 @@ def test_passages_keep_to_the_tokens():
 
 
 def test_a_prompt_that_is_not_there_or_malformed(tmp_path):
-    with pytest.raises(InputError, match="unknown name 'answr'. Did you mean 'answer'"):
+    with pytest.raises(InputError, match=r"unknown name 'answr'\. Did you mean 'answer'"):
         load_prompt("answr")
     (tmp_path / "p.yaml").write_text("user: no place for it")
     with pytest.raises(InputError, match="user"):
