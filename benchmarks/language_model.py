@@ -132,6 +132,7 @@ class Replay:
     def __init__(self, model: Model, turn: dict[str, Any], history: list[Exchange]) -> None:
         self._model = model
         self._history = tuple(history)
+        self._count = 0
         self._question = turn["question"]
         passages = [Passage(one["id"], one["text"], one["title"]) for one in turn["passages"]]
         self._qa = convqa.load("talk", passages, llm=model.llm)
@@ -139,8 +140,10 @@ class Replay:
 
     def ask(self, sentences: Sentences, on_output: Any = None) -> Response:
         self._model.sentences = sentences
+        self._count += 1
         talk = self._qa.conversation()
-        talk.history = self._history
+        # Equal prompts are asked once, so that each needs something of its own.
+        talk.history = (*self._history, Exchange(f"ok {self._count}", status="idle"))
         return talk.ask(self._question, on_output=on_output)
 
     def timed(self, sentences: Sentences) -> tuple[Response, float, float]:

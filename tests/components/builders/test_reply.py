@@ -31,7 +31,7 @@ BOTH = (ONE, TWO)
         "**Answer:** Goethe wrote Faust [1]. He lived in Weimar [2].",
         '{"answer": "Goethe wrote Faust [1]. He lived in Weimar [2]."}',
         '```json\n{"answer": "Goethe wrote Faust [1]. He lived in Weimar [2].", "confidence": 0.9}\n```',
-        '{"sentences": [{"text": "Goethe wrote Faust.", "citations": [1]}, {"text": "He lived in Weimar.", "source": 2}]}',
+        '{"sentences": [{"text": "Goethe wrote Faust.", "citations": [1]}, {"text": "He lived in Weimar.", "ref": 2}]}',
         "<|channel|>analysis<|message|>He asks [3].<|end|><|start|>assistant<|channel|>final<|message|>"
         "Goethe wrote Faust [1]. He lived in Weimar [2].<|return|>",
         "Goethe wrote Faust\u30101\u3011. He lived in Weimar\uff3b\uff12\uff3d.",
