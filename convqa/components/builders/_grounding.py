@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import prod
 from typing import NamedTuple
 
@@ -49,6 +49,9 @@ _MAX_HEADINGS = 3
 
 _MAX_SCOPE = 4
 """How many content words after a negation it negates."""
+
+_MAX_COUNTED = 3
+"""How many words after a number may be what it counts."""
 
 _MAX_SAID_CHARS = 120
 _MIN_LANGUAGE_WORDS = 5
@@ -92,15 +95,22 @@ class _Clause(NamedTuple):
 
 
 class _Evidence(NamedTuple):
-    """A unit of a passage: its own tokens, its numbers, the tokens of its context and of the passage's first unit."""
+    """A unit of a passage: its own tokens, those of its context and of the passage's first unit.
+
+    ``counted``: number -> the words of what it counts; in a row all words.
+    """
 
     passage: Passage
     unit: Unit
     own: frozenset[str]
-    numbers: frozenset[str]
+    counted: Mapping[str, Collection[str]]
     context: frozenset[str]
     first: frozenset[str]
     clauses: Sequence[_Clause]
+
+    @property
+    def numbers(self) -> frozenset[str]:
+        return frozenset(self.counted)
 
     @property
     def text(self) -> str:
@@ -204,11 +214,13 @@ class Grounding:
 
     def _check(self, text: str, evidence: Sequence[_Evidence]) -> _Verdict:
         plain = _VERDICT.sub("", text)
-        words = [word for word in support_words(plain, self._language) if word.is_content]
+        said = support_words(plain, self._language)
+        words = [word for word in said if word.is_content]
+        nouns = {word.token: noun.token for word, noun in pairwise(said) if word.is_number and noun.is_content}
         chosen = _chosen({word.token: word.weight for word in words}, evidence)
         if not any(one.is_quotable for one in chosen):
             return _Verdict()
-        instead = self._instead(words, evidence, chosen)
+        instead = self._instead(words, nouns, evidence, chosen)
         if instead is not None:
             return _Verdict(reason=instead)
         evident = frozenset().union(*(one.own | one.context for one in chosen))
@@ -225,13 +237,18 @@ class Grounding:
         return _Verdict(True, tuple(_citations([one for one in chosen if one.is_quotable])))
 
     def _instead(
-        self, words: Sequence[SupportWord], evidence: Sequence[_Evidence], chosen: list[_Evidence]
+        self,
+        words: Sequence[SupportWord],
+        nouns: Mapping[str, str],
+        evidence: Sequence[_Evidence],
+        chosen: list[_Evidence],
     ) -> str | None:
         """Return what the passages say instead of a number or a name, or None if all are in their place.
 
         "": nothing. The units of numbers are added to the chosen ones.
         """
         claimed = {word.token for word in words if word.is_number}
+        is_sum = any(word.token in _SUMS for word in words)
         reasons = []
         for position, word in enumerate(words):
             token = word.token
@@ -242,7 +259,8 @@ class Grounding:
             having = [one for one in evidence if token in one.own | one.context]
             best = max(having, key=lambda one: one.fit(near), default=None)
             rival = max(self._rivals(word, evidence), key=lambda one: one.fit(near), default=None)
-            if best is not None and _is_in_place(best, rival, near):
+            is_counted = not word.is_number or _is_counted(token, nouns.get(token, ""), evidence)
+            if best is not None and is_counted and _is_in_place(best, rival, near):
                 if word.is_number and not any(token in one.own for one in chosen):
                     chosen.append(best)
                 continue
@@ -250,7 +268,8 @@ class Grounding:
                 if best is not None and rival is not None and token not in rival.context | rival.first:
                     reasons.append(f'the passages say "{_short(rival.text)}"')
                 continue
-            if _is_computed(token, (claimed | self._numbers | self._asked) - {token}):
+            known = claimed | self._asked | (self._numbers if is_sum else set())
+            if _is_computed(token, known - {token}):
                 continue
             instead = rival.numbers - claimed if rival and rival.fit(near) else frozenset()
             reasons.append(f"the passages say {min(instead)}" if len(instead) == 1 else "")
@@ -283,9 +302,14 @@ def _evidence(part: PassagePart, language: str) -> Iterator[_Evidence]:
         words = support_words(text, language)
         own = frozenset(word.token for word in words)
         first = first or own
-        numbers = frozenset(word.token for word in words if word.is_number)
         context = _tokens([passage.title, unit.heading, unit.context, header, *headings], language)
-        yield _Evidence(passage, unit, own, numbers, context, first, _clauses(text, language))
+        is_row = unit.kind == "row"
+        counted = {
+            word.token: own | context if is_row else _counted(words[position + 1 :])
+            for position, word in enumerate(words)
+            if word.is_number
+        }
+        yield _Evidence(passage, unit, own, counted, context, first, _clauses(text, language))
 
 
 def _clauses(text: str, language: str) -> Sequence[_Clause]:
@@ -325,6 +349,13 @@ def _chosen(words: _Weights, evidence: Sequence[_Evidence]) -> list[_Evidence]:
     return chosen
 
 
+def _counted(following: Sequence[SupportWord]) -> frozenset[str]:
+    """Return what a number counts: the content words directly behind it, none if it stands alone."""
+    if not following or not following[0].is_content or following[0].is_number:
+        return frozenset()
+    return frozenset(word.token for word in following[:_MAX_COUNTED] if word.is_content)
+
+
 def _near(words: Sequence[SupportWord], position: int) -> _Weights:
     """Return the other words with weights that fall with their distance from a position."""
     near: dict[str, float] = {}
@@ -332,6 +363,17 @@ def _near(words: Sequence[SupportWord], position: int) -> _Weights:
         if other != position:
             near[word.token] = max(near.get(word.token, 0.0), word.weight / (1 + abs(other - position)))
     return near
+
+
+def _is_counted(number: str, noun: str, evidence: Sequence[_Evidence]) -> bool:
+    """Return whether a number counts in a passage what it counts in a sentence, if any number does so.
+
+    "": it counts nothing in the sentence.
+    """
+    own = [one.counted[number] for one in evidence if number in one.counted]
+    if not noun or any(noun in words or not words for words in own):
+        return True
+    return not any(noun in words for one in evidence for words in one.counted.values())
 
 
 def _is_in_place(best: _Evidence, rival: _Evidence | None, near: _Weights) -> bool:
