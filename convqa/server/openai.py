@@ -164,7 +164,8 @@ async def _events(
             yield ServerSentEvent(comment=label)
             continue
         text = "".join(chat_text.sentence_pieces(output, pending.turn.language))
-        yield _chunk(head, {"content": text[len(sent) :]})
+        role = {} if sent else {"role": "assistant"}
+        yield _chunk(head, {**role, "content": text[len(sent) :]})
         sent = text
     response = await pending.response
     pieces, cited = _answered(response, pending, address, pipeline)
