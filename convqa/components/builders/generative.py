@@ -244,11 +244,10 @@ def _checked(sentences: Sequence[ReplySentence], request: _Request) -> _CheckedR
 
 
 def _of_kind(kind: str, sentences: Sequence[Sentence], request: _Request, ranking: Ranking) -> Answer:
-    if kind == "talk" and sentences:
-        return Answer("talk", "", tuple(replace(sentence, supported=None, reason="") for sentence in sentences))
     answer = Answer.of(sentences, request.turn.language)
-    if kind == "question" and sentences:
-        return Answer("question", answer.text)
+    if kind in ("talk", "question") and sentences:
+        unchecked = tuple(Sentence(sentence.text) for sentence in sentences)
+        return Answer("talk", "", unchecked) if kind == "talk" else Answer("question", answer.text, unchecked)
     if kind != "answer" or not sentences:
         reason = _DECLINED if kind == "none" else _LEFT_OUT
         return replace(nothing(ranking, reason), sentences=answer.sentences)

@@ -74,7 +74,7 @@ function table(sentence, citations, open) {
   const row = (line, name) => h("tr", {}, cells(line).map((cell) => h(name, {}, cell)));
   return h(
     "div",
-    { class: sentence.mark ? "unfound" : "" },
+    {},
     h("table", {}, h("thead", {}, row(head, "th")), h("tbody", {}, rest.map((line) => row(line, "td")))),
     h("p", {}, chips(sentence.citations, citations, open), mark(sentence)),
   );
