@@ -76,6 +76,8 @@ _MARKER = re.compile(
 _RAISED = str.maketrans("\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079", "0123456789")
 _RANGE = re.compile(r"(\d{1,3})(?:\s{0,2}[-\u2010-\u2015~\u301c\uff0d]\s{0,2}(\d{1,3}))?")
 _WORD = re.compile(r"\w")
+_CITED = re.compile(r"cit|source|passage|ref|quelle", re.I)
+"""Names of fields with numbers of passages, in a reply in JSON."""
 _SENTENCE_END = re.compile(r"[.!?\u3002\uff01\uff1f](?:\s{0,2}\[[\d, ]{1,20}\])*|\n")
 _MARKER_COLON = re.compile(r"\A\s{0,3}[:.\u2013\u2014-](?=\s)")
 _LINE_ENDINGS = frozenset(".!?:;\u3002\uff01\uff1f]")
@@ -85,6 +87,7 @@ _ABBREVIATION = re.compile(
 )
 
 SentenceKind = Literal["claim", "frame", "table"]
+ReplyKind = Literal["answer", "none", "talk", "question"]
 
 
 class ReplySentence(NamedTuple):
@@ -104,7 +107,7 @@ class ParsedReply(NamedTuple):
     """A parsed reply. ``unknown_numbers`` counts the numbers without a passage."""
 
     sentences: Sequence[ReplySentence] = ()
-    kind: Literal["answer", "none", "talk", "question"] = "answer"
+    kind: ReplyKind = "answer"
     unknown_numbers: int = 0
 
 
@@ -152,23 +155,20 @@ def parse(reply: str, passages: int, language: str) -> ParsedReply:
             )
             parsed.append(sentence._replace(kind="frame" if is_frame else "claim", mark=mark))
             mark = ""
-    return ParsedReply(tuple(parsed), _kind(word[1] if word else "", word is not None, parsed), unknown)
+    return ParsedReply(tuple(parsed), _kind(word[0].strip(" `*:.") if word else "", parsed), unknown)
 
 
-def _kind(word: str | None, has_word: bool, parsed: Sequence[ReplySentence]) -> Any:
-    if word == "TALK":
-        return "talk"
-    if word == "ASK":
-        return "question"
+def _kind(word: str, parsed: Sequence[ReplySentence]) -> ReplyKind:
+    """Return the kind of a reply, given the word that it begins or ends with, if any."""
+    cites = any(sentence.numbers for sentence in parsed)
     claims = [sentence for sentence in parsed if sentence.kind != "frame"]
-    if has_word or (claims and is_refusal(claims[0])):
-        return "none"
-    if parsed and not claims:
-        has_chatter = all(_CHATTER.search(sentence.text) and len(sentence.text) > 5 for sentence in parsed)
-        return "talk" if has_chatter else "answer"
-    if claims and all(sentence.text[-1] in "?\uff1f" and not sentence.numbers for sentence in claims):
+    is_courtesy = bool(parsed) and not claims and all(len(sentence.text) > 5 for sentence in parsed)
+    if not cites and (word == "TALK" or (is_courtesy and all(_CHATTER.search(sentence.text) for sentence in parsed))):
+        return "talk"
+    if word == "ASK" or (claims and not cites and all(sentence.text[-1] in "?\uff1f" for sentence in claims)):
         return "question"
-    return "answer"
+    is_refused = word not in ("", "TALK") or (bool(claims) and is_refusal(claims[0]))
+    return "none" if is_refused else "answer"
 
 
 def is_refusal(sentence: ReplySentence) -> bool:
@@ -220,27 +220,19 @@ def _from_json(text: str) -> str:
 
 
 def _json_texts(value: Any) -> Iterator[str]:
+    """Yield the longest text of each object, with its numbers of passages as markers."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):
         for item in value:
             yield from _json_texts(item)
     elif isinstance(value, dict):
-        numbers = [item for name in value for item in _json_numbers(name, value[name])]
-        markers = "".join(f"[{number}]" for number in numbers)
-        nested = [part for part in value.values() if isinstance(part, list | dict)]
-        texts = [part for part in value.values() if isinstance(part, str)]
+        cited = [number for name in value if _CITED.match(name) for number in re.findall(r"\d+", str(value[name]))]
+        texts = [text for text in value.values() if isinstance(text, str)]
         if texts:
-            yield max(texts, key=len) + (f" {markers}" if markers else "")
+            yield " ".join([max(texts, key=len), *(f"[{number}]" for number in cited)])
         else:
-            yield from _json_texts(nested)
-
-
-def _json_numbers(name: str, value: Any) -> Iterator[int]:
-    if re.match(r"cit|source|passage|ref|quelle", name, re.I):
-        for item in value if isinstance(value, list) else [value]:
-            if isinstance(item, int):
-                yield item
+            yield from _json_texts([*value.values()])
 
 
 def _link_text(match: re.Match[str]) -> str:

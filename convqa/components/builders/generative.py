@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple
 from haystack.dataclasses import ChatMessage
 from pydantic import Field
 
-from convqa.components.base import ON_OUTPUT, PARTIAL, Builder
+from convqa.components.base import ON_OUTPUT, PARTIAL, Builder, MaybeReadings
 from convqa.components.builders._grounding import Grounding
 from convqa.components.builders._prompt import PassagePart, numbered_parts, passage_parts, quoted_parts
 from convqa.components.builders._reply import ReplySentence, parse, without_cut_sentence
@@ -93,7 +93,16 @@ class Generative(ChatStation, Builder):
         return {**ChatStation.identity(self), "prompt": self._template.digest, "quotes": QUOTES}
 
     def _build_asked(self, *columns: Sequence[Any]) -> Sequence[Answer | Failure]:
-        turns, rewrites, rankings, readings = columns
+        # What asks nothing is the model's to answer, too.
+        return self.build_batch(*columns)
+
+    def build_batch(
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+        rankings: Sequence[Ranking],
+        readings: MaybeReadings,
+    ) -> Sequence[Answer | Failure]:
         answers: dict[int, Answer | Failure] = {}
         requests: dict[int, _Request] = {}
         for index, row in enumerate(zip(turns, rewrites, rankings, readings, strict=True)):
@@ -112,7 +121,7 @@ class Generative(ChatStation, Builder):
             answer = self._answer(reply, request, rankings[index])
             answers[index] = replace(answer, usage=reply.usage) if isinstance(answer, Answer) else answer
         if self._fallback:
-            self._replace_failed(answers, columns)
+            self._replace_failed(answers, (turns, rewrites, rankings, readings))
         return [answers[index] for index in range(len(turns))]
 
     def _replace_failed(self, answers: dict[int, Answer | Failure], columns: Sequence[Sequence[Any]]) -> None:
