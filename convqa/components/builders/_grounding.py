@@ -50,6 +50,9 @@ _MAX_HEADINGS = 3
 _MAX_SCOPE = 4
 """How many content words after a negation it negates."""
 
+_MAX_OPERANDS = 12
+"""Of more numbers, too many sums are possible by chance."""
+
 _MAX_COUNTED = 3
 """How many words after a number may be what it counts."""
 
@@ -403,6 +406,8 @@ def _is_computed(number: str, known: Collection[str]) -> bool:
         return False
     result = float(number)
     values = [float(value) for value in known if _DECIMAL.fullmatch(value)]
+    if len(values) > _MAX_OPERANDS:
+        return False
     groups = [*combinations(values, 2), *combinations(values, 3)]
     return any(result in (sum(group), prod(group), max(group) * 2 - sum(group)) for group in groups)
 
