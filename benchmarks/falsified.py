@@ -15,7 +15,14 @@ AUXILIARY = re.compile(
 )
 NEGATION = re.compile(r"(?<=\w)(?: not|n't|not)\b| never\b")
 VERDICT = re.compile(r"^(?:Yes|No),? ", re.I)
-KINDS = ("number invented", "number of another row", "negated", "name swapped", "said nowhere")
+KINDS = (
+    "number invented",
+    "number of another row",
+    "negated",
+    "name swapped",
+    "said nowhere",
+    "said nowhere, on the topic",
+)
 NOWHERE = (
     "A yearly inspection by an outside engineer is compulsory and costs extra.",
     "Older customers receive a voucher for the cinema at Christmas.",
@@ -26,6 +33,46 @@ NOWHERE = (
     "You can also ask for a printed copy at the front desk.",
     "The original drawings are kept in a museum in Lisbon.",
 )
+
+
+TOPICS = {
+    "handbook": (
+        "The company also pays for a gym membership.",
+        "Unused leave is paid out twice a year.",
+        "You can swap bank holidays for other days of leave.",
+        "New employees get a free parking permit in Bristol.",
+        "Your manager must confirm the days by e-mail.",
+        "Employees with children get extra days of leave.",
+        "The People team reviews all leave requests once a month.",
+        "Leave cannot be taken in December because of the annual audit.",
+    ),
+    "manual": (
+        "You can also use pods from other brands.",
+        "The grinder must be replaced every year.",
+        "Clean the milk pipe with hot water after each use.",
+        "The machine switches itself off after a while to save energy.",
+    ),
+    "faq": (
+        "Tidepool also works on Android phones.",
+        "A commercial licence is available for companies.",
+        "Deleted files can be restored from the cloud archive.",
+        "Tidepool compresses files before it sends them.",
+    ),
+    "A-peru": (
+        "Machu Picchu was rediscovered by Hiram Bingham in 1911.",
+        "The citadel is visited by more than a million tourists a year.",
+        "Pachacuti was buried in Cusco.",
+        "The Inca Empire had its own system of writing.",
+    ),
+    "B-illness": (
+        "There is a vaccine against malaria for children.",
+        "Malaria can be passed on by kissing.",
+        "Dengue is treated with antibiotics in hospital.",
+        "Quinine was first made from the bark of a tree in Peru.",
+        "Fleming was born on a farm in Scotland.",
+    ),
+}
+"""Collection -> sentences about its topics that no passage says, in its words."""
 
 
 def numbers(text: str) -> list[str]:
@@ -61,7 +108,10 @@ def falsified(text: str, cited: str, shown: str, place: int) -> Iterator[tuple[s
             yield "name swapped", text[: name.start()] + random.choice(others) + text[name.end() :]
 
 
-def nowhere(others: Sequence[str], place: int) -> Iterator[tuple[str, str]]:
-    """Yield sentences that no passage says: one of another conversation and one of :data:`NOWHERE`."""
+def nowhere(others: Sequence[str], collection: str, place: int) -> Iterator[tuple[str, str]]:
+    """Yield sentences that no passage says: one of another conversation, of :data:`NOWHERE` and of :data:`TOPICS`."""
+    near = TOPICS.get(collection, ())
+    if near:
+        yield "said nowhere, on the topic", Random(place).choice(near)
     yield "said nowhere", Random(place).choice(others)
-    yield "said nowhere", NOWHERE[place % len(NOWHERE)]
+    yield "said nowhere", Random(-place).choice(NOWHERE)

@@ -195,7 +195,10 @@ def main() -> None:
         for number, (one, (_, cited)) in enumerate(zip(turn["sentences"], said, strict=True)):
             seed = 100 * place + number
             own = "\n".join(model.passages[id] for id in cited)
-            for kind, variant in [*falsified(one["text"], own, shown, seed), *nowhere(strangers, seed)]:
+            for kind, variant in [
+                *falsified(one["text"], own, shown, seed),
+                *nowhere(strangers, turn["collection"], seed),
+            ]:
                 wrong[kind] += 1
                 caught[kind] += fate(replay.ask([(variant, cited)]), variant) != "shown"
     names = ("shown", "marked", "left out")

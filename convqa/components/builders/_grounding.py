@@ -26,8 +26,14 @@ from convqa.text.words import words as split_words
 _MAX_UNITS = 3
 """How many units may support a sentence together."""
 
-_MIN_SHARE = 0.5
+_MIN_SHARE = 0.55
 """Minimum share of a sentence's content words, by weight, that its evidence has."""
+
+_MIN_SINGLE = 0.4
+"""Minimum share that one of the units has alone."""
+
+_MIN_STATED = 0.35
+"""Minimum share of the words that are neither names nor numbers."""
 
 _MIN_GAIN = 0.07
 """Minimum share that a further unit adds."""
@@ -232,7 +238,13 @@ class Grounding:
         weights = {word.token: word.weight * (_TOPIC_WEIGHT if word.token in self._topic else 1) for word in needed}
         names = {word.token for word in words if not word.is_number and (word.is_name or word.token in self._names)}
         known = self._topic.union(*(one.own | one.context | one.first for one in chosen))
-        if _part(weights, evident) < _MIN_SHARE or not names <= known:
+        stated = {word.token: word.weight for word in words if not (word.is_number or word.token in names)}
+        enough = (
+            _part(weights, evident) >= _MIN_SHARE
+            and max(_part(weights, one.own | one.context) for one in chosen) >= _MIN_SINGLE
+            and (not stated or _part(stated, evident) >= _MIN_STATED)
+        )
+        if not enough or not names <= known:
             return _Verdict()
         opposite = _opposite(_clauses(plain, self._language), chosen, plain != text)
         if opposite:
