@@ -178,7 +178,7 @@ def support_words(text: str, language: str) -> tuple[SupportWord, ...]:
     In languages without an analyzer, words are weighted by their length, because frequent words are short in every
     language (Zipf), and ideographs are compared as bigrams.
 
-    >>> [word.token for word in support_words("Since Sep 07, 2,280.0 m", "en") if word.is_content]
+    >>> [word.token for word in support_words("On Sep 07, 2,280.0 m", "en") if word.is_content]
     ['septem', '7', '2280', 'm']
     """
     text = _MONTH.sub(lambda match: _MONTHS[match[1]], _DATE.sub(_spelled_date, text))
