@@ -30,7 +30,7 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
         "near": "min_score_share",
         "again": "allow_repeats",
     },
-    "builders.generative": {**_CHAT, **_PASSAGES, "longest": "max_passage_chars", "max_sentences": "max_words"},
+    "builders.generative": {**_CHAT, **_PASSAGES, "longest": "max_passage_chars"},
     "convqa.sharc.builder": {**_PASSAGES, "known": "min_condition_score", "relevant": "min_word_overlap"},
     "deciders.logistic": {"generated": "decide_generated"},
 }

@@ -166,11 +166,6 @@ def overlap(evidence: str, sentence: str, language: str = "en") -> Overlap:
     )
 
 
-def content(text: str, language: str = "en") -> tuple[SupportWord, ...]:
-    """Return the content words of a text in order, or all its words if it has no content words."""
-    return _text(text, language).content
-
-
 @remembered(4096)
 def support_words(text: str, language: str) -> tuple[SupportWord, ...]:
     """Return the words of a text in order, with equal tokens for dates and numbers that are written differently.

@@ -51,11 +51,10 @@ def test_the_sets_are_those_of_the_experiments():
 
 
 def test_the_trainings_files_are_all_there_or_named():
-    from recipes import conditions, reader, rewrites, support, talks
+    from recipes import conditions, reader, rewrites, talks
 
     needed = {
         *rewrites.FILES, *reader.FILES.values(), *talks.NEEDED, conditions.DEV, conditions.OPEN,
-        *(name for names in support.FILES.values() for name in names),
     }  # fmt: skip
     sets = downloads("training", "all")
     come = {file.file for one in sets.values() for file in one.files}

@@ -48,7 +48,6 @@ SPLITS = {
     "conditions": "`recipes.conditions.split`",
     "reader": "`recipes.reader.split`",
     "resolver": "`recipes.rewrites.split`",
-    "support": "`recipes.support.split`",
 }
 
 
