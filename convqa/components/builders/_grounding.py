@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import combinations, pairwise
+from itertools import combinations
 from math import prod
+from textwrap import shorten
 from typing import NamedTuple
 
 from convqa.components.builders._addresses import foreign
@@ -41,9 +42,6 @@ _MIN_GAIN = 0.07
 _TOPIC_WEIGHT = 0.5
 """Factor on the weight of a word that the conversation has."""
 
-_CONTEXT_WEIGHT = 0.9
-"""Factor on the weight of a word that only the title, a heading or a header row has."""
-
 _MIN_PLACE = 0.45
 """How well a number's unit fits the words beside the number, relative to the best unit with another number."""
 
@@ -56,13 +54,10 @@ _MAX_HEADINGS = 3
 _MAX_SCOPE = 4
 """How many content words after a negation it negates."""
 
-_MAX_OPERANDS = 12
-"""Of more numbers, too many sums are possible by chance."""
-
 _MAX_COUNTED = 3
 """How many words after a number may be what it counts."""
 
-_MAX_SAID_CHARS = 120
+_MAX_QUOTE_CHARS = 120
 _MIN_LANGUAGE_WORDS = 5
 _MIN_SHARED_WORDS = 0.2
 """The share of words that a reply has in common with passages in its language, because of frequent ones."""
@@ -77,9 +72,6 @@ _CLAUSE = re.compile(
 )
 _DECIMAL = re.compile(r"[0-9]*\.?[0-9]+")
 _VERDICT = re.compile(r"\A\W*(?:so\s+)?(?:yes|no|ja|nein)\b[\s,.:;!\u2013\u2014-]*", re.I)
-_OPPOSITES = listed("forbidden prohibited banned impossible unable excluded refuse refused fail fails lack lacks")
-"""Words that negate a clause without being negations."""
-
 _SUMS = listed("altoge differ less longer more sum togeth total")
 """Stems of words about numbers that follow from others."""
 
@@ -104,7 +96,7 @@ class _Clause(NamedTuple):
 
 
 class _Evidence(NamedTuple):
-    """A unit of a passage: its own tokens, those of its context and of the passage's first unit.
+    """A unit of a passage: its own tokens, and these with those of its context.
 
     ``counted``: number -> the words of what it counts; in a row all words.
     """
@@ -112,29 +104,19 @@ class _Evidence(NamedTuple):
     passage: Passage
     unit: Unit
     own: frozenset[str]
+    all: frozenset[str]
     counted: Mapping[str, Collection[str]]
-    context: frozenset[str]
-    first: frozenset[str]
     clauses: Sequence[_Clause]
 
     @property
-    def numbers(self) -> frozenset[str]:
-        return frozenset(self.counted)
-
-    @property
-    def text(self) -> str:
-        return " ".join(self.passage.text[self.unit.start : self.unit.end].split())
-
-    @property
-    def is_quotable(self) -> bool:
-        """Whether the unit says something: it is no heading, and no question without its reply."""
-        is_question = self.unit.kind != "question" and self.text.endswith(("?", "\uff1f"))
-        return self.unit.is_quotable and not is_question
+    def said(self) -> str:
+        """What the unit says instead of a sentence, as the reason for its mark."""
+        text = " ".join(self.passage.text[self.unit.start : self.unit.end].split())
+        return f'the passages say "{shorten(text, _MAX_QUOTE_CHARS, placeholder=" ...")}"'
 
     def fit(self, words: _Weights) -> float:
         """Return the weight of the words that the unit and its context have; 0 if only the context has any."""
-        own = _weight(words, self.own) * (1 if self.unit.is_quotable else _CONTEXT_WEIGHT)
-        return own and own + _CONTEXT_WEIGHT * _weight(words, self.context - self.own)
+        return 0.0 if self.own.isdisjoint(words) else _weight(words, self.all)
 
 
 class Grounding:
@@ -150,7 +132,7 @@ class Grounding:
         self._passages = passages
         self._evidence = [list(_evidence(part, language)) for part in passages]
         answers = [Passage("", exchange.answer) for exchange in turn.history]
-        self._said = [one for said in answers for one in _evidence(PassagePart(said, 0, len(said.text)), language)]
+        self._earlier = [one for said in answers for one in _evidence(PassagePart(said, 0, len(said.text)), language)]
         self._texts = [text for part in passages for text in (part.text, part.passage.title, part.passage.url)]
         self._asked = _tokens([question], language)
         earlier = [text for exchange in turn.history for text in (exchange.question, exchange.answer)]
@@ -189,7 +171,7 @@ class Grounding:
         if count >= _MIN_LANGUAGE_WORDS and shared < _MIN_SHARED_WORDS * count:
             citations = tuple(Citation(self._passages[number - 1].passage.id) for number in sentence.numbers)
             return Sentence(text, citations, None, "in another language than the passages")
-        if not verdict.reason and self._check(sentence.text, self._said).is_supported:
+        if not verdict.reason and self._check(sentence.text, self._earlier).is_supported:
             return Sentence(text, (), None, "from earlier in the conversation")
         return Sentence(text, (), False, verdict.reason)
 
@@ -205,18 +187,15 @@ class Grounding:
     def _verdict(self, text: str, numbers: Sequence[int]) -> _Verdict:
         """Check a sentence against the passages with these numbers and, failing that, against each of the others."""
         verdict = self._check(text, [one for number in numbers for one in self._evidence[number - 1]])
-        if not verdict.is_supported:
-            words = {word.token: word.weight for word in support_words(text, self._language) if word.is_content}
-            others = [part for number, part in enumerate(self._evidence, 1) if number not in numbers]
-            others.sort(key=lambda part: -_share(words, _chosen(words, part)))
-            for part in others:
-                elsewhere = self._check(text, part)
-                if elsewhere.is_supported:
-                    self.notes.append("citation moved" if numbers else "citation added")
-                    verdict = elsewhere
-                    break
-                if not numbers and not verdict.reason:
-                    verdict = elsewhere
+        others = [part for number, part in enumerate(self._evidence, 1) if number not in numbers]
+        for part in others:
+            if verdict.is_supported:
+                break
+            elsewhere = self._check(text, part)
+            if elsewhere.is_supported:
+                self.notes.append("citation moved" if numbers else "citation added")
+            if elsewhere.is_supported or not (numbers or verdict.reason):
+                verdict = elsewhere
         if verdict.is_supported:
             self._numbers |= {word.token for word in support_words(text, self._language) if word.is_number}
         return verdict
@@ -225,75 +204,67 @@ class Grounding:
         plain = _VERDICT.sub("", text)
         said = support_words(plain, self._language)
         words = [word for word in said if word.is_content]
-        nouns = {word.token: noun.token for word, noun in pairwise(said) if word.is_number and noun.is_content}
         chosen = _chosen({word.token: word.weight for word in words}, evidence)
-        if not any(one.is_quotable for one in chosen):
+        if not any(one.unit.is_quotable for one in chosen):
             return _Verdict()
-        instead = self._instead(words, nouns, evidence, chosen)
-        if instead is not None:
-            return _Verdict(reason=instead)
-        evident = frozenset().union(*(one.own | one.context for one in chosen))
+        reasons = self._misplaced(said, evidence, chosen)
+        if reasons:
+            return _Verdict(reason=max(reasons, key=len))
+        evident = frozenset().union(*(one.all for one in chosen))
         # Numbers without evidence follow from others.
         needed = [word for word in words if word.token in evident or not (word.is_number or word.token in _SUMS)]
         weights = {word.token: word.weight * (_TOPIC_WEIGHT if word.token in self._topic else 1) for word in needed}
-        names = {word.token for word in words if not word.is_number and (word.is_name or word.token in self._names)}
-        known = self._topic.union(*(one.own | one.context | one.first for one in chosen))
+        names = {word.token for word in words if self._is_name(word)}
         stated = {word.token: word.weight for word in words if not (word.is_number or word.token in names)}
         enough = (
             _part(weights, evident) >= _MIN_SHARE
-            and max(_part(weights, one.own | one.context) for one in chosen) >= _MIN_SINGLE
+            and max(_part(weights, one.all) for one in chosen) >= _MIN_SINGLE
             and (not stated or _part(stated, evident) >= _MIN_STATED)
         )
-        if not enough or not names <= known:
+        if not enough or not names <= evident | self._topic:
             return _Verdict()
         opposite = _opposite(_clauses(plain, self._language), chosen, plain != text)
         if opposite:
-            return _Verdict(reason=f'the passages say "{opposite}"')
-        return _Verdict(True, tuple(_citations([one for one in chosen if one.is_quotable])))
+            return _Verdict(reason=opposite.said)
+        return _Verdict(True, tuple(_citations([one for one in chosen if one.unit.is_quotable])))
 
-    def _instead(
+    def _is_name(self, word: SupportWord) -> bool:
+        return not word.is_number and (word.is_name or word.token in self._names)
+
+    def _misplaced(
         self,
         words: Sequence[SupportWord],
-        nouns: Mapping[str, str],
         evidence: Sequence[_Evidence],
         chosen: list[_Evidence],
-    ) -> str | None:
-        """Return what the passages say instead of a number or a name, or None if all are in their place.
+    ) -> list[str]:
+        """Return a reason for each number and name that is not in its place, "" if the passages say nothing instead.
 
-        "": nothing. The units of numbers are added to the chosen ones.
+        The units of numbers are added to the chosen ones.
         """
         claimed = {word.token for word in words if word.is_number}
-        is_sum = any(word.token in _SUMS for word in words)
         reasons = []
         for position, word in enumerate(words):
             token = word.token
-            is_name = token not in self._topic and (word.is_name or token in self._names)
-            if token in self._asked or not (word.is_number or is_name):
+            is_free = token in (self._asked if word.is_number else self._topic)
+            if is_free or not (word.is_number or self._is_name(word)):
                 continue
             near = _near(words, position)
-            having = [one for one in evidence if token in one.own | one.context]
+            having = [one for one in evidence if token in one.all]
+            lacking = [one for one in evidence if token not in one.own]
+            rivals = [one for one in lacking if (one.counted if word.is_number else one.own & self._names)]
             best = max(having, key=lambda one: one.fit(near), default=None)
-            rival = max(self._rivals(word, evidence), key=lambda one: one.fit(near), default=None)
-            is_counted = not word.is_number or _is_counted(token, nouns.get(token, ""), evidence)
-            if best is not None and is_counted and _is_in_place(best, rival, near):
+            rival = max(rivals, key=lambda one: one.fit(near), default=None)
+            is_counted = not word.is_number or _is_counted(token, words[position + 1 :], evidence)
+            if best and is_counted and _is_in_place(best, rival, near):
                 if word.is_number and not any(token in one.own for one in chosen):
                     chosen.append(best)
-                continue
-            if not word.is_number:
-                if best is not None and rival is not None and token not in rival.context | rival.first:
-                    reasons.append(f'the passages say "{_short(rival.text)}"')
-                continue
-            known = claimed | self._asked | (self._numbers if is_sum else set())
-            if _is_computed(token, known - {token}):
-                continue
-            instead = rival.numbers - claimed if rival and rival.fit(near) else frozenset()
-            reasons.append(f"the passages say {min(instead)}" if len(instead) == 1 else "")
-        return max(reasons, default=None, key=len)
-
-    def _rivals(self, word: SupportWord, evidence: Sequence[_Evidence]) -> list[_Evidence]:
-        """Return the units that have another number, or other names, instead of a word."""
-        lacking = [one for one in evidence if word.token not in one.own]
-        return [one for one in lacking if (one.numbers if word.is_number else one.own & self._names)]
+            elif not word.is_number:
+                if best and rival:
+                    reasons.append(rival.said)
+            elif not _is_computed(token, (claimed | self._asked | self._numbers) - {token}):
+                instead = rival.counted.keys() - claimed if rival and rival.fit(near) else ()
+                reasons.append(f"the passages say {min(instead)}" if len(instead) == 1 else "")
+        return reasons
 
 
 def _evidence(part: PassagePart, language: str) -> Iterator[_Evidence]:
@@ -301,30 +272,23 @@ def _evidence(part: PassagePart, language: str) -> Iterator[_Evidence]:
     passage, start, end = part
     header = ""
     headings: list[str] = []
-    first: frozenset[str] = frozenset()
-    before = None
     for unit in units(passage, language):
         text = passage.text[unit.start : unit.end]
-        if unit.kind != "row":
-            header = ""
-        elif before != "row":
-            header = unit.context or text
-        before = unit.kind
+        is_row = unit.kind == "row"
+        header = (header or unit.context or text) if is_row else ""
         if unit.kind == "heading":
             headings = [*headings, text][-_MAX_HEADINGS:]
         if unit.start < start or unit.end > end:
             continue
         words = support_words(text, language)
-        own = frozenset(word.token for word in words)
-        first = first or own
-        context = _tokens([passage.title, unit.heading, unit.context, header, *headings], language)
-        is_row = unit.kind == "row"
+        own = _tokens([text], language)
+        all = own | _tokens([passage.title, unit.heading, unit.context, header, *headings], language)
         counted = {
-            word.token: own | context if is_row else _counted(words[position + 1 :])
+            word.token: all if is_row else _counted(words[position + 1 :])
             for position, word in enumerate(words)
             if word.is_number
         }
-        yield _Evidence(passage, unit, own, counted, context, first, _clauses(text, language))
+        yield _Evidence(passage, unit, own, all, counted, _clauses(text, language))
 
 
 def _clauses(text: str, language: str) -> Sequence[_Clause]:
@@ -333,7 +297,7 @@ def _clauses(text: str, language: str) -> Sequence[_Clause]:
     for clause in _CLAUSE.split(text):
         words = support_words(clause, language)
         content = {word.token: word.weight for word in words if word.is_content}
-        negations = [place for place, word in enumerate(words) if word.is_negation or word.token in _OPPOSITES]
+        negations = [place for place, word in enumerate(words) if word.is_negation]
         is_negated = len(negations) % 2 == 1
         if not content and is_negated and clauses:
             clauses[-1] = clauses[-1]._replace(is_negated=not clauses[-1].is_negated)
@@ -360,7 +324,7 @@ def _chosen(words: _Weights, evidence: Sequence[_Evidence]) -> list[_Evidence]:
             break
         least = least or _MIN_GAIN * sum(words.values())
         chosen.append(best)
-        words = {token: weight for token, weight in words.items() if token not in best.own | best.context}
+        words = {token: weight for token, weight in words.items() if token not in best.all}
     return chosen
 
 
@@ -375,16 +339,14 @@ def _near(words: Sequence[SupportWord], position: int) -> _Weights:
     """Return the other words with weights that fall with their distance from a position."""
     near: dict[str, float] = {}
     for other, word in enumerate(words):
-        if other != position:
+        if other != position and word.is_content:
             near[word.token] = max(near.get(word.token, 0.0), word.weight / (1 + abs(other - position)))
     return near
 
 
-def _is_counted(number: str, noun: str, evidence: Sequence[_Evidence]) -> bool:
-    """Return whether a number counts in a passage what it counts in a sentence, if any number does so.
-
-    "": it counts nothing in the sentence.
-    """
+def _is_counted(number: str, following: Sequence[SupportWord], evidence: Sequence[_Evidence]) -> bool:
+    """Return whether a number counts in a passage what it counts in a sentence, unless no number does so."""
+    noun = following[0].token if following and following[0].is_content else ""
     own = [one.counted[number] for one in evidence if number in one.counted]
     if not noun or any(noun in words or not words for words in own):
         return True
@@ -396,16 +358,10 @@ def _is_in_place(best: _Evidence, rival: _Evidence | None, near: _Weights) -> bo
 
     Of rows, the words that only one of the two has decide.
     """
-    fit = best.fit(near)
-    if rival is None:
-        return fit > 0 or not near
-    if best.unit.kind == rival.unit.kind == "row":
+    if rival and best.unit.kind == rival.unit.kind == "row":
         return _weight(near, best.own - rival.own) >= _weight(near, rival.own - best.own)
-    return (fit > 0 or not near) and fit >= _MIN_PLACE * rival.fit(near)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _MAX_SAID_CHARS else f"{text[:_MAX_SAID_CHARS].rsplit(' ', 1)[0]} ..."
+    fit = best.fit(near)
+    return (fit > 0 or not near) and (rival is None or fit >= _MIN_PLACE * rival.fit(near))
 
 
 def _is_computed(number: str, known: Collection[str]) -> bool:
@@ -418,28 +374,26 @@ def _is_computed(number: str, known: Collection[str]) -> bool:
         return False
     result = float(number)
     values = [float(value) for value in known if _DECIMAL.fullmatch(value)]
-    if len(values) > _MAX_OPERANDS:
-        return False
     groups = [*combinations(values, 2), *combinations(values, 3)]
     return any(result in (sum(group), prod(group), max(group) * 2 - sum(group)) for group in groups)
 
 
-def _opposite(clauses: Sequence[_Clause], chosen: Sequence[_Evidence], is_verdict: bool) -> str:
-    """Return the text of the unit whose nearest clause says the opposite of a clause, or ""."""
+def _opposite(clauses: Sequence[_Clause], chosen: Sequence[_Evidence], is_verdict: bool) -> _Evidence | None:
+    """Return the unit whose nearest clause says the opposite of a clause."""
     for clause in clauses:
-        same = against = 0.0
-        unit = ""
+        same = [0.0]
+        against = [(0.0, chosen[0])]
         for one in chosen:
             for other in one.clauses:
                 likeness = _likeness(clause, other)
                 if other.is_negated == clause.is_negated:
-                    same = max(same, likeness)
-                elif likeness > against:
-                    against = likeness
-                    unit = one.text
-        if against >= _MIN_CLAUSE and (against > same or is_verdict):
-            return _short(unit)
-    return ""
+                    same.append(likeness)
+                else:
+                    against.append((likeness, one))
+        likeness, unit = max(against, key=lambda pair: pair[0])
+        if likeness >= _MIN_CLAUSE and (likeness > max(same) or is_verdict):
+            return unit
+    return None
 
 
 def _likeness(clause: _Clause, other: _Clause) -> float:
@@ -472,10 +426,6 @@ def _weight(words: _Weights, known: Collection[str]) -> float:
 def _part(words: _Weights, known: Collection[str]) -> float:
     total = sum(words.values())
     return _weight(words, known) / total if total else 0.0
-
-
-def _share(words: _Weights, chosen: Sequence[_Evidence]) -> float:
-    return _part(words, frozenset().union(*(one.own | one.context for one in chosen)))
 
 
 @remembered(4096)
