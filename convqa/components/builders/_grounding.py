@@ -205,7 +205,7 @@ class Grounding:
         said = support_words(plain, self._language)
         words = [word for word in said if word.is_content]
         chosen = _chosen({word.token: word.weight for word in words}, evidence)
-        if not any(one.unit.is_quotable for one in chosen):
+        if not chosen:
             return _Verdict()
         reasons = self._misplaced(said, evidence, chosen)
         if reasons:
@@ -226,7 +226,7 @@ class Grounding:
         opposite = _opposite(_clauses(plain, self._language), chosen, plain != text)
         if opposite:
             return _Verdict(reason=opposite.said)
-        return _Verdict(True, tuple(_citations([one for one in chosen if one.unit.is_quotable])))
+        return _Verdict(True, tuple(_citations(chosen)))
 
     def _is_name(self, word: SupportWord) -> bool:
         return not word.is_number and (word.is_name or word.token in self._names)
@@ -268,7 +268,7 @@ class Grounding:
 
 
 def _evidence(part: PassagePart, language: str) -> Iterator[_Evidence]:
-    """Yield the units of a passage's part, headings too. A table without a header has its first row as one."""
+    """Yield the units of a passage's part that can be quoted. A table without a header has its first row as one."""
     passage, start, end = part
     header = ""
     headings: list[str] = []
@@ -278,7 +278,7 @@ def _evidence(part: PassagePart, language: str) -> Iterator[_Evidence]:
         header = (header or unit.context or text) if is_row else ""
         if unit.kind == "heading":
             headings = [*headings, text][-_MAX_HEADINGS:]
-        if unit.start < start or unit.end > end:
+        if not unit.is_quotable or unit.start < start or unit.end > end:
             continue
         words = support_words(text, language)
         own = _tokens([text], language)
