@@ -60,8 +60,8 @@ def evaluate(
         str | None,
         Option(
             metavar="NAME",
-            help="Measure whether quotes support their sentences (ALCE): lexical, support, or an NLI model (folder or "
-            "Hugging Face name).",
+            help="Measure whether quotes support their sentences (ALCE): lexical, or an NLI model (folder or Hugging "
+            "Face name).",
         ),
     ] = None,
     allow_same: Annotated[

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from convqa.domain import TOLD, UNSURE, Answer, Citation, Failure, Passage, Response
 from convqa.exports import CitedAnswer
-from convqa.exports.text import escape, heading, laid_out, marked, numbered
+from convqa.exports.text import escape, heading, laid_out, marked, numbered, table_lines
 
 _CONTEXT_CHARS = 80
 """Characters of context on either side of a citation."""
@@ -27,6 +27,7 @@ _MAX_COLUMNS = 100
 _LINE_START = re.compile(r" *(?:\d{1,2}\. |- |/[a-z]+ \S* +|id: |url: |(?:\[\d+\])+ )?")
 """The indent of a wrapped line: leading blanks, a marker, a label or a command name."""
 _NUMBER = re.compile(r"(?<!\\)\[\d+\]")
+_MARKED = re.compile(r"\((?:not found in the passages|not checked)\b[^)]*\)")
 _URL_START = re.compile(r".*://(?:www\.)?", re.S)
 """The part of a URL to omit. The URL of an archived page contains the original one."""
 
@@ -89,17 +90,16 @@ def response_lines(response: Response, screen: Screen, brief: bool = False) -> l
 
     :param brief: show only the titles of the sources.
     """
-    if response.rewrite is not None and not response.rewrite.queries:
-        return [Text("Nothing to look up. Ask whenever you like.")]
     result: list[Text] = []
     if response.added:
         result += [rewrite_line(response, screen), Text()]
     if response.caveat:
         result += [screen.mark(escape(response.caveat), "yellow"), Text()]
     answer = response.answer
-    if answer is None or answer.kind == "none":
-        return [*result, *_nearest_lines(response, screen)]
-    result += _answer_lines(response, answer, screen)
+    if answer is not None and (answer.sentences or answer.text):
+        result += _answer_lines(response, answer, screen)
+    if answer is None or (answer.kind == "none" and not answer.sentences):
+        result += _nearest_lines(response, screen)
     sources = list(title_lines(response, screen) if brief else source_lines(response, screen))
     if sources:
         result += [Text(), *sources]
@@ -151,12 +151,15 @@ def _answer_lines(response: Response, answer: Answer, screen: Screen) -> list[Te
     if TOLD in answer.notes:
         doubts.append("As said before:")
     numbers = numbered(answer)
+    if answer.kind == "none":
+        doubts.append("No answer:")
     sentences = (marked(sentence, numbers) for sentence in _cited(response).sentences())
-    lines = [Text(line) for line in laid_out([*doubts, *sentences])]
+    lines = [Text(line) for text in laid_out([*doubts, *sentences]) for line in table_lines(text)]
     if screen.styled:
         lines[0].stylize("bold yellow", 0, len(" ".join(doubts)))
         for line in lines:
             line.highlight_regex(_NUMBER, "cyan")
+            line.highlight_regex(_MARKED, "yellow")
     return lines
 
 

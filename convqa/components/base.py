@@ -14,7 +14,7 @@ from functools import cached_property
 from inspect import isfunction
 from typing import Any, ClassVar, TypeVar
 
-from convqa.components.checks import NOTHING_ASKED, failed, located, nothing, path_of, returned, verified
+from convqa.components.checks import NOTHING_ASKED, failed, located, path_of, returned, verified
 from convqa.components.framework import component
 from convqa.components.rankings import attach, fuse
 from convqa.domain import Answer, Failure, NotFinite, Query, Ranking, Reading, Rewrite, Turn
@@ -31,6 +31,9 @@ ON_OUTPUT: ContextVar[Callable[[str, Batch], None] | None] = ContextVar("on_outp
 """A callback for each node's name and batch as it is made; None without one."""
 
 B = TypeVar("B", bound=Batch)
+
+PARTIAL = "partial"
+"""The name under which a builder passes an answer to :data:`ON_OUTPUT` that it has not finished."""
 
 MaybeReadings = Sequence[Reading | None]
 """A column of readings, None in pipelines without a reader."""
@@ -274,7 +277,7 @@ class Reader(Station):
 class Builder(Station):
     """Ranking and reading -> answer with citations. Implement ``build`` or ``build_batch``.
 
-    A turn whose rewrite has no queries gets no answer. Every answer is verified
+    A turn whose rewrite has no queries asks nothing. Every answer is verified
     (:mod:`convqa.components.checks`).
 
     ::
@@ -316,13 +319,13 @@ class Builder(Station):
         return {"answers": self._each(Answers, self._build_asked, *columns)}
 
     def _build_asked(self, *columns: Sequence[Any]) -> Sequence[Answer | Failure]:
-        """Build answers for the turns with queries, and empty ones for the others."""
-        _, rewrites, rankings, _ = columns
+        """Build answers for the turns with queries. The others ask nothing."""
+        rewrites = columns[1]
         asked = [index for index, rewrite in enumerate(rewrites) if rewrite.queries]
         if len(asked) == len(rewrites):
             return self.build_batch(*columns)
         answers = self.build_at(asked, columns)
-        return [answers.get(index, nothing(ranking, NOTHING_ASKED)) for index, ranking in enumerate(rankings)]
+        return [answers.get(index, NOTHING_ASKED) for index in range(len(rewrites))]
 
 
 class Decider(Station):

@@ -6,7 +6,7 @@ import json
 import logging
 import os
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Annotated, Any, NamedTuple
 
@@ -55,6 +55,8 @@ class Reply(NamedTuple):
 
     text: str = ""
     doubt: str = ""
+    usage: tuple[int, ...] = ()
+    """Tokens of the prompt and of the reply."""
 
 
 def plain(doubt: str) -> str:
@@ -113,15 +115,20 @@ class ChatStation(Wrapper, Station):
         Wrapper.warm_up(self)
         Station.warm_up(self)
 
-    def _asked(self, prompts: Mapping[str, Sequence[ChatMessage]]) -> dict[str, Reply]:
+    def _asked(
+        self, prompts: Mapping[str, Sequence[ChatMessage]], on_text: Callable[[str], None] | None = None
+    ) -> dict[str, Reply]:
         """Return the replies to prompts, with ``concurrency`` concurrent requests.
 
         :param prompts: the full text of a prompt, as the key of the cache -> its messages.
+        :param on_text: called with each new part of the reply to a single prompt, which is then streamed.
         """
         replies: dict[str, Reply] = {}
         pool = ThreadPoolExecutor(self.concurrency, "llm")
         try:
-            futures = {pool.submit(self._reply, prompt, messages): prompt for prompt, messages in prompts.items()}
+            futures = {
+                pool.submit(self._reply, prompt, messages, on_text): prompt for prompt, messages in prompts.items()
+            }
             for future in as_completed(futures):
                 replies[futures[future]] = future.result()
                 if len(replies) < _MAX_TIMEOUTS or any(reply.doubt != TIMEOUT for reply in replies.values()):
@@ -137,14 +144,16 @@ class ChatStation(Wrapper, Station):
         pool.shutdown(cancel_futures=True)
         return replies
 
-    def _reply(self, prompt: str, messages: Sequence[ChatMessage]) -> Reply:
+    def _reply(
+        self, prompt: str, messages: Sequence[ChatMessage], on_text: Callable[[str], None] | None = None
+    ) -> Reply:
         """Return the reply to one prompt. A missing reply counts as an empty one; empty replies are not cached."""
         key = self._replies.key(_encoded(prompt))
         cached = self._replies.read([key]).get(key)
         if cached:
             return Reply(cached.decode("utf-8", "surrogatepass"))
         try:
-            replies = self._ask(messages=list(messages))
+            replies = self._ask(messages=list(messages), **_streaming(on_text))
             message = replies[0] if replies else ChatMessage.from_assistant("")
             text = self._written(message)
         except StoreUnavailable as error:
@@ -158,7 +167,7 @@ class ChatStation(Wrapper, Station):
             return Reply(doubt=self._doubt(error))
         if replies and text:
             self._replies.write({key: _encoded(text)})
-        return Reply(text)
+        return Reply(text, usage=_usage(message))
 
     def _written(self, reply: ChatMessage) -> str:
         """Return the text of a reply to cache; a reply without text (a tool call, a refusal) counts as empty."""
@@ -184,6 +193,20 @@ class ChatStation(Wrapper, Station):
             raise StoreUnavailable(f"{self._name}: the server answers {status}.") from None
         log.debug("%s: the reply is malformed", self._name, exc_info=error)
         return f"server error {status}" if status else UNREADABLE
+
+
+def _streaming(on_text: Callable[[str], None] | None) -> dict[str, Any]:
+    """Return the sockets of a generator that stream its reply, with the tokens used at the end."""
+    if on_text is None:
+        return {}
+    options = {"stream_options": {"include_usage": True}}
+    return {"streaming_callback": lambda chunk: on_text(chunk.content), "generation_kwargs": options}
+
+
+def _usage(message: ChatMessage) -> tuple[int, ...]:
+    reported = message.meta.get("usage") or {}
+    counts = tuple(reported.get(name) or 0 for name in ("prompt_tokens", "completion_tokens"))
+    return counts if any(counts) else ()
 
 
 def _encoded(text: str) -> bytes:

@@ -12,35 +12,37 @@ from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from convqa.domain import Answer, Citation, Failure, Passage, Ranking, Reading
+from convqa.domain import Answer, Citation, Failure, Passage, Ranking, Reading, Sentence
+from convqa.domain.answer import joined
 from convqa.validation import path, shorten
 
 logger = logging.getLogger(__name__)
 
 _NEAREST = 3
-NOTHING_ASKED = "nothing was asked"
+_NOTHING_TO_DO = "Nothing to look up. Ask whenever you like."
+NOTHING_ASKED = Answer("talk", "", (Sentence(_NOTHING_TO_DO),))
 
 
 def verified(answer: Answer, ranking: Ranking) -> Answer:
     """Return the answer if it is consistent with its turn's ranking.
 
     Citations refer to passages of the ranking, and their offsets to text that is not only white space. The text of kind
-    ``answer`` is its sentences, joined by a space or by nothing, with at least one citation. A ``question`` has a text.
-    ``none`` has no text, no sentences, and a reason; no other kind withholds a sentence.
+    ``answer`` is its sentences, joined by a space or by nothing, with at least one citation or mark. A ``question``
+    has a text. ``talk`` has sentences, ``none`` a reason, and neither has a text; only ``none`` withholds a sentence.
 
     :raises ValueError: for any other answer.
     """
-    if answer.kind == "none":
-        if answer.text or answer.sentences:
-            raise ValueError(f"the answer is of kind 'none' but has a text: {shorten(answer.text)}")
-        if not answer.reason.strip():
+    if answer.kind in ("none", "talk"):
+        if answer.text:
+            raise ValueError(f"the answer is of kind {answer.kind!r} but has a text: {shorten(answer.text)}")
+        if answer.kind == "none" and not answer.reason.strip():
             raise ValueError("the answer is of kind 'none' but has no reason")
     elif answer.withheld is not None:
         raise ValueError(f"the answer is of kind {answer.kind!r} but withholds a sentence")
     elif answer.kind == "answer":
         _check_text(answer)
     elif answer.kind != "question":
-        raise ValueError(f"expected an answer of kind answer, question or none, got {answer.kind!r}")
+        raise ValueError(f"expected an answer of kind answer, question, talk or none, got {answer.kind!r}")
     elif not answer.text.strip():
         raise ValueError("the answer is of kind 'question' but has no text")
     if answer.score is not None and not 0 <= answer.score <= 1:
@@ -79,9 +81,9 @@ def _check_text(answer: Answer) -> None:
         raise ValueError("the answer has no sentences")
     if any(not text.strip() for text in texts):
         raise ValueError("a sentence of the answer is empty")
-    if answer.text not in (" ".join(texts), "".join(texts)):
+    if answer.text not in (joined(answer.sentences, " "), joined(answer.sentences, "")):
         raise ValueError(f"the answer's text differs from its sentences: {shorten(answer.text)}")
-    if not any(sentence.citations for sentence in answer.sentences):
+    if not any(sentence.citations or sentence.mark for sentence in answer.sentences):
         raise ValueError("the answer has no citation")
 
 

@@ -41,16 +41,16 @@ def said_before(turn: Turn) -> list[Past]:
         replies = ["", *(exchange.question for exchange in asked[1:]), turn.question]
         questions = [*(exchange.answer for exchange in asked), ""]
         pairs += zip(replies, questions, strict=True)
-    shortened = [Past(_short(question), _short(answer)) for question, answer in pairs]
+    shortened = [Past(short(question), short(answer)) for question, answer in pairs]
     return [exchange for exchange in shortened if any(exchange)]
 
 
-def first_and_latest(history: tuple[Exchange, ...], latest: int) -> tuple[Exchange, ...]:
-    """Return the first exchange that is not blank and the latest ones, without idle ones.
+def first_and_latest(history: tuple[Exchange, ...], latest: int, idle: bool = False) -> tuple[Exchange, ...]:
+    """Return the first exchange that is not blank and the latest ones.
 
-    Blank exchanges among the latest are kept.
+    Blank exchanges among the latest are kept. :param idle: whether to return idle exchanges too.
     """
-    history = tuple(exchange for exchange in history if exchange.status != "idle")
+    history = tuple(exchange for exchange in history if idle or exchange.status != "idle")
     start = max(0, len(history) - latest)
     earlier = [exchange for exchange in history[:start] if not blank(exchange)]
     return (*earlier[:1], *history[start:])
@@ -90,7 +90,7 @@ def fitted(
     return [*shown, *reversed(kept)]
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
     """Return a text on one line, truncated between words."""
     limit = MAX_UTTERANCE_CHARS
     line = " ".join(text[: 4 * limit].split())

@@ -28,12 +28,7 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
         "words": "target_words",
         "again": "allow_repeats",
     },
-    "builders.generative": {
-        **_CHAT,
-        **_PASSAGES,
-        "longest": "max_passage_chars",
-        "sentences": "max_sentences",
-    },
+    "builders.generative": {**_CHAT, **_PASSAGES, "longest": "max_passage_chars"},
     "convqa.sharc.builder": {**_PASSAGES, "known": "min_condition_score", "relevant": "min_word_overlap"},
 }
 """A member's module, in ``convqa.components`` or with its full name -> old name -> new name, for the error message."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from convqa.domain.conversation import Listed, Named
 
-AnswerKind = Literal["answer", "question", "none"]
+AnswerKind = Literal["answer", "question", "none", "talk"]
 
 TOLD = "said before"
 """The note of an answer that repeats an earlier answer, because no other sentence is as good."""
@@ -75,24 +75,46 @@ class Citation(Listed):
 
 @dataclass(frozen=True, slots=True)
 class Sentence(Named):
-    """A sentence of an answer with its citations."""
+    """A sentence of an answer, or a whole table in Markdown, with its citations.
+
+    ``supported``: whether the passages support what a language model said; None = not checked, as for quotes.
+    ``reason``: what the passages say instead, or why it was not checked.
+    """
 
     text: str
     citations: tuple[Citation, ...] = ()
+    supported: bool | None = None
+    reason: str = ""
+
+    @property
+    def mark(self) -> str:
+        """The words that mark a sentence without support, the same everywhere; "" for any other.
+
+        >>> Sentence("It costs 9 euros.", supported=False, reason="the passages say 8").mark
+        'not found in the passages: the passages say 8'
+        """
+        state = "not found in the passages" if self.supported is False else "not checked"
+        if self.supported is False or self.reason:
+            return f"{state}: {self.reason}" if self.reason else state
+        return ""
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Sentence:
         citations = tuple(Citation.from_json(citation) for citation in data["citations"])
-        return cls(data["text"], citations)
+        return cls(**{**data, "citations": citations})
 
 
 @dataclass(frozen=True, slots=True)
 class Answer(Named):
-    """The answer to a turn. Kind ``none`` has no sentences, a reason, and the ids of the ``nearest`` passages.
+    """The answer to a turn.
+
+    Kind ``none`` has no text, a reason, and the ids of the ``nearest`` passages. Its sentences are a language model's
+    own words for finding nothing. Kind ``talk`` has no text, and sentences that reply to what needs no passages.
 
     ``score`` rates how well the passages answer the question, from 0 to 1 (it is not a probability); None if no
-    decision was made. ``withheld`` is the first sentence of an answer that was refused. ``notes`` are
-    counted in a run's summary, such as parts of a model's reply that were left out.
+    decision was made. ``withheld`` is the first sentence of an answer that was refused. ``notes`` are counted in a
+    run's summary, such as parts of a model's reply that were left out. ``usage``: tokens of the prompt and of the
+    completion, as a language model's server reports them.
     """
 
     kind: AnswerKind
@@ -104,6 +126,7 @@ class Answer(Named):
     nearest: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     withheld: Sentence | None = None
+    usage: tuple[int, ...] = field(default=(), compare=False)
 
     @classmethod
     def of(cls, sentences: Sequence[Sentence], language: str, score: float | None = None) -> Answer:
@@ -112,9 +135,12 @@ class Answer(Named):
         >>> Answer.of([Sentence("Yes."), Sentence("It is.")], "en").text
         'Yes. It is.'
         """
-        separator = "" if language in UNSPACED else " "
-        text = separator.join(sentence.text for sentence in sentences)
-        return cls("answer", text, tuple(sentences), score=score)
+        return cls("answer", joined(sentences, "" if language in UNSPACED else " "), tuple(sentences), score=score)
+
+    @property
+    def shown(self) -> str:
+        """The text, or that of the sentences of kinds without one."""
+        return self.text or joined(self.sentences, " ")
 
     def cited_ids(self) -> frozenset[str]:
         """Return the ids of all cited passages, also by the withheld sentence."""
@@ -128,12 +154,28 @@ class Answer(Named):
         nearest = tuple(data["nearest"])
         notes = tuple(data.get("notes", ()))
         withheld = data.get("withheld")
-        return cls(
-            **{
-                **data,
-                "sentences": sentences,
-                "nearest": nearest,
-                "notes": notes,
-                "withheld": withheld and Sentence.from_json(withheld),
-            }
-        )
+        values = {
+            "sentences": sentences,
+            "nearest": nearest,
+            "notes": notes,
+            "withheld": withheld and Sentence.from_json(withheld),
+            "usage": tuple(data.get("usage", ())),
+        }
+        return cls(**{**data, **values})
+
+
+def joined(sentences: Sequence[Sentence], separator: str) -> str:
+    """Return the text of sentences. Tables are joined to what surrounds them by line breaks.
+
+    >>> joined([Sentence("Prices:"), Sentence("| a | b |\\n| --- | --- |"), Sentence("Cash only.")], " ")
+    'Prices:\\n| a | b |\\n| --- | --- |\\nCash only.'
+    """
+    text = ""
+    is_after_table = False
+    for sentence in sentences:
+        is_table = "\n" in sentence.text
+        if text:
+            text += "\n" if is_table or is_after_table else separator
+        text += sentence.text
+        is_after_table = is_table
+    return text

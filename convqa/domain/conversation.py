@@ -25,7 +25,7 @@ class Listed:
 
 
 class Named:
-    """A value whose JSON is the mapping of its fields. Empty ``notes``, ``added`` and ``withheld`` are omitted."""
+    """A value whose JSON is the mapping of its fields. Those of ``_OMITTED`` are omitted if empty."""
 
     __slots__: tuple[str, ...] = ()
 
@@ -38,7 +38,7 @@ class Named:
         return cls(**data)
 
 
-_OMITTED = frozenset({"notes", "added", "withheld"})
+_OMITTED = frozenset({"added", "notes", "usage", "withheld"})
 
 
 def _to_json(value: Any) -> Any:

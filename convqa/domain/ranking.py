@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, repeat
 from typing import Any
 
@@ -48,11 +48,13 @@ class Rewrite(Named):
 
     A rewrite without queries means that the user asked nothing: nothing is searched or answered.
     ``notes`` are counted in a run's summary, such as why a model's text was rejected.
+    ``usage``: tokens of the prompt and of the completion, as a language model's server reports them.
     """
 
     text: str
     queries: tuple[Query, ...]
     notes: tuple[str, ...] = ()
+    usage: tuple[int, ...] = field(default=(), compare=False)
 
     @classmethod
     def unchanged(cls, question: str, *notes: str) -> Rewrite:
@@ -62,7 +64,7 @@ class Rewrite(Named):
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Rewrite:
         queries = tuple(Query.from_json(query) for query in data["queries"])
-        return cls(data["text"], queries, tuple(data.get("notes", ())))
+        return cls(data["text"], queries, tuple(data.get("notes", ())), tuple(data.get("usage", ())))
 
 
 class NotFinite(ValueError):

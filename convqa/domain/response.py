@@ -49,6 +49,12 @@ class Response(Named):
                     return note.removeprefix(CAVEAT)
         return ""
 
+    @property
+    def usage(self) -> tuple[int, int]:
+        """The tokens of all prompts and completions, as the language model's server reports them."""
+        parts = [part.usage for part in (self.rewrite, self.answer) if part and part.usage]
+        return sum(prompt for prompt, _ in parts), sum(completion for _, completion in parts)
+
     def trimmed(self) -> Response:
         """Return the response as a journal keeps it: without ``added``, and with passages only on cited hits.
 

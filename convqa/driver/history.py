@@ -55,6 +55,8 @@ def exchange(turn: Turn, response: Response) -> Exchange:
     if answer is None or answer.kind == "none":
         searches = response.rewrite is None or response.rewrite.queries
         return Exchange(turn.question, "", rewrite, "unanswered" if searches else "idle")
+    if answer.kind == "talk":
+        return Exchange(turn.question, answer.shown, rewrite, "idle")
     return Exchange(turn.question, answer.text, rewrite, "asked" if answer.kind == "question" else "answered")
 
 

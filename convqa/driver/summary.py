@@ -42,7 +42,7 @@ class RunSummary:
                 self.notes.update(response.answer.notes)
             if response.error is not None:
                 self.failures.append((response.id, response.error))
-            elif response.answer is not None and response.answer.kind == "none":
+            elif response.answer is not None and not response.answer.text:
                 self.unanswered += 1
             yield response
 

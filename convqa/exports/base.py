@@ -65,7 +65,7 @@ def export(
             cited = CitedAnswer.of(response, len(turns) == 1, format.needs_answers)
             write(before + format.write(cited, submission))
             before = format.between
-            outcome = "unanswered" if cited.answer.kind == "none" else "answered"
+            outcome = "answered" if cited.answer.text else "unanswered"
             tally["failed" if response.error is not None else outcome] += 1
             warnings.update(format.warnings(cited))
     write((b"" if tally else format.opening) + format.closing)

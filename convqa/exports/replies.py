@@ -42,13 +42,19 @@ class HitReply:
 
 @dataclass(frozen=True, slots=True)
 class SentenceReply:
-    """Characters [start, end) of the answer's text. ``item``: whether a list item begins there."""
+    """Characters [start, end) of the answer's text. ``item``: whether a list item begins there.
+
+    ``supported``: whether the passages support what a language model said; null = not checked. ``mark``: the words that
+    mark a sentence without support, "" for any other.
+    """
 
     text: str
     start: int
     end: int
     item: bool
     citations: list[int]
+    supported: bool | None
+    mark: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +68,8 @@ class NearestReply:
 
 @dataclass(frozen=True, slots=True)
 class AnswerReply:
-    """An answer; of kind ``question``, a question to the user; of kind ``none``, a reason and the nearest passages.
+    """An answer; of kind ``question``, a question to the user; of kind ``none``, a reason and the nearest passages, and
+    perhaps sentences of a language model that found none; of kind ``talk``, a reply that needs no passages.
 
     ``score``: how well the passages answer, 0 to 1; null if undecided.
     """
@@ -102,7 +109,8 @@ class ErrorReply:
 class TurnReply:
     """A turn. Offsets are code points; timings are seconds by station, a turn's share of its batch.
 
-    ``caveat``: a sentence of warning for the user, such as that the language model was unavailable.
+    ``caveat``: a sentence of warning for the user, such as that the language model was unavailable. ``usage``: tokens
+    of its prompts and completions.
     """
 
     conversation: str | None
@@ -115,6 +123,7 @@ class TurnReply:
     citations: list[CitationReply]
     caveat: str
     timings: dict[str, float]
+    usage: tuple[int, int]
     error: ErrorReply | None
 
 
@@ -133,6 +142,7 @@ def turn(response: Response, question: str, pipeline: str, conversation: str | N
         citations=citations(response),
         caveat=response.caveat,
         timings=dict(response.timings),
+        usage=response.usage,
         error=ErrorReply(failure.stage, failure_message(failure)) if failure else None,
     )
 
@@ -184,24 +194,26 @@ def _answer(answer: Answer, passages: Mapping[str, Passage]) -> AnswerReply:
         nearest.append(NearestReply(id, passage.title, beginning))
     return AnswerReply(
         answer.kind,
-        answer.text,
+        answer.shown,
         answer.label,
         answer.reason,
         answer.score,
-        _sentences(answer),
+        sentences(answer),
         nearest,
         list(answer.notes),
     )
 
 
-def _sentences(answer: Answer) -> list[SentenceReply]:
+def sentences(answer: Answer) -> list[SentenceReply]:
     numbers = numbered(answer)
+    whole = answer.shown
     replies: list[SentenceReply] = []
     end = 0
     for sentence in answer.sentences:
         text = sentence.text
-        start = max(answer.text.find(text, end), end)
+        start = max(whole.find(text, end), end)
         end = start + len(text)
         cited = [numbers[citation] for citation in sentence.citations]
-        replies.append(SentenceReply(text, start, end, begins_item(text), cited))
+        item = begins_item(text)
+        replies.append(SentenceReply(text, start, end, item, cited, sentence.supported, sentence.mark))
     return replies

@@ -28,7 +28,7 @@ from convqa.exports.cited import CitedAnswer
 _UNSAFE = re.compile("[\\\\\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """Line ends, terminal control characters, lone surrogates and the backslash, but not tabs."""
 _SHORT_ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r"}
-_ITEM = re.compile(r"(?:\d{1,2}\.|-)\s")
+_ITEM = re.compile(r"(?:\d{1,2}\.|-|\|)\s")
 _MARK = re.compile(r"\[(?=[0-9]+\])")
 _FIELD = re.compile(r"(Question|No answer|Nearest|Asks back|Label|Score):(?: (.*))?")
 _NO_SENTENCE = re.compile(rf"\Z|\s|\[|Conversation |{_FIELD.pattern}")
@@ -93,16 +93,21 @@ def marked(sentence: Sentence, numbers: dict[Citation, int]) -> str:
     """
     text = _MARK.sub(r"\\[", escape(sentence.text))
     marks = "".join(f"[{numbers[citation]}]" for citation in sentence.citations)
-    return f"{text} {marks}" if marks else text
+    mark = f"({escape(sentence.mark)})" if sentence.mark else ""
+    return " ".join(filter(None, (text, marks, mark)))
 
 
 def begins_item(text: str) -> bool:
-    """Whether a sentence starts a list item, and so a line.
+    """Whether a sentence starts a list item or a table, and so a line.
 
     >>> [begins_item(text) for text in ("1. Open the lid.", "- Salt", "1808 was the year.", "-5 degrees")]
     [True, True, False, False]
     """
     return _ITEM.match(text) is not None
+
+
+def begins_table(text: str) -> bool:
+    return text.startswith("|")
 
 
 def laid_out(sentences: Iterable[str]) -> list[str]:
@@ -113,11 +118,20 @@ def laid_out(sentences: Iterable[str]) -> list[str]:
     """
     lines: list[str] = []
     for sentence in sentences:
-        if lines and not begins_item(sentence):
+        if lines and not begins_item(sentence) and not begins_table(lines[-1]):
             lines[-1] += f" {sentence}"
         else:
             lines.append(sentence)
     return lines
+
+
+def table_lines(text: str) -> list[str]:
+    r"""Return the lines of a laid out table; any other text as one line.
+
+    >>> table_lines(r"| a | b |\n| 1 | 2 | [1]")
+    ['| a | b |', '| 1 | 2 | [1]']
+    """
+    return text.split(r"\n") if begins_table(text) else [text]
 
 
 def heading(number: int, citation: Citation, cited: CitedAnswer) -> Iterator[str]:

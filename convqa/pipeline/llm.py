@@ -19,9 +19,6 @@ from convqa.validation import Record, read_as, refuse_secrets
 KEY = "CONVQA_LLM_KEY"
 """The environment variable with the key for a server given by its URL, and for no other."""
 
-REWRITING_SECONDS = 30.0
-"""Maximum timeout of a rewrite, which is one line."""
-
 _SERVER = re.compile(r"(?P<server>https?://([\w.-]+|\[[\da-f:]+\])(:\d{1,5})?)(?P<path>/[^?#]*)?", re.I)
 
 Role = Literal["rewrite", "answer"]
@@ -36,6 +33,8 @@ class Llm(Record, extra="forbid"):
 
     :param key: the environment variable with the server's key; None = no key is sent.
     :param generation: parameters of every request, such as ``temperature``.
+    :param context: how many tokens the model reads and writes.
+    :param prompt: role -> a name in ``configs/prompts`` or a file.
     :param fallback: whether the pipeline's own rewriter and builder step in when the model fails. If not, an
         unavailable server stops the run.
     """
@@ -48,7 +47,8 @@ class Llm(Record, extra="forbid"):
     retries: Annotated[int, Field(ge=0)] = 2
     concurrency: Annotated[int, Field(ge=1, le=64)] = 4
     generation: dict[str, Any] = {}
-    support: Annotated[str, Field(min_length=1)] = "lexical"
+    context: Annotated[int, Field(ge=1024)] = 8192
+    prompt: dict[Role, str] = {}
     fallback: bool = True
 
     def parameters(self, role: Role) -> dict[str, Any]:
@@ -56,15 +56,12 @@ class Llm(Record, extra="forbid"):
         api_key = None
         if self.key:
             api_key = {"type": "env_var", "env_vars": [self.key], "strict": self.key != KEY}
-        timeout = self.timeout
-        if role == "rewrite" and self.fallback:
-            timeout = min(timeout, REWRITING_SECONDS)
         generator = {
             "model": self.model,
             "api_base_url": self.url,
             "api_key": api_key,
             "generation_kwargs": self.generation,
-            "timeout": timeout,
+            "timeout": self.timeout,
             # A user is waiting, so the fallback is better than a second attempt.
             "max_retries": 0 if self.fallback else self.retries,
         }
@@ -73,8 +70,10 @@ class Llm(Record, extra="forbid"):
             "concurrency": self.concurrency,
             "cache_replies": not self.fallback,
         }
+        if role in self.prompt:
+            parameters["prompt"] = self.prompt[role]
         if role == "answer":
-            parameters["support"] = self.support
+            parameters["context"] = self.context
         return parameters
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from convqa.components.base import ON_OUTPUT, TIMINGS, Station
+from convqa.components.base import ON_OUTPUT, PARTIAL, TIMINGS, Station
 from convqa.components.chat import ChatStation
 from convqa.components.framework import Pipeline as HaystackPipeline
 from convqa.domain import DEFAULT_LANGUAGE, Answers, Failure, Rankings, Readings, Rewrites, Turns
@@ -137,7 +137,8 @@ class Pipeline:
     def run(self, turns: Turns, on_output: OnOutput | None = None) -> Outputs:
         """Answer one wave. A failed item is a Failure in its position.
 
-        :param on_output: called with the label and batch of each output as it is made, in the same thread.
+        :param on_output: called with the label and batch of each output as it is made. A language model's answer to a
+            single turn is streamed: the label ``partial`` has its sentences so far, and comes from another thread.
         :raises RunError: if the run cannot continue (an unavailable store, a full disk).
         :raises ComponentFailed: if a component that is not a :class:`Station` raises.
         """
@@ -149,12 +150,13 @@ class Pipeline:
         labels = {node_of(sender): label for label, sender in self.document.outputs.items()}
 
         def by_label(node: str, batch: Batch) -> None:
-            if on_output is not None and node in labels:
-                on_output(labels[node], batch)
+            label = labels.get(node, node if node == PARTIAL else None)
+            if on_output is not None and label is not None:
+                on_output(label, batch)
 
         timings: dict[str, float] = {}
         timings_token = TIMINGS.set(timings)
-        callback_token = ON_OUTPUT.set(by_label)
+        callback_token = ON_OUTPUT.set(by_label if on_output else None)
         start = clock()
         try:
             results = self.graph.run(data, include_outputs_from=set(labels))

@@ -16,15 +16,15 @@ import re
 from collections.abc import Iterator
 from textwrap import shorten
 
-from convqa.domain import TOLD, UNSURE, Exchange, ExchangeStatus, Response
+from convqa.components.checks import NOTHING_ASKED
+from convqa.domain import TOLD, UNSURE, Answer, Exchange, ExchangeStatus, Response
 from convqa.domain.answer import UNSPACED
 from convqa.exports import replies
-from convqa.exports.text import begins_item, escape, marked, numbered
+from convqa.exports.text import begins_item, begins_table, escape, marked, numbered, table_lines
 
 _SOURCES = "\n\nSources:\n\n"
 _NO_ANSWER = "No answer: "
 _ASKED_BACK = "A question back: "
-_IDLE = "Nothing to look up. Ask whenever you like."
 _NOTES = {TOLD: "As said before: ", UNSURE: "Not sure: "}
 _MAX_QUOTE_CHARS = 200
 _MARK = re.compile(r"\[(\d+)\]")
@@ -35,27 +35,13 @@ _ESCAPED = {"\\": "\\", "[": "[", "n": "\n", "r": "\r"}
 
 def pieces(response: Response, language: str) -> Iterator[str]:
     """Yield the text of a message: its sentences, the list of sources, and the caveat."""
-    answer, rewrite = response.answer, response.rewrite
+    answer = response.answer
     caveat = f"\n\n{response.caveat}" if response.caveat else ""
-    if answer is None or answer.kind == "none":
-        if rewrite is not None and not rewrite.queries:
-            yield _IDLE
-            return
+    if answer is None or (answer.kind == "none" and not answer.sentences):
         reason = answer.reason if answer else "this pipeline writes no answers"
         yield f"{_NO_ANSWER}{escape(reason)}.{caveat}"
         return
-    if answer.kind == "question":
-        yield _ASKED_BACK
-    else:
-        yield "".join(_NOTES.get(note, "") for note in answer.notes)
-    numbers = numbered(answer)
-    space = "" if language in UNSPACED else " "
-    separator = ""
-    for sentence in answer.sentences:
-        if separator and begins_item(sentence.text):
-            separator = "\n"
-        yield separator + marked(sentence, numbers)
-        separator = space
+    yield from sentence_pieces(answer, language)
     if not answer.sentences:
         yield escape(answer.text)
     sources = [_source(citation) for citation in replies.citations(response)]
@@ -63,6 +49,20 @@ def pieces(response: Response, language: str) -> Iterator[str]:
         yield _SOURCES + "\n".join(sources)
     if caveat:
         yield caveat
+
+
+def sentence_pieces(answer: Answer, language: str) -> Iterator[str]:
+    """Yield the beginning of a message, and its sentences with their marks."""
+    opening = {"question": _ASKED_BACK, "none": _NO_ANSWER}.get(answer.kind, "")
+    yield opening + "".join(_NOTES.get(note, "") for note in answer.notes)
+    numbers = numbered(answer)
+    space = "" if language in UNSPACED else " "
+    before = ""
+    for sentence in answer.sentences:
+        text = "\n".join(table_lines(marked(sentence, numbers)))
+        separator = "\n" if begins_item(text) or begins_table(before) else space
+        yield separator + text if before else text
+        before = text
 
 
 def _source(citation: replies.CitationReply) -> str:
@@ -93,7 +93,7 @@ def exchange(question: str, content: str) -> Exchange:
     >>> exchange("Who?", 'Not sure: Goethe did. [1]\n\nSources:\n\n- [1] Faust: "Goethe did."').answer
     'Goethe did.'
     """
-    if content.startswith(_IDLE):
+    if content.startswith(NOTHING_ASKED.shown):
         return Exchange(question, "", status="idle")
     if content.startswith(_NO_ANSWER) or not content.strip():
         return Exchange(question, "", status="unanswered")

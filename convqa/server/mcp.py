@@ -55,8 +55,8 @@ def create_server(qa: QA, name: str) -> MCPServer:
         """Answer a question with sentences from the passages, each with the numbers of its citations.
 
         To follow up, pass the conversation of an earlier answer. A citation names its passage's id and quotes the
-        characters [start, end) of the text. Kind "none" means no answer, with a reason and the nearest passages; kind
-        "question" asks the user something.
+        characters [start, end) of the text. A sentence with a mark lacks support: show the mark. Kind "none" means no
+        answer, with a reason and the nearest passages; kind "question" asks the user something; kind "talk" needs none.
         """
         with lock:
             if conversation and conversation not in talks:

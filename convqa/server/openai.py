@@ -16,7 +16,9 @@ from pydantic import Field
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.exceptions import HTTPException
 
+from convqa.components.base import PARTIAL
 from convqa.domain import Exchange
+from convqa.domain import Response as TurnResponse
 from convqa.exports import replies
 from convqa.server import chat_text
 from convqa.server.guard import ERRORS, GuardedRoute, stream
@@ -25,9 +27,6 @@ from convqa.server.turns import BoundedList, Filters, RequestCaller, prepared, s
 from convqa.validation import Record, Text
 
 router = APIRouter(prefix="/v1", route_class=GuardedRoute, responses=ERRORS)
-
-_USAGE = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
-"""Required by clients; nothing here is counted in tokens."""
 
 _CLIENT_PROMPT = re.compile(
     r"\s*### Task:|\s*Provide a concise, 5-word-or-less title|\s*Analyze this conversation and provide"
@@ -101,8 +100,8 @@ async def complete(request: Request, body: CompletionRequest, caller: RequestCal
     if _CLIENT_PROMPT.match(question):
         reply = reply_to_client(question, history)
         if body.stream:
-            return EventSourceResponse(_chunks(body, [reply], {}))
-        return _completion(body, reply, {})
+            return EventSourceResponse(_chunks(body, _head(body), [reply], {}, (0, 0)))
+        return _completion(body, reply, {}, (0, 0))
     turn = prepared(request, service, caller, question, history, body.filter)
     pending = service.ask(turn)
     address = str(request.base_url)
@@ -110,10 +109,11 @@ async def complete(request: Request, body: CompletionRequest, caller: RequestCal
         seconds = request.app.state.config.limits.seconds
         return stream(pending, _events(pending, body, address, service.name), seconds)
     try:
-        pieces, cited = await _answered(pending, address, service.name)
+        response = await pending.response
+        pieces, cited = _answered(response, pending, address, service.name)
     finally:
         pending.response.cancel()
-    return _completion(body, "".join(pieces), cited)
+    return _completion(body, "".join(pieces), cited, response.usage)
 
 
 def conversation(messages: Sequence[Message]) -> tuple[str, list[Exchange]]:
@@ -153,20 +153,37 @@ async def _events(
     address: str,
     pipeline: str,
 ) -> AsyncIterator[ServerSentEvent]:
-    """Yield the chunks of an answer, after the stages as comments, which clients ignore."""
-    async for label, _ in pending.outputs():
-        yield ServerSentEvent(comment=label)
-    pieces, cited = await _answered(pending, address, pipeline)
-    for chunk in _chunks(body, pieces, cited):
+    """Yield the chunks of an answer, after the stages as comments, which clients ignore.
+
+    Sentences of a language model are sent as they arrive.
+    """
+    head = _head(body)
+    sent = ""
+    async for label, output in pending.outputs():
+        if label != PARTIAL:
+            yield ServerSentEvent(comment=label)
+            continue
+        text = "".join(chat_text.sentence_pieces(output, pending.turn.language))
+        role = {} if sent else {"role": "assistant"}
+        yield _chunk(head, {**role, "content": text[len(sent) :]})
+        sent = text
+    response = await pending.response
+    pieces, cited = _answered(response, pending, address, pipeline)
+    whole = "".join(pieces)
+    if sent:
+        # The answer differs from what was sent only if the model failed on the way.
+        pieces = [whole.removeprefix(sent) if whole.startswith(sent) else f"\n\n{whole}"]
+    for chunk in _chunks(body, head, pieces, cited, response.usage):
         yield chunk
 
 
-async def _answered(pending: PendingTurn, address: str, pipeline: str) -> tuple[list[str], dict[str, Any]]:
+def _answered(
+    response: TurnResponse, pending: PendingTurn, address: str, pipeline: str
+) -> tuple[list[str], dict[str, Any]]:
     """Return the pieces of a message's text, and its annotations and citations.
 
     :raises HTTPException: 500 for a failed turn.
     """
-    response = await pending.response
     if response.error is not None:
         raise HTTPException(500, replies.failure_message(response.error))
     pieces = list(chat_text.pieces(response, pending.turn.language))
@@ -191,36 +208,51 @@ def _link(citation: replies.CitationReply, address: str, pipeline: str) -> dict[
     return {"url": url, "title": citation.title or citation.passage}
 
 
-def _completion(body: CompletionRequest, content: str, cited: Mapping[str, Any]) -> Response:
+def _completion(body: CompletionRequest, content: str, cited: Mapping[str, Any], usage: tuple[int, int]) -> Response:
     choice = {
         "index": 0,
         "message": {"role": "assistant", "content": content, "refusal": None, **cited},
         "finish_reason": "stop",
         "logprobs": None,
     }
-    data = {**_head(body, "chat.completion"), "choices": [choice], "usage": _USAGE}
+    data = {**_head(body, "chat.completion"), "choices": [choice], "usage": _usage(usage)}
     return Response(orjson.dumps(data), media_type="application/json")
 
 
-def _chunks(body: CompletionRequest, pieces: Sequence[str], cited: Mapping[str, Any]) -> Iterator[ServerSentEvent]:
-    head = _head(body, "chat.completion.chunk")
-
-    def chunk(choices: list[Any], **fields: Any) -> ServerSentEvent:
-        return ServerSentEvent(orjson.dumps({**head, "choices": choices, **fields}).decode())
-
+def _chunks(
+    body: CompletionRequest,
+    head: Mapping[str, Any],
+    pieces: Sequence[str],
+    cited: Mapping[str, Any],
+    usage: tuple[int, int],
+) -> Iterator[ServerSentEvent]:
     deltas: list[Any] = [{"role": "assistant", "content": ""}]
     deltas += [{"content": piece} for piece in pieces]
     if cited:
         deltas.append(cited)
     for delta in deltas:
-        yield chunk([{"index": 0, "delta": delta, "finish_reason": None}])
-    yield chunk([{"index": 0, "delta": {}, "finish_reason": "stop"}])
+        yield _chunk(head, delta)
+    yield _event({**head, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
     if body.stream_options and body.stream_options.get("include_usage"):
-        yield chunk([], usage=_USAGE)
+        yield _event({**head, "choices": [], "usage": _usage(usage)})
     yield ServerSentEvent("[DONE]")
 
 
-def _head(body: CompletionRequest, kind: str) -> dict[str, Any]:
+def _chunk(head: Mapping[str, Any], delta: Any) -> ServerSentEvent:
+    return _event({**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
+
+
+def _event(data: Any) -> ServerSentEvent:
+    return ServerSentEvent(orjson.dumps(data).decode())
+
+
+def _usage(usage: tuple[int, int]) -> dict[str, int]:
+    """Return the tokens that the language model's server reported, 0 without a language model."""
+    prompt, completion = usage
+    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+
+
+def _head(body: CompletionRequest, kind: str = "chat.completion.chunk") -> dict[str, Any]:
     return {
         "id": f"chatcmpl-{secrets.token_hex(12)}",
         "object": kind,

@@ -168,6 +168,8 @@ class Service:
         """Answer a batch in a thread of the pool. If a turn stops the run, answers each turn alone."""
 
         def report(label: str, outputs: Batch) -> None:
+            if len(outputs.items) != len(batch):
+                return  # a part of the answer to the only turn of the batch that has not failed
             for pending, item in zip(batch, outputs.items, strict=True):
                 if not isinstance(item, Failure):
                     loop.call_soon_threadsafe(pending.stages.put_nowait, (label, item))

@@ -13,6 +13,7 @@ from pydantic import Field
 from sse_starlette import ServerSentEvent
 from starlette.exceptions import HTTPException
 
+from convqa.components.base import PARTIAL
 from convqa.components.filtering import both, filter_of
 from convqa.domain import Exchange, ExchangeStatus, MetaValue, Passage, Turn, TurnId
 from convqa.domain import Response as TurnResponse
@@ -117,7 +118,8 @@ async def turn(
 ) -> Response:
     """Answer a question. Offsets are code points: of citations in the passage's text, of sentences in the answer's.
 
-    With ``Accept: text/event-stream``, sends the events ``rewrite``, ``passages`` and ``answer`` (or ``error``).
+    With ``Accept: text/event-stream``, sends the events ``rewrite``, ``passages`` and ``answer`` (or ``error``), and,
+    while a language model writes, ``partial`` with the sentences so far.
     """
     state = request.app.state
     if body.conversation is not None and body.history is not None:
@@ -193,6 +195,8 @@ async def _events(
             yield _event("rewrite", replies.rewritten(output, spans))
         elif label == "rankings":
             yield _event("passages", {"ranking": replies.ranking(output)})
+        elif label == PARTIAL:
+            yield _event(PARTIAL, {"sentences": replies.sentences(output)})
     yield _event("answer", await reply())
 
 

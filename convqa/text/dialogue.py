@@ -12,6 +12,7 @@ from itertools import islice
 from convqa.domain import Turn
 from convqa.text import german
 from convqa.text.english import lexicon
+from convqa.text.words import listed
 
 _WORD = re.compile(r"\w(?:\S*\w)?")
 _MAX_WORDS = 300
@@ -32,6 +33,13 @@ _OPENINGS = {
 """First words of requests and of questions without a question word."""
 
 _AUXILIARIES = lexicon.AUXILIARIES | lexicon.CONTRACTED_AUXILIARIES
+_REFERRING = (
+    lexicon.SUBJECT_PRONOUNS - {"i", "we", "you"}
+    | lexicon.DEMONSTRATIVES
+    | listed("the there him them its his her their one ones same other others else more then also too again such")
+)
+"""Words that may refer to what was said before."""
+
 _SUBJECTS = lexicon.SUBJECT_PRONOUNS | lexicon.OPENING_DETERMINERS
 
 
@@ -72,6 +80,21 @@ def replies(turn: Turn) -> tuple[tuple[str, str], ...]:
         pairs.append((exchange.answer, reply))
         reply = exchange.question
     return tuple(reversed(pairs))
+
+
+def stands_alone(turn: Turn) -> bool:
+    """Return whether an English question certainly needs no word of the conversation: it names something, and refers to
+    nothing.
+
+    >>> from convqa.domain import TurnId
+    >>> [stands_alone(Turn(TurnId(1, 2), text)) for text in ("Who wrote Faust?", "Who wrote it?", "And Schiller?")]
+    [True, False, False]
+    """
+    words = _words(turn.question)
+    begins = words[:1] and words[0] in lexicon.QUESTION_WORDS | _AUXILIARIES
+    if turn.language != "en" or not begins or replies(turn):
+        return False
+    return _REFERRING.isdisjoint(words) and any(word[0].isupper() for word in turn.question.split()[1:])
 
 
 def is_question(text: str) -> bool:

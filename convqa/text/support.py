@@ -12,11 +12,14 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
+from convqa.errors import InputError
 from convqa.text import german
 from convqa.text.analysis import analyzer
 from convqa.text.cache import remembered
 from convqa.text.english import lexicon
 from convqa.text.idf import idf
+from convqa.text.words import numerals
+from convqa.text.words import words as split_words
 
 IDENTITY = "lexical-1"
 """Name and version of the score, for caches and saved scores."""
@@ -42,6 +45,17 @@ _WORD_WITH_MARKS = re.compile(r"[^\W\d_]\S*")
 _NUMBER = re.compile(r"\d[\d.]*")
 _MARK = re.compile(r"\[[^\[\]\s]{0,8}\s?\d{1,3}\]")
 """References to a note or a source: [3], [注釈 1]."""
+
+_MONTH_NAMES = list(
+    numerals("January February March April May June July August September October November December", 1)
+)
+_MONTHS = {name[:3]: name for name in _MONTH_NAMES if name != "May"} | {"Sept": "September"}
+_MONTH = re.compile(rf"\b({'|'.join(sorted(_MONTHS, reverse=True))})\b\.?")
+_DATE = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
+_MAX_STEM = 6
+"""Stems are compared up to here, so that "discovered" equals "discovery"."""
+
+_ZEROS = re.compile(r"(?:\.0*)+$")
 
 _ONE = {"de": "eins", "en": "one"}
 """Equals 1, but is not a number that the evidence must have: "one of the best"."""
@@ -81,6 +95,7 @@ class SupportWord(NamedTuple):
     is_number: bool
     is_name: bool
     is_content: bool
+    is_negation: bool = False
 
 
 class _Text(NamedTuple):
@@ -151,9 +166,48 @@ def overlap(evidence: str, sentence: str, language: str = "en") -> Overlap:
     )
 
 
-def content(text: str, language: str = "en") -> tuple[SupportWord, ...]:
-    """Return the content words of a text in order, or all its words if it has no content words."""
-    return _text(text, language).content
+@remembered(4096)
+def support_words(text: str, language: str) -> tuple[SupportWord, ...]:
+    """Return the words of a text in order, with equal tokens for dates and numbers that are written differently.
+
+    In languages without an analyzer, words are weighted by their length, because frequent words are short in every
+    language (Zipf), and ideographs are compared as bigrams.
+
+    >>> [word.token for word in support_words("On Sep 07, 2,280.0 m", "en") if word.is_content]
+    ['septem', '7', '2280', 'm']
+    """
+    text = _MONTH.sub(lambda match: _MONTHS[match[1]], _DATE.sub(_spelled_date, text))
+    try:
+        words = list(_words(text, language))
+    except InputError:
+        words = list(_surface_words(text))
+    return tuple(word._replace(token=_comparable(word)) for word in words)
+
+
+def _comparable(word: SupportWord) -> str:
+    """Return the token without the zeros of a number, or the endings of a word that its stem has kept."""
+    if word.is_number:
+        return _ZEROS.sub("", word.token.lstrip("0")) or "0"
+    return word.token[:_MAX_STEM]
+
+
+def _spelled_date(match: re.Match[str]) -> str:
+    month = int(match[2])
+    return f"{match[3]} {_MONTH_NAMES[month - 1]} {match[1]}" if 1 <= month <= len(_MONTH_NAMES) else match[0]
+
+
+def _surface_words(text: str) -> Iterator[SupportWord]:
+    ideographs = ""
+    for word in [*split_words(unicodedata.normalize("NFKC", text)), ""]:
+        if len(word) == 1 and not word.isascii():
+            ideographs += word
+            continue
+        for start in range(max(1, len(ideographs) - 1) if ideographs else 0):
+            yield SupportWord(ideographs[start : start + 2], False, 2.0, False, False, True)
+        ideographs = ""
+        number = _NUMBER.match(word.replace(",", ""))
+        if word:
+            yield SupportWord(number[0] if number else word, False, len(word), number is not None, False, True)
 
 
 def _share(found: list[bool]) -> float:
@@ -187,7 +241,7 @@ def _words(text: str, language: str) -> Iterator[SupportWord]:
             number = _number(word, language)
             token = "1" if is_one else number or analysis.stem(word)
             if word in negations or word.endswith(lexicon.CONTRACTED_NOT):
-                yield SupportWord(token, False, weight, False, False, False)
+                yield SupportWord(token, False, weight, False, False, False, True)
                 negated = True
                 continue
             is_name = word in names

@@ -85,10 +85,6 @@ class ReaderSettings(LoopSettings):
     foreign: int = Field(20, ge=0, le=100)
 
 
-class SupportSettings(Settings):
-    recipe: Literal["support"]
-
-
 def load(
     recipe: str,
     path: Path | None = None,

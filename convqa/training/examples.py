@@ -35,23 +35,6 @@ class RewriteExample(Record, extra="forbid"):
     rewrite: str = Field(min_length=1)
 
 
-class Evidenced(Record, extra="forbid"):
-    """A sentence and a text that may support it."""
-
-    evidence: str
-    sentence: str
-
-
-class SupportExample(Evidenced, extra="forbid"):
-    """A sentence with evidence that supports it. ``unsupported``: name of a way -> a pair derived so, not supported.
-
-    ``conversation``: the unit of splits.
-    """
-
-    conversation: int
-    unsupported: dict[str, Evidenced] = {}
-
-
 def files(folder: Path, part: str) -> dict[str, Path]:
     """Return label -> file for the files of a part, by name.
 

@@ -1,6 +1,6 @@
-"""Shared parts of the recipes ``support`` and ``conditions``: logistic regressions over features of a small encoder.
+"""Logistic regressions over features of a small encoder, which the recipe ``conditions`` fits.
 
-These recipes do not resume: an interrupted training takes a minute or two and starts again.
+Such a recipe does not resume: an interrupted training takes a minute or two and starts again.
 """
 
 from __future__ import annotations

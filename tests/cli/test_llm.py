@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 
 import pytest
@@ -28,24 +29,27 @@ def away():
 def model(prompt, number):
     """Completes the question where it is asked to, and else says one thing that passages say and one that none does."""
     if "JSON object" in prompt:
-        return json.dumps({"question": "What does a physician's assistant cost?"})
-    quoted = next(line for line in prompt.split("\n") if line.startswith("[1] "))
-    text = json.loads(quoted.removeprefix("[1] "))
+        return json.dumps({"query": "What does a physician's assistant cost?"})
+    if "asks nothing" in prompt:
+        return "TALK You are welcome!"
+    text = " ".join(re.search(r"^\[1\] (.*?)^(?:\[2\]|end of)", prompt, re.M | re.S)[1].split())
     longest = max((text[start:end] for start, end in sentences(text, "en")), key=len)
     return f"{longest} [1] Napoleon sold 77 watches in Weimar [2]."
 
 
-def test_a_conversation_with_a_model_and_small_talk_that_it_is_not_asked_about(call, indexed, openai_server):
+def test_a_conversation_with_a_model_and_small_talk_that_is_not_searched(call, indexed, openai_server):
     server = openai_server(model)
     said = f"{QUESTION}\nthanks!\nWhat does it cost?\n"
     code, out, err = call("chat", "--collection", indexed, "--llm", server.url, "--llm-model", "m", stdin=said)
     assert (code, err) == (0, "")
     first, thanks, second, *_ = [part for part in out.split("\n\n") if not part.startswith("[")]
     assert (
-        "[1]" in first and "Napoleon" not in out and thanks == "> thanks!\nNothing to look up. Ask whenever you like."
+        "[1]" in first
+        and "Napoleon sold 77 watches in Weimar. (not found in the passages" in first
+        and thanks == "> thanks!\nYou are welcome!"
     )
     assert second == "> What does it cost?\nUnderstood as: What does [a physician's assistant] cost?"
-    assert len(server.requests) == 3 and {request["model"] for request in server.requests} == {"m"}
+    assert len(server.requests) == 4 and {request["model"] for request in server.requests} == {"m"}
     assert "language model" not in out
 
 
@@ -124,7 +128,7 @@ def test_the_same_answer_in_python_and_in_the_terminal(call, indexed, openai_ser
     qa = convqa.load(collection=indexed, llm=read_llm(server.url, "m"))
     (driven,) = qa.drive([Conversation("c", (Turn(TurnId("c", 1), QUESTION),))])
     asked = qa.conversation().ask(QUESTION)
-    assert asked.answer == driven.answer and asked.answer.score is None and asked.caveat == ""
+    assert asked.answer.sentences == driven.answer.sentences and asked.answer.score is None and asked.caveat == ""
     shown = call("ask", QUESTION, "--collection", indexed, "--llm", server.url, "--llm-model", "m")[1]
     assert shown.startswith(asked.answer.sentences[0].text)
     with pytest.raises(InputError, match=r"llm: expected a name, .*got 3"):
@@ -162,7 +166,7 @@ def test_a_real_model_that_babbles_is_stood_in_for_and_one_that_learned_a_reply_
     for part in (model, tokenizer):
         part.save_pretrained(tmp_path / "learned")
     said = written(tmp_path / "learned")
-    assert said.startswith("Physician assistants work with physicians. [1]") and "Napoleon" not in said
+    assert said.startswith("Physician assistants work with physicians. [1]") and "(not found in the passages" in said
 
 
 def learn(model, tokenizer, text):

@@ -15,7 +15,7 @@ from tests.training.conftest import tiny_encoder as tiny_encoder
 def test_an_unknown_recipe_is_a_mistake(call):
     code, _, error = call("train", "resolverr", "--data", ".")
     assert code == 2 and "got 'resolverr'" in error and "'resolver'?" in error
-    assert "conditions, reader, resolver, support" in error
+    assert "conditions, reader, resolver" in error
 
 
 def test_a_wrong_setting_is_a_mistake_with_file_and_field(call, tmp_path):
@@ -34,7 +34,7 @@ def test_a_missing_extra_is_named_with_its_command(monkeypatch, call):
 
 
 @pytest.mark.models
-@pytest.mark.parametrize("recipe", ["resolver", "reader", "support", "conditions"])
+@pytest.mark.parametrize("recipe", ["resolver", "reader", "conditions"])
 def test_a_folder_without_examples_is_a_mistake_that_names_the_files(call, tmp_path, recipe):
     _need_models()
     output = ("--output", tmp_path / "out")

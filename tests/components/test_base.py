@@ -196,7 +196,11 @@ def test_a_wrong_value_names_component_and_method_and_what_was_wanted(station):
         ("rewriter", Rewrite("x", "query"), "Rewrite: queries is 'query'; it should be a valid tuple"),
         ("reranker", Ranking(("a",)), "Ranking: hits[0] is 'a'; it should be"),
         ("reader", Reading((Span("p", None, 1, "x", 1.0),), 0.0), "Reading: spans[0].start is None; it should be"),
-        ("builder", Answer("answers", "x"), "Answer: kind is 'answers'; it should be 'answer', 'question' or 'none'"),
+        (
+            "builder",
+            Answer("answers", "x"),
+            "Answer: kind is 'answers'; it should be 'answer', 'question', 'none' or",
+        ),
         ("decider", Answer("none", "", reason=None), "Answer: reason is None; it should be a valid string"),
     ],
 )

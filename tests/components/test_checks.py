@@ -33,6 +33,7 @@ from convqa.domain import (
     TurnId,
     Turns,
 )
+from convqa.domain.answer import joined
 
 P = Passage("p", "Ada wrote notes.  She died.")
 RANKING = Ranking((Hit("p", 2.0, P), Hit("bare", 1.0)))
@@ -81,10 +82,14 @@ def test_it_is_the_answer_that_was_given(answer):
         (say(SAID, Sentence(" ")), "a sentence of the answer is empty"),
         (say(SAID, text="Ada wrote."), "differs from its sentences: 'Ada wrote.'"),
         (Answer("question", " "), "is of kind 'question' but has no text"),
-        (Answer("answered", "Ada wrote notes."), "expected an answer of kind answer, question or none, got 'answered'"),
+        (
+            Answer("answered", "Ada wrote notes."),
+            "expected an answer of kind answer, question, talk or none",
+        ),
         (Answer("question", "Which?", (Sentence("x", (Citation("stranger"),)),)), "outside its ranking"),
         (Answer("none", "Ada", reason="why"), "is of kind 'none' but has a text: 'Ada'"),
-        (Answer("none", "", (SAID,), reason="why"), "is of kind 'none' but has a text"),
+        (Answer("talk", "Hello", (Sentence("Hello"),)), "is of kind 'talk' but has a text"),
+        (Answer("answer", "So.", (Sentence("So."),)), "has no citation"),
         (Answer("none", ""), "has no reason"),
     ],
 )
@@ -193,12 +198,11 @@ def test_every_citation_of_every_builder_is_a_quote(make, data, question, given_
         return
     texts = {hit.id: hit.passage and hit.passage.text for hit in ranking.hits}
     if answer.kind == "none":
-        assert (answer.text, answer.sentences) == ("", ()) and answer.reason
+        assert answer.text == "" and answer.reason
         assert answer.nearest == tuple(texts)[:3]
-    else:
-        assert answer.text.strip()
-        assert answer.text == ("" if language == "ja" else " ").join(sentence.text for sentence in answer.sentences)
-        assert any(sentence.citations for sentence in answer.sentences)
+    elif answer.kind == "answer":
+        assert answer.text == joined(answer.sentences, "" if language == "ja" else " ")
+        assert any(sentence.citations or sentence.mark for sentence in answer.sentences)
     for sentence in answer.sentences:
         quotes = [texts[one.passage_id][one.start : one.end] for one in sentence.citations]
         assert all(quote.strip() for quote in quotes)

@@ -52,7 +52,8 @@ def test_every_shipped_file_is_read_and_sends_only_the_key_that_it_names(name):
 def test_a_file_of_ones_own(tmp_path):
     file = tmp_path / "mine.yaml"
     fields = {"url": LOCAL, "model": "m", "key": "MY_KEY", "role": ["rewrite"], "timeout": 7, "retries": 1,
-              "concurrency": 3, "generation": {"seed": 1}, "support": "support"}  # fmt: skip
+              "concurrency": 3, "generation": {"seed": 1}, "context": 4096,
+              "prompt": {"answer": "answer-1"}}  # fmt: skip
     file.write_text(yaml.safe_dump(fields))
     assert read_llm(file) == Llm(**fields | {"url": f"{LOCAL}/v1", "timeout": 7.0})
     assert read_llm(file, "other", ["answer"], timeout=9.0).model_dump(include={"model", "role", "timeout"}) == {
@@ -101,7 +102,7 @@ def test_talk_keeps_its_small_talk_and_what_the_model_replaces_stands_behind_it(
     kind, rewriter = node(document, "rewriter")
     assert (kind, rewriter["rewriter"]["type"].rpartition(".")[2]) == ("SmallTalk", "LlmRewriter")
     assert rewriter["rewriter"]["fallback"] == {"type": "edit"}
-    assert generator(rewriter["rewriter"])["timeout"] == 30.0
+    assert generator(rewriter["rewriter"])["timeout"] == 60.0
     kind, builder = node(document, "builder")
     assert kind == "Generative" and builder["fallback"]["allow_repeats"] is False
     assert generator(builder) == {

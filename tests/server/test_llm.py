@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 
 from convqa.server.app import load_pipelines
@@ -56,3 +57,30 @@ def test_a_model_is_asked_once_before_the_port_opens(make_client, collection, op
     client = make_client({"talk": served(collection, str(file))}, served={"talk": {}})
     assert len(server.requests) <= 1
     assert client.get("/api/pipelines").json()["pipelines"][0]["examples"]
+
+
+def test_sentences_are_sent_while_the_model_writes(make_client, collection, openai_server, tmp_path):
+    """To the page and to chat clients, marked as in the answer, and with the tokens that its server counted."""
+    reply = "The play Faust is by Johann Wolfgang von Goethe [1]. He sold it to Napoleon. It is a tragic play [1]."
+    server = openai_server(lambda prompt, number: reply)
+    file = tmp_path / "model.yaml"
+    file.write_text(f"{{url: '{server.url}', model: m}}")
+    client = make_client({"talk": served(collection, str(file))})
+    headers = {"Accept": "text/event-stream"}
+    events = client.post("/api/turn", json={"question": QUESTION}, headers=headers).text.replace("\r", "").split("\n\n")
+    parts = [json.loads(event.split("data: ")[1]) for event in events if event.startswith("event: partial")]
+    assert [len(part["sentences"]) for part in parts] == [1, 2]
+    answer = next(json.loads(event.split("data: ")[1]) for event in events if event.startswith("event: answer"))
+    shown = answer["answer"]["sentences"]
+    assert parts[-1]["sentences"] == shown[:2] and [one["supported"] for one in shown][1] is False
+    assert shown[1]["mark"].startswith("not found in the passages") and answer["usage"] == [1, 1]
+    body = {"model": "talk", "messages": [{"role": "user", "content": "Who has written the play Faust?"}]}
+    asked = {**body, "stream": True, "stream_options": {"include_usage": True}}
+    lines = client.post("/v1/chat/completions", json=asked).text.splitlines()
+    chunks = [json.loads(line[6:]) for line in lines if line.startswith("data: {")]
+    whole = client.post("/v1/chat/completions", json=body).json()
+    deltas = [choice["delta"].get("content") or "" for chunk in chunks for choice in chunk["choices"]]
+    assert "".join(deltas) == whole["choices"][0]["message"]["content"] and len([text for text in deltas if text]) >= 3
+    assert chunks[0]["choices"][0]["delta"]["role"] == "assistant" and len({chunk["id"] for chunk in chunks}) == 1
+    assert "Napoleon. (not found in the passages" in "".join(deltas)
+    assert chunks[-1]["usage"]["total_tokens"] == 2

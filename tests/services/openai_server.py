@@ -8,6 +8,7 @@ wait before ``"slow"``, bytes a whole body, and a tuple a status with headers.
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+USAGE = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
 Reply = str | int | float | bytes | list[list[float]] | tuple[int, dict[str, str]]
 
 
@@ -43,7 +45,11 @@ class Server:
                     number = len(outer.requests)
                 try:
                     asked = body["messages"][-1]["content"] if "messages" in body else body["input"]
-                    self._answer(outer.reply(asked, number))
+                    reply = outer.reply(asked, number)
+                    if body.get("stream") and isinstance(reply, str):
+                        self._stream(reply)
+                    else:
+                        self._answer(reply)
                 finally:
                     with outer._lock:
                         outer._at_once -= 1
@@ -72,6 +78,24 @@ class Server:
                 except OSError:
                     self.close_connection = True  # the client went away
 
+            def _stream(self, text: str) -> None:
+                self.send_response(200)
+                self.send_header("Content-Type", "text/event-stream")
+                self.send_header("Connection", "close")
+                self.end_headers()
+                for word in re.findall(r"\s*\S+", text):
+                    choice = {"index": 0, "delta": {"content": word}, "finish_reason": None}
+                    self._event([choice], None)
+                self._event([{"index": 0, "delta": {}, "finish_reason": "stop"}], None)
+                self._event([], USAGE)
+                self.wfile.write(b"data: [DONE]\n\n")
+                self.close_connection = True
+
+            def _event(self, choices: list[Any], usage: Any) -> None:
+                head = {"id": "x", "object": "chat.completion.chunk", "created": 0, "model": "m"}
+                self.wfile.write(f"data: {json.dumps({**head, 'choices': choices, 'usage': usage})}\n\n".encode())
+                self.wfile.flush()
+
             def log_message(self, *args: object) -> None:
                 """Nothing: what is asked is kept."""
 
@@ -91,8 +115,7 @@ def completion(text: str) -> bytes:
     """A reply as OpenAI's API gives it."""
     message = {"role": "assistant", "content": text}
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
-    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-    body = {"id": "x", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
+    body = {"id": "x", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": USAGE}
     return json.dumps(body).encode()
 
 

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from convqa.errors import InputError
-from convqa.text.support import CAP, content, lexical_support, overlap
+from convqa.text.support import CAP, lexical_support, overlap, support_words
 
 FAUST = "Faust\nGoethe wrote Faust in 1808. He didn't finish the second part until 1,831, in Weimar."
 
@@ -98,7 +98,7 @@ def test_one_is_no_number_that_must_be_there():
     assert lexical_support("He saw the best towns of Italy.", "He saw one of the best towns of Italy.") > 0.5
     assert lexical_support("It has one door.", "It has 1 door.") == lexical_support("Eins kam.", "1 kam.", "de") == 1
     assert lexical_support("It has 1 door to the garden.", "It has one door to the garden.") == 1
-    assert not any(word.is_number for word in content("No one saw one of them."))
+    assert not any(word.is_number for word in support_words("No one saw one of them.", "en"))
 
 
 def test_no_one_is_nobody():
@@ -108,14 +108,14 @@ def test_no_one_is_nobody():
 
 
 def test_a_letter_like_another_makes_no_number():
-    assert not any(word.is_number for word in content("S\u0131xty-one towns."))
+    assert not any(word.is_number for word in support_words("S\u0131xty-one towns.", "en"))
 
 
 def test_rare_words_and_names_weigh_more():
     with_name = lexical_support("Zeppelin flew over the city.", "There Zeppelin went to the people.")
     without = lexical_support("The people went over the city.", "There Zeppelin went to the people.")
     assert with_name > without
-    assert [word.token for word in content("He met Goethe in Weimar. Later they ate.") if word.is_name] == [
+    assert [word.token for word in support_words("He met Goethe in Weimar. Later they ate.", "en") if word.is_name] == [
         "goeth", "weimar",
     ]  # fmt: skip
 
@@ -142,7 +142,7 @@ def test_a_language_without_an_analysis_is_refused():
 
 @given(texts | st.text(max_size=40))
 def test_a_sentence_supports_itself(text):
-    assert lexical_support(text, text) == float(bool(content(text)))
+    assert lexical_support(text, text) == float(bool(support_words(text, "en")))
 
 
 @given(texts, texts, texts)

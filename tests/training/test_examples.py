@@ -12,7 +12,6 @@ from convqa.models.kinds.resolver_input import Past
 from convqa.training.examples import (
     REPORT,
     RewriteExample,
-    SupportExample,
     files,
     held_out,
     read,
@@ -62,15 +61,10 @@ def test_records_are_read_plain_and_packed(tmp_path):
         (RewriteExample, json.dumps(GOOD | {"rewrite": ""}), "line 2: rewrite: is empty"),
         (RewriteExample, json.dumps(GOOD | {"x": 1}), "line 2: x: unknown field"),
         (RewriteExample, "[]", "line 2: the record: expected an object"),
-        (SupportExample, "{}", "line 2: evidence: is missing; sentence: is missing; conversation: is missing"),
     ],
 )
 def test_mistakes_are_named_with_their_line_and_field(tmp_path, shape, line, said):
-    good = {
-        RewriteExample: GOOD,
-        SupportExample: {"conversation": 1, "evidence": "e", "sentence": "s"},
-    }
-    (tmp_path / "mine.jsonl").write_text(json.dumps(good[shape]) + "\n" + line + "\n")
+    (tmp_path / "mine.jsonl").write_text(json.dumps(GOOD) + "\n" + line + "\n")
     with pytest.raises(InputError) as caught:
         read(tmp_path / "mine.jsonl", shape)
     assert said in str(caught.value) and "mine.jsonl" in str(caught.value)

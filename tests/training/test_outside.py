@@ -42,7 +42,7 @@ def outside(tmp_path, monkeypatch):
 
 def test_it_is_listed_configured_and_trained(outside, tmp_path):
     outside(MODULE)
-    assert recipe_names() == ["conditions", "mine", "reader", "resolver", "support"]
+    assert recipe_names() == ["conditions", "mine", "reader", "resolver"]
     settings = load("mine", tmp_path / "mine.yaml", {"strength": 3})
     model, scores = train(settings, Bench(tmp_path / "out", tmp_path))
     assert model.is_dir() and scores == {"validation": {"strength": 3}}

@@ -1,273 +1,444 @@
-"""Grounding of generated sentences: whether passages support them, and which sentences of the passages do."""
+"""Grounding of generated sentences: which units of the passages support them, and what the passages say instead.
+
+A sentence is compared with the passages as the model saw them, with title, headings and header rows. It is supported by
+up to three units, anywhere in a passage, that have most of its content words, all of its numbers and names, and no
+clause that says the opposite. Words of the conversation count less, and numbers that follow from others need none.
+"""
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import combinations
+from math import prod
+from textwrap import shorten
+from typing import NamedTuple
 
 from convqa.components.builders._addresses import foreign
-from convqa.components.builders._prompt import INSTRUCTION, AnswerLimits, PassagePart
-from convqa.components.builders._reply import CONTINUED, ReplySentence
-from convqa.domain import Citation, Sentence
-from convqa.errors import InputError
-from convqa.text.sentences import sentences
-from convqa.text.support import CAP, POWER, SUPPORTED, lexical_support
-from convqa.text.words import words
+from convqa.components.builders._prompt import PassagePart
+from convqa.components.builders._reply import ReplySentence, is_refusal, rows, without_markers
+from convqa.domain import Citation, Passage, Sentence, Turn, Unit
+from convqa.text.cache import remembered
+from convqa.text.support import SupportWord, support_words
+from convqa.text.units import units
+from convqa.text.words import listed
+from convqa.text.words import words as split_words
 
-Unsupported = Literal["drop", "mark"]
-"""Treatment of an unsupported sentence: omitted, or kept without a citation."""
+_MAX_UNITS = 3
+"""How many units may support a sentence together."""
 
-Scorer = Callable[[Sequence[tuple[str, str]], str], Sequence[float]]
-"""(evidence, sentence) pairs and their language -> the support of each sentence, from 0 to 1."""
+_MIN_SHARE = 0.55
+"""Minimum share of a sentence's content words, by weight, that its evidence has."""
 
-ITEM_LEFT_OUT = "item left out"
-"""The note of an omitted list item."""
+_MIN_SINGLE = 0.4
+"""Minimum share that one of the units has alone."""
 
-_MIN_GAIN = 0.02
-"""Minimum support that a neighboring sentence must add to a quote."""
+_MIN_STATED = 0.35
+"""Minimum share of the words that are neither names nor numbers."""
+
+_MIN_GAIN = 0.07
+"""Minimum share that a further unit adds."""
+
+_TOPIC_WEIGHT = 0.5
+"""Factor on the weight of a word that the conversation has."""
+
+_MIN_PLACE = 0.45
+"""How well a number's unit fits the words beside the number, relative to the best unit with another number."""
+
+_MIN_CLAUSE = 0.6
+"""Minimum share of a clause's words in the clause of the passage that it is compared with."""
+
+_MAX_HEADINGS = 3
+"""How many headings before a unit are its context, as the levels of a text's headings may be unknown."""
+
+_MAX_SCOPE = 4
+"""How many content words after a negation it negates."""
+
+_MAX_COUNTED = 3
+"""How many words after a number may be what it counts."""
+
+_MAX_QUOTE_CHARS = 120
+_MIN_LANGUAGE_WORDS = 5
+_MIN_SHARED_WORDS = 0.2
+"""The share of words that a reply has in common with passages in its language, because of frequent ones."""
 
 _INSTRUCTION_RUN_WORDS = 8
 """A sentence that shares this many consecutive words with the instruction repeats it."""
 
+_CLAUSE = re.compile(
+    r"[.,;:!?()\u2013\u2014]+(?=\s|$)|[\n|\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f]"
+    r"|\s(?:but|because|although|though|while|whereas|if|unless|when|except|aber|weil|wenn|obwohl|sondern)\s",
+    re.I,
+)
+_DECIMAL = re.compile(r"[0-9]*\.?[0-9]+")
+_VERDICT = re.compile(r"\A\W*(?:so\s+)?(?:yes|no|ja|nein)\b[\s,.:;!\u2013\u2014-]*", re.I)
+_SUMS = listed("altoge differ less longer more sum togeth total")
+"""Stems of words about numbers that follow from others."""
 
-class CheckedReply(NamedTuple):
-    """The accepted sentences, and notes on the others and on changed citations, for a run's summary."""
-
-    sentences: tuple[Sentence, ...]
-    notes: tuple[str, ...]
+_Weights = Mapping[str, float]
+"""Token -> weight."""
 
 
-class _Quote(NamedTuple):
-    """The best quote of a passage for a sentence, and its text with the title as evidence."""
+class _Verdict(NamedTuple):
+    """The outcome of the check of one sentence: its citations, or why it has none."""
 
-    citation: Citation
-    evidence: str
+    is_supported: bool = False
+    citations: tuple[Citation, ...] = ()
+    reason: str = ""
 
 
-def check(
-    reply: Sequence[ReplySentence],
-    passages: Sequence[PassagePart],
-    scorer: Scorer,
-    language: str,
-    unsupported: Unsupported,
-    limits: AnswerLimits,
-) -> CheckedReply:
-    """Check the sentences of a reply against the passages that the model was shown, and keep the first good ones.
+class _Clause(NamedTuple):
+    """A clause's content words, those that are negated (all words of a positive clause), and whether any is."""
 
-    A sentence cites each named passage that supports it alone, otherwise the named passages that support it
-    together. Failing that, it cites the best of the other passages, if that supports it. A citation quotes the best
-    sentence of its passage, with a neighbor if that adds support. List items keep their marks, so that numbers of
-    omitted items are missing. Sentences with an address that no passage contains, and those that repeat the
-    instruction, are always omitted.
+    words: _Weights
+    scope: _Weights
+    is_negated: bool
+
+
+class _Evidence(NamedTuple):
+    """A unit of a passage: its own tokens, and these with those of its context.
+
+    ``counted``: number -> the words of what it counts; in a row all words.
     """
-    kept: list[Sentence] = []
-    notes: list[str] = []
-    passage_texts = [text for part in passages for text in (part.text, part.passage.title, part.passage.url)]
-    mark = ""
-    prose_count = 0
-    for sentence in reply:
-        is_prose = not sentence.item
-        if sentence.item != CONTINUED:
-            mark = sentence.item
-        if len(kept) == max(limits) or (is_prose and prose_count == limits.sentences):
-            continue
-        fault = _fault(sentence.text, passage_texts)
-        citations: tuple[Citation, ...] = ()
-        if not fault:
-            citations, note = _citations(
-                sentence,
-                passages,
-                scorer,
-                language,
-            )
-            if note:
-                notes.append(note)
-        if not fault and (citations or unsupported == "mark"):
-            kept.append(Sentence(f"{mark} {sentence.text}".strip(), citations))
-            mark = ""
-            prose_count += is_prose
-            continue
-        if fault:
-            notes.append(fault)
-        if sentence.item:
-            notes.append(ITEM_LEFT_OUT)
-    return CheckedReply(tuple(kept), tuple(notes))
+
+    passage: Passage
+    unit: Unit
+    own: frozenset[str]
+    all: frozenset[str]
+    counted: Mapping[str, Collection[str]]
+    clauses: Sequence[_Clause]
+
+    @property
+    def said(self) -> str:
+        """What the unit says instead of a sentence, as the reason for its mark."""
+        text = " ".join(self.passage.text[self.unit.start : self.unit.end].split())
+        return f'the passages say "{shorten(text, _MAX_QUOTE_CHARS, placeholder=" ...")}"'
+
+    def fit(self, words: _Weights) -> float:
+        """Return the weight of the words that the unit and its context have; 0 if only the context has any."""
+        return 0.0 if self.own.isdisjoint(words) else _weight(words, self.all)
 
 
-def _fault(text: str, passage_texts: Sequence[str]) -> str:
-    """Return why a sentence is always omitted, or ""."""
-    if foreign(text, passage_texts):
-        return "foreign address"
-    if not _word_runs(text).isdisjoint(_INSTRUCTION_RUNS):
-        return "instruction repeated"
-    return ""
+class Grounding:
+    """The passages of a prompt, prepared to check the sentences of a reply against them, in order.
 
+    ``notes`` counts changed citations.
 
-def _citations(
-    sentence: ReplySentence,
-    passages: Sequence[PassagePart],
-    scorer: Scorer,
-    language: str,
-) -> tuple[tuple[Citation, ...], str]:
-    """Return the citations of a sentence and a note."""
-    text = sentence.text
-    named = [passages[number - 1] for number in sentence.numbers]
-    supporting = _supporting(
-        _quotes(named, text, language),
-        text,
-        scorer,
-        language,
-    )
-    if supporting:
-        return tuple(quote.citation for quote in supporting), ""
-    others = [part for number, part in enumerate(passages, 1) if number not in sentence.numbers]
-    quotes = _quotes(others, text, language)
-    if quotes:
-        scores = _scores(
-            quotes,
-            text,
-            scorer,
-            language,
+    :param question: the question and its rewrite.
+    """
+
+    def __init__(self, passages: Sequence[PassagePart], question: str, turn: Turn) -> None:
+        language = self._language = turn.language
+        self._passages = passages
+        self._evidence = [list(_evidence(part, language)) for part in passages]
+        answers = [Passage("", exchange.answer) for exchange in turn.history]
+        self._earlier = [one for said in answers for one in _evidence(PassagePart(said, 0, len(said.text)), language)]
+        self._texts = [text for part in passages for text in (part.text, part.passage.title, part.passage.url)]
+        self._asked = _tokens([question], language)
+        earlier = [text for exchange in turn.history for text in (exchange.question, exchange.answer)]
+        self._topic = self._asked | _tokens(earlier, language)
+        words = [word for text in self._texts for word in support_words(text, language)]
+        self._names = {word.token for word in words if word.is_name}
+        self._vocabulary = set(split_words(" ".join([question, *self._texts])))
+        self._reply_words: list[str] = []
+        self._numbers: set[str] = set()
+        self.notes: list[str] = []
+
+    def fault(self, text: str, instruction: str) -> str:
+        """Return why a sentence is left out, or ""."""
+        if foreign(text, self._texts):
+            return "it had an address that no passage has"
+        if not _word_runs(text).isdisjoint(_word_runs(instruction)):
+            return "it repeated an instruction"
+        return ""
+
+    def checked(self, sentence: ReplySentence) -> Sentence:
+        """Return a sentence with its citations, or marked. The frame of others, and refusals, need no support."""
+        text = f"{sentence.mark} {sentence.text}".strip()
+        if sentence.kind == "frame":
+            return Sentence(text)
+        if sentence.kind == "table":
+            return self._checked_table(sentence)
+        # Names are the same in every language.
+        self._reply_words += [word for word in split_words(sentence.text) if word in sentence.text]
+        verdict = self._verdict(sentence.text, sentence.numbers)
+        if verdict.is_supported:
+            return Sentence(text, verdict.citations, True)
+        if is_refusal(sentence):
+            return Sentence(text)
+        shared = sum(word in self._vocabulary for word in self._reply_words)
+        count = len(self._reply_words)
+        if count >= _MIN_LANGUAGE_WORDS and shared < _MIN_SHARED_WORDS * count:
+            citations = tuple(Citation(self._passages[number - 1].passage.id) for number in sentence.numbers)
+            return Sentence(text, citations, None, "in another language than the passages")
+        if not verdict.reason and self._check(sentence.text, self._earlier).is_supported:
+            return Sentence(text, (), None, "from earlier in the conversation")
+        return Sentence(text, (), False, verdict.reason)
+
+    def _checked_table(self, table: ReplySentence) -> Sentence:
+        """Check a table row by row. It is supported if all its rows are."""
+        count = len(self._passages)
+        verdicts = [self._verdict(row, numbers or table.numbers) for row, numbers in rows(table.text, count)]
+        citations = dict.fromkeys(citation for verdict in verdicts for citation in verdict.citations)
+        missing = [str(number) for number, verdict in enumerate(verdicts, 1) if not verdict.is_supported]
+        reason = f"row {', '.join(missing)}" if missing else ""
+        return Sentence(without_markers(table.text, count), tuple(citations), not missing, reason)
+
+    def _verdict(self, text: str, numbers: Sequence[int]) -> _Verdict:
+        """Check a sentence against the passages with these numbers and, failing that, against each of the others."""
+        verdict = self._check(text, [one for number in numbers for one in self._evidence[number - 1]])
+        others = [part for number, part in enumerate(self._evidence, 1) if number not in numbers]
+        for part in others:
+            if verdict.is_supported:
+                break
+            elsewhere = self._check(text, part)
+            if elsewhere.is_supported:
+                self.notes.append("citation moved" if numbers else "citation added")
+            if elsewhere.is_supported or not (numbers or verdict.reason):
+                verdict = elsewhere
+        if verdict.is_supported:
+            self._numbers |= {word.token for word in support_words(text, self._language) if word.is_number}
+        return verdict
+
+    def _check(self, text: str, evidence: Sequence[_Evidence]) -> _Verdict:
+        plain = _VERDICT.sub("", text)
+        said = support_words(plain, self._language)
+        words = [word for word in said if word.is_content]
+        chosen = _chosen({word.token: word.weight for word in words}, evidence)
+        if not chosen:
+            return _Verdict()
+        reasons = self._misplaced(said, evidence, chosen)
+        if reasons:
+            return _Verdict(reason=max(reasons, key=len))
+        evident = frozenset().union(*(one.all for one in chosen))
+        # Numbers without evidence follow from others.
+        needed = [word for word in words if word.token in evident or not (word.is_number or word.token in _SUMS)]
+        weights = {word.token: word.weight * (_TOPIC_WEIGHT if word.token in self._topic else 1) for word in needed}
+        names = {word.token for word in words if self._is_name(word)}
+        stated = {word.token: word.weight for word in words if not (word.is_number or word.token in names)}
+        enough = (
+            _part(weights, evident) >= _MIN_SHARE
+            and max(_part(weights, one.all) for one in chosen) >= _MIN_SINGLE
+            and (not stated or _part(stated, evident) >= _MIN_STATED)
         )
-        best = max(range(len(quotes)), key=scores.__getitem__)
-        if scores[best] >= SUPPORTED:
-            return (quotes[best].citation,), "citation moved" if named else "citation added"
-    return (), "unsupported sentence"
+        if not enough or not names <= evident | self._topic:
+            return _Verdict()
+        opposite = _opposite(_clauses(plain, self._language), chosen, plain != text)
+        if opposite:
+            return _Verdict(reason=opposite.said)
+        return _Verdict(True, tuple(_citations(chosen)))
+
+    def _is_name(self, word: SupportWord) -> bool:
+        return not word.is_number and (word.is_name or word.token in self._names)
+
+    def _misplaced(
+        self,
+        words: Sequence[SupportWord],
+        evidence: Sequence[_Evidence],
+        chosen: list[_Evidence],
+    ) -> list[str]:
+        """Return a reason for each number and name that is not in its place, "" if the passages say nothing instead.
+
+        The units of numbers are added to the chosen ones.
+        """
+        claimed = {word.token for word in words if word.is_number}
+        reasons = []
+        for position, word in enumerate(words):
+            token = word.token
+            is_free = token in (self._asked if word.is_number else self._topic)
+            if is_free or not (word.is_number or self._is_name(word)):
+                continue
+            near = _near(words, position)
+            having = [one for one in evidence if token in one.all]
+            lacking = [one for one in evidence if token not in one.own]
+            rivals = [one for one in lacking if (one.counted if word.is_number else one.own & self._names)]
+            best = max(having, key=lambda one: one.fit(near), default=None)
+            rival = max(rivals, key=lambda one: one.fit(near), default=None)
+            is_counted = not word.is_number or _is_counted(token, words[position + 1 :], evidence)
+            if best and is_counted and _is_in_place(best, rival, near):
+                if word.is_number and not any(token in one.own for one in chosen):
+                    chosen.append(best)
+            elif not word.is_number:
+                if best and rival:
+                    reasons.append(rival.said)
+            elif not _is_computed(token, (claimed | self._asked | self._numbers) - {token}):
+                instead = rival.counted.keys() - claimed if rival and rival.fit(near) else ()
+                reasons.append(f"the passages say {min(instead)}" if len(instead) == 1 else "")
+        return reasons
 
 
-def _scores(
-    quotes: Sequence[_Quote],
-    text: str,
-    scorer: Scorer,
-    language: str,
-) -> Sequence[float]:
-    return scorer([(quote.evidence, text) for quote in quotes], language)
+def _evidence(part: PassagePart, language: str) -> Iterator[_Evidence]:
+    """Yield the units of a passage's part that can be quoted. A table without a header has its first row as one."""
+    passage, start, end = part
+    header = ""
+    headings: list[str] = []
+    for unit in units(passage, language):
+        text = passage.text[unit.start : unit.end]
+        is_row = unit.kind == "row"
+        header = (header or unit.context or text) if is_row else ""
+        if unit.kind == "heading":
+            headings = [*headings, text][-_MAX_HEADINGS:]
+        if not unit.is_quotable or unit.start < start or unit.end > end:
+            continue
+        words = support_words(text, language)
+        own = _tokens([text], language)
+        all = own | _tokens([passage.title, unit.heading, unit.context, header, *headings], language)
+        counted = {
+            word.token: all if is_row else _counted(words[position + 1 :])
+            for position, word in enumerate(words)
+            if word.is_number
+        }
+        yield _Evidence(passage, unit, own, all, counted, _clauses(text, language))
 
 
-def _supporting(
-    quotes: Sequence[_Quote],
-    text: str,
-    scorer: Scorer,
-    language: str,
-) -> list[_Quote]:
-    """Return the quotes that each support the text, otherwise a minimal set that supports it, otherwise []."""
-
-    def supports(quotes: Sequence[_Quote]) -> bool:
-        evidence = "\n".join(quote.evidence for quote in quotes)
-        return scorer([(evidence, text)], language)[0] >= SUPPORTED
-
-    if not quotes:
-        return []
-    scores = _scores(
-        quotes,
-        text,
-        scorer,
-        language,
-    )
-    alone = [quote for quote, score in zip(quotes, scores, strict=True) if score >= SUPPORTED]
-    if alone or len(quotes) == 1:
-        return alone
-    if not supports(quotes):
-        return []
-    together = list(quotes)
-    for quote in reversed(quotes):
-        rest = [other for other in together if other is not quote]
-        if len(rest) > 1 and supports(rest):
-            together = rest
-    return together
+def _clauses(text: str, language: str) -> Sequence[_Clause]:
+    """Return the clauses of a text. "No." negates the clause before it, and "others are not" has its predicate."""
+    clauses: list[_Clause] = []
+    for clause in _CLAUSE.split(text):
+        words = support_words(clause, language)
+        content = {word.token: word.weight for word in words if word.is_content}
+        negations = [place for place, word in enumerate(words) if word.is_negation]
+        is_negated = len(negations) % 2 == 1
+        if not content and is_negated and clauses:
+            clauses[-1] = clauses[-1]._replace(is_negated=not clauses[-1].is_negated)
+        if not content:
+            continue
+        scope = content
+        if is_negated:
+            after = [word for word in words[negations[0] + 1 :] if word.is_content]
+            scope = {word.token: word.weight for word in after[:_MAX_SCOPE]}
+            if not scope and clauses:
+                content |= clauses[-1].words
+            scope = scope or content
+        clauses.append(_Clause(content, scope, is_negated))
+    return clauses
 
 
-def _quotes(parts: Sequence[PassagePart], text: str, language: str) -> list[_Quote]:
-    quotes = [_quote(part, text, language) for part in parts]
-    return [quote for quote in quotes if quote is not None]
+def _chosen(words: _Weights, evidence: Sequence[_Evidence]) -> list[_Evidence]:
+    """Return the unit with most of the words, and up to two others that each add some."""
+    chosen: list[_Evidence] = []
+    least = 0.0
+    while evidence and len(chosen) < _MAX_UNITS:
+        best = max(evidence, key=lambda one: one.fit(words))
+        if best.fit(words) <= least:
+            break
+        least = least or _MIN_GAIN * sum(words.values())
+        chosen.append(best)
+        words = {token: weight for token, weight in words.items() if token not in best.all}
+    return chosen
 
 
-def _quote(part: PassagePart, text: str, language: str) -> _Quote | None:
-    """Return the sentence of a passage's part with most words of the text, with a neighbor that adds some.
+def _counted(following: Sequence[SupportWord]) -> frozenset[str]:
+    """Return what a number counts: the content words directly behind it, none if it stands alone."""
+    if not following or not following[0].is_content or following[0].is_number:
+        return frozenset()
+    return frozenset(word.token for word in following[:_MAX_COUNTED] if word.is_content)
 
-    Quotes are always chosen by words; the scorer only rates the chosen one.
+
+def _near(words: Sequence[SupportWord], position: int) -> _Weights:
+    """Return the other words with weights that fall with their distance from a position."""
+    near: dict[str, float] = {}
+    for other, word in enumerate(words):
+        if other != position and word.is_content:
+            near[word.token] = max(near.get(word.token, 0.0), word.weight / (1 + abs(other - position)))
+    return near
+
+
+def _is_counted(number: str, following: Sequence[SupportWord], evidence: Sequence[_Evidence]) -> bool:
+    """Return whether a number counts in a passage what it counts in a sentence, unless no number does so."""
+    noun = following[0].token if following and following[0].is_content else ""
+    own = [one.counted[number] for one in evidence if number in one.counted]
+    if not noun or any(noun in words or not words for words in own):
+        return True
+    return not any(noun in words for one in evidence for words in one.counted.values())
+
+
+def _is_in_place(best: _Evidence, rival: _Evidence | None, near: _Weights) -> bool:
+    """Return whether the unit of a word has the words beside it as well as a rival does.
+
+    Of rows, the words that only one of the two has decide.
     """
-    passage = part.passage
-    bounds = [(part.start + start, part.start + end) for start, end in sentences(part.text, language)]
-    if not bounds:
-        return None
-
-    def evidence(first: int, last: int) -> str:
-        quoted = passage.text[bounds[first][0] : bounds[last][1]]
-        return f"{passage.title}\n{quoted}" if passage.title else quoted
-
-    def score(first: int, last: int) -> float:
-        return word_support([(evidence(first, last), text)], language)[0]
-
-    first = last = max(range(len(bounds)), key=lambda index: score(index, index))
-    best = score(first, last)
-    if first > 0:
-        wider = score(first - 1, last)
-        if wider > best + _MIN_GAIN:
-            first -= 1
-            best = wider
-    if last < len(bounds) - 1:
-        wider = score(first, last + 1)
-        if wider > best + _MIN_GAIN:
-            last += 1
-            best = wider
-    # The text must not be supported by the title alone, which cannot be quoted.
-    if passage.title:
-        title_score = word_support([(passage.title, text)], language)[0]
-        if title_score >= SUPPORTED and best <= title_score:
-            return None
-    return _Quote(Citation(passage.id, bounds[first][0], bounds[last][1]), evidence(first, last))
+    if rival and best.unit.kind == rival.unit.kind == "row":
+        return _weight(near, best.own - rival.own) >= _weight(near, rival.own - best.own)
+    fit = best.fit(near)
+    return (fit > 0 or not near) and (rival is None or fit >= _MIN_PLACE * rival.fit(near))
 
 
+def _is_computed(number: str, known: Collection[str]) -> bool:
+    """Return whether a number is the sum, difference or product of two or three others.
+
+    >>> _is_computed("30", ["25", "5"]), _is_computed("31", ["25", "5"])
+    (True, False)
+    """
+    if not _DECIMAL.fullmatch(number):
+        return False
+    result = float(number)
+    values = [float(value) for value in known if _DECIMAL.fullmatch(value)]
+    groups = [*combinations(values, 2), *combinations(values, 3)]
+    return any(result in (sum(group), prod(group), max(group) * 2 - sum(group)) for group in groups)
+
+
+def _opposite(clauses: Sequence[_Clause], chosen: Sequence[_Evidence], is_verdict: bool) -> _Evidence | None:
+    """Return the unit whose nearest clause says the opposite of a clause."""
+    for clause in clauses:
+        same = [0.0]
+        against = [(0.0, chosen[0])]
+        for one in chosen:
+            for other in one.clauses:
+                likeness = _likeness(clause, other)
+                if other.is_negated == clause.is_negated:
+                    same.append(likeness)
+                else:
+                    against.append((likeness, one))
+        likeness, unit = max(against, key=lambda pair: pair[0])
+        if likeness >= _MIN_CLAUSE and (likeness > max(same) or is_verdict):
+            return unit
+    return None
+
+
+def _likeness(clause: _Clause, other: _Clause) -> float:
+    """Return the share of a clause that another has; of what is negated, if one of them is negated."""
+    if clause.is_negated:
+        return _part(clause.scope, other.words)
+    whole = _part(clause.words, other.words)
+    return min(_part(other.scope, clause.words), whole) if other.is_negated else whole
+
+
+def _citations(chosen: Sequence[_Evidence]) -> Iterator[Citation]:
+    """Yield citations of units, best first, neighbors as one."""
+    spans: dict[tuple[str, int, int], None] = {}
+    for one in chosen:
+        id, start, end = one.passage.id, one.unit.start, one.unit.end
+        for other in list(spans):
+            gap = one.passage.text[min(other[2], end) : max(other[1], start)]
+            if id == other[0] and not gap.strip():
+                start, end = min(other[1], start), max(other[2], end)
+                del spans[other]
+        spans[id, start, end] = None
+    for span in spans:
+        yield Citation(*span)
+
+
+def _weight(words: _Weights, known: Collection[str]) -> float:
+    return sum(weight for token, weight in words.items() if token in known)
+
+
+def _part(words: _Weights, known: Collection[str]) -> float:
+    total = sum(words.values())
+    return _weight(words, known) / total if total else 0.0
+
+
+@remembered(4096)
+def _token_set(text: str, language: str) -> frozenset[str]:
+    return frozenset(word.token for word in support_words(text, language))
+
+
+def _tokens(texts: Sequence[str], language: str) -> frozenset[str]:
+    return frozenset().union(*(_token_set(text, language) for text in texts))
+
+
+@remembered(256)
 def _word_runs(text: str) -> frozenset[tuple[str, ...]]:
-    tokens = words(text)
+    tokens = split_words(text)
     starts = range(len(tokens) - _INSTRUCTION_RUN_WORDS + 1)
     return frozenset(tuple(tokens[start : start + _INSTRUCTION_RUN_WORDS]) for start in starts)
-
-
-_INSTRUCTION_RUNS = _word_runs(INSTRUCTION)
-
-
-def word_support(pairs: Sequence[tuple[str, str]], language: str) -> list[float]:
-    """Return ``lexical_support`` of (evidence, sentence) pairs, by surface words in languages without an analyzer.
-
-    Without stems, stop words, negation and idf, words are weighted by their length, because frequent words are short in
-    every language (Zipf). Ideographs are compared as bigrams. A number that the evidence lacks caps the score.
-
-    >>> evidence = "Goethe a écrit Faust à Weimar."
-    >>> word_support([(evidence, "Goethe écrit Faust."), (evidence, "Goethe est né.")], "fr")  # doctest: +ELLIPSIS
-    [1.0, 0.40...]
-    """
-    try:
-        return [lexical_support(evidence, sentence, language) for evidence, sentence in pairs]
-    except InputError:
-        return [_surface_support(evidence, sentence) for evidence, sentence in pairs]
-
-
-def _surface_support(evidence: str, sentence: str) -> float:
-    needed = _surface_units(sentence)
-    shared = needed & _surface_units(evidence)
-    total = sum(map(len, needed))
-    if not total:
-        return 0.0
-    score: float = (sum(map(len, shared)) / total) ** POWER
-    lacks_number = any(unit[0].isdecimal() for unit in needed - shared)
-    return min(score, CAP) if lacks_number else score
-
-
-def _surface_units(text: str) -> set[str]:
-    """Return the words of a text, and bigrams of ideographs, or single ones."""
-    units = set()
-    ideographs = ""
-    for word in [*words(unicodedata.normalize("NFKC", text)), ""]:
-        if len(word) == 1 and not word.isascii():
-            ideographs += word
-            continue
-        if ideographs:
-            starts = range(max(1, len(ideographs) - 1))
-            units |= {ideographs[start : start + 2] for start in starts}
-            ideographs = ""
-        if word:
-            units.add(word)
-    return units

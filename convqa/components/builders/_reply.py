@@ -1,110 +1,179 @@
-"""Parsing of replies with markers such as ``[1]`` into plain sentences with the numbers they cite."""
+"""Parsing of a language model's reply, in the forms that models write, into sentences with the numbers they cite."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import Any, Literal, NamedTuple
 
-from convqa.components.builders._prompt import NO_ANSWER
 from convqa.files import replace_surrogates
 from convqa.text.sentences import sentences
 
 _MAX_REPLY_CHARS = 20_000
-_MAX_REPLY_SENTENCES = 40
-"""What exceeds these is ignored."""
+"""What exceeds this is ignored."""
 
 _MAX_RANGE = 20
 """Maximum length of a range of passages, such as [1-3]."""
 
 _THOUGHTS = re.compile(r"\A.*</(?:think|thinking|thought|reasoning|analysis)>", re.S | re.I)
 _OPEN_THOUGHT = re.compile(r"<(?:think|thinking|thought|reasoning|analysis)>.*\Z", re.S | re.I)
+_FINAL_CHANNEL = re.compile(r"\A.*<\|channel\|>\s*final\s*(?:<\|[a-z_]+\|>\s*\w*)*<\|message\|>", re.S)
+_OTHER_CHANNEL = re.compile(r"<\|channel\|>.*\Z", re.S)
+_CONTROL = re.compile(r"<\|[^|<>\n]{1,40}\|>")
 _CODE_FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n`]*$", re.M)
 _IMAGE = re.compile(r"!\[[^\]\n]{0,300}\]\([^()\n]{0,2000}\)")
 _LINK = re.compile(r"\[([^\[\]\n]{1,300})\]\([^()\n]{0,2000}\)")
-_SOURCES_HEADING = re.compile(
-    r"(?:sources?|references?|citations?|quellen|literatur|fuentes|\u51fa\u5178|\u53c2\u8003\u6587\u732e)\s*[:\uff1a]?",
-    re.I,
-)
-_LINE_PREFIX = re.compile(r"(?:[ \t]*(?:[-*+\u2022>]|#{1,6}|\d{1,2}[.)])[ \t]+)+")
-_ITEM_MARK = re.compile(r"(\d{1,2})[.)]|[-*+\u2022]")
 _EMPHASIS = re.compile(
     r"(\*\*|__)(?=\S)([^\n]{1,300}?)(?<=\S)\1|(?<![\w*])\*(?=[^\s*])([^*\n]{1,300}?)(?<=\S)\*(?![\w*])"
 )
-_NO_ANSWER = re.compile(rf"\A\W*{NO_ANSWER}\b|\b{NO_ANSWER}\W*\Z", re.I)
+_KEPT_WHITE_SPACE = frozenset("\n\t\u200c\u200d\u3000\u00a0")
 
-_NUMBER = (
-    r"(?:(?:passages?|sources?|documents?|quellen?|\u8cc7\u6599)\s{0,2}|[#^\u2191])?\d{1,3}"
-    r"(?:\s{0,2}[-\u2010-\u2015~\u301c\uff0d]\s{0,2}\d{1,3})?"
-)
-_MARKER = re.compile(
-    rf"(?P<code>`[^`\n]{{1,300}}`)|[ \t]{{0,3}}[\[\u3010\uff3b\u3014]\s{{0,2}}(?P<numbers>{_NUMBER}"
-    rf"(?:\s{{0,2}}(?:[,;&\u3001\uff0c\uff1b]|and\b|und\b)\s{{0,2}}{_NUMBER}){{0,20}})"
-    r"(?:\u2020[^\]\u3011\n]{0,60})?\s{0,2}[\]\u3011\uff3d\u3015]",
+_KIND = re.compile(r"\A\W*(TALK|ASK|NO ANSWER|(?i:no_answer))\b[\s:.*`-]*|`?\bNO_ANSWER\b\W*(?:\[\d+\])?\W*\Z")
+_LABEL = re.compile(r"\A\W*(?:(?:final |short )?answer|antwort|response)\s*(?:\*\*)?\s*[:\uff1a]\s*(?:\*\*)?\s*", re.I)
+_PREFIX = re.compile(r"(?:>[ \t]*)*(?P<indent>[ \t]*)(?:(?P<mark>[-*+\u2022]|#{1,6}|\(?\d{1,2}[.)])[ \t]+)")
+_TABLE_LINE = re.compile(r"\s*\|.*\|\s*")
+_RULE = re.compile(r"[\s|:-]*-[\s|:-]*")
+_SOURCES = re.compile(
+    r"(?:sources?|references?|citations?|quellen?|literatur|fuentes|\u51fa\u5178|\u53c2\u8003\u6587\u732e)\s*[:\uff1a]?",
     re.I,
 )
+_NOUN = r"(?:passages?|documents?|sources?|context|excerpts?|texts?|information|passagen?|quellen?|texten?|dokumenten?)"
+_INTRO = re.compile(
+    rf"\A(?:(?:based on|according to|as \w+ in|from|per|in|laut|nach|gem\u00e4\u00df)\s+(?:(?:the|den|der)\s+)?"
+    rf"(?:(?:provided|given|above|retrieved)\s+)?{_NOUN}(?:\s+(?:provided|above))?\s*(?P<number>\d{{1,3}})?\s*,\s*"
+    rf"|{_NOUN}\s*(?P<other>\d{{1,3}})?\s+(?:says?|states?|mentions?|notes?)\s+(?:that\s+)?)",
+    re.I,
+)
+_NOT = r"(?:not|no|nothing|none|nicht|kein\w*|nichts|\w+n['\u2019]t)\b"
+_REFUSAL = re.compile(
+    rf"\A\W*no[ _]answer\b|\b{_NOUN}\b.{{0,40}}\b{_NOT}|\b{_NOT}.{{0,60}}\b(?:in|by|from|den|aus)\b.{{0,20}}\b{_NOUN}\b"
+    r"|n['\u2019]t (?:mention|say|state|specify|contain|include|cover|describe|address|discuss|tell|provide)\b"
+    r"|\b(?:no|keine) (?:information(?:en)?|mention|details?|answer|data|antwort|angaben?)\b"
+    rf"|\b(?:I|we|ich)\b.{{0,12}}\b(?:unable to|{_NOT}).{{0,12}}(?:know|find|answer|say|determine|wei\u00df)",
+    re.I,
+)
+_CHATTER = re.compile(
+    r"\A\W*(?:let me know|i hope|feel free|if you (?:have|need|want|would)|is there anything|happy to|sure\b|certainly"
+    r"|of course|great question|you['\u2019]re welcome|hello|hi\b|thanks|thank you|(?:i['\u2019]m )?(?:sorry|happy to)"
+    r"|here (?:is|are)\b|how (?:can|may) i help|(?:so )?(?:yes|no|ja|nein)\W*\Z)",
+    re.I,
+)
+
+_NUMBER = (
+    r"(?:(?:passages?|sources?|documents?|doc|quellen?|\u8cc7\u6599)\s{0,2}|[#^\u2191])?\d{1,3}"
+    r"(?:\s{0,2}[-\u2010-\u2015~\u301c\uff0d]\s{0,2}\d{1,3})?"
+)
+_NUMBERS = rf"{_NUMBER}(?:\s{{0,2}}(?:[,;&\u3001\uff0c\uff1b]|and\b|und\b)\s{{0,2}}{_NUMBER}){{0,20}}"
+_MARKER = re.compile(
+    rf"(?P<code>`[^`\n]{{1,300}}`)|[ \t]{{0,3}}(?:[\[\u3010\uff3b\u3014]\s{{0,2}}(?P<numbers>{_NUMBERS})"
+    r"(?:\u2020[^\]\u3011\n]{0,60})?\s{0,2}[\]\u3011\uff3d\u3015]"
+    rf"|(?<=[\w.!?,;:%\"\u201d\)] )\((?:see )?(?P<round>{_NUMBERS})\)(?=\s*(?:[.!?,;:\n|(\[]|\Z|(?-i:[A-Z])))"
+    r"|(?:(?<=[.!?,;:\"\u201d\)])|(?<=[^\W\d_]{3}))(?P<raised>[\u00b9\u00b2\u00b3\u2070\u2074-\u2079]+))",
+    re.I,
+)
+_RAISED = str.maketrans("\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079", "0123456789")
 _RANGE = re.compile(r"(\d{1,3})(?:\s{0,2}[-\u2010-\u2015~\u301c\uff0d]\s{0,2}(\d{1,3}))?")
 _WORD = re.compile(r"\w")
+_CITED = re.compile(r"cit|source|passage|ref|quelle", re.I)
+"""Names of fields with numbers of passages, in a reply in JSON."""
 _SENTENCE_END = re.compile(r"[.!?\u3002\uff01\uff1f](?:\s{0,2}\[[\d, ]{1,20}\])*|\n")
-_KEPT_WHITE_SPACE = frozenset("\n\t\u200c\u200d\u3000\u00a0")
 _MARKER_COLON = re.compile(r"\A\s{0,3}[:.\u2013\u2014-](?=\s)")
 _LINE_ENDINGS = frozenset(".!?:;\u3002\uff01\uff1f]")
-_CLOSING_MARKS = frozenset(".,;:!?\u3002\uff0c\uff01\uff1f")
+_CLOSING_MARKS = frozenset(".,;:!?\u2026|\u3002\uff0c\uff01\uff1f")
+_ABBREVIATION = re.compile(
+    r"\b(?:approx|incl|excl|nos?|pp?|fig|vol|ca|max|min|est|e\.g|i\.e|etc|bzw|z\.\s?B|Nr|art|sec)\.\Z", re.I
+)
 
-CONTINUED = "+"
+SentenceKind = Literal["claim", "frame", "table"]
+ReplyKind = Literal["answer", "none", "talk", "question"]
 
 
 class ReplySentence(NamedTuple):
     """A sentence of a reply without its markers, and the distinct numbers of the passages that it cites, in order.
 
-    ``item``: the mark of the list item that it begins, "2." or "-"; ``CONTINUED`` if it continues an item; otherwise
-    "".
+    ``kind``: a claim; the frame of others (a heading, an introduction to a list, "Yes.", an offer of help), which says
+    nothing to check; or a table, which keeps its markers. ``mark`` begins a list item: "2." or "-".
     """
 
     text: str
-    numbers: tuple[int, ...]
-    item: str = ""
+    numbers: tuple[int, ...] = ()
+    kind: SentenceKind = "claim"
+    mark: str = ""
 
 
 class ParsedReply(NamedTuple):
     """A parsed reply. ``unknown_numbers`` counts the numbers without a passage."""
 
-    sentences: tuple[ReplySentence, ...] = ()
-    declined: bool = False
+    sentences: Sequence[ReplySentence] = ()
+    kind: ReplyKind = "answer"
     unknown_numbers: int = 0
+
+
+class _Line(NamedTuple):
+    text: str
+    mark: str = ""
+    depth: int = 0
+    is_source: bool = False
 
 
 def parse(reply: str, passages: int, language: str) -> ParsedReply:
     """Return the sentences of a reply to a prompt with this many passages.
 
-    Thoughts (``<think>``), code fences, Markdown, URLs of links, images, and a final list of sources are removed. A
+    Thoughts, control tokens, code fences, Markdown, URLs of links, images, and a final list of sources are removed. A
     marker belongs to the sentence that contains or precedes it; at the start of a line, to the following one. Numbers
     without a passage are removed and counted. ``[0]``, ``[2008]`` and code in backticks are not markers.
 
     >>> parse("Goethe wrote it. [1][7] He lived in Weimar [2, 3].", 3, "en").sentences[1]
-    ReplySentence(text='He lived in Weimar.', numbers=(2, 3), item='')
+    ReplySentence(text='He lived in Weimar.', numbers=(2, 3), kind='claim', mark='')
     """
-    text = _plain(reply)
-    if _NO_ANSWER.search(_unmarked(text)):
-        return ParsedReply(declined=True)
+    text = _LABEL.sub("", _plain(reply))
+    word = _KIND.search(text)
+    text = _LABEL.sub("", _KIND.sub("", text))
     parsed: list[ReplySentence] = []
-    unknown_numbers = 0
-    for item, line in _lines(text):
-        in_line, unknown = _line_sentences(line, passages, language)
-        unknown_numbers += unknown
+    unknown = 0
+    lines = list(_lines(text))
+    for line, following in zip_longest(lines, lines[1:], fillvalue=_Line("")):
+        if "\n" in line.text:
+            cited = _distinct(_without_markers(line.text, passages)[1])
+            parsed.append(ReplySentence(line.text, cited, "table"))
+            continue
+        is_heading = line.mark.startswith("#") or following.depth > line.depth > 0
+        in_line, strange = _line_sentences(line.text, passages, language)
+        unknown += strange
+        mark = line.mark.strip("#")
         for sentence in in_line:
-            if _WORD.search(sentence.text):
-                parsed.append(sentence._replace(item=item))
-                item = item and CONTINUED
-            elif parsed:
-                # Markers without words belong to the previous sentence.
-                numbers = dict.fromkeys([*parsed[-1].numbers, *sentence.numbers])
-                parsed[-1] = parsed[-1]._replace(numbers=tuple(numbers))
-    items = [sentence for sentence in parsed if sentence.item not in ("", CONTINUED)]
-    if len(items) == 1:
-        # A single item is not a list.
-        parsed = [sentence._replace(item="") for sentence in parsed]
-    return ParsedReply(tuple(parsed[:_MAX_REPLY_SENTENCES]), unknown_numbers=unknown_numbers)
+            if not _WORD.search(sentence.text):
+                # Markers without words belong to the sentence before.
+                if parsed and not (line.is_source and parsed[-1].numbers):
+                    numbers = dict.fromkeys([*parsed[-1].numbers, *sentence.numbers])
+                    parsed[-1] = parsed[-1]._replace(numbers=tuple(numbers))
+                continue
+            is_frame = not sentence.numbers and (
+                is_heading or sentence.text[-1] in ":\uff1a" or _CHATTER.search(sentence.text) is not None
+            )
+            parsed.append(sentence._replace(kind="frame" if is_frame else "claim", mark=mark))
+            mark = ""
+    return ParsedReply(tuple(parsed), _kind(word[0].strip(" `*:.") if word else "", parsed), unknown)
+
+
+def _kind(word: str, parsed: Sequence[ReplySentence]) -> ReplyKind:
+    """Return the kind of a reply, given the word that it begins or ends with, if any."""
+    cites = any(sentence.numbers for sentence in parsed)
+    claims = [sentence for sentence in parsed if sentence.kind != "frame"]
+    is_courtesy = bool(parsed) and not claims and all(len(sentence.text) > 5 for sentence in parsed)
+    if not cites and (word == "TALK" or (is_courtesy and all(_CHATTER.search(sentence.text) for sentence in parsed))):
+        return "talk"
+    if word == "ASK" or (claims and not cites and all(sentence.text[-1] in "?\uff1f" for sentence in claims)):
+        return "question"
+    is_refused = word not in ("", "TALK") or (bool(claims) and is_refusal(claims[0]))
+    return "none" if is_refused else "answer"
+
+
+def is_refusal(sentence: ReplySentence) -> bool:
+    """Return whether a sentence without a supporting passage says that the passages lack something."""
+    return _REFUSAL.search(sentence.text) is not None
 
 
 def without_cut_sentence(text: str) -> str:
@@ -117,13 +186,53 @@ def without_cut_sentence(text: str) -> str:
     return text[: ends[-1]] if ends else ""
 
 
+def rows(table: str, passages: int) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Yield the rows of a table without its header: the text of their cells, and the numbers that they cite."""
+    for line in table.splitlines()[1:]:
+        if _RULE.fullmatch(line) is None:
+            text, numbers, _ = _without_markers(line, passages)
+            yield " ".join(text.replace("|", " ").split()), _distinct(numbers)
+
+
+def without_markers(table: str, passages: int) -> str:
+    return "\n".join(_without_markers(line, passages)[0] for line in table.splitlines())
+
+
 def _plain(reply: str) -> str:
     text = str(replace_surrogates(reply[:_MAX_REPLY_CHARS]))
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    for pattern in (_THOUGHTS, _OPEN_THOUGHT, _CODE_FENCE, _IMAGE):
+    for pattern in (_THOUGHTS, _OPEN_THOUGHT, _FINAL_CHANNEL, _OTHER_CHANNEL, _CONTROL, _CODE_FENCE, _IMAGE):
         text = pattern.sub("", text)
+    text = _from_json(text)
     text = _LINK.sub(_link_text, text)
     return "".join(letter for letter in text if letter.isprintable() or letter in _KEPT_WHITE_SPACE)
+
+
+def _from_json(text: str) -> str:
+    """Return the texts of a reply in JSON, with the markers that its other fields name; any other text unchanged."""
+    bare = text.strip()
+    if not bare.startswith(("{", "[{", '["')):
+        return text
+    try:
+        return "\n".join(_json_texts(json.loads(bare)))
+    except (ValueError, RecursionError):
+        return text
+
+
+def _json_texts(value: Any) -> Iterator[str]:
+    """Yield the longest text of each object, with its numbers of passages as markers."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _json_texts(item)
+    elif isinstance(value, dict):
+        cited = [number for name in value if _CITED.match(name) for number in re.findall(r"\d+", str(value[name]))]
+        texts = [text for text in value.values() if isinstance(text, str)]
+        if texts:
+            yield " ".join([max(texts, key=len), *(f"[{number}]" for number in cited)])
+        else:
+            yield from _json_texts([*value.values()])
 
 
 def _link_text(match: re.Match[str]) -> str:
@@ -132,53 +241,68 @@ def _link_text(match: re.Match[str]) -> str:
     return marker if _MARKER.fullmatch(marker) else match[1]
 
 
-def _lines(text: str) -> Iterator[tuple[str, str]]:
-    """Yield (mark of the list item, line without Markdown). A line that begins in lower case after an open sentence
-    continues the line before."""
-    open_item = ""
-    open_line = ""
-    for line in text.splitlines():
-        prefix = _LINE_PREFIX.match(line)
-        bare = _EMPHASIS.sub(lambda match: match[2] or match[3], line[prefix.end() if prefix else 0 :]).strip()
-        if _SOURCES_HEADING.fullmatch(_sources_label(bare)):
+def _lines(text: str) -> Iterator[_Line]:
+    """Yield lines without Markdown, tables as one. A line that begins in lower case continues an open one before it."""
+    open_line: _Line | None = None
+    table: list[str] = []
+    for line in [*text.splitlines(), ""]:
+        if _TABLE_LINE.fullmatch(line):
+            table.append(_EMPHASIS.sub(lambda match: match[2] or match[3], line.strip()))
+            continue
+        if open_line and (table or not line.strip()):
+            yield open_line
+            open_line = None
+        if table:
+            yield _Line("\n".join(table) if len(table) > 1 else table[0].strip("| "))
+            table = []
+        prefix = _PREFIX.match(line)
+        bare = _EMPHASIS.sub(lambda match: match[2] or match[3], line[prefix.end() if prefix else 0 :]).strip(" \t>")
+        label, _, rest = bare.partition(":")
+        if _SOURCES.fullmatch(label.strip()) and not _has_words(rest):
+            if rest.strip():
+                yield _Line(rest, is_source=True)
+                continue
             break
-        if open_line and not prefix and bare[:1].islower() and open_line[-1] not in _LINE_ENDINGS:
-            open_line += " " + bare
+        if open_line and not prefix and bare[:1].islower() and open_line.text[-1] not in _LINE_ENDINGS:
+            open_line = open_line._replace(text=f"{open_line.text} {bare}")
             continue
         if open_line:
-            yield open_item, open_line
-        open_item = _item_mark(prefix[0]) if prefix else ""
-        open_line = bare
+            yield open_line
+            open_line = None
+        if bare:
+            open_line = _line(bare, prefix, line)
     if open_line:
-        yield open_item, open_line
+        yield open_line
 
 
-def _item_mark(prefix: str) -> str:
-    """Return the innermost mark of a line's prefix: "2.", "-", or ""."""
-    marks = list(_ITEM_MARK.finditer(prefix))
-    if not marks:
-        return ""
-    number = marks[-1][1]
-    return f"{number}." if number else "-"
+def _line(bare: str, prefix: re.Match[str] | None, line: str) -> _Line:
+    if prefix:
+        mark = prefix["mark"].strip("()")
+        if mark.strip(".").isdigit():
+            mark = f"{mark.strip('.')}."
+        elif not mark.startswith("#"):
+            mark = "-"
+        return _Line(bare, mark, 1 + len(prefix["indent"].expandtabs(4)))
+    is_bold = re.fullmatch(r"\s*(\*\*|__)[^*]+\1\s*:?\s*", line) is not None
+    return _Line(bare, "#" if is_bold else "")
 
 
-def _unmarked(text: str) -> str:
-    return _MARKER.sub(lambda match: match["code"] or "", text)
-
-
-def _sources_label(line: str) -> str:
-    """Return a line up to its colon, if only markers and addresses follow it."""
-    label, colon, rest = line.partition(":")
-    for word in _unmarked(rest).split():
+def _has_words(text: str) -> bool:
+    for word in _MARKER.sub(lambda match: match["code"] or "", text).split():
         if "//" not in word and "www." not in word and _WORD.search(word):
-            return line
-    return label + colon
+            return True
+    return False
 
 
 def _line_sentences(line: str, passages: int, language: str) -> tuple[list[ReplySentence], int]:
     """Return the sentences of a line with their numbers, and how many numbers have no passage."""
     plain, markers, unknown_numbers = _without_markers(line, passages)
-    bounds = sentences(plain, language)
+    bounds: list[tuple[int, int]] = []
+    for start, end in sentences(plain, language):
+        if bounds and (plain[start].islower() or _is_abbreviated(plain[: bounds[-1][1]], plain[start])):
+            bounds[-1] = (bounds[-1][0], end)
+        else:
+            bounds.append((start, end))
     if markers and not bounds:
         bounds = [(0, 0)]
     numbers: list[list[int]] = [[] for _ in bounds]
@@ -188,8 +312,18 @@ def _line_sentences(line: str, passages: int, language: str) -> tuple[list[Reply
     in_line = []
     for (start, end), cited in zip(bounds, numbers, strict=True):
         text = " ".join(plain[start:end].split())
+        intro = _INTRO.match(text)
+        if intro and intro.end() < len(text):
+            number = int(intro["number"] or intro["other"] or 0)
+            if 0 < number <= passages:
+                cited.append(number)
+            text = text[intro.end()].upper() + text[intro.end() + 1 :]
         in_line.append(ReplySentence(text, tuple(dict.fromkeys(cited))))
     return in_line, unknown_numbers
+
+
+def _is_abbreviated(before: str, following: str) -> bool:
+    return following.isdigit() and _ABBREVIATION.search(before) is not None
 
 
 def _without_markers(line: str, passages: int) -> tuple[str, list[tuple[int, list[int]]], int]:
@@ -199,16 +333,22 @@ def _without_markers(line: str, passages: int) -> tuple[str, list[tuple[int, lis
     unknown_numbers = 0
     last = 0
     for match in _MARKER.finditer(line):
-        numbers = _numbers(match["numbers"] or "")
-        if not numbers:
+        certain = match["numbers"]
+        numbers = _numbers(certain or match["round"] or (match["raised"] or "").translate(_RAISED))
+        known = [number for number in numbers if number <= passages]
+        # (3) and a raised 3 are markers only of a passage, as both occur in texts.
+        if not numbers or not (certain or known):
             continue
         plain += _joinable(line[last : match.start()], plain, bool(markers))
-        known = [number for number in numbers if number <= passages]
         unknown_numbers += len(numbers) - len(known)
         markers.append((len(plain), known))
         last = match.end()
     plain += _joinable(line[last:], plain, bool(markers))
     return plain, markers, unknown_numbers
+
+
+def _distinct(markers: Sequence[tuple[int, list[int]]]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(number for _, numbers in markers for number in numbers))
 
 
 def _joinable(text: str, before: str, follows_marker: bool) -> str:
@@ -220,7 +360,7 @@ def _joinable(text: str, before: str, follows_marker: bool) -> str:
     if text[:1].isalnum():
         return " " + text
     stripped = text.lstrip()
-    return stripped if stripped[:1] in _CLOSING_MARKS else text
+    return stripped if stripped[:1] in _CLOSING_MARKS and stripped[:1] != "|" else text
 
 
 def _numbers(text: str) -> list[int]:

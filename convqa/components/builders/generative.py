@@ -1,47 +1,64 @@
-"""Builds answers with a language model and keeps only sentences that the passages support."""
+"""Builds answers with a language model, and marks the sentences that the passages do not support."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
-from typing import Annotated
+from typing import Annotated, Any, NamedTuple
 
 from haystack.dataclasses import ChatMessage
 from pydantic import Field
 
-from convqa.components.base import Builder, MaybeReadings
-from convqa.components.builders._grounding import ITEM_LEFT_OUT, Scorer, Unsupported, check, word_support
-from convqa.components.builders._prompt import AnswerLimits, Prompt, make_prompt, passage_parts
-from convqa.components.builders._reply import parse, without_cut_sentence
+from convqa.components.base import ON_OUTPUT, PARTIAL, Builder, MaybeReadings
+from convqa.components.builders._grounding import Grounding
+from convqa.components.builders._prompt import PassagePart, numbered_parts, passage_parts, quoted_parts
+from convqa.components.builders._reply import ReplySentence, parse, without_cut_sentence
 from convqa.components.chat import ChatStation, Reply, fallback_note, plain
-from convqa.components.checks import nothing
-from convqa.components.encoding import ModelOptions
+from convqa.components.checks import NOTHING_ASKED, nothing
 from convqa.components.members import member
-from convqa.domain import CAVEAT, UNAIDED, Answer, Failure, Ranking, Reading, Rewrite, Turn
-from convqa.errors import InputError
-from convqa.models import Options, Support, load_support
-from convqa.models.kinds.heads import LEXICAL
+from convqa.components.prompts import conversation, count_tokens, load_prompt, quoted
+from convqa.domain import CAVEAT, UNAIDED, Answer, Failure, Ranking, Reading, Rewrite, Sentence, Turn
+from convqa.domain.batches import Answers
 from convqa.text.dialogue import open_question
-from convqa.text.facts import asks_for_fact
 from convqa.text.support import IDENTITY as QUOTES
 
-_DECLINED = "no answer found"
+_DECLINED = "the language model found no answer in the passages"
+_LEFT_OUT = "nothing of the language model's reply may be shown"
+_EMPTY = "the language model's reply is empty"
+_NOT_SEARCHED = "(none: the message asks nothing of them)"
+_TOKENS_A_WORD = 3
+"""Room for an answer's words, with markers and thoughts."""
 
-_MAX_FACT_SENTENCES = 3
-_MAX_SENTENCES = 5
-_MAX_ITEMS = 12
+_MIN_ROOM = 400
+"""Tokens of passages that are always shown, however small the context is."""
+
+_ENDINGS = frozenset(".!?\n\u3002\uff01\uff1f")
+
+
+class _Request(NamedTuple):
+    """The messages for a turn, the passages in them, and what the reply is checked against."""
+
+    messages: Sequence[ChatMessage]
+    passages: Sequence[PassagePart]
+    turn: Turn
+    question: str
+    asks_nothing: bool
+
+    @property
+    def key(self) -> str:
+        return json.dumps([message.text for message in self.messages])
 
 
 @member
 class Generative(ChatStation, Builder):
-    """Generate an answer from the best passages and check each sentence against its citations.
+    """Generate an answer from the best passages, and check each sentence against them.
 
-    The prompt has the passages as numbered quotes, and asks for the numbers of supporting passages after each sentence.
-    A citation points at the best sentence of its passage. Unsupported sentences are omitted, or kept without a
-    citation. Without any sentence left, there is no answer. A run's summary counts unsupported sentences, added and
-    moved citations, and empty replies.
+    The prompt has the passages with their line breaks, numbered, and asks for the numbers of supporting passages after
+    each sentence. The reply is shown as written. A citation points at the sentences or rows that support it; a sentence
+    without support is marked. Left out are only addresses that no passage has and repeated instructions, with a note.
+    What asks nothing of the passages is answered from the conversation (kind ``talk``), and the model may ask back.
 
     A failed request is a failure of its turn. Unavailable servers, keys, timeouts, retries and sampling are as in the
     rewriter ``llm``.
@@ -49,40 +66,35 @@ class Generative(ChatStation, Builder):
     Example::
 
         generator = OpenAIChatGenerator(model="gpt-4o-mini")
-        builder = Generative(component=generator, max_passages=5, fallback="sentences")
+        builder = Generative(component=generator, max_words=80, fallback="sentences")
 
+    :param prompt: a file in ``configs/prompts``, or the path of such a file.
+    :param context: how many tokens the model reads and writes; it limits the passages in the prompt.
     :param max_passages: how many of the best passages with a text are in the prompt.
-    :param max_passage_chars: maximum characters of each passage in the prompt: whole sentences around the reader's
-        span.
+    :param max_passage_chars: maximum characters of each passage in the prompt: whole units around what answers.
+    :param max_words: how long an answer the prompt asks for.
     :param history: number of earlier exchanges in the prompt.
-    :param max_sentences: maximum number of sentences. None = three for a fact, five for other questions, and twelve
-        items for lists.
-    :param support: the support check: "lexical", "support", or the name of a model.
-    :param unsupported: "drop" = omit unsupported sentences; "mark" = keep them without a citation.
-    :param options: ``device`` and ``precision`` of the model in ``support``.
-    :param fallback: another builder. It answers, with a note, if the model fails or none of its sentences is
-        supported, but not if the model finds no answer in the passages.
+    :param fallback: another builder. It answers, with a note, if the model fails or replies nothing.
     """
 
-    max_passages: Annotated[int, Field(ge=1, le=50)] = 5
-    max_passage_chars: Annotated[int, Field(ge=100, le=20_000)] = 1200
-    history: Annotated[int, Field(ge=0, le=50)] = 3
-    max_sentences: Annotated[int, Field(ge=1, le=20)] | None = None
-    support: str = "lexical"
-    unsupported: Unsupported = "drop"
-    options: ModelOptions | None = None
+    prompt: str = "answer"
+    context: Annotated[int, Field(ge=1024)] = 8192
+    max_passages: Annotated[int, Field(ge=1, le=100)] = 8
+    max_passage_chars: Annotated[int, Field(ge=100, le=100_000)] = 2000
+    max_words: Annotated[int, Field(ge=5, le=5000)] = 150
+    history: Annotated[int, Field(ge=0, le=50)] = 5
 
-    @cached_property
-    def _support(self) -> Support:
-        return load_support(self.support, Options(**(self.options or {})))
-
-    def warm_up(self) -> None:
-        ChatStation.warm_up(self)
-        _ = self._support
+    def __post_init__(self) -> None:
+        ChatStation.__post_init__(self)  # not super(), because the decorator replaces the class
+        self._template = load_prompt(self.prompt)
 
     def identity(self) -> Mapping[str, str]:
-        """Include the models that check support and choose quotes, which must not measure the results as well."""
-        return {**ChatStation.identity(self), "support": self._support.identity, "quotes": QUOTES}
+        """Include the check that chooses quotes, which must not measure the results as well."""
+        return {**ChatStation.identity(self), "prompt": self._template.digest, "quotes": QUOTES}
+
+    def _build_asked(self, *columns: Sequence[Any]) -> Sequence[Answer | Failure]:
+        # What asks nothing is the model's to answer, too.
+        return self.build_batch(*columns)
 
     def build_batch(
         self,
@@ -92,155 +104,163 @@ class Generative(ChatStation, Builder):
         readings: MaybeReadings,
     ) -> Sequence[Answer | Failure]:
         answers: dict[int, Answer | Failure] = {}
-        prompts: dict[int, Prompt] = {}
+        requests: dict[int, _Request] = {}
         for index, row in enumerate(zip(turns, rewrites, rankings, readings, strict=True)):
-            prompt_or_reason = self._prompt(*row)
-            if isinstance(prompt_or_reason, Prompt):
-                prompts[index] = prompt_or_reason
+            request = self._request(*row)
+            if isinstance(request, _Request):
+                requests[index] = request
             else:
-                answers[index] = nothing(rankings[index], prompt_or_reason)
-        languages = {turns[index].language for index in prompts}
-        scorers = {language: self._scorer(language) for language in sorted(languages)}
-        replies = self._asked({_key(prompt): _messages(prompt) for prompt in prompts.values()})
-        for index, prompt in prompts.items():
-            language = turns[index].language
-            reply = replies[_key(prompt)]
-            answers[index] = self._answer(
-                reply,
-                prompt,
-                language,
-                rankings[index],
-                scorers[language],
-            )
+                answers[index] = nothing(rankings[index], request)
+        listener = ON_OUTPUT.get()
+        on_text = None
+        if listener is not None and len(turns) == len(requests) == 1:
+            on_text = _Sentences(requests[0], listener).add
+        replies = self._asked({request.key: request.messages for request in requests.values()}, on_text)
+        for index, request in requests.items():
+            reply = replies[request.key]
+            answer = self._answer(reply, request, rankings[index])
+            answers[index] = replace(answer, usage=reply.usage) if isinstance(answer, Answer) else answer
         if self._fallback:
-            reasons = {index: _fallback_reason(answer) for index, answer in answers.items()}
-            failed = [index for index, reason in sorted(reasons.items()) if reason]
-            others = self._fallback.build_at(failed, (turns, rewrites, rankings, readings))
-            for index, other in others.items():
-                answers[index] = _as_fallback(other, reasons[index])
+            self._replace_failed(answers, (turns, rewrites, rankings, readings))
         return [answers[index] for index in range(len(turns))]
 
-    def _prompt(
-        self,
-        turn: Turn,
-        rewrite: Rewrite,
-        ranking: Ranking,
-        reading: Reading | None,
-    ) -> Prompt | str:
-        """Return the prompt for a turn, or the reason not to ask."""
+    def _replace_failed(self, answers: dict[int, Answer | Failure], columns: Sequence[Sequence[Any]]) -> None:
+        """Let the fallback answer where the model failed or replied nothing."""
+        reasons: dict[int, str] = {}
+        for index, answer in answers.items():
+            if isinstance(answer, Failure):
+                reasons[index] = answer.message
+            elif answer.reason == _EMPTY:
+                reasons[index] = _EMPTY
+        rewrites = columns[1]
+        asked = sorted(index for index in reasons if rewrites[index].queries)
+        others = dict.fromkeys(reasons, NOTHING_ASKED) | self._fallback.build_at(asked, columns)
+        for index, other in others.items():
+            if isinstance(other, Answer):
+                caveat = fallback_note(reasons[index], "Only the passages were asked.")
+                other = replace(other, notes=(*other.notes, UNAIDED, caveat))
+            answers[index] = other
+
+    def _request(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> _Request | str:
+        """Return the request for a turn, or the reason not to ask."""
         if not open_question(turn).strip():
             return "there is no question"
+        said = conversation(turn, self.history, self._template.speaker)
+        texts = {
+            "conversation": said or "(this is the first message)",
+            "question": quoted(turn.question),
+            "rewrite": quoted(rewrite.text),
+            "words": str(self.max_words),
+            "passages": _NOT_SEARCHED,
+            "quoted_passages": _NOT_SEARCHED,
+        }
+        if not rewrite.queries:
+            return _Request(self._template.messages(texts), (), turn, turn.question, True)
+        fixed = "".join([self._template.system, self._template.user, *texts.values()])
+        room = self.context - count_tokens(fixed) - _TOKENS_A_WORD * self.max_words
         parts = passage_parts(
             ranking,
             reading,
-            self.max_passages,
-            self.max_passage_chars,
+            rewrite.text,
             turn.language,
+            count=self.max_passages,
+            max_chars=self.max_passage_chars,
+            max_tokens=max(room, _MIN_ROOM),
         )
-        if parts:
-            return make_prompt(
-                turn,
-                rewrite,
-                parts,
-                self.history,
-                self._limits(turn, rewrite),
-            )
-        if ranking.hits:
-            return "no passage that was found has a text to quote"
-        return "no passage was found"
+        if not parts:
+            return "no passage that was found has a text to quote" if ranking.hits else "no passage was found"
+        texts |= {"passages": numbered_parts(parts), "quoted_passages": quoted_parts(parts)}
+        question = f"{turn.question}\n{rewrite.text}"
+        return _Request(self._template.messages(texts), parts, turn, question, False)
 
-    def _limits(self, turn: Turn, rewrite: Rewrite) -> AnswerLimits:
-        if self.max_sentences is not None:
-            return AnswerLimits(self.max_sentences, self.max_sentences)
-        is_fact = asks_for_fact(rewrite.text, turn.language)
-        return AnswerLimits(_MAX_FACT_SENTENCES if is_fact else _MAX_SENTENCES, _MAX_ITEMS)
-
-    def _scorer(self, language: str) -> Scorer:
-        """Return the support check. :raises InputError: for an unsupported language, before any request is paid."""
-        if self.support == LEXICAL:
-            return word_support
-        score = self._support.score
-        try:
-            score([("probe", "probe")], language)
-        except InputError as error:
-            raise InputError(
-                f"builder.support: {self.support} cannot check sentences of these turns: {error} Use an entailment "
-                f"model, or {LEXICAL}, which compares surface words in this language."
-            ) from error
-        return score
-
-    def _answer(
-        self,
-        reply: Reply,
-        prompt: Prompt,
-        language: str,
-        ranking: Ranking,
-        scorer: Scorer,
-    ) -> Answer | Failure:
+    def _answer(self, reply: Reply, request: _Request, ranking: Ranking) -> Answer | Failure:
         if reply.doubt:
             return Failure(self.station, "NoReply", plain(reply.doubt))
         text, finish_reason = json.loads(reply.text)
-        notes = []
-        if finish_reason == "length":
-            text = without_cut_sentence(text)
-            notes.append("cut short")
-        parsed = parse(text, len(prompt.passages), language)
-        notes += ["number of no passage"] * parsed.unknown_numbers
         if finish_reason == "content_filter":
-            return _no_answer(ranking, "the language model's filter stopped the reply", [*notes, "filtered"])
-        if parsed.declined:
-            return _no_answer(ranking, "the language model found no answer in the passages", [*notes, _DECLINED])
-        if not parsed.sentences:
-            return _no_answer(ranking, "the language model's reply is empty", [*notes, "empty"])
-        checked = check(
-            parsed.sentences,
-            prompt.passages,
-            scorer,
-            language,
-            self.unsupported,
-            prompt.limits,
-        )
-        notes += checked.notes
-        if not any(sentence.citations for sentence in checked.sentences):
-            return _no_answer(ranking, "no passage supports what the language model said", [*notes, "nothing left"])
-        return _with_notes(Answer.of(checked.sentences, language), notes)
+            return nothing(ranking, "the language model's filter stopped the reply")
+        is_cut = finish_reason == "length"
+        if is_cut:
+            text = without_cut_sentence(text)
+        parsed = parse(text, len(request.passages), request.turn.language)
+        if not parsed.sentences and parsed.kind != "none":
+            return replace(nothing(ranking, _EMPTY), notes=("generative: empty",))
+        checked = _checked(parsed.sentences, request)
+        notes = Counter(checked.notes)
+        notes["number of no passage"] += parsed.unknown_numbers
+        left_out = [f"one sentence was left out: {reason}" for reason in checked.left_out]
+        if is_cut:
+            left_out.append("the model stopped in the middle of a sentence, which was left out")
+        answer = _of_kind("talk" if request.asks_nothing else parsed.kind, checked.sentences, request, ranking)
+        counted = [f"generative: {note}" for note in notes.elements()]
+        counted += ["generative: left out"] * len(left_out)
+        if left_out:
+            counted.append(f"{CAVEAT}{'; '.join(left_out).capitalize()}.")
+        return replace(answer, notes=tuple(counted))
 
     def _written(self, reply: ChatMessage) -> str:
         finish_reason = reply.meta.get("finish_reason") or ""
         return json.dumps([reply.text or "", str(finish_reason)])
 
 
-def _fallback_reason(answer: Answer | Failure) -> str:
-    """Return the reason to use the fallback; "" if the model answered, found no answer, or was not asked."""
-    if isinstance(answer, Failure):
-        return answer.message
-    was_asked = bool(answer.notes)
-    has_declined = f"generative: {_DECLINED}" in answer.notes
-    return answer.reason if answer.kind == "none" and was_asked and not has_declined else ""
+class _CheckedReply(NamedTuple):
+    """The sentences to show, notes for a run's summary, and why others were left out."""
+
+    sentences: Sequence[Sentence]
+    notes: Sequence[str]
+    left_out: Sequence[str]
 
 
-def _as_fallback(answer: Answer | Failure, reason: str) -> Answer | Failure:
-    """Add to a fallback's answer why the model did not answer."""
-    if isinstance(answer, Failure):
-        return answer
-    caveat = fallback_note(reason, "Only the passages were asked.")
-    return replace(answer, notes=(*answer.notes, UNAIDED, caveat))
+class _Sentences:
+    """Passes on the sentences of a reply while it arrives: all but the last one, whose markers may follow."""
+
+    def __init__(self, request: _Request, listener: Callable[[str, Answers], None]) -> None:
+        self._request = request
+        self._listener = listener
+        self._text = ""
+        self._count = 0
+
+    def add(self, text: str) -> None:
+        self._text += text
+        if _ENDINGS.isdisjoint(text) or self._text.lstrip()[:1] in ("{", "`"):
+            return
+        request = self._request
+        parsed = parse(self._text, len(request.passages), request.turn.language)
+        complete = parsed.sentences[:-1]
+        if len(complete) > self._count and parsed.kind in ("answer", "talk"):
+            self._count = len(complete)
+            checked = _checked(complete, request)
+            self._listener(PARTIAL, Answers((Answer.of(checked.sentences, request.turn.language),)))
 
 
-def _key(prompt: Prompt) -> str:
-    return json.dumps([prompt.system, prompt.user])
+def _checked(sentences: Sequence[ReplySentence], request: _Request) -> _CheckedReply:
+    grounding = Grounding(request.passages, request.question, request.turn)
+    shown: list[Sentence] = []
+    notes: list[str] = []
+    left_out: list[str] = []
+    for sentence in sentences:
+        fault = grounding.fault(sentence.text, request.messages[0].text or "")
+        if fault:
+            left_out.append(fault)
+            continue
+        if request.asks_nothing:
+            sentence = sentence._replace(kind="frame")
+        checked = grounding.checked(sentence)
+        shown.append(checked)
+        if checked.supported is False:
+            notes.append("not found in the passages")
+    return _CheckedReply(shown, [*notes, *grounding.notes], left_out)
 
 
-def _messages(prompt: Prompt) -> list[ChatMessage]:
-    return [ChatMessage.from_system(prompt.system), ChatMessage.from_user(prompt.user)]
-
-
-def _no_answer(ranking: Ranking, reason: str, notes: Sequence[str]) -> Answer:
-    return _with_notes(nothing(ranking, reason), notes)
-
-
-def _with_notes(answer: Answer, notes: Sequence[str]) -> Answer:
-    named = [f"generative: {note}" for note in notes]
-    if ITEM_LEFT_OUT in notes:
-        named.append(f"{CAVEAT}What no passage supports is left out of the list.")
-    return replace(answer, notes=tuple(named))
+def _of_kind(kind: str, sentences: Sequence[Sentence], request: _Request, ranking: Ranking) -> Answer:
+    answer = Answer.of(sentences, request.turn.language)
+    if kind in ("talk", "question") and sentences:
+        unchecked = tuple(Sentence(sentence.text) for sentence in sentences)
+        return Answer("talk", "", unchecked) if kind == "talk" else Answer("question", answer.text, unchecked)
+    if kind != "answer" or not sentences:
+        reason = _DECLINED if kind == "none" else _LEFT_OUT
+        return replace(nothing(ranking, reason), sentences=answer.sentences)
+    if not any(sentence.citations or sentence.mark for sentence in sentences):
+        unfounded = [replace(sentence, supported=False) for sentence in sentences]
+        return Answer.of(unfounded, request.turn.language)
+    return answer

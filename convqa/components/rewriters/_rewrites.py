@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from convqa.components.history import Past, said_before
@@ -12,14 +13,20 @@ from convqa.domain import Query, Rewrite, Turn
 from convqa.files import replace_surrogates
 from convqa.text.analysis import analyzer, placed
 from convqa.text.dialogue import asks, open_question
+from convqa.text.words import words as split_words
 
 FALLBACKS = ("empty", "unfinished", "loop", "too long", "no question", "strays", "unreadable")
 """Reasons to reject a model's text, as in a run's summary; docs/reference/rewriting.md says when each applies."""
 
-_LABEL = re.compile(r"^(?:rewrit\w*|rewritten question|(?:standalone |self-contained )?question)\s*:\s*", re.I)
+_LABEL = re.compile(r"^(?:rewrit\w*|rewritten question|(?:standalone |self-contained )?question|query)\s*:\s*", re.I)
 _QUOTES = re.compile(r"""^(["'`\u201c\u201e\u00ab])(.*)(["'`\u201d\u201c\u00bb])$""")
 _SPACE_BEFORE_MARK = re.compile(r"\s+([?.!,;:%)\]]|n['\u2019]t\b|['\u2019](?:s|re|ve|ll|d|m)\b)")
-_CODE_FENCE = re.compile(r"^```\w*\s*(.*?)\s*```$", re.S)
+_QUERY = re.compile(
+    r"""["'](?:query|question)["']\s*:\s*(?:(?P<null>null|None|""|'')|"(?P<double>(?:[^"\\]|\\.)+)\""""
+    r"""|'(?P<single>.+?)'\s*[,}])""",
+    re.S,
+)
+_MARKUP = re.compile(r"[{}<>\[\]]")
 _THOUGHTS = re.compile(r"^.*?</think>", re.S)
 
 _MAX_LOOP_WORDS = 8
@@ -74,9 +81,14 @@ def settled(
 def rewritten(question: OpenQuestion, text: str, weight: float) -> Rewrite:
     """Return the rewrite with a text. The question is searched, with the text's new words as terms with ``weight``.
 
+    A text that shares no word with the question, as one in another language, is searched itself.
+
     >>> rewritten(OpenQuestion(0, "When was he born?", [], "en"), "When was Goethe born?", 0.5).queries
     (Query(text='When was he born?', terms=(('Goethe', 0.5),), weight=1.0),)
     """
+    words = set(split_words(question.text))
+    if words and words.isdisjoint(split_words(text)):
+        return Rewrite(text, (Query(text),))
     terms = tuple((word, weight) for word in _new_words(question, text))
     return Rewrite(text, (Query(question.text, terms),))
 
@@ -106,15 +118,22 @@ def first_line(text: str) -> str:
 
 
 def from_json(reply: str) -> str | None:
-    """Return the question of a reply ``{"question": "..."}``, with or without a code fence; None if it is malformed."""
+    """Return the query of a reply with ``{"query": "..."}`` or a plain line, "" for null; None if it is malformed.
+
+    >>> from_json("Sure! {'query': 'Who is Goethe?', 'why': 'he'}"), from_json('{"query": null}'), from_json("{oops}")
+    ('Who is Goethe?', '', None)
+    """
     text = _THOUGHTS.sub("", reply, count=1).strip()
-    try:
-        value = json.loads(_CODE_FENCE.sub(r"\1", text))
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(value, dict) or list(value) != ["question"] or not isinstance(value["question"], str):
-        return None
-    return " ".join(str(replace_surrogates(value["question"])).split())
+    match = _QUERY.search(text)
+    if match:
+        value = "" if match["null"] else match["double"] or match["single"]
+        if match["double"]:
+            with suppress(ValueError):
+                value = json.loads(f'"{value}"')
+        return " ".join(str(replace_surrogates(value)).split())
+    lines = text.splitlines()
+    is_plain = len(lines) == 1 and not _MARKUP.search(text)
+    return first_line(text) if is_plain else None
 
 
 def why_not(text: str, question: OpenQuestion) -> str:

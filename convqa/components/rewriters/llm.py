@@ -6,80 +6,93 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated
 
-from haystack.dataclasses import ChatMessage
 from pydantic import Field
 
 from convqa.components.base import Rewriter
 from convqa.components.chat import UNREADABLE, ChatStation, Reply, fallback_note, plain
 from convqa.components.members import member
-from convqa.components.rewriters._prompts import chat
-from convqa.components.rewriters._rewrites import from_json, questions_with_history, settled
+from convqa.components.prompts import conversation, language_name, load_prompt, quoted
+from convqa.components.rewriters._rewrites import OpenQuestion, from_json, questions_with_history, rewritten
 from convqa.domain import Rewrite, Turn
-from convqa.files import replace_surrogates
-from convqa.text.dialogue import open_question
+from convqa.text.dialogue import open_question, stands_alone
+
+ASKS_NOTHING = "llm: nothing was asked"
 
 
 @member
 class LlmRewriter(ChatStation, Rewriter):
     """Rewrite the question with the language model of a server.
 
-    The prompt is one message with the quoted history and three examples; the reply must be ``{"question": "..."}``. If
-    the request times out or fails, if the reply is malformed, or if its question fails the checks of
-    ``convqa.components.rewriters._rewrites``, the turn keeps its question, and a run's summary counts the reason. An
-    unavailable server (also 429, 502, 503, 504) is retried as a store is. Timeouts, retries and sampling are parameters
-    of the component (``timeout``, ``max_retries``, ``generation_kwargs``).
+    The prompt has the quoted history, and the reply is ``{"query": "..."}``, or ``{"query": null}`` for what asks
+    nothing of the collection, such as thanks: nothing is searched then. JSON is found anywhere in the reply, and a
+    single line counts as the query. First questions, and those that refer to nothing before, are not sent. If the
+    request times out or fails, or the reply is malformed, the turn keeps its question, and a run's summary counts the
+    reason. An unavailable server (also 429, 502, 503, 504) is retried as a store is. Timeouts, retries and sampling are
+    parameters of the component (``timeout``, ``max_retries``, ``generation_kwargs``).
 
     Example::
 
         generator = OpenAIChatGenerator(model="gpt-4o-mini")
         rewriter = LlmRewriter(component=generator, fallback="edit")
 
+    :param prompt: a file in ``configs/prompts``, or the path of such a file.
+    :param history: number of earlier exchanges in the prompt.
     :param weight: weight of the text's new words, which are terms of the question, relative to a word of the question.
-    :param fallback: another rewriter, used if the model's text is rejected.
+    :param fallback: another rewriter, used if the model gives no query.
     """
 
+    prompt: str = "rewrite"
+    history: Annotated[int, Field(ge=1, le=50)] = 20
     weight: Annotated[float, Field(gt=0, le=10)] = 0.5
+
+    def __post_init__(self) -> None:
+        ChatStation.__post_init__(self)  # not super(), because the decorator replaces the class
+        self._template = load_prompt(self.prompt)
+
+    def identity(self) -> Mapping[str, str]:
+        return {**ChatStation.identity(self), "prompt": self._template.digest}
 
     def rewrite_batch(self, turns: Sequence[Turn]) -> Sequence[Rewrite]:
         rewrites = [Rewrite.unchanged(open_question(turn)) for turn in turns]
-        pending = [question for question in questions_with_history(turns) if question.text.strip()]
-        prompts = {question.row: chat(question.history, question.text) for question in pending}
-        # Lone surrogates cannot be sent.
-        messages = {prompt: [ChatMessage.from_user(replace_surrogates(prompt))] for prompt in prompts.values()}
-        answered = self._asked(messages)
-        replies = {index: answered[prompt] for index, prompt in prompts.items()}
+        pending = [
+            question
+            for question in questions_with_history(turns)
+            if question.text.strip() and not stands_alone(turns[question.row])
+        ]
+        messages = {question.row: self._template.messages(self._texts(turns[question.row])) for question in pending}
+        keys = {row: "\n".join(message.text or "" for message in own) for row, own in messages.items()}
+        answered = self._asked({keys[row]: own for row, own in messages.items()})
+        replies = {row: answered[key] for row, key in keys.items()}
         for question in pending:
-            text, doubt = _question(replies[question.row])
-            rewrites[question.row] = settled(
-                question,
-                text,
-                doubt,
-                self.weight,
-                "llm",
-            )
+            rewrites[question.row] = self._rewrite(question, replies[question.row])
         if self._fallback:
             self._complete(turns, rewrites, replies)
         return rewrites
 
-    def _complete(
-        self,
-        turns: Sequence[Turn],
-        rewrites: list[Rewrite],
-        replies: Mapping[int, Reply],
-    ) -> None:
-        """Replace the rewrites without a text of the model by those of the fallback."""
-        rejected = [index for index in replies if rewrites[index].notes]
-        others = self._fallback.rewrite_batch([turns[index] for index in rejected])
-        for index, other in zip(rejected, others, strict=True):
-            notes = [*other.notes, *rewrites[index].notes]
-            doubt = replies[index].doubt
+    def _texts(self, turn: Turn) -> dict[str, str]:
+        return {
+            "conversation": conversation(turn, self.history, self._template.speaker),
+            "question": quoted(turn.question),
+            "language": language_name(turn.language),
+        }
+
+    def _rewrite(self, question: OpenQuestion, reply: Reply) -> Rewrite:
+        query = None if reply.doubt else from_json(reply.text)
+        if query is None:
+            rewrite = Rewrite.unchanged(question.text, f"llm: {reply.doubt or UNREADABLE}")
+        elif not query:
+            rewrite = Rewrite(question.text, (), (ASKS_NOTHING,))
+        else:
+            rewrite = rewritten(question, query, self.weight)
+        return replace(rewrite, usage=reply.usage)
+
+    def _complete(self, turns: Sequence[Turn], rewrites: list[Rewrite], replies: Mapping[int, Reply]) -> None:
+        """Replace the rewrites without a query of the model by those of the fallback."""
+        rejected = [row for row in replies if rewrites[row].notes and rewrites[row].queries]
+        others = self._fallback.rewrite_batch([turns[row] for row in rejected])
+        for row, other in zip(rejected, others, strict=True):
+            notes = [*other.notes, *rewrites[row].notes]
+            doubt = replies[row].doubt
             if doubt:
                 notes.append(fallback_note(plain(doubt), "The question was completed without it."))
-            rewrites[index] = replace(other, notes=tuple(notes))
-
-
-def _question(reply: Reply) -> Reply:
-    if reply.doubt:
-        return reply
-    question = from_json(reply.text)
-    return Reply(doubt=UNREADABLE) if question is None else Reply(question)
+            rewrites[row] = replace(other, notes=tuple(notes), usage=replies[row].usage)

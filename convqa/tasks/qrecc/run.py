@@ -127,7 +127,7 @@ def evidence_fields(answer: Answer, quotes: Mapping[Citation, str]) -> dict[str,
             "text": quotes[citation],
             "sentence": sentence.text,
         }
-        for sentence in answer.sentences
+        for sentence in (answer.sentences if answer.text else ())
         for citation in sentence.citations
     ]
     first = citations[0] if citations else {}

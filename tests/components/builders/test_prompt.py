@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from convqa.components.builders._prompt import (
-    INSTRUCTION,
-    AnswerLimits,
-    fence,
-    harmless,
-    make_prompt,
-    passage_parts,
-    quoted,
-)
-from convqa.domain import Exchange, Hit, Passage, Query, Ranking, Reading, Rewrite, Span, Turn, TurnId
+from convqa.components.builders._prompt import PassagePart, numbered_parts, passage_parts, quoted_parts, shown
+from convqa.components.prompts import conversation, count_tokens, fence, harmless, load_prompt, quoted
+from convqa.domain import Exchange, Hit, Passage, Ranking, Reading, Span, Turn, TurnId, Unit
+from convqa.errors import InputError
 
 GOETHE = Passage("g", 'Goethe wrote "Faust".[3]\nHe lived in Weimar.', title="Goethe")
 LONG = Passage("l", " ".join(f"This is sentence number {number} of the text." for number in range(100)))
@@ -28,45 +23,74 @@ def ranking(*passages):
     return Ranking(tuple(Hit(passage.id, 9.0 - place, passage) for place, passage in enumerate(passages)))
 
 
-def turn(question="Who wrote it?", *history):
-    return Turn(TurnId(1, 1), question, tuple(history))
-
-
-def made(asked, passages, text=None, history=3):
-    rewrite = Rewrite(asked.question if text is None else text, (Query(asked.question),))
-    return make_prompt(
-        asked, rewrite, passage_parts(ranking(*passages), None, 5, 1200, "en"), history, AnswerLimits(2, 9)
+def parts(*passages, reading=None, question="Who?", count=5, max_chars=1200, max_tokens=5000):
+    return passage_parts(
+        ranking(*passages), reading, question, "en", count=count, max_chars=max_chars, max_tokens=max_tokens
     )
+
+
+def made(passages, said=()):
+    turn = Turn(TurnId(1, 1), "Who wrote it?", tuple(said))
+    texts = {
+        "conversation": conversation(turn, 5, "answer"),
+        "passages": numbered_parts(parts(*passages)),
+        "question": quoted(turn.question),
+        "rewrite": quoted("Who wrote Faust?"),
+        "words": "90",
+    }
+    return [message.text for message in load_prompt("answer").messages(texts)]
 
 
 def test_the_messages():
-    said = Exchange("What is Faust?", "A play [1].")
-    found = made(turn("Who wrote it?", said), [GOETHE, Passage("x", "Another.")], "Who wrote Faust?")
-    (word,) = set(re.findall(r"passages (\w{24})$", found.user, re.M))
-    assert found.system == INSTRUCTION.format(sentences=2, items=9, fence=word)
-    assert found.user == (
-        f'passages {word}\n[1] "Goethe": "Goethe wrote \\"Faust\\".(3) He lived in Weimar."\n[2] "Another."\n'
+    refused = Exchange("Who?", "", status="unanswered")
+    system, user = made([GOETHE, Passage("x", "Another.")], [Exchange("What is Faust?", "A play [1]."), refused])
+    (word,) = set(re.findall(r"passages (\w{24})$", user, re.M))
+    assert "{" not in system and word not in system
+    assert user == (
+        f'conversation {word}\nuser: "What is Faust?"\nanswer: "A play (1)."\nuser: "Who?"\nanswer: (nothing found)\n'
+        f"end of conversation {word}\n\n"
+        f'passages {word}\n[1] "Goethe"\n  Goethe wrote "Faust".(3)\n  He lived in Weimar.\n[2]   Another.\n'
         f"end of passages {word}\n\n"
-        f'conversation {word}\nuser: "What is Faust?"\nanswer: "A play (1)."\nend of conversation {word}\n\n'
-        'Last question: "Who wrote it?"\nThe same question, for readers without the conversation: "Who wrote Faust?"\n'
-        "Answer it from the passages, with their numbers, or reply NO_ANSWER."
+        'Last message: "Who wrote it?"\nWith what it refers to: "Who wrote Faust?"\n'
+        "Answer it in at most 90 words."
     )
 
 
-def test_without_history_or_rewrite_nothing_is_said_of_them():
-    for found in (made(turn(), [GOETHE]), made(turn("Who wrote it?", Exchange("a?", "b")), [GOETHE], history=0)):
-        assert "conversation " not in found.user.partition("end of passages")[2]
-        assert "same question" not in found.user
+def test_the_beginning_is_the_same_for_every_turn():
+    assert made([GOETHE])[0] == made([LONG], [Exchange("a?", "b")])[0]
+    assert made([GOETHE])[1] != made([LONG])[1]
 
 
-def test_equal_turns_have_equal_prompts_and_others_another_fence():
-    one, two = made(turn(), [GOETHE]), made(turn("Who wrote what?"), [GOETHE])
-    assert one == made(turn(), [GOETHE]) and one.system != two.system
+def test_a_passage_names_its_place_and_keeps_its_table():
+    text = "| up to 2 years | 25 |\n| 3 to 5 years | 27 |"
+    units = tuple(
+        Unit(start, start + size, "row", "Leave > Annual", "| Service | Days |") for start, size in ((0, 22), (23, 21))
+    )
+    meta = {"file": "leave.md", "page": 3, "date": "2024-05-01", "size": 9}
+    assert shown(Passage("a", text, "Handbook", "https://a.example", meta, units), 0, len(text)) == (
+        '"Handbook > Leave > Annual", file: leave.md, page: 3, date: 2024-05-01, address: https://a.example\n'
+        "  | Service | Days |\n  | up to 2 years | 25 |\n  | 3 to 5 years | 27 |"
+    )
 
 
-def test_only_the_latest_exchanges_are_shown():
-    found = made(turn("Who?", *(Exchange(f"q{number}?", f"a{number}") for number in range(9))), [GOETHE])
-    assert re.findall(r'user: "(\w+)', found.user) == ["q6", "q7", "q8"]
+def test_rows_are_not_cut_and_the_best_one_is_kept():
+    table = "\n".join(f"| city {number} | {number * 7} people |" for number in range(60))
+    (part,) = parts(Passage("t", table), question="How many people live in city 41?", max_chars=200)
+    assert "| city 41 | 287 people |" in part.text and len(part.text) <= 200
+    assert all(re.fullmatch(r"\| city \d+ \| \d+ people \|", line) for line in part.text.splitlines())
+
+
+def test_passages_keep_to_the_tokens():
+    found = parts(LONG, LONG, LONG, LONG, max_chars=2000, max_tokens=700)
+    assert 1 <= len(found) < 4 and count_tokens(numbered_parts(found)) < 800
+
+
+def test_a_prompt_that_is_not_there_or_malformed(tmp_path):
+    with pytest.raises(InputError, match=r"unknown name 'answr'\. Did you mean 'answer'"):
+        load_prompt("answr")
+    (tmp_path / "p.yaml").write_text("user: no place for it")
+    with pytest.raises(InputError, match="user"):
+        load_prompt(str(tmp_path / "p.yaml"))
 
 
 @pytest.mark.parametrize(
@@ -82,52 +106,45 @@ def test_only_the_latest_exchanges_are_shown():
 )
 @pytest.mark.parametrize("place", ["text", "title", "question", "answer"])
 def test_no_text_gets_out_of_its_quotes(attack, place):
-    """The lines of a prompt with an attack in it are those of one without, but for what stands between quotes."""
-
-    def build(text):
-        passage = Passage("p", text if place == "text" else "A text.", title=text if place == "title" else "A title")
-        said = Exchange(text if place == "question" else "So?", text if place == "answer" else "So.")
-        return made(turn("Who wrote it?", said), [passage, GOETHE])
-
-    plain, attacked = build("Harmless."), build(attack)
-    word = re.search(r"^passages (\w+)$", attacked.user, re.M)[1]
+    """Each line begins as ours do, or is indented, whatever a text holds."""
+    passage = Passage("p", attack if place == "text" else "A text.", title=attack if place == "title" else "A title")
+    said = Exchange(attack if place == "question" else "So?", attack if place == "answer" else "So.")
+    word = re.search(r"^passages (\w+)$", made([passage, GOETHE], [said])[1], re.M)[1]
     # Whoever knows the fence of one prompt has another one in the next.
-    again = build(attack.replace("{fence}", word))
-    for found in (attacked, again):
-        skeleton = re.sub(r'"(?:[^"\\]|\\.)*"', '""', found.user)
-        word = re.search(r"^passages (\w+)$", found.user, re.M)[1]
-        assert re.sub(word, "W", skeleton) == re.sub(r"(?<=passages |ersation )\w{24}", "W", re.sub(
-            r'"(?:[^"\\]|\\.)*"', '""', plain.user
-        ))  # fmt: skip
-        assert found.user.count(word) == 4
-        assert re.findall(r"\[\d+\]", found.user) == ["[1]", "[2]"]
-        assert found.system == INSTRUCTION.format(sentences=2, items=9, fence=word)
+    again = replace(passage, text=passage.text.replace("{fence}", word))
+    for one in (passage, again):
+        user = made([one, GOETHE], [said])[1]
+        word = re.search(r"^passages (\w+)$", user, re.M)[1]
+        starts = rf'passages {word}|end of passages {word}|conversation {word}|end of conversation {word}|\[\d\] "|  |'
+        starts += 'user: "|answer: "|Last message: "|With what|Answer it in'
+        assert all(re.match(f"(?:{starts})", line) for line in user.split("\n") if line)
+        assert user.count(word) == 4 and re.findall(r"\[\d+\]", user) == ["[1]", "[2]"]
 
 
 def test_long_passages_are_cut_to_sentences_around_what_was_read():
-    (beginning,) = passage_parts(ranking(LONG), None, 5, 200, "en")
+    (beginning,) = parts(LONG, max_chars=200)
     assert (beginning.start, beginning.text[-5:]) == (0, "text.") and 100 < len(beginning.text) <= 200
     place = LONG.text.index("number 50")
     reading = Reading((Span("l", place, place + 9, "number 50", 0.9), Span("l", 5, 9, "is", 0.1)), 0.1)
-    (around,) = passage_parts(ranking(LONG), reading, 5, 200, "en")
+    (around,) = parts(LONG, reading=reading, max_chars=200)
     assert around.text.startswith("This is sentence number 4") and "number 50 of the text." in around.text
     assert len(around.text) <= 200
     endless = Passage("e", "x" * 5000)
-    (cut,) = passage_parts(ranking(endless), None, 5, 300, "en")
+    (cut,) = parts(endless, max_chars=300)
     assert 0 < len(cut.text) <= 400
 
 
 def test_parts_say_that_they_are_parts():
     place = LONG.text.index("number 50")
-    reading = Reading((Span("l", place, place + 9, "number 50", 0.9),), 0.1)
-    part = passage_parts(ranking(LONG), reading, 5, 200, "en")
-    found = make_prompt(turn(), Rewrite("Who wrote it?", ()), part, 3, AnswerLimits(2, 9)).user
-    assert re.search(r'^\[1\] "\.\.\. This .* text\. \.\.\."$', found, re.M)
+    found = parts(LONG, reading=Reading((Span("l", place, place + 9, "number 50", 0.9),), 0.1), max_chars=200)
+    assert re.search(r'^\[1\] "\.\.\. This .* text\. \.\.\."$', quoted_parts(found))
+    assert re.search(r"^\[1\]   \.\.\.\n  This .* text\.\n  \.\.\.$", numbered_parts(found))
 
 
 def test_passages_without_a_text_have_no_number():
     hits = (Hit("a", 3.0), Hit("b", 2.0, Passage("b", " \n")), Hit("c", 1.0, GOETHE), Hit("d", 0.5, LONG))
-    assert [part.passage.id for part in passage_parts(Ranking(hits), None, 1, 1200, "en")] == ["g"]
+    found = passage_parts(Ranking(hits), None, "", "en", count=1, max_chars=1200, max_tokens=900)
+    assert found == [PassagePart(GOETHE, 0, len(GOETHE.text))]
 
 
 TEMPLATES = [

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from convqa.components.builders._reply import CONTINUED, ParsedReply, ReplySentence, parse, without_cut_sentence
+from convqa.components.builders._reply import ParsedReply, ReplySentence, is_refusal, parse, rows, without_cut_sentence
 
 ONE, TWO = ReplySentence("Goethe wrote Faust.", (1,)), ReplySentence("He lived in Weimar.", (2,))
 BOTH = (ONE, TWO)
@@ -23,12 +23,21 @@ BOTH = (ONE, TWO)
         "Goethe wrote Faust.[1]He lived in Weimar.[2]",
         "Goethe wrote Faust[1]. He lived [2] in Weimar.",
         "Goethe wrote Faust [Passage 1]. He lived in Weimar [source 2] .",
+        "Goethe wrote Faust (1). He lived in Weimar (Passage 2).",
+        "Goethe wrote Faust.\u00b9 He lived in Weimar.\u00b2",
+        "Based on the provided passages, goethe wrote Faust [1]. According to passage [2], he lived in Weimar.",
+        "Passage 1 says that goethe wrote Faust. Passage [2] states he lived in Weimar.",
+        "Answer: Goethe wrote Faust [1]. He lived in Weimar [2].",
+        "**Answer:** Goethe wrote Faust [1]. He lived in Weimar [2].",
+        '{"answer": "Goethe wrote Faust [1]. He lived in Weimar [2]."}',
+        '```json\n{"answer": "Goethe wrote Faust [1]. He lived in Weimar [2].", "confidence": 0.9}\n```',
+        '{"sentences": [{"text": "Goethe wrote Faust.", "citations": [1]}, {"text": "He lived in Weimar.", "ref": 2}]}',
+        "<|channel|>analysis<|message|>He asks [3].<|end|><|start|>assistant<|channel|>final<|message|>"
+        "Goethe wrote Faust [1]. He lived in Weimar [2].<|return|>",
         "Goethe wrote Faust\u30101\u3011. He lived in Weimar\uff3b\uff12\uff3d.",
         "Goethe wrote Faust \u30101\u2020L1-L3\u3011. He lived in Weimar [^2].",
         "[1] Goethe wrote Faust.\n[2] He lived in Weimar.",
         "[1]: Goethe wrote Faust.\n[2]: He lived in Weimar.",
-        "- Goethe wrote Faust. [1]\nHe lived in Weimar. [2]\n",
-        "1. **Goethe** wrote *Faust* [1]. He lived in __Weimar__ [2].",
         "# Goethe wrote Faust. [1]\n\n> He lived in Weimar. [2]",
         "Goethe\nwrote Faust [1].\nHe lived in Weimar.\n[2]",
         "```markdown\nGoethe wrote Faust [1]. He lived in Weimar [2].\n```",
@@ -58,18 +67,63 @@ def test_forms_of_one_answer(reply):
 )
 def test_lists_keep_their_marks(reply, items):
     assert parse(reply, 3, "en").sentences == tuple(
-        one._replace(item=item) for one, item in zip(BOTH, items, strict=True)
+        one._replace(mark=item) for one, item in zip(BOTH, items, strict=True)
     )
 
 
-def test_an_item_goes_on_to_its_end_and_a_line_behind_it_is_none():
+def test_what_frames_a_list_is_not_checked_and_an_item_goes_on_to_its_end():
     said = parse(
         "Two steps:\n1. Open it [1]. Mind the spring\nand the lid [2].\n2. Press. [1]\nThat is all. [1]", 3, "en"
-    )
-    assert [(one.text, one.item) for one in said.sentences] == [
-        ("Two steps:", ""), ("Open it.", "1."), ("Mind the spring and the lid.", CONTINUED), ("Press.", "2."),
-        ("That is all.", ""),
+    ).sentences
+    assert [(one.text, one.mark, one.kind) for one in said] == [
+        ("Two steps:", "", "frame"), ("Open it.", "1.", "claim"), ("Mind the spring and the lid.", "", "claim"),
+        ("Press.", "2.", "claim"), ("That is all.", "", "claim"),
     ]  # fmt: skip
+
+
+def test_headings_and_nested_lists():
+    said = parse("## News\n1. New\n   - Sync [2]\n   - Speed [2]\n2. Changed\n   - Trash [1]", 3, "en").sentences
+    assert [(one.text, one.mark, one.kind) for one in said] == [
+        ("News", "", "frame"), ("New", "1.", "frame"), ("Sync", "-", "claim"), ("Speed", "-", "claim"),
+        ("Changed", "2.", "frame"), ("Trash", "-", "claim"),
+    ]  # fmt: skip
+
+
+def test_a_table_is_one_sentence_whose_rows_have_their_own_numbers():
+    table = "| Item | Limit |\n|---|---|\n| Hotel [1] | **180** |\n| Lunch | 12 [2] |"
+    before, said, after = parse(f"The limits:\n\n{table}\n\nNo more [1].", 3, "en").sentences
+    assert (before.kind, said.kind, said.numbers, after.numbers) == ("frame", "table", (1, 2), (1,))
+    assert list(rows(said.text, 3)) == [("Hotel 180", (1,)), ("Lunch 12", (2,))]
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        ("TALK You are welcome!", "talk"),
+        ("You're welcome! Let me know if you have other questions.", "talk"),
+        ("ASK Do you mean version 2 or 3?", "question"),
+        ("Do you mean version 2 or version 3?", "question"),
+        ("The passages do not mention gyms. The fee is 5 [1].", "none"),
+        ("The fee is 5 [1]. The passages do not mention gyms.", "answer"),
+        ("No answer.", "none"),
+        ("I could not find this.", "none"),
+        ("Die Passagen enthalten dazu keine Angaben.", "none"),
+        ("No, it is not [1].", "answer"),
+        ("Yes.", "answer"),
+    ],
+)
+def test_kinds_of_replies(reply, kind):
+    parsed = parse(reply, 3, "en")
+    assert parsed.kind == kind and parsed.sentences
+
+
+def test_what_denies_something_is_no_refusal():
+    assert not is_refusal(ReplySentence("The fee is not refunded."))
+
+
+def test_abbreviations_do_not_end_sentences():
+    said = parse("It takes approx. 5 minutes, incl. 2 for the filter, i.e. the lid [1]. Done.", 3, "en").sentences
+    assert [one.text for one in said] == ["It takes approx. 5 minutes, incl. 2 for the filter, i.e. the lid.", "Done."]
 
 
 @pytest.mark.parametrize(
@@ -103,7 +157,7 @@ def test_numbers_of_no_passage_are_left_out_and_counted(reply, numbers, strange)
 @pytest.mark.parametrize(
     "text",
     [
-        "It is in [0, 1].", "He came in [2008].", "He [sic] came.", "The first is `x[1]`.", "He came (1).",
+        "It is in [0, 1].", "He came in [2008].", "He [sic] came.", "The first is `x[1]`.", "He came (9).",
         "From [3-1].", "An array a[] and [].",
     ],
 )  # fmt: skip
@@ -117,12 +171,12 @@ def test_brackets_that_are_text(text):
 @pytest.mark.parametrize(
     "reply",
     [
-        "NO_ANSWER", "NO_ANSWER.", "**NO_ANSWER**", "`no_answer`", "NO_ANSWER: nothing is said of it.", "NO_ANSWER [1]",
-        "The passages do not say it.\n\nNO_ANSWER", "<think>hm</think>\nNO_ANSWER\n",
+        "NO_ANSWER", "NO_ANSWER.", "**NO_ANSWER**", "`no_answer`", "NO ANSWER", "NO_ANSWER [1]",
+        "<think>hm</think>\nNO_ANSWER\n",
     ],
 )  # fmt: skip
 def test_no_answer(reply):
-    assert parse(reply, 3, "en") == ParsedReply(declined=True)
+    assert parse(reply, 3, "en") == ParsedReply(kind="none")
 
 
 @pytest.mark.parametrize("reply", ["", " \n\t", "<think>for ever", "```\n```", "...", "Sources:\n[1]", "\u200b"])

@@ -89,17 +89,17 @@ def test_other_scripts():
         ('<think>{"question": "no"}</think>\n{"question": "Who?"}', "Who?"),
         ('{"question": ""}', ""),
         ('{"question": "half \\ud800"}', "half \ufffd"),
-        ("Who?", None),
-        ('Sure! {"question": "Who?"}', None),
-        ('{"question": "Who?"} Bye.', None),
+        ("Who?", "Who?"),
+        ('Sure! {"question": "Who?"}', "Who?"),
+        ('{"question": "Who?"} Bye.', "Who?"),
         ('{"question": 1}', None),
-        ('{"question": "Who?", "answer": "Ada"}', None),
-        ('["question"]', None),
+        ('{"question": "Who?", "answer": "Ada"}', "Who?"),
+        ("Well,\nno idea.", None),
         ("", None),
         ("[" * 100_000, None),
     ],
 )
-def test_replies_are_read_strictly(reply, question):
+def test_replies_are_read_in_every_form(reply, question):
     assert from_json(reply) == question
 
 

@@ -51,9 +51,9 @@ def test_a_builder_answers_nothing_where_nothing_was_asked():
     rewrites = [Rewrite("thanks", (), (IDLE,)), Rewrite.unchanged("Who?")]
     turns = Turns((turn("thanks"), turn("Who?")))
     first, second = SentencesBuilder().run(turns, Rewrites(tuple(rewrites)), Rankings((Ranking(), found)))["answers"]
-    assert (first.kind, first.reason, second.kind) == ("none", "nothing was asked", "answer")
+    assert (first.kind, first.text, second.kind) == ("talk", "", "answer")
     (alone,) = SentencesBuilder().run(Turns((turn("hi"),)), Rewrites((rewrites[0],)), Rankings((found,)))["answers"]
-    assert (alone.kind, alone.nearest) == ("none", ("a",))
+    assert (alone.kind, alone.nearest) == ("talk", ())
 
 
 def test_the_rewriter_inside_talk_is_that_of_default():

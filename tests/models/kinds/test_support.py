@@ -1,18 +1,16 @@
-"""Support checks by name: without a model, the shipped head, and models of entailment."""
+"""Support checks by name: without a model, and models of entailment."""
 
 from __future__ import annotations
 
 import json
-import shutil
 
 import pytest
 
 from convqa.errors import InputError, WorkError
-from convqa.models import Options, load_encoder, load_support
+from convqa.models import Options, load_support
 from convqa.models.check import check
-from convqa.models.kinds.support import FEATURES, Support, features
-from convqa.models.source import SHIPPED
-from convqa.text.support import CAP, lexical_support
+from convqa.models.kinds.support import Support
+from convqa.text.support import lexical_support
 
 FAUST = "Faust is a play. Goethe wrote it in 1808, in Weimar. It was not finished until 1831."
 PAIRS = [
@@ -24,133 +22,22 @@ PAIRS = [
 ]
 
 
-def named(row):
-    return dict(zip(FEATURES, row.tolist(), strict=True))
-
-
 def test_lexical_asks_no_model():
     support = load_support("lexical")
     assert support.score(PAIRS) == [lexical_support(*pair) for pair in PAIRS]
-    assert support.identity == load_support("lexical").identity != load_support().identity
+    assert support.identity == load_support("lexical").identity
 
 
-def test_the_shipped_head_tells_evidence_from_what_is_none():
-    scores = load_support().score(PAIRS)
-    assert scores[0] > 0.5 > max(scores[1:]) and scores[3:] == [0, 0]
-    assert load_support() is load_support("support")
-
-
-def test_a_score_does_not_depend_on_its_neighbors():
-    support = load_support()
-    assert support.score(PAIRS) == [support.score([pair])[0] for pair in PAIRS]
-    assert support.score([]) == []
-
-
-def test_the_features_of_a_pair():
-    rows = features(load_encoder("encoder"), [*PAIRS[:3], ("Goethe wrote Faust in 1808.", PAIRS[0][1])])
-    good, wrong, other, same = map(named, rows)
-    assert (good["share"], good["numbers"], good["opposed"]) == (1, 1, 0)
-    assert wrong["numbers"] == 0 and wrong["share"] < 1
-    assert good["cosine"] > other["cosine"] and good["nearest"] > other["nearest"]
-    assert same["nearest"] == same["cosine"] == pytest.approx(1, abs=1e-3) and same["pairs"] == 1
-    assert features(load_encoder("encoder"), []).shape == (0, len(FEATURES))
-
-
-def test_near_is_what_two_neighboring_sentences_have():
-    evidence = "The plays of Goethe. The city is old. The river is long. Printed, as he wrote it, in 1808: Faust."
-    (found,) = map(named, features(load_encoder("encoder"), [(evidence, "In 1808 he, Goethe, wrote it.")]))
-    assert (found["share"], found["names"], found["near names"]) == (1, 1, 1)
-    assert (found["numbers"], found["near numbers"]) == (1, 0)
-
-
-TOWER = (
-    "Eiffel Tower\nThe Eiffel Tower is a tower of wrought iron in Paris, France. It is named after the engineer "
-    "Gustave Eiffel, whose company designed and built it from 1887 to 1889. It is 330 metres tall and open to visitors."
-)
-
-
-@pytest.mark.parametrize(
-    ("evidence", "sentence", "supported"),
-    [
-        (TOWER, "He died.", False),
-        (TOWER, "Yes.", False),
-        (TOWER, "It was demolished.", False),
-        (TOWER, "It was demolished in Paris.", False),
-        (TOWER, "The tower burned.", False),
-        (TOWER, "It is 124 metres tall.", False),
-        (TOWER, "It is not tall.", False),
-        ("Dogs bark.", "Cats sleep a lot.", False),
-        (TOWER, "It is tall.", True),
-        (TOWER, "It is in Paris.", True),
-        (TOWER, "It is 330 metres tall.", True),
-        (TOWER, "It is named after Gustave Eiffel.", True),
-        ("Dogs bark. Cats sleep a lot.", "Cats sleep.", True),
-    ],
-)
-def test_a_short_sentence_is_no_better_for_it(evidence, sentence, supported):
-    assert (load_support().score([(evidence, sentence)])[0] >= 0.5) == supported
-
-
-def test_long_evidence_is_read_to_its_end():
-    evidence = "The river is long and boats go up and down. " * 100 + FAUST
-    assert load_support().score([(evidence, PAIRS[0][1])])[0] > 0.5
-
-
-@pytest.fixture
-def copied(tmp_path):
-    return shutil.copytree(SHIPPED / "support", tmp_path / "copied")
-
-
-def change(folder, **settings):
-    file = folder / "convqa.json"
-    manifest = json.loads(file.read_text())
-    file.write_text(json.dumps({**manifest, "settings": {**manifest["settings"], **settings}}))
-
-
-def test_another_head_is_loaded_by_its_folder(copied):
-    change(copied, offset=100.0)
-    assert load_support(str(copied)).score(PAIRS[:2]) == [1, 1]
-    assert load_support(str(copied)).identity != load_support().identity
-
-
-@pytest.mark.parametrize("sentence", ["He died.", "Yes.", "Boats go up the river.", "Schiller?", "It isn't a play."])
-def test_without_a_word_of_the_evidence_no_weights_let_a_sentence_pass(copied, sentence):
-    change(copied, offset=100.0)
-    assert load_support(str(copied)).score([(FAUST, sentence)]) == [CAP]
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"offset": "high"}, "offset: expected a number, got 'high'"),
-        ({"weights": {"share": 1.0}}, "weights: expected share, pairs, .*, got share"),
-        ({"checksum": "0"}, "expected the encoder 'encoder' with the checksum 0, got"),
-        ({"encoder": "nowhere"}, "unknown model 'nowhere'"),
-    ],
-)
-def test_a_head_that_is_not_whole_is_refused(copied, settings, message):
-    change(copied, **settings)
-    with pytest.raises(InputError, match=message):
-        load_support(str(copied))
-
-
-def test_a_model_of_another_kind_is_refused():
-    with pytest.raises(InputError, match=r"expected a model of kind 'support', got kind 'encoder'"):
-        load_support("encoder")
-    with pytest.raises(InputError, match="Did you mean 'support'"):
-        load_support("suport")
+@pytest.mark.parametrize("name", ["encoder", "reader"])
+def test_a_model_of_another_kind_is_refused(name):
+    with pytest.raises(InputError, match=f"expected a model of kind 'support', got kind '{name}'"):
+        load_support(name)
 
 
 def test_what_is_no_score_is_an_error():
     broken = Support("broken", "", "", lambda pairs, _: [float("nan")] * len(pairs))
     with pytest.raises(WorkError, match="the support check 'broken' returned invalid numbers"):
         broken.score(PAIRS)
-
-
-def test_check_runs_a_support_check(monkeypatch):
-    monkeypatch.setattr("convqa.models.check._SAMPLE_PASSAGES", 1)
-    found = check("support")
-    assert found["kind"] == "support" and found["speed"].endswith("texts/s (1 texts)")
 
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "goethe", "wrote", "faust", "schiller", "it", "is", "a", "play", "."]

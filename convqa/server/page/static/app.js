@@ -93,7 +93,7 @@ function field() {
   $("name").hidden = !talk.title;
 }
 
-const STATUS = { answer: "answered", question: "asked", none: "unanswered" };
+const STATUS = { answer: "answered", question: "asked", none: "unanswered", talk: "idle" };
 
 /** The earlier exchanges from a pipeline's view: its own replies, or else those of the first pipeline. */
 const history = (turns, index) =>

@@ -84,8 +84,9 @@ const MARK = /^(?:(\d{1,3})\.|-)\s+/;
 export function blocks(answer) {
   const made = [];
   answer.sentences.forEach((sentence, index) => {
+    if (sentence.text.includes("\n")) return made.push({ kind: "table", items: [[sentence]] });
     const mark = sentence.item ? MARK.exec(sentence.text) : null;
-    const last = made.at(-1);
+    const last = made.at(-1)?.kind === "table" ? null : made.at(-1);
     const gap = sentence.start > (answer.sentences[index - 1]?.end ?? 0) ? " " : "";
     if (mark) {
       const kind = mark[1] ? "ol" : "ul";

@@ -29,7 +29,7 @@ export function reply(turn, language, open) {
   made.append(understood(turn.rewrite, turn.question, language) ?? "");
   if (turn.caveat) made.append(h("p", { class: "note" }, turn.caveat));
   if (!answer) made.append(...unbuilt(ranking, open));
-  else if (answer.kind === "none") made.append(...unanswered(answer, open));
+  else if (answer.kind === "none" && !answer.sentences.length) made.append(...unanswered(answer, open));
   else made.append(...said(answer, citations, language, open));
   made.append(happened(turn, open));
   return made;
@@ -40,6 +40,7 @@ function said(answer, citations, language, open) {
   const isBack = answer.kind === "question";
   return [
     isBack && h("p", { class: "flag back" }, "A question for you"),
+    answer.kind === "none" && h("p", { class: "flag" }, h("strong", {}, "No answer")),
     ...known.map((note) =>
       h("p", { class: "flag" }, h("strong", {}, NOTES[note][0]), h("span", {}, ` ${NOTES[note][1]}`)),
     ),
@@ -57,10 +58,26 @@ function shown({ kind, items }, citations, open) {
     item.flatMap((sentence) => {
       const [before, word] = tail(sentence.text);
       const last = h("span", { class: "last" }, word, chips(sentence.citations, citations, open));
-      return [sentence.gap, h("span", { class: "sentence" }, before, last)];
+      return [sentence.gap, h("span", { class: sentence.mark ? "sentence unfound" : "sentence" }, before, last, mark(sentence))];
     });
+  if (kind === "table") return table(items[0][0], citations, open);
   if (kind === "p") return h("p", {}, sentences(items[0]));
   return h(kind, {}, items.map((item) => h("li", { value: item[0].number }, sentences(item))));
+}
+
+const mark = ({ mark }) => mark && h("span", { class: "mark" }, ` (${mark})`);
+
+/** A table in Markdown; its citations and its mark stand below it. */
+function table(sentence, citations, open) {
+  const cells = (line) => line.replace(/^\s*\||\|\s*$/g, "").split("|").map((cell) => cell.trim());
+  const [head, ...rest] = sentence.text.split("\n").filter((line) => !/^[\s|:-]*-[\s|:-]*$/.test(line));
+  const row = (line, name) => h("tr", {}, cells(line).map((cell) => h(name, {}, cell)));
+  return h(
+    "div",
+    {},
+    h("table", {}, h("thead", {}, row(head, "th")), h("tbody", {}, rest.map((line) => row(line, "td")))),
+    h("p", {}, chips(sentence.citations, citations, open), mark(sentence)),
+  );
 }
 
 function chips(numbers, citations, open) {
@@ -97,7 +114,6 @@ function sources(citations, open) {
 }
 
 function unanswered(answer, open) {
-  if (answer.reason === "nothing was asked") return [quiet("Nothing to look up. Ask whenever you like.")];
   const reason = answer.reason ? `${answer.reason[0].toUpperCase()}${answer.reason.slice(1)}`.replace(/([^.!?])$/, "$1.") : "";
   return [
     h("div", { class: "answer none" }, h("p", {}, h("strong", {}, "No answer."), ` ${reason}`)),
@@ -201,20 +217,25 @@ function times(timings, total) {
 /** A turn in words for screen readers. */
 export function spoken({ answer }) {
   if (!answer) return "Nothing to look up.";
-  if (answer.kind === "none") return `No answer found. ${answer.reason}`;
+  if (answer.kind === "none") return `No answer found. ${answer.text || answer.reason}`;
   if (answer.kind === "question") return `A question for you: ${answer.text}`;
   const doubt = answer.notes.includes("not sure") ? "Not sure. " : answer.notes.includes("said before") ? "As said before. " : "";
-  return `${doubt}${answer.text}`;
+  return doubt + answer.sentences.map(({ text, mark }) => (mark ? `${text} (${mark})` : text)).join(" ");
 }
 
 /** The progress of a turn. */
 export function waiting(language) {
+  const said = h("div");
   const line = h("p", { class: "stage" }, h("span", { class: "pulse", "aria-hidden": "true" }), h("span", {}, "Reading the question"));
   const made = h("div", { class: "reply waiting", "aria-busy": "true" }, line);
   const heard = (event, data, question) => {
     if (event === "rewrite" && data) {
       made.insertBefore(understood(data, question, language) ?? h("span"), line);
       line.lastChild.textContent = "Searching";
+    } else if (event === "partial") {
+      said.replaceChildren(h("div", { class: "answer", lang: language }, blocks(data).map((block) => shown(block, [], {}))));
+      if (!said.parentNode) made.insertBefore(said, line);
+      line.lastChild.textContent = "Writing";
     } else if (event === "passages") {
       const found = data.ranking?.length ?? 0;
       line.lastChild.textContent = found ? `Reading the best ${count(found, "passage")}` : "Nothing was found";
