@@ -122,7 +122,8 @@ def quotable(text: str, start: int, end: int, language: str) -> tuple[int, int] 
     tail = _TAIL.search(text, start, end)
     if tail:
         end = tail.start()
-    if start >= end:
+    # Wikipedia's references begin with a caret.
+    if start >= end or text[start] == "^":
         return None
     if not is_english:
         return start, end

@@ -34,7 +34,7 @@ def test_index_add_replace(call, tmp_path):
     code, _, err = call("index", more, "--collection", tmp_path / "c")
     assert code == 2 and "--add" in err and "--replace" in err
     assert call("index", more, "--collection", tmp_path / "c", "--add")[1].startswith("3 passages")
-    assert call("index", more, "--collection", tmp_path / "c", "--replace")[1].startswith("1 passages")
+    assert call("index", more, "--collection", tmp_path / "c", "--replace")[1].startswith("1 passage")
 
 
 def test_a_collection_of_an_older_format_is_replaced(call, tmp_path):
@@ -113,7 +113,7 @@ def test_a_file_gives_url_language_and_settings_and_options_come_before_it(call,
     source, file = passages(tmp_path / "a.jsonl", "a"), tmp_path / "here.yaml"
     file.write_text(f"url: rec:{tmp_path}/c\nlanguage: de\nsettings: {{shards: 2, k1: 0.9}}\n")
     code, out, _ = call("index", source, "--collection", file, "--k1", "1.2")
-    assert code == 0 and out.startswith("1 passages")
+    assert code == 0 and out.startswith("1 passage")
     assert server.made == [("de", False, {"shards": 2, "k1": 1.2})]
     assert open_store(f"{tmp_path}/c").fetch(["a"]) == [Passage("a", "The text of a.")]
 
@@ -184,7 +184,7 @@ def test_of_two_processes_that_replace_a_collection_the_second_is_refused(call, 
         assert code == 1 and "another process" in err
         lines.write('{"id": "a", "text": "The text of a."}\n')
     out, _ = first.communicate(timeout=60)
-    assert first.returncode == 0 and out.startswith("1 passages in")
+    assert first.returncode == 0 and out.startswith("1 passage in")
     assert [passage.id for passage in open_store(url).scan()] == ["a"]
     if engine != "embedded":
         stores.delete_store(url)
@@ -208,7 +208,7 @@ def test_documents_are_indexed_and_brought_up_to_date(call, tmp_path):
     (folder / "a.txt").write_text("")
     code, out, err = call("index", folder, "--collection", place, "--base-url", "http://x")
     assert code == 1 and "a.txt: it is empty" in err
-    assert counts(out) == [2, 0, 1, 0, 1] and out.splitlines()[1].startswith("1 passages")
+    assert counts(out) == [2, 0, 1, 0, 1] and out.splitlines()[1].startswith("1 passage")
     (folder / "deep" / "b.md").unlink()
     code, _, err = call("index", folder, "--collection", tmp_path / "other")
     assert code == 2 and "a.txt: it is empty" in err

@@ -115,7 +115,7 @@ CASES = [
         INDEX,
         _passages({"id": "a", "title": "t " * 500_000, "text": "x"}),
         exits=0,
-        says="1 passages in made",
+        says="1 passage in made",
     ),
     case("passages: one token of 100,000 letters", INDEX, _passages({"id": "a", "text": "x" * 100_000}), exits=0),
     case("passages: a text of nothing but marks", INDEX, _passages({"id": "a", "text": "?! ... --"}), exits=0),
@@ -128,7 +128,7 @@ CASES = [
         INDEX,
         _passages({"id": "a", "text": "x", "meta": {str(n): n for n in range(10_000)}}),
         exits=0,
-        says="1 passages in made",
+        says="1 passage in made",
     ),
     case(
         "questions: a turn twice",

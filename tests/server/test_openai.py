@@ -192,9 +192,9 @@ def test_a_filter(ai):
 
 
 def test_a_turn_that_fails(client, ai, monkeypatch):
-    from convqa.components.readers.sentences import SentencesReader
+    from convqa.components.readers.units import UnitsReader
 
-    monkeypatch.setattr(SentencesReader, "read_batch", lambda *_: 1 / 0)
+    monkeypatch.setattr(UnitsReader, "read_batch", lambda *_: 1 / 0)
     with pytest.raises(openai.InternalServerError, match="The reader failed to process this question"):
         answered(ai, user(CURIE))
     with pytest.raises(openai.APIError, match="The reader failed to process this question"):

@@ -188,12 +188,12 @@ def test_a_turn_that_another_overtook(client, monkeypatch):
 
 
 def test_a_turn_that_fails_is_said_without_its_details(make_client, talk, monkeypatch):
-    from convqa.components.readers.sentences import SentencesReader
+    from convqa.components.readers.units import UnitsReader
 
     def failing(*_):
         raise ValueError("/a/path of the server's")
 
-    monkeypatch.setattr(SentencesReader, "read_batch", failing)
+    monkeypatch.setattr(UnitsReader, "read_batch", failing)
     found = ask(make_client(), "Who was Marie Curie?")
     assert found["error"] == {"stage": "reader", "message": "The reader failed to process this question."}
     assert found["answer"] is None and found["citations"] == []

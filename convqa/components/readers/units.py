@@ -21,12 +21,12 @@ from convqa.models.kinds.unit_reader import (
     UnitScore,
     load_unit_reader,
 )
+from convqa.text.quotes import quotable_units
 from convqa.text.units import units
 
 _MARGIN_WEIGHT = 0.2
 _PASSAGE_WEIGHT = 0.5
 _RANK_WEIGHT = 2.0
-_QUESTION_PENALTY = -1.0
 """Weights of the scores besides the unit's own (docs/reference/reading.md)."""
 
 _QUESTION_MARKS = ("?", "\uff1f")
@@ -127,27 +127,18 @@ class CandidatePassage(NamedTuple):
         return self.asked, UnitPassage(self.passage.context, texts)
 
     def spans(self, reading: PassageReading) -> list[Span]:
-        """Return the quotable units with their scores."""
+        """Return the units that can be an answer with their scores."""
         spans = []
         for unit, score in zip(self.units, reading.units, strict=True):
-            if unit.is_quotable:
-                text = self.passage.text[unit.start : unit.end]
-                spans.append(
-                    Span(
-                        self.passage.id,
-                        unit.start,
-                        unit.end,
-                        text,
-                        self._score(score, reading.passage, text),
-                    )
-                )
+            bounds = quotable_units(self.passage, unit.start, unit.end, _LANGUAGE)
+            if bounds is None:
+                continue
+            text = self.passage.text[slice(*bounds)]
+            # A question is no answer, unless its reply is part of the unit.
+            if not text.endswith(_QUESTION_MARKS):
+                spans.append(Span(self.passage.id, *bounds, text, self._fused(score, reading.passage)))
         return spans
 
-    def _score(
-        self,
-        unit: UnitScore,
-        passage: float,
-        text: str,
-    ) -> float:
-        score = unit.score + _MARGIN_WEIGHT * unit.margin + _PASSAGE_WEIGHT * passage - _RANK_WEIGHT * self.distance
-        return score + _QUESTION_PENALTY if text.endswith(_QUESTION_MARKS) else score
+    def _fused(self, unit: UnitScore, passage: float) -> float:
+        score = unit.score + _MARGIN_WEIGHT * unit.margin + _PASSAGE_WEIGHT * passage
+        return score - _RANK_WEIGHT * self.distance
