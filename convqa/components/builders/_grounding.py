@@ -54,9 +54,6 @@ _MAX_HEADINGS = 3
 _MAX_SCOPE = 4
 """How many content words after a negation it negates."""
 
-_MAX_COUNTED = 3
-"""How many words after a number may be what it counts."""
-
 _MAX_QUOTE_CHARS = 120
 _MIN_LANGUAGE_WORDS = 5
 _MIN_SHARED_WORDS = 0.2
@@ -254,7 +251,7 @@ class Grounding:
             rivals = [one for one in lacking if (one.counted if word.is_number else one.own & self._names)]
             best = max(having, key=lambda one: one.fit(near), default=None)
             rival = max(rivals, key=lambda one: one.fit(near), default=None)
-            is_counted = not word.is_number or _is_counted(token, words[position + 1 :], evidence)
+            is_counted = not word.is_number or _is_counted(token, _counted(words, position), evidence)
             if best and is_counted and _is_in_place(best, rival, near):
                 if word.is_number and not any(token in one.own for one in chosen):
                     chosen.append(best)
@@ -284,7 +281,7 @@ def _evidence(part: PassagePart, language: str) -> Iterator[_Evidence]:
         own = _tokens([text], language)
         all = own | _tokens([passage.title, unit.heading, unit.context, header, *headings], language)
         counted = {
-            word.token: all if is_row else _counted(words[position + 1 :])
+            word.token: all if is_row else _counted(words, position)
             for position, word in enumerate(words)
             if word.is_number
         }
@@ -328,11 +325,10 @@ def _chosen(words: _Weights, evidence: Sequence[_Evidence]) -> list[_Evidence]:
     return chosen
 
 
-def _counted(following: Sequence[SupportWord]) -> frozenset[str]:
-    """Return what a number counts: the content words directly behind it, none if it stands alone."""
-    if not following or not following[0].is_content or following[0].is_number:
-        return frozenset()
-    return frozenset(word.token for word in following[:_MAX_COUNTED] if word.is_content)
+def _counted(words: Sequence[SupportWord], position: int) -> frozenset[str]:
+    """Return what the number at a position counts: the content word behind it, if there is one."""
+    following = words[position + 1 : position + 2]
+    return frozenset(word.token for word in following if word.is_content and not word.is_number)
 
 
 def _near(words: Sequence[SupportWord], position: int) -> _Weights:
@@ -344,13 +340,12 @@ def _near(words: Sequence[SupportWord], position: int) -> _Weights:
     return near
 
 
-def _is_counted(number: str, following: Sequence[SupportWord], evidence: Sequence[_Evidence]) -> bool:
+def _is_counted(number: str, noun: frozenset[str], evidence: Sequence[_Evidence]) -> bool:
     """Return whether a number counts in a passage what it counts in a sentence, unless no number does so."""
-    noun = following[0].token if following and following[0].is_content else ""
     own = [one.counted[number] for one in evidence if number in one.counted]
-    if not noun or any(noun in words or not words for words in own):
+    if not noun or any(noun.issubset(words) or not words for words in own):
         return True
-    return not any(noun in words for one in evidence for words in one.counted.values())
+    return not any(noun.issubset(words) for one in evidence for words in one.counted.values())
 
 
 def _is_in_place(best: _Evidence, rival: _Evidence | None, near: _Weights) -> bool:
@@ -400,8 +395,7 @@ def _likeness(clause: _Clause, other: _Clause) -> float:
     """Return the share of a clause that another has; of what is negated, if one of them is negated."""
     if clause.is_negated:
         return _part(clause.scope, other.words)
-    whole = _part(clause.words, other.words)
-    return min(_part(other.scope, clause.words), whole) if other.is_negated else whole
+    return min(_part(other.scope, clause.words), _part(clause.words, other.words))
 
 
 def _citations(chosen: Sequence[_Evidence]) -> Iterator[Citation]:

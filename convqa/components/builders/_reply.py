@@ -32,18 +32,21 @@ _KEPT_WHITE_SPACE = frozenset("\n\t\u200c\u200d\u3000\u00a0")
 
 _KIND = re.compile(r"\A\W*(TALK|ASK|NO ANSWER|(?i:no_answer))\b[\s:.*`-]*|`?\bNO_ANSWER\b\W*(?:\[\d+\])?\W*\Z")
 _LABEL = re.compile(r"\A\W*(?:(?:final |short )?answer|antwort|response)\s*(?:\*\*)?\s*[:\uff1a]\s*(?:\*\*)?\s*", re.I)
-_PREFIX = re.compile(r"(?:>[ \t]*)*(?P<indent>[ \t]*)(?:(?P<mark>[-*+\u2022]|#{1,6}|\(?\d{1,2}[.)])[ \t]+)")
+_PREFIX = re.compile(
+    r"(?:>[ \t]*)*(?P<indent>[ \t]*)(?:[-*+\u2022]|(?P<heading>#{1,6})|\(?(?P<number>\d{1,2})[.)])[ \t]+"
+)
+_BOLD = re.compile(r"\s*(\*\*|__)[^*]+\1\s*:?\s*")
 _TABLE_LINE = re.compile(r"\s*\|.*\|\s*")
 _RULE = re.compile(r"[\s|:-]*-[\s|:-]*")
 _SOURCES = re.compile(
-    r"(?:sources?|references?|citations?|quellen?|literatur|fuentes|\u51fa\u5178|\u53c2\u8003\u6587\u732e)\s*[:\uff1a]?",
+    r"(?:sources?|references?|citations?|quellen?|literatur|fuentes|\u51fa\u5178|\u53c2\u8003\u6587\u732e)[\W\d]*",
     re.I,
 )
 _NOUN = r"(?:passages?|documents?|sources?|context|excerpts?|texts?|information|passagen?|quellen?|texten?|dokumenten?)"
 _INTRO = re.compile(
     rf"\A(?:(?:based on|according to|as \w+ in|from|per|in|laut|nach|gem\u00e4\u00df)\s+(?:(?:the|den|der)\s+)?"
-    rf"(?:(?:provided|given|above|retrieved)\s+)?{_NOUN}(?:\s+(?:provided|above))?\s*(?P<number>\d{{1,3}})?\s*,\s*"
-    rf"|{_NOUN}\s*(?P<other>\d{{1,3}})?\s+(?:says?|states?|mentions?|notes?)\s+(?:that\s+)?)",
+    rf"(?:(?:provided|given|above|retrieved)\s+)?{_NOUN}(?:\s+(?:provided|above))?\s*(?:\d{{1,3}})?\s*,\s*"
+    rf"|{_NOUN}\s*(?:\d{{1,3}})?\s+(?:says?|states?|mentions?|notes?)\s+(?:that\s+)?)",
     re.I,
 )
 _NOT = r"(?:not|no|nothing|none|nicht|kein\w*|nichts|\w+n['\u2019]t)\b"
@@ -70,7 +73,7 @@ _MARKER = re.compile(
     rf"(?P<code>`[^`\n]{{1,300}}`)|[ \t]{{0,3}}(?:[\[\u3010\uff3b\u3014]\s{{0,2}}(?P<numbers>{_NUMBERS})"
     r"(?:\u2020[^\]\u3011\n]{0,60})?\s{0,2}[\]\u3011\uff3d\u3015]"
     rf"|(?<=[\w.!?,;:%\"\u201d\)] )\((?:see )?(?P<round>{_NUMBERS})\)(?=\s*(?:[.!?,;:\n|(\[]|\Z|(?-i:[A-Z])))"
-    r"|(?:(?<=[.!?,;:\"\u201d\)])|(?<=[^\W\d_]{3}))(?P<raised>[\u00b9\u00b2\u00b3\u2070\u2074-\u2079]+))",
+    r"|(?:(?<=[.!?,;:\"\u201d\)])|(?<=[^\W\d_]{3}))(?P<raised>[\u00b9\u00b2\u00b3\u2070\u2074-\u2079]+))(?:\s+(?=[.,;:!?\u2026]))?",
     re.I,
 )
 _RAISED = str.maketrans("\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079", "0123456789")
@@ -79,9 +82,8 @@ _WORD = re.compile(r"\w")
 _CITED = re.compile(r"cit|source|passage|ref|quelle", re.I)
 """Names of fields with numbers of passages, in a reply in JSON."""
 _SENTENCE_END = re.compile(r"[.!?\u3002\uff01\uff1f](?:\s{0,2}\[[\d, ]{1,20}\])*|\n")
-_MARKER_COLON = re.compile(r"\A\s{0,3}[:.\u2013\u2014-](?=\s)")
-_LINE_ENDINGS = frozenset(".!?:;\u3002\uff01\uff1f]")
-_CLOSING_MARKS = frozenset(".,;:!?\u2026|\u3002\uff0c\uff01\uff1f")
+_LINE_ENDINGS = frozenset("|.!?:;\u3002\uff01\uff1f]")
+_CLOSING_MARKS = frozenset(".,;:!?\u2026\u3002\uff0c\uff01\uff1f")
 _ABBREVIATION = re.compile(
     r"\b(?:approx|incl|excl|nos?|pp?|fig|vol|ca|max|min|est|e\.g|i\.e|etc|bzw|z\.\s?B|Nr|art|sec)\.\Z", re.I
 )
@@ -112,10 +114,11 @@ class ParsedReply(NamedTuple):
 
 
 class _Line(NamedTuple):
+    """A line, or a whole table. ``mark``: "#" of a heading, "|" of a table, or that of an item."""
+
     text: str
     mark: str = ""
     depth: int = 0
-    is_source: bool = False
 
 
 def parse(reply: str, passages: int, language: str) -> ParsedReply:
@@ -133,28 +136,26 @@ def parse(reply: str, passages: int, language: str) -> ParsedReply:
     text = _LABEL.sub("", _KIND.sub("", text))
     parsed: list[ReplySentence] = []
     unknown = 0
-    lines = list(_lines(text))
+    lines = _lines(text)
     for line, following in zip_longest(lines, lines[1:], fillvalue=_Line("")):
         if "\n" in line.text:
             cited = _distinct(_without_markers(line.text, passages)[1])
             parsed.append(ReplySentence(line.text, cited, "table"))
             continue
-        is_heading = line.mark.startswith("#") or following.depth > line.depth > 0
-        in_line, strange = _line_sentences(line.text, passages, language)
+        is_heading = line.mark == "#" or following.depth > line.depth > 0
+        in_line, strange = _line_sentences(line.text.strip("|"), passages, language)
         unknown += strange
-        mark = line.mark.strip("#")
+        mark = line.mark.strip("#|")
         for sentence in in_line:
-            if not _WORD.search(sentence.text):
+            if _WORD.search(sentence.text):
+                is_frame = is_heading or sentence.text[-1] in ":\uff1a" or _CHATTER.search(sentence.text)
+                kind: SentenceKind = "frame" if is_frame and not sentence.numbers else "claim"
+                parsed.append(sentence._replace(kind=kind, mark=mark))
+                mark = ""
+            elif parsed:
                 # Markers without words belong to the sentence before.
-                if parsed and not (line.is_source and parsed[-1].numbers):
-                    numbers = dict.fromkeys([*parsed[-1].numbers, *sentence.numbers])
-                    parsed[-1] = parsed[-1]._replace(numbers=tuple(numbers))
-                continue
-            is_frame = not sentence.numbers and (
-                is_heading or sentence.text[-1] in ":\uff1a" or _CHATTER.search(sentence.text) is not None
-            )
-            parsed.append(sentence._replace(kind="frame" if is_frame else "claim", mark=mark))
-            mark = ""
+                numbers = dict.fromkeys([*parsed[-1].numbers, *sentence.numbers])
+                parsed[-1] = parsed[-1]._replace(numbers=tuple(numbers))
     return ParsedReply(tuple(parsed), _kind(word[0].strip(" `*:.") if word else "", parsed), unknown)
 
 
@@ -195,7 +196,7 @@ def rows(table: str, passages: int) -> Iterator[tuple[str, tuple[int, ...]]]:
 
 
 def without_markers(table: str, passages: int) -> str:
-    return "\n".join(_without_markers(line, passages)[0] for line in table.splitlines())
+    return "\n".join(" ".join(_without_markers(line, passages)[0].split()) for line in table.splitlines())
 
 
 def _plain(reply: str) -> str:
@@ -241,57 +242,30 @@ def _link_text(match: re.Match[str]) -> str:
     return marker if _MARKER.fullmatch(marker) else match[1]
 
 
-def _lines(text: str) -> Iterator[_Line]:
-    """Yield lines without Markdown, tables as one. A line that begins in lower case continues an open one before it."""
-    open_line: _Line | None = None
-    table: list[str] = []
-    for line in [*text.splitlines(), ""]:
-        if _TABLE_LINE.fullmatch(line):
-            table.append(_EMPHASIS.sub(lambda match: match[2] or match[3], line.strip()))
-            continue
-        if open_line and (table or not line.strip()):
-            yield open_line
-            open_line = None
-        if table:
-            yield _Line("\n".join(table) if len(table) > 1 else table[0].strip("| "))
-            table = []
-        prefix = _PREFIX.match(line)
-        bare = _EMPHASIS.sub(lambda match: match[2] or match[3], line[prefix.end() if prefix else 0 :]).strip(" \t>")
-        label, _, rest = bare.partition(":")
-        if _SOURCES.fullmatch(label.strip()) and not _has_words(rest):
-            if rest.strip():
-                yield _Line(rest, is_source=True)
-                continue
+def _lines(text: str) -> list[_Line]:
+    """Return lines without Markdown, tables as one. A line that begins in lower case continues the one before it."""
+    lines: list[_Line] = []
+    is_open = False
+    for line in text.splitlines():
+        plain = _EMPHASIS.sub(lambda match: match[2] or match[3], line)
+        prefix = _PREFIX.match(plain)
+        bare = plain[prefix.end() if prefix else 0 :].strip(" \t>")
+        if _SOURCES.fullmatch(bare):
             break
-        if open_line and not prefix and bare[:1].islower() and open_line.text[-1] not in _LINE_ENDINGS:
-            open_line = open_line._replace(text=f"{open_line.text} {bare}")
-            continue
-        if open_line:
-            yield open_line
-            open_line = None
-        if bare:
-            open_line = _line(bare, prefix, line)
-    if open_line:
-        yield open_line
-
-
-def _line(bare: str, prefix: re.Match[str] | None, line: str) -> _Line:
-    if prefix:
-        mark = prefix["mark"].strip("()")
-        if mark.strip(".").isdigit():
-            mark = f"{mark.strip('.')}."
-        elif not mark.startswith("#"):
-            mark = "-"
-        return _Line(bare, mark, 1 + len(prefix["indent"].expandtabs(4)))
-    is_bold = re.fullmatch(r"\s*(\*\*|__)[^*]+\1\s*:?\s*", line) is not None
-    return _Line(bare, "#" if is_bold else "")
-
-
-def _has_words(text: str) -> bool:
-    for word in _MARKER.sub(lambda match: match["code"] or "", text).split():
-        if "//" not in word and "www." not in word and _WORD.search(word):
-            return True
-    return False
+        is_row = _TABLE_LINE.fullmatch(plain)
+        before = lines[-1] if is_open else None
+        is_open = bool(bare)
+        if before and is_row and before.mark == "|":
+            lines[-1] = before._replace(text=f"{before.text}\n{bare}")
+        elif before and not prefix and bare[:1].islower() and before.text[-1] not in _LINE_ENDINGS:
+            lines[-1] = before._replace(text=f"{before.text} {bare}")
+        elif prefix:
+            number = f"{prefix['number']}." if prefix["number"] else "-"
+            depth = 1 + len(prefix["indent"].expandtabs(4))
+            lines.append(_Line(bare, "#" if prefix["heading"] else number, depth))
+        elif bare:
+            lines.append(_Line(bare, "|" if is_row else "#" if _BOLD.fullmatch(line) else ""))
+    return lines
 
 
 def _line_sentences(line: str, passages: int, language: str) -> tuple[list[ReplySentence], int]:
@@ -311,13 +285,10 @@ def _line_sentences(line: str, passages: int, language: str) -> tuple[list[Reply
         numbers[before[-1] if before else 0] += marked
     in_line = []
     for (start, end), cited in zip(bounds, numbers, strict=True):
-        text = " ".join(plain[start:end].split())
-        intro = _INTRO.match(text)
-        if intro and intro.end() < len(text):
-            number = int(intro["number"] or intro["other"] or 0)
-            if 0 < number <= passages:
-                cited.append(number)
-            text = text[intro.end()].upper() + text[intro.end() + 1 :]
+        text = " ".join(plain[start:end].split()).lstrip(": ")
+        rest = _INTRO.sub("", text)
+        if rest and rest != text:
+            text = rest[0].upper() + rest[1:]
         in_line.append(ReplySentence(text, tuple(dict.fromkeys(cited))))
     return in_line, unknown_numbers
 
@@ -339,28 +310,16 @@ def _without_markers(line: str, passages: int) -> tuple[str, list[tuple[int, lis
         # (3) and a raised 3 are markers only of a passage, as both occur in texts.
         if not numbers or not (certain or known):
             continue
-        plain += _joinable(line[last : match.start()], plain, bool(markers))
+        plain += line[last : match.start()]
+        plain = plain.rstrip() if line[match.end() :][:1] in _CLOSING_MARKS else f"{plain} "
         unknown_numbers += len(numbers) - len(known)
         markers.append((len(plain), known))
         last = match.end()
-    plain += _joinable(line[last:], plain, bool(markers))
-    return plain, markers, unknown_numbers
+    return plain + line[last:], markers, unknown_numbers
 
 
 def _distinct(markers: Sequence[tuple[int, list[int]]]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(number for _, numbers in markers for number in numbers))
-
-
-def _joinable(text: str, before: str, follows_marker: bool) -> str:
-    """Return the text after a removed marker: keep words apart, move a full stop up, remove the colon of "[1]: "."""
-    if not follows_marker:
-        return text
-    if not before:
-        return _MARKER_COLON.sub("", text)
-    if text[:1].isalnum():
-        return " " + text
-    stripped = text.lstrip()
-    return stripped if stripped[:1] in _CLOSING_MARKS and stripped[:1] != "|" else text
 
 
 def _numbers(text: str) -> list[int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
@@ -13,7 +12,7 @@ from pydantic import Field
 
 from convqa.components.base import ON_OUTPUT, PARTIAL, Builder, MaybeReadings
 from convqa.components.builders._grounding import Grounding
-from convqa.components.builders._prompt import PassagePart, numbered_parts, passage_parts, quoted_parts
+from convqa.components.builders._prompt import PassagePart, numbered_parts, passage_parts
 from convqa.components.builders._reply import ReplySentence, parse, without_cut_sentence
 from convqa.components.chat import ChatStation, Reply, fallback_note, plain
 from convqa.components.checks import NOTHING_ASKED, nothing
@@ -152,7 +151,6 @@ class Generative(ChatStation, Builder):
             "rewrite": quoted(rewrite.text),
             "words": str(self.max_words),
             "passages": _NOT_SEARCHED,
-            "quoted_passages": _NOT_SEARCHED,
         }
         if not rewrite.queries:
             return _Request(self._template.messages(texts), (), turn, turn.question, True)
@@ -169,7 +167,7 @@ class Generative(ChatStation, Builder):
         )
         if not parts:
             return "no passage that was found has a text to quote" if ranking.hits else "no passage was found"
-        texts |= {"passages": numbered_parts(parts), "quoted_passages": quoted_parts(parts)}
+        texts["passages"] = numbered_parts(parts)
         question = f"{turn.question}\n{rewrite.text}"
         return _Request(self._template.messages(texts), parts, turn, question, False)
 
@@ -186,17 +184,14 @@ class Generative(ChatStation, Builder):
         if not parsed.sentences and parsed.kind != "none":
             return replace(nothing(ranking, _EMPTY), notes=("generative: empty",))
         checked = _checked(parsed.sentences, request)
-        notes = Counter(checked.notes)
-        notes["number of no passage"] += parsed.unknown_numbers
+        notes = [*checked.notes, *["number of no passage"] * parsed.unknown_numbers]
         left_out = [f"one sentence was left out: {reason}" for reason in checked.left_out]
         if is_cut:
             left_out.append("the model stopped in the middle of a sentence, which was left out")
         answer = _of_kind("talk" if request.asks_nothing else parsed.kind, checked.sentences, request, ranking)
-        counted = [f"generative: {note}" for note in notes.elements()]
-        counted += ["generative: left out"] * len(left_out)
-        if left_out:
-            counted.append(f"{CAVEAT}{'; '.join(left_out).capitalize()}.")
-        return replace(answer, notes=tuple(counted))
+        notes += ["left out"] * len(left_out)
+        caveats = [f"{CAVEAT}{'; '.join(left_out).capitalize()}."] if left_out else []
+        return replace(answer, notes=(*(f"generative: {note}" for note in notes), *caveats))
 
     def _written(self, reply: ChatMessage) -> str:
         finish_reason = reply.meta.get("finish_reason") or ""

@@ -26,7 +26,7 @@ BOTH = (ONE, TWO)
         "Goethe wrote Faust (1). He lived in Weimar (Passage 2).",
         "Goethe wrote Faust.\u00b9 He lived in Weimar.\u00b2",
         "Based on the provided passages, goethe wrote Faust [1]. According to passage [2], he lived in Weimar.",
-        "Passage 1 says that goethe wrote Faust. Passage [2] states he lived in Weimar.",
+        "Passage [1] says that goethe wrote Faust. Passage [2] states he lived in Weimar.",
         "Answer: Goethe wrote Faust [1]. He lived in Weimar [2].",
         "**Answer:** Goethe wrote Faust [1]. He lived in Weimar [2].",
         '{"answer": "Goethe wrote Faust [1]. He lived in Weimar [2]."}',
