@@ -13,11 +13,11 @@ from pydantic import Field
 from convqa.components.base import ON_OUTPUT, PARTIAL, Builder, MaybeReadings
 from convqa.components.builders._grounding import Grounding
 from convqa.components.builders._prompt import PassagePart, numbered_parts, passage_parts
-from convqa.components.builders._reply import ReplySentence, parse, without_cut_sentence
+from convqa.components.builders._reply import ReplyKind, ReplySentence, parse, without_cut_sentence
 from convqa.components.chat import ChatStation, Reply, fallback_note, plain
 from convqa.components.checks import NOTHING_ASKED, nothing
 from convqa.components.members import member
-from convqa.components.prompts import conversation, count_tokens, load_prompt, quoted
+from convqa.components.prompts import conversation, count_tokens, quoted
 from convqa.domain import CAVEAT, UNAIDED, Answer, Failure, Ranking, Reading, Rewrite, Sentence, Turn
 from convqa.domain.batches import Answers
 from convqa.text.dialogue import open_question
@@ -45,10 +45,6 @@ class _Request(NamedTuple):
     question: str
     asks_nothing: bool
 
-    @property
-    def key(self) -> str:
-        return json.dumps([message.text for message in self.messages])
-
 
 @member
 class Generative(ChatStation, Builder):
@@ -67,7 +63,6 @@ class Generative(ChatStation, Builder):
         generator = OpenAIChatGenerator(model="gpt-4o-mini")
         builder = Generative(component=generator, max_words=80, fallback="sentences")
 
-    :param prompt: a file in ``configs/prompts``, or the path of such a file.
     :param context: how many tokens the model reads and writes; it limits the passages in the prompt.
     :param max_passages: how many of the best passages with a text are in the prompt.
     :param max_passage_chars: maximum characters of each passage in the prompt: whole units around what answers.
@@ -83,13 +78,9 @@ class Generative(ChatStation, Builder):
     max_words: Annotated[int, Field(ge=5, le=5000)] = 150
     history: Annotated[int, Field(ge=0, le=50)] = 5
 
-    def __post_init__(self) -> None:
-        ChatStation.__post_init__(self)  # not super(), because the decorator replaces the class
-        self._template = load_prompt(self.prompt)
-
     def identity(self) -> Mapping[str, str]:
         """Include the check that chooses quotes, which must not measure the results as well."""
-        return {**ChatStation.identity(self), "prompt": self._template.digest, "quotes": QUOTES}
+        return {**ChatStation.identity(self), "quotes": QUOTES}
 
     def _build_asked(self, *columns: Sequence[Any]) -> Sequence[Answer | Failure]:
         # What asks nothing is the model's to answer, too.
@@ -114,10 +105,9 @@ class Generative(ChatStation, Builder):
         on_text = None
         if listener is not None and len(turns) == len(requests) == 1:
             on_text = _Sentences(requests[0], listener).add
-        replies = self._asked({request.key: request.messages for request in requests.values()}, on_text)
-        for index, request in requests.items():
-            reply = replies[request.key]
-            answer = self._answer(reply, request, rankings[index])
+        replies = self._asked({index: request.messages for index, request in requests.items()}, on_text)
+        for index, reply in replies.items():
+            answer = self._answer(reply, requests[index], rankings[index])
             answers[index] = replace(answer, usage=reply.usage) if isinstance(answer, Answer) else answer
         if self._fallback:
             self._replace_failed(answers, (turns, rewrites, rankings, readings))
@@ -125,12 +115,11 @@ class Generative(ChatStation, Builder):
 
     def _replace_failed(self, answers: dict[int, Answer | Failure], columns: Sequence[Sequence[Any]]) -> None:
         """Let the fallback answer where the model failed or replied nothing."""
-        reasons: dict[int, str] = {}
-        for index, answer in answers.items():
-            if isinstance(answer, Failure):
-                reasons[index] = answer.message
-            elif answer.reason == _EMPTY:
-                reasons[index] = _EMPTY
+        reasons = {
+            index: answer.message if isinstance(answer, Failure) else _EMPTY
+            for index, answer in answers.items()
+            if isinstance(answer, Failure) or answer.reason == _EMPTY
+        }
         rewrites = columns[1]
         asked = sorted(index for index in reasons if rewrites[index].queries)
         others = dict.fromkeys(reasons, NOTHING_ASKED) | self._fallback.build_at(asked, columns)
@@ -247,11 +236,11 @@ def _checked(sentences: Sequence[ReplySentence], request: _Request) -> _CheckedR
     return _CheckedReply(shown, [*notes, *grounding.notes], left_out)
 
 
-def _of_kind(kind: str, sentences: Sequence[Sentence], request: _Request, ranking: Ranking) -> Answer:
+def _of_kind(kind: ReplyKind, sentences: Sequence[Sentence], request: _Request, ranking: Ranking) -> Answer:
     answer = Answer.of(sentences, request.turn.language)
     if kind in ("talk", "question") and sentences:
         unchecked = tuple(Sentence(sentence.text) for sentence in sentences)
-        return Answer("talk", "", unchecked) if kind == "talk" else Answer("question", answer.text, unchecked)
+        return Answer(kind, "" if kind == "talk" else answer.text, unchecked)
     if kind != "answer" or not sentences:
         reason = _DECLINED if kind == "none" else _LEFT_OUT
         return replace(nothing(ranking, reason), sentences=answer.sentences)

@@ -18,7 +18,8 @@ from convqa.components.rewriters._rewrites import (
     first_line,
     from_json,
     questions_with_history,
-    settled,
+    rewritten,
+    why_not,
 )
 from convqa.domain import Rewrite, Turn
 from convqa.errors import InputError
@@ -104,14 +105,11 @@ class Generate(Rewriter):
                 text = first_line(result.text)
             # A causal model that continues with another line has finished the first one.
             is_finished = result.finished or "\n" in result.text.strip()
-            doubt = "" if is_finished else "unfinished"
-            rewrites[question.row] = settled(
-                question,
-                text,
-                doubt,
-                self.weight,
-                "generate",
-            )
+            reason = why_not(text, question) if is_finished else "unfinished"
+            if reason and not (is_finished and text == question.text):
+                rewrites[question.row] = Rewrite.unchanged(question.text, f"generate: {reason}")
+            else:
+                rewrites[question.row] = rewritten(question, text, self.weight)
         return rewrites
 
     def _prompts(self, questions: Sequence[OpenQuestion]) -> list[str]:
