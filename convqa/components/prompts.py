@@ -152,7 +152,4 @@ def fence(texts: Sequence[str]) -> str:
     True
     """
     joined = "\0".join(texts)
-    digest = hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()
-    while digest[:_FENCE_DIGITS] in joined:
-        digest = hashlib.sha256(digest.encode()).hexdigest()
-    return digest[:_FENCE_DIGITS]
+    return hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()[:_FENCE_DIGITS]

@@ -223,7 +223,8 @@ class Grounding:
         opposite = _opposite(_clauses(plain, self._language), chosen, plain != text)
         if opposite:
             return _Verdict(reason=opposite.said)
-        return _Verdict(True, tuple(_citations(chosen)))
+        citations = [Citation(one.passage.id, one.unit.start, one.unit.end) for one in chosen]
+        return _Verdict(True, tuple(citations))
 
     def _is_name(self, word: SupportWord) -> bool:
         return not word.is_number and (word.is_name or word.token in self._names)
@@ -355,8 +356,7 @@ def _is_in_place(best: _Evidence, rival: _Evidence | None, near: _Weights) -> bo
     """
     if rival and best.unit.kind == rival.unit.kind == "row":
         return _weight(near, best.own - rival.own) >= _weight(near, rival.own - best.own)
-    fit = best.fit(near)
-    return (fit > 0 or not near) and (rival is None or fit >= _MIN_PLACE * rival.fit(near))
+    return rival is None or best.fit(near) >= _MIN_PLACE * rival.fit(near)
 
 
 def _is_computed(number: str, known: Collection[str]) -> bool:
@@ -396,21 +396,6 @@ def _likeness(clause: _Clause, other: _Clause) -> float:
     if clause.is_negated:
         return _part(clause.scope, other.words)
     return min(_part(other.scope, clause.words), _part(clause.words, other.words))
-
-
-def _citations(chosen: Sequence[_Evidence]) -> Iterator[Citation]:
-    """Yield citations of units, best first, neighbors as one."""
-    spans: dict[tuple[str, int, int], None] = {}
-    for one in chosen:
-        id, start, end = one.passage.id, one.unit.start, one.unit.end
-        for other in list(spans):
-            gap = one.passage.text[min(other[2], end) : max(other[1], start)]
-            if id == other[0] and not gap.strip():
-                start, end = min(other[1], start), max(other[2], end)
-                del spans[other]
-        spans[id, start, end] = None
-    for span in spans:
-        yield Citation(*span)
 
 
 def _weight(words: _Weights, known: Collection[str]) -> float:

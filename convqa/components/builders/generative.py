@@ -104,7 +104,7 @@ class Generative(ChatStation, Builder):
         listener = ON_OUTPUT.get()
         on_text = None
         if listener is not None and len(turns) == len(requests) == 1:
-            on_text = _Sentences(requests[0], listener).add
+            on_text = _on_text(requests[0], listener)
         replies = self._asked({index: request.messages for index, request in requests.items()}, on_text)
         for index, reply in replies.items():
             answer = self._answer(reply, requests[index], rankings[index])
@@ -195,45 +195,43 @@ class _CheckedReply(NamedTuple):
     left_out: Sequence[str]
 
 
-class _Sentences:
-    """Passes on the sentences of a reply while it arrives: all but the last one, whose markers may follow."""
+def _on_text(request: _Request, listener: Callable[[str, Answers], None]) -> Callable[[str], None]:
+    """Return a function that takes parts of a reply and passes on its sentences but the last.
 
-    def __init__(self, request: _Request, listener: Callable[[str, Answers], None]) -> None:
-        self._request = request
-        self._listener = listener
-        self._text = ""
-        self._count = 0
+    Markers may follow the last one.
+    """
+    text = ""
+    count = 0
 
-    def add(self, text: str) -> None:
-        self._text += text
-        if _ENDINGS.isdisjoint(text) or self._text.lstrip()[:1] in ("{", "`"):
+    def add(part: str) -> None:
+        nonlocal text, count
+        text += part
+        if _ENDINGS.isdisjoint(part) or text.lstrip()[:1] in ("{", "`"):
             return
-        request = self._request
-        parsed = parse(self._text, len(request.passages), request.turn.language)
+        parsed = parse(text, len(request.passages), request.turn.language)
         complete = parsed.sentences[:-1]
-        if len(complete) > self._count and parsed.kind in ("answer", "talk"):
-            self._count = len(complete)
-            checked = _checked(complete, request)
-            self._listener(PARTIAL, Answers((Answer.of(checked.sentences, request.turn.language),)))
+        if len(complete) > count and parsed.kind in ("answer", "talk"):
+            count = len(complete)
+            answer = Answer.of(_checked(complete, request).sentences, request.turn.language)
+            listener(PARTIAL, Answers((answer,)))
+
+    return add
 
 
 def _checked(sentences: Sequence[ReplySentence], request: _Request) -> _CheckedReply:
     grounding = Grounding(request.passages, request.question, request.turn)
     shown: list[Sentence] = []
-    notes: list[str] = []
     left_out: list[str] = []
     for sentence in sentences:
         fault = grounding.fault(sentence.text, request.messages[0].text or "")
         if fault:
             left_out.append(fault)
-            continue
-        if request.asks_nothing:
-            sentence = sentence._replace(kind="frame")
-        checked = grounding.checked(sentence)
-        shown.append(checked)
-        if checked.supported is False:
-            notes.append("not found in the passages")
-    return _CheckedReply(shown, [*notes, *grounding.notes], left_out)
+        elif request.asks_nothing:
+            shown.append(Sentence(f"{sentence.mark} {sentence.text}".strip()))
+        else:
+            shown.append(grounding.checked(sentence))
+    marked = ["not found in the passages" for sentence in shown if sentence.supported is False]
+    return _CheckedReply(shown, [*marked, *grounding.notes], left_out)
 
 
 def _of_kind(kind: ReplyKind, sentences: Sequence[Sentence], request: _Request, ranking: Ranking) -> Answer:

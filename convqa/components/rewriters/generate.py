@@ -105,11 +105,13 @@ class Generate(Rewriter):
                 text = first_line(result.text)
             # A causal model that continues with another line has finished the first one.
             is_finished = result.finished or "\n" in result.text.strip()
-            reason = why_not(text, question) if is_finished else "unfinished"
-            if reason and not (is_finished and text == question.text):
-                rewrites[question.row] = Rewrite.unchanged(question.text, f"generate: {reason}")
-            else:
-                rewrites[question.row] = rewritten(question, text, self.weight)
+            reason = "" if is_finished else "unfinished"
+            if is_finished and text != question.text:
+                reason = why_not(text, question)
+            rewrite = rewritten(question, text, self.weight)
+            if reason:
+                rewrite = Rewrite.unchanged(question.text, f"generate: {reason}")
+            rewrites[question.row] = rewrite
         return rewrites
 
     def _prompts(self, questions: Sequence[OpenQuestion]) -> list[str]:
