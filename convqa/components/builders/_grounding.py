@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from convqa.components.builders._addresses import foreign
 from convqa.components.builders._prompt import PassagePart
-from convqa.components.builders._reply import ReplySentence, is_refusal, rows, without_markers
+from convqa.components.builders._reply import ReplySentence, is_refusal
 from convqa.domain import Citation, Passage, Sentence, Turn, Unit
 from convqa.text.cache import remembered
 from convqa.text.support import SupportWord, support_words
@@ -174,12 +174,11 @@ class Grounding:
 
     def _checked_table(self, table: ReplySentence) -> Sentence:
         """Check a table row by row. It is supported if all its rows are."""
-        count = len(self._passages)
-        verdicts = [self._verdict(row, numbers or table.numbers) for row, numbers in rows(table.text, count)]
+        verdicts = [self._verdict(row.text, row.numbers or table.numbers) for row in table.rows]
         citations = dict.fromkeys(citation for verdict in verdicts for citation in verdict.citations)
         missing = [str(number) for number, verdict in enumerate(verdicts, 1) if not verdict.is_supported]
         reason = f"row {', '.join(missing)}" if missing else ""
-        return Sentence(without_markers(table.text, count), tuple(citations), not missing, reason)
+        return Sentence(table.text, tuple(citations), not missing, reason)
 
     def _verdict(self, text: str, numbers: Sequence[int]) -> _Verdict:
         """Check a sentence against the passages with these numbers and, failing that, against each of the others."""

@@ -57,12 +57,13 @@ _REFUSAL = re.compile(
     rf"|\b(?:I|we|ich)\b.{{0,12}}\b(?:unable to|{_NOT}).{{0,12}}(?:know|find|answer|say|determine|wei\u00df)",
     re.I,
 )
-_CHATTER = re.compile(
+_COURTESY = re.compile(
     r"\A\W*(?:let me know|i hope|feel free|if you (?:have|need|want|would)|is there anything|happy to|sure\b|certainly"
     r"|of course|great question|you['\u2019]re welcome|hello|hi\b|thanks|thank you|(?:i['\u2019]m )?(?:sorry|happy to)"
-    r"|here (?:is|are)\b|how (?:can|may) i help|(?:so )?(?:yes|no|ja|nein)\W*\Z)",
+    r"|here (?:is|are)\b|how (?:can|may) i help)",
     re.I,
 )
+_FRAME = re.compile(rf"[:\uff1a]\Z|{_COURTESY.pattern}|\A\W*(?:so )?(?:yes|no|ja|nein)\W*\Z", re.I)
 
 _NUMBER = (
     r"(?:(?:passages?|sources?|documents?|doc|quellen?|\u8cc7\u6599)\s{0,2}|[#^\u2191])?\d{1,3}"
@@ -96,13 +97,14 @@ class ReplySentence(NamedTuple):
     """A sentence of a reply without its markers, and the distinct numbers of the passages that it cites, in order.
 
     ``kind``: a claim; the frame of others (a heading, an introduction to a list, "Yes.", an offer of help), which says
-    nothing to check; or a table, which keeps its markers. ``mark`` begins a list item: "2." or "-".
+    nothing to check; or a table. ``mark`` begins a list item: "2." or "-". ``rows``: of a table, without its header.
     """
 
     text: str
     numbers: tuple[int, ...] = ()
     kind: SentenceKind = "claim"
     mark: str = ""
+    rows: tuple[ReplySentence, ...] = ()
 
 
 class ParsedReply(NamedTuple):
@@ -129,7 +131,7 @@ def parse(reply: str, passages: int, language: str) -> ParsedReply:
     without a passage are removed and counted. ``[0]``, ``[2008]`` and code in backticks are not markers.
 
     >>> parse("Goethe wrote it. [1][7] He lived in Weimar [2, 3].", 3, "en").sentences[1]
-    ReplySentence(text='He lived in Weimar.', numbers=(2, 3), kind='claim', mark='')
+    ReplySentence(text='He lived in Weimar.', numbers=(2, 3), kind='claim', mark='', rows=())
     """
     text = _LABEL.sub("", _plain(reply))
     word = _KIND.search(text)
@@ -139,8 +141,7 @@ def parse(reply: str, passages: int, language: str) -> ParsedReply:
     lines = _lines(text)
     for line, following in zip_longest(lines, lines[1:], fillvalue=_Line("")):
         if "\n" in line.text:
-            cited = _distinct(_without_markers(line.text, passages)[1])
-            parsed.append(ReplySentence(line.text, cited, "table"))
+            parsed.append(_table(line.text, passages))
             continue
         is_heading = line.mark == "#" or following.depth > line.depth > 0
         in_line, strange = _line_sentences(line.text.strip("|"), passages, language)
@@ -148,7 +149,7 @@ def parse(reply: str, passages: int, language: str) -> ParsedReply:
         mark = line.mark.strip("#|")
         for sentence in in_line:
             if _WORD.search(sentence.text):
-                is_frame = is_heading or sentence.text[-1] in ":\uff1a" or _CHATTER.search(sentence.text)
+                is_frame = is_heading or _FRAME.search(sentence.text)
                 kind: SentenceKind = "frame" if is_frame and not sentence.numbers else "claim"
                 parsed.append(sentence._replace(kind=kind, mark=mark))
                 mark = ""
@@ -163,12 +164,12 @@ def _kind(word: str, parsed: Sequence[ReplySentence]) -> ReplyKind:
     """Return the kind of a reply, given the word that it begins or ends with, if any."""
     cites = any(sentence.numbers for sentence in parsed)
     claims = [sentence for sentence in parsed if sentence.kind != "frame"]
-    is_courtesy = bool(parsed) and not claims and all(len(sentence.text) > 5 for sentence in parsed)
-    if not cites and (word == "TALK" or (is_courtesy and all(_CHATTER.search(sentence.text) for sentence in parsed))):
+    is_courtesy = parsed and all(_COURTESY.search(sentence.text) for sentence in parsed)
+    if not cites and (word == "TALK" or is_courtesy):
         return "talk"
     if word == "ASK" or (claims and not cites and all(sentence.text[-1] in "?\uff1f" for sentence in claims)):
         return "question"
-    is_refused = word not in ("", "TALK") or (bool(claims) and is_refusal(claims[0]))
+    is_refused = word not in ("", "TALK") or (claims and is_refusal(claims[0]))
     return "none" if is_refused else "answer"
 
 
@@ -187,16 +188,16 @@ def without_cut_sentence(text: str) -> str:
     return text[: ends[-1]] if ends else ""
 
 
-def rows(table: str, passages: int) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Yield the rows of a table without its header: the text of their cells, and the numbers that they cite."""
-    for line in table.splitlines()[1:]:
-        if _RULE.fullmatch(line) is None:
-            text, numbers, _ = _without_markers(line, passages)
-            yield " ".join(text.replace("|", " ").split()), _distinct(numbers)
-
-
-def without_markers(table: str, passages: int) -> str:
-    return "\n".join(" ".join(_without_markers(line, passages)[0].split()) for line in table.splitlines())
+def _table(text: str, passages: int) -> ReplySentence:
+    lines = []
+    rows = []
+    for number, line in enumerate(text.splitlines()):
+        plain, markers, _ = _without_markers(line, passages)
+        lines.append(" ".join(plain.split()))
+        if number and not _RULE.fullmatch(line):
+            rows.append(ReplySentence(" ".join(plain.replace("|", " ").split()), _distinct(markers)))
+    cited = dict.fromkeys(number for row in rows for number in row.numbers)
+    return ReplySentence("\n".join(lines), tuple(cited), "table", rows=tuple(rows))
 
 
 def _plain(reply: str) -> str:

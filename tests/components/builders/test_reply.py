@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from convqa.components.builders._reply import ParsedReply, ReplySentence, is_refusal, parse, rows, without_cut_sentence
+from convqa.components.builders._reply import ParsedReply, ReplySentence, is_refusal, parse, without_cut_sentence
 
 ONE, TWO = ReplySentence("Goethe wrote Faust.", (1,)), ReplySentence("He lived in Weimar.", (2,))
 BOTH = (ONE, TWO)
@@ -93,7 +93,8 @@ def test_a_table_is_one_sentence_whose_rows_have_their_own_numbers():
     table = "| Item | Limit |\n|---|---|\n| Hotel [1] | **180** |\n| Lunch | 12 [2] |"
     before, said, after = parse(f"The limits:\n\n{table}\n\nNo more [1].", 3, "en").sentences
     assert (before.kind, said.kind, said.numbers, after.numbers) == ("frame", "table", (1, 2), (1,))
-    assert list(rows(said.text, 3)) == [("Hotel 180", (1,)), ("Lunch 12", (2,))]
+    assert said.rows == (ReplySentence("Hotel 180", (1,)), ReplySentence("Lunch 12", (2,)))
+    assert "[" not in said.text
 
 
 @pytest.mark.parametrize(
