@@ -245,7 +245,7 @@ class Grounding:
             is_free = token in (self._asked if word.is_number else self._topic)
             if is_free or not (word.is_number or self._is_name(word)):
                 continue
-            near = _near(words, position)
+            near = {other.token: other.weight for other in words if other.is_content and other.token != token}
             having = [one for one in evidence if token in one.all]
             lacking = [one for one in evidence if token not in one.own]
             rivals = [one for one in lacking if (one.counted if word.is_number else one.own & self._names)]
@@ -329,15 +329,6 @@ def _counted(words: Sequence[SupportWord], position: int) -> frozenset[str]:
     """Return what the number at a position counts: the content word behind it, if there is one."""
     following = words[position + 1 : position + 2]
     return frozenset(word.token for word in following if word.is_content and not word.is_number)
-
-
-def _near(words: Sequence[SupportWord], position: int) -> _Weights:
-    """Return the other words with weights that fall with their distance from a position."""
-    near: dict[str, float] = {}
-    for other, word in enumerate(words):
-        if other != position and word.is_content:
-            near[word.token] = max(near.get(word.token, 0.0), word.weight / (1 + abs(other - position)))
-    return near
 
 
 def _is_counted(number: str, noun: frozenset[str], evidence: Sequence[_Evidence]) -> bool:
