@@ -26,16 +26,6 @@ from convqa.validation import Record, read_as
 NOTHING_FOUND = "(nothing found)"
 """Stands for the answer to a question that got none."""
 
-_LANGUAGES = {
-    "de": "German",
-    "en": "English",
-    "es": "Spanish",
-    "fr": "French",
-    "ja": "Japanese",
-    "pl": "Polish",
-    "zh": "Chinese",
-}
-
 # Square brackets, also CJK and full-width ones; full-width < > |.
 _BRACKETS = str.maketrans("[]\u3010\u3011\uff3b\uff3d\u3014\u3015\u3016\u3017\uff1c\uff1e\uff5c", "()()()()()<>|")
 _TAG_OPENING = re.compile(r"<(?=\S)")
@@ -101,10 +91,6 @@ def conversation(turn: Turn, latest: int, speaker: str) -> str:
         if answer:
             lines.append(f"{speaker}: {answer if answer == NOTHING_FOUND else quoted(short(answer))}")
     return "\n".join(lines)
-
-
-def language_name(code: str) -> str:
-    return _LANGUAGES.get(code, code)
 
 
 def count_tokens(text: str) -> int:

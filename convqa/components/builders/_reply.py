@@ -82,7 +82,6 @@ _RANGE = re.compile(r"(\d{1,3})(?:\s{0,2}[-\u2010-\u2015~\u301c\uff0d]\s{0,2}(\d
 _WORD = re.compile(r"\w")
 _CITED = re.compile(r"cit|source|passage|ref|quelle", re.I)
 """Names of fields with numbers of passages, in a reply in JSON."""
-_SENTENCE_END = re.compile(r"[.!?\u3002\uff01\uff1f](?:\s{0,2}\[[\d, ]{1,20}\])*|\n")
 _LINE_ENDINGS = frozenset("|.!?:;\u3002\uff01\uff1f]")
 _CLOSING_MARKS = frozenset(".,;:!?\u2026\u3002\uff0c\uff01\uff1f")
 _ABBREVIATION = re.compile(
@@ -108,11 +107,8 @@ class ReplySentence(NamedTuple):
 
 
 class ParsedReply(NamedTuple):
-    """A parsed reply. ``unknown_numbers`` counts the numbers without a passage."""
-
     sentences: Sequence[ReplySentence] = ()
     kind: ReplyKind = "answer"
-    unknown_numbers: int = 0
 
 
 class _Line(NamedTuple):
@@ -128,7 +124,7 @@ def parse(reply: str, passages: int, language: str) -> ParsedReply:
 
     Thoughts, control tokens, code fences, Markdown, URLs of links, images, and a final list of sources are removed. A
     marker belongs to the sentence that contains or precedes it; at the start of a line, to the following one. Numbers
-    without a passage are removed and counted. ``[0]``, ``[2008]`` and code in backticks are not markers.
+    without a passage are removed. ``[0]``, ``[2008]`` and code in backticks are not markers.
 
     >>> parse("Goethe wrote it. [1][7] He lived in Weimar [2, 3].", 3, "en").sentences[1]
     ReplySentence(text='He lived in Weimar.', numbers=(2, 3), kind='claim', mark='', rows=())
@@ -137,17 +133,14 @@ def parse(reply: str, passages: int, language: str) -> ParsedReply:
     word = _KIND.search(text)
     text = _LABEL.sub("", _KIND.sub("", text))
     parsed: list[ReplySentence] = []
-    unknown = 0
     lines = _lines(text)
     for line, following in zip_longest(lines, lines[1:], fillvalue=_Line("")):
         if "\n" in line.text:
             parsed.append(_table(line.text, passages))
             continue
         is_heading = line.mark == "#" or following.depth > line.depth > 0
-        in_line, strange = _line_sentences(line.text.strip("|"), passages, language)
-        unknown += strange
         mark = line.mark.strip("#|")
-        for sentence in in_line:
+        for sentence in _line_sentences(line.text.strip("|"), passages, language):
             if _WORD.search(sentence.text):
                 is_frame = is_heading or _FRAME.search(sentence.text)
                 kind: SentenceKind = "frame" if is_frame and not sentence.numbers else "claim"
@@ -157,7 +150,7 @@ def parse(reply: str, passages: int, language: str) -> ParsedReply:
                 # Markers without words belong to the sentence before.
                 numbers = dict.fromkeys([*parsed[-1].numbers, *sentence.numbers])
                 parsed[-1] = parsed[-1]._replace(numbers=tuple(numbers))
-    return ParsedReply(tuple(parsed), _kind(word[0].strip(" `*:.") if word else "", parsed), unknown)
+    return ParsedReply(tuple(parsed), _kind(word[0].strip(" `*:.") if word else "", parsed))
 
 
 def _kind(word: str, parsed: Sequence[ReplySentence]) -> ReplyKind:
@@ -178,21 +171,11 @@ def is_refusal(sentence: ReplySentence) -> bool:
     return _REFUSAL.search(sentence.text) is not None
 
 
-def without_cut_sentence(text: str) -> str:
-    """Return a truncated reply without its last, incomplete sentence.
-
-    >>> without_cut_sentence("Goethe wrote it [1]. He lived in")
-    'Goethe wrote it [1].'
-    """
-    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
-    return text[: ends[-1]] if ends else ""
-
-
 def _table(text: str, passages: int) -> ReplySentence:
     lines = []
     rows = []
     for number, line in enumerate(text.splitlines()):
-        plain, markers, _ = _without_markers(line, passages)
+        plain, markers = _without_markers(line, passages)
         lines.append(" ".join(plain.split()))
         if number and not _RULE.fullmatch(line):
             rows.append(ReplySentence(" ".join(plain.replace("|", " ").split()), _distinct(markers)))
@@ -269,9 +252,9 @@ def _lines(text: str) -> list[_Line]:
     return lines
 
 
-def _line_sentences(line: str, passages: int, language: str) -> tuple[list[ReplySentence], int]:
-    """Return the sentences of a line with their numbers, and how many numbers have no passage."""
-    plain, markers, unknown_numbers = _without_markers(line, passages)
+def _line_sentences(line: str, passages: int, language: str) -> Iterator[ReplySentence]:
+    """Yield the sentences of a line with their numbers."""
+    plain, markers = _without_markers(line, passages)
     bounds: list[tuple[int, int]] = []
     for start, end in sentences(plain, language):
         if bounds and (plain[start].islower() or _is_abbreviated(plain[: bounds[-1][1]], plain[start])):
@@ -284,25 +267,22 @@ def _line_sentences(line: str, passages: int, language: str) -> tuple[list[Reply
     for position, marked in markers:
         before = [index for index, (start, _) in enumerate(bounds) if start < position]
         numbers[before[-1] if before else 0] += marked
-    in_line = []
     for (start, end), cited in zip(bounds, numbers, strict=True):
         text = " ".join(plain[start:end].split()).lstrip(": ")
         rest = _INTRO.sub("", text)
         if rest and rest != text:
             text = rest[0].upper() + rest[1:]
-        in_line.append(ReplySentence(text, tuple(dict.fromkeys(cited))))
-    return in_line, unknown_numbers
+        yield ReplySentence(text, tuple(dict.fromkeys(cited)))
 
 
 def _is_abbreviated(before: str, following: str) -> bool:
     return following.isdigit() and _ABBREVIATION.search(before) is not None
 
 
-def _without_markers(line: str, passages: int) -> tuple[str, list[tuple[int, list[int]]], int]:
-    """Return the line without markers, the (position, numbers) of each marker, and how many numbers have no passage."""
+def _without_markers(line: str, passages: int) -> tuple[str, list[tuple[int, list[int]]]]:
+    """Return the line without markers, and the (position, numbers) of each marker."""
     plain = ""
     markers: list[tuple[int, list[int]]] = []
-    unknown_numbers = 0
     last = 0
     for match in _MARKER.finditer(line):
         certain = match["numbers"]
@@ -313,10 +293,9 @@ def _without_markers(line: str, passages: int) -> tuple[str, list[tuple[int, lis
             continue
         plain += line[last : match.start()]
         plain = plain.rstrip() if line[match.end() :][:1] in _CLOSING_MARKS else f"{plain} "
-        unknown_numbers += len(numbers) - len(known)
         markers.append((len(plain), known))
         last = match.end()
-    return plain + line[last:], markers, unknown_numbers
+    return plain + line[last:], markers
 
 
 def _distinct(markers: Sequence[tuple[int, list[int]]]) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from pydantic import Field
 from convqa.components.base import ON_OUTPUT, PARTIAL, Builder, MaybeReadings
 from convqa.components.builders._grounding import Grounding
 from convqa.components.builders._prompt import PassagePart, numbered_parts, passage_parts
-from convqa.components.builders._reply import ReplyKind, ReplySentence, parse, without_cut_sentence
+from convqa.components.builders._reply import ReplyKind, ReplySentence, parse
 from convqa.components.chat import ChatStation, Reply, fallback_note, plain
 from convqa.components.checks import NOTHING_ASKED, nothing
 from convqa.components.members import member
@@ -167,18 +167,17 @@ class Generative(ChatStation, Builder):
         if finish_reason == "content_filter":
             return nothing(ranking, "the language model's filter stopped the reply")
         is_cut = finish_reason == "length"
-        if is_cut:
-            text = without_cut_sentence(text)
         parsed = parse(text, len(request.passages), request.turn.language)
+        if is_cut:
+            parsed = parsed._replace(sentences=parsed.sentences[:-1])
         if not parsed.sentences and parsed.kind != "none":
             return replace(nothing(ranking, _EMPTY), notes=("generative: empty",))
         checked = _checked(parsed.sentences, request)
-        notes = [*checked.notes, *["number of no passage"] * parsed.unknown_numbers]
         left_out = [f"one sentence was left out: {reason}" for reason in checked.left_out]
         if is_cut:
             left_out.append("the model stopped in the middle of a sentence, which was left out")
         answer = _of_kind("talk" if request.asks_nothing else parsed.kind, checked.sentences, request, ranking)
-        notes += ["left out"] * len(left_out)
+        notes = [*checked.notes, *["left out"] * len(left_out)]
         caveats = [f"{CAVEAT}{'; '.join(left_out).capitalize()}."] if left_out else []
         return replace(answer, notes=(*(f"generative: {note}" for note in notes), *caveats))
 

@@ -11,7 +11,7 @@ from pydantic import Field
 from convqa.components.base import Rewriter
 from convqa.components.chat import UNREADABLE, ChatStation, Reply, fallback_note, plain
 from convqa.components.members import member
-from convqa.components.prompts import conversation, language_name, quoted
+from convqa.components.prompts import conversation, quoted
 from convqa.components.rewriters._rewrites import OpenQuestion, from_json, questions_with_history, rewritten
 from convqa.domain import Rewrite, Turn
 from convqa.text.dialogue import open_question, stands_alone
@@ -63,7 +63,7 @@ class LlmRewriter(ChatStation, Rewriter):
         return {
             "conversation": conversation(turn, self.history, self._template.speaker),
             "question": quoted(turn.question),
-            "language": language_name(turn.language),
+            "language": turn.language,
         }
 
     def _rewrite(self, question: OpenQuestion, reply: Reply) -> Rewrite:

@@ -140,7 +140,7 @@ def test_what_is_not_supported_is_marked_and_counted(openai_server):
     (answer,) = built(builder(server.url), turn())
     assert answer.text == "Goethe wrote Faust in Weimar. He sold watches to Napoleon."
     assert [(one.supported, one.mark) for one in answer.sentences] == [(True, ""), (False, "not found in the passages")]
-    assert answer.notes == ("generative: not found in the passages", "generative: number of no passage")
+    assert answer.notes == ("generative: not found in the passages",)
     assert Answer.from_json(answer.to_json()) == answer
 
 
