@@ -16,6 +16,7 @@ from pydantic import Field
 from convqa.components.base import STATIONS, Station
 from convqa.components.haystack import Wrapper
 from convqa.components.members import describe, make, member
+from convqa.components.prompts import load_prompt
 from convqa.domain import CAVEAT
 from convqa.errors import InputError, RunError, StoreUnavailable
 from convqa.models.cache import Cache
@@ -78,6 +79,7 @@ class ChatStation(Wrapper, Station):
     403, 404) is the user's mistake. With a ``fallback``, both only fail the request.
 
     :param component: the chat generator. Its key comes from the environment, not from the pipeline.
+    :param prompt: a file in ``configs/prompts``, or the path of such a file.
     :param concurrency: number of concurrent requests; 1 for a component that is not thread-safe.
     :param cache_replies: keep replies on disk, in the cache folder, for later runs.
     :param fallback: another member of the station: its name, or ``{type: ..., init_parameters: {...}}``.
@@ -88,9 +90,11 @@ class ChatStation(Wrapper, Station):
     concurrency: Annotated[int, Field(ge=1, le=64)] = 4
     cache_replies: bool = False
     fallback: Any = None
+    prompt: str = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._template = load_prompt(self.prompt)
         self._name = type(self.wrapped).__name__
         self._fallback: Any = None
         if self.fallback is not None:
@@ -115,14 +119,19 @@ class ChatStation(Wrapper, Station):
         Wrapper.warm_up(self)
         Station.warm_up(self)
 
-    def _asked(
-        self, prompts: Mapping[str, Sequence[ChatMessage]], on_text: Callable[[str], None] | None = None
-    ) -> dict[str, Reply]:
-        """Return the replies to prompts, with ``concurrency`` concurrent requests.
+    def identity(self) -> Mapping[str, str]:
+        return {**super().identity(), "prompt": self._template.digest}
 
-        :param prompts: the full text of a prompt, as the key of the cache -> its messages.
+    def _asked(
+        self, requests: Mapping[int, Sequence[ChatMessage]], on_text: Callable[[str], None] | None = None
+    ) -> dict[int, Reply]:
+        """Return the replies to requests, ``concurrency`` of them at a time. Equal ones are sent once.
+
+        :param requests: number of a turn -> messages.
         :param on_text: called with each new part of the reply to a single prompt, which is then streamed.
         """
+        keys = {index: json.dumps([message.text for message in messages]) for index, messages in requests.items()}
+        prompts = {keys[index]: messages for index, messages in requests.items()}
         replies: dict[str, Reply] = {}
         pool = ThreadPoolExecutor(self.concurrency, "llm")
         try:
@@ -142,7 +151,7 @@ class ChatStation(Wrapper, Station):
             pool.shutdown(wait=isinstance(error, Exception | RunError), cancel_futures=True)
             raise
         pool.shutdown(cancel_futures=True)
-        return replies
+        return {index: replies[key] for index, key in keys.items()}
 
     def _reply(
         self, prompt: str, messages: Sequence[ChatMessage], on_text: Callable[[str], None] | None = None

@@ -254,7 +254,8 @@ def _unknown_parameters(cls: type, parameters: Iterable[str], known: Collection[
     lines = []
     for name in parameters:
         if name in renamed:
-            lines.append(f"{place}.{name}: renamed to {renamed[name]}.")
+            fate = f"renamed to {renamed[name]}" if renamed[name] else "gone"
+            lines.append(f"{place}.{name}: {fate}.")
         elif name not in known:
             lines.append(f"{place}.{name}: unknown parameter.{nearest(name, known)}")
     return f"{' '.join(lines)} Parameters of {cls.__name__}: {', '.join(known) or 'none'}."

@@ -26,16 +26,6 @@ from convqa.validation import Record, read_as
 NOTHING_FOUND = "(nothing found)"
 """Stands for the answer to a question that got none."""
 
-_LANGUAGES = {
-    "de": "German",
-    "en": "English",
-    "es": "Spanish",
-    "fr": "French",
-    "ja": "Japanese",
-    "pl": "Polish",
-    "zh": "Chinese",
-}
-
 # Square brackets, also CJK and full-width ones; full-width < > |.
 _BRACKETS = str.maketrans("[]\u3010\u3011\uff3b\uff3d\u3014\u3015\u3016\u3017\uff1c\uff1e\uff5c", "()()()()()<>|")
 _TAG_OPENING = re.compile(r"<(?=\S)")
@@ -103,10 +93,6 @@ def conversation(turn: Turn, latest: int, speaker: str) -> str:
     return "\n".join(lines)
 
 
-def language_name(code: str) -> str:
-    return _LANGUAGES.get(code, code)
-
-
 def count_tokens(text: str) -> int:
     """Return about how many tokens a text has; models differ by a fifth."""
     return int(len(text.encode("utf-8", "replace")) / _BYTES_A_TOKEN) + 1
@@ -152,7 +138,4 @@ def fence(texts: Sequence[str]) -> str:
     True
     """
     joined = "\0".join(texts)
-    digest = hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()
-    while digest[:_FENCE_DIGITS] in joined:
-        digest = hashlib.sha256(digest.encode()).hexdigest()
-    return digest[:_FENCE_DIGITS]
+    return hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()[:_FENCE_DIGITS]

@@ -28,7 +28,8 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
         "words": "target_words",
         "again": "allow_repeats",
     },
-    "builders.generative": {**_CHAT, **_PASSAGES, "longest": "max_passage_chars"},
+    "builders.generative": {**_CHAT, **_PASSAGES, "longest": "max_passage_chars", "max_sentences": ""},
     "convqa.sharc.builder": {**_PASSAGES, "known": "min_condition_score", "relevant": "min_word_overlap"},
 }
-"""A member's module, in ``convqa.components`` or with its full name -> old name -> new name, for the error message."""
+"""A member's module, in ``convqa.components`` or with its full name -> old name -> new name, "" for none, for the
+error message."""

@@ -8,15 +8,14 @@ from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
-from pydantic import Field
+from pydantic import BaseModel, Field
 
-from convqa.models.folder import ModelFolder
-from convqa.models.kinds.encoder import TextEncoder
+from convqa.errors import InputError
+from convqa.models.folder import MANIFEST, ModelFolder
+from convqa.models.kinds.encoder import TextEncoder, load_encoder
 from convqa.models.kinds.heads import (
-    HeadSettings,
     LogisticRegression,
     Rows,
-    load_head,
     parts_of,
     score_nonblank,
     vectors_of,
@@ -72,9 +71,11 @@ class Judgment(NamedTuple):
     yes: float
 
 
-class JudgeSettings(HeadSettings, frozen=True):
-    """Two regressions. ``threshold``: minimum ``known`` of an answered question."""
+class JudgeSettings(BaseModel, frozen=True):
+    """Two regressions over the encoder with this name and checksum. ``threshold``: minimum ``known`` of an answer."""
 
+    encoder: str = Field(min_length=1)
+    checksum: str
     known: LogisticRegression
     yes: LogisticRegression
     threshold: float = Field(ge=0, le=1)
@@ -122,10 +123,27 @@ def load_conditions(name: str = CONDITIONS, options: Options = Options()) -> Con
     :raises InputError: if the model is unknown, damaged, of another kind, or cannot run with these options.
     """
     folder = find_model(name)
-    return once(
-        (CONDITIONS, folder.path, folder.checksum(), options),
-        lambda: Conditions(folder, *load_head(CONDITIONS, folder, JudgeSettings, FEATURES, options)),
-    )
+    return once((CONDITIONS, folder.path, folder.checksum(), options), lambda: _load(folder, options))
+
+
+def _load(folder: ModelFolder, options: Options) -> Conditions:
+    """:raises InputError: for another kind, damaged settings, or weights or an encoder of another version."""
+    folder.require_kind(CONDITIONS)
+    advice = f"Make the model again with convqa train {CONDITIONS}."
+    settings = folder.settings(JudgeSettings, folder.manifest.settings if folder.manifest else {}, advice)
+    where = f"{folder.path / MANIFEST}: settings"
+    for line in (settings.known, settings.yes):
+        if set(line.weights) != set(FEATURES):
+            raise InputError(
+                f"{where}: weights: expected {', '.join(FEATURES)}, got {', '.join(line.weights)}. {advice}"
+            )
+    encoder = load_encoder(settings.encoder, options)
+    if encoder.checksum != settings.checksum:
+        raise InputError(
+            f"{where}: expected the encoder {settings.encoder!r} with the checksum {settings.checksum}, got "
+            f"{encoder.checksum}. {advice}"
+        )
+    return Conditions(folder, settings, encoder)
 
 
 def features(encoder: TextEncoder, pairs: Sequence[Pair]) -> Rows:

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from convqa.errors import InputError
 from convqa.metrics.answerability import auc
+from convqa.models.folder import CARD, licence_of, write_folder
 from convqa.models.kinds.encoder import TextEncoder, load_encoder
 from convqa.models.kinds.heads import LogisticRegression, Rows
+from convqa.models.source import find_model
 from convqa.sharc.judge import FEATURES, features
 from convqa.training.config import Settings, Share
 from convqa.training.examples import (
@@ -22,8 +24,8 @@ from convqa.training.examples import (
     sources,
     training_files,
 )
-from convqa.training.heads import fitted, folds, write_head
-from convqa.training.train import Bench, Recipe, Scores
+from convqa.training.heads import fitted, folds
+from convqa.training.train import Bench, Recipe, Scores, card, name_of, summary
 from convqa.validation import Record
 
 _PENALTY = 10.0
@@ -113,16 +115,18 @@ def write(
     """Write the folder of a condition check. ``about``: the sources of its examples."""
     known, yes = (line.model_dump(mode="json") for line in lines)
     learned = {"known": known, "yes": yes, "threshold": settings.threshold}
-    write_head(
-        target,
-        "A condition check",
-        _USE,
-        settings,
-        encoder,
-        learned,
-        scores,
-        about,
-    )
+    base = find_model(settings.base)
+    licence = base.manifest.licence if base.manifest else licence_of(base.path)
+    manifest = {
+        "kind": settings.recipe,
+        "name": settings.recipe,
+        "max_tokens": encoder.max_tokens,
+        "licence": licence,
+        "base": name_of(settings.base),
+        "settings": {"encoder": settings.base, "checksum": encoder.checksum, **learned},
+    }
+    text = card("A condition check", settings, summary(scores), _USE, about, licence)
+    write_folder(target, manifest, {CARD: text.encode()})
 
 
 def rows_of(encoder: TextEncoder, examples: Sequence[ConditionExample]) -> Rows:

@@ -6,18 +6,12 @@ Such a recipe does not resume: an interrupted training takes a minute or two and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from convqa.models.folder import CARD, licence_of, write_folder
-from convqa.models.kinds.encoder import TextEncoder
 from convqa.models.kinds.heads import LogisticRegression, Rows, probabilities
-from convqa.models.source import find_model
-from convqa.training.config import Settings
-from convqa.training.train import Scores, card, name_of
 
 _FOLDS = 5
 
@@ -82,43 +76,3 @@ def folds(groups: Sequence[Any]) -> list[NDArray[np.bool_]]:
         held_out = set(names[fold::_FOLDS])
         masks.append(np.array([group in held_out for group in groups]))
     return masks
-
-
-def write_head(
-    target: Path,
-    title: str,
-    use: str,
-    settings: Settings,
-    encoder: TextEncoder,
-    learned: dict[str, Any],
-    scores: Scores,
-    sources: str,
-) -> None:
-    """Write the folder of a head over the encoder ``settings.base``, with what it learned in the manifest."""
-    base = find_model(settings.base)
-    licence = base.manifest.licence if base.manifest else licence_of(base.path)
-    about = {
-        "kind": settings.recipe,
-        "name": settings.recipe,
-        "max_tokens": encoder.max_tokens,
-        "licence": licence,
-        "base": name_of(settings.base),
-        "settings": {
-            "encoder": settings.base,
-            "checksum": encoder.checksum,
-            **learned,
-        },
-    }
-    text = card(
-        title,
-        settings,
-        scores,
-        use,
-        sources,
-        licence,
-    )
-    write_folder(
-        target,
-        about,
-        {CARD: text.encode()},
-    )

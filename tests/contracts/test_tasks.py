@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from convqa.domain import Hit, Ranking, Response, TurnId
-from convqa.tasks import Measure, Scores, find_task, tasks
+from convqa.tasks import Measure, Scores, find_task
 from convqa.testing import TaskContract
 
 OURS = {"jwhr", "mrqa", "poleval", "qrecc", "sharc", "trec"}

@@ -53,7 +53,7 @@ def test_a_file_of_ones_own(tmp_path):
     file = tmp_path / "mine.yaml"
     fields = {"url": LOCAL, "model": "m", "key": "MY_KEY", "role": ["rewrite"], "timeout": 7, "retries": 1,
               "concurrency": 3, "generation": {"seed": 1}, "context": 4096,
-              "prompt": {"answer": "answer-1"}}  # fmt: skip
+              "prompt": {"answer": "mine.yaml"}}  # fmt: skip
     file.write_text(yaml.safe_dump(fields))
     assert read_llm(file) == Llm(**fields | {"url": f"{LOCAL}/v1", "timeout": 7.0})
     assert read_llm(file, "other", ["answer"], timeout=9.0).model_dump(include={"model", "role", "timeout"}) == {

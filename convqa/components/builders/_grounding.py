@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from convqa.components.builders._addresses import foreign
 from convqa.components.builders._prompt import PassagePart
-from convqa.components.builders._reply import ReplySentence, is_refusal, rows, without_markers
+from convqa.components.builders._reply import ReplySentence, is_refusal
 from convqa.domain import Citation, Passage, Sentence, Turn, Unit
 from convqa.text.cache import remembered
 from convqa.text.support import SupportWord, support_words
@@ -53,9 +53,6 @@ _MAX_HEADINGS = 3
 
 _MAX_SCOPE = 4
 """How many content words after a negation it negates."""
-
-_MAX_COUNTED = 3
-"""How many words after a number may be what it counts."""
 
 _MAX_QUOTE_CHARS = 120
 _MIN_LANGUAGE_WORDS = 5
@@ -177,12 +174,11 @@ class Grounding:
 
     def _checked_table(self, table: ReplySentence) -> Sentence:
         """Check a table row by row. It is supported if all its rows are."""
-        count = len(self._passages)
-        verdicts = [self._verdict(row, numbers or table.numbers) for row, numbers in rows(table.text, count)]
+        verdicts = [self._verdict(row.text, row.numbers or table.numbers) for row in table.rows]
         citations = dict.fromkeys(citation for verdict in verdicts for citation in verdict.citations)
         missing = [str(number) for number, verdict in enumerate(verdicts, 1) if not verdict.is_supported]
         reason = f"row {', '.join(missing)}" if missing else ""
-        return Sentence(without_markers(table.text, count), tuple(citations), not missing, reason)
+        return Sentence(table.text, tuple(citations), not missing, reason)
 
     def _verdict(self, text: str, numbers: Sequence[int]) -> _Verdict:
         """Check a sentence against the passages with these numbers and, failing that, against each of the others."""
@@ -226,7 +222,8 @@ class Grounding:
         opposite = _opposite(_clauses(plain, self._language), chosen, plain != text)
         if opposite:
             return _Verdict(reason=opposite.said)
-        return _Verdict(True, tuple(_citations(chosen)))
+        citations = [Citation(one.passage.id, one.unit.start, one.unit.end) for one in chosen]
+        return _Verdict(True, tuple(citations))
 
     def _is_name(self, word: SupportWord) -> bool:
         return not word.is_number and (word.is_name or word.token in self._names)
@@ -248,13 +245,13 @@ class Grounding:
             is_free = token in (self._asked if word.is_number else self._topic)
             if is_free or not (word.is_number or self._is_name(word)):
                 continue
-            near = _near(words, position)
+            near = {other.token: other.weight for other in words if other.is_content and other.token != token}
             having = [one for one in evidence if token in one.all]
             lacking = [one for one in evidence if token not in one.own]
             rivals = [one for one in lacking if (one.counted if word.is_number else one.own & self._names)]
             best = max(having, key=lambda one: one.fit(near), default=None)
             rival = max(rivals, key=lambda one: one.fit(near), default=None)
-            is_counted = not word.is_number or _is_counted(token, words[position + 1 :], evidence)
+            is_counted = not word.is_number or _is_counted(token, _counted(words, position), evidence)
             if best and is_counted and _is_in_place(best, rival, near):
                 if word.is_number and not any(token in one.own for one in chosen):
                     chosen.append(best)
@@ -284,7 +281,7 @@ def _evidence(part: PassagePart, language: str) -> Iterator[_Evidence]:
         own = _tokens([text], language)
         all = own | _tokens([passage.title, unit.heading, unit.context, header, *headings], language)
         counted = {
-            word.token: all if is_row else _counted(words[position + 1 :])
+            word.token: all if is_row else _counted(words, position)
             for position, word in enumerate(words)
             if word.is_number
         }
@@ -328,29 +325,18 @@ def _chosen(words: _Weights, evidence: Sequence[_Evidence]) -> list[_Evidence]:
     return chosen
 
 
-def _counted(following: Sequence[SupportWord]) -> frozenset[str]:
-    """Return what a number counts: the content words directly behind it, none if it stands alone."""
-    if not following or not following[0].is_content or following[0].is_number:
-        return frozenset()
-    return frozenset(word.token for word in following[:_MAX_COUNTED] if word.is_content)
+def _counted(words: Sequence[SupportWord], position: int) -> frozenset[str]:
+    """Return what the number at a position counts: the content word behind it, if there is one."""
+    following = words[position + 1 : position + 2]
+    return frozenset(word.token for word in following if word.is_content and not word.is_number)
 
 
-def _near(words: Sequence[SupportWord], position: int) -> _Weights:
-    """Return the other words with weights that fall with their distance from a position."""
-    near: dict[str, float] = {}
-    for other, word in enumerate(words):
-        if other != position and word.is_content:
-            near[word.token] = max(near.get(word.token, 0.0), word.weight / (1 + abs(other - position)))
-    return near
-
-
-def _is_counted(number: str, following: Sequence[SupportWord], evidence: Sequence[_Evidence]) -> bool:
+def _is_counted(number: str, noun: frozenset[str], evidence: Sequence[_Evidence]) -> bool:
     """Return whether a number counts in a passage what it counts in a sentence, unless no number does so."""
-    noun = following[0].token if following and following[0].is_content else ""
     own = [one.counted[number] for one in evidence if number in one.counted]
-    if not noun or any(noun in words or not words for words in own):
+    if not noun or any(noun.issubset(words) or not words for words in own):
         return True
-    return not any(noun in words for one in evidence for words in one.counted.values())
+    return not any(noun.issubset(words) for one in evidence for words in one.counted.values())
 
 
 def _is_in_place(best: _Evidence, rival: _Evidence | None, near: _Weights) -> bool:
@@ -360,8 +346,7 @@ def _is_in_place(best: _Evidence, rival: _Evidence | None, near: _Weights) -> bo
     """
     if rival and best.unit.kind == rival.unit.kind == "row":
         return _weight(near, best.own - rival.own) >= _weight(near, rival.own - best.own)
-    fit = best.fit(near)
-    return (fit > 0 or not near) and (rival is None or fit >= _MIN_PLACE * rival.fit(near))
+    return rival is None or best.fit(near) >= _MIN_PLACE * rival.fit(near)
 
 
 def _is_computed(number: str, known: Collection[str]) -> bool:
@@ -400,23 +385,7 @@ def _likeness(clause: _Clause, other: _Clause) -> float:
     """Return the share of a clause that another has; of what is negated, if one of them is negated."""
     if clause.is_negated:
         return _part(clause.scope, other.words)
-    whole = _part(clause.words, other.words)
-    return min(_part(other.scope, clause.words), whole) if other.is_negated else whole
-
-
-def _citations(chosen: Sequence[_Evidence]) -> Iterator[Citation]:
-    """Yield citations of units, best first, neighbors as one."""
-    spans: dict[tuple[str, int, int], None] = {}
-    for one in chosen:
-        id, start, end = one.passage.id, one.unit.start, one.unit.end
-        for other in list(spans):
-            gap = one.passage.text[min(other[2], end) : max(other[1], start)]
-            if id == other[0] and not gap.strip():
-                start, end = min(other[1], start), max(other[2], end)
-                del spans[other]
-        spans[id, start, end] = None
-    for span in spans:
-        yield Citation(*span)
+    return min(_part(other.scope, clause.words), _part(clause.words, other.words))
 
 
 def _weight(words: _Weights, known: Collection[str]) -> float:

@@ -32,18 +32,21 @@ _KEPT_WHITE_SPACE = frozenset("\n\t\u200c\u200d\u3000\u00a0")
 
 _KIND = re.compile(r"\A\W*(TALK|ASK|NO ANSWER|(?i:no_answer))\b[\s:.*`-]*|`?\bNO_ANSWER\b\W*(?:\[\d+\])?\W*\Z")
 _LABEL = re.compile(r"\A\W*(?:(?:final |short )?answer|antwort|response)\s*(?:\*\*)?\s*[:\uff1a]\s*(?:\*\*)?\s*", re.I)
-_PREFIX = re.compile(r"(?:>[ \t]*)*(?P<indent>[ \t]*)(?:(?P<mark>[-*+\u2022]|#{1,6}|\(?\d{1,2}[.)])[ \t]+)")
+_PREFIX = re.compile(
+    r"(?:>[ \t]*)*(?P<indent>[ \t]*)(?:[-*+\u2022]|(?P<heading>#{1,6})|\(?(?P<number>\d{1,2})[.)])[ \t]+"
+)
+_BOLD = re.compile(r"\s*(\*\*|__)[^*]+\1\s*:?\s*")
 _TABLE_LINE = re.compile(r"\s*\|.*\|\s*")
 _RULE = re.compile(r"[\s|:-]*-[\s|:-]*")
 _SOURCES = re.compile(
-    r"(?:sources?|references?|citations?|quellen?|literatur|fuentes|\u51fa\u5178|\u53c2\u8003\u6587\u732e)\s*[:\uff1a]?",
+    r"(?:sources?|references?|citations?|quellen?|literatur|fuentes|\u51fa\u5178|\u53c2\u8003\u6587\u732e)[\W\d]*",
     re.I,
 )
 _NOUN = r"(?:passages?|documents?|sources?|context|excerpts?|texts?|information|passagen?|quellen?|texten?|dokumenten?)"
 _INTRO = re.compile(
     rf"\A(?:(?:based on|according to|as \w+ in|from|per|in|laut|nach|gem\u00e4\u00df)\s+(?:(?:the|den|der)\s+)?"
-    rf"(?:(?:provided|given|above|retrieved)\s+)?{_NOUN}(?:\s+(?:provided|above))?\s*(?P<number>\d{{1,3}})?\s*,\s*"
-    rf"|{_NOUN}\s*(?P<other>\d{{1,3}})?\s+(?:says?|states?|mentions?|notes?)\s+(?:that\s+)?)",
+    rf"(?:(?:provided|given|above|retrieved)\s+)?{_NOUN}(?:\s+(?:provided|above))?\s*(?:\d{{1,3}})?\s*,\s*"
+    rf"|{_NOUN}\s*(?:\d{{1,3}})?\s+(?:says?|states?|mentions?|notes?)\s+(?:that\s+)?)",
     re.I,
 )
 _NOT = r"(?:not|no|nothing|none|nicht|kein\w*|nichts|\w+n['\u2019]t)\b"
@@ -54,12 +57,13 @@ _REFUSAL = re.compile(
     rf"|\b(?:I|we|ich)\b.{{0,12}}\b(?:unable to|{_NOT}).{{0,12}}(?:know|find|answer|say|determine|wei\u00df)",
     re.I,
 )
-_CHATTER = re.compile(
+_COURTESY = re.compile(
     r"\A\W*(?:let me know|i hope|feel free|if you (?:have|need|want|would)|is there anything|happy to|sure\b|certainly"
     r"|of course|great question|you['\u2019]re welcome|hello|hi\b|thanks|thank you|(?:i['\u2019]m )?(?:sorry|happy to)"
-    r"|here (?:is|are)\b|how (?:can|may) i help|(?:so )?(?:yes|no|ja|nein)\W*\Z)",
+    r"|here (?:is|are)\b|how (?:can|may) i help)",
     re.I,
 )
+_FRAME = re.compile(rf"[:\uff1a]\Z|{_COURTESY.pattern}|\A\W*(?:so )?(?:yes|no|ja|nein)\W*\Z", re.I)
 
 _NUMBER = (
     r"(?:(?:passages?|sources?|documents?|doc|quellen?|\u8cc7\u6599)\s{0,2}|[#^\u2191])?\d{1,3}"
@@ -70,7 +74,7 @@ _MARKER = re.compile(
     rf"(?P<code>`[^`\n]{{1,300}}`)|[ \t]{{0,3}}(?:[\[\u3010\uff3b\u3014]\s{{0,2}}(?P<numbers>{_NUMBERS})"
     r"(?:\u2020[^\]\u3011\n]{0,60})?\s{0,2}[\]\u3011\uff3d\u3015]"
     rf"|(?<=[\w.!?,;:%\"\u201d\)] )\((?:see )?(?P<round>{_NUMBERS})\)(?=\s*(?:[.!?,;:\n|(\[]|\Z|(?-i:[A-Z])))"
-    r"|(?:(?<=[.!?,;:\"\u201d\)])|(?<=[^\W\d_]{3}))(?P<raised>[\u00b9\u00b2\u00b3\u2070\u2074-\u2079]+))",
+    r"|(?:(?<=[.!?,;:\"\u201d\)])|(?<=[^\W\d_]{3}))(?P<raised>[\u00b9\u00b2\u00b3\u2070\u2074-\u2079]+))(?:\s+(?=[.,;:!?\u2026]))?",
     re.I,
 )
 _RAISED = str.maketrans("\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079", "0123456789")
@@ -78,10 +82,8 @@ _RANGE = re.compile(r"(\d{1,3})(?:\s{0,2}[-\u2010-\u2015~\u301c\uff0d]\s{0,2}(\d
 _WORD = re.compile(r"\w")
 _CITED = re.compile(r"cit|source|passage|ref|quelle", re.I)
 """Names of fields with numbers of passages, in a reply in JSON."""
-_SENTENCE_END = re.compile(r"[.!?\u3002\uff01\uff1f](?:\s{0,2}\[[\d, ]{1,20}\])*|\n")
-_MARKER_COLON = re.compile(r"\A\s{0,3}[:.\u2013\u2014-](?=\s)")
-_LINE_ENDINGS = frozenset(".!?:;\u3002\uff01\uff1f]")
-_CLOSING_MARKS = frozenset(".,;:!?\u2026|\u3002\uff0c\uff01\uff1f")
+_LINE_ENDINGS = frozenset("|.!?:;\u3002\uff01\uff1f]")
+_CLOSING_MARKS = frozenset(".,;:!?\u2026\u3002\uff0c\uff01\uff1f")
 _ABBREVIATION = re.compile(
     r"\b(?:approx|incl|excl|nos?|pp?|fig|vol|ca|max|min|est|e\.g|i\.e|etc|bzw|z\.\s?B|Nr|art|sec)\.\Z", re.I
 )
@@ -94,28 +96,27 @@ class ReplySentence(NamedTuple):
     """A sentence of a reply without its markers, and the distinct numbers of the passages that it cites, in order.
 
     ``kind``: a claim; the frame of others (a heading, an introduction to a list, "Yes.", an offer of help), which says
-    nothing to check; or a table, which keeps its markers. ``mark`` begins a list item: "2." or "-".
+    nothing to check; or a table. ``mark`` begins a list item: "2." or "-". ``rows``: of a table, without its header.
     """
 
     text: str
     numbers: tuple[int, ...] = ()
     kind: SentenceKind = "claim"
     mark: str = ""
+    rows: tuple[ReplySentence, ...] = ()
 
 
 class ParsedReply(NamedTuple):
-    """A parsed reply. ``unknown_numbers`` counts the numbers without a passage."""
-
     sentences: Sequence[ReplySentence] = ()
     kind: ReplyKind = "answer"
-    unknown_numbers: int = 0
 
 
 class _Line(NamedTuple):
+    """A line, or a whole table. ``mark``: "#" of a heading, "|" of a table, or that of an item."""
+
     text: str
     mark: str = ""
     depth: int = 0
-    is_source: bool = False
 
 
 def parse(reply: str, passages: int, language: str) -> ParsedReply:
@@ -123,51 +124,45 @@ def parse(reply: str, passages: int, language: str) -> ParsedReply:
 
     Thoughts, control tokens, code fences, Markdown, URLs of links, images, and a final list of sources are removed. A
     marker belongs to the sentence that contains or precedes it; at the start of a line, to the following one. Numbers
-    without a passage are removed and counted. ``[0]``, ``[2008]`` and code in backticks are not markers.
+    without a passage are removed. ``[0]``, ``[2008]`` and code in backticks are not markers.
 
     >>> parse("Goethe wrote it. [1][7] He lived in Weimar [2, 3].", 3, "en").sentences[1]
-    ReplySentence(text='He lived in Weimar.', numbers=(2, 3), kind='claim', mark='')
+    ReplySentence(text='He lived in Weimar.', numbers=(2, 3), kind='claim', mark='', rows=())
     """
     text = _LABEL.sub("", _plain(reply))
     word = _KIND.search(text)
     text = _LABEL.sub("", _KIND.sub("", text))
     parsed: list[ReplySentence] = []
-    unknown = 0
-    lines = list(_lines(text))
+    lines = _lines(text)
     for line, following in zip_longest(lines, lines[1:], fillvalue=_Line("")):
         if "\n" in line.text:
-            cited = _distinct(_without_markers(line.text, passages)[1])
-            parsed.append(ReplySentence(line.text, cited, "table"))
+            parsed.append(_table(line.text, passages))
             continue
-        is_heading = line.mark.startswith("#") or following.depth > line.depth > 0
-        in_line, strange = _line_sentences(line.text, passages, language)
-        unknown += strange
-        mark = line.mark.strip("#")
-        for sentence in in_line:
-            if not _WORD.search(sentence.text):
+        is_heading = line.mark == "#" or following.depth > line.depth > 0
+        mark = line.mark.strip("#|")
+        for sentence in _line_sentences(line.text.strip("|"), passages, language):
+            if _WORD.search(sentence.text):
+                is_frame = is_heading or _FRAME.search(sentence.text)
+                kind: SentenceKind = "frame" if is_frame and not sentence.numbers else "claim"
+                parsed.append(sentence._replace(kind=kind, mark=mark))
+                mark = ""
+            elif parsed:
                 # Markers without words belong to the sentence before.
-                if parsed and not (line.is_source and parsed[-1].numbers):
-                    numbers = dict.fromkeys([*parsed[-1].numbers, *sentence.numbers])
-                    parsed[-1] = parsed[-1]._replace(numbers=tuple(numbers))
-                continue
-            is_frame = not sentence.numbers and (
-                is_heading or sentence.text[-1] in ":\uff1a" or _CHATTER.search(sentence.text) is not None
-            )
-            parsed.append(sentence._replace(kind="frame" if is_frame else "claim", mark=mark))
-            mark = ""
-    return ParsedReply(tuple(parsed), _kind(word[0].strip(" `*:.") if word else "", parsed), unknown)
+                numbers = dict.fromkeys([*parsed[-1].numbers, *sentence.numbers])
+                parsed[-1] = parsed[-1]._replace(numbers=tuple(numbers))
+    return ParsedReply(tuple(parsed), _kind(word[0].strip(" `*:.") if word else "", parsed))
 
 
 def _kind(word: str, parsed: Sequence[ReplySentence]) -> ReplyKind:
     """Return the kind of a reply, given the word that it begins or ends with, if any."""
     cites = any(sentence.numbers for sentence in parsed)
     claims = [sentence for sentence in parsed if sentence.kind != "frame"]
-    is_courtesy = bool(parsed) and not claims and all(len(sentence.text) > 5 for sentence in parsed)
-    if not cites and (word == "TALK" or (is_courtesy and all(_CHATTER.search(sentence.text) for sentence in parsed))):
+    is_courtesy = parsed and all(_COURTESY.search(sentence.text) for sentence in parsed)
+    if not cites and (word == "TALK" or is_courtesy):
         return "talk"
     if word == "ASK" or (claims and not cites and all(sentence.text[-1] in "?\uff1f" for sentence in claims)):
         return "question"
-    is_refused = word not in ("", "TALK") or (bool(claims) and is_refusal(claims[0]))
+    is_refused = word not in ("", "TALK") or (claims and is_refusal(claims[0]))
     return "none" if is_refused else "answer"
 
 
@@ -176,26 +171,16 @@ def is_refusal(sentence: ReplySentence) -> bool:
     return _REFUSAL.search(sentence.text) is not None
 
 
-def without_cut_sentence(text: str) -> str:
-    """Return a truncated reply without its last, incomplete sentence.
-
-    >>> without_cut_sentence("Goethe wrote it [1]. He lived in")
-    'Goethe wrote it [1].'
-    """
-    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
-    return text[: ends[-1]] if ends else ""
-
-
-def rows(table: str, passages: int) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Yield the rows of a table without its header: the text of their cells, and the numbers that they cite."""
-    for line in table.splitlines()[1:]:
-        if _RULE.fullmatch(line) is None:
-            text, numbers, _ = _without_markers(line, passages)
-            yield " ".join(text.replace("|", " ").split()), _distinct(numbers)
-
-
-def without_markers(table: str, passages: int) -> str:
-    return "\n".join(_without_markers(line, passages)[0] for line in table.splitlines())
+def _table(text: str, passages: int) -> ReplySentence:
+    lines = []
+    rows = []
+    for number, line in enumerate(text.splitlines()):
+        plain, markers = _without_markers(line, passages)
+        lines.append(" ".join(plain.split()))
+        if number and not _RULE.fullmatch(line):
+            rows.append(ReplySentence(" ".join(plain.replace("|", " ").split()), _distinct(markers)))
+    cited = dict.fromkeys(number for row in rows for number in row.numbers)
+    return ReplySentence("\n".join(lines), tuple(cited), "table", rows=tuple(rows))
 
 
 def _plain(reply: str) -> str:
@@ -241,62 +226,35 @@ def _link_text(match: re.Match[str]) -> str:
     return marker if _MARKER.fullmatch(marker) else match[1]
 
 
-def _lines(text: str) -> Iterator[_Line]:
-    """Yield lines without Markdown, tables as one. A line that begins in lower case continues an open one before it."""
-    open_line: _Line | None = None
-    table: list[str] = []
-    for line in [*text.splitlines(), ""]:
-        if _TABLE_LINE.fullmatch(line):
-            table.append(_EMPHASIS.sub(lambda match: match[2] or match[3], line.strip()))
-            continue
-        if open_line and (table or not line.strip()):
-            yield open_line
-            open_line = None
-        if table:
-            yield _Line("\n".join(table) if len(table) > 1 else table[0].strip("| "))
-            table = []
-        prefix = _PREFIX.match(line)
-        bare = _EMPHASIS.sub(lambda match: match[2] or match[3], line[prefix.end() if prefix else 0 :]).strip(" \t>")
-        label, _, rest = bare.partition(":")
-        if _SOURCES.fullmatch(label.strip()) and not _has_words(rest):
-            if rest.strip():
-                yield _Line(rest, is_source=True)
-                continue
+def _lines(text: str) -> list[_Line]:
+    """Return lines without Markdown, tables as one. A line that begins in lower case continues the one before it."""
+    lines: list[_Line] = []
+    is_open = False
+    for line in text.splitlines():
+        plain = _EMPHASIS.sub(lambda match: match[2] or match[3], line)
+        prefix = _PREFIX.match(plain)
+        bare = plain[prefix.end() if prefix else 0 :].strip(" \t>")
+        if _SOURCES.fullmatch(bare):
             break
-        if open_line and not prefix and bare[:1].islower() and open_line.text[-1] not in _LINE_ENDINGS:
-            open_line = open_line._replace(text=f"{open_line.text} {bare}")
-            continue
-        if open_line:
-            yield open_line
-            open_line = None
-        if bare:
-            open_line = _line(bare, prefix, line)
-    if open_line:
-        yield open_line
+        is_row = _TABLE_LINE.fullmatch(plain)
+        before = lines[-1] if is_open else None
+        is_open = bool(bare)
+        if before and is_row and before.mark == "|":
+            lines[-1] = before._replace(text=f"{before.text}\n{bare}")
+        elif before and not prefix and bare[:1].islower() and before.text[-1] not in _LINE_ENDINGS:
+            lines[-1] = before._replace(text=f"{before.text} {bare}")
+        elif prefix:
+            number = f"{prefix['number']}." if prefix["number"] else "-"
+            depth = 1 + len(prefix["indent"].expandtabs(4))
+            lines.append(_Line(bare, "#" if prefix["heading"] else number, depth))
+        elif bare:
+            lines.append(_Line(bare, "|" if is_row else "#" if _BOLD.fullmatch(line) else ""))
+    return lines
 
 
-def _line(bare: str, prefix: re.Match[str] | None, line: str) -> _Line:
-    if prefix:
-        mark = prefix["mark"].strip("()")
-        if mark.strip(".").isdigit():
-            mark = f"{mark.strip('.')}."
-        elif not mark.startswith("#"):
-            mark = "-"
-        return _Line(bare, mark, 1 + len(prefix["indent"].expandtabs(4)))
-    is_bold = re.fullmatch(r"\s*(\*\*|__)[^*]+\1\s*:?\s*", line) is not None
-    return _Line(bare, "#" if is_bold else "")
-
-
-def _has_words(text: str) -> bool:
-    for word in _MARKER.sub(lambda match: match["code"] or "", text).split():
-        if "//" not in word and "www." not in word and _WORD.search(word):
-            return True
-    return False
-
-
-def _line_sentences(line: str, passages: int, language: str) -> tuple[list[ReplySentence], int]:
-    """Return the sentences of a line with their numbers, and how many numbers have no passage."""
-    plain, markers, unknown_numbers = _without_markers(line, passages)
+def _line_sentences(line: str, passages: int, language: str) -> Iterator[ReplySentence]:
+    """Yield the sentences of a line with their numbers."""
+    plain, markers = _without_markers(line, passages)
     bounds: list[tuple[int, int]] = []
     for start, end in sentences(plain, language):
         if bounds and (plain[start].islower() or _is_abbreviated(plain[: bounds[-1][1]], plain[start])):
@@ -309,28 +267,22 @@ def _line_sentences(line: str, passages: int, language: str) -> tuple[list[Reply
     for position, marked in markers:
         before = [index for index, (start, _) in enumerate(bounds) if start < position]
         numbers[before[-1] if before else 0] += marked
-    in_line = []
     for (start, end), cited in zip(bounds, numbers, strict=True):
-        text = " ".join(plain[start:end].split())
-        intro = _INTRO.match(text)
-        if intro and intro.end() < len(text):
-            number = int(intro["number"] or intro["other"] or 0)
-            if 0 < number <= passages:
-                cited.append(number)
-            text = text[intro.end()].upper() + text[intro.end() + 1 :]
-        in_line.append(ReplySentence(text, tuple(dict.fromkeys(cited))))
-    return in_line, unknown_numbers
+        text = " ".join(plain[start:end].split()).lstrip(": ")
+        rest = _INTRO.sub("", text)
+        if rest and rest != text:
+            text = rest[0].upper() + rest[1:]
+        yield ReplySentence(text, tuple(dict.fromkeys(cited)))
 
 
 def _is_abbreviated(before: str, following: str) -> bool:
     return following.isdigit() and _ABBREVIATION.search(before) is not None
 
 
-def _without_markers(line: str, passages: int) -> tuple[str, list[tuple[int, list[int]]], int]:
-    """Return the line without markers, the (position, numbers) of each marker, and how many numbers have no passage."""
+def _without_markers(line: str, passages: int) -> tuple[str, list[tuple[int, list[int]]]]:
+    """Return the line without markers, and the (position, numbers) of each marker."""
     plain = ""
     markers: list[tuple[int, list[int]]] = []
-    unknown_numbers = 0
     last = 0
     for match in _MARKER.finditer(line):
         certain = match["numbers"]
@@ -339,28 +291,15 @@ def _without_markers(line: str, passages: int) -> tuple[str, list[tuple[int, lis
         # (3) and a raised 3 are markers only of a passage, as both occur in texts.
         if not numbers or not (certain or known):
             continue
-        plain += _joinable(line[last : match.start()], plain, bool(markers))
-        unknown_numbers += len(numbers) - len(known)
+        plain += line[last : match.start()]
+        plain = plain.rstrip() if line[match.end() :][:1] in _CLOSING_MARKS else f"{plain} "
         markers.append((len(plain), known))
         last = match.end()
-    plain += _joinable(line[last:], plain, bool(markers))
-    return plain, markers, unknown_numbers
+    return plain + line[last:], markers
 
 
 def _distinct(markers: Sequence[tuple[int, list[int]]]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(number for _, numbers in markers for number in numbers))
-
-
-def _joinable(text: str, before: str, follows_marker: bool) -> str:
-    """Return the text after a removed marker: keep words apart, move a full stop up, remove the colon of "[1]: "."""
-    if not follows_marker:
-        return text
-    if not before:
-        return _MARKER_COLON.sub("", text)
-    if text[:1].isalnum():
-        return " " + text
-    stripped = text.lstrip()
-    return stripped if stripped[:1] in _CLOSING_MARKS and stripped[:1] != "|" else text
 
 
 def _numbers(text: str) -> list[int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
@@ -13,12 +12,12 @@ from pydantic import Field
 
 from convqa.components.base import ON_OUTPUT, PARTIAL, Builder, MaybeReadings
 from convqa.components.builders._grounding import Grounding
-from convqa.components.builders._prompt import PassagePart, numbered_parts, passage_parts, quoted_parts
-from convqa.components.builders._reply import ReplySentence, parse, without_cut_sentence
+from convqa.components.builders._prompt import PassagePart, numbered_parts, passage_parts
+from convqa.components.builders._reply import ReplyKind, ReplySentence, parse
 from convqa.components.chat import ChatStation, Reply, fallback_note, plain
 from convqa.components.checks import NOTHING_ASKED, nothing
 from convqa.components.members import member
-from convqa.components.prompts import conversation, count_tokens, load_prompt, quoted
+from convqa.components.prompts import conversation, count_tokens, quoted
 from convqa.domain import CAVEAT, UNAIDED, Answer, Failure, Ranking, Reading, Rewrite, Sentence, Turn
 from convqa.domain.batches import Answers
 from convqa.text.dialogue import open_question
@@ -46,10 +45,6 @@ class _Request(NamedTuple):
     question: str
     asks_nothing: bool
 
-    @property
-    def key(self) -> str:
-        return json.dumps([message.text for message in self.messages])
-
 
 @member
 class Generative(ChatStation, Builder):
@@ -68,7 +63,6 @@ class Generative(ChatStation, Builder):
         generator = OpenAIChatGenerator(model="gpt-4o-mini")
         builder = Generative(component=generator, max_words=80, fallback="sentences")
 
-    :param prompt: a file in ``configs/prompts``, or the path of such a file.
     :param context: how many tokens the model reads and writes; it limits the passages in the prompt.
     :param max_passages: how many of the best passages with a text are in the prompt.
     :param max_passage_chars: maximum characters of each passage in the prompt: whole units around what answers.
@@ -84,13 +78,9 @@ class Generative(ChatStation, Builder):
     max_words: Annotated[int, Field(ge=5, le=5000)] = 150
     history: Annotated[int, Field(ge=0, le=50)] = 5
 
-    def __post_init__(self) -> None:
-        ChatStation.__post_init__(self)  # not super(), because the decorator replaces the class
-        self._template = load_prompt(self.prompt)
-
     def identity(self) -> Mapping[str, str]:
         """Include the check that chooses quotes, which must not measure the results as well."""
-        return {**ChatStation.identity(self), "prompt": self._template.digest, "quotes": QUOTES}
+        return {**ChatStation.identity(self), "quotes": QUOTES}
 
     def _build_asked(self, *columns: Sequence[Any]) -> Sequence[Answer | Failure]:
         # What asks nothing is the model's to answer, too.
@@ -114,11 +104,10 @@ class Generative(ChatStation, Builder):
         listener = ON_OUTPUT.get()
         on_text = None
         if listener is not None and len(turns) == len(requests) == 1:
-            on_text = _Sentences(requests[0], listener).add
-        replies = self._asked({request.key: request.messages for request in requests.values()}, on_text)
-        for index, request in requests.items():
-            reply = replies[request.key]
-            answer = self._answer(reply, request, rankings[index])
+            on_text = _on_text(requests[0], listener)
+        replies = self._asked({index: request.messages for index, request in requests.items()}, on_text)
+        for index, reply in replies.items():
+            answer = self._answer(reply, requests[index], rankings[index])
             answers[index] = replace(answer, usage=reply.usage) if isinstance(answer, Answer) else answer
         if self._fallback:
             self._replace_failed(answers, (turns, rewrites, rankings, readings))
@@ -126,12 +115,11 @@ class Generative(ChatStation, Builder):
 
     def _replace_failed(self, answers: dict[int, Answer | Failure], columns: Sequence[Sequence[Any]]) -> None:
         """Let the fallback answer where the model failed or replied nothing."""
-        reasons: dict[int, str] = {}
-        for index, answer in answers.items():
-            if isinstance(answer, Failure):
-                reasons[index] = answer.message
-            elif answer.reason == _EMPTY:
-                reasons[index] = _EMPTY
+        reasons = {
+            index: answer.message if isinstance(answer, Failure) else _EMPTY
+            for index, answer in answers.items()
+            if isinstance(answer, Failure) or answer.reason == _EMPTY
+        }
         rewrites = columns[1]
         asked = sorted(index for index in reasons if rewrites[index].queries)
         others = dict.fromkeys(reasons, NOTHING_ASKED) | self._fallback.build_at(asked, columns)
@@ -152,7 +140,6 @@ class Generative(ChatStation, Builder):
             "rewrite": quoted(rewrite.text),
             "words": str(self.max_words),
             "passages": _NOT_SEARCHED,
-            "quoted_passages": _NOT_SEARCHED,
         }
         if not rewrite.queries:
             return _Request(self._template.messages(texts), (), turn, turn.question, True)
@@ -169,7 +156,7 @@ class Generative(ChatStation, Builder):
         )
         if not parts:
             return "no passage that was found has a text to quote" if ranking.hits else "no passage was found"
-        texts |= {"passages": numbered_parts(parts), "quoted_passages": quoted_parts(parts)}
+        texts["passages"] = numbered_parts(parts)
         question = f"{turn.question}\n{rewrite.text}"
         return _Request(self._template.messages(texts), parts, turn, question, False)
 
@@ -180,23 +167,19 @@ class Generative(ChatStation, Builder):
         if finish_reason == "content_filter":
             return nothing(ranking, "the language model's filter stopped the reply")
         is_cut = finish_reason == "length"
-        if is_cut:
-            text = without_cut_sentence(text)
         parsed = parse(text, len(request.passages), request.turn.language)
+        if is_cut:
+            parsed = parsed._replace(sentences=parsed.sentences[:-1])
         if not parsed.sentences and parsed.kind != "none":
             return replace(nothing(ranking, _EMPTY), notes=("generative: empty",))
         checked = _checked(parsed.sentences, request)
-        notes = Counter(checked.notes)
-        notes["number of no passage"] += parsed.unknown_numbers
         left_out = [f"one sentence was left out: {reason}" for reason in checked.left_out]
         if is_cut:
             left_out.append("the model stopped in the middle of a sentence, which was left out")
         answer = _of_kind("talk" if request.asks_nothing else parsed.kind, checked.sentences, request, ranking)
-        counted = [f"generative: {note}" for note in notes.elements()]
-        counted += ["generative: left out"] * len(left_out)
-        if left_out:
-            counted.append(f"{CAVEAT}{'; '.join(left_out).capitalize()}.")
-        return replace(answer, notes=tuple(counted))
+        notes = [*checked.notes, *["left out"] * len(left_out)]
+        caveats = [f"{CAVEAT}{'; '.join(left_out).capitalize()}."] if left_out else []
+        return replace(answer, notes=(*(f"generative: {note}" for note in notes), *caveats))
 
     def _written(self, reply: ChatMessage) -> str:
         finish_reason = reply.meta.get("finish_reason") or ""
@@ -211,52 +194,50 @@ class _CheckedReply(NamedTuple):
     left_out: Sequence[str]
 
 
-class _Sentences:
-    """Passes on the sentences of a reply while it arrives: all but the last one, whose markers may follow."""
+def _on_text(request: _Request, listener: Callable[[str, Answers], None]) -> Callable[[str], None]:
+    """Return a function that takes parts of a reply and passes on its sentences but the last.
 
-    def __init__(self, request: _Request, listener: Callable[[str, Answers], None]) -> None:
-        self._request = request
-        self._listener = listener
-        self._text = ""
-        self._count = 0
+    Markers may follow the last one.
+    """
+    text = ""
+    count = 0
 
-    def add(self, text: str) -> None:
-        self._text += text
-        if _ENDINGS.isdisjoint(text) or self._text.lstrip()[:1] in ("{", "`"):
+    def add(part: str) -> None:
+        nonlocal text, count
+        text += part
+        if _ENDINGS.isdisjoint(part) or text.lstrip()[:1] in ("{", "`"):
             return
-        request = self._request
-        parsed = parse(self._text, len(request.passages), request.turn.language)
+        parsed = parse(text, len(request.passages), request.turn.language)
         complete = parsed.sentences[:-1]
-        if len(complete) > self._count and parsed.kind in ("answer", "talk"):
-            self._count = len(complete)
-            checked = _checked(complete, request)
-            self._listener(PARTIAL, Answers((Answer.of(checked.sentences, request.turn.language),)))
+        if len(complete) > count and parsed.kind in ("answer", "talk"):
+            count = len(complete)
+            answer = Answer.of(_checked(complete, request).sentences, request.turn.language)
+            listener(PARTIAL, Answers((answer,)))
+
+    return add
 
 
 def _checked(sentences: Sequence[ReplySentence], request: _Request) -> _CheckedReply:
     grounding = Grounding(request.passages, request.question, request.turn)
     shown: list[Sentence] = []
-    notes: list[str] = []
     left_out: list[str] = []
     for sentence in sentences:
         fault = grounding.fault(sentence.text, request.messages[0].text or "")
         if fault:
             left_out.append(fault)
-            continue
-        if request.asks_nothing:
-            sentence = sentence._replace(kind="frame")
-        checked = grounding.checked(sentence)
-        shown.append(checked)
-        if checked.supported is False:
-            notes.append("not found in the passages")
-    return _CheckedReply(shown, [*notes, *grounding.notes], left_out)
+        elif request.asks_nothing:
+            shown.append(Sentence(f"{sentence.mark} {sentence.text}".strip()))
+        else:
+            shown.append(grounding.checked(sentence))
+    marked = ["not found in the passages" for sentence in shown if sentence.supported is False]
+    return _CheckedReply(shown, [*marked, *grounding.notes], left_out)
 
 
-def _of_kind(kind: str, sentences: Sequence[Sentence], request: _Request, ranking: Ranking) -> Answer:
+def _of_kind(kind: ReplyKind, sentences: Sequence[Sentence], request: _Request, ranking: Ranking) -> Answer:
     answer = Answer.of(sentences, request.turn.language)
     if kind in ("talk", "question") and sentences:
         unchecked = tuple(Sentence(sentence.text) for sentence in sentences)
-        return Answer("talk", "", unchecked) if kind == "talk" else Answer("question", answer.text, unchecked)
+        return Answer(kind, "" if kind == "talk" else answer.text, unchecked)
     if kind != "answer" or not sentences:
         reason = _DECLINED if kind == "none" else _LEFT_OUT
         return replace(nothing(ranking, reason), sentences=answer.sentences)

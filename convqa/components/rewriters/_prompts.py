@@ -38,22 +38,6 @@ def _utterances(history: Sequence[Past], user: str, system: str) -> Iterator[tup
             yield system, exchange.answer
 
 
-def _lines(history: Sequence[Past]) -> list[str]:
-    return [f"{speaker}: {text}" for speaker, text in _utterances(history, "Question", "Answer")]
-
-
-def plain(history: Sequence[Past], question: str) -> str:
-    """Return lines with speakers and a last one that the model completes.
-
-    >>> print(plain([Past("Who wrote Faust?", "Goethe.")], "When?"))
-    Question: Who wrote Faust?
-    Answer: Goethe.
-    Question: When?
-    Rewrite:
-    """
-    return "\n".join([*_lines(history), f"Question: {question}", "Rewrite:"])
-
-
 def canard_t5(history: Sequence[Past], question: str) -> str:
     """Return the input of castorini/t5-base-canard: utterances separated by bars, tokens separated by spaces.
 
@@ -73,16 +57,38 @@ _CONTRACTION = re.compile(r"(?<=\w)(n['\u2019]t|['\u2019](?:s|re|ve|ll|d|m))\b",
 _PUNCTUATION = re.compile(r"([?!;()\[\]{}\"\u201c\u201d\u2026]|[,:](?!\d)|(?<=\w\w)\.(?=\s|$))")
 
 
+def _template(text: str) -> PromptFormat:
+    """Return the format of a template with ``{question}`` and, optionally, ``{history}``.
+
+    >>> print(_template(PLAIN)([Past("Who wrote Faust?", "Goethe.")], "When?"))
+    Question: Who wrote Faust?
+    Answer: Goethe.
+    Question: When?
+    Rewrite:
+    """
+
+    def fill(history: Sequence[Past], question: str) -> str:
+        lines = [f"{speaker}: {text}" for speaker, text in _utterances(history, "Question", "Answer")]
+        texts = {"{history}": "\n".join(lines), "{question}": question}
+        # In one pass, so that braces in utterances are not replaced.
+        return re.sub(r"\{history\}|\{question\}", lambda match: texts[match[0]], text).lstrip("\n")
+
+    return fill
+
+
+PLAIN = "{history}\nQuestion: {question}\nRewrite:"
+"""Lines with speakers, and a last one that the model completes."""
+
 FORMATS: Mapping[str, PromptFormat] = {
     "canard-t5": canard_t5,
     "chat": chat,
-    "plain": plain,
+    "plain": _template(PLAIN),
 }
 """Formats by name."""
 
 
 def of_format(name: str) -> PromptFormat:
-    """Return a format by name, or the format of a template with ``{question}`` and, optionally, ``{history}``.
+    """Return a format by name, or that of a template.
 
     :raises InputError: for any other text.
     """
@@ -93,13 +99,4 @@ def of_format(name: str) -> PromptFormat:
             f"format: expected {', '.join(FORMATS)}, or a template with {{history}} and {{question}}, got {name!r}."
             + nearest(name, FORMATS)
         )
-
-    def fill(history: Sequence[Past], question: str) -> str:
-        texts = {
-            "{history}": "\n".join(_lines(history)),
-            "{question}": question,
-        }
-        # In one pass, so that braces in utterances are not replaced.
-        return re.sub(r"\{history\}|\{question\}", lambda match: texts[match[0]], name)
-
-    return fill
+    return _template(name)

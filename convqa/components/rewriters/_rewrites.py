@@ -46,36 +46,8 @@ def questions_with_history(turns: Sequence[Turn]) -> list[OpenQuestion]:
     for index, turn in enumerate(turns):
         history = said_before(turn)
         if history:
-            questions.append(
-                OpenQuestion(
-                    index,
-                    open_question(turn),
-                    history,
-                    turn.language,
-                )
-            )
+            questions.append(OpenQuestion(index, open_question(turn), history, turn.language))
     return questions
-
-
-def settled(
-    question: OpenQuestion,
-    text: str,
-    doubt: str,
-    weight: float,
-    rewriter: str,
-) -> Rewrite:
-    """Return the rewrite with a model's text, or the unchanged question with a note.
-
-    :param doubt: a known reason to reject the text, or "".
-    :param weight: weight of the text's new words.
-    :param rewriter: the rewriter's name, for the note.
-    """
-    reason = doubt
-    if not doubt and text != question.text:
-        reason = why_not(text, question)
-    if reason:
-        return Rewrite.unchanged(question.text, f"{rewriter}: {reason}")
-    return rewritten(question, text, weight)
 
 
 def rewritten(question: OpenQuestion, text: str, weight: float) -> Rewrite:

@@ -18,7 +18,8 @@ from convqa.components.rewriters._rewrites import (
     first_line,
     from_json,
     questions_with_history,
-    settled,
+    rewritten,
+    why_not,
 )
 from convqa.domain import Rewrite, Turn
 from convqa.errors import InputError
@@ -104,14 +105,13 @@ class Generate(Rewriter):
                 text = first_line(result.text)
             # A causal model that continues with another line has finished the first one.
             is_finished = result.finished or "\n" in result.text.strip()
-            doubt = "" if is_finished else "unfinished"
-            rewrites[question.row] = settled(
-                question,
-                text,
-                doubt,
-                self.weight,
-                "generate",
-            )
+            reason = "" if is_finished else "unfinished"
+            if is_finished and text != question.text:
+                reason = why_not(text, question)
+            rewrite = rewritten(question, text, self.weight)
+            if reason:
+                rewrite = Rewrite.unchanged(question.text, f"generate: {reason}")
+            rewrites[question.row] = rewrite
         return rewrites
 
     def _prompts(self, questions: Sequence[OpenQuestion]) -> list[str]:

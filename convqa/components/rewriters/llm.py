@@ -11,7 +11,7 @@ from pydantic import Field
 from convqa.components.base import Rewriter
 from convqa.components.chat import UNREADABLE, ChatStation, Reply, fallback_note, plain
 from convqa.components.members import member
-from convqa.components.prompts import conversation, language_name, load_prompt, quoted
+from convqa.components.prompts import conversation, quoted
 from convqa.components.rewriters._rewrites import OpenQuestion, from_json, questions_with_history, rewritten
 from convqa.domain import Rewrite, Turn
 from convqa.text.dialogue import open_question, stands_alone
@@ -35,7 +35,6 @@ class LlmRewriter(ChatStation, Rewriter):
         generator = OpenAIChatGenerator(model="gpt-4o-mini")
         rewriter = LlmRewriter(component=generator, fallback="edit")
 
-    :param prompt: a file in ``configs/prompts``, or the path of such a file.
     :param history: number of earlier exchanges in the prompt.
     :param weight: weight of the text's new words, which are terms of the question, relative to a word of the question.
     :param fallback: another rewriter, used if the model gives no query.
@@ -45,13 +44,6 @@ class LlmRewriter(ChatStation, Rewriter):
     history: Annotated[int, Field(ge=1, le=50)] = 20
     weight: Annotated[float, Field(gt=0, le=10)] = 0.5
 
-    def __post_init__(self) -> None:
-        ChatStation.__post_init__(self)  # not super(), because the decorator replaces the class
-        self._template = load_prompt(self.prompt)
-
-    def identity(self) -> Mapping[str, str]:
-        return {**ChatStation.identity(self), "prompt": self._template.digest}
-
     def rewrite_batch(self, turns: Sequence[Turn]) -> Sequence[Rewrite]:
         rewrites = [Rewrite.unchanged(open_question(turn)) for turn in turns]
         pending = [
@@ -59,10 +51,8 @@ class LlmRewriter(ChatStation, Rewriter):
             for question in questions_with_history(turns)
             if question.text.strip() and not stands_alone(turns[question.row])
         ]
-        messages = {question.row: self._template.messages(self._texts(turns[question.row])) for question in pending}
-        keys = {row: "\n".join(message.text or "" for message in own) for row, own in messages.items()}
-        answered = self._asked({keys[row]: own for row, own in messages.items()})
-        replies = {row: answered[key] for row, key in keys.items()}
+        rows = [question.row for question in pending]
+        replies = self._asked({row: self._template.messages(self._texts(turns[row])) for row in rows})
         for question in pending:
             rewrites[question.row] = self._rewrite(question, replies[question.row])
         if self._fallback:
@@ -73,7 +63,7 @@ class LlmRewriter(ChatStation, Rewriter):
         return {
             "conversation": conversation(turn, self.history, self._template.speaker),
             "question": quoted(turn.question),
-            "language": language_name(turn.language),
+            "language": turn.language,
         }
 
     def _rewrite(self, question: OpenQuestion, reply: Reply) -> Rewrite:

@@ -7,25 +7,16 @@ from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, Field, FiniteFloat
+from pydantic import BaseModel, FiniteFloat
 
-from convqa.errors import InputError
-from convqa.models.folder import MANIFEST, ModelFolder
-from convqa.models.kinds.encoder import TextEncoder, load_encoder
-from convqa.models.types import Array, Options, Pair
+from convqa.models.kinds.encoder import TextEncoder
+from convqa.models.types import Array, Pair
 from convqa.text.sentences import sentences
 
 Rows = NDArray[np.float64]
 """Features, shape (pairs, features)."""
 
 T = TypeVar("T")
-
-
-class HeadSettings(BaseModel, frozen=True):
-    """The settings of a head. It works only with the encoder that has this name and checksum."""
-
-    encoder: str = Field(min_length=1)
-    checksum: str
 
 
 class LogisticRegression(BaseModel, frozen=True, extra="forbid"):
@@ -42,42 +33,6 @@ class LogisticRegression(BaseModel, frozen=True, extra="forbid"):
 
 LEXICAL = "lexical"
 """The name of the checks by words alone, which use no model."""
-
-
-Head = TypeVar("Head", bound=HeadSettings)
-
-
-def load_head(
-    kind: str,
-    folder: ModelFolder,
-    shape: type[Head],
-    features: Sequence[str],
-    options: Options,
-) -> tuple[Head, TextEncoder]:
-    """Load the settings of a head of this kind, whose lines must have weights for the features, and its encoder.
-
-    :raises InputError: for a model of another kind, damaged settings, or weights or an encoder of another version.
-    """
-    folder.require_kind(kind)
-    advice = f"Make the model again with convqa train {kind}."
-    settings = folder.settings(
-        shape,
-        folder.manifest.settings if folder.manifest else {},
-        advice,
-    )
-    where = f"{folder.path / MANIFEST}: settings"
-    for line in (settings, *vars(settings).values()):
-        if isinstance(line, LogisticRegression) and set(line.weights) != set(features):
-            raise InputError(
-                f"{where}: weights: expected {', '.join(features)}, got {', '.join(line.weights)}. {advice}"
-            )
-    encoder = load_encoder(settings.encoder, options)
-    if encoder.checksum != settings.checksum:
-        raise InputError(
-            f"{where}: expected the encoder {settings.encoder!r} with the checksum {settings.checksum}, got "
-            f"{encoder.checksum}. {advice}"
-        )
-    return settings, encoder
 
 
 def score_nonblank(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from convqa.components.builders._prompt import PassagePart, numbered_parts, passage_parts, quoted_parts, shown
+from convqa.components.builders._prompt import PassagePart, numbered_parts, passage_parts, shown
 from convqa.components.prompts import conversation, count_tokens, fence, harmless, load_prompt, quoted
 from convqa.domain import Exchange, Hit, Passage, Ranking, Reading, Span, Turn, TurnId, Unit
 from convqa.errors import InputError
@@ -137,7 +137,6 @@ def test_long_passages_are_cut_to_sentences_around_what_was_read():
 def test_parts_say_that_they_are_parts():
     place = LONG.text.index("number 50")
     found = parts(LONG, reading=Reading((Span("l", place, place + 9, "number 50", 0.9),), 0.1), max_chars=200)
-    assert re.search(r'^\[1\] "\.\.\. This .* text\. \.\.\."$', quoted_parts(found))
     assert re.search(r"^\[1\]   \.\.\.\n  This .* text\.\n  \.\.\.$", numbered_parts(found))
 
 

@@ -62,7 +62,7 @@ def test_the_text_its_terms_and_what_was_sent(openai_server):
     system, message = request["messages"]
     assert (system["role"], message["role"], request["model"]) == ("system", "user", "m")
     assert message["content"] == (
-        "Language of the collection: English\n\n"
+        "Language of the collection: en\n\n"
         'Conversation:\nuser: "Who was Ada Lovelace?"\nanswer: "She worked with Charles Babbage."\n\n'
         'Last message: "When was she born?"\nReply with the JSON object.'
     )
