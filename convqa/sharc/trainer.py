@@ -25,7 +25,7 @@ from convqa.training.examples import (
     training_files,
 )
 from convqa.training.heads import fitted, folds
-from convqa.training.train import Bench, Recipe, Scores, card, name_of, summary
+from convqa.training.train import Bench, Recipe, Scores, card, name_of
 from convqa.validation import Record
 
 _PENALTY = 10.0
@@ -125,7 +125,7 @@ def write(
         "base": name_of(settings.base),
         "settings": {"encoder": settings.base, "checksum": encoder.checksum, **learned},
     }
-    text = card("A condition check", settings, summary(scores), _USE, about, licence)
+    text = card("A condition check", settings, scores, _USE, about, licence)
     write_folder(target, manifest, {CARD: text.encode()})
 
 
