@@ -151,14 +151,14 @@ def test_nothing_large_and_no_machine_paths_are_tracked():
 
 
 MAX_TOKENS = {
-    "components": 41_100,
+    "components": 40_000,
     "stores": 32_600,
     "tasks": 27_600,
-    "models": 22_100,
-    "sharc": 18_700,
+    "models": 21_900,
+    "sharc": 18_900,
     "cli": 15_000,
     "server": 13_250,
-    "training": 9_650,
+    "training": 9_400,
     "experiments": 11_200,
     "text": 12_500,
     "documents": 21_650,
@@ -176,7 +176,7 @@ MAX_TOKENS = {
 
 MAX_TOKENS_OF_TESTING = 13_450
 """The budget of convqa.testing, which runs only in tests and is not part of the total."""
-MAX_TOKENS_IN_ALL = 269_000
+MAX_TOKENS_IN_ALL = 267_500
 MAX_TOKENS_A_LINE = 8.7
 
 
