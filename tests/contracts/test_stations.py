@@ -56,8 +56,9 @@ class Writer:
 
     @component.output_types(replies=list[ChatMessage])
     def run(self, messages: list[ChatMessage]) -> dict:
-        (first,) = [line for line in messages[-1].text.split("\n") if line.startswith("[1] ")]
-        *_, text = json.loads("[" + first[4:].replace('": "', '", "', 1) + "]")  # a title may stand before it
+        lines = messages[-1].text.split("\n")
+        (first,) = [number for number, line in enumerate(lines) if line.startswith("[1]")]
+        text = lines[first + 1].strip() or "Nothing is said"
         return {"replies": [ChatMessage.from_assistant(f"{text.partition('. ')[0]}. [1]")]}
 
 
