@@ -50,7 +50,8 @@ LANES = {
 """Markers, and the fixtures whose tests have them without writing them."""
 
 MAY_BE_SKIPPED = re.compile(
-    "data is not|are not here|corpora|/dev/full|IPv6|this user|every place|no fork|no GPU|this engine|git checkout|no Compose"
+    "data is not|are not here|corpora|/dev/full|IPv6|this user|every place|no fork|no GPU|this engine|git checkout"
+    "|no Compose"
 )
 """Reasons that no package is the cure for. In CI a test that is skipped for another reason fails."""
 

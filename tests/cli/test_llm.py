@@ -140,7 +140,7 @@ def test_the_same_answer_in_python_and_in_the_terminal(call, indexed, openai_ser
 SAID = "Physician assistants work with physicians [1]. They sold 77 watches to Napoleon [2]."
 
 
-def test_a_real_model_that_babbles_is_stood_in_for_and_one_that_learned_a_reply_is_held_to_the_passages(
+def test_a_real_model_that_babbles_is_marked_or_stood_in_for_and_one_that_learned_a_reply_is_held_to_the_passages(
     call, make_generator, openai_server, tmp_path
 ):
     """A model of some thousand weights behind the server, before and after it has learned to say one thing."""
@@ -160,8 +160,9 @@ def test_a_real_model_that_babbles_is_stood_in_for_and_one_that_learned_a_reply_
         assert (code, err, len(server.requests)) == (0, "", 1)
         return out
 
-    caveat, _, rest = written(tmp_path / "random").partition("\n\n")
-    assert caveat.endswith("Only the passages were asked.") and rest == plain
+    babble = written(tmp_path / "random")
+    stood_in = "Only the passages were asked." in babble and babble.endswith(plain)
+    assert stood_in or "(not " in babble, babble
     learn(model, tokenizer, SAID)
     for part in (model, tokenizer):
         part.save_pretrained(tmp_path / "learned")
