@@ -200,7 +200,7 @@ def qrecc_trec(
     _, *rows = _rows(passages)
     for conversation, _, _, ids, texts in rows:
         annotated.add(conversation)
-        for id, text in zip(ast.literal_eval(ids), ast.literal_eval(texts), strict=True):
+        for id, text in zip(_list(ids), _list(texts), strict=True):
             folder.add_passage(id, "", text)
     truths = {turn: (rewrite, answer) for turn, rewrite, answer, *_ in _rows(answers)}
     resolutions = dict(_rows(resolved, delimiter="\t", quoting=csv.QUOTE_NONE))
@@ -233,6 +233,14 @@ def unzip(folder: _Folder, path: Path) -> None:
 
 _CONVERTERS = (inscit, or_sharc, clapnq, mtrag_un, cast2020, qrecc_trec, qrecc_dev, unzip)
 CONVERTERS: Mapping[str, Callable[..., None]] = {converter.__name__: converter for converter in _CONVERTERS}
+
+
+def _list(text: str) -> Any:
+    """Parse a list as Python writes it."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        raise ValueError(f"expected a list, got {text:.60}") from None
 
 
 def convert(

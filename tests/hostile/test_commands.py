@@ -181,7 +181,7 @@ CASES = [
     case(
         "index: one of two documents",
         "index a.txt b.md --collection made",
-        {"a.txt": "A.", "b.md": b"\xff"},
+        {"a.txt": "A.", "b.md": b"\x89PNG\x00\xff"},
         exits=1,
         says="b.md",
     ),
