@@ -245,3 +245,15 @@ def _sync(directory: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def files_in(folder: Path, endings: tuple[str, ...]) -> list[Path]:
+    """Return the files of a folder with one of these endings, by name, without hidden ones."""
+    try:
+        return sorted(
+            path
+            for path in folder.iterdir()
+            if path.name.endswith(endings) and not path.name.startswith(".") and path.is_file()
+        )
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be read ({error.strerror}); expected a readable folder.") from None

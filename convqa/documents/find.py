@@ -13,10 +13,10 @@ from convqa.documents.formats import DocumentFormat
 from convqa.documents.text import meta_of
 from convqa.domain import MetaValue
 from convqa.errors import InputError
+from convqa.files import files_in
 from convqa.plugins import load, plugins
 from convqa.safe_yaml import read_yaml
 from convqa.stores.address import SCHEME
-from convqa.tasks.files import files_in
 from convqa.validation import expect_type
 
 SOURCES_GROUP = "convqa.document_sources"

@@ -10,15 +10,16 @@ from typing import Protocol
 
 from pydantic import AliasChoices, Field
 
+from convqa.documents.find import PASSAGE_SUFFIXES
 from convqa.domain import Passage
 from convqa.errors import InputError
-from convqa.files import parse_line
-from convqa.tasks.files import files_in, read_lines
+from convqa.files import files_in, parse_line
+from convqa.tasks.files import read_lines
 from convqa.validation import Record, read_as, shorten
 
 logger = logging.getLogger(__name__)
 
-SUFFIXES = (".jsonl", ".jsonl.gz")
+SUFFIXES = PASSAGE_SUFFIXES
 _PASSAGES_PER_REPORT = 1000
 _EXPECTED_FILE = "JSON lines of passages, plain or gzip"
 _EXPECTED = 'Expected one JSON object a line, such as {"id": "p1", "text": "...", "title": "..."}.'

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Strict
 from pydantic_core import PydanticCustomError
 
 from convqa.errors import InputError
-from convqa.files import REPLACED, log, parse_json, parse_line, read_json, whole_file
+from convqa.files import REPLACED, files_in, log, parse_json, parse_line, read_json, whole_file
 from convqa.validation import shorten
 
 _GZIP = b"\x1f\x8b"
@@ -41,18 +41,6 @@ UnicodeText = Annotated[str, Strict(), AfterValidator(refuse_surrogates)]
 def file_at(path: Path, name: str) -> Path:
     """Return the file itself, or the file of that name in a directory."""
     return path / name if path.is_dir() else path
-
-
-def files_in(folder: Path, endings: tuple[str, ...]) -> list[Path]:
-    """Return the files of a folder with one of these endings, by name, without hidden ones."""
-    try:
-        return sorted(
-            path
-            for path in folder.iterdir()
-            if path.name.endswith(endings) and not path.name.startswith(".") and path.is_file()
-        )
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be read ({error.strerror}); expected a readable folder.") from None
 
 
 def any_file(

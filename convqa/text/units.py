@@ -231,9 +231,11 @@ def _lines(text: str) -> Iterator[_TextLine]:
     """Yield the lines that are not empty."""
     found = [match for match in _LINE.finditer(text) if match[0].strip()]
     gaps = [text.count("\n", before.end(), after.start()) > 1 for before, after in pairwise(found)]
-    for match, follows_gap, precedes_gap in zip(found, [True, *gaps], [*gaps, False], strict=False):
+    follows = [True, *gaps]
+    precedes = [*gaps, False]
+    for number, match in enumerate(found):
         start = match.end() - len(match[0].lstrip())
-        yield _TextLine(start, match[0].strip(), follows_gap, precedes_gap)
+        yield _TextLine(start, match[0].strip(), follows[number], precedes[number])
 
 
 def _marked_part(line: _TextLine, following: _TextLine | None, before: _TextLine | None) -> Part | None:

@@ -13,8 +13,8 @@ from pathlib import Path
 from pydantic import Field
 
 from convqa.errors import InputError
+from convqa.files import files_in
 from convqa.models.kinds.resolver_input import Past
-from convqa.tasks.files import files_in
 from convqa.tasks.records import read_json_lines
 from convqa.validation import Record, Shape
 

@@ -12,7 +12,7 @@ from convqa.files import replace_surrogates
 from convqa.text.sentences import sentences
 
 _MAX_REPLY_CHARS = 20_000
-"""What exceeds this is ignored."""
+"""Limit of a reply. The rest is ignored."""
 
 _MAX_RANGE = 20
 """Maximum length of a range of passages, such as [1-3]."""

@@ -143,7 +143,7 @@ def analyzed(passage: Passage, language: str) -> PassageFeatures:
     for index, unit in enumerate(quotable):
         text = passage.text[unit.start : unit.end]
         tokens = analysis.tokens(text)
-        # A row is no sentence, and is not judged by its form.
+        # A row has no closing mark, so it must not count as a fragment.
         last = "." if unit.kind == "row" else text[-1]
         scores.append(_own_score(len(tokens), len(analysis.words(text)), index, last))
         distinct = set(tokens)

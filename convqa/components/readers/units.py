@@ -134,7 +134,7 @@ class CandidatePassage(NamedTuple):
             if bounds is None:
                 continue
             text = self.passage.text[slice(*bounds)]
-            # A question is no answer, unless its reply is part of the unit.
+            # A question answers only if its reply is part of the unit.
             if not text.endswith(_QUESTION_MARKS):
                 spans.append(Span(self.passage.id, *bounds, text, self._fused(score, reading.passage)))
         return spans

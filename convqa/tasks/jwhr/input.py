@@ -7,7 +7,8 @@ from pathlib import Path
 
 from convqa.domain import Conversation, Turn, TurnId
 from convqa.errors import InputError
-from convqa.tasks.files import any_file, files_in, starts_with_record
+from convqa.files import files_in
+from convqa.tasks.files import any_file, starts_with_record
 from convqa.tasks.jwhr.schema import (
     ENTRIES,
     EXPECTED,

@@ -10,7 +10,8 @@ from typing import Literal
 
 from convqa.domain import DEFAULT_LANGUAGE, Conversation
 from convqa.errors import InputError
-from convqa.tasks.files import any_file, files_in, first_object, start_text
+from convqa.files import files_in
+from convqa.tasks.files import any_file, first_object, start_text
 from convqa.tasks.mrqa.formats import (
     MRQA,
     SQUAD,
