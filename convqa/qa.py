@@ -72,7 +72,6 @@ def index(
     replace: bool = False,
     language: str | None = None,
     vectors: str | None = None,
-    sparse: str | None = None,
     base_url: str = "",
     options: ModelOptions | None = None,
 ) -> Indexed:
@@ -85,17 +84,13 @@ def index(
     :param add: keep passages that are not among the sources. :param replace: index everything again.
     :param language: the language of the texts; None = the collection's, or English.
     :param vectors: an encoder, such as ``encoder``, which makes a vector for every passage.
-    :param sparse: a model such as SPLADE, which makes token weights for every passage instead.
     :param base_url: the URL of the folder of documents, for the ``url`` of their passages.
     :param options: options of the encoder, as in :func:`load`.
     :raises ConvqaError: if nothing is readable, or the collection is not writable.
     """
     given = [sources] if isinstance(sources, str | Path) else sources
-    if vectors is not None and sparse is not None:
-        raise InputError("vectors, sparse: a collection has the vectors of one model; expected one of these.")
-    name = vectors if sparse is None else sparse
     with ordinary_errors():
-        encoder = None if name is None else load_encoder(name, Options(**(options or {})), sparse is not None)
+        encoder = None if vectors is None else load_encoder(vectors, Options(**(options or {})))
         indexed = index_sources(
             given,
             str(collection),

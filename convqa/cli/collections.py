@@ -10,7 +10,7 @@ import typer
 from typer import Argument, Option
 
 from convqa.cli.app import group
-from convqa.cli.options import Json, VectorSettings, print_json
+from convqa.cli.options import Json, print_json
 from convqa.errors import InputError, StoreDamaged, StoreUnavailable
 
 if TYPE_CHECKING:
@@ -66,37 +66,10 @@ def show_collection(collection: Collection, json: Json = False) -> None:
         typer.echo(f"{name:<12}{value}")
 
 
-@collections("check")
-def check_collection(collection: Collection, json: Json = False) -> None:
-    """Verify the checksums of a collection.
-
-    Reads every file of a folder, or every passage on Elasticsearch. Exit code 1 if the collection is damaged.
-    """
-    from convqa.stores import check_store
-
-    report = check_store(collection)
-    if json:
-        print_json({"url": _url(collection), "damaged": bool(report.problems), **asdict(report)})
-    else:
-        typer.echo(f"{_url(collection)}: {'damaged' if report.problems else 'ok'} ({report.compared})")
-        for problem in report.problems[:_MAX_PROBLEMS]:
-            typer.echo(f"  {problem}")
-        if len(report.problems) > _MAX_PROBLEMS:
-            typer.echo(f"  and {len(report.problems) - _MAX_PROBLEMS} more: --json lists them")
-        if report.unchecked:
-            typer.echo(f"  not checked: {report.unchecked}")
-    if report.problems:
-        raise StoreDamaged(
-            f"collection {_url(collection)} is damaged. Index its passages again with --replace, or restore a copy."
-        )
-
-
 @collections("merge")
 def merge_collection(
     collection: Collection,
     parts: Annotated[list[str], Argument(metavar="PART...", help="Folders of all shards.")],
-    *,
-    settings: VectorSettings,
     json: Json = False,
 ) -> None:
     """Merge vectors of convqa index --shard into a collection."""
@@ -104,7 +77,7 @@ def merge_collection(
     from convqa.indexing.parts import merge_parts
 
     with ProgressDisplay("adding", "vectors", json) as progress:
-        info = merge_parts(collection, parts, settings.stored, progress)
+        info = merge_parts(collection, parts, progress)
     _print(json, collection, _to_json(info), f"{_vectors(info)}. The parts can be deleted.")
 
 

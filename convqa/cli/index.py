@@ -12,7 +12,7 @@ import typer
 from typer import Argument, Option
 
 from convqa.cli.app import command
-from convqa.cli.options import ExecutorName, ModelSettings, Quiet, VectorSettings, WorkerCount, given
+from convqa.cli.options import ExecutorName, ModelSettings, Quiet, WorkerCount, given
 from convqa.cli.progress import ProgressDisplay
 from convqa.errors import InputError
 from convqa.workers import start_workers
@@ -20,7 +20,7 @@ from convqa.workers import start_workers
 if TYPE_CHECKING:
     from convqa.indexing import Indexed
     from convqa.models import TextEncoder
-    from convqa.stores.base import Info, VectorOptions
+    from convqa.stores.base import Info
     from convqa.workers import Workers
 
 
@@ -47,13 +47,12 @@ def language_codes() -> Iterable[str]:
 
 @dataclass(frozen=True)
 class ElasticsearchOptions:
-    """Options of a new Elasticsearch index and of loading into it."""
+    """Options of a new Elasticsearch index."""
 
     k1: Annotated[float | None, Option(min=0, help="BM25 k1 of the Elasticsearch index (default 0.82).")] = None
     b: Annotated[float | None, Option(min=0, max=1, help="BM25 b of the Elasticsearch index (default 0.68).")] = None
     shards: Annotated[int | None, Option(min=1, help="Shards of a new Elasticsearch index.")] = None
     replicas: Annotated[int | None, Option(min=0, help="Replicas of the Elasticsearch index.")] = None
-    threads: Annotated[int | None, Option(min=1, help="Concurrent requests while loading into Elasticsearch.")] = None
 
 
 @command
@@ -105,11 +104,6 @@ def index(
             help="Also store vectors of this encoder: encoder (shipped), a folder or a Hugging Face name.",
         ),
     ] = None,
-    sparse: Annotated[
-        str | None,
-        Option(metavar="MODEL", help="Store token weights of this model, such as SPLADE, instead of vectors."),
-    ] = None,
-    storing: VectorSettings,
     shard: Annotated[
         str | None,
         Option(metavar="I/N", help="Encode only shard I of N, into --part (see convqa collections merge)."),
@@ -136,17 +130,14 @@ def index(
     if task is not None and not sources:
         raise InputError("--task requires SOURCES.")
     benchmark = find_task(task, Path(sources[0])) if task and sources else None
-    if vectors and sparse:
-        raise InputError("--vectors, --sparse: use only one; a collection has vectors of one model.")
     settings = given(**asdict(elasticsearch))
     encoder = None
-    name = vectors or sparse
-    if name:
-        encoder = load_encoder(name, Options(**encoding.models), bool(sparse))
-    elif storing.stored or encoding.models:
-        raise InputError("--vector-precision, --vector-index, --device and --precision require --vectors ENCODER.")
+    if vectors:
+        encoder = load_encoder(vectors, Options(**encoding.models))
+    elif encoding.models:
+        raise InputError("--device and --precision require --vectors ENCODER.")
     if not sources and (encoder is None or replace or language or settings):
-        raise InputError("SOURCES is missing. Only --vectors and --sparse, for an existing collection, work without.")
+        raise InputError("SOURCES is missing. Only --vectors, for an existing collection, works without.")
     if encoder is not None and not replace:
         refuse_vectors(collection, encoder)
     indexed = info = None
@@ -165,7 +156,7 @@ def index(
             )
         info = indexed.info
     if encoder is not None:
-        info = _encode(collection, encoder, storing.stored, shard, part, start_workers(executor, workers), quiet)
+        info = _encode(collection, encoder, shard, part, start_workers(executor, workers), quiet)
     if info is not None and not quiet:
         _print(indexed, info, part or collection)
     return 1 if indexed is not None and indexed.unread else 0
@@ -174,7 +165,6 @@ def index(
 def _encode(
     collection: str,
     encoder: TextEncoder,
-    options: VectorOptions | None,
     shard: str | None,
     part: str | None,
     executor: AbstractContextManager[Workers | None],
@@ -184,11 +174,11 @@ def _encode(
     from convqa.indexing.parts import encode_shard
     from convqa.workers.shard import Shard
 
-    if (shard is None) != (part is None) or (shard and options):
-        raise InputError("--shard and --part require each other. Pass --vector-... options to collections merge.")
+    if (shard is None) != (part is None):
+        raise InputError("--shard and --part require each other.")
     with executor as workers, ProgressDisplay("encoding", "passages", quiet) as progress:
         if shard is None or part is None:
-            return add_vectors(collection, encoder, options, progress, workers)
+            return add_vectors(collection, encoder, progress, workers)
         return encode_shard(collection, encoder, Shard.parse(shard), part, progress, workers)
 
 
@@ -216,6 +206,5 @@ def _print(indexed: Indexed | None, info: Info, collection: str) -> None:
     missing = info.count - info.vectors
     hint = ""
     if missing:
-        option = "--sparse" if encoder.sparse else "--vectors"
-        hint = f"; {missing} passages have none. Add them with {option} {encoder.name}"
+        hint = f"; {missing} passages have none. Add them with --vectors {encoder.name}"
     typer.echo(f"{info.vectors} vectors of {encoder.name} ({encoder.dimension} dimensions){hint}")

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from convqa.components.encoding import ModelOptions
     from convqa.pipeline.llm import Llm
     from convqa.qa import QA
-    from convqa.stores.base import VectorOptions
 
 PipelineName = Annotated[str, Option("--pipeline", help="Name of a shipped pipeline, or a YAML file.")]
 Collection = Annotated[
@@ -204,28 +203,6 @@ class PipelineOptions(ModelSettings):
             names = (role.strip() for role in self.llm_role.split(","))
             roles = [name for name in names if name]
         return read_llm(self.llm, self.llm_model, roles, fallback=fallback)
-
-
-@dataclass(frozen=True)
-class VectorSettings:
-    """Options of commands that store vectors."""
-
-    vector_precision: Annotated[
-        Literal["float32", "float16", "int8", "bit"] | None,
-        Option(help="Stored precision of vectors (default float32)."),
-    ] = None
-    vector_index: Annotated[
-        Literal["auto", "exact", "hnsw"] | None,
-        Option(help="Type of vector index. auto: chosen by the search engine."),
-    ] = None
-
-    @property
-    def stored(self) -> VectorOptions | None:
-        """How vectors are stored; None = by the store's default."""
-        from convqa.stores.base import VectorOptions
-
-        options = given(precision=self.vector_precision, index=self.vector_index)
-        return VectorOptions(**options) if options else None  # type: ignore[arg-type]
 
 
 def print_json(data: object) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Any, cast
@@ -13,13 +13,12 @@ from pydantic import ConfigDict, with_config
 from typing_extensions import TypedDict
 
 from convqa.domain import Query, Ranking, Rewrite
-from convqa.errors import InputError
 from convqa.models import Options, TextEncoder, load_encoder
 from convqa.models.source import find_model
 from convqa.models.types import Device, Precision
 from convqa.stores import open_store
 from convqa.stores.address import redact
-from convqa.stores.base import Encoder, ForeignVectors, Info, Store, WritableStore
+from convqa.stores.base import Encoder, Info, Store, WritableStore
 
 Matrix = NDArray[np.float32]
 
@@ -32,10 +31,6 @@ class ModelOptions(TypedDict, total=False):
     precision: Precision
 
 
-_SAMPLE_SIZE = 8
-_MIN_COSINE = 0.95
-"""Minimum median cosine of the vectors of texts by one encoder in two precisions."""
-
 _TYPICAL_RATE = 50
 """Long passages that the shipped encoder encodes per second on two cores (docs/reference/scaling.md)."""
 _MAX_UNANNOUNCED = 60 * _TYPICAL_RATE
@@ -43,22 +38,22 @@ _MAX_UNANNOUNCED = 60 * _TYPICAL_RATE
 
 
 class QueryEncoder:
-    """Encodes queries: the mean of the vectors of their distinct texts, normalized unless they are token weights.
+    """Encodes queries: the mean of the vectors of their distinct texts, normalized.
 
     The texts of a query are its own words, these with its history terms, and the self-contained question, unless the
     rewrite has several queries. They work well with every rewriter (docs/benchmarks/vectors.md). The model is loaded on
     first use, once per process.
 
-    :param name: an encoder: a shipped one, a folder or a Hugging Face name; or a function that loads it.
+    :param name: an encoder: a folder, a Hugging Face name or a server's URL; None = the shipped one.
     """
 
-    def __init__(self, name: str | Callable[[Options], TextEncoder], options: ModelOptions | None = None) -> None:
-        self.name = name
+    def __init__(self, name: str | None, options: ModelOptions | None = None) -> None:
+        self.name = name or "encoder"
         self.options = Options(**(options or {}))
 
     @cached_property
     def model(self) -> TextEncoder:
-        return load_encoder(self.name, self.options) if isinstance(self.name, str) else self.name(self.options)
+        return load_encoder(self.name, self.options)
 
     def encode(self, rewrites: Sequence[Rewrite], queries: Sequence[Query]) -> tuple[NDArray[np.intp], Matrix]:
         """Return the indexes of the queries with a text, and their vectors.
@@ -72,7 +67,7 @@ class QueryEncoder:
         vector_of = dict(zip(distinct, vectors, strict=True))
         means = [np.mean([vector_of[text] for text in texts[index]], axis=0) for index in indexes]
         matrix = np.stack(means) if means else vectors[:0]
-        return indexes, matrix if self.model.sparse else unit(matrix)
+        return indexes, unit(matrix)
 
     def of_rewrites(self, rewrites: Sequence[Rewrite]) -> list[Matrix | None]:
         """Return each rewrite's vector, the normalized weighted sum of its queries' vectors; None without words."""
@@ -104,13 +99,10 @@ def _vectors(model: TextEncoder, texts: tuple[str, ...]) -> Matrix:
 
 
 def passage_vectors(model: TextEncoder, store: Store, rankings: Sequence[Ranking]) -> dict[str, Matrix]:
-    """Return the vector of every hit by id: the collection's if it is of this encoder, otherwise a new one.
-
-    :raises InputError: if the collection's vectors are not of the encoder in its file.
-    """
+    """Return the vector of every hit by id: the collection's if it is of this encoder, otherwise a new one."""
     ids = list(dict.fromkeys(hit.id for ranking in rankings for hit in ranking.hits))
     vectors: dict[str, Matrix] = {}
-    if has_vectors_of(model, store):
+    if store.info().encoder == named(model):
         stored = zip(ids, cast(WritableStore, store).vectors(ids), strict=True)
         vectors = {id: vector for id, vector in stored if vector is not None}
     missing = [id for id in ids if id not in vectors]
@@ -120,45 +112,11 @@ def passage_vectors(model: TextEncoder, store: Store, rankings: Sequence[Ranking
     return vectors
 
 
-def encoder_of(store: Store, options: Options) -> TextEncoder:
-    """Load the encoder in a collection's file, or else the shipped one."""
-    named = store.info().encoder
-    return load_encoder("encoder" if named is None or named.checksum else named.name, options)
-
-
-def has_vectors_of(model: TextEncoder, store: Store) -> bool:
-    """Return whether a collection's vectors are of an encoder. For foreign vectors, a sample is checked once.
-
-    :raises InputError: if the sample has other vectors.
-    """
-    info = store.info()
-    if info.encoder is None or info.encoder.checksum:
-        return info.encoder == named(model)
-    assert isinstance(store, ForeignVectors)
-    _compare(model, store)
-    return True
-
-
-@lru_cache(maxsize=8)
-def _compare(model: TextEncoder, store: ForeignVectors) -> None:
-    """:raises InputError: if a sample of a collection's vectors differs from the encoder's."""
-    sample = store.sample(_SAMPLE_SIZE)
-    vectors = np.stack([vector for _, vector in sample])
-    texts = [passage.text for passage, _ in sample], [passage.whole_text for passage, _ in sample]
-    cosines = [np.median((model.encode(some) * vectors).sum(axis=1)) for some in texts]
-    if max(cosines) < _MIN_COSINE:
-        raise InputError(
-            f"collection {store.target}: its vectors are not of the encoder {model.name!r}. {len(sample)} passages, "
-            f"encoded again, have a median cosine of {max(cosines):.2f} with the vectors in the index; expected "
-            f"{_MIN_COSINE} or more. Correct the encoder or the field of the vectors."
-        )
-
-
 def forecast(model: TextEncoder, most: int, url: str) -> str:
     """Return the warning before up to ``most`` passages are encoded; "" for a few."""
     store = open_store(url)
     info = store.info()
-    missing = info.count - (info.vectors if has_vectors_of(model, store) else 0)
+    missing = info.count - (info.vectors if info.encoder == named(model) else 0)
     count = min(most, missing)
     if count < _MAX_UNANNOUNCED:
         return ""
@@ -173,7 +131,7 @@ def forecast(model: TextEncoder, most: int, url: str) -> str:
 
 def named(model: TextEncoder) -> Encoder:
     """Return an encoder's identity in stores."""
-    return Encoder(model.name, model.family, model.dimension, model.sparse)
+    return Encoder(model.name, model.family, model.dimension)
 
 
 def is_shipped(model: TextEncoder) -> bool:

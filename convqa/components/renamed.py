@@ -17,7 +17,6 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
     "retrievers.dense": _TEXTS,
     "retrievers.hybrid": _TEXTS,
     "retrievers.recorded": _TEXTS,
-    "retrievers.sparse": _TEXTS,
     "rerankers.cross_encoder": _TEXTS,
     "rerankers.encoder": _TEXTS,
     "readers.extractive": {**_PASSAGES, "longest": "max_span_tokens", "enough": "stop_score"},

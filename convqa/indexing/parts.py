@@ -19,7 +19,7 @@ from convqa.indexing.vectors import add_vectors, writable
 from convqa.models import TextEncoder
 from convqa.stores import create_store, exists, open_store
 from convqa.stores.address import redact
-from convqa.stores.base import Encoder, Info, VectorOptions
+from convqa.stores.base import Encoder, Info
 from convqa.stores.content import checksum
 from convqa.workers import Workers
 from convqa.workers.shard import Shard
@@ -45,18 +45,16 @@ def encode_shard(
     if not exists(part):
         with create_store(part, source.info().language) as store:
             store.add(passage for passage in source.scan() if shard.has(zlib.crc32(passage.id.encode())))
-    return add_vectors(part, model, None, progress, workers)
+    return add_vectors(part, model, progress, workers)
 
 
 def merge_parts(
     url: str,
     parts: Sequence[str],
-    options: VectorOptions | None = None,
     progress: PassageProgress | None = None,
 ) -> Info:
     """Add the vectors of all parts to their collection. An interrupted merge can be repeated.
 
-    :param options: the storage options of a collection's first vectors.
     :raises InputError: unless the parts have each passage of the collection once, with its vector, or for vectors of
         several encoders.
     """
@@ -83,7 +81,7 @@ def merge_parts(
             # Skips vectors committed by an earlier call.
             if not whole.vectors or any(vector is None for vector in store.vectors(ids)):
                 matrix = np.stack([vector for vector in source.vectors(ids) if vector is not None])
-                store.add_vectors(ids, matrix, encoder, options)
+                store.add_vectors(ids, matrix, encoder)
                 store.commit()
             done += len(ids)
             if progress is not None:

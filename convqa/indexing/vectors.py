@@ -17,7 +17,7 @@ from convqa.models import Options, TextEncoder, load_encoder
 from convqa.models.types import Choice
 from convqa.stores import exists, open_store
 from convqa.stores.address import redact
-from convqa.stores.base import Encoder, Info, VectorOptions, WritableStore, label
+from convqa.stores.base import Encoder, Info, WritableStore, label
 from convqa.workers import Workers
 
 _PASSAGES_PER_BATCH = 256
@@ -30,7 +30,6 @@ _VECTORS_PER_COMMIT = 20 * _PASSAGES_PER_BATCH
 def add_vectors(
     url: str,
     model: TextEncoder,
-    options: VectorOptions | None = None,
     progress: PassageProgress | None = None,
     workers: Workers | None = None,
 ) -> Info:
@@ -38,9 +37,8 @@ def add_vectors(
 
     Commits survive an interruption, and the same call continues from there.
 
-    :param options: storage options of the first vectors; None = defaults, or those of the collection.
     :param workers: the workers that encode; None = this process.
-    :raises InputError: if the collection stores no vectors, or vectors of another encoder or with other options.
+    :raises InputError: if the collection stores no vectors, or vectors of another encoder.
     """
     store = _with_encoder(url, model)
     if unknown := unknown_language(model, store.info(), f"collection {redact(url)}"):
@@ -52,11 +50,8 @@ def add_vectors(
     info = store.info()
     done = longer = 0
     try:
-        if options is not None and info.encoder is not None:
-            # Fails early if the collection has other options.
-            store.add_vectors([], model.encode([], role="passage"), named(model), options)
         for batch, matrix in _encoded(store.without_vectors(), model, workers):
-            store.add_vectors([passage.id for passage in batch], matrix.result(), named(model), options)
+            store.add_vectors([passage.id for passage in batch], matrix.result(), named(model))
             longer += model.longer([passage.whole_text for passage in batch])
             done += len(batch)
             if done % _VECTORS_PER_COMMIT == 0:
@@ -111,9 +106,8 @@ def _with_encoder(url: str, model: TextEncoder) -> WritableStore:
     """Open a collection for vectors of an encoder."""
     store = writable(url)
     info = store.info()
-    kind = "sparse" if model.sparse else "vectors"
-    if kind not in info.capabilities:
-        raise InputError(f"collection {redact(url)} ({info.engine}) cannot take vectors ({kind}).")
+    if "vectors" not in info.capabilities:
+        raise InputError(f"collection {redact(url)} ({info.engine}) cannot take vectors.")
     if info.encoder not in {None, named(model)}:
         raise InputError(
             f"collection {redact(url)}: expected its encoder {label(info.encoder)}, got {label(named(model))}. Give "
@@ -144,7 +138,7 @@ def _encoded(
 def _encode(encoder: Encoder, choice: Choice | None, texts: list[str]) -> Matrix:
     """Encode texts in a worker. :param choice: how the encoder runs; None = on a server."""
     options = Options() if choice is None else Options(choice.device, choice.precision)
-    model = load_encoder(encoder.name, options, encoder.sparse)
+    model = load_encoder(encoder.name, options)
     if named(model) != encoder:
         raise InputError(f"the worker on {gethostname()}: expected {label(encoder)}, got {label(named(model))}.")
     return model.encode(texts, role="passage")

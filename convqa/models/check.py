@@ -7,7 +7,6 @@ import itertools
 import json
 import time
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 from convqa.errors import InputError
@@ -29,7 +28,6 @@ _GENERATED_PASSAGES = 2
 
 KINDS: Mapping[str, Callable[[str, Options], Model]] = {
     "encoder": load_encoder,
-    "sparse": partial(load_encoder, sparse=True),
     "pairs": load_pair_scorer,
     "reader": load_reader,
     "generator": load_generator,

@@ -30,8 +30,8 @@ def export(name: str, target: Path) -> None:
     from convqa.models.engines.torch.networks import load_source
 
     kind = kind_of(folder)
-    # A model of entailment can score pairs, a masked language model be an encoder. Generators are refused.
-    kind = {"support": "pairs", "sparse": "encoder", "generator": "encoder"}.get(kind, kind)
+    # A model of entailment can score pairs. Generators are refused.
+    kind = {"support": "pairs", "generator": "encoder"}.get(kind, kind)
     module, tokenizer, about = load_source(
         folder,
         Choice("torch", "cpu", "float32"),

@@ -82,7 +82,6 @@ Array = NDArray[np.float32]
 
 OUTPUTS = {
     "encoder": ("vectors",),
-    "sparse": ("vectors",),
     "pairs": ("scores",),
     "reader": ("starts", "ends"),
     "resolver": ("terms", "deleted", "patterns", "starts", "ends", "needs"),

@@ -13,7 +13,7 @@ from convqa.domain import DEFAULT_LANGUAGE
 from convqa.errors import InputError, StoreUnavailable, nearest
 from convqa.plugins import load, plugins
 from convqa.stores.address import SCHEME, Address, address, redact, resolved
-from convqa.stores.base import Check, Engine, Store, WritableStore
+from convqa.stores.base import Engine, Store, WritableStore
 from convqa.validation import expect_type
 
 _ENGINES = {
@@ -27,7 +27,6 @@ _ENGINES = {
 _UNSUPPORTED = {
     "create": "its engine is read-only. Choose another URL for a convqa collection",
     "delete": "its engine is read-only: nothing is deleted",
-    "check": "its engine keeps no checksums to compare",
 }
 """Optional functions of an engine, and the error where one is missing."""
 
@@ -77,8 +76,7 @@ def key_of(url: str) -> str:
 
 
 def _key(location: Address) -> str:
-    foreign = location.fields, location.vector, location.encoder
-    added = f" {foreign!r} {location.language}" if any(foreign) else ""
+    added = f" {location.fields!r} {location.language}" if location.fields else ""
     return resolved(Path.cwd(), location.url) + added
 
 
@@ -108,15 +106,6 @@ def delete_store(url: str) -> None:
     delete(location)
     if opened := _opened.pop(key_of(url), None):
         opened[1].close()
-
-
-def check_store(url: str) -> Check:
-    """Compare a collection with the checksums that were written with it.
-
-    :raises InputError: if it does not exist, is unreadable, or its engine keeps no checksums.
-    """
-    check, location = _optional("check", url)
-    return cast(Check, check(location))
 
 
 def find_stores(place: str) -> list[str]:

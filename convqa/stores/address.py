@@ -19,11 +19,8 @@ SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):")
 
 _USER = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+://).*@", re.DOTALL)
 _VALUE = re.compile(r"([?&;][^=&;]*=)[^&;]*")
-_SECRETS = (
-    "in this file. Set CONVQA_ELASTICSEARCH_API_KEY or CONVQA_ELASTICSEARCH_PASSWORD to the secret, or "
-    "CONVQA_ELASTICSEARCH_API_KEY_FILE or CONVQA_ELASTICSEARCH_PASSWORD_FILE to the path of a file with it."
-)
-_ADVICE = "Expected url, and optionally fields, vector, encoder, language and settings."
+_SECRETS = "in this file. Set CONVQA_ELASTICSEARCH_API_KEY or CONVQA_ELASTICSEARCH_PASSWORD to the secret."
+_ADVICE = "Expected url, and optionally fields, language and settings."
 
 
 class Fields(Record, extra="forbid"):
@@ -42,16 +39,14 @@ class Fields(Record, extra="forbid"):
 class Address(Record, extra="forbid"):
     """A collection's URL, and what a file of ``configs/collections`` adds to it.
 
-    ``settings`` are passed to the engine that creates the index. The rest describes an index that convqa did not
-    create: its ``fields`` and ``language``, its ``vector`` field, and the ``encoder`` that made the vectors.
+    ``settings`` are passed to the engine that creates the index. ``fields`` and ``language`` describe an index that
+    convqa did not create.
     """
 
     url: str = Field(min_length=1)
     fields: Fields | None = None
     language: str | None = None
     settings: dict[str, int | float | str | bool] = {}
-    vector: str = ""
-    encoder: str = ""
 
 
 def address(name: str) -> Address:
@@ -80,10 +75,7 @@ def _read(path: Path) -> Address:
         analyzer(record.language or DEFAULT_LANGUAGE)
     except InputError as error:
         raise InputError(f"{where}: language: {error}") from error
-    if bool(record.vector) != bool(record.encoder):
-        raise InputError(f"{where}: expected both or neither of vector (a field of vectors) and encoder (their model).")
-    encoder = str(path.parent / record.encoder) if record.encoder.startswith("./") else record.encoder
-    return record.model_copy(update={"url": resolved(path.parent, record.url), "encoder": encoder})
+    return record.model_copy(update={"url": resolved(path.parent, record.url)})
 
 
 def resolved(folder: Path, url: str) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
@@ -52,35 +52,21 @@ class Encoder:
     """The model that made vectors. Vectors of different encoders cannot be compared.
 
     ``checksum`` identifies the weights whatever the ``name``; "" for vectors that convqa did not make. Vectors are
-    compared by inner product, so an encoder for cosine similarity normalizes them. ``sparse``: components are
-    non-negative token weights, most of them 0.
+    compared by inner product, so an encoder for cosine similarity normalizes them.
     """
 
     name: str = field(compare=False)
     checksum: str
     dimension: int
-    sparse: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class VectorOptions:
-    """How a store keeps vectors, fixed when the first are added.
-
-    ``exact`` compares every vector; ``hnsw`` (not in a folder) searches a graph, which is faster on large collections
-    and approximate; ``auto`` is exact in a folder and a graph in Elasticsearch.
-    """
-
-    precision: Literal["float32", "float16", "int8", "bit"] = "float32"
-    index: Literal["auto", "exact", "hnsw"] = "auto"
 
 
 @dataclass(frozen=True, slots=True)
 class Info:
     """Description of a store. ``checksum`` identifies the content, whatever the order of indexing.
 
-    ``capabilities``: the search parameters that it supports, and ``write``, ``vectors`` and ``sparse`` (token weights).
-    ``vectors`` counts the vectors that ``encoder`` made. ``k1`` and ``b`` are None where they can be chosen at search
-    time. ``source``: the file or input of the passages, if recorded.
+    ``capabilities``: the search parameters that it supports, and ``write`` and ``vectors``. ``vectors`` counts the
+    vectors that ``encoder`` made. ``k1`` and ``b`` are None where they can be chosen at search time. ``source``: the
+    file or input of the passages, if recorded.
     """
 
     engine: str
@@ -94,7 +80,6 @@ class Info:
     capabilities: frozenset[str] = frozenset()
     k1: float | None = None
     b: float | None = None
-    vector_options: VectorOptions | None = None
     source: str = ""
 
 
@@ -107,16 +92,14 @@ def refuse_encoder(encoder: Encoder, info: Info, store: str) -> None:
     if "vectors" not in info.capabilities:
         raise InputError(
             f"{store} has no vectors and is read-only. Use the retriever hybrid, which encodes passages on demand, or "
-            "bm25; or index the passages with convqa index --vectors. For vectors that exist in Elasticsearch, set "
-            "vector and encoder in the collection's file."
+            "bm25; or index the passages with convqa index --vectors."
         )
     if info.encoder is None:
         raise InputError(
             f"{store} has no vectors; add them with convqa index --collection URL --vectors {encoder.name}, or use the "
             "retriever hybrid, which encodes passages on demand, or bm25."
         )
-    known = info.encoder if info.encoder.checksum else replace(info.encoder, checksum=encoder.checksum)
-    if known != encoder:
+    if info.encoder != encoder:
         raise InputError(
             f"{store} has vectors of {label(info.encoder)}, got a query of {label(encoder)}. Use the collection's "
             "encoder (in a pipeline: retriever.encoder), or encode its passages again."
@@ -140,29 +123,27 @@ def refuse_unknown(params: SearchParams, info: Info, store: str) -> None:
         name, value = parameter.name, getattr(params, parameter.name)
         if value == getattr(default, name) or name in info.capabilities:
             continue
-        if name not in fixed:
-            known = ", ".join(sorted(info.capabilities - {"write", "vectors", "sparse"})) or "no parameter"
-            raise InputError(f"{store} cannot search with {name}={value!r}; it supports {known}.")
-        indexed = fixed[name]
-        if indexed is None or not math.isclose(value, indexed, rel_tol=1e-6):
-            reason = "is not scored by BM25" if indexed is None else f"was made with k1={info.k1!r} and b={info.b!r}"
-            other = ", or index its passages again with --replace --k1 K1 --b B"
-            raise InputError(
-                f"{store} {reason} and cannot search with {name}={value!r}. Search with its own scoring: --set "
-                f"retriever.k1=null --set retriever.b=null{other if 'write' in info.capabilities else ''}."
+        indexed = fixed.get(name)
+        if indexed is not None and math.isclose(value, indexed, rel_tol=1e-6):
+            continue
+        known = ", ".join(sorted(info.capabilities - {"write", "vectors"})) or "no parameter"
+        scoring = ""
+        if name in fixed:
+            scoring = (
+                f" Its index has k1={info.k1!r} and b={info.b!r}; search with these: --set retriever.k1=null "
+                "--set retriever.b=null."
             )
+        raise InputError(f"{store} cannot search with {name}={value!r}; it supports {known}.{scoring}")
 
 
-def check_weights(weights: Iterable[float], query: Query, negative: bool = False) -> None:
-    """:raises ValueError: for a term weight that is not finite, too large, or (unless allowed) negative.
-
-    Lucene takes weights as boosts: 32-bit floats, not negative.
-    """
+def check_weights(weights: Iterable[float], query: Query) -> None:
+    """:raises ValueError: for a term weight that is not finite, too large, or negative, which Lucene refuses too."""
     weights = list(weights)
-    if not sum(map(abs, weights)) < LARGEST_WEIGHT:
-        raise ValueError(f"the weights of a query's terms must be finite and below {LARGEST_WEIGHT:g}: {query}")
-    if not negative and any(weight < 0 for weight in weights):
-        raise ValueError(f"Lucene accepts no negative weights of terms: {query}")
+    is_positive = all(weight >= 0 for weight in weights)
+    if not is_positive or sum(weights) >= LARGEST_WEIGHT:
+        raise ValueError(
+            f"the weights of a query's terms must be finite, not negative, and below {LARGEST_WEIGHT:g}: {query}"
+        )
 
 
 @runtime_checkable
@@ -207,17 +188,6 @@ class Store(Protocol):
     def closed(self) -> bool: ...
 
 
-@runtime_checkable
-class ForeignVectors(Protocol):
-    """A store whose vectors convqa did not make. Their encoder has no checksum, so a sample is encoded again."""
-
-    target: str
-    """The collection's URL without credentials, for messages."""
-
-    def sample(self, count: int) -> list[tuple[Passage, Floats]]:
-        """Return some passages with their vectors, normalized."""
-
-
 class Transaction(Protocol):
     """Changes to a store that readers see after ``commit``; ``close`` drops uncommitted ones."""
 
@@ -230,12 +200,10 @@ class Transaction(Protocol):
         ids: Ids,
         matrix: Matrix,
         encoder: Encoder,
-        options: VectorOptions | None = None,
     ) -> None:
         """Set the vectors, of shape (ids, dimension), of passages in the collection.
 
-        :param options: apply to the first vectors; later calls may omit them.
-        :raises InputError: for an unknown id, or an encoder or options that differ from the first.
+        :raises InputError: for an unknown id, or an encoder that differs from the first.
         """
 
     def commit(self) -> object: ...
@@ -248,7 +216,7 @@ class WritableStore(Store, Transaction, Protocol):
     """A collection whose passages can be added and deleted."""
 
     def vectors(self, ids: Ids) -> list[Floats | None]:
-        """Return the committed vectors of passages in stored precision, of shape (dimension,); None if missing."""
+        """Return the committed vectors of passages, of shape (dimension,); None if missing."""
 
     def without_vectors(self) -> Iterator[Passage]:
         """Iterate over the committed passages without a vector, so that an interrupted load can continue."""
@@ -284,14 +252,13 @@ class Writing:
         ids: Ids,
         matrix: Matrix,
         encoder: Encoder,
-        options: VectorOptions | None = None,
     ) -> None:
         """See :class:`convqa.stores.base.WritableStore`.
 
-        :raises InputError: also for vectors of the wrong shape, or options that the engine lacks.
+        :raises InputError: also for vectors of the wrong shape.
         """
         with self._transaction() as writer:
-            writer.add_vectors(ids, matrix, encoder, options)
+            writer.add_vectors(ids, matrix, encoder)
 
     @contextmanager
     def _transaction(self) -> Iterator[Transaction]:
@@ -308,15 +275,6 @@ class Writing:
         if self._writer is not None:
             self._writer.close()
             self._writer = None
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """The result of a check: the parts compared, the differences, and the parts without a checksum, in words."""
-
-    compared: str
-    problems: tuple[str, ...] = ()
-    unchecked: str = ""
 
 
 class Engine(Protocol):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from convqa.errors import InputError
 from convqa.stores.address import Address, redact
-from convqa.stores.base import Encoder, Floats, VectorOptions, label
+from convqa.stores.base import Encoder, Floats, label
 from convqa.text.analysis import Analyzer, analyzer
 
 LARGEST = 1e18
@@ -20,8 +19,8 @@ LARGEST = 1e18
 
 def refuse_fields(address: Address) -> None:
     """:raises InputError: if an address names fields of a collection whose fields are fixed."""
-    if address.fields is not None or address.vector:
-        raise InputError(f"collection {redact(address.url)} has fixed fields; leave fields, vector and encoder out.")
+    if address.fields is not None:
+        raise InputError(f"collection {redact(address.url)} has fixed fields; leave fields out.")
 
 
 def check_folder(folder: Path, what: str, advice: str = "") -> None:
@@ -77,30 +76,10 @@ def checked_vectors(
     return values
 
 
-def vectors_kept(
-    kept: tuple[Encoder, VectorOptions] | None,
-    encoder: Encoder,
-    options: VectorOptions | None,
-    precisions: Collection[str],
-    place: str,
-) -> tuple[Encoder, VectorOptions]:
-    """Return the encoder of a collection's vectors, and how they are kept.
-
-    :param kept: those of the vectors that it has, if any.
-    :raises InputError: for vectors of another encoder, explicit options that differ, or options that are not supported.
-    """
-    known, kept_as = kept or (encoder, options or VectorOptions())
-    if known.sparse and kept_as != VectorOptions():
-        raise InputError(f"{place}: token weights have no vector options: leave them out.")
-    if kept_as.precision not in precisions:
-        raise InputError(f"{place} keeps no vectors as {kept_as.precision}; expected {', '.join(precisions)}.")
-    if encoder != known:
-        expected, got = label(known), label(encoder)
-    elif options not in {None, kept_as}:
-        expected, got = str(kept_as), str(options)
-    else:
-        return known, kept_as
-    raise InputError(
-        f"{place} has vectors of {expected}, got vectors of {got}. Add vectors of the same kind, or index the passages "
-        "again with --replace."
-    )
+def refuse_other_encoder(known: Encoder | None, encoder: Encoder, place: str) -> None:
+    """:raises InputError: if the encoder of new vectors is not that of a collection's, if it has any."""
+    if known not in {None, encoder}:
+        raise InputError(
+            f"{place} has vectors of {label(known)}, got vectors of {label(encoder)}. Add vectors of the same encoder, "
+            "or index the passages again with --replace."
+        )

@@ -20,7 +20,7 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError(f"convqa.testing needs pytest: pip install pytest ({error})") from error
 
 # So that a failed assertion shows its values. It must come before the modules are imported.
-for module in ("parts", "stations", "stores", "tasks", "token_weights", "vectors"):
+for module in ("parts", "stations", "stores", "tasks", "vectors"):
     pytest.register_assert_rewrite(f"{__name__}.{module}")
 
 from convqa.testing.parts import (

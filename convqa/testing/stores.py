@@ -15,7 +15,6 @@ from convqa.errors import InputError
 from convqa.stores import create_store, exists
 from convqa.stores.base import SearchParams, Store, WritableStore
 from convqa.testing.samples import DEFAULT, PASSAGES, WEIRD_ID, ids, needs, reopen
-from convqa.testing.token_weights import TokenWeightContract
 from convqa.testing.vectors import VectorContract
 from convqa.text.analysis import analyzer
 
@@ -100,7 +99,7 @@ class ReadOnlyStoreContract:
         assert found == [expected] * 4
 
 
-class StoreContract(ReadOnlyStoreContract, VectorContract, TokenWeightContract):
+class StoreContract(ReadOnlyStoreContract, VectorContract):
     """What a store promises that convqa creates. Its tests need a fixture ``url``: where no collection is yet.
 
     ::
@@ -110,8 +109,7 @@ class StoreContract(ReadOnlyStoreContract, VectorContract, TokenWeightContract):
             def url(self, tmp_path):
                 return f"shelf:{tmp_path / 'collection'}"
 
-    Facts about a capability that the store's ``info()`` does not declare (``filter``, ``vectors``, ``sparse``) are
-    skipped.
+    Facts about a capability that the store's ``info()`` does not declare (``filter``, ``vectors``) are skipped.
     """
 
     @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from convqa.domain import Passage
 from convqa.errors import InputError
 from convqa.stores import create_store
-from convqa.stores.base import Encoder, Filter, Floats, Store, VectorOptions
+from convqa.stores.base import Encoder, Filter, Floats, Store
 from convqa.testing.samples import PASSAGES, WEIRD_ID, ids, needs, reopen
 
 ENCODER = Encoder("by hand", "c" * 64, 4)
@@ -24,7 +24,6 @@ VECTORS = {
     WEIRD_ID: (-2.0, 0.0, 0.0, 0.5),
 }
 """By inner product; one is longer than 1, and "stop" has none."""
-EXACT = VectorOptions(index="exact")
 X = (1.0, 0.0, 0.0, 0.0)
 Y = (0.0, 1.0, 0.0, 0.0)
 
@@ -52,7 +51,7 @@ class VectorContract:
         with create_store(url, "en") as made:
             needs(made, "vectors")
             made.add(PASSAGES)
-            made.add_vectors(list(VECTORS), matrix(*VECTORS.values()), ENCODER, EXACT)
+            made.add_vectors(list(VECTORS), matrix(*VECTORS.values()), ENCODER)
         store = reopen(url)
         yield store
         store.close()
@@ -60,7 +59,6 @@ class VectorContract:
     def test_vectors_are_told(self, semantic: Any) -> None:
         info = semantic.info()
         assert (info.encoder, info.vectors, info.count) == (ENCODER, 5, 6)
-        assert info.vector_options == EXACT
 
     def test_vectors_rank_by_inner_product_and_passages_without_one_are_no_hits(self, semantic: Any) -> None:
         assert near(semantic, X, Y, (-1.0, -1.0, 0.0, 2.0)) == [
@@ -115,7 +113,7 @@ class VectorContract:
         )
         with create_store(url, "en", replace=True) as store:
             store.add(passages)
-            store.add_vectors([passage.id for passage in passages], made, encoder, EXACT)
+            store.add_vectors([passage.id for passage in passages], made, encoder)
         opened = reopen(url)
         together = opened.search_vectors(asked, 20, encoder, 0)
         scores = asked.astype(np.float64) @ made.astype(np.float64).T
@@ -145,7 +143,7 @@ class VectorContract:
         assert (opened.info().checksum, opened.info().vectors) == (before.checksum, 6)
 
     def test_a_later_vector_replaces_an_earlier_one(self, semantic: Any, url: str) -> None:
-        semantic.add_vectors(["p1", "p2"], matrix(Y, Y), ENCODER, EXACT)
+        semantic.add_vectors(["p1", "p2"], matrix(Y, Y), ENCODER)
         semantic.add_vectors(["p2"], matrix((0.0, 3.0, 0.0, 0.0)), ENCODER)
         semantic.commit()
         assert near(reopen(url), Y, k=4) == [[("p2", 3.0), ("p4", 1.0), ("p3", 1.0), ("p1", 1.0)]]
@@ -163,18 +161,17 @@ class VectorContract:
 
     def test_vectors_of_another_kind_are_refused_and_nothing_stays(self, semantic: Any, url: str) -> None:
         before = semantic.info()
-        for wanted, rows, encoder, options in (
-            (["p1"], [X], Encoder("by hand", "d" * 64, 4), None),
-            (["p1"], [(1.0, 0.0)], Encoder("by hand", "c" * 64, 2), None),
-            (["p1"], [X], ENCODER, VectorOptions("int8")),
-            (["p1", "nobody"], [X, Y], ENCODER, None),
-            (["p1"], [X, Y], ENCODER, None),
-            (["p1"], [(1.0, 0.0)], ENCODER, None),
-            (["p1"], [(math.nan, 0.0, 0.0, 0.0)], ENCODER, None),
-            (["p1"], [(0.0, math.inf, 0.0, 0.0)], ENCODER, None),
+        for wanted, rows, encoder in (
+            (["p1"], [X], Encoder("by hand", "d" * 64, 4)),
+            (["p1"], [(1.0, 0.0)], Encoder("by hand", "c" * 64, 2)),
+            (["p1", "nobody"], [X, Y], ENCODER),
+            (["p1"], [X, Y], ENCODER),
+            (["p1"], [(1.0, 0.0)], ENCODER),
+            (["p1"], [(math.nan, 0.0, 0.0, 0.0)], ENCODER),
+            (["p1"], [(0.0, math.inf, 0.0, 0.0)], ENCODER),
         ):
             with pytest.raises(InputError):
-                semantic.add_vectors(wanted, matrix(*rows), encoder, options)
+                semantic.add_vectors(wanted, matrix(*rows), encoder)
             semantic.commit()
             assert reopen(url).info() == before
             assert near(reopen(url), X, k=1) == [[("p1", 1.0)]]

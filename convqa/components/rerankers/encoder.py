@@ -8,12 +8,12 @@ from typing import Annotated
 from pydantic import Field, NonNegativeInt
 
 from convqa.components.base import Reranker
-from convqa.components.encoding import ModelOptions, QueryEncoder, encoder_of, passage_vectors
+from convqa.components.encoding import ModelOptions, QueryEncoder, passage_vectors
 from convqa.components.members import member
 from convqa.components.parameters import Count, Name
 from convqa.components.rankings import reordered
 from convqa.domain import Ranking, Rewrite, Turn
-from convqa.models import Options, TextEncoder
+from convqa.models import TextEncoder
 
 
 @member
@@ -45,10 +45,7 @@ class EncoderReranker(Reranker):
     options: ModelOptions | None = None
 
     def __post_init__(self) -> None:
-        self._queries = QueryEncoder(self.encoder or self._load, self.options)
-
-    def _load(self, options: Options) -> TextEncoder:
-        return encoder_of(self.store, options)
+        self._queries = QueryEncoder(self.encoder, self.options)
 
     def models(self) -> Mapping[str, TextEncoder]:
         return {"encoder": self._queries.model}

@@ -15,7 +15,7 @@ from convqa.components.filtering import by_filter
 from convqa.components.members import member
 from convqa.components.parameters import Count, Name
 from convqa.domain import Hit, Query, Ranking, Rewrite, Turn
-from convqa.models import Options, TextEncoder
+from convqa.models import TextEncoder
 from convqa.stores.address import redact
 from convqa.stores.base import Filter, Store, refuse_encoder
 
@@ -35,8 +35,7 @@ class Dense(Retriever):
         retriever: {type: dense, init_parameters: {encoder: encoder, top_k: 100}}
 
     :param top_k: passages in a ranking.
-    :param encoder: a shipped one, a folder, a Hugging Face name or a server's URL; None = the one in the collection's
-        file, or the shipped one.
+    :param encoder: a folder, a Hugging Face name or a server's URL; None = the shipped one.
     :param max_texts: how many of the first hits have their passages.
     :param options: ``device`` and ``precision`` of the encoder.
     """
@@ -50,10 +49,7 @@ class Dense(Retriever):
     options: ModelOptions | None = None
 
     def __post_init__(self) -> None:
-        self._queries = QueryEncoder(self.encoder or self._load, self.options)
-
-    def _load(self, options: Options) -> TextEncoder:
-        return encoding.encoder_of(self.store, options)
+        self._queries = QueryEncoder(self.encoder, self.options)
 
     @cached_property
     def _vector_store(self) -> Store:
@@ -62,7 +58,6 @@ class Dense(Retriever):
         info = self.store.info()
         place = f"collection {redact(str(self.collection))}"
         refuse_encoder(encoding.named(encoder), info, place)
-        encoding.has_vectors_of(encoder, self.store)
         unknown = encoding.unknown_language(encoder, info, place)
         if unknown:
             logger.warning(
@@ -72,11 +67,10 @@ class Dense(Retriever):
         if info.vectors < info.count:
             logger.warning(
                 "%s has vectors of %d of its %d passages, and the others are not found by vector; convqa index "
-                "--collection URL --%s %s adds them",
+                "--collection URL --vectors %s adds them",
                 place,
                 info.vectors,
                 info.count,
-                "sparse" if encoder.sparse else "vectors",
                 encoder.name,
             )
         return self.store

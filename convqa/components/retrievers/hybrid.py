@@ -110,7 +110,7 @@ class Hybrid(Retriever):
             if info.encoder is not None:
                 logger.warning("%s: its passages are ranked by words alone, and its vectors are ignored", unknown)
             return 0
-        if info.vectors == info.count and encoding.has_vectors_of(encoder, self.store):
+        if info.vectors == info.count and info.encoder == encoding.named(encoder):
             return None
         if info.encoder is not None:
             logger.warning(

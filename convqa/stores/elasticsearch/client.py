@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from elastic_transport import ConnectionError, ConnectionTimeout, SerializationError, TlsError, TransportError
+from elastic_transport import ConnectionTimeout, SerializationError, TlsError, TransportError
 from elasticsearch import ApiError, Elasticsearch, ElasticsearchWarning, UnsupportedProductError
 from elasticsearch.serializer import OrjsonSerializer
 
@@ -48,22 +48,14 @@ BLOCKED = "cluster_block_exception"
 """A full disk has it too, with the status of a busy server; it is not transient."""
 
 _NO_SHARD = "no_shard_available_action_exception"
+_UNAVAILABLE = frozenset({BLOCKED, _NO_SHARD, "index_closed_exception", "unavailable_shards_exception"})
+"""Types of errors that pass when the index is available again."""
 _GONE = frozenset({"index_not_found_exception", "aliases_not_found_exception", "search_context_missing_exception"})
-_BROKE = ("Connection aborted", "RemoteDisconnected", "reset by peer", "IncompleteRead")
-
-_RED = "It is red: bring back the node of the shard; /_cat/shards and /_cluster/allocation/explain say which and why."
-_UNAVAILABLE = {
-    BLOCKED: "Make room on the server's disk if that is full, or lift the block in the settings of the index.",
-    "index_closed_exception": "Open the index: POST /INDEX/_open",
-    "unavailable_shards_exception": _RED,
-    _NO_SHARD: _RED,
-}
-"""Type of an error that passes when the index is available again -> advice."""
 
 _ADVICE = {
     401: f"Set {VARIABLES}; the user is the URL's (elasticsearch+https://USER@HOST/INDEX), else elastic.",
-    403: "The user or API key lacks a right. Reading needs read, view_index_metadata and monitor; indexing needs all "
-    "on the index, its versions (NAME-*), their aliases and convqa-locks.",
+    403: "Reading needs the rights read, view_index_metadata and monitor; indexing needs all on the index, its versions "
+    "(NAME-*), their aliases and convqa-locks.",
 }
 
 
@@ -81,8 +73,7 @@ def ask(target: IndexTarget, call: Callable[[Elasticsearch], T], patience: float
 
     (The client's own retries do not pause.)
 
-    :param patience: seconds after which no further attempt begins. With more than ``PATIENCE``, a server that does not
-        listen or answer is waited for, too.
+    :param patience: seconds after which no further attempt begins.
     :raises StoreUnavailable: for transient errors: no connection, no answer in time, overload, missing shards.
     :raises RunError: if an index is gone.
     :raises InputError: for any other refusal: login, rights, TLS, settings.
@@ -94,7 +85,7 @@ def ask(target: IndexTarget, call: Callable[[Elasticsearch], T], patience: float
             return call(client(target))
         except (StoreUnavailable, TransportError, ApiError) as error:
             is_late = time.monotonic() + pause > deadline
-            if is_late or not is_transient(error, waits=patience > PATIENCE):
+            if is_late or not is_transient(error):
                 raise translated(error, target) from None
         time.sleep(pause)
         pause = min(2 * pause, _LONGEST_PAUSE)
@@ -112,15 +103,11 @@ def _connected(server: IndexTarget, login: tuple[tuple[str, Any], ...], process:
     )
 
 
-def is_transient(error: BaseException, waits: bool) -> bool:
-    """Return whether a request may be retried; ``waits``: also where nothing listens, or no answer came in time."""
-    if isinstance(error, UnsupportedProductError | TlsError):
-        return False
+def is_transient(error: BaseException) -> bool:
+    """Return whether a request may succeed when it is repeated."""
     if isinstance(error, ApiError):
         return error.meta.status in BUSY and cause(error.body)[0] != BLOCKED
-    if isinstance(error, ConnectionError | ConnectionTimeout):
-        return waits or any(words in str(error.message) for words in _BROKE)
-    return isinstance(error, SerializationError | StoreUnavailable)
+    return not isinstance(error, TlsError)
 
 
 def translated(error: BaseException, target: IndexTarget) -> BaseException:
@@ -134,8 +121,8 @@ def translated(error: BaseException, target: IndexTarget) -> BaseException:
         return refused(error.meta.status, error.body, target)
     if isinstance(error, ConnectionTimeout):
         return StoreUnavailable(
-            f"Elasticsearch at {target.http} did not answer in time. It may be starting, overloaded or behind a "
-            f"firewall: look at {target.http}/_cluster/health and try again."
+            f"Elasticsearch at {target.http} did not answer in time. Look at {target.http}/_cluster/health, and try "
+            "again."
         )
     if not isinstance(error, TransportError):
         return error
@@ -145,10 +132,9 @@ def translated(error: BaseException, target: IndexTarget) -> BaseException:
             f"no TLS with {target.http}: {reason}. Set {CA} to the file of its certificate authority, and use the name "
             "that its certificate is for. For a server that speaks HTTP, write elasticsearch://..."
         )
-    tls = "" if target.https else f" If it speaks HTTPS, write elasticsearch+https://... and set {CA}."
+    tls = "" if target.https else " If it speaks HTTPS, write elasticsearch+https://..."
     return StoreUnavailable(
-        f"nothing answers at {target.http}: {reason.rpartition(': ')[2]}. Start Elasticsearch (in a checkout of "
-        "convqa: docker compose -f docker/compose.yaml up --detach --wait elasticsearch), or correct host and "
+        f"nothing answers at {target.http}: {reason.rpartition(': ')[2]}. Start Elasticsearch, or correct host and "
         f"port of {target}.{tls}"
     )
 
@@ -161,18 +147,13 @@ def refused(status: int, body: Any, target: IndexTarget) -> BaseException:
             f"collection {target} was changed, indexed anew or deleted since it was opened: its index {index} is gone. "
             "Start again: one run must not mix two collections."
         )
-    if status == 503 and "shard" in reason:
-        kind = _NO_SHARD
     # The server's reason might show the login.
     words = "the login is missing or wrong" if status == 401 else reason or kind or "not in Elasticsearch's form"
     name = index or target.index or "the server"
     message = f"Elasticsearch at {target.http} refused a request to {name} (status {status}: {words})."
-    if kind in _UNAVAILABLE:
-        return StoreUnavailable(f"{message} {_UNAVAILABLE[kind]}")
-    if status == 429 or status >= 500:
-        return StoreUnavailable(f"{message} Try again later, with fewer threads, or give the server more memory.")
-    advice = "" if kind else "Is it OpenSearch, or a proxy? Give the address of Elasticsearch itself."
-    return InputError(f"{message} {_ADVICE.get(status, advice)}".rstrip())
+    if kind in _UNAVAILABLE or status == 429 or status >= 500:
+        return StoreUnavailable(f"{message} See {target.http}/_cat/shards and the server's disk and memory; try again.")
+    return InputError(f"{message} {_ADVICE.get(status, '')}".rstrip())
 
 
 def cause(body: Any) -> tuple[str, str, str]:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 
 from convqa.errors import InputError
 from convqa.stores.address import Address, redact
-from convqa.stores.base import Check, WritableStore
+from convqa.stores.base import WritableStore
 from convqa.stores.checks import refuse_fields
 from convqa.stores.elasticsearch.foreign import ForeignIndex, state_of
 from convqa.stores.elasticsearch.index import (
@@ -30,7 +30,7 @@ from convqa.stores.elasticsearch.lock import CollectionLock
 from convqa.stores.elasticsearch.schema import Meta, Version, index_mappings, index_settings
 from convqa.stores.elasticsearch.store import ElasticsearchCollection
 from convqa.stores.elasticsearch.target import IndexTarget
-from convqa.stores.elasticsearch.writer import SENDING_THREADS, BulkWriter
+from convqa.stores.elasticsearch.writer import BulkWriter
 from convqa.text.analysis import analyzer
 from convqa.validation import read_as
 
@@ -38,13 +38,12 @@ _ALL = "*.mappings,*.settings.index"
 
 
 class IndexSettings(BaseModel, strict=True, extra="forbid", frozen=True):
-    """Settings of a new index. Replicas are added when it is complete; ``threads`` send passages."""
+    """Settings of a new index. Replicas are added when it is complete."""
 
     replicas: int = Field(0, ge=0, le=100)
     k1: float = Field(0.82, ge=0, allow_inf_nan=False)
     b: float = Field(0.68, ge=0, le=1)
     shards: int = Field(1, ge=1, le=1024)
-    threads: int = Field(SENDING_THREADS, ge=1, le=16)
 
 
 def identity(address: Address) -> Hashable | None:
@@ -53,7 +52,7 @@ def identity(address: Address) -> Hashable | None:
     index = look_up(target)
     if index is None:
         return None
-    return Version.of(*index).stamp if is_own(index[1]) else state_of(target, index[0])
+    return Version.of(*index).stamp if is_own(index[1]) else state_of(target, *index)
 
 
 def open_collection(address: Address) -> ElasticsearchCollection | ForeignIndex:
@@ -89,7 +88,7 @@ def create(
 
     An error leaves nothing. A kill leaves an index without an alias, which the next writer removes, and the lock.
 
-    :param settings: ``shards``, ``replicas``, ``k1``, ``b``, and ``threads`` that send.
+    :param settings: ``shards``, ``replicas``, ``k1`` and ``b``.
     :raises InputError: for an existing collection without ``replace``, a foreign index, or an unknown setting.
     :raises WorkError: if another process is writing to it, or the server lacks passages that were sent.
     """
@@ -107,7 +106,7 @@ def create(
         index = ServerIndex(target)
         index.create(index_settings(options.shards, options.k1, options.b), index_mappings(meta))
         version = Version(index.name, meta, options.shards, options.replicas, options.k1, options.b)
-        writer = BulkWriter(index, version, options.threads)
+        writer = BulkWriter(index, version)
         try:
             yield ElasticsearchCollection(target, version, writer)
             writer.finish()
@@ -129,14 +128,6 @@ def delete(address: Address) -> None:
             raise InputError(f"collection {target} does not exist. See convqa collections list SERVER.")
         for each in indexes:
             each.delete()
-
-
-def check(address: Address) -> Check:
-    """Compare the digests of all passages with the collection's checksum."""
-    store = open_collection(address)
-    if isinstance(store, ForeignIndex):
-        raise InputError(f"collection {redact(address.url)} was not made by convqa: it has no checksums.")
-    return store.compare()
 
 
 def find(address: Address) -> list[str]:

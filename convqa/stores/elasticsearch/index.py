@@ -119,8 +119,8 @@ class ServerIndex:
     def refresh(self) -> None:
         self._ask_long(lambda es: es.indices.refresh(index=self.name))
 
-    def count(self, query: Mapping[str, Any] | None = None) -> int:
-        answer = ask(self.target, lambda es: es.count(index=self.name, query=query))
+    def count(self) -> int:
+        answer = ask(self.target, lambda es: es.count(index=self.name))
         return int(answer["count"])
 
     def merge(self) -> None:

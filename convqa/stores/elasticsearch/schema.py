@@ -16,19 +16,18 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from convqa.errors import InputError, StoreDamaged
-from convqa.stores.base import Encoder, VectorOptions
+from convqa.stores.base import Encoder
 from convqa.validation import explain
 
 FORMAT = "convqa-index"
-VERSION = 3
+VERSION = 4
 
 
 @dataclass(frozen=True, slots=True)
 class VectorMeta:
-    """The vectors of a version: their encoder, options and number, and the number of commits."""
+    """The vectors of a version: their encoder and number, and the number of commits."""
 
     encoder: Encoder
-    options: VectorOptions
     count: int = 0
     commits: int = 0
 

@@ -32,8 +32,8 @@ BARE = {
 
 _CANDIDATES = 400
 _CANDIDATES_PER_HIT = 4
-_OVERSAMPLE = {"int8": 2.0, "int4": 3.0, "bit": 4.0, "bbq": 4.0}
-"""By precision: this many times more candidates are chosen by quantized vectors and scored by the originals."""
+_OVERSAMPLE = 2.0
+"""This many times more candidates are chosen by vectors in 8 bits, and scored by the full ones."""
 
 
 def best(index: ServerIndex, queries: Sequence[dict[str, Any]], k: int) -> list[list[Scored]]:
@@ -55,22 +55,15 @@ def best(index: ServerIndex, queries: Sequence[dict[str, Any]], k: int) -> list[
     return [[(score, id) for score, id in hits if score] for hits in matches]
 
 
-def nearest(
-    field: str,
-    row: Floats,
-    k: int,
-    precision: str,
-) -> dict[str, Any]:
-    """Return the search for the ``k`` nearest vectors of a field, scored by the original vectors."""
-    knn = {
-        "field": field,
+def nearest(row: Floats, k: int) -> dict[str, Any]:
+    """Return the search for the ``k`` nearest vectors."""
+    return {
+        "field": "vector",
         "query_vector": row,
         "k": hits_asked(k),
         "num_candidates": min(MAX_HITS, max(_CANDIDATES, _CANDIDATES_PER_HIT * k)),
+        "rescore_vector": {"oversample": _OVERSAMPLE},
     }
-    if precision in _OVERSAMPLE:
-        knn["rescore_vector"] = {"oversample": _OVERSAMPLE[precision]}
-    return knn
 
 
 def inner_product(score: float) -> float:

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
+import numpy as np
+
 from convqa.domain import Passage, Query, Ranking
 from convqa.errors import WorkError
 from convqa.stores.base import (
-    Check,
     Encoder,
     Filter,
     Floats,
@@ -24,7 +25,6 @@ from convqa.stores.base import (
     refuse_unknown,
 )
 from convqa.stores.checks import checked_vectors, stored_analyzer
-from convqa.stores.content import checksum, content, digest
 from convqa.stores.elasticsearch.index import ServerIndex, slices
 from convqa.stores.elasticsearch.schema import Version, document_id
 from convqa.stores.elasticsearch.search import (
@@ -39,12 +39,11 @@ from convqa.stores.elasticsearch.search import (
     scored,
 )
 from convqa.stores.elasticsearch.target import IndexTarget
-from convqa.stores.elasticsearch.vectors import vector_of, weights_query
 from convqa.stores.elasticsearch.writer import BulkWriter, Change, current_version
 from convqa.text.analysis import weigh
 
 ENGINE = "elasticsearch"
-CAPABILITIES = frozenset({"stopwords", "filter", "write", "vectors", "sparse"})
+CAPABILITIES = frozenset({"stopwords", "filter", "write", "vectors"})
 _VECTORS_PER_SEARCH = 200
 """1 MB at 384 dimensions."""
 _PASSAGES_PER_REQUEST = 500
@@ -92,7 +91,6 @@ class ElasticsearchCollection(Writing):
             capabilities=CAPABILITIES,
             k1=version.k1,
             b=version.b,
-            vector_options=vectors.options if vectors else None,
         )
 
     def check(self, params: SearchParams) -> None:
@@ -123,36 +121,29 @@ class ElasticsearchCollection(Writing):
         name = f"collection {self.target}"
         refuse_encoder(encoder, self.info(), name)
         rows = checked_vectors(matrix, None, encoder, f"queries of {name}")
-        meta = self._version().meta.vectors
-        assert meta is not None
-        if encoder.sparse:
-            queries = [{"bool": {"must": weights_query(row), **filtered(filter)}} for row in rows]
-            matches = best(self._neighbors, queries, k)
-        else:
-            bodies = []
-            for row in rows:
-                knn = nearest("vector", row, k, meta.options.precision) | filtered(filter)
-                bodies.append({"size": hits_asked(k), **BARE, "knn": knn})
-            answers = self._neighbors.search(bodies)
-            matches = [[(inner_product(score), id) for score, id in scored(hits)] for hits in answers]
+        bodies = []
+        for row in rows:
+            knn = nearest(row, k) | filtered(filter)
+            bodies.append({"size": hits_asked(k), **BARE, "knn": knn})
+        answers = self._neighbors.search(bodies)
+        matches = [[(inner_product(score), id) for score, id in scored(hits)] for hits in answers]
         self._refuse_other_vectors()
         return rankings(matches, k, texts, self.fetch)
 
     def vectors(self, ids: Ids) -> list[Floats | None]:
-        encoder = self.info().encoder
-        if encoder is None:
+        if self.info().encoder is None:
             return [None] * len(ids)
         keys = [document_id(id) for id in ids]
-        body: dict[str, Any] = {"size": _VECTORS_PER_SEARCH, "_source": False}
-        # Vectors are not in _source. Token weights are a stored field; a script reads others exactly, as 32-bit floats.
-        if encoder.sparse:
-            body["fields"] = ["vector"]
-        else:
-            body["script_fields"] = {"vector": {"script": "doc['vector'].vectorValue"}}
+        # Vectors are not in _source. A script reads them exactly, as 32-bit floats.
+        body: dict[str, Any] = {
+            "size": _VECTORS_PER_SEARCH,
+            "_source": False,
+            "script_fields": {"vector": {"script": "doc['vector'].vectorValue"}},
+        }
         pieces = slices(sorted(set(keys)), _VECTORS_PER_SEARCH)
         answers = self._neighbors.search([body | {"query": {"ids": {"values": piece}}} for piece in pieces])
         self._refuse_other_vectors()
-        vectors = {hit["_id"]: vector_of(hit, encoder) for hits in answers for hit in hits}
+        vectors = {hit["_id"]: np.array(hit["fields"]["vector"][0], np.float32) for hits in answers for hit in hits}
         return [vectors.get(key) for key in keys]
 
     def fetch(self, ids: Ids) -> list[Passage | None]:
@@ -164,19 +155,6 @@ class ElasticsearchCollection(Writing):
     def scan(self) -> Iterator[Passage]:
         self._version()
         return (Passage.from_json(hit["_source"]["passage"]) for hit in self._passages.scan())
-
-    def compare(self) -> Check:
-        """Compare all passages with the collection's checksum."""
-        meta = self._version().meta
-        count = digests = 0
-        for passage in self.scan():
-            count += 1
-            digests += digest(content(passage))
-        actual = checksum(digests)
-        problem = f"{count} passages with the checksum {actual}; written were {meta.count} with {meta.checksum}"
-        problems = () if (count, actual) == (meta.count, meta.checksum) else (problem,)
-        unchecked = "" if meta.vectors is None else "vectors, of which Elasticsearch keeps checksums of its own"
-        return Check(f"{count} passages", problems, unchecked)
 
     def without_vectors(self) -> Iterator[Passage]:
         has_vectors = self._version().meta.vectors is not None

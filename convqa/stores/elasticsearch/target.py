@@ -1,4 +1,4 @@
-"""The URL of a collection in Elasticsearch, and the login from the environment or secret files."""
+"""The URL of a collection in Elasticsearch, and the login from the environment."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import re
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
 from convqa.errors import InputError
@@ -17,7 +16,7 @@ API_KEY = "CONVQA_ELASTICSEARCH_API_KEY"
 PASSWORD = "CONVQA_ELASTICSEARCH_PASSWORD"
 CA = "CONVQA_ELASTICSEARCH_CA"
 SUPERUSER = "elastic"
-VARIABLES = f"{API_KEY} or {PASSWORD} (or {API_KEY}_FILE or {PASSWORD}_FILE for a file with it)"
+VARIABLES = f"{API_KEY} or {PASSWORD}"
 
 SCHEME = "elasticsearch"
 _TLS = f"{SCHEME}+https"
@@ -93,33 +92,19 @@ class IndexTarget:
 
 def credentials(target: IndexTarget, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Return the client's options with the login for a server. Empty variables of the environment count as unset."""
-    api_key, password = _secret(API_KEY, environment), _secret(PASSWORD, environment)
-    if api_key and password:
-        raise InputError(f"the environment has both {API_KEY} and {PASSWORD}; unset one of them.")
+    api_key, password = environment.get(API_KEY, ""), environment.get(PASSWORD, "")
     if target.user and not password:
-        raise InputError(
-            f"collection {target}: the URL names a user, but {PASSWORD} (or {PASSWORD}_FILE) is not set. (With "
-            f"{API_KEY}, leave the user out.)"
-        )
+        raise InputError(f"collection {target}: the URL names a user, but {PASSWORD} is not set.")
+    for name, value in ((API_KEY, api_key), (PASSWORD, password)):
+        if not value.isprintable():
+            raise InputError(f"{name} has invalid characters (a line break?); expected the secret alone.")
     ca = environment.get(CA, "") if target.https else ""
     if ca and not os.access(ca, os.R_OK):
         raise InputError(f"{CA}: {ca} is not readable; expected the authority's certificate (PEM).")
-    options = {"api_key": api_key, "ca_certs": ca}
     if password:
         # The client would encode ASCII only; the server reads UTF-8 (RFC 7617).
-        options["basic_auth"] = b64encode(f"{target.user or SUPERUSER}:{password}".encode()).decode()
+        login = b64encode(f"{target.user or SUPERUSER}:{password}".encode()).decode()
+        options = {"basic_auth": login, "ca_certs": ca}
+    else:
+        options = {"api_key": api_key, "ca_certs": ca}
     return {name: value for name, value in options.items() if value}
-
-
-def _secret(name: str, environment: Mapping[str, str]) -> str:
-    """Return a variable's value, or the content of the file in ``NAME_FILE``."""
-    value, file = environment.get(name, ""), environment.get(f"{name}_FILE", "")
-    if file and not value:
-        try:
-            # Editors end a file with a line break.
-            value = Path(file).read_text(encoding="utf-8").rstrip("\r\n")
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{name}_FILE: {file} is not readable ({type(error).__name__}).") from None
-    if not value.isprintable() or (name == API_KEY and not value.isascii()):
-        raise InputError(f"{name} has invalid characters (a line break?); expected the secret alone.")
-    return value

@@ -19,14 +19,14 @@ import orjson
 
 from convqa.domain import Passage
 from convqa.errors import InputError, RunError, WorkError
-from convqa.stores.base import Encoder, Ids, Matrix, VectorOptions
-from convqa.stores.checks import checked_vectors, vectors_kept
+from convqa.stores.base import Encoder, Ids, Matrix
+from convqa.stores.checks import checked_vectors, refuse_other_encoder
 from convqa.stores.content import checksum, content, digest, duplicate, meta_term
 from convqa.stores.elasticsearch.index import IndexedDocument, ServerIndex, look_up, put_in_place, slices, unfinished
 from convqa.stores.elasticsearch.lock import CollectionLock
 from convqa.stores.elasticsearch.schema import VectorMeta, Version, document_id
 from convqa.stores.elasticsearch.target import IndexTarget
-from convqa.stores.elasticsearch.vectors import PREFIX_OF_TYPE, vector_document, vector_mappings, vector_settings
+from convqa.stores.elasticsearch.vectors import vector_document, vector_mappings, vector_settings
 from convqa.text.analysis import Analyzer, analyzer
 from convqa.validation import shorten
 
@@ -59,13 +59,11 @@ class BulkWriter:
         self,
         index: ServerIndex,
         version: Version,
-        threads: int = SENDING_THREADS,
     ) -> None:
         self.index = index
         self._version = version
         self._analyzer = analyzer(version.meta.language)
-        self._threads = threads
-        self._executor = ThreadPoolExecutor(threads, thread_name_prefix="bulk")
+        self._executor = ThreadPoolExecutor(SENDING_THREADS, thread_name_prefix="bulk")
         self._count = version.meta.count
         self._digests = int(version.meta.checksum, 16)
         self._repeated = 0
@@ -82,7 +80,7 @@ class BulkWriter:
         requests: deque[Future[Added]] = deque()
         while batch := list(islice(rest, PASSAGES_PER_REQUEST)):
             requests.append(self._executor.submit(self._create, batch))
-            if len(requests) > self._threads + 1:
+            if len(requests) > SENDING_THREADS + 1:
                 self._count_added(requests.popleft())
         for request in requests:
             self._count_added(request)
@@ -113,21 +111,20 @@ class BulkWriter:
         ids: Ids,
         matrix: Matrix,
         encoder: Encoder,
-        options: VectorOptions | None = None,
     ) -> None:
         name = f"collection {self.index.target}"
         rows = checked_vectors(matrix, len(ids), encoder, f"{name}, passages {shorten(list(ids))}")
-        known = None if self._vectors is None else (self._vectors.encoder, self._vectors.options)
-        kept = vectors_kept(known, encoder, options, PREFIX_OF_TYPE, name)
+        vectors = self._vectors or VectorMeta(encoder)
+        refuse_other_encoder(vectors.encoder, encoder, name)
         keys = [document_id(id) for id in ids]
         sources = self.index.documents(keys, ("passage.meta",), realtime=True)
         for id, key in zip(ids, keys, strict=True):
             if key not in sources:
                 raise InputError(f"there is no passage {id!r} in {name}: add passages before their vectors.")
-        self._vectors = self._vectors or VectorMeta(*kept)
+        self._vectors = vectors
         for id, key, row in zip(ids, keys, rows, strict=True):
             meta = sources[key].get("passage", {}).get("meta", {})
-            self._vector_documents[key] = vector_document(key, id, row, encoder, meta)
+            self._vector_documents[key] = vector_document(key, id, row, meta)
 
     def commit(self) -> Version:
         """Refresh the index; raise a ``WorkError`` unless it has as many passages as were sent."""
@@ -174,7 +171,7 @@ class BulkWriter:
         if not meta.commits:
             # A load that ended before its first commit may have left an index.
             index.delete()
-            index.create(vector_settings(self._version), vector_mappings(meta))
+            index.create(vector_settings(self._version), vector_mappings(meta.encoder))
         for piece in slices(list(self._vector_documents.values()), _VECTORS_PER_REQUEST):
             index.send("index", piece)
         self._vector_documents = {}

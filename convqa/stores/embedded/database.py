@@ -20,7 +20,7 @@ NAME = "passages.sqlite"
 
 _SCHEMA = """
 PRAGMA page_size = 8192;
-CREATE TABLE passages (number INTEGER PRIMARY KEY, id TEXT NOT NULL, checksum TEXT NOT NULL, content BLOB NOT NULL);
+CREATE TABLE passages (number INTEGER PRIMARY KEY, id TEXT NOT NULL, content BLOB NOT NULL);
 CREATE INDEX passages_by_id ON passages (id);
 CREATE TABLE terms (number INTEGER PRIMARY KEY, token TEXT NOT NULL UNIQUE);
 CREATE TABLE deletions (number INTEGER PRIMARY KEY, generation INTEGER NOT NULL);
@@ -109,13 +109,8 @@ class Database:
         self.rows("DELETE FROM deletions WHERE generation > ?", self._generation)
         self._generation += 1
 
-    def add(
-        self,
-        id: str,
-        checksum: str,
-        content: bytes,
-    ) -> None:
-        self._connection.execute("INSERT INTO passages VALUES (?, ?, ?, ?)", (self.numbers, id, checksum, content))
+    def add(self, id: str, content: bytes) -> None:
+        self._connection.execute("INSERT INTO passages VALUES (?, ?, ?)", (self.numbers, id, content))
         self.numbers += 1
 
     def add_term(self, token: str) -> int:

@@ -10,7 +10,6 @@ import logging
 import os
 import re
 import shutil
-import sqlite3
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -20,13 +19,10 @@ from pathlib import Path
 from convqa.errors import InputError, WorkError
 from convqa.files import part_of
 from convqa.stores.address import Address
-from convqa.stores.base import Check
 from convqa.stores.checks import check_folder, refuse_fields
-from convqa.stores.content import checksum, digest
 from convqa.stores.embedded import database
 from convqa.stores.embedded import manifest as manifests
-from convqa.stores.embedded.database import Database
-from convqa.stores.embedded.files import damage, writing
+from convqa.stores.embedded.files import writing
 from convqa.stores.embedded.manifest import NAME, CollectionManifest
 from convqa.stores.embedded.store import FolderStore
 from convqa.stores.embedded.writer import LOCK, writer_lock
@@ -155,45 +151,6 @@ def find(address: Address) -> list[str]:
     check_folder(folder, "folder")
     inside = sorted(path for path in folder.iterdir() if path.is_dir())
     return [str(path) for path in (folder, *inside) if is_collection(path)]
-
-
-def check(address: Address) -> Check:
-    """Compare every passage and every file of a collection with its checksum.
-
-    :raises InputError: if the collection does not exist or a file is not readable.
-    """
-    folder = Path(address.url)
-    state = CollectionManifest.read(folder)
-    data = folder / state.data
-    with manifests.reading(folder):
-        problems = _damaged_passages(data, state)
-        for name, extent in state.files.items():
-            if problem := damage(data, name, extent):
-                problems.append(f"{name}: {problem}")
-    return Check(f"{state.count} passages and {len(state.files)} files", tuple(problems))
-
-
-def _damaged_passages(data: Path, state: CollectionManifest) -> list[str]:
-    """Describe the damage of the database, passage by passage."""
-    problems = []
-    total = 0
-    try:
-        passages = Database(data, state)
-        for (problem,) in passages.rows("PRAGMA integrity_check"):
-            if problem != "ok":
-                problems.append(f"{database.NAME}: {problem}")
-        for number, deleted in enumerate(passages.deleted()):
-            rows = passages.rows("SELECT id, checksum, content FROM passages WHERE number = ?", number)
-            for id, expected, content in rows:
-                if checksum(digest(content)) != expected:
-                    problems.append(f"{database.NAME}: the checksum of passage {id!r} does not match")
-                if not deleted:
-                    total += digest(content)
-    except (FileNotFoundError, sqlite3.DatabaseError, ValueError, TypeError) as error:
-        return [*problems, f"{database.NAME}: {error}"]
-    if checksum(total) != state.checksum and not problems:
-        problems.append(f"{database.NAME}: its passages differ from the collection's checksum")
-    return problems
 
 
 def _check_target(folder: Path, replace: bool) -> None:

@@ -14,13 +14,12 @@ from pydantic import TypeAdapter, ValidationError
 
 from convqa.errors import InputError, StoreDamaged
 from convqa.files import whole_file
-from convqa.stores.base import Encoder, VectorOptions
+from convqa.stores.base import Encoder
 from convqa.stores.checks import check_folder
-from convqa.stores.embedded.files import Extent
 
 NAME = "manifest.json"
 FORMAT = "convqa-index"
-VERSION = 7
+VERSION = 8
 
 _CORRUPT = OSError, ValueError, LookupError, TypeError, OverflowError
 _ADVICE = "Expected a folder made by convqa index."
@@ -31,7 +30,6 @@ class VectorState:
     """The vectors of ``count`` passages."""
 
     encoder: Encoder
-    options: VectorOptions
     count: int = 0
 
 
@@ -39,8 +37,8 @@ class VectorState:
 class CollectionManifest:
     """State of a collection after ``generation`` commits: ``numbers`` passages were added, of which ``count`` are live.
 
-    They have ``terms`` distinct tokens. ``data`` is the subfolder with the ``files``. ``source`` is the file of the
-    passages of a cached collection.
+    They have ``terms`` distinct tokens. ``data`` is the subfolder with the ``files`` and the bytes in use of each.
+    ``source`` is the file of the passages of a cached collection.
     """
 
     language: str
@@ -52,7 +50,7 @@ class CollectionManifest:
     terms: int = 0
     count: int = 0
     checksum: str = "0" * 32
-    files: dict[str, Extent] = field(default_factory=dict)
+    files: dict[str, int] = field(default_factory=dict)
     vectors: VectorState | None = None
 
     def write(self, folder: Path) -> None:
@@ -120,7 +118,7 @@ def reading(folder: Path) -> Iterator[None]:
             ) from error
         raise damaged(folder, f"its database cannot be read ({error})") from error
     except _CORRUPT as error:
-        raise damaged(folder, f"a file is missing or corrupt; convqa collections check {folder} names it") from error
+        raise damaged(folder, f"a file is missing or corrupt ({error})") from error
 
 
 def damaged(folder: Path, problem: str) -> StoreDamaged:

@@ -19,12 +19,9 @@ from convqa.stores.embedded.files import Mask
 from convqa.stores.embedded.manifest import CollectionManifest
 from convqa.stores.embedded.postings import Postings, meta_token
 from convqa.stores.embedded.vectors import Vectors
-from convqa.stores.embedded.weights import Weights
 from convqa.text.analysis import weigh
 
 _CACHED_TERMS = 100_000
-_SCORES_PER_BLOCK = 64
-_SMALLEST = np.finfo(np.float32).smallest_subnormal
 
 
 class Snapshot:
@@ -40,8 +37,7 @@ class Snapshot:
         self._postings = Postings(data, manifest.files, self.live)
         self.vectors: Vectors | None = None
         if manifest.vectors is not None:
-            reader = Weights if manifest.vectors.encoder.sparse else Vectors
-            self.vectors = reader(data, manifest.vectors, manifest.files, deleted)
+            self.vectors = Vectors(data, manifest.vectors.encoder.dimension, manifest.files, deleted)
         self._term = lru_cache(_CACHED_TERMS)(self.database.term)
 
     @classmethod
@@ -61,31 +57,32 @@ class Snapshot:
         contents = self.database.contents(numbers)
         return [Passage.from_json(orjson.loads(contents[number])) for number in numbers]
 
-    def weights(self, query: Query, params: SearchParams) -> dict[str, float]:
-        """Return the weights of a query's tokens that occur in the collection.
+    def weights(self, query: Query, params: SearchParams) -> dict[int, float]:
+        """Return the weight of each term of a query that occurs in the collection, by the term's number.
 
-        :raises ValueError: for weights that are not finite, or too large.
+        :raises ValueError: for weights that are not finite, negative, or too large.
         """
-        weights = weigh(query, self.analyzer, params.stopwords)
-        check_weights(weights.values(), query, negative=True)
-        return {token: weights[token] for token in sorted(weights) if self._term(token) is not None}
+        weight_of = weigh(query, self.analyzer, params.stopwords)
+        check_weights(weight_of.values(), query)
+        weights = {}
+        for token in sorted(weight_of):
+            term = self._term(token)
+            if term is not None:
+                weights[term] = weight_of[token]
+        return weights
 
     def search(
         self,
-        weights: Mapping[str, float],
+        weights: Mapping[int, float],
         k: int,
         params: SearchParams,
         texts: int,
     ) -> Ranking:
         """Rank the best ``k`` passages for a query, given as :meth:`weights`."""
-        k = min(k, self.manifest.numbers)
-        if not weights or k < 1:
-            return Ranking()
-        terms = {number: weights[token] for token in weights if (number := self._term(token)) is not None}
-        scores = self._postings.scores(terms, params)
+        scores = self._postings.scores(weights, params)
         if params.filter:
             scores[~self.accepted(params.filter)] = 0
-        numbers = np.flatnonzero(~(scores < _floor(scores, k)))
+        numbers = np.flatnonzero(scores)
         return self.ranking(numbers, scores[numbers], k, texts)
 
     def accepted(self, filter: Filter | None) -> Mask:
@@ -106,8 +103,6 @@ class Snapshot:
         """Return the best ``k`` of candidates that include all that tie with the k-th."""
         if len(scores) == 0 or k < 1:
             return Ranking()
-        if not np.isfinite(scores).all():
-            raise ValueError("a score is NaN or infinite")
         if len(scores) > k:
             tied_or_better = scores >= np.partition(scores, -k)[-k]
             numbers, scores = numbers[tied_or_better], scores[tied_or_better]
@@ -115,16 +110,3 @@ class Snapshot:
         rows.sort(reverse=True)
         ranked_scores, ranked_ids, ranked = zip(*rows[:k], strict=True)
         return Ranking(Hit.of_rounded(ranked_ids, ranked_scores, self.passages(ranked[:texts])))
-
-
-def _floor(scores: Floats, k: int) -> np.float32:
-    """Return a positive lower bound of the k-th best score, below which a passage is no hit.
-
-    The k-th largest maximum of blocks is one, and takes less time than the k-th largest score.
-    """
-    blocks = len(scores) // _SCORES_PER_BLOCK
-    if blocks < k:
-        return _SMALLEST
-    maxima = scores[: blocks * _SCORES_PER_BLOCK].reshape(blocks, -1).max(axis=1)
-    kth: np.float32 = np.partition(maxima, -k)[-k]
-    return max(_SMALLEST, kth)

@@ -30,7 +30,7 @@ from convqa.stores.embedded.search import Snapshot
 from convqa.stores.embedded.writer import FolderWriter
 from convqa.workers.threads import threads
 
-CAPABILITIES = frozenset({"k1", "b", "title_weight", "stopwords", "filter", "write", "vectors", "sparse"})
+CAPABILITIES = frozenset({"k1", "b", "title_weight", "stopwords", "filter", "write", "vectors"})
 
 _MAX_THREADS = 4
 """Maximum threads per batch. More would wait for the GIL, which numpy releases only in long operations."""
@@ -67,7 +67,6 @@ class FolderStore(Writing):
             encoder=vectors.encoder if vectors else None,
             vectors=vectors.count if vectors else 0,
             capabilities=CAPABILITIES,
-            vector_options=vectors.options if vectors else None,
             source=manifest.source,
         )
 
@@ -80,7 +79,7 @@ class FolderStore(Writing):
     ) -> list[Ranking]:
         """See :class:`convqa.stores.base.Store`. k1 and b default to .82 and .68. Scores of 0 are no hits.
 
-        :raises ValueError: for term weights that are not finite, or too large.
+        :raises ValueError: for term weights that are not finite, negative, or too large.
         """
         self.check(params)
         state = self._state()
@@ -101,7 +100,7 @@ class FolderStore(Writing):
     def search_vectors(
         self, matrix: Matrix, k: int, encoder: Encoder, texts: int = 20, filter: Filter | None = None
     ) -> list[Ranking]:
-        """See :class:`convqa.stores.base.Store`. Scores are inner products with the vectors in stored precision.
+        """See :class:`convqa.stores.base.Store`. Scores are inner products.
 
         :raises InputError: also for queries of the wrong shape.
         """

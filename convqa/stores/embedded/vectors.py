@@ -1,44 +1,41 @@
 """Vectors of passages: a memory-mapped matrix, and a file that names the passage of each row.
 
-Both files only grow. A row is dead if a later one has a vector of the same passage, or if the passage is deleted.
-
-``int8`` stores round(x / scale), with the scale of a row its largest component / 127. Row scales do not depend on other
-rows, and their recall equals that of a scale per dimension. Every vector is compared: at 500,000 vectors numpy ranks
-134 queries a second, and a graph takes longer to build than 16,000 turns take (docs/benchmarks/vectors.md).
+Both files only grow. A row is dead if a later one has a vector of the same passage, or if the passage is deleted. Every
+vector is compared: at 500,000 vectors numpy ranks 134 queries a second, and a graph takes longer to build than 16,000
+turns take (docs/benchmarks/vectors.md).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from convqa.errors import InputError
 from convqa.stores.base import Floats, Integers
-from convqa.stores.embedded.files import NUMBER, Array, ArrayWriter, Extents, Mask, array
-from convqa.stores.embedded.manifest import VectorState
+from convqa.stores.embedded.files import NUMBER, Array, ArrayWriter, Mask, Sizes, array
 
-PRECISIONS: dict[str, np.dtype[Any]] = {
-    "float32": np.dtype("<f4"),
-    "float16": np.dtype("<f2"),
-    "int8": np.dtype("i1"),
-}
-ROW = np.dtype([("number", NUMBER), ("norm", "<f4"), ("scale", "<f4")])
-"""The passage of a row, the Euclidean length of the stored vector, and the factor of its components."""
+COMPONENT = np.dtype("<f4")
+ROW = np.dtype([("number", NUMBER), ("norm", COMPONENT)])
+"""The passage of a row, and the Euclidean length of its vector."""
 
 PREFIX = "vectors."
 MATRIX, ROWS = f"{PREFIX}matrix", f"{PREFIX}rows"
-_MAX_INT8 = 127
-_ROWS_PER_BLOCK = 8192
-_QUERIES_PER_PASS = 64
-_COMPONENTS_PER_BLOCK = 1 << 22
-"""16 MiB of 32-bit floats, whose memory the next block reuses."""
+
+_PRODUCTS_IN_MEMORY = 1 << 24
 _UNIT = 2.0**-24
 _ROUNDINGS = 10
-"""Roundings in addition to the sums: of the query, of scaling, of the score and of the bound."""
+"""Roundings in addition to the sums: of the query, of the score and of the bound."""
+
+
+def append_vectors(arrays: ArrayWriter, numbers: Array, values: Floats) -> None:
+    """Append the vectors of passages, by number."""
+    rows = np.empty(len(numbers), ROW)
+    rows["number"] = numbers
+    rows["norm"] = np.linalg.norm(values.astype(np.float64), axis=1)
+    arrays.append(MATRIX, values.astype(COMPONENT))
+    arrays.append(ROWS, rows)
 
 
 def rows_by_passage(numbers: Array, deleted: Mask) -> Integers:
@@ -59,22 +56,13 @@ class Vectors:
     def __init__(
         self,
         data: Path,
-        state: VectorState,
-        extents: Extents,
+        dimension: int,
+        sizes: Sizes,
         deleted: Mask,
     ) -> None:
-        self._rows = array(data, ROWS, ROW, extents)
+        self._matrix = array(data, MATRIX, COMPONENT, sizes).reshape(-1, dimension)
+        self._rows = array(data, ROWS, ROW, sizes)
         self._deleted = deleted
-        self._open(data, state, extents)
-
-    def _open(
-        self,
-        data: Path,
-        state: VectorState,
-        extents: Extents,
-    ) -> None:
-        matrix = array(data, MATRIX, PRECISIONS[state.options.precision], extents)
-        self._matrix = matrix.reshape(-1, state.encoder.dimension)
 
     @cached_property
     def row_of(self) -> Integers:
@@ -87,16 +75,9 @@ class Vectors:
         return np.sort(rows[rows >= 0])
 
     def of(self, numbers: Sequence[int | None]) -> list[Floats | None]:
-        """Return the vectors of passages by number, in stored precision; None if missing."""
-        rows = np.full(len(numbers), -1)
-        for index, number in enumerate(numbers):
-            if number is not None:
-                rows[index] = self.row_of[number]
-        vectors = self._values(rows) * self._rows["scale"][rows, None]
-        return [vector if row >= 0 else None for row, vector in zip(rows, vectors, strict=True)]
-
-    def _values(self, rows: Integers) -> Floats:
-        return self._matrix[rows].astype(np.float32)
+        """Return the vectors of passages by number; None if missing."""
+        rows = [-1 if number is None else int(self.row_of[number]) for number in numbers]
+        return [None if row < 0 else np.array(self._matrix[row]) for row in rows]
 
     def best(
         self,
@@ -106,40 +87,25 @@ class Vectors:
     ) -> Iterator[tuple[Integers, Floats]]:
         """Yield for each query the numbers and scores of passages that include its best ``k`` and ties with the k-th.
 
-        A score is the inner product in 64 bits, rounded to 32, so that it does not depend on the batch.
+        Matrix products are fast, but their last bits depend on the shapes, so they only select candidates. A score is
+        the inner product in 64 bits, rounded to 32, which does not depend on the batch.
 
         :param among: the rows to consider, ascending.
         """
         longest = self._rows["norm"][among].max(initial=0)
-        for start in range(0, len(queries), _QUERIES_PER_PASS):
-            some = queries[start : start + _QUERIES_PER_PASS]
-            indexes = candidates(self._products(some, among), margins(some, longest), k)
-            for query, chosen in zip(some, indexes, strict=True):
-                rows = among[chosen]
+        size = max(1, _PRODUCTS_IN_MEMORY // max(1, len(self._matrix)))
+        for start in range(0, len(queries), size):
+            some = queries[start : start + size]
+            # Of all rows, because a choice of them would be copied first.
+            products = (some @ self._matrix.T)[:, among]
+            for query, floor, row in zip(some, floors(products, margins(some, longest), k), products, strict=True):
+                rows = among[row >= floor]
                 yield self._rows["number"][rows].astype(np.int64), self._scores(query, rows)
 
-    def _products(self, queries: Floats, among: Integers) -> Iterator[Floats]:
-        """Iterate over blocks of rows, so that memory stays flat: their products with the queries."""
-        size = max(1, _COMPONENTS_PER_BLOCK // queries.shape[1])
-        for start in range(0, len(among), size):
-            # A slice of the memory map needs no copy.
-            block = slice(start, start + size)
-            rows = block if len(among) == len(self._rows) else among[block]
-            products = queries @ self._matrix[rows].astype(np.float32, copy=False).T
-            if self._matrix.dtype == np.int8:
-                products *= self._rows["scale"][rows]
-            yield products
-
     def _scores(self, query: Floats, rows: Integers) -> Floats:
-        wide = query.astype(np.float64)
-        scores = np.empty(len(rows), np.float32)
-        for start in range(0, len(rows), _ROWS_PER_BLOCK):
-            block = slice(start, start + _ROWS_PER_BLOCK)
-            vectors = self._matrix[rows[block]].astype(np.float64)
-            # Not a matrix product, because BLAS sums in an order that depends on a row's index.
-            products = np.einsum("rd,d->r", vectors, wide)
-            scores[block] = products * self._rows["scale"][rows[block]]
-        return scores
+        # Not a matrix product, because BLAS sums in an order that depends on a row's index.
+        products = np.einsum("rd,d->r", self._matrix[rows].astype(np.float64), query.astype(np.float64))
+        return products.astype(np.float32)
 
 
 def margins(queries: Floats, longest: float) -> Floats:
@@ -154,62 +120,14 @@ def margins(queries: Floats, longest: float) -> Floats:
     return np.asarray(2 * errors, np.float32)
 
 
-def candidates(products: Iterable[Floats], margins: Floats, k: int) -> list[Integers]:
-    """Return for each query the indexes of a few rows that include its best ``k`` and all that tie with the k-th.
+def floors(products: Floats, margins: Floats, k: int) -> Floats:
+    """Return for each query a lower bound of the computed products of its best ``k`` rows and of ties with the k-th.
 
-    Matrix products are fast, but their last bits depend on the shapes, so here they only select candidates.
-
-    :param products: of all queries with blocks of rows, of shape (queries, rows).
+    :param products: of shape (queries, rows).
     """
-    floors = np.full(len(margins), -np.inf, np.float32)
-    values = [np.empty(0, np.float32) for _ in margins]
-    rows = [np.empty(0, np.int64) for _ in margins]
-    start = 0
-    for block in products:
-        for query, row in enumerate(block):
-            new = np.flatnonzero(row >= floors[query])
-            if len(new) == 0:
-                continue
-            values[query] = np.append(values[query], row[new])
-            rows[query] = np.append(rows[query], new + start)
-            if len(rows[query]) > k:
-                floors[query] = np.partition(values[query], -k)[-k] - margins[query]
-                kept = values[query] >= floors[query]
-                values[query], rows[query] = values[query][kept], rows[query][kept]
-        start += block.shape[1]
-    return rows
-
-
-class VectorWriter:
-    """Appends rows after the committed ones."""
-
-    def __init__(self, arrays: ArrayWriter, state: VectorState) -> None:
-        self._arrays = arrays
-        self._state = state
-
-    def add(self, numbers: Array, values: Floats) -> None:
-        """Append the vectors of passages, by number.
-
-        :raises InputError: for a component that is too large for the precision.
-        """
-        rows = np.empty(len(numbers), ROW)
-        rows["number"] = numbers
-        rows["norm"], rows["scale"] = self._append(values)
-        self._arrays.append(ROWS, rows)
-
-    def _append(self, values: Floats) -> tuple[Array, Array]:
-        """Write vectors; return the norm and the scale of each."""
-        precision = self._state.options.precision
-        scales = np.ones(len(values), np.float32)
-        if precision == "int8":
-            scales = (np.abs(values).max(axis=1, initial=0) / _MAX_INT8).astype(np.float32)
-            scales[scales == 0] = 1.0
-            values = np.round(values / scales[:, None].astype(np.float64)).clip(-_MAX_INT8, _MAX_INT8)
-        elif np.abs(values).max(initial=0) > np.finfo(PRECISIONS[precision]).max:
-            raise InputError(f"a component of a vector is too large for {precision}; use float32 or int8.")
-        stored = values.astype(PRECISIONS[precision])
-        self._arrays.append(MATRIX, stored)
-        return np.linalg.norm(stored.astype(np.float64), axis=1) * scales, scales
-
-    def commit(self, generation: int, live: Integers) -> None:
-        """Write what waits for the commit. :param live: the rows that are not dead."""
+    if products.shape[1] <= k:
+        return np.full(len(products), -np.inf, np.float32)
+    if k < 1:
+        return np.full(len(products), np.inf, np.float32)
+    kth = np.partition(products, -k, axis=1)[:, -k]
+    return np.asarray(kth - margins, np.float32)

@@ -20,16 +20,15 @@ from filelock import FileLock, Timeout
 
 from convqa.domain import Passage
 from convqa.errors import InputError, RunError, WorkError
-from convqa.stores.base import Encoder, Ids, Matrix, VectorOptions
-from convqa.stores.checks import checked_vectors, vectors_kept
+from convqa.stores.base import Encoder, Ids, Matrix
+from convqa.stores.checks import checked_vectors, refuse_other_encoder
 from convqa.stores.content import checksum, content, digest, duplicate
 from convqa.stores.embedded import database
 from convqa.stores.embedded.database import Database
 from convqa.stores.embedded.files import NUMBER, ArrayWriter, Mask, array, writing
 from convqa.stores.embedded.manifest import NAME, CollectionManifest, VectorState, reading
 from convqa.stores.embedded.postings import PostingWriter, meta_token
-from convqa.stores.embedded.vectors import PRECISIONS, PREFIX, ROW, ROWS, VectorWriter, rows_by_passage
-from convqa.stores.embedded.weights import WeightWriter
+from convqa.stores.embedded.vectors import PREFIX, ROW, ROWS, append_vectors, rows_by_passage
 from convqa.text.analysis import analyzer
 
 logger = logging.getLogger(__name__)
@@ -78,7 +77,6 @@ class FolderWriter:
         self._copies = 0
         self._index = PostingWriter(self._arrays)
         self._vector_state = self._base.vectors
-        self._vectors: VectorWriter | None = None
 
     def add(self, passages: Iterable[Passage]) -> None:
         """Add passages; skip exact copies.
@@ -96,7 +94,7 @@ class FolderWriter:
         added = content(passage)
         number = self._database.number(passage.id)
         if number is None:
-            self._database.add(passage.id, checksum(digest(added)), added)
+            self._database.add(passage.id, added)
             self._checksum += digest(added)
             return True
         stored = self._database.contents([number])[number]
@@ -137,7 +135,6 @@ class FolderWriter:
         ids: Ids,
         matrix: Matrix,
         encoder: Encoder,
-        options: VectorOptions | None = None,
     ) -> None:
         """:raises InputError: also for an id that is not in the collection."""
         name = f"collection {self._folder}"
@@ -148,21 +145,12 @@ class FolderWriter:
                 f"{name} lacks the passages of {len(unknown)} of {len(ids)} vectors, first {unknown[0]!r}. Add the "
                 "passages first, or leave these vectors out."
             )
-        state = self._vector_state
-        kept = None if state is None else (state.encoder, state.options)
-        known, kept_as = vectors_kept(kept, encoder, options, PRECISIONS, name)
-        if kept_as.index == "hnsw":
-            raise InputError(
-                f"{name}: a folder does not support graphs; expected index auto or exact, or a collection in "
-                "Elasticsearch."
-            )
+        state = self._vector_state or VectorState(encoder)
+        refuse_other_encoder(state.encoder, encoder, name)
         values = checked_vectors(matrix, len(ids), encoder, name)
-        self._vector_state = state or VectorState(known, kept_as)
-        if self._vectors is None:
-            writer = WeightWriter if known.sparse else VectorWriter
-            self._vectors = writer(self._arrays, self._vector_state)
+        self._vector_state = state
         with writing(self._folder):
-            self._vectors.add(np.array([numbers[id] for id in ids], NUMBER), values)
+            append_vectors(self._arrays, np.array([numbers[id] for id in ids], NUMBER), values)
 
     def commit(self) -> None:
         """Make the changes visible to readers that open from now on, and end the transaction."""
@@ -173,8 +161,8 @@ class FolderWriter:
             if (len(deleted), count) != (self._base.numbers, self._base.count):
                 self._index.commit(generation, self._database.terms, ~deleted)
                 self._database.commit()
-            vectors = self._live_vectors(deleted, generation)
             self._arrays.sync()
+            vectors = self._live_vectors(deleted)
             manifest = replace(
                 self._base,
                 generation=generation,
@@ -182,7 +170,7 @@ class FolderWriter:
                 terms=self._database.terms,
                 count=count,
                 checksum=checksum(self._checksum),
-                files=self._arrays.extents,
+                files=self._arrays.sizes,
                 vectors=vectors,
             )
             manifest.write(self._folder)
@@ -191,23 +179,19 @@ class FolderWriter:
             logger.warning("%d passages came again with the same id and content: kept once", self._copies)
         self.close()
 
-    def _live_vectors(self, deleted: Mask, generation: int) -> VectorState | None:
-        """Write what waits; return the state of the vectors, or None, without files, if no passage has one."""
-        self._arrays.sync()
-        rows = array(self._data, ROWS, ROW, self._arrays.extents)
-        row_of = rows_by_passage(rows["number"], deleted)
-        live = row_of[row_of >= 0]
-        if self._vector_state is None or len(live) == 0:
+    def _live_vectors(self, deleted: Mask) -> VectorState | None:
+        """Return the state of the vectors, or None, without files, if no passage has one."""
+        rows = array(self._data, ROWS, ROW, self._arrays.sizes)
+        count = int(np.count_nonzero(rows_by_passage(rows["number"], deleted) >= 0))
+        if self._vector_state is None or count == 0:
             self._arrays.drop(PREFIX)
             return None
-        if self._vectors is not None:
-            self._vectors.commit(generation, live)
-        return replace(self._vector_state, count=len(live))
+        return replace(self._vector_state, count=count)
 
     def _remove_unused(self) -> None:
         """Remove files of earlier states and of killed writers."""
         # A folder that is being built has manifest and lock in its data folder.
-        used = {NAME, LOCK, database.NAME, *self._arrays.extents}
+        used = {NAME, LOCK, database.NAME, *self._arrays.sizes}
         for path in self._data.iterdir():
             if path.name not in used and path.is_file():
                 path.unlink(missing_ok=True)

