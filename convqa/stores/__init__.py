@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import cast
 
 from convqa.domain import DEFAULT_LANGUAGE
-from convqa.errors import InputError, StoreUnavailable, nearest
+from convqa.errors import InputError, nearest
 from convqa.plugins import load, plugins
 from convqa.stores.address import SCHEME, Address, address, redact, resolved
 from convqa.stores.base import Engine, Store, WritableStore
@@ -24,19 +24,13 @@ _ENGINES = {
 }
 """Scheme -> module, imported on first use. A folder has no scheme."""
 
-_UNSUPPORTED = {
-    "create": "its engine is read-only. Choose another URL for a convqa collection",
-    "delete": "its engine is read-only: nothing is deleted",
-}
-"""Optional functions of an engine, and the error where one is missing."""
-
 GROUP = "convqa.stores"
 """Entry points of engines in other packages: scheme = module."""
 
 _MOST_OPEN = 16
 """Maximum number of collections kept open; each holds a dozen file descriptors."""
 _opened: dict[str, tuple[Hashable, Store]] = {}
-"""Key -> (identity, store), least recently used first."""
+"""Key -> (identity, store), first opened first."""
 _locks: dict[str, threading.Lock] = {}
 """Key -> lock, so that a slow collection does not delay others."""
 
@@ -46,7 +40,6 @@ def open_store(url: str | Path | None) -> Store:
 
     :param url: a folder, an engine's URL, or the name or path of a file of ``configs/collections``.
     :raises InputError: if no collection is given, the engine is unknown, or the collection does not exist.
-    :raises StoreUnavailable: if a collection that this process opened before is gone.
     :raises StoreDamaged: if its content does not match its manifest.
     """
     engine, location = _locate(url)
@@ -55,16 +48,8 @@ def open_store(url: str | Path | None) -> Store:
         identity = engine.identity(location)
         opened_as, store = _opened.get(key, (None, None))
         if store is None or opened_as != identity or store.closed:
-            try:
-                opened_as, store = identity, engine.open_collection(location)
-            except InputError as error:
-                if store is None or engine.identity(location) is not None:
-                    raise
-                raise StoreUnavailable(
-                    f"collection {redact(location.url)} has disappeared. Restore it, or index its passages again."
-                ) from error
-        _opened.pop(key, None)
-        _opened[key] = opened_as, store
+            store = engine.open_collection(location)
+            _opened[key] = identity, store
         for oldest in list(_opened)[:-_MOST_OPEN]:
             _opened.pop(oldest, None)
         return store
@@ -89,7 +74,7 @@ def create_store(
     :param settings: the engine's settings for the index; they override those of the collection's file.
     :raises InputError: if the collection exists and ``replace`` is false, or for an unknown setting.
     """
-    create, location = _optional("create", url)
+    create, location = _writing("create", url)
     language = language or location.language or DEFAULT_LANGUAGE
     return cast(
         AbstractContextManager[WritableStore],
@@ -102,7 +87,7 @@ def delete_store(url: str) -> None:
 
     :raises InputError: if it does not exist.
     """
-    delete, location = _optional("delete", url)
+    delete, location = _writing("delete", url)
     delete(location)
     if opened := _opened.pop(key_of(url), None):
         opened[1].close()
@@ -150,15 +135,15 @@ def _locate(url: str | Path | None) -> tuple[Engine, Address]:
     return engine, location
 
 
-def _optional(name: str, url: str) -> tuple[Callable[..., object], Address]:
-    """Return a function that some engines lack, and the collection's address.
+def _writing(name: str, url: str) -> tuple[Callable[..., object], Address]:
+    """Return a function that read-only engines lack, and the collection's address.
 
-    :raises InputError: if this engine lacks it.
+    :raises InputError: if the engine is read-only.
     """
     engine, location = _locate(url)
     function = getattr(engine, name, None)
     if function is None:
-        raise InputError(f"collection {redact(location.url)}: {_UNSUPPORTED[name]}.")
+        raise InputError(f"collection {redact(location.url)}: its engine is read-only. Choose another URL.")
     return function, location
 
 

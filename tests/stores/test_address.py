@@ -39,13 +39,6 @@ def test_a_file_says_where_the_passages_are_and_how(file):
     )
 
 
-def test_a_file_names_the_field_of_vectors_and_what_made_them(file, tmp_path):
-    found = address(file("url: elasticsearch://h/web\nvector: embedding\nencoder: https://h/v1?model=m"))
-    assert (found.vector, found.encoder) == ("embedding", "https://h/v1?model=m")
-    assert address(file("url: c\nvector: v\nencoder: ./model")).encoder == str(tmp_path / "model")
-    assert address(file("url: c\nvector: v\nencoder: org/model")).encoder == "org/model"
-
-
 def test_folders_in_a_file_are_relative_to_the_file(file, tmp_path):
     assert address(file("url: data/c")).url == str(tmp_path / "data" / "c")
     assert address(file("url: anserini:data/c")).url == f"anserini:{tmp_path}/data/c"
@@ -78,12 +71,11 @@ def test_a_store_is_made_and_opened_by_its_file(file, tmp_path):
     assert open_store(path) is open_store(str(tmp_path / "c"))
 
 
-def test_what_convqa_made_has_fields_and_vectors_of_its_own(file):
+def test_what_convqa_made_has_fields_of_its_own(file):
     with create_store(file("url: c")) as made:
         made.add([Passage("a", "London")])
-    for told in ("fields: {text: body}", "vector: v\nencoder: encoder"):
-        with pytest.raises(InputError, match="leave fields, vector and encoder out"):
-            open_store(file(f"url: c\n{told}"))
+    with pytest.raises(InputError, match="leave fields out"):
+        open_store(file("url: c\nfields: {text: body}"))
 
 
 @pytest.mark.parametrize(
@@ -104,8 +96,6 @@ def test_what_convqa_made_has_fields_and_vectors_of_its_own(file):
         ("url: c\nsettings: {shards: [1]}", "settings.shards"),
         ("url: c\nsettings: 3", "settings: expected an object, got 3"),
         ("1: 2", "url: is missing"),
-        ("url: c\nvector: v", "expected both or neither of vector"),
-        ("url: c\nencoder: encoder", "expected both or neither of vector"),
     ],
 )
 def test_mistakes_are_named_with_file_and_field(file, text, message):

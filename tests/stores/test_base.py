@@ -47,7 +47,7 @@ def test_the_collections_own_is_not():
         ([float("inf"), 1.0], "finite"),
         ([float("inf"), -float("inf")], "finite"),
         ([6e29, 6e29], "below 1e\\+30"),
-        ([1.0, -1e-9], "no negative"),
+        ([1.0, -1e-9], "not negative"),
     ],
 )
 def test_what_is_no_boost_is_refused(weights, message):

@@ -54,8 +54,8 @@ _GONE = frozenset({"index_not_found_exception", "aliases_not_found_exception", "
 
 _ADVICE = {
     401: f"Set {VARIABLES}; the user is the URL's (elasticsearch+https://USER@HOST/INDEX), else elastic.",
-    403: "Reading needs the rights read, view_index_metadata and monitor; indexing needs all on the index, its versions "
-    "(NAME-*), their aliases and convqa-locks.",
+    403: "Reading needs the rights read, view_index_metadata and monitor; indexing needs all on the index, its "
+    "versions (NAME-*), their aliases and convqa-locks.",
 }
 
 

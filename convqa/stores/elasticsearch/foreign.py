@@ -105,9 +105,8 @@ class ForeignIndex:
             "fields": [self._fields.id] if self._fields.id else [],
         }
         bodies = [{"query": self._query(query, params)} | options for query in queries]
-        matches = []
-        for hits in self._index.search(bodies):
-            matches.append([(hit["_score"], self._id_of(hit)) for hit in hits])
+        answers = self._index.search(bodies)
+        matches = [[(hit["_score"], self._id_of(hit)) for hit in hits] for hits in answers]
         return rankings(matches, k, texts, self.fetch)
 
     def search_vectors(self, matrix: object, k: int, encoder: Encoder, *_: object, **__: object) -> NoReturn:  # noqa: ARG002
@@ -136,8 +135,8 @@ class ForeignIndex:
         if self._mapped.get("content", {}).get("type") != "text":
             raise InputError(
                 f"{self._place} was made by neither convqa nor Haystack: which of its fields are a passage's? Name "
-                "them in a file FILE.yaml with url and fields (text, id, title, url, meta) and give --collection FILE.yaml. "
-                f"Its fields: {self._listed()}."
+                "them in a file FILE.yaml with url and fields (text, id, title, url, meta), and give --collection "
+                f"FILE.yaml. Its fields: {self._listed()}."
             )
         return Fields(text="content", meta=[name for name in self._mapped if "." not in name and name not in _NOT_META])
 

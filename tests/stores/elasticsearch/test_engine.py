@@ -14,7 +14,7 @@ import pytest
 
 from convqa.domain import Passage
 from convqa.errors import InputError, StoreUnavailable, WorkError
-from convqa.stores import check_store, open_store
+from convqa.stores import open_store
 from convqa.stores.address import Address, Fields
 from convqa.stores.base import Encoder
 from convqa.stores.content import checksum, content, digest
@@ -22,7 +22,7 @@ from convqa.stores.elasticsearch import engine
 from convqa.stores.elasticsearch.client import client
 from convqa.stores.elasticsearch.index import ServerIndex, indices_like, look_up
 from convqa.stores.elasticsearch.lock import LOCKS
-from convqa.stores.elasticsearch.schema import Version, document_id, meta_of, vectors_of
+from convqa.stores.elasticsearch.schema import Version, meta_of, vectors_of
 from convqa.stores.elasticsearch.target import IndexTarget
 from convqa.stores.elasticsearch.writer import BulkWriter
 
@@ -56,7 +56,7 @@ def everything(target):
 
 
 def make(target, given, language="en", replace=False, **settings):
-    with engine.create(Address(url=target.url), language, replace, {"threads": 2, **settings}) as made:
+    with engine.create(Address(url=target.url), language, replace, settings) as made:
         made.add(given)
 
 
@@ -197,7 +197,6 @@ def test_what_others_made_is_never_touched(target, as_alias):
         ({"shards": 0}, "settings: shards: expected 1 or more, got 0"),
         ({"k1": "high"}, "settings: k1: "),
         ({"b": 1.5}, "settings: b: "),
-        ({"threads": 1.5}, "settings: threads: "),
     ],
 )
 def test_mistakes_in_settings_are_told_before_anything_is_made(target, settings, message):
@@ -210,7 +209,7 @@ def test_other_mistakes_are_told_before_anything_is_made(target):
     with pytest.raises(InputError, match="unknown language 'xx'"):
         make(target, [], language="xx")
     with (
-        pytest.raises(InputError, match="leave fields, vector and encoder out"),
+        pytest.raises(InputError, match="leave fields out"),
         engine.create(Address(url=target.url, fields=Fields(text="t")), "en"),
     ):
         pass
@@ -223,7 +222,7 @@ def test_other_mistakes_are_told_before_anything_is_made(target):
 
 
 def test_the_settings_are_those_of_the_index(target):
-    make(target, passages(50), shards=3, replicas=1, k1=1.2, b=0.75, threads=3)
+    make(target, passages(50), shards=3, replicas=1, k1=1.2, b=0.75)
     name, _ = look_up(target)
     found = client(target).indices.get_settings(index=name)[name]["settings"]["index"]
     assert (found["number_of_shards"], found["number_of_replicas"]) == ("3", "1")
@@ -262,22 +261,3 @@ def test_collections_are_found_on_a_server(target, elasticsearch):
     found = engine.find(Address(url=elasticsearch))
     assert target.url in found
     assert f"{target.url}-x" not in found
-
-
-def test_a_passage_that_is_not_as_it_was_written_is_found(target):
-    make(target, passages(20))
-    store = open_store(target.url)
-    store.delete(["p3"])
-    store.commit()
-    assert check_store(target.url).problems == ()
-    name, _ = look_up(target)
-    script = {"source": "ctx._source.passage.text = 'Rome is in Spain'"}
-    client(target).update(index=name, id=document_id("p7"), script=script, refresh=True)
-    (problem,) = check_store(target.url).problems
-    assert problem.startswith("19 passages with the checksum ") and "; written were 19 with " in problem
-
-
-def test_an_index_of_others_has_no_checksums(target):
-    client(target).index(index=target.index, document={"content": "Rome"}, refresh=True)
-    with pytest.raises(InputError, match="was not made by convqa: it has no checksums"):
-        check_store(target.url)

@@ -100,7 +100,9 @@ def _quick(monkeypatch):
 def test_nothing_listens():
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    with pytest.raises(StoreUnavailable, match=f"nothing answers at http://127.0.0.1:{port}.*docker compose") as caught:
+    with pytest.raises(
+        StoreUnavailable, match=f"nothing answers at http://127.0.0.1:{port}.*Start Elasticsearch"
+    ) as caught:
         once(IndexTarget("127.0.0.1", port, False, "", "docs"))
     assert caught.value.transient
 
@@ -125,15 +127,15 @@ def test_no_answer_in_time():
             403,
             error("security_exception", "unauthorized"),
             InputError,
-            "unauthorized.*lacks a right.*view_index_metadata",
+            "unauthorized.*view_index_metadata",
         ),
         (404, error("index_not_found_exception", "no such index", index="docs"), RunError, "its index docs is gone"),
-        (400, error("index_closed_exception", "closed", index="docs"), StoreUnavailable, "POST .*/_open"),
-        (429, error("cluster_block_exception", "flood-stage"), StoreUnavailable, "flood-stage.*Make room"),
-        (400, b"<html>no</html>", InputError, "Is it OpenSearch, or a proxy"),
-        (502, b"<html>bad gateway</html>", StoreUnavailable, "status 502.*Try again later"),
-        (503, error("no_shard_available_action_exception", "no"), StoreUnavailable, "is red.*_cat/shards"),
-        (429, error("es_rejected_execution_exception", "queue full"), StoreUnavailable, "queue full.*fewer threads"),
+        (400, error("index_closed_exception", "closed", index="docs"), StoreUnavailable, "closed.*_cat/shards"),
+        (429, error("cluster_block_exception", "flood-stage"), StoreUnavailable, "flood-stage.*disk"),
+        (400, b"<html>no</html>", InputError, "not in Elasticsearch's form"),
+        (502, b"<html>bad gateway</html>", StoreUnavailable, "status 502.*try again"),
+        (503, error("no_shard_available_action_exception", "no"), StoreUnavailable, "status 503.*_cat/shards"),
+        (429, error("es_rejected_execution_exception", "queue full"), StoreUnavailable, "queue full.*try again"),
         (500, error("null_pointer_exception", "x"), StoreUnavailable, "status 500: x"),
         (400, error("parsing_exception", "odd"), InputError, "refused a request to docs .status 400: odd"),
     ],
@@ -204,7 +206,7 @@ def test_what_passes_is_asked_again_and_what_does_not_is_not():
     with serving(busy, answer(503, {}), None, good) as (target, asked):
         assert ask(target, lambda known: known.info()).body == {"version": {}}
         assert len(asked) == 4
-    with serving(busy) as (target, asked), pytest.raises(StoreUnavailable, match="Try again later"):
+    with serving(busy) as (target, asked), pytest.raises(StoreUnavailable, match="try again"):
         ask(target, lambda known: known.info(), patience=1)
     assert len(asked) == 3
     with serving(answer(400, error("parsing_exception", "odd"))) as (target, asked), pytest.raises(InputError):
@@ -251,7 +253,7 @@ def test_a_key_opens_what_it_is_for_and_nothing_else(secure_elasticsearch, monke
     free = replace(target, user="")
     other = replace(free, index="other")
     for act in (lambda: ask(other, lambda known: known.search(index="other")), lambda: look_up(other)):
-        with pytest.raises(InputError, match=r"request to other .*lacks a right"):
+        with pytest.raises(InputError, match=r"request to other .*Reading needs the rights"):
             act()
     with pytest.raises(RunError, match="is gone"):
         ask(free, lambda known: known.search(index="docs"))
@@ -271,7 +273,7 @@ def test_an_index_whose_shards_have_no_node_is_red(index_url):
     known = client(target)
     known.indices.create(index=target.index, settings=nowhere, wait_for_active_shards="0")
     try:
-        told = f"{target.index} .* is red.*_cat/shards"
+        told = f"{target.index} .*_cat/shards"
         for read in (
             lambda: once(target, lambda known: known.search(index=target.index)),
             lambda: ServerIndex(target, target.index).search([{"size": 1}]),
@@ -291,5 +293,5 @@ def test_a_full_disk_is_named(index_url, monkeypatch):
     store = open_store(index_url)
     known = client(IndexTarget.parse(index_url))
     known.indices.put_settings(index=index_url.rpartition("/")[2], settings={"blocks.read_only_allow_delete": True})
-    with pytest.raises(StoreUnavailable, match=r"flood-stage.* Make room"):
+    with pytest.raises(StoreUnavailable, match=r"flood-stage.*disk"):
         store.add([Passage("p2", "Rome")])

@@ -109,7 +109,7 @@ def test_what_failed_is_asked_again(serve, failure):
     ("failure", "message"),
     [
         (BUSY, "status 429: queue full"),
-        (RED, "is red"),
+        (RED, "status 503"),
         (BROKEN, "status 500: disk"),
     ],
 )

@@ -17,7 +17,7 @@ from convqa.domain import Passage, Query
 from convqa.errors import InputError, StoreUnavailable, WorkError
 from convqa.stores import create_store, delete_store, open_store
 from convqa.stores.address import Address
-from convqa.stores.base import Encoder, SearchParams, VectorOptions
+from convqa.stores.base import Encoder, SearchParams
 from convqa.stores.content import checksum, content, digest
 from convqa.stores.elasticsearch import writer
 from convqa.stores.elasticsearch.client import client
@@ -26,7 +26,6 @@ from convqa.stores.elasticsearch.index import ServerIndex, indices_like, look_up
 from convqa.stores.elasticsearch.lock import LOCKS
 from convqa.stores.elasticsearch.schema import Version, vectors_of
 from convqa.stores.elasticsearch.target import IndexTarget
-from convqa.stores.elasticsearch.writer import BulkWriter
 
 pytestmark = pytest.mark.services
 
@@ -258,26 +257,7 @@ def test_vectors_whose_commit_was_killed_come_with_the_same_command_again(target
     assert store.info().vectors == 2
 
 
-@pytest.mark.parametrize(
-    ("dimension", "options", "message"),
-    [
-        (4, VectorOptions("float16"), "no vectors as float16; expected float32, int8, bit"),
-        (4, VectorOptions("bit"), "fewer than 64"),
-        (4097, VectorOptions(), r"range \[1, 4096\] but was \[4097\]"),
-    ],
-)
-def test_what_elasticsearch_cannot_keep_is_refused(store, dimension, options, message):
-    with pytest.raises(InputError, match=message):
-        store.add_vectors(["p1"], np.ones((1, dimension)), Encoder("e", "c", dimension), options)
+def test_what_elasticsearch_cannot_keep_is_refused(store):
+    with pytest.raises(InputError, match=r"range \[1, 4096\] but was \[4097\]"):
+        store.add_vectors(["p1"], np.ones((1, 4097)), Encoder("e", "c", 4097))
         store.commit()
-
-
-def test_every_kind_of_vectors_is_taken(target):
-    name, found = look_up(target)
-    version = Version.of(name, found)
-    for precision in ("float32", "int8", "bit"):
-        for kind in ("auto", "exact", "hnsw"):
-            writer = BulkWriter(ServerIndex(target, name), version)
-            writer.add_vectors(["p1"], np.ones((1, 64)), Encoder("e", "c", 64), VectorOptions(precision, kind))
-            assert writer.commit().meta.vectors.count == 1
-    assert BulkWriter(ServerIndex(target, name), version).commit() == version
