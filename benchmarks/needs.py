@@ -36,8 +36,6 @@ ENCODED = 130, 52
 bundled example), which take 2.5 times as long (processor time of 150 passages each of the sets and of QReCC)."""
 EXACT_QUERIES = 134
 """Queries/s over 500,000 vectors in memory, 64 at a time."""
-SPARSE_TERMS, SPARSE_BYTES = 150, 6
-"""Weighted terms per passage, and bytes of each in postings: assumed, because no index of this size was built."""
 CANDIDATES = 30
 MACHINE = 56
 """Gigabytes that an index may use on a machine with 64 GB."""
@@ -86,11 +84,8 @@ def needs(passages: int, turns: int, size: int) -> Iterator[Need]:
     exact = turns * (passages / 500_000) / EXACT_QUERIES / 3600
     yield Need("dense float32, exact, a folder", floats, floats, encoding, exact)
     yield Need("dense float32, HNSW", floats + graph, floats + graph, encoding, None)
-    for kind in ("int8", "bit"):
-        part = passages * vector_bytes(kind) / 1e9
-        yield Need(f"dense {kind}, HNSW, re-scored", floats + part + graph, part + graph, encoding, None)
-    sparse = passages * SPARSE_TERMS * SPARSE_BYTES / 1e9
-    yield Need("learned sparse", sparse, 0.25 * sparse, encoding, None)
+    part = passages * vector_bytes("int8") / 1e9
+    yield Need("dense int8, HNSW, re-scored", floats + part + graph, part + graph, encoding, None)
     candidates = turns * CANDIDATES / slow / 3600
     yield Need("BM25, candidates encoded", bm25.disk + 2.1, bm25.memory, bm25.index, (bm25.turns or 0.0) + candidates)
 

@@ -72,7 +72,6 @@ def spread(data: Path, count: int) -> list[Passage]:
 
 def retrievers(options: argparse.Namespace) -> None:
     given = ["--data", options.data, "--count", options.count, "--rounds", options.rounds, "--encoder", options.encoder]
-    given += ["--precision", options.precision]
     with tempfile.TemporaryDirectory() as scratch:
         given += ["--collection", options.collection or Path(scratch) / "collection"]
         for way in ("encode", "build", *RETRIEVERS):
@@ -85,7 +84,6 @@ def build(options: argparse.Namespace) -> Figures:
     from convqa.indexing import add_vectors
     from convqa.models import load_encoder
     from convqa.stores import create_store, exists, open_store
-    from convqa.stores.base import VectorOptions
 
     url = str(options.collection)
     if not exists(url):
@@ -93,7 +91,7 @@ def build(options: argparse.Namespace) -> Figures:
             store.add(spread(options.data, options.count))
     model, before = load_encoder(options.encoder), open_store(url).info().vectors
     start = time.perf_counter()
-    made = add_vectors(url, model, VectorOptions(options.precision))
+    made = add_vectors(url, model)
     seconds = time.perf_counter() - start
     fresh, size = made.vectors - before, folder_mb(options.collection, "vectors.*")
     return {"passages": made.count, "vectors": fresh, "vectors, s": seconds, "passages/s": fresh / seconds,
@@ -313,7 +311,6 @@ def main() -> None:
     parser.add_argument("--collection", type=Path, help="a folder; retrievers creates it if missing")
     parser.add_argument("--count", type=int, default=27_065, help="passages of retrievers")
     parser.add_argument("--encoder", default="encoder")
-    parser.add_argument("--precision", default="float32", help="of the vectors that retrievers makes")
     parser.add_argument("--turns", type=int, default=16_451, help="of overhead")
     parser.add_argument("--pipeline", default="expansion-bm25", help="of overhead")
     parser.add_argument("--rounds", type=int, help="3, of overhead 2")

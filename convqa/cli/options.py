@@ -77,7 +77,7 @@ Breakdown = Annotated[
     list[str] | None,
     Option(
         metavar="FIELD",
-        help="Group turns by history, depth, answerable, source (QReCC) or a field of the truth. Repeatable.",
+        help="Group turns by history, depth, answerable (QReCC) or a field of the truth. Repeatable.",
     ),
 ]
 

@@ -7,7 +7,7 @@ there is only one, its turns are drawn, which says nothing about other conversat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import chain
 from typing import TypeVar
 
@@ -15,9 +15,6 @@ import numpy
 from numpy.typing import NDArray
 
 RESAMPLES = 1000
-
-MAX_DRAWS = 200_000
-"""Draws in memory at once."""
 
 Group = TypeVar("Group", int, str)
 
@@ -48,9 +45,10 @@ def interval(
         columns = list(stratum[0])
         stratum_sums = numpy.array([[sum(scores) for scores in conversation.values()] for conversation in stratum])
         stratum_counts = numpy.array([[len(scores) for scores in conversation.values()] for conversation in stratum])
-        for rows, drawn in _draws(len(stratum), len(columns), generator):
-            sums[rows, columns] += stratum_sums[drawn].sum(axis=1)
-            counts[rows, columns] += stratum_counts[drawn].sum(axis=1)
+        for row in range(RESAMPLES):
+            drawn = generator.integers(0, len(stratum), len(stratum))
+            sums[row, columns] += stratum_sums[drawn].sum(axis=0)
+            counts[row, columns] += stratum_counts[drawn].sum(axis=0)
     return percentile_interval((sums / counts).mean(axis=1))
 
 
@@ -100,18 +98,6 @@ def _strata(
     for conversation in conversations.values():
         strata.setdefault(tuple(conversation), []).append(conversation)
     return list(strata.values())
-
-
-def _draws(
-    count: int,
-    width: int,
-    generator: numpy.random.Generator,
-) -> Iterator[tuple[NDArray[numpy.intp], NDArray[numpy.int64]]]:
-    """Yield chunks of samples with replacement: their rows, as a column, and the drawn indexes."""
-    step = max(1, MAX_DRAWS // (count * width))
-    for start in range(0, RESAMPLES, step):
-        rows = numpy.arange(start, min(start + step, RESAMPLES))
-        yield rows[:, None], generator.integers(0, count, (len(rows), count))
 
 
 def percentile_interval(

@@ -1,8 +1,4 @@
-"""Downloading the files of benchmarks that a YAML file lists.
-
-Interrupted transfers are resumed, and a file is put in place only if its checksum matches. A file without a known
-checksum is downloaded from the start.
-"""
+"""Downloading the files of benchmarks that a YAML file lists. A file is put in place only if its checksum matches."""
 
 from __future__ import annotations
 
@@ -114,8 +110,6 @@ def fetch(
 ) -> Literal["fetched", "kept"]:
     """Fetch a file into a folder. Keeps an existing file with the right checksum and refuses any other.
 
-    An interrupted transfer leaves ``FILE.part``, from which the next call resumes.
-
     :raises InputError: if the folder is not writable.
     :raises WorkError: if the server does not send the file, or sends another.
     :raises StorageFull: if the file cannot be written.
@@ -128,11 +122,13 @@ def fetch(
                 raise WorkError(f"{target}: this is not the file {download.url}: {mismatch}. Remove it.")
             return "kept"
         target.parent.mkdir(parents=True, exist_ok=True)
-        _transfer(client, download, part, progress)
-        if mismatch := _mismatch(part, download):
-            part.unlink()
-            raise WorkError(f"{download.url}: the server sent another file, which is removed: {mismatch}.")
-        part.replace(target)
+        try:
+            _transfer(client, download.url, part, progress)
+            if mismatch := _mismatch(part, download):
+                raise WorkError(f"{download.url}: the server sent another file, which is removed: {mismatch}.")
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
     except OSError as error:
         raise unwritable(str(target), error) from error
     return "fetched"
@@ -150,33 +146,23 @@ def _mismatch(path: Path, download: Download) -> str:
 
 def _transfer(
     client: httpx.Client,
-    download: Download,
+    url: str,
     part: Path,
     progress: Progress | None,
 ) -> None:
-    """Fetch what a part of the file lacks, or the whole file if its checksum is unknown."""
-    url = download.url
-    done = part.stat().st_size if download.checksum and part.exists() else 0
-    headers = {"Accept-Encoding": "identity"}  # without compression, since ranges count the file's own bytes
-    if done:
-        headers["Range"] = f"bytes={done}-"
+    done = 0
+    # Without compression, so that the length is the file's own.
+    headers = {"Accept-Encoding": "identity"}
     try:
-        with client.stream("GET", url, headers=headers) as response:
-            if done and response.status_code == httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE:
-                return  # complete; the checksum decides whether it is the file
+        with client.stream("GET", url, headers=headers) as response, part.open("wb") as stream:
             if not response.is_success:
                 raise WorkError(f"{url}: the server answers {response.status_code} {response.reason_phrase}.")
-            if response.status_code != httpx.codes.PARTIAL_CONTENT:
-                done = 0  # a server without ranges sends the whole file
             length = response.headers.get("Content-Length", "")
-            total = done + int(length) if length.isdigit() else 0
-            with part.open("ab" if done else "wb") as stream:
-                for piece in response.iter_raw():
-                    stream.write(piece)
-                    done += len(piece)
-                    if progress is not None:
-                        progress(done, total)
+            total = int(length) if length.isdigit() else 0
+            for piece in response.iter_raw():
+                stream.write(piece)
+                done += len(piece)
+                if progress is not None:
+                    progress(done, total)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise WorkError(
-            f"{url}: cannot be fetched ({reason_of(error)}). Is there a network? The same command resumes the download."
-        ) from error
+        raise WorkError(f"{url}: cannot be fetched ({reason_of(error)}). Is there a network? Try again.") from error

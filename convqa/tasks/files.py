@@ -22,8 +22,6 @@ _DAMAGED = (gzip.BadGzipFile, zlib.error, EOFError)
 
 _LONGEST_LINE = 2**24
 """Maximum bytes per line: a few kB of gzip can expand to one line of hundreds of MB."""
-_MAX_BLANK_LINES = 1_000_000
-"""In a row: a few kB of gzip can expand to hundreds of millions."""
 
 
 def refuse_surrogates(text: str) -> str:
@@ -104,10 +102,9 @@ def read_lines(
     """Yield (number from 1, line with its line end). Gzip is recognized by content, not by name.
 
     :param longest: maximum bytes per line; -1: no limit.
-    :raises InputError: if the file is unreadable, a line is too long, too many blank lines follow each other or the
-        gzip is damaged, naming the line.
+    :raises InputError: if the file is unreadable, a line is too long or the gzip is damaged, naming the line.
     """
-    number = blank = 0
+    number = 0
     with _opened(path, expected) as (raw, packed):
         # Not wrapped in a BufferedReader: a signal during its check for a closed file makes it report one.
         stream = gzip.GzipFile(fileobj=raw) if packed else raw
@@ -116,9 +113,6 @@ def read_lines(
                 number += 1
                 if len(line) == longest and not line.endswith(b"\n"):
                     raise InputError(f"{path}: line {number}: is longer than {longest:,} bytes; expected {expected}.")
-                blank = blank + 1 if line.isspace() else 0
-                if blank > _MAX_BLANK_LINES:
-                    raise InputError(f"{path}: line {number}: {blank:,} blank lines in a row; expected {expected}.")
                 yield number, line
         except _DAMAGED as error:
             raise InputError(

@@ -15,8 +15,6 @@ from convqa.errors import InputError
 from convqa.exports import CitedAnswer, Submission, export, find_format, formats
 from convqa.exports.text import escape
 from convqa.exports.trec_rag import words
-from convqa.tasks.jwhr.schema import run_faults
-from convqa.tasks.jwhr.task import JWHR
 
 GOLDEN = Path(__file__).with_name("golden")
 FAILED = Failure("reader", "ValueError", "no")
@@ -28,7 +26,7 @@ def written(format, responses):
     return b"".join(pieces)
 
 
-@pytest.mark.parametrize("name", ["trec-rag.jsonl", "ikat.jsonl", "jwhr.jsonl", "evidence.json", "text.txt"])
+@pytest.mark.parametrize("name", ["trec-rag.jsonl", "ikat.jsonl", "text.txt"])
 def test_files_are_as_they_were(golden, name):
     assert written(name.partition(".")[0], golden) == (GOLDEN / name).read_bytes()
 
@@ -84,22 +82,6 @@ def test_why_trec_rag_may_refuse_a_run_is_said_once(golden, caplog, format):
     ]
 
 
-def test_jwhr_keeps_the_rules_of_the_data_set(golden, tmp_path):
-    """Turns of any run: ids are whole numbers, and sentences joined by nothing are the answer."""
-    golden[0] = replace(golden[0], answer=Answer.of([*golden[0].answer.sentences, Sentence("And more.")], "en"))
-    alone = [replace(golden[1], id=TurnId(7, 1)), replace(golden[2], id=TurnId(2**70, 3))]
-    (tmp_path / "run.jsonl").write_bytes(written("jwhr", [*golden, *alone]))
-    entries = list(JWHR().read_run(tmp_path).entries.values())
-    assert [entry.turn for entry in entries] == ["12_1", "12_2", "a_b_1", "a_b_2", "a_b_3", None, f"{2**70}_3"]
-    assert entries[5].id == 7
-    assert [bool(entry.answer) for entry in entries] == [True, True, False, False, False, True, False]
-    assert [fault for entry in entries for fault in run_faults(entry)] == []
-    assert [reference.page.title for reference in entries[2].references] == ["Faust\nA play", "שלום", "p"]
-    nothing = Response(TurnId("x", 1), Rewrite.unchanged("why"), Ranking(), answer=Answer("none", "", reason="no"))
-    (searched,) = json.loads(written("jwhr", [nothing]))["references"]
-    assert searched == {"search": {"keywords": ["why"]}, "not_found": {"url": ""}}
-
-
 def test_ikat_keeps_the_rules_of_the_track(golden, many):
     """What validate_trec_ikat25.py asks for; generate_run.py reads turn_id and references."""
     for line in written("ikat", [*golden, many]).splitlines():
@@ -115,23 +97,13 @@ def test_ikat_keeps_the_rules_of_the_track(golden, many):
             assert response["citations"].items() <= record["references"].items()
 
 
-def test_evidence_is_what_a_run_of_qrecc_says(golden):
-    from convqa.tasks.qrecc.run import record
-
-    stages = frozenset({"answers"})
-    assert json.loads(written("evidence", golden)) == [record(response, stages) for response in golden]
-
-
-@pytest.mark.parametrize("format", ["ikat", "trec-rag", "evidence"])
+@pytest.mark.parametrize("format", ["ikat", "trec-rag"])
 def test_ids_of_any_characters_are_kept(format):
     ids = ["a b", "a/b", "a%2Fb", "a:b", "[1]", "a,b", "a\nb", '"', "\\", " ", "é", "e\u0301"]
     ranking = Ranking(tuple(Hit(id, 1.0, Passage(id, "text")) for id in ids))
     answer = Answer.of([Sentence("All.", tuple(Citation(id, 0, 4) for id in ids))], "en")
     record = json.loads(written(format, [Response(TurnId(1, 1), ranking=ranking, answer=answer)]))
-    if format == "evidence":
-        assert [citation["passage_id"] for citation in record[0]["Model_citations"]] == ids
-    else:
-        assert list(record["references"]) == ids
+    assert list(record["references"]) == ids
 
 
 def test_ikat_keeps_a_thousand_references_and_all_that_are_cited(many):
@@ -172,7 +144,7 @@ def test_one_conversation_after_the_other(golden, format):
 
 
 def test_an_export_of_nothing_is_empty():
-    assert {name: written(name, []) for name in ANSWERS} == dict.fromkeys(ANSWERS, b"") | {"evidence": b"[\n\n]\n"}
+    assert {name: written(name, []) for name in ANSWERS} == dict.fromkeys(ANSWERS, b"")
 
 
 def test_a_text_without_sentences_is_one_sentence(golden):

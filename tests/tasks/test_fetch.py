@@ -42,42 +42,6 @@ def test_a_file_comes_whole_and_is_kept(fetch, wanted, tmp_path, file_server):
     assert len(file_server.asked) == 1
 
 
-def test_a_transfer_that_broke_off_goes_on_with_the_next_call(fetch, wanted, tmp_path, file_server):
-    file_server.faults = [("cut", 300_000), 503]
-    with pytest.raises(WorkError, match=r"/a: cannot be fetched .*The same command resumes the download"):
-        fetch(wanted, tmp_path)
-    assert (tmp_path / "A.gz.part").read_bytes() == DATA[:300_000]
-    with pytest.raises(WorkError, match="/a: the server answers 503"):
-        fetch(wanted, tmp_path)
-    seen = []
-    assert fetch(wanted, tmp_path, lambda *done: seen.append(done)) == "fetched"
-    assert (tmp_path / "A.gz").read_bytes() == DATA and os.listdir(tmp_path) == ["A.gz"]
-    assert file_server.asked[-1] == ("/a", "bytes=300000-")
-    assert seen[0][0] > 300_000 and seen[-1] == (len(DATA), len(DATA))
-
-
-def test_a_server_without_ranges_starts_again(fetch, wanted, tmp_path, file_server):
-    (tmp_path / "A.gz.part").write_bytes(b"x" * 400_000)
-    file_server.faults = ["no ranges"]
-    assert fetch(wanted, tmp_path) == "fetched"
-    assert (tmp_path / "A.gz").read_bytes() == DATA
-
-
-def test_a_part_that_is_whole_is_put_in_place(fetch, wanted, tmp_path):
-    (tmp_path / "A.gz.part").write_bytes(DATA)
-    assert fetch(wanted, tmp_path) == "fetched"
-    assert (tmp_path / "A.gz").read_bytes() == DATA
-
-
-@pytest.mark.parametrize("left", [DATA + b"more", b"x" * 1000])
-def test_a_part_that_does_not_fit_is_dropped(fetch, wanted, tmp_path, left):
-    (tmp_path / "A.gz.part").write_bytes(left)
-    with pytest.raises(WorkError, match="the server sent another file"):
-        fetch(wanted, tmp_path)
-    assert os.listdir(tmp_path) == []
-    assert fetch(wanted, tmp_path) == "fetched"
-
-
 def test_another_file_that_is_there_is_left_alone(fetch, wanted, tmp_path, file_server):
     (tmp_path / "A.gz").write_bytes(b"mine")
     with pytest.raises(WorkError, match=f"this is not the file .*: expected md5 {MD5}, got "):
@@ -98,12 +62,12 @@ def test_another_file_is_never_put_in_place(fetch, wanted, tmp_path, file_server
     assert os.listdir(tmp_path) == ["A.gz"]
 
 
-def test_a_file_whose_sum_is_not_known_starts_anew(fetch, wanted, tmp_path, file_server):
-    """What was left might be of another file, and nothing would tell."""
+def test_a_transfer_that_broke_off_leaves_nothing_and_starts_anew(fetch, wanted, tmp_path, file_server):
     unpinned = wanted.model_copy(update={"checksum": None, "file": "below/A.gz"})
     file_server.faults = [("cut", 300_000)]
     with pytest.raises(WorkError, match="cannot be fetched"):
         fetch(unpinned, tmp_path)
+    assert os.listdir(tmp_path / "below") == []
     assert fetch(unpinned, tmp_path) == "fetched"
     assert (tmp_path / "below" / "A.gz").read_bytes() == DATA and file_server.asked[-1] == ("/a", "")
     assert fetch(unpinned, tmp_path) == "kept"

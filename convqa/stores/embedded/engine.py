@@ -6,17 +6,18 @@ what a killed one left. A folder has one writer at a time. Other files and folde
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 import shutil
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace as changed
 from pathlib import Path
 
-from convqa.errors import InputError, WorkError
+from filelock import FileLock
+
+from convqa.errors import InputError
 from convqa.files import part_of
 from convqa.stores.address import Address
 from convqa.stores.checks import check_folder, refuse_fields
@@ -27,8 +28,6 @@ from convqa.stores.embedded.manifest import NAME, CollectionManifest
 from convqa.stores.embedded.store import FolderStore
 from convqa.stores.embedded.writer import LOCK, writer_lock
 from convqa.text.analysis import analyzer
-
-logger = logging.getLogger(__name__)
 
 _DATA = re.compile("data-[0-9a-f]{12}")
 
@@ -93,56 +92,41 @@ def create(
                 (data / name).unlink(missing_ok=True)
         unused = earlier
     finally:
-        _remove(unused)
-        if not (folder / NAME).exists():
-            with suppress(OSError):
-                (folder / LOCK).unlink()
-                folder.rmdir()
-        lock.release()
+        for path in unused:
+            shutil.rmtree(path, ignore_errors=True)
+        _release(folder, lock)
 
 
-def _remove(folders: Sequence[Path]) -> None:
-    for folder in folders:
-        try:
-            shutil.rmtree(folder)
-        except OSError as error:
-            logger.warning("%s cannot be removed (%s)", error.filename, error.strerror)
+def _release(folder: Path, lock: FileLock) -> None:
+    """Release the lock of a folder, and remove the folder if it holds nothing else."""
+    if not (folder / NAME).exists():
+        with suppress(OSError):
+            (folder / LOCK).unlink()
+            folder.rmdir()
+    lock.release()
 
 
 def delete(address: Address) -> None:
-    """Delete a collection, or the remains of a killed build or deletion.
-
-    Other files are kept. A link to the folder is removed with it.
+    """Delete a collection, or the remains of a killed build or deletion. Other files are kept.
 
     :raises InputError: if the folder holds nothing of convqa's.
-    :raises WorkError: if a writer holds it, or a file cannot be removed.
+    :raises WorkError: if a writer holds it.
     """
-    link, folder = Path(address.url), Path(os.path.realpath(address.url))
+    folder = Path(os.path.realpath(address.url))
     check_folder(folder, "collection")
     data = _data_folders(folder)
     if not data:
         raise InputError(f"{folder} is not a collection: nothing is deleted.")
     lock = writer_lock(folder)
     try:
-        # The manifest first, so that no reader opens the rest.
-        (folder / NAME).unlink(missing_ok=True)
-        for path in data:
-            shutil.rmtree(path)
-        for path in _helpers(folder):
-            path.unlink(missing_ok=True)
-    except OSError as error:
-        raise WorkError(
-            f"collection {folder} was not deleted completely: {error.filename} cannot be removed ({error.strerror}). "
-            "Fix that and run the command again."
-        ) from error
+        with writing(folder):
+            # The manifest first, so that no reader opens the rest.
+            for path in (folder / NAME, part_of(folder / NAME)):
+                path.unlink(missing_ok=True)
+            for path in data:
+                shutil.rmtree(path)
     finally:
-        lock.release()
-    try:
-        folder.rmdir()
-        if link.is_symlink():
-            link.unlink()
-    except OSError as error:
-        logger.warning("%s is kept: %s", folder, error.strerror)
+        _release(folder, lock)
 
 
 def find(address: Address) -> list[str]:
@@ -160,15 +144,13 @@ def _check_target(folder: Path, replace: bool) -> None:
                 f"collection {folder} exists. Give --add to add to it or --replace to rebuild it. "
                 f"If only vectors are missing: convqa index --collection {folder} --vectors ENCODER, without passages."
             )
-    elif folder.exists() and not (
-        folder.is_dir() and {*folder.iterdir()} <= {*_data_folders(folder), *_helpers(folder)}
-    ):
+    elif folder.exists() and not (folder.is_dir() and {*folder.iterdir()} <= _remains(folder)):
         raise InputError(f"{folder} exists and is not a convqa collection. Choose another folder.")
 
 
-def _helpers(folder: Path) -> list[Path]:
-    """Return the files of a writer. Other programs use their names too, so they prove nothing."""
-    return [part_of(folder / NAME), folder / LOCK]
+def _remains(folder: Path) -> set[Path]:
+    """Return what a killed build may have left in a folder."""
+    return {*_data_folders(folder), part_of(folder / NAME), folder / LOCK}
 
 
 def _data_folders(folder: Path) -> list[Path]:

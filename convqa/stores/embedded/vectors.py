@@ -105,7 +105,8 @@ class Vectors:
     def _scores(self, query: Floats, rows: Integers) -> Floats:
         # Not a matrix product, because BLAS sums in an order that depends on a row's index.
         products = np.einsum("rd,d->r", self._matrix[rows].astype(np.float64), query.astype(np.float64))
-        return products.astype(np.float32)
+        scores: Floats = products.astype(np.float32)
+        return scores
 
 
 def margins(queries: Floats, longest: float) -> Floats:

@@ -85,12 +85,9 @@ class JWHREntry(Record):
 
 
 class RunEntry(JWHREntry):
-    """An entry of a run. Our own fields are ``failed`` (an error, so not a refusal) and ``turn`` (the turn, if the id
-    is not that of its conversation).
-    """
+    """An entry of a run. Our own field is ``failed`` (an error, so not a refusal)."""
 
     failed: bool | None = None
-    turn: str | None = None
 
 
 ENTRIES = RecordFile(JWHREntry, "entry", "id", EXPECTED, f"Expected: {EXPECTED}.")

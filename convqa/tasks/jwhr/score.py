@@ -14,7 +14,6 @@ from convqa.metrics import alce
 from convqa.metrics.alce import CitedSentence
 from convqa.metrics.characters import f1, quote_recall, rouge_l
 from convqa.metrics.overlap import set_scores
-from convqa.metrics.sentence_sources import sentence_sources
 from convqa.tasks.jwhr.run import JWHRRun
 from convqa.tasks.jwhr.schema import LANGUAGE, JWHREntry, Page
 from convqa.tasks.jwhr.truth import JWHRTruth, SourcedAnswer, sourced_answer
@@ -40,10 +39,8 @@ MEASURES = (
     *_with_parts("ROUGE-L", "ROUGE-L"),
     Measure("F1", official=True),
     *_with_parts("Page F1", "Page"),
-    *_with_parts("Sentence page F1", "Sentence page"),
     Measure("Quote recall", official=True),
     Measure("Valid citations", official=True),
-    Measure("Cited sentences", line="Valid citations", label="of sentences cited"),
     Measure("Answerability", official=True),
     Measure(
         "Refusal precision",
@@ -51,7 +48,6 @@ MEASURES = (
         label="precision of refusing",
     ),
     Measure("Refusal recall", line="Answerability", label="recall"),
-    Measure("F1 with refusals", official=True),
 )
 
 Row = dict[str, float]
@@ -96,7 +92,7 @@ def _row(
 ) -> Row:
     refused = answer is None and not missing
     right = not missing and refused == (truth is None)
-    row = {"Answerability": float(right), "F1 with refusals": float(right)}
+    row = {"Answerability": float(right)}
     if refused:
         row["Refusal precision"] = float(truth is None)
     if truth is None:
@@ -105,22 +101,15 @@ def _row(
         row |= _compared(truth, answer or SourcedAnswer(""))
     if answer is not None and answer.valid:
         row["Valid citations"] = sum(answer.valid) / len(answer.valid)
-    if answer is not None and answer.sentences:
-        row["Cited sentences"] = sum(bool(sentence.sources) for sentence in answer.sentences) / len(answer.sentences)
     return row
 
 
 def _compared(truth: SourcedAnswer, answer: SourcedAnswer) -> Row:
     rouge = rouge_l(answer.text, truth.text)
-    same = f1(answer.text, truth.text)
     row = _with_parts_of("ROUGE-L", "ROUGE-L", rouge)
-    row["F1"] = same
-    row["F1 with refusals"] = same
+    row["F1"] = f1(answer.text, truth.text)
     if truth.pages:
-        pages = set_scores(answer.pages, truth.pages)
-        by_sentence = sentence_sources(answer.sentences, truth.sentences)
-        row |= _with_parts_of("Page F1", "Page", pages)
-        row |= _with_parts_of("Sentence page F1", "Sentence page", by_sentence)
+        row |= _with_parts_of("Page F1", "Page", set_scores(answer.pages, truth.pages))
     if truth.quotes:
         row["Quote recall"] = quote_recall(answer.quotes, truth.quotes)
     return row

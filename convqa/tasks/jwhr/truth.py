@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from convqa.domain import TurnId
-from convqa.metrics.sentence_sources import Sourced
 from convqa.tasks.jwhr.input import read_entries
 from convqa.tasks.jwhr.passages import page_key
 from convqa.tasks.jwhr.schema import JWHREntry, citations
@@ -35,19 +34,15 @@ def read(path: Path) -> Gold[JWHRTruth]:
 
 @dataclass(frozen=True, slots=True)
 class SourcedAnswer:
-    """An answer's sentences with the pages that they cite, and the distinct quotes.
+    """An answer with the keys of the pages that it cites, and the distinct quotes.
 
     ``valid``: for each citation, whether its reference has a page with a name and a quote or summary.
     """
 
     text: str
-    sentences: tuple[Sourced, ...] = ()
+    pages: frozenset[str] = frozenset()
     quotes: tuple[str, ...] = ()
     valid: tuple[bool, ...] = ()
-
-    @property
-    def pages(self) -> frozenset[str]:
-        return frozenset().union(*(sentence.sources for sentence in self.sentences))
 
 
 def sourced_answer(entry: JWHREntry) -> SourcedAnswer | None:
@@ -59,16 +54,15 @@ def sourced_answer(entry: JWHREntry) -> SourcedAnswer | None:
         for index, reference in enumerate(entry.references)
         if reference.page is not None and reference.page.has_name
     }
-    sentences = []
-    for sentence in entry.answer.sentences:
-        cited = [pages[index] for index in sentence.citations if index in pages]
-        keys = frozenset(page_key(page.title, page.url) for page in cited)
-        sentences.append(Sourced(sentence.text, keys))
+    keys = set()
     quotes: dict[str, None] = {}
     valid = []
     for _, index in citations(entry):
         page = pages.get(index)
         valid.append(page is not None and bool(page.text.strip()))
-        if page is not None and page.quote is not None and page.quote.text.strip():
+        if page is None:
+            continue
+        keys.add(page_key(page.title, page.url))
+        if page.quote is not None and page.quote.text.strip():
             quotes[page.quote.text] = None
-    return SourcedAnswer(entry.answer.text, tuple(sentences), tuple(quotes), tuple(valid))
+    return SourcedAnswer(entry.answer.text, frozenset(keys), tuple(quotes), tuple(valid))

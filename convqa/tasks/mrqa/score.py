@@ -108,26 +108,12 @@ def _squad2(pairs: Pairs, prefix: str) -> list[Scores]:
     for turn, answer in pairs:
         # An answer that is empty after normalization does not count as an answer.
         truths = [truth for truth in turn.answers if squad.normalize(truth)] or [""]
-        kind = "answerable" if turn.answers else "unanswerable"
         row: dict[str, float] = {}
         for name, measure in (("EM", squad.exact_match), ("F1", squad.f1)):
             best = 0.0 if answer is None else max(measure(truth, answer) for truth in truths)
-            row |= {
-                f"{prefix}{name} (SQuAD 2)": best,
-                f"{prefix}{name} (SQuAD 2, {kind})": best,
-            }
+            row[f"{prefix}{name} (SQuAD 2)"] = best
         rows.append((turn.id, row))
-    line, em = _side_by_side(prefix, " (SQuAD 2)")
-    parts = [
-        replace(
-            em,
-            name=f"{prefix}{name} (SQuAD 2, {kind})",
-            label=f"{name} {kind}",
-        )
-        for kind in ("answerable", "unanswerable")
-        for name in ("EM", "F1")
-    ]
-    return columns([line, em, *parts], rows)
+    return columns(_side_by_side(prefix, " (SQuAD 2)"), rows)
 
 
 def _side_by_side(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from convqa.files import log
-
 IN_DOMAIN = (
     "SQuAD",
     "NewsQA",
@@ -49,13 +47,3 @@ def averages(names: Sequence[str]) -> dict[str, list[str]]:
     if list(names) not in members.values():
         members["all"] = list(names)
     return {average: sets for average, sets in members.items() if len(sets) > 1}
-
-
-def warn_of_gaps(names: Sequence[str]) -> None:
-    """Warn if a macro average is not the published one, because sets are missing."""
-    if len(names) < 2:
-        return
-    for domain, published in (("in-domain", IN_DOMAIN), ("out-of-domain", OUT_OF_DOMAIN[:6])):
-        missing = [name for name in published if name not in names]
-        if missing and set(names).intersection(published):
-            log.warning("the %s average is not the published one: %s missing", domain, ", ".join(missing))

@@ -8,7 +8,7 @@ from pathlib import Path
 from convqa.domain import TurnId
 from convqa.errors import InputError
 from convqa.tasks.mrqa.input import contexts, data_sets, form_of
-from convqa.tasks.mrqa.sets import domain_of, warn_of_gaps
+from convqa.tasks.mrqa.sets import domain_of
 from convqa.tasks.scores import Gold, GoldTurn
 
 
@@ -32,7 +32,6 @@ def read(path: Path) -> MRQAGold:
     Like the official script, refuses a question without answers in MRQA's own format.
     """
     sets = data_sets(path)
-    warn_of_gaps([data_set.name for data_set in sets])
     squad_sets = {data_set.name for data_set in sets if form_of(data_set.path) == "squad"}
     turns = []
     for data_set, context in contexts(sets):

@@ -24,10 +24,6 @@ DEPTH = 10
 HEADER = "Result1"
 """The first field of out-header.tsv, by which GEval recognizes a header."""
 
-_WITHOUT_SETS = (
-    ". A question searches only the passages of its set, by their field set, which a collection built without --task "
-    "poleval lacks; build it with: convqa index INPUT --task poleval --collection FOLDER"
-)
 _ENDS = re.compile("[\t\r\n]")
 
 
@@ -52,21 +48,19 @@ def write(
 ) -> Path:
     """Write one ranking per line, empty for a turn that failed or found nothing.
 
-    One warning counts the lines with fewer than ten ids; if no turn found anything, it names a likely reason.
+    One warning counts the lines with fewer than ten ids.
     """
     path = directory / FILE
     lengths = []
-    has_sets = False
     with whole_file(path) as stream:
         for response in responses:
             ids = _ids(response)
             lengths.append(len(ids))
-            has_sets = has_sets or bool(set_of(response.id))
             stream.write("\t".join(ids).encode() + b"\n")
     short = sum(length < DEPTH for length in lengths)
     if short:
         problem = f"{short} of {len(lengths)} lines have fewer than {DEPTH} passages, {lengths.count(0)} of them none"
-        log.warning("%s: %s%s", path, problem, _WITHOUT_SETS if has_sets and not any(lengths) else "")
+        log.warning("%s: %s", path, problem)
     return path
 
 

@@ -7,14 +7,11 @@ from functools import partial
 from pathlib import Path
 
 from convqa.domain import TurnId
-from convqa.files import read_json
 from convqa.tasks.base import Groups
 from convqa.tasks.qrecc import input
 from convqa.tasks.qrecc.truth import QReCCGold
 from convqa.tasks.qrecc.unofficial import answerable
 
-TYPES = "test-question-types.json"
-"""A file in the folder of the truth: the turns of each source (quac, nq, trec), with and without a topic switch."""
 _DEPTHS = {1: "turn 1", 2: "turn 2", 4: "turns 3-4", 8: "turns 5-8"}
 """The last position of each group; later turns are of a group of their own."""
 
@@ -24,7 +21,7 @@ def breakdowns(gold: QReCCGold, path: Path) -> Mapping[str, Callable[[], Groups]
 
     ``depth``: the position in the conversation, which the questions in the folder of the truth tell, else the number of
     the turn. ``history``: turns with and without a history, so at a later or the first position (not the condition of
-    the official QR). ``source``: by :data:`TYPES`, if the file exists. ``answerable``: if the truth says so.
+    the official QR). ``answerable``: if the truth says so.
     """
     known: dict[str, Callable[[], Groups]] = {
         "history": partial(_by_position, gold, path, {1: "empty history"}, "with history"),
@@ -34,9 +31,6 @@ def breakdowns(gold: QReCCGold, path: Path) -> Mapping[str, Callable[[], Groups]
     if any(verdict is not None for verdict in verdicts.values()):
         names = {True: "yes", False: "no", None: ""}
         known["answerable"] = lambda: _grouped({id: names[verdict] for id, verdict in verdicts.items()})
-    types = gold.path.parent / TYPES
-    if types.is_file():
-        known["source"] = partial(_by_source, gold, types)
     return known
 
 
@@ -63,12 +57,3 @@ def _grouped(names: Mapping[TurnId, str]) -> Groups:
     """Group turns by name, sorted; turns with an empty name are left out."""
     groups = sorted({*names.values()} - {""})
     return {group: frozenset(id for id, name in names.items() if name == group) for group in groups}
-
-
-def _by_source(gold: QReCCGold, file: Path) -> Groups:
-    types = read_json(file, "a JSON object {type: [turn]}")
-    groups = {}
-    for name, turns in types.items():
-        members = set(map(str, turns))
-        groups[name] = frozenset(turn.id for turn in gold.turns if str(turn.id) in members)
-    return {name: members for name, members in groups.items() if members}

@@ -6,14 +6,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NotRequired
+from typing import Any, NamedTuple, NotRequired
 
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
-from convqa.domain import Answer, Citation, Ranking, Response, TurnId, quotes
+from convqa.domain import Answer, Ranking, Response, TurnId, quotes
 from convqa.files import log, to_json_bytes
-from convqa.metrics.citations import Cited
 from convqa.tasks.files import UnicodeText, file_at, read_official_array, write_members
 from convqa.tasks.qrecc import schema
 from convqa.tasks.qrecc.input import read as read_questions
@@ -22,6 +21,16 @@ from convqa.tasks.records import id_problems, mistakes, some_ids
 
 FILE = "run.json"
 EXPECTED = "a JSON array of {Conversation_no, Turn_no, Model_rewrite, Model_passages: {id: score}, Model_answer}"
+
+
+class Cited(NamedTuple):
+    """A citation. ``text`` is its quote, the whole passage if it has no offsets; ``sentence`` is that of the answer."""
+
+    passage_id: str
+    start: int | None
+    end: int | None
+    text: str
+    sentence: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,38 +111,26 @@ def record(response: Response, stages: frozenset[str]) -> dict[str, Any]:
         # numpy's float32 is written in the shortest form that reads back as the same number.
         fields["Model_passages"] = {hit.id: numpy.float32(hit.score) for hit in ranking.hits}
     if "answers" in stages:
-        answer = response.answer or Answer("none", "")
-        fields |= evidence_fields(answer, quotes(answer, ranking))
+        fields |= _answer_fields(response.answer or Answer("none", ""), ranking)
     return fields
 
 
-def evidence_fields(answer: Answer, quotes: Mapping[Citation, str]) -> dict[str, Any]:
+def _answer_fields(answer: Answer, ranking: Ranking) -> dict[str, Any]:
     """Return the official Model_answer and Model_evidence (the first citation, as in 2022), and fields of our own:
     Model_citations (all citations) and, if a no-answer decision was made, Model_answer_score.
-
-    >>> from convqa.domain import Sentence
-    >>> cited = Citation("p", 0, 6)
-    >>> fields = evidence_fields(Answer.of([Sentence("Goethe did.", (cited,))], "en"), {cited: "Goethe"})
-    >>> fields["Model_evidence"]
-    {'passage_id': 'p', 'text': 'Goethe'}
-    >>> fields["Model_citations"]
-    [{'passage_id': 'p', 'start': 0, 'end': 6, 'text': 'Goethe', 'sentence': 'Goethe did.'}]
     """
-    citations = [
-        {
-            "passage_id": citation.passage_id,
-            "start": citation.start,
-            "end": citation.end,
-            "text": quotes[citation],
-            "sentence": sentence.text,
-        }
-        for sentence in (answer.sentences if answer.text else ())
-        for citation in sentence.citations
-    ]
-    first = citations[0] if citations else {}
+    quote_of = quotes(answer, ranking)
+    citations = []
+    for sentence in answer.sentences if answer.text else ():
+        for citation in sentence.citations:
+            cited = Cited(citation.passage_id, citation.start, citation.end, quote_of[citation], sentence.text)
+            citations.append(cited._asdict())
+    evidence = {}
+    if citations:
+        evidence = {name: citations[0][name] for name in ("passage_id", "text")}
     fields: dict[str, Any] = {
         "Model_answer": answer.text,
-        "Model_evidence": {name: first[name] for name in ("passage_id", "text") if first},
+        "Model_evidence": evidence,
         "Model_citations": citations,
     }
     if answer.score is not None:

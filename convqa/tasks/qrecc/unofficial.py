@@ -7,10 +7,8 @@ from itertools import groupby
 
 from convqa.metrics.alce import CitedSentence
 from convqa.metrics.answerability import auc
-from convqa.metrics.citations import Cited, quote_scores, validity
 from convqa.metrics.overlap import PrecisionRecallF1, set_scores
-from convqa.metrics.squad import f1
-from convqa.tasks.qrecc.run import QReCCRun
+from convqa.tasks.qrecc.run import Cited, QReCCRun
 from convqa.tasks.qrecc.truth import QReCCGold, QReCCTruth, collapsed
 from convqa.tasks.scores import (
     Measure,
@@ -26,10 +24,6 @@ _CITING = (
     Measure("Cited-F1"),
     Measure("Cited-P", line="Cited-F1", label="precision"),
     Measure("Cited-R", line="Cited-F1", label="recall"),
-    Measure("Quote-F1"),
-    Measure("Quote-sentences-P", line="Quote-F1", label="sentence precision"),
-    Measure("Quote-sentences-R", line="Quote-F1", label="sentence recall"),
-    Measure("Citation-validity"),
 )
 _REFUSAL_F1 = Measure("Refusal-F1")
 _REFUSING = (
@@ -48,14 +42,17 @@ def citation_scores(
     run: QReCCRun,
     support: SupportScorer | None,
 ) -> list[Scores]:
-    """Score cited passages and quotes against the truth, validity, and ALCE's measures if ``support`` is given."""
+    """Score cited passages against the truth, and ALCE's measures if ``support`` is given."""
     rows = []
     alce_rows = []
     for turn in collapsed(gold.turns):
         answer = run.answers.get(str(turn.id), "")
         # An unanswered turn has no quotes, whatever the run says.
         quotes = run.citations.get(str(turn.id), ()) if answer.strip() else ()
-        rows.append((turn.id, _row(turn, quotes, run.passages.get(str(turn.id)))))
+        if turn.answer and turn.passages:
+            cited = set_scores({quote.passage_id for quote in quotes}, turn.passages)
+            row = {"Cited-P": cited.precision, "Cited-R": cited.recall, "Cited-F1": cited.f1}
+            rows.append((turn.id, row))
         if support is not None:
             # The evidence is the quotes, not the whole passages.
             row = supported(cited_sentences(answer, quotes), support)
@@ -67,41 +64,6 @@ def citation_scores(
         )
         scores += columns(alce_measures(support), "the run has no Model_citations" if uncited else alce_rows)
     return scores
-
-
-def _row(
-    turn: QReCCTruth,
-    quotes: Sequence[Cited],
-    passages: Mapping[str, float] | None,
-) -> dict[str, float]:
-    """Score a turn. Validity needs citations and a ranking; the other measures need a true answer."""
-    row: dict[str, float] = {}
-    if turn.answer and turn.passages:
-        cited = set_scores({quote.passage_id for quote in quotes}, turn.passages)
-        row |= {
-            "Cited-P": cited.precision,
-            "Cited-R": cited.recall,
-            "Cited-F1": cited.f1,
-        }
-    if turn.answer and (gold := gold_sentences(turn)):
-        texts = list(dict.fromkeys(quote.text for quote in quotes))  # each quote counts once
-        scores = quote_scores(texts, gold)
-        row |= {
-            "Quote-sentences-P": scores.precision,
-            "Quote-sentences-R": scores.recall,
-        }
-        row["Quote-F1"] = f1(" ".join(gold), " ".join(texts))
-    if quotes and passages is not None:
-        row["Citation-validity"] = validity(quotes, passages)
-    return row
-
-
-def gold_sentences(turn: QReCCTruth) -> list[str]:
-    """Return ``Cited_sentences``, the parts of the passages that support the true answer."""
-    texts = turn.fields.get("Cited_sentences")
-    if not isinstance(texts, list):
-        return []
-    return [text for text in texts if isinstance(text, str) and text.strip()]
 
 
 def cited_sentences(answer: str, quotes: Sequence[Cited]) -> list[CitedSentence]:

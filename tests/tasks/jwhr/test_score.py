@@ -30,9 +30,6 @@ def test_the_golden_run_by_hand(made_up, golden):
     assert by_turn(found, "Page F1") == {1: 1, 2: pytest.approx(2 / 3), 3: 0}
     assert by_turn(found, "Page precision") == {1: 1, 2: 1, 3: 0}
     assert by_turn(found, "Page recall") == {1: 1, 2: 1 / 2, 3: 0}
-    # 2: the one sentence has one of the two pages of its partner; the partner of the other gold sentence has not its.
-    assert by_turn(found, "Sentence page precision") == {1: 1, 2: 1, 3: 0}
-    assert by_turn(found, "Sentence page recall") == {1: 1, 2: 1 / 4, 3: 0}
     # 1: 15 of the 39 characters of the gold quote in one span; the quote of 2 is whole.
     assert by_turn(found, "Quote recall") == {1: 15 / 39, 2: 1, 3: 0}
     said, true = (
@@ -41,11 +38,9 @@ def test_the_golden_run_by_hand(made_up, golden):
     )
     assert by_turn(found, "ROUGE-L")[2] == rouge_l(said, true).f1 > 0.3 and by_turn(found, "ROUGE-L")[3] == 0
     assert by_turn(found, "Valid citations") == {1: 1, 2: 1, 102: 1}  # of what was said, whatever the truth
-    assert by_turn(found, "Cited sentences") == {1: 1, 2: 1, 102: 1}
     assert by_turn(found, "Answerability") == {1: 1, 2: 1, 3: 0, 101: 0, 102: 0}
     assert by_turn(found, "Refusal precision") == {3: 0}
     assert by_turn(found, "Refusal recall") == {101: 0, 102: 0}
-    assert by_turn(found, "F1 with refusals") == by_turn(found, "F1") | {101: 0, 102: 0}
 
 
 @pytest.fixture
@@ -61,7 +56,6 @@ def test_to_refuse_is_not_to_fail(made_up, refusing):
     assert by_turn(found, "Answerability") == {1: 1, 2: 1, 3: 0, 101: 1, 102: 0}
     assert by_turn(found, "Refusal precision") == {3: 0, 101: 1}
     assert by_turn(found, "Refusal recall") == {101: 1, 102: 0}
-    assert by_turn(found, "F1 with refusals") == by_turn(found, "F1") | {101: 1, 102: 0}
 
 
 def test_what_failed_is_wrong_wherever_it_counts(write, entry, caplog):
@@ -69,7 +63,7 @@ def test_what_failed_is_wrong_wherever_it_counts(write, entry, caplog):
     failed = {"id": 7, "question": entry["question"], "references": [], "failed": True}
     unanswered = {name: value for name, value in entry.items() if name != "answer"}
     caplog.set_level(logging.WARNING, "convqa")
-    assert one(unanswered, failed, write) == {"Answerability": 0, "Refusal recall": 0, "F1 with refusals": 0}
+    assert one(unanswered, failed, write) == {"Answerability": 0, "Refusal recall": 0}
     assert [record.getMessage().partition(": ")[2] for record in caplog.records] == [
         "1 entries failed, and count as wrong"
     ]
@@ -83,11 +77,8 @@ def test_by_chunk(made_up, refusing):
     assert list(groups["chunk"]) == ["answered", "not_answered"]
     assert groups["chunk"]["answered"]["Answerability"].mean == pytest.approx(2 / 3)
     refused = groups["chunk"]["not_answered"]
-    assert set(refused) == {
-        "Answerability", "Refusal precision", "Refusal recall", "F1 with refusals",
-        "Valid citations", "Cited sentences",
-    }  # fmt: skip
-    assert refused["Answerability"].mean == refused["F1 with refusals"].mean == 1 / 2
+    assert set(refused) == {"Answerability", "Refusal precision", "Refusal recall", "Valid citations"}
+    assert refused["Answerability"].mean == 1 / 2
     assert refused["Refusal precision"].mean == 1 and refused["Refusal precision"].turns == 1
     assert groups["file"]["not_answered.jsonl"] == refused
 
@@ -96,9 +87,7 @@ def test_the_truth_itself_has_everything_right(made_up, card, tmp_path):
     with (tmp_path / "run.jsonl").open("w", encoding="utf-8") as run:
         run.writelines(path.read_text(encoding="utf-8") for path in sorted(made_up.iterdir()))
     found = means(made_up, tmp_path)
-    # One of three sentences of an entry cites nothing, in the truth as well.
-    assert found.pop("Cited sentences") == pytest.approx(8 / 9)
-    assert found == {measure.name: 1 for measure in MEASURES if measure.name != "Cited sentences"}
+    assert found == {measure.name: 1 for measure in MEASURES}
     found = means(card, card)
     assert set(found.values()) == {1}
     # All is answered and nothing refused: there is neither precision nor recall of refusing.
@@ -121,7 +110,7 @@ def test_what_an_entry_that_lacks_counts(made_up, golden, write, caplog):
     # Nobody is paid for what was not even tried, but for a refusal only.
     assert by_turn(found, "Answerability") == {1: 1, 2: 1, 3: 0, 101: 0, 102: 0}
     assert by_turn(found, "Refusal recall") == {101: 0, 102: 0} and "Refusal precision" not in found.scores
-    assert by_turn(found, "F1 with refusals")[101] == by_turn(found, "ROUGE-L")[3] == 0
+    assert by_turn(found, "ROUGE-L")[3] == 0
 
 
 def changed(entry, **answer):
@@ -144,18 +133,18 @@ def test_citations_that_lead_nowhere(write, entry):
     found = one(entry, said, write)
     assert found["Valid citations"] == 1 / 5
     assert found["Page precision"] == 1 / 2  # the page 京都 is named, and wrong; the others are no page
-    assert found["Page recall"] == found["Cited sentences"] == 1
+    assert found["Page recall"] == 1
     nowhere = changed(entry, sentences=[{"text": "首都です。", "citations": [9]}])
-    assert [one(entry, nowhere, write)[name] for name in ("Valid citations", "Cited sentences", "Page F1")] == [0, 0, 0]
+    assert [one(entry, nowhere, write)[name] for name in ("Valid citations", "Page F1")] == [0, 0]
 
 
 def test_an_answer_without_citations_or_without_a_text(write, entry):
     uncited = changed(entry, sentences=[{"text": "首都です。", "citations": []}])
     found = one(entry, uncited, write)
-    assert "Valid citations" not in found and found["Cited sentences"] == found["Page F1"] == found["Quote recall"] == 0
+    assert "Valid citations" not in found and found["Page F1"] == found["Quote recall"] == 0
     assert found["ROUGE-L"] == found["F1"] == found["Answerability"] == 1
     empty = one(entry, changed(entry, text=" ", sentences=[]), write)  # as good as none
-    assert empty["Answerability"] == empty["Refusal precision"] == empty["F1"] == 0 and "Cited sentences" not in empty
+    assert empty["Answerability"] == empty["Refusal precision"] == empty["F1"] == 0
 
 
 def test_pages_are_compared_however_they_are_written(write, entry):
@@ -179,13 +168,11 @@ def test_truths_that_cite_summaries_or_nothing_do_not_count_where_nothing_is_kno
     assert "Quote recall" not in found and found["Page F1"] == 1
     uncited = changed(entry, sentences=[{"text": "首都です。", "citations": []}])
     found = one(uncited, entry, write)
-    assert not {"Page F1", "Sentence page F1", "Quote recall"} & set(found) and found["F1"] == 1
+    assert not {"Page F1", "Quote recall"} & set(found) and found["F1"] == 1
 
 
 def test_measures_without_entries_have_a_reason(write, entry):
     del entry["answer"]
     found = evaluate(write(entry, name="truth.jsonl"), write(entry, name="run.jsonl"))
-    assert set(found.skipped) == {
-        "ROUGE-L", "F1", "Page F1", "Sentence page F1", "Quote recall", "Valid citations"
-    }  # fmt: skip
-    assert json.loads(official_text(found)) == {"Answerability": 1, "F1 with refusals": 1}
+    assert set(found.skipped) == {"ROUGE-L", "F1", "Page F1", "Quote recall", "Valid citations"}
+    assert json.loads(official_text(found)) == {"Answerability": 1}

@@ -8,8 +8,8 @@ import logging
 import pytest
 
 from convqa.evaluation import evaluate, official_text, write_turns
-from convqa.metrics.citations import Cited
 from convqa.models import load_support
+from convqa.tasks.qrecc.run import Cited
 from convqa.tasks.qrecc.unofficial import cited_sentences
 
 
@@ -63,27 +63,18 @@ def test_cited_passages_over_answered_turns_with_gold_ones(scored):
 
 def test_a_turn_that_is_not_answered_cites_nothing_whatever_its_record_says(scored):
     quote = cite("a", "x", "One.")
-    assert "Citation-validity" not in scored(TRUTHS, [said(2, " ", [quote])]).summaries
     found = scored(TRUTHS, [said(1, "", [quote]), said(2, " ", [quote]), said(5, "One.", [quote])])
     assert means(found, "Cited-P", "Cited-R", "Cited-F1") == [0, 0, 0]
-    assert found.summaries["Citation-validity"].turns == 1
-
-
-def test_validity_is_over_turns_that_cite(scored):
-    run = [*RUN[:2], said(4, "One.", [cite("z", "x", "One.")]), said(5, "A. B.", [cite("a", "", "A.")])]
-    found = scored(TRUTHS, run)
-    assert found.scores["Citation-validity"].values == (1, 0, 0)
-    assert [id.number for id in found.scores["Citation-validity"].ids] == [1, 4, 5]
 
 
 def test_a_run_without_citations_has_no_such_measures(scored):
     run = [{name: value for name, value in record.items() if name != "Model_citations"} for record in RUN]
-    assert not {"Cited-F1", "Quote-F1", "Citation-validity"} & {one.name for one in scored(TRUTHS, run).measures}
+    assert "Cited-F1" not in {one.name for one in scored(TRUTHS, run).measures}
 
 
 def test_no_official_file_has_them_and_each_turn_does(scored, tmp_path):
     found = scored(TRUTHS, RUN)
-    assert "Cited" not in official_text(found) and "Citation" not in official_text(found)
+    assert "Cited" not in official_text(found)
     rows = [json.loads(line) for line in write_turns(found, tmp_path / "turns.jsonl").read_text().splitlines()]
     assert rows[0]["Cited-F1"] == 0.5 and rows[1]["Cited-F1"] == 0 and "Cited-F1" not in rows[3]
     assert scored(TRUTHS, RUN, no_answering=True).skipped["F1"] == "not asked for"
@@ -113,25 +104,7 @@ def test_citations_of_others_are_passed_over_with_one_warning(scored, caplog, ci
     with caplog.at_level(logging.WARNING, "convqa"):
         found = scored(TRUTHS, [said(1, "One.", citations), said(2, "Two.", citations)])
     assert "ignored 2 Model_citations in another format than convqa's" in caplog.text
-    assert "F1" in found.summaries and "Citation-validity" not in found.summaries
-
-
-# --- quotes against gold sentences ----------------------------------------------------------------------------------
-
-SENTENCES = ["The coat is soft , downy and grey .", "The tail has dull stripes ."]
-
-
-def test_quotes_against_cited_sentences(scored):
-    quotes = [
-        cite("a", "The coat is soft , downy and grey .", "S."),
-        cite("a", "Cats sleep for most of the day .", "T."),
-    ]
-    truths = [truth(1, ["a"], Cited_sentences=SENTENCES), truth(2, ["a"], Cited_sentences=[])]
-    found = scored(truths, [said(1, "S. T.", quotes + quotes), said(2, "S.", quotes)])
-    assert means(found, "Quote-sentences-P", "Quote-sentences-R") == [0.5, 0.5]
-    # 6 of 12 said words (the articles gone) are among the 10 gold ones
-    assert means(found, "Quote-F1") == pytest.approx([2 * 6 / (12 + 10)])
-    assert found.summaries["Quote-F1"].turns == 1
+    assert "F1" in found.summaries and "Cited-F1" not in found.summaries
 
 
 # --- answerability --------------------------------------------------------------------------------------------------
