@@ -74,7 +74,7 @@ def _row(evaluation: Evaluation, name: str) -> tuple[str, ...]:
         measure = column.measure
         if measure.line == name:
             mean = evaluation.summaries[measure.name].mean
-            others.append(f"{mean:.1f} {measure.label}" if measure.counts else f"{measure.label} {mean:.3f}")
+            others.append(f"{measure.label} {mean:.3f}")
     summary = evaluation.summaries.get(name)
     if summary is None:
         reasons = [evaluation.skipped[name], ", ".join(others)]

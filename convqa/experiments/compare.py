@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import groupby
 from pathlib import Path
@@ -185,12 +185,6 @@ def extremes(turns: Sequence[TurnDifference], count: int) -> list[TurnDifference
     losses = count // 2
     gains = count - losses
     return gained[:gains] + lost[:losses]
-
-
-def counted_measures(evaluations: Iterable[Evaluation]) -> set[str]:
-    """Return the names of measures that count something, so that more is not better."""
-    columns = [column for evaluation in evaluations for column in evaluation.columns]
-    return {column.measure.name for column in columns if column.measure.counts}
 
 
 def questions_of(comparison: Comparison) -> dict[TurnId, str]:

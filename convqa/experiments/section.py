@@ -9,7 +9,7 @@ from typing import Any
 from convqa.evaluation import Evaluation, evaluate
 from convqa.evaluation.measures import known_measures
 from convqa.experiments import plots
-from convqa.experiments.compare import Comparison, compare_evaluations, counted_measures, without_rankings
+from convqa.experiments.compare import Comparison, compare_evaluations, without_rankings
 from convqa.experiments.examples import examples
 from convqa.experiments.record import AblationInput, AblationRecord, CellRecord, largest_means
 from convqa.experiments.tables import basis_of
@@ -58,8 +58,6 @@ def section(record: AblationRecord, source: AblationInput, output: Path) -> dict
     evaluations = _evaluations(record, source, cells, output)
     shown["best"] = best
     shown["top"] = largest_means(cells[row] for row in ranked)
-    for name in counted_measures(evaluations.values()):
-        shown["top"].pop(name, None)
     points = []
     for number, row in enumerate(rows, 1):
         if row.name in ranked:

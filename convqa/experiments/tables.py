@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from convqa.experiments.compare import Comparison, TurnDifference, counted_measures
+from convqa.experiments.compare import Comparison, TurnDifference
 from convqa.experiments.differences import Difference
 
 MARK = "†"
@@ -72,7 +72,6 @@ def _caption(comparison: Comparison, measure: str) -> str:
 
 def _rows(comparison: Comparison, measures: Sequence[str], markup: Markup) -> Iterator[Sequence[str]]:
     """Return a row for each run: its name and its means."""
-    counts = counted_measures(comparison.evaluations.values())
     columns = [[markup.escape(name) for name in comparison.evaluations]]
     for measure in measures:
         means = {}
@@ -82,7 +81,7 @@ def _rows(comparison: Comparison, measures: Sequence[str], markup: Markup) -> It
                 means[comparison.against] = difference.base
                 means[difference.run] = difference.mean
                 marks[difference.run] = markup.mark if difference.certain else ""
-        best = None if measure in counts else max(means.values())
+        best = max(means.values())
         column = []
         for run in comparison.evaluations:
             text = f"{means[run]:.3f}" if run in means else "-"

@@ -73,7 +73,6 @@ class Measure:
     """A named number and where it is shown: in the official file, and on its own line of the table or another's.
 
     :param line: the measure whose line of the table it shares, and ``label`` its name there.
-    :param counts: the values are counts (of words), not shares.
     :param scale: factor of the mean (100 for percent).
     """
 
@@ -81,7 +80,6 @@ class Measure:
     official: bool = False
     line: str = ""
     label: str = ""
-    counts: bool = False
     scale: float = 1.0
 
 

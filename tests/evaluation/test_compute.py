@@ -72,7 +72,7 @@ class Spelling(Task):
         letters = tuple(float(len(id.conversation)) for id in ids)
         return [
             Scores(Measure("right", official=True), ids, right),
-            Scores(Measure("letters", line="right", label="letters", counts=True), ids, letters),
+            Scores(Measure("letters", line="right", label="letters"), ids, letters),
             Scores(Measure("style", official=True), skipped="nobody can tell"),
             Scores(Measure("extra"), ids[:1], right[:1]),
         ]
@@ -131,7 +131,7 @@ def test_files_and_table_are_the_tasks(folder):
     assert rows[0] == {"word": "Ab", "right": 0, "letters": 2, "extra": 0}
     assert rows[2] == {"word": "ce", "right": 0, "letters": 2}
     table = text_of(evaluation)
-    assert "2.3 letters" in table and "nobody can tell" in table and "extra" in table
+    assert "letters 2.333" in table and "nobody can tell" in table and "extra" in table
     with pytest.raises(InputError, match="--trec: a run of the task spelling has no rankings"):
         write_trec(evaluation, folder)
 

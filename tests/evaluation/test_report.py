@@ -66,7 +66,7 @@ def test_table_shows_dashes_turns_and_what_stands_beside(evaluation):
     assert rows["MRR"][0] == "0.500"
     assert rows["MRR"][2:] == ["1", "MRR@10 0.500, nDCG@3 0.631, nDCG@10 0.631, R@10 1.000, R@100 1.000"]
     assert rows["EM"][0::2] == ["0.500", "2"]
-    assert rows["ROUGE1-R"][3] == "precision 0.667, F1 0.700, 2.0 words, 1.5 words in the true answer"
+    assert rows["ROUGE1-R"][3] == "precision 0.667, F1 0.700"
     assert rows["[red]"] == ["0.500 (1)", "1.000 (1)", "1.000 (1)", "1.000 (1)"]
     assert rows["(empty)"] == ["-", "0.000 (1)", "0.000 (1)", "0.500 (1)"]
 

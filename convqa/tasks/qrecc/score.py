@@ -13,7 +13,7 @@ from typing import Any
 
 from convqa.files import log
 from convqa.metrics.ranking import ndcg, ranked, recall, reciprocal_rank
-from convqa.metrics.rouge1 import rouge1, tokens
+from convqa.metrics.rouge1 import rouge1
 from convqa.metrics.squad import exact_match, f1
 from convqa.tasks.qrecc.run import QReCCRun
 from convqa.tasks.qrecc.truth import QReCCGold, collapsed
@@ -34,13 +34,6 @@ REWRITING = (
     Measure("QR", official=True),
     Measure("QR-P", line="QR", label="precision"),
     Measure("QR-F1", line="QR", label="F1"),
-    Measure("QR-words", line="QR", label="words", counts=True),
-    Measure(
-        "QR-truth-words",
-        line="QR",
-        label="words in the true rewrite",
-        counts=True,
-    ),
 )
 RETRIEVAL = (
     Measure("MRR", official=True),
@@ -52,13 +45,6 @@ ANSWERING = (
     Measure("ROUGE1-R", official=True),
     Measure("ROUGE1-P", line="ROUGE1-R", label="precision"),
     Measure("ROUGE1-F1", line="ROUGE1-R", label="F1"),
-    Measure("answer-words", line="ROUGE1-R", label="words", counts=True),
-    Measure(
-        "truth-words",
-        line="ROUGE1-R",
-        label="words in the true answer",
-        counts=True,
-    ),
 )
 _OFF = "not asked for"
 
@@ -160,16 +146,14 @@ def _rouge(
     truth: str,
     model: str,
 ) -> dict[str, float]:
-    """Return recall, precision, F1 and the words of both texts, under the names of the measures."""
+    """Return recall, precision and F1, under the names of the measures."""
     rouge = rouge1(truth, model)
-    values = (
-        rouge.recall,
-        rouge.precision,
-        rouge.f1,
-        float(len(tokens(model))),
-        float(len(tokens(truth))),
-    )
-    return {measure.name: value for measure, value in zip(measures, values, strict=True)}
+    recall, precision, f1 = measures
+    return {
+        recall.name: rouge.recall,
+        precision.name: rouge.precision,
+        f1.name: rouge.f1,
+    }
 
 
 def _retrieval(
