@@ -43,7 +43,7 @@ LANES = {
         "ray_cluster",
         "start_ray",
     },
-    "models": {"make_generator", "tiny_generator", "tiny_reader", "tiny_encoder", "cross_encoder", "sparse_encoder"},
+    "models": {"make_generator", "tiny_generator", "tiny_reader", "tiny_encoder", "cross_encoder"},
     "browser": {"browser"},
     "slow": {"elasticsearch_cluster"},
 }
@@ -185,12 +185,6 @@ def anserini_index(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Pa
 def cross_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A real cross-encoder of random weights and some words, as a folder that transformers wrote."""
     return tiny_bert(tmp_path_factory.mktemp("cross-encoder"), "BertForSequenceClassification", num_labels=1)
-
-
-@pytest.fixture(scope="session")
-def sparse_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A real masked language model of random weights and some words, which weighs tokens as SPLADE does."""
-    return tiny_bert(tmp_path_factory.mktemp("splade"), "BertForMaskedLM", initializer_range=0.5)
 
 
 TINY_WORDS = ("only", "goethe", ".", "faust", "and", "again", "wrote", "?")

@@ -215,15 +215,6 @@ def test_passages_in_memory_are_a_collection(tmp_path, monkeypatch):
     assert german.conversation().ask("Wo steht das Haus?").ranking.hits[0].id == "haus"
 
 
-def test_token_weights_are_made_from_python(tmp_path, sparse_encoder):
-    lines = tmp_path / "p.jsonl"
-    lines.write_text('{"id": "a", "text": "Goethe wrote Faust."}\n')
-    made = convqa.index(lines, tmp_path / "c", sparse=str(sparse_encoder))
-    assert (made.info.vectors, made.info.encoder.sparse) == (1, True)
-    with pytest.raises(InputError, match="vectors, sparse: a collection has the vectors of one model"):
-        convqa.index(lines, tmp_path / "d", vectors="encoder", sparse=str(sparse_encoder))
-
-
 def test_documents_are_indexed_from_python(tmp_path, caplog):
     folder = tmp_path / "docs"
     folder.mkdir()

@@ -142,6 +142,7 @@ def clapnq(folder: _Folder, *files: Path) -> None:
         truth = {
             "Truth_answer": answer["answer"] or "",
             "Answerable": bool(answer["answer"]),
+            "Cited_sentences": answer["selected_sentences"],
             "Truth_passages": [folder.add_passage(f"clapnq_{record['id']}", passage["title"], passage["text"])],
         }
         folder.add_turn(number, 1, record["input"], truth)

@@ -152,7 +152,7 @@ def test_a_server_that_is_away_is_no_mistake_of_the_users(call, server):
 def test_a_collection_on_a_real_server_from_its_making_to_its_end(call, index_url, small, indexed, tmp_path):
     source, file = EXAMPLE / "passages.jsonl.gz", tmp_path / "there.yaml"
     file.write_text(f"url: {index_url}\nsettings: {{shards: 2, k1: 0.9}}\n")
-    code, out, err = call("index", source, "--collection", file, "--threads", "2")
+    code, out, err = call("index", source, "--collection", file)
     assert (code, err) == (0, "") and out.startswith(f"326 passages in {file} (elasticsearch, en)")
     assert out.rstrip().endswith(open_store(str(indexed)).info().checksum)
     assert f"  {index_url}  326 passages, en, elasticsearch" in call("collections", "list", index_url)[1].splitlines()
@@ -167,19 +167,3 @@ def test_a_collection_on_a_real_server_from_its_making_to_its_end(call, index_ur
     assert code == 2 and f"would delete {index_url} (326 passages" in err
     assert call("collections", "delete", file, "--yes")[0] == 0
     assert call("collections", "show", file)[0] == 2
-
-
-def test_check_says_what_differs_with_exit_code_1(call, folder, server):
-    code, out, err = call("collections", "check", "a")
-    assert (code, err) == (0, "") and out.startswith("a: ok (") and " files)" in out
-    database = next((folder / "a").glob("data-*/passages.sqlite"))
-    database.write_bytes(database.read_bytes().replace(b"The text of x", b"Thy text of x"))
-    code, out, err = call("collections", "check", "a")
-    assert code == 1 and out.splitlines()[0].startswith("a: damaged (")
-    assert "collection a is damaged" in err and "--replace" in err
-    (problem,) = out.splitlines()[1:]
-    assert "passages.sqlite" in problem and "'x'" in problem
-    code, out, _ = call("collections", "check", "b", "--json")
-    assert code == 1 and json.loads(out)["damaged"] and json.loads(out)["problems"]
-    code, _, err = call("collections", "check", "rec://host/one")
-    assert code == 2 and "its engine keeps no checksums" in err

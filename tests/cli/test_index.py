@@ -7,7 +7,6 @@ import os
 import re
 import sys
 
-import numpy as np
 import pytest
 
 from convqa import stores
@@ -53,15 +52,13 @@ def test_a_collection_of_an_older_format_is_replaced(call, tmp_path):
         (["nowhere.jsonl", "--collection", "c"], "nowhere.jsonl"),
         (["{source}", "--collection", "{folder}/d", "--language", "xx"], "xx"),
         (["{source}", "--collection", "elastic://localhost/x"], "unknown engine 'elastic'"),
-        (["{source}", "--collection", "{folder}/d", "--k1", "0.9", "--threads", "2"], "no settings"),
+        (["{source}", "--collection", "{folder}/d", "--k1", "0.9"], "no settings"),
         (["{source}", "--collection", "{folder}/nowhere.yaml"], "nowhere.yaml cannot be read"),
         (["{source}", "--collection", "{folder}/d", "--add", "--replace"], "--add and --replace exclude each other"),
         (["--collection", "{folder}/c"], "SOURCES is missing"),
-        (["{source}", "--collection", "{folder}/d", "--vectors", "encoder", "--sparse", "x"], "use only one"),
-        (["{source}", "--collection", "{folder}/d", "--sparse", "./nowhere"], "nowhere"),
+        (["{source}", "--collection", "{folder}/d", "--vectors", "./nowhere"], "nowhere"),
         (["--collection", "{folder}/c", "--vectors", "encoder", "--replace"], "SOURCES is missing"),
         (["--collection", "{folder}/none", "--vectors", "encoder"], "none"),
-        (["{source}", "--collection", "{folder}/d", "--vector-precision", "int8"], "require --vectors"),
         (["{source}", "--collection", "{folder}/d", "--device", "cpu"], "--vectors ENCODER"),
     ],
 )
@@ -136,8 +133,6 @@ def test_vectors_come_with_the_passages_and_later(call, tmp_path):
         tmp_path / "c",
         "--vectors",
         "encoder",
-        "--vector-precision",
-        "int8",
         "--precision",
         "int8",
     )
@@ -150,26 +145,6 @@ def test_vectors_come_with_the_passages_and_later(call, tmp_path):
     assert (store.info().vectors, list(store.without_vectors())) == (3, [])
     out = call("index", source, "--collection", tmp_path / "c", "--replace", "--vectors", "encoder")[1]
     assert out.startswith("2 passages") and "2 vectors" in out
-
-
-def test_token_weights_of_a_sparse_model(call, tmp_path, sparse_encoder):
-    source = passages(tmp_path / "a.jsonl", "a", "b")
-    code, out, err = call("index", source, "--collection", tmp_path / "c", "--sparse", sparse_encoder)
-    assert (code, err) == (0, "") and f"2 vectors of {sparse_encoder} (12 dimensions)\n" in out
-    out = call("index", passages(tmp_path / "b.jsonl", "c"), "--collection", tmp_path / "c", "--add")[1]
-    assert f"--sparse {sparse_encoder}" in out
-    assert "12 dimensions" in call("collections", "show", tmp_path / "c")[1]
-    code, _, err = call("index", "--collection", tmp_path / "c", "--vectors", "encoder")
-    assert code == 2 and "expected its encoder" in err
-    several = passages(tmp_path / "several.jsonl", *"abcdefgh")
-    assert call("index", several, "--collection", tmp_path / "d")[0] == 0
-    for number in (1, 2):
-        arguments = ["--shard", f"{number}/2", "--part", tmp_path / f"part{number}"]
-        assert call("index", "--collection", tmp_path / "d", "--sparse", sparse_encoder, *arguments)[0] == 0
-    code, out, err = call("collections", "merge", tmp_path / "d", tmp_path / "part1", tmp_path / "part2")
-    assert code == 0 and open_store(str(tmp_path / "d")).info().vectors == 8, err
-    merged, whole = (open_store(str(tmp_path / name)).vectors(["a", "b"]) for name in ("d", "c"))
-    assert all(map(np.array_equal, merged, whole))
 
 
 @pytest.mark.parametrize("engine", ["embedded", pytest.param("elasticsearch", marks=pytest.mark.services)])

@@ -80,7 +80,6 @@ def test_a_mistake_names_the_path_to_it():
         ("builder", "sentences", {"again": True}, "builder.again: renamed to allow_repeats."),
         ("builder", "rules", {"known": 0.5}, "builder.known: renamed to min_condition_score."),
         ("rewriter", "llm", {"component": {}, "otherwise": "edit"}, "rewriter.otherwise: renamed to fallback."),
-        ("retriever", "sparse", {"texts": 0}, "retriever.texts: renamed to max_texts."),
     ],
 )
 def test_the_new_name_of_a_parameter_is_told(station, member, parameters, message):

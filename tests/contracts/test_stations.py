@@ -24,10 +24,7 @@ from convqa.components.retrievers.given import Given
 from convqa.components.rewriters.expansion import Expansion
 from convqa.domain import Exchange, Passage, Turn, TurnId
 from convqa.errors import InputError
-from convqa.indexing import add_vectors
-from convqa.models import load_encoder
 from convqa.plugins import load, plugins
-from convqa.stores import create_store
 from convqa.testing import (
     BuilderContract,
     DeciderContract,
@@ -74,7 +71,7 @@ WRAPPED = {
 }
 """What members that wrap a component of Haystack are given, as it stands in YAML."""
 
-NEED_TORCH = (".generate", ".cross_encoder", ".sparse")
+NEED_TORCH = (".generate", ".cross_encoder")
 
 
 def members(station):
@@ -108,8 +105,6 @@ def subject_of(self, request, collection, monkeypatch):
     monkeypatch.setenv(ALLOWLIST, __name__)
     known = inspect.signature(cls).parameters
     needed = needs(cls, request)
-    if cls.__module__.endswith(".sparse"):
-        collection = request.getfixturevalue("weighed")
     subject = Subject(cls, {name: value for name, value in needed.items() if name in known}, collection)
     try:
         subject.make()
@@ -139,16 +134,6 @@ def documents():
     """What the wrapped retriever searches."""
     documents = [Document(id=passage.id, content=passage.text) for passage in CONVERSED]
     InMemoryDocumentStore(index="contract").write_documents(documents, DuplicatePolicy.OVERWRITE)
-
-
-@pytest.fixture(scope="module")
-def weighed(tmp_path_factory, sparse_encoder):
-    """A collection of the same passages with token weights."""
-    url = str(tmp_path_factory.mktemp("weighed") / "collection")
-    with create_store(url, "en") as store:
-        store.add(CONVERSED)
-    add_vectors(url, load_encoder(str(sparse_encoder), sparse=True))
-    return url
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from convqa.driver import fingerprint as module
 from convqa.driver.fingerprint import classes_in, code_of, differences, fingerprint
 from convqa.pipeline.load import load
 from convqa.stores import create_store, open_store
-from convqa.stores.base import Encoder, Info, VectorOptions
+from convqa.stores.base import Encoder, Info
 
 
 def made(url):
@@ -39,21 +39,9 @@ def test_a_collections_vectors_are_part_of_it_where_there_are_any(tmp_path):
     assert differences(before, entries[0]) == differences(*entries) == ["collection"]
     assert entries[1]["collection"] == {
         **before["collection"],
-        "encoder": {"name": "small", "checksum": "c" * 64, "dimension": 2, "sparse": False},
+        "encoder": {"name": "small", "checksum": "c" * 64, "dimension": 2},
         "vectors": 2,
-        "vector_options": {"precision": "float32", "index": "auto"},
     }
-
-
-def test_how_vectors_are_kept_is_part_of_it(tmp_path):
-    entries = []
-    for number, options in enumerate((None, VectorOptions("int8"), VectorOptions(index="exact"))):
-        url = str(tmp_path / str(number))
-        with create_store(url, "en") as store:
-            store.add([Passage("a", "one")])
-            store.add_vectors(["a"], np.ones((1, 2), np.float32), Encoder("small", "c" * 64, 2), options)
-        entries.append(made(url))
-    assert [differences(entries[0], other) for other in entries] == [[], ["collection"], ["collection"]]
 
 
 def test_k1_and_b_are_part_of_it_where_the_index_fixes_them(monkeypatch):

@@ -10,7 +10,6 @@ from convqa.indexing import add_vectors, vectors
 from convqa.indexing.parts import encode_shard, merge_parts
 from convqa.models import load_encoder
 from convqa.stores import create_store, open_store
-from convqa.stores.base import VectorOptions
 from convqa.workers import start_workers
 from convqa.workers.shard import Shard
 
@@ -59,18 +58,12 @@ def test_a_load_that_ended_goes_on_from_its_last_commit(collection, model, monke
 
 
 def test_nothing_to_do_and_new_passages(collection, model):
-    before = add_vectors(collection, model, VectorOptions("int8"))
+    before = add_vectors(collection, model)
     assert add_vectors(collection, model) == before
     store = open_store(collection)
     store.add([Passage("more", "Another text.")])
     store.commit()
     assert add_vectors(collection, model).vectors == 10
-
-
-def test_other_options_are_refused_though_nothing_is_missing(collection, model):
-    add_vectors(collection, model, VectorOptions("int8"))
-    with pytest.raises(InputError, match="int8"):
-        add_vectors(collection, model, VectorOptions("float16"))
 
 
 def test_vectors_of_another_encoder_are_refused_before_anything_is_encoded(collection, model):
@@ -122,7 +115,7 @@ def whole(tmp_path, model):
     url = str(tmp_path / "whole")
     with create_store(url, "en") as store:
         store.add(PASSAGES)
-    add_vectors(url, model, VectorOptions("int8"))
+    add_vectors(url, model)
     return url
 
 
@@ -134,8 +127,8 @@ def test_parts_of_all_shards_give_the_same_vectors(collection, whole, model, tmp
         with pytest.raises(InputError, match="has 9 passages, which differ from"):
             merge_parts(collection, wrong)
     assert open_store(collection).info().vectors == 0
-    info = merge_parts(collection, parts, VectorOptions("int8"))
-    assert (info.vectors, info.vector_options) == (9, VectorOptions("int8"))
+    info = merge_parts(collection, parts)
+    assert info.vectors == 9
     assert made(collection) == made(whole)
     assert merge_parts(collection, parts).vectors == 9
 
@@ -196,5 +189,5 @@ def test_parts_made_before_the_collection_changed_are_refused(collection, model,
 def test_workers_make_the_same_vectors(collection, whole, model, monkeypatch):
     monkeypatch.setattr(vectors, "_PASSAGES_PER_BATCH", 2)
     with start_workers("processes", 2) as workers:
-        info = add_vectors(collection, model, VectorOptions("int8"), None, workers)
+        info = add_vectors(collection, model, None, workers)
     assert info.vectors == 9 and made(collection) == made(whole)

@@ -134,7 +134,7 @@ def test_clapnq(converted):
     made = converted("clapnq", lines(ASKED), lines(NOT_ANSWERED))
     one, two = made["ground-truth.json"]
     assert (one["Truth_answer"], one["Answerable"], one["Truth_passages"]) == ("It is.", True, ["clapnq_-12"])
-    assert one["Conversation_no"] == 1
+    assert one["Cited_sentences"] == ["It is ."] and one["Conversation_no"] == 1
     assert (two["Truth_answer"], two["Answerable"], two["Truth_passages"]) == ("", False, ["clapnq_34"])
     assert made["passages.jsonl"][0] == {"id": "clapnq_-12", "title": "It", "text": "It is . "}
     assert made["questions.json"][1] == {"Conversation_no": 2, "Turn_no": 1, "Question": "what is it"}

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -90,11 +89,6 @@ def _load() -> None:
         raise InputError(f"an Anserini index requires the package jpype1, which is not installed. {_INSTALL}")
     import jpype
 
-    if getattr(sys.modules.get("jnius_config"), "vm_running", False):
-        raise InputError(
-            "pyserini (or pyjnius) has started Java in this process, which cannot start another. Use convqa in a "
-            "separate process, or before pyserini is imported."
-        )
     if not jpype.isJVMStarted():
         _start_jvm(*_java(), _jar())
     # Users cannot act on Lucene's hints. The logger is kept, because Java holds it weakly and would lose the level.

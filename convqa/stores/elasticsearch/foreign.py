@@ -1,7 +1,6 @@
 """Read-only access to indexes that other software filled, which are searched by their own analysis and scoring.
 
-A file of ``configs/collections`` names the fields of a passage (``fields``). Without one, indexes of Haystack's
-``ElasticsearchDocumentStore`` are recognized.
+A file of ``configs/collections`` names the fields of a passage (``fields``).
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any, NoReturn
 from convqa.domain import DEFAULT_LANGUAGE, Passage, Query, Ranking
 from convqa.errors import InputError, WorkError, nearest
 from convqa.files import replace_surrogates
-from convqa.stores.address import Address, Fields
+from convqa.stores.address import Address
 from convqa.stores.base import Encoder, Filter, Ids, Info, SearchParams, check_weights, refuse_encoder, refuse_unknown
 from convqa.stores.content import checksum, digest
 from convqa.stores.elasticsearch.index import ServerHit, ServerIndex, slices
@@ -26,8 +25,6 @@ logger = logging.getLogger(__name__)
 
 ENGINE = "elasticsearch"
 _DOCUMENTS_PER_SEARCH = 200
-_NOT_META = frozenset({"content", "id", "blob", "embedding", "sparse_embedding", "score", "dataframe"})
-"""Fields of Haystack's documents that are not meta."""
 
 
 class ForeignIndex:
@@ -38,7 +35,7 @@ class ForeignIndex:
 
     :param record: the server's record of the index.
     :param address: names the fields of a passage.
-    :raises InputError: for an unknown field, or an index whose fields are unknown.
+    :raises InputError: without names of fields, or for an unknown field.
     """
 
     closed = False
@@ -53,7 +50,13 @@ class ForeignIndex:
         self._place = f"collection {target}"
         self._index = ServerIndex(target, name)
         self._mapped = flat(record.get("mappings", {}).get("properties", {}))
-        self._fields = address.fields or self._fields_of_haystack()
+        if address.fields is None:
+            raise InputError(
+                f"{self._place} was not made by convqa: which of its fields are a passage's? Name them in a file "
+                "FILE.yaml with url and fields (text, id, title, url, meta), as in configs/collections/haystack.yaml, "
+                f"and give --collection FILE.yaml. Its fields: {self._listed()}."
+            )
+        self._fields = address.fields
         self._searched = [field for field in (self._fields.title, self._fields.text) if field]
         for field in self._searched:
             self._require(field, {"text"})
@@ -130,15 +133,6 @@ class ForeignIndex:
 
     def close(self) -> None:
         self.closed = True
-
-    def _fields_of_haystack(self) -> Fields:
-        if self._mapped.get("content", {}).get("type") != "text":
-            raise InputError(
-                f"{self._place} was made by neither convqa nor Haystack: which of its fields are a passage's? Name "
-                "them in a file FILE.yaml with url and fields (text, id, title, url, meta), and give --collection "
-                f"FILE.yaml. Its fields: {self._listed()}."
-            )
-        return Fields(text="content", meta=[name for name in self._mapped if "." not in name and name not in _NOT_META])
 
     def _passage(self, hit: ServerHit) -> Passage:
         """Return the passage of a hit. Meta fields with several values are left out."""

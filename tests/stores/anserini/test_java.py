@@ -125,8 +125,3 @@ def test_a_forked_process_says_that_it_cannot(anserini_index):
 def test_options_that_java_refuses_are_named(anserini_index):
     done = python("open_store(URL)", CONVQA_JAVA_OPTIONS="-XX:NoSuchThing")
     assert "InputError" in done.stderr and "does not start" in done.stderr and "CONVQA_JAVA_OPTIONS" in done.stderr
-
-
-def test_java_that_somebody_else_started_is_refused(anserini_index):
-    code = "import types\nsys.modules['jnius_config'] = types.SimpleNamespace(vm_running=True)\nopen_store(URL)"
-    assert "pyserini (or pyjnius) has started Java in this process" in python(code).stderr

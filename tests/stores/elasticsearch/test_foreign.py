@@ -218,17 +218,13 @@ def test_an_index_that_is_deleted_or_closed(index_url, tmp_path):
         opened.search([Query("x")], 1, DEFAULT)
 
 
-@pytest.mark.parametrize("shards", [1, 3])
-def test_what_haystack_wrote_is_recognized(index_url, monkeypatch, shards):
+def test_what_haystack_wrote_is_searched(index_url, tmp_path):
     document_stores = pytest.importorskip(
         "haystack_integrations.document_stores.elasticsearch", reason="needs elasticsearch-haystack"
     )
     from haystack import Document
 
     target = IndexTarget.parse(index_url)
-    if shards > 1:
-        client(target).indices.create(index=target.index, settings={"number_of_shards": shards})
-        client(target).indices.put_mapping(index=target.index, properties={"content": {"type": "text"}})
     theirs = document_stores.ElasticsearchDocumentStore(hosts=target.http, index=target.index)
     theirs.write_documents(
         [
@@ -241,7 +237,10 @@ def test_what_haystack_wrote_is_recognized(index_url, monkeypatch, shards):
             Document(id="h3", content="Rome"),
         ]
     )
-    opened = open_store(target.url)
+    (tmp_path / "theirs.yaml").write_text(
+        f"url: {target.url}\nfields: {{text: content, meta: [year, kind, old, tags, many]}}\n"
+    )
+    opened = open_store(str(tmp_path / "theirs.yaml"))
     assert opened.info().count == 3
     assert opened.fetch(["h1", "h2"]) == [
         Passage("h1", "The river Thames", meta={"year": 2001, "kind": "river", "tags": "a"}),

@@ -188,20 +188,6 @@ def test_a_run_as_it_is_written(tmp_path, caplog):
     assert "out.tsv: 3 of 4 lines have fewer than 10 passages, 1 of them none" in caplog.text
 
 
-EMPTY = [
-    (Response(TurnId("wiki/1", 1), ranking=hits()), Response(TurnId("law/2", 1), ranking=hits()), True),
-    (Response(TurnId("wiki/1", 1), ranking=hits()), Response(TurnId("law/2", 1), ranking=hits("law/1")), False),
-    (Response(TurnId(1, 1), ranking=hits()), Response(TurnId(2, 1), ranking=hits()), False),
-]
-
-
-@pytest.mark.parametrize(("first", "second", "told"), EMPTY)
-def test_a_collection_without_sets_is_told_as_the_likely_cause(tmp_path, caplog, first, second, told):
-    PolEval().write([first, second], tmp_path, frozenset({"rankings"}))
-    assert ("convqa index INPUT --task poleval --collection FOLDER" in caplog.text) == told
-    assert caplog.text.count("WARNING") == 1
-
-
 @pytest.mark.parametrize("id", ["a\tb", "a\nb", "a\rb", ""])
 def test_an_id_that_a_line_cannot_hold(tmp_path, id):
     with pytest.raises(InputError, match=r"passage id '.*' cannot"):
