@@ -43,8 +43,9 @@ def interval(
     counts = numpy.zeros((RESAMPLES, len(groups)))
     for stratum in _strata(dict(enumerate(groups)), owners):
         columns = list(stratum[0])
-        stratum_sums = numpy.array([[sum(scores) for scores in conversation.values()] for conversation in stratum])
-        stratum_counts = numpy.array([[len(scores) for scores in conversation.values()] for conversation in stratum])
+        scores_of = [list(conversation.values()) for conversation in stratum]
+        stratum_sums = numpy.array([list(map(sum, scores)) for scores in scores_of])
+        stratum_counts = numpy.array([list(map(len, scores)) for scores in scores_of])
         for row in range(RESAMPLES):
             drawn = generator.integers(0, len(stratum), len(stratum))
             sums[row, columns] += stratum_sums[drawn].sum(axis=0)
@@ -57,7 +58,6 @@ def interval_of_statistic(
     statistic: Callable[[Mapping[str, Sequence[float]]], float | None],
     seed: int,
     owners: Owners | None = None,
-    resamples: int = RESAMPLES,
 ) -> tuple[float, float]:
     """95 % interval of any statistic of groups of scores, such as an AUC.
 
@@ -69,7 +69,7 @@ def interval_of_statistic(
     generator = numpy.random.default_rng(seed)
     strata = _strata(groups, owners)
     values = []
-    for _ in range(resamples):
+    for _ in range(RESAMPLES):
         sample: dict[str, list[float]] = {name: [] for name in groups}
         for conversations in strata:
             drawn = generator.integers(0, len(conversations), len(conversations))
@@ -88,7 +88,9 @@ def _strata(
 ) -> list[list[dict[Group, list[float]]]]:
     """Return conversations as {group: their scores}, in lists of those with scores in the same groups."""
     if owners is None or len(set(chain.from_iterable(owners))) < 2:
-        owners = [[(group, index) for index in range(len(scores))] for group, scores in groups.items()]
+        owners = []
+        for group, scores in groups.items():
+            owners.append([(group, index) for index in range(len(scores))])
     conversations: dict[Hashable, dict[Group, list[float]]] = {}
     for (group, scores), names in zip(groups.items(), owners, strict=True):
         for name, score in zip(names, scores, strict=True):

@@ -97,4 +97,7 @@ def redact(url: str) -> str:
     >>> redact("data/a=b?c=d@e")
     'data/a=b?c=d@e'
     """
-    return _VALUE.sub(r"\1***", _USER.sub(r"\1***@", url).partition("#")[0]) if "://" in url else url
+    if "://" not in url:
+        return url
+    without_user = _USER.sub(r"\1***@", url)
+    return _VALUE.sub(r"\1***", without_user.partition("#")[0])

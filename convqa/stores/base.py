@@ -89,15 +89,10 @@ LARGEST_WEIGHT = 1e30
 
 def refuse_encoder(encoder: Encoder, info: Info, store: str) -> None:
     """:raises InputError: if a store has no vectors, or vectors of another encoder."""
-    if "vectors" not in info.capabilities:
-        raise InputError(
-            f"{store} has no vectors and is read-only. Use the retriever hybrid, which encodes passages on demand, or "
-            "bm25; or index the passages with convqa index --vectors."
-        )
     if info.encoder is None:
         raise InputError(
-            f"{store} has no vectors; add them with convqa index --collection URL --vectors {encoder.name}, or use the "
-            "retriever hybrid, which encodes passages on demand, or bm25."
+            f"{store} has no vectors. Use the retriever hybrid, which encodes passages on demand, or bm25; or add them "
+            f"with convqa index --collection URL --vectors {encoder.name}."
         )
     if info.encoder != encoder:
         raise InputError(

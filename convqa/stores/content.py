@@ -57,7 +57,11 @@ def meta_terms(filter: Mapping[str, tuple[MetaValue, ...]]) -> tuple[tuple[str, 
     >>> meta_terms({"old": (True,)}) == meta_terms({"old": (1,)})
     False
     """
-    return tuple(sorted(tuple(sorted({meta_term(name, value) for value in filter[name]})) for name in filter))
+    groups = []
+    for name, values in filter.items():
+        terms = {meta_term(name, value) for value in values}
+        groups.append(tuple(sorted(terms)))
+    return tuple(sorted(groups))
 
 
 def checksum(total: int) -> str:

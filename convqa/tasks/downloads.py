@@ -27,16 +27,11 @@ class Download(BaseModel, strict=True, extra="forbid", frozen=True):
     url: str = Field(pattern=r"^https?://")
     checksum: str | None = Field(pattern=r"^(md5:[0-9a-f]{32}|sha256:[0-9a-f]{64})$")
 
-    def describe(
-        self,
-        folder: Path,
-        outcome: Literal["fetched", "kept"],
-    ) -> str:
+    def describe(self, folder: Path, outcome: Literal["fetched", "kept"]) -> str:
         """Describe the file once it is in the folder."""
         path = folder / self.file
         checked = "checksum matches" if self.checksum else "not pinned: its checksum is unknown"
-        kept = "already there, " if outcome == "kept" else ""
-        return f"{path}: {path.stat().st_size / 1e6:.1f} MB; {kept}{checked}"
+        return f"{path}: {path.stat().st_size / 1e6:.1f} MB; {outcome}, {checked}"
 
 
 def _known_converter(name: str) -> str:

@@ -9,6 +9,7 @@ import pytest
 
 from convqa import stores
 from convqa.domain import Passage
+from convqa.errors import StoreUnavailable
 from convqa.stores import create_store, open_store
 from convqa.stores.base import Encoder, Info
 from tests.cli.conftest import EXAMPLE
@@ -44,7 +45,7 @@ class Server:
 
     def open_collection(self, address):
         if address.url.endswith("away"):
-            raise stores.StoreUnavailable("the server does not answer")
+            raise StoreUnavailable("the server does not answer")
         return type("Opened", (), {"info": lambda _: self.info, "close": lambda _: None, "closed": False})()
 
     def find(self, address):

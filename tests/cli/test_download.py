@@ -31,14 +31,16 @@ def test_files_come_and_are_kept(call, mirror, tmp_path, file_server):
     target = tmp_path / "new" / "folder"
     code, out, err = call("download", mirror, "train", target)
     assert (code, err) == (0, "")
-    assert out == (f"{target}/One.gz: 0.3 MB; checksum matches\n{target}/Two.gz: 0.3 MB; checksum matches\n")
+    assert out == (
+        f"{target}/One.gz: 0.3 MB; fetched, checksum matches\n{target}/Two.gz: 0.3 MB; fetched, checksum matches\n"
+    )
     assert sorted(os.listdir(target)) == ["One.gz", "Two.gz"]
     code, out, _ = call("download", mirror, "train", target)
-    assert code == 0 and out.count("already there, checksum matches") == 2 and len(file_server.asked) == 2
+    assert code == 0 and out.count("kept, checksum matches") == 2 and len(file_server.asked) == 2
     assert call("download", mirror, "train", target, "--quiet")[:2] == (0, "")
 
 
-def test_an_interrupted_download_goes_on(process, call, mirror, tmp_path, file_server):
+def test_an_interrupted_download_keeps_complete_files(process, call, mirror, tmp_path, file_server):
     file_server.faults = [None, ("stall", 100_000)]
     target, part = tmp_path / "new", tmp_path / "new" / "Two.gz.part"
     started = process("download", mirror, "train", target)
@@ -49,10 +51,9 @@ def test_an_interrupted_download_goes_on(process, call, mirror, tmp_path, file_s
     started.send_signal(signal.SIGINT)
     _, err = started.communicate(timeout=60)
     assert started.returncode == 130 and "Finished work is kept" in err
-    assert sorted(os.listdir(target)) == ["One.gz", "Two.gz.part"]
-    size = part.stat().st_size
+    assert os.listdir(target) == ["One.gz"]
     assert call("download", mirror, "train", target)[0] == 0
-    assert file_server.asked[-1] == ("/Two", f"bytes={size}-") and sorted(os.listdir(target)) == ["One.gz", "Two.gz"]
+    assert file_server.asked[-1] == ("/Two", "") and sorted(os.listdir(target)) == ["One.gz", "Two.gz"]
 
 
 def test_only_one(call, mirror, tmp_path):
@@ -110,18 +111,18 @@ def test_sets_are_converted_and_their_licences_told(call, sets, tmp_path):
     assert code == 0, err
     assert out.splitlines() == [
         "dialogues: licence: none stated",
-        f"{target}/published/dev.json: 0.0 MB; checksum matches",
+        f"{target}/published/dev.json: 0.0 MB; fetched, checksum matches",
         f"{target}/dialogues: questions.json (1 records), questions-rewritten.json (1 records), "
         "ground-truth.json (1 records), passages.jsonl (1 records)",
         "secret: licence: for research only",
         "plain: licence: MIT",
-        f"{target}/published/plain.txt: 0.0 MB; not pinned: its checksum is unknown",
+        f"{target}/published/plain.txt: 0.0 MB; fetched, not pinned: its checksum is unknown",
     ]
     assert err.startswith("convqa: secret: ") and "its passages may not be passed on." in err
     assert json.loads((target / "dialogues" / "questions.json").read_bytes())[0]["Question"] == "Who wrote Faust?"
     assert call("run", target / "dialogues", tmp_path / "run", "--pipeline", "copy-bm25")[0] == 0
     code, out, _ = call("download", sets, "all", target, "--only", "dialogues")
-    assert code == 0 and "already there, checksum matches" in out
+    assert code == 0 and "kept, checksum matches" in out
     assert call("download", sets, target, "--quiet")[:2] == (0, "")
 
 
@@ -142,6 +143,6 @@ def test_a_set_that_breaks_off_is_not_converted(call, sets, tmp_path, file_serve
     file_server.faults = [("cut", 10)]
     code, out, err = call("download", sets, tmp_path / "new")
     assert code == 1 and "plain.txt" in out and "dialogues: http" in err
-    assert sorted(os.listdir(tmp_path / "new" / "published")) == ["dev.json.part", "plain.txt"]
+    assert sorted(os.listdir(tmp_path / "new" / "published")) == ["plain.txt"]
     assert call("download", sets, tmp_path / "new")[0] == 0
-    assert file_server.asked[-1] == ("/dev.json", "bytes=10-")
+    assert file_server.asked[-1] == ("/dev.json", "")

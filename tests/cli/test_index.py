@@ -98,11 +98,11 @@ def server(monkeypatch):
 def test_options_become_settings_of_the_engine_only_those_that_are_given(call, tmp_path, server):
     source, place = passages(tmp_path / "a.jsonl", "a"), f"rec:{tmp_path}/c"
     assert call("index", source, "--collection", place)[0] == 0
-    options = ["--k1", "0.9", "--b", "0", "--shards", "3", "--replicas", "0", "--threads", "4", "--language", "de"]
+    options = ["--k1", "0.9", "--b", "0", "--shards", "3", "--replicas", "0", "--language", "de"]
     assert call("index", source, "--collection", place, "--replace", *options)[0] == 0
     assert server.made == [
         ("en", False, {}),
-        ("de", True, {"k1": 0.9, "b": 0.0, "shards": 3, "replicas": 0, "threads": 4}),
+        ("de", True, {"k1": 0.9, "b": 0.0, "shards": 3, "replicas": 0}),
     ]
 
 

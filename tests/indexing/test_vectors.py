@@ -149,7 +149,7 @@ def test_a_merge_that_ended_goes_on_and_parts_may_be_empty(collection, model, tm
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        merge_parts(target, parts, None, stop)
+        merge_parts(target, parts, stop)
     assert 0 < open_store(target).info().vectors < 9
     assert merge_parts(target, parts).vectors == 9
     expected = model.encode([passage.whole_text for passage in PASSAGES])

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ _LOCK = "write.lock"
 class LuceneIndex:
     """An open index. ``reader`` is Lucene's. ``lucene8`` marks an index before Lucene 9, which cannot sort by id.
 
-    :raises InputError: if it cannot be read, or Anserini did not make it.
+    :raises InputError: if it cannot be read.
     :raises StoreDamaged: if files are missing or corrupt.
     """
 
@@ -42,7 +41,6 @@ class LuceneIndex:
             description = str(self.reader.toString())
             self.lucene8 = "lucene.version=9" not in description and "lucene.version=10" not in description
             self.count = int(self.reader.numDocs())
-        self._check()
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
@@ -77,20 +75,15 @@ class LuceneIndex:
     def passage(self, number: int, documents: Any = None) -> Passage:
         """:raises InputError: if its text is not stored."""
         document = (documents or self.documents()).document(number)
-        passage = stored_passage(str(document.get(ID)), _text(document.get(RAW)), _text(document.get(CONTENTS)))
+        id = str(document.get(ID))
+        passage = stored_passage(id, _text(document.get(RAW)), _text(document.get(CONTENTS)))
         if passage is None:
             raise InputError(
-                f"index {self.folder} does not store the text of document {str(document.get(ID))!r}: expected an index "
+                f"index {self.folder} does not store the text of document {id!r}: expected an index "
                 f"by Anserini with a field {RAW!r} (JSON with {CONTENTS!r}, or plain text) or {CONTENTS!r}. Index the "
                 "passages again with its option -storeRaw, or with convqa index."
             )
         return passage
-
-    def _check(self) -> None:
-        """Validate the first document."""
-        with self.in_use():
-            for number in islice(self.numbers(), 1):
-                self.passage(number)
 
 
 def stored_passage(id: str, raw: str | None, contents: str | None) -> Passage | None:
@@ -134,8 +127,9 @@ def fingerprint(folder: Path) -> str | None:
     It covers the list of segments, each of which has a random id, and the names and sizes of all files.
     """
     try:
-        files = [(name, (folder / name).stat().st_size) for name in sorted(os.listdir(folder)) if name != _LOCK]
-        lists = [name for name, _ in files if name.startswith(SEGMENTS)]
+        names = sorted(name for name in os.listdir(folder) if name != _LOCK)
+        files = [(name, (folder / name).stat().st_size) for name in names]
+        lists = [name for name in names if name.startswith(SEGMENTS)]
         if not lists:
             return None
         digest = blake2b(repr(files).encode("utf-8", "surrogateescape"), digest_size=16)

@@ -125,7 +125,12 @@ def _jar() -> str:
     jars = [path] if path.is_file() else list(path.glob(_JAR))
     if not jars:
         raise InputError(f"an Anserini index requires {_JAR}, and {path} has none. {_INSTALL}")
-    return str(max(jars, key=lambda jar: [int(number) for number in re.findall(r"\d+", jar.name)]))
+    return str(max(jars, key=_release))
+
+
+def _release(jar: Path) -> list[int]:
+    """Return the numbers in a jar's name."""
+    return [int(number) for number in re.findall(r"\d+", jar.name)]
 
 
 def _package(name: str) -> Path | None:

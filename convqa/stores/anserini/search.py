@@ -65,7 +65,8 @@ class AnseriniSearcher:
 
         :raises ValueError: for term weights that are not finite, negative, or too large.
         """
-        query = Query(java_text(query.text), tuple((java_text(term), weight) for term, weight in query.terms))
+        terms = tuple((java_text(term), weight) for term, weight in query.terms)
+        query = Query(java_text(query.text), terms)
         weights = weigh(query, _anserini_analyzer(), stopwords)
         check_weights(weights.values(), query)
         if not weights:
@@ -83,11 +84,13 @@ class AnseriniSearcher:
         hits = orjson.loads(str(self._json.writeValueAsString(found)))["scoreDocs"]
         if self._index.lucene8:
             documents = self._index.documents()
-            return [LuceneMatch(str(documents.document(hit["doc"]).get(ID)), hit["score"], hit["doc"]) for hit in hits]
-        scores = adjusted([hit["score"] for hit in hits])
-        return [
-            LuceneMatch(_text_of(hit["fields"][1]), score, hit["doc"]) for hit, score in zip(hits, scores, strict=True)
-        ]
+            ids = [str(documents.document(hit["doc"]).get(ID)) for hit in hits]
+            scores = [hit["score"] for hit in hits]
+        else:
+            ids = [_text_of(hit["fields"][1]) for hit in hits]
+            scores = adjusted([hit["score"] for hit in hits])
+        numbers = [hit["doc"] for hit in hits]
+        return list(map(LuceneMatch, ids, scores, numbers))
 
 
 def adjusted(scores: list[float]) -> list[float]:
@@ -98,7 +101,9 @@ def adjusted(scores: list[float]) -> list[float]:
     >>> adjusted([2.00001, 2.0, 1.0]) == [2.0, 1.9999990463256836, 1.0]
     True
     """
-    rounded = (np.floor(np.array(scores, np.float32).astype(np.float64) * 1e4 + 0.5) / 1e4).astype(np.float32)
+    exact = np.array(scores, np.float32).astype(np.float64)
+    rounded = np.floor(exact * 1e4 + 0.5) / 1e4
+    rounded = rounded.astype(np.float32)
     ties = 0
     for index in range(1, len(rounded)):
         ties = 0 if rounded[index - 1] - rounded[index] > _TIE else ties + 1

@@ -34,8 +34,6 @@ from convqa.stores.elasticsearch.writer import BulkWriter
 from convqa.text.analysis import analyzer
 from convqa.validation import read_as
 
-_ALL = "*.mappings,*.settings.index"
-
 
 class IndexSettings(BaseModel, strict=True, extra="forbid", frozen=True):
     """Settings of a new index. Replicas are added when it is complete."""
@@ -58,7 +56,7 @@ def identity(address: Address) -> Hashable | None:
 def open_collection(address: Address) -> ElasticsearchCollection | ForeignIndex:
     """:raises InputError: if the index is missing or incomplete, or its fields are unknown."""
     target = IndexTarget.parse(address.url)
-    named = look_up(target, _ALL)
+    named = look_up(target)
     if named is None:
         raise InputError(
             f"there is no index {target.index!r} at {target.http}. Make it with convqa index SOURCES --collection "

@@ -59,9 +59,9 @@ class ForeignIndex:
         self._fields = address.fields
         self._searched = [field for field in (self._fields.title, self._fields.text) if field]
         for field in self._searched:
-            self._require(field, {"text"})
+            self._require(field, "text")
         if self._fields.id:
-            self._require(self._fields.id, {"keyword"})
+            self._require(self._fields.id, "keyword")
         self._stored = [
             name for name in (self._fields.id, *self._searched, self._fields.url, *self._fields.meta) if name
         ]
@@ -121,8 +121,15 @@ class ForeignIndex:
         self.info()
         passage_of = {}
         for piece in slices(sorted({replace_surrogates(id) for id in ids}), _DOCUMENTS_PER_SEARCH):
-            named = {"terms": {self._fields.id: piece}} if self._fields.id else {"ids": {"values": piece}}
-            body = {"size": len(piece), "query": named, "_source": False, "fields": self._stored}
+            query: dict[str, Any] = {"ids": {"values": piece}}
+            if self._fields.id:
+                query = {"terms": {self._fields.id: piece}}
+            body = {
+                "size": len(piece),
+                "query": query,
+                "_source": False,
+                "fields": self._stored,
+            }
             for hit in self._index.search([body])[0]:
                 passage_of[self._id_of(hit)] = self._passage(hit)
         return [passage_of.get(id) for id in ids]
@@ -141,8 +148,13 @@ class ForeignIndex:
             values = hit.get("fields", {}).get(name, [])
             if len(values) == 1 and isinstance(values[0], str | int | float | bool):
                 meta[name] = values[0]
-        text, title, url = (_joined(hit, name) for name in (self._fields.text, self._fields.title, self._fields.url))
-        return Passage(self._id_of(hit), text, title, url, meta)
+        return Passage(
+            self._id_of(hit),
+            _joined(hit, self._fields.text),
+            _joined(hit, self._fields.title),
+            _joined(hit, self._fields.url),
+            meta,
+        )
 
     def _id_of(self, hit: ServerHit) -> str:
         """Return the id of a hit's passage: that of the document without a field of ids."""
@@ -196,10 +208,10 @@ class ForeignIndex:
             f"{self._place}: the field {name!r} is not indexed for exact values; expected keyword, a number or boolean."
         )
 
-    def _require(self, name: str, types: set[str]) -> None:
+    def _require(self, name: str, expected: str) -> None:
         kind = self._known(name)["type"]
-        if kind not in types:
-            raise InputError(f"{self._place}: the field {name!r} has the type {kind}; expected {', '.join(types)}.")
+        if kind != expected:
+            raise InputError(f"{self._place}: the field {name!r} has the type {kind}; expected {expected}.")
 
     def _known(self, name: str) -> Mapping[str, Any]:
         if name not in self._mapped:

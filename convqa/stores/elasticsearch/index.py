@@ -53,7 +53,7 @@ _GRACE_SECONDS = 1.0
 """Time for searches of an old version to end."""
 _LONGEST_SECONDS = 6 * 3600.0
 """Timeout of a merge or clone."""
-_OWN = "*.aliases,*.mappings._meta,*.settings.index"
+_RECORD = "*.aliases,*.mappings,*.settings.index,error,status"
 
 
 class IndexedDocument(NamedTuple):
@@ -243,20 +243,20 @@ def slices(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:
         yield values[start : start + size]
 
 
-def indices_like(target: IndexTarget, pattern: str, path: str = _OWN) -> dict[str, Any]:
+def indices_like(target: IndexTarget, pattern: str) -> dict[str, Any]:
     """Return the server's records of the indexes that match a pattern, name or alias, by name."""
     how: dict[str, Any] = {
         "index": pattern,
         "expand_wildcards": ["open", "closed"],
-        "filter_path": f"{path},error,status",
+        "filter_path": _RECORD,
     }
     answer = ask(target, lambda es: es.options(ignore_status=404).indices.get(**how))
     return {} if answer.meta.status == 404 else dict(answer)
 
 
-def look_up(target: IndexTarget, path: str = _OWN) -> tuple[str, Mapping[str, Any]] | None:
+def look_up(target: IndexTarget) -> tuple[str, Mapping[str, Any]] | None:
     """Return the name and record of the index that a name or alias refers to, or None."""
-    indices = indices_like(target, target.index, path)
+    indices = indices_like(target, target.index)
     if len(indices) > 1:
         names = ", ".join(sorted(indices)[:5])
         raise InputError(f"collection {target} is an alias of {len(indices)} indexes ({names}); expected one.")

@@ -95,16 +95,21 @@ def scored(hits: Sequence[ServerHit]) -> list[Scored]:
 
 
 def rankings(
-    matches: Sequence[list[Scored]], k: int, texts: int, fetch: Callable[[Sequence[str]], Sequence[Passage | None]]
+    matches: Sequence[list[Scored]],
+    k: int,
+    texts: int,
+    fetch: Callable[[Sequence[str]], Sequence[Passage | None]],
 ) -> list[Ranking]:
     """Return the best ``k`` hits of each query, with passages for the first ``texts``."""
     kept = [sorted(hits, reverse=True)[:k] for hits in matches]
-    ids = list(dict.fromkeys(id for hits in kept for _, id in hits[:texts]))
+    shown = {id for hits in kept for _, id in hits[:texts]}
+    ids = sorted(shown)
     passage_of = dict(zip(ids, fetch(ids), strict=True))
     result = []
     for hits in kept:
-        ranked = enumerate(hits)
-        result.append(
-            Ranking(tuple(Hit(id, score, passage_of[id] if rank < texts else None) for rank, (score, id) in ranked))
-        )
+        ranked = []
+        for rank, (score, id) in enumerate(hits):
+            passage = passage_of[id] if rank < texts else None
+            ranked.append(Hit(id, score, passage))
+        result.append(Ranking(tuple(ranked)))
     return result

@@ -141,9 +141,14 @@ class ElasticsearchCollection(Writing):
             "script_fields": {"vector": {"script": "doc['vector'].vectorValue"}},
         }
         pieces = slices(sorted(set(keys)), _VECTORS_PER_SEARCH)
-        answers = self._neighbors.search([body | {"query": {"ids": {"values": piece}}} for piece in pieces])
+        queries = [{"ids": {"values": piece}} for piece in pieces]
+        answers = self._neighbors.search([body | {"query": query} for query in queries])
         self._refuse_other_vectors()
-        vectors = {hit["_id"]: np.array(hit["fields"]["vector"][0], np.float32) for hits in answers for hit in hits}
+        vectors = {}
+        for hits in answers:
+            for hit in hits:
+                [vector] = hit["fields"]["vector"]
+                vectors[hit["_id"]] = np.array(vector, np.float32)
         return [vectors.get(key) for key in keys]
 
     def fetch(self, ids: Ids) -> list[Passage | None]:

@@ -62,11 +62,8 @@ class IndexTarget:
         index = unquote(parts.path.strip("/"))
         if not index and needs_index:
             raise malformed
-        if index and (not _NAME.fullmatch(index) or index != index.lower()):
-            raise InputError(
-                f"collection {shown}: {index!r} is not a valid index name; expected lower-case letters, digits, '-', "
-                "'_' and '.', beginning with a letter or digit."
-            )
+        if index and not _NAME.fullmatch(index):
+            raise InputError(f"collection {shown}: {index!r} is not a valid index name.")
         return cls(unquote(host), port or _PORT, parts.scheme == _TLS, unquote(parts.username or ""), index)
 
     @property

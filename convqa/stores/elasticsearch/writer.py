@@ -86,8 +86,7 @@ class BulkWriter:
             self._count_added(request)
 
     def delete(self, ids: Ids) -> None:
-        """Delete passages with their vectors; log how many ids are unknown."""
-        deleted = 0
+        """Delete passages with their vectors. Unknown ids are ignored."""
         for piece in slices(ids, _DELETED_PER_REQUEST):
             id_of = {document_id(id): id for id in piece}
             sources = self.index.documents(list(id_of), ("passage",), realtime=True)
@@ -98,13 +97,8 @@ class BulkWriter:
             self.index.send("delete", documents)
             if self._vectors is not None and self._vectors.commits:
                 self.index.vectors.send("delete", documents)
-            deleted += len(sources)
-        self._count -= deleted
-        self._has_deleted = self._has_deleted or deleted > 0
-        if deleted < len(ids):
-            logger.warning(
-                "%d of %d passages to delete are not in collection %s", len(ids) - deleted, len(ids), self.index.target
-            )
+            self._count -= len(sources)
+            self._has_deleted = self._has_deleted or len(sources) > 0
 
     def add_vectors(
         self,

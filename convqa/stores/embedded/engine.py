@@ -38,7 +38,9 @@ def identity(address: Address) -> tuple[int, ...] | None:
 
 def is_collection(folder: Path) -> bool:
     """Return whether a folder has a manifest beside convqa's data. A collection that is being built does not count."""
-    return not _DATA.fullmatch(folder.name) and os.path.isfile(folder / NAME) and bool(_data_folders(folder))
+    if _DATA.fullmatch(folder.name) or not os.path.isfile(folder / NAME):
+        return False
+    return bool(_data_folders(folder))
 
 
 def open_collection(address: Address) -> FolderStore:

@@ -168,7 +168,9 @@ class PostingWriter:
         """
         columns = [_keys(first, rows) for rows in (texts, titles, meta)]
         keys, key_of = np.unique(np.concatenate(columns), return_inverse=True)
-        in_text, in_title, _ = np.split(key_of, np.cumsum([len(column) for column in columns[:2]]))
+        ends = np.cumsum([len(column) for column in columns])
+        in_text = key_of[: ends[0]]
+        in_title = key_of[ends[0] : ends[1]]
         postings = np.empty(len(keys), POSTING)
         postings["row"] = keys & (2**_NUMBER_BITS - 1)
         postings["text"] = np.bincount(in_text, minlength=len(keys)).clip(max=_MAX_COUNT)
@@ -176,7 +178,8 @@ class PostingWriter:
         self._add((keys >> _NUMBER_BITS).astype(NUMBER), postings)
         encoded = [id.encode() for id in ids]
         passages = np.empty(len(ids), PASSAGE)
-        passages["id_end"] = self._arrays.sizes.get(IDS, 0) + np.cumsum([len(id) for id in encoded])
+        end = self._arrays.sizes.get(IDS, 0)
+        passages["id_end"] = end + np.cumsum([len(id) for id in encoded])
         passages["text"] = [len(terms) for terms in texts]
         passages["title"] = [len(terms) for terms in titles]
         self._arrays.append(PASSAGES, passages)
@@ -226,7 +229,8 @@ class PostingWriter:
         kept_counts = [np.zeros(1, np.int64)]
         for first, last in pairwise(_bounds(counts).tolist()):
             old_counts = np.diff(starts[first : last + 1])
-            parts = [(np.repeat(np.arange(first, last), old_counts), old_items[starts[first] : starts[last]])]
+            old_terms = np.repeat(np.arange(first, last), old_counts)
+            parts = [(old_terms, old_items[starts[first] : starts[last]])]
             for run in runs:
                 start, end = run.start + np.searchsorted(run_terms[run], (first, last))
                 parts.append((run_terms[start:end], run_items[start:end]))

@@ -98,13 +98,15 @@ class Vectors:
             some = queries[start : start + size]
             # Of all rows, because a choice of them would be copied first.
             products = (some @ self._matrix.T)[:, among]
-            for query, floor, row in zip(some, floors(products, margins(some, longest), k), products, strict=True):
+            lowest = floors(products, margins(some, longest), k)
+            for query, floor, row in zip(some, lowest, products, strict=True):
                 rows = among[row >= floor]
                 yield self._rows["number"][rows].astype(np.int64), self._scores(query, rows)
 
     def _scores(self, query: Floats, rows: Integers) -> Floats:
         # Not a matrix product, because BLAS sums in an order that depends on a row's index.
-        products = np.einsum("rd,d->r", self._matrix[rows].astype(np.float64), query.astype(np.float64))
+        vectors = self._matrix[rows].astype(np.float64)
+        products = np.einsum("rd,d->r", vectors, query.astype(np.float64))
         scores: Floats = products.astype(np.float32)
         return scores
 

@@ -117,18 +117,13 @@ class FolderWriter:
         self._database.commit()
 
     def delete(self, ids: Ids) -> None:
-        """Delete passages by id; count unknown ids in one warning."""
-        missing = 0
+        """Delete passages by id. Unknown ids are ignored."""
         with writing(self._folder):
             for id in ids:
                 number = self._database.number(id)
-                if number is None:
-                    missing += 1
-                    continue
-                self._checksum -= digest(self._database.contents([number])[number])
-                self._database.delete(number)
-        if missing:
-            logger.warning("%d of %d passages to delete are not in collection %s", missing, len(ids), self._folder)
+                if number is not None:
+                    self._checksum -= digest(self._database.contents([number])[number])
+                    self._database.delete(number)
 
     def add_vectors(
         self,
@@ -139,12 +134,9 @@ class FolderWriter:
         """:raises InputError: also for an id that is not in the collection."""
         name = f"collection {self._folder}"
         numbers = {id: self._database.number(id) for id in ids}
-        unknown = [id for id in ids if numbers[id] is None]
-        if unknown:
-            raise InputError(
-                f"{name} lacks the passages of {len(unknown)} of {len(ids)} vectors, first {unknown[0]!r}. Add the "
-                "passages first, or leave these vectors out."
-            )
+        for id, number in numbers.items():
+            if number is None:
+                raise InputError(f"there is no passage {id!r} in {name}: add passages before their vectors.")
         state = self._vector_state or VectorState(encoder)
         refuse_other_encoder(state.encoder, encoder, name)
         values = checked_vectors(matrix, len(ids), encoder, name)

@@ -15,7 +15,6 @@ from pydantic import Field
 
 from convqa.domain import DEFAULT_LANGUAGE, Conversation, Passage, Turn, TurnId
 from convqa.errors import InputError
-from convqa.metrics.squad import normalize
 from convqa.tasks.files import read_document, read_values
 from convqa.validation import Record, read_as
 
@@ -88,10 +87,8 @@ class _MrqaLine(Record):
 def read_jsonl(path: Path) -> Iterator[Context]:
     """Yield the contexts of a file in MRQA's format: JSON lines, plain or gzip.
 
-    The file's inclusive spans become half-open, without repetitions.
-    A span must have the text of its answer after SQuAD's normalization (lower case, no punctuation, no articles), by
-    which the task detected it, and without blanks. Others are left out, since predictions and scores do not depend on
-    spans.
+    The file's inclusive spans become half-open, without repetitions. Those outside the context are left out, since
+    predictions and scores do not depend on spans.
     """
     empty = True
     for position, value in read_values(path, MRQA, array=False):
@@ -105,19 +102,12 @@ def read_jsonl(path: Path) -> Iterator[Context]:
 
 
 def _mrqa_question(question: _MrqaQuestion, context: str) -> Question:
-    spans = dict.fromkeys(span for answer in question.detected_answers for span in _spans(answer, context))
+    spans: dict[tuple[int, int], None] = {}
+    for answer in question.detected_answers:
+        for first, last in answer.char_spans:
+            if 0 <= first <= last < len(context):
+                spans[first, last + 1] = None
     return Question(question.qid, question.question, tuple(question.answers), tuple(spans))
-
-
-def _spans(answer: _MrqaDetected, context: str) -> Iterator[tuple[int, int]]:
-    wanted = _compact(answer.text)
-    for first, last in answer.char_spans:
-        if 0 <= first <= last < len(context) and _compact(context[first : last + 1]) == wanted:
-            yield first, last + 1
-
-
-def _compact(text: str) -> str:
-    return normalize(text).replace(" ", "")
 
 
 class _SquadAnswer(Record):

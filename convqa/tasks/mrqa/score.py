@@ -65,7 +65,8 @@ def score(
         prefix = f"{name} " if len(pairs) > 1 else ""
         results += columns(_side_by_side(prefix, official=True), _official(members, prefix) or _NO_ANSWERS)
         results += _squad2(members, prefix)
-    for average, names in averages([name for name in sets if any(turn.answers for turn, _ in pairs[name])]).items():
+    answered = [name for name, members in pairs.items() if any(turn.answers for turn, _ in members)]
+    for average, names in averages(answered).items():
         members = [pair for name in names for pair in pairs[name]]
         groups = tuple(turn.dataset for turn, _ in members if turn.answers)
         averaged = columns(_side_by_side(f"{average} "), _official(members, f"{average} "))
@@ -80,24 +81,28 @@ def _pairs(
     options: MRQAOptions,
 ) -> Pairs:
     """Return the questions of a data set that count."""
-    pairs = [(turn, run.answers.get(str(turn.id.conversation))) for turn in gold.turns if turn.dataset == name]
-    if options.skip_no_answer:
-        pairs = [pair for pair in pairs if pair[1] is not None]
+    pairs = []
+    for turn in gold.turns:
+        answer = run.answers.get(str(turn.id.conversation))
+        is_skipped = answer is None and options.skip_no_answer
+        if turn.dataset == name and not is_skipped:
+            pairs.append((turn, answer))
     if not pairs:
         raise InputError(f"{run.path}: has no prediction for any question of {name}, so nothing is left to score.")
     return pairs
 
 
 def _official(pairs: Pairs, prefix: str) -> Rows:
-    measures = {f"{prefix}EM": best_exact_match, f"{prefix}F1": best_f1}
-    return [
-        (
-            turn.id,
-            {name: 0.0 if model is None else measure(turn.answers, model) for name, measure in measures.items()},
-        )
-        for turn, model in pairs
-        if turn.answers
-    ]
+    rows = []
+    for turn, answer in pairs:
+        if not turn.answers:
+            continue
+        row = {f"{prefix}EM": 0.0, f"{prefix}F1": 0.0}
+        if answer is not None:
+            row[f"{prefix}EM"] = best_exact_match(turn.answers, answer)
+            row[f"{prefix}F1"] = best_f1(turn.answers, answer)
+        rows.append((turn.id, row))
+    return rows
 
 
 def _squad2(pairs: Pairs, prefix: str) -> list[Scores]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from codecs import BOM_UTF8
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,7 +102,8 @@ def read_questions(path: Path) -> Questions:
     file = only_file(path, ("",), is_questions, EXPECTED)
     if is_jl(file):
         records = [record for _, record in _QUESTIONS.read(file)]
-        return Questions(file, tuple(SetQuestion(TurnId(record.id, 1), record.text, "") for record in records), ("",))
+        named = [SetQuestion(TurnId(record.id, 1), record.text, "") for record in records]
+        return Questions(file, tuple(named), ("",))
     rows = list(_rows(file))
     if not rows:
         raise InputError(f"{file}: has no questions; expected {EXPECTED}.")
@@ -130,10 +130,12 @@ def read_rows(path: Path, expected: str) -> Iterator[tuple[int, str]]:
     for number, line in read_lines(path, expected):
         where = f"{path}: line {number}"
         try:
-            text = (line.removeprefix(BOM_UTF8) if number == 1 else line).decode().replace("\r", "").removesuffix("\n")
+            text = line.decode()
         except UnicodeDecodeError as error:
             raise InputError(f"{where}: byte {error.start + 1} is not UTF-8; expected {expected} in UTF-8.") from None
-        yield number, text
+        if number == 1:
+            text = text.removeprefix("\ufeff")
+        yield number, text.replace("\r", "").removesuffix("\n")
 
 
 def _rows(file: Path) -> Iterator[tuple[str, str]]:

@@ -195,8 +195,11 @@ def _as_in_c(relevant: Sequence[str], scores: Mapping[str, float]) -> tuple[froz
     >>> _as_in_c(["b\\0x"], {"a": 2, "b\\0y": 1}), _as_in_c(["a"], {"a": 2, "a\\0": 1})
     ((frozenset({'b'}), ['a', 'b']), (frozenset({'a'}), []))
     """
-    cut = {id.partition("\0")[0]: score for id, score in scores.items()}
-    return frozenset(id.partition("\0")[0] for id in relevant), ranked(cut) if len(cut) == len(scores) else []
+    cut_relevant = frozenset(id.partition("\0")[0] for id in relevant)
+    cut_scores = {id.partition("\0")[0]: score for id, score in scores.items()}
+    if len(cut_scores) < len(scores):
+        return cut_relevant, []
+    return cut_relevant, ranked(cut_scores)
 
 
 def _answering(

@@ -103,7 +103,8 @@ def refusal_scores(gold: QReCCGold, run: QReCCRun) -> list[Scores]:
     if not run.answers or all(known[id] for id in ids):
         return []
     groups = tuple(_CAN if known[id] else _CANNOT for id in ids)
-    refused = tuple(float(not run.answers.get(str(id), "").strip()) for id in ids)
+    answers = [run.answers.get(str(id), "") for id in ids]
+    refused = tuple(float(not answer.strip()) for answer in answers)
     rows = []
     for id, is_refused in zip(ids, refused, strict=True):
         row = {"Refusal-P": float(not known[id])} if is_refused else {}

@@ -67,4 +67,4 @@ def test_a_list_of_segments_that_was_cut_is_damage(folder):
 
 def test_an_index_without_texts_is_refused(anserini_index):
     with pytest.raises(InputError, match=r"does not store the text of document 'a'.*-storeRaw"):
-        open_store(str(anserini_index([{"id": "a", "contents": "Rome"}], "-storeDocvectors")))
+        list(open_store(str(anserini_index([{"id": "a", "contents": "Rome"}], "-storeDocvectors"))).scan())

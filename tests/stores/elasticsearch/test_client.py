@@ -77,9 +77,9 @@ def test_a_server_needs_no_index():
         IndexTarget.parse("elasticsearch://host/")
 
 
-@pytest.mark.parametrize("name", ["Docs", "_docs", "a%2Cb", "a*", "..", "a%0Ab"])
+@pytest.mark.parametrize("name", ["_docs", "a%2Cb", "a*", "..", "a%0Ab"])
 def test_names_that_elasticsearch_does_not_take_are_refused(name):
-    with pytest.raises(InputError, match=r"is not a valid index name; expected lower-case letters"):
+    with pytest.raises(InputError, match=r"is not a valid index name"):
         IndexTarget.parse(f"elasticsearch://host/{name}")
 
 

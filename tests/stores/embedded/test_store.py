@@ -462,15 +462,6 @@ def test_what_cannot_be_stored_is_refused(folder, passage, message):
     assert len(ids(folder)) == 20
 
 
-def test_missing_ids_to_delete_are_counted_in_one_warning(folder, caplog):
-    store = open_collection(at(folder))
-    store.delete(["p1", "x", "y\ud800"])
-    store.commit()
-    assert [record.getMessage() for record in caplog.records] == [
-        f"2 of 3 passages to delete are not in collection {folder}"
-    ]
-
-
 def test_lists_are_the_same_in_runs_of_any_size(tmp_path, monkeypatch):
     def found(name):
         with create(at(tmp_path / name), "en") as store:

@@ -279,9 +279,9 @@ def bad(row, value):
             ["p001", "x"],
             MATRIX[:2],
             ENCODER,
-            "lacks the passages of 1 of 2 vectors.*'x'.*Add the",
+            "there is no passage 'x'.*add passages",
         ),
-        (["p001", "\ud800"], MATRIX[:2], ENCODER, "lacks the passages"),
+        (["p001", "\ud800"], MATRIX[:2], ENCODER, "there is no passage"),
         (IDS[:2], bad(1, np.nan), ENCODER, "vector 2 of 2 has a component that is NaN"),
     ],
 )

@@ -59,12 +59,6 @@ def test_inclusive_spans_become_half_open_and_are_there_once(write):
     assert [text[start:end] for start, end in only.questions[0].spans] == ["42", "42", "42."]
 
 
-@pytest.mark.parametrize("text", ["goethe", "The Goethe!", "Go ethe"])
-def test_the_text_is_what_stands_there_after_normalization_and_without_blanks(write, text):
-    (only,) = read_jsonl(write("x", context(asked(detected_answers=[found(text, (0, 5))]))))
-    assert only.questions[0].spans == ((0, 6),)
-
-
 def test_what_is_to_be_predicted_needs_no_answers_and_unknown_fields_are_no_mistake(write):
     (only,) = read_jsonl(write("x", {"context": "c", "qas": [{"qid": "q", "question": "?", "id": 3}], "more": None}))
     assert (only.questions[0].answers, only.questions[0].spans) == ((), ())
@@ -106,8 +100,8 @@ def test_a_mistake_is_refused_with_its_line(write, line, message):
     assert str(caught.value).startswith(f"{path}: line 2")
 
 
-def test_spans_with_another_text_or_outside_are_left_out(write):
-    path = write("x", at(char_spans=[[0, 5], [1, 6], [0, 99], [-1, 5], [5, 0]]))
+def test_spans_outside_are_left_out(write):
+    path = write("x", at(char_spans=[[0, 5], [0, 99], [-1, 5], [5, 0]]))
     (only,) = read_jsonl(path)
     assert only.questions[0].spans == ((0, 6),)
 
