@@ -46,7 +46,6 @@ def test_citations_and_their_support(call, small, made, tmp_path):
     code, out, err = call("evaluate", small, made, "--support", "lexical", "--json", "--output", tmp_path / "o")
     measures = json.loads(out)["measures"]
     assert (code, err) == (0, "")
-    assert measures["Citation-validity"]["mean"] == 1
     assert 0 <= measures["Cited-F1"]["mean"] <= 1 and 0 <= measures["ALCE-R(lexical)"]["mean"] <= 1
     assert "ALCE" not in (tmp_path / "o" / "evaluation.prototext").read_text()
     assert "ALCE" not in call("evaluate", small, made)[1]

@@ -191,7 +191,7 @@ def test_an_unknown_input_of_a_row_is_refused_and_an_unknown_measure_warned_of(g
 
 def test_turns_are_limited_in_whole_conversations(grid, source, tmp_path):
     record = ablate(str(grid), [source], tmp_path / "out", turns=12)
-    turns = {cell.measures["Citation-validity"].turns for cell in record.cells}
+    turns = {cell.measures["Cited-F1"].turns for cell in record.cells}
     assert 0 < record.inputs[0].turns <= 12 and max(turns) <= 12
 
 

@@ -195,11 +195,6 @@ CASES = [
         "index passages.jsonl --collection made --vectors qrecc",
         says="qrecc",
     ),
-    case(
-        "index: a precision of none",
-        "index passages.jsonl --collection made --vectors encoder --vector-precision int3",
-        says="int3",
-    ),
     case("collections show: none", "collections show nowhere", says="nowhere"),
     case("collections delete: none", "collections delete nowhere --yes", says="nowhere"),
     case("collections delete: without --yes", "collections delete collection", says="--yes"),

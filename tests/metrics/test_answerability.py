@@ -19,8 +19,3 @@ def test_auc_counts_pairs(found):
     expected = sum((yes > no) + (yes == no) / 2 for yes, no in pairs) / len(pairs)
     assert auc(scores, answerable) == pytest.approx(expected)
     assert auc([-score for score in scores], answerable) == pytest.approx(1 - expected)
-
-
-def test_lengths_must_be_the_same():
-    with pytest.raises(ValueError, match="longer"):
-        auc([0.1], [True, False])

@@ -7,14 +7,6 @@ from convqa.metrics import bootstrap
 from convqa.metrics.bootstrap import interval, interval_of_statistic
 
 
-def test_close_to_the_normal_interval(monkeypatch):
-    monkeypatch.setattr(bootstrap, "RESAMPLES", 5000)
-    scores = numpy.random.default_rng(5).random(2000)
-    low, high = interval([scores.tolist()], seed=1)
-    margin = 1.96 * scores.std() / 2000**0.5
-    assert (low, high) == pytest.approx((scores.mean() - margin, scores.mean() + margin), abs=0.001)
-
-
 def test_same_seed_same_interval():
     scores = [number / 50 for number in range(50)]
     whole = interval([scores], seed=3)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -56,12 +54,6 @@ def test_by_hand(prediction, truth, rouge, bag):
     assert f1(prediction, truth) == pytest.approx(bag)
 
 
-def test_long_answers_take_no_time():
-    one, two = "東京都は日本の首都である。" * 500, "大阪府は西日本の中心である。" * 500
-    assert 0.4 < rouge_l(one, two).f1 < 0.9
-    assert characters(unicodedata.normalize("NFD", one)) == one
-
-
 @pytest.mark.parametrize(
     ("quote", "gold", "expected"),
     [
@@ -78,11 +70,6 @@ def test_long_answers_take_no_time():
 )
 def test_the_longest_common_span(quote, gold, expected):
     assert overlap(quote, gold) == pytest.approx(expected)
-
-
-def test_characters_that_are_everywhere_count_too():
-    gold = "のは" * 150
-    assert overlap("始" + gold, gold) == 1  # difflib would leave out popular ones by itself
 
 
 def test_every_gold_quote_has_its_best():

@@ -39,10 +39,6 @@ def test_many_conversations_are_near_the_t_test():
     )
 
 
-def test_no_difference_is_certain_of_nothing():
-    assert randomization_test([0.0] * 50, seed=1) == 1.0
-
-
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
 def test_adjusted_values_are_larger_and_keep_their_order(values):
     adjusted = holm(values)
@@ -50,10 +46,6 @@ def test_adjusted_values_are_larger_and_keep_their_order(values):
     order = sorted(range(len(values)), key=values.__getitem__)
     assert [adjusted[place] for place in order] == sorted(adjusted)
     assert holm(values[:1]) == values[:1]
-
-
-def test_one_conversation_says_nothing():
-    assert randomization_test([0.5], seed=1) == randomization_test([0.5] + [0.0] * 30, seed=1) == 1.0
 
 
 def test_columns_do_not_change_each_other():

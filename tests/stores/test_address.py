@@ -106,14 +106,6 @@ def test_mistakes_are_named_with_file_and_field(file, text, message):
     assert message in str(caught.value)
 
 
-def test_files_that_cannot_be_read(tmp_path):
-    with pytest.raises(InputError, match=r"here.yaml cannot be read: No such file"):
-        address(str(tmp_path / "here.yaml"))
-    (tmp_path / "here.yaml").write_bytes(b"url: \xff")
-    with pytest.raises(InputError, match=r"here.yaml is not UTF-8"):
-        address(str(tmp_path / "here.yaml"))
-
-
 @pytest.mark.parametrize(
     ("text", "place"),
     [
@@ -126,8 +118,3 @@ def test_secrets_belong_into_the_environment(file, text, place):
     with pytest.raises(InputError, match=rf"\.{place}: secrets are not allowed.*CONVQA_ELASTICSEARCH") as caught:
         address(file(text))
     assert "s3cret" not in str(caught.value)
-
-
-def test_an_index_may_call_its_fields_as_it_likes(file):
-    found = address(file("url: c\nfields: {text: token, id: key, meta: [password]}"))
-    assert found.fields == Fields(text="token", id="key", meta=["password"])

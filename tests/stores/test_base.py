@@ -11,10 +11,6 @@ from convqa.stores.base import Encoder, Info, check_weights, refuse_encoder
 ENCODER = Encoder("mine", "c" * 64, 4)
 
 
-def test_the_same_weights_under_another_name_are_the_same_encoder():
-    assert Encoder("mine", "c" * 64, 4) == Encoder("moved/mine", "c" * 64, 4)
-
-
 def info(encoder=None, *capabilities):
     return Info("lucene", 3, "en", "a", ("text",), "0" * 32, encoder, capabilities=frozenset(capabilities))
 
@@ -35,10 +31,6 @@ def test_an_encoder_is_refused_with_what_to_do(found, message):
         refuse_encoder(ENCODER, found, "the index")
 
 
-def test_the_collections_own_is_not():
-    assert refuse_encoder(ENCODER, info(ENCODER, "vectors"), "the index") is None  # and raises nothing
-
-
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
@@ -52,8 +44,3 @@ def test_the_collections_own_is_not():
 def test_what_is_no_boost_is_refused(weights, message):
     with pytest.raises(ValueError, match=f"{message}.*Rome"):
         check_weights(weights, Query("Rome"))
-
-
-def test_other_weights_are_taken():
-    check_weights([], Query(""))
-    check_weights(iter([0.0, 1e-30, 9e29]), Query("Rome"))

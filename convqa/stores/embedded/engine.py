@@ -109,12 +109,12 @@ def _release(folder: Path, lock: FileLock) -> None:
 
 
 def delete(address: Address) -> None:
-    """Delete a collection, or the remains of a killed build or deletion. Other files are kept.
+    """Delete a collection and a link to it, or the remains of a killed build or deletion. Other files are kept.
 
     :raises InputError: if the folder holds nothing of convqa's.
     :raises WorkError: if a writer holds it.
     """
-    folder = Path(os.path.realpath(address.url))
+    link, folder = Path(address.url), Path(os.path.realpath(address.url))
     check_folder(folder, "collection")
     data = _data_folders(folder)
     if not data:
@@ -129,6 +129,8 @@ def delete(address: Address) -> None:
                 shutil.rmtree(path)
     finally:
         _release(folder, lock)
+    if link.is_symlink() and not folder.exists():
+        link.unlink()
 
 
 def find(address: Address) -> list[str]:

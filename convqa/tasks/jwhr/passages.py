@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from urllib.parse import parse_qs, quote, unquote, urlsplit, urlunsplit
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from convqa.domain import Passage
 from convqa.tasks.jwhr.input import read_entries
@@ -71,13 +71,11 @@ def plain_url(url: str) -> str:
 def page_key(title: str, url: str) -> str:
     """Return a page's key for comparisons: host and path, percent-decoded and in NFC, with underscores for blanks.
 
-    The scheme, the mobile host, the fragment and the query are ignored, except for ``index.php?title=``, which is the
-    page of that title, and queries of URLs outside ``/wiki/``. Without a URL, the key is that of the page in the
-    Japanese Wikipedia. Keys are case-sensitive, and redirects are not resolved.
+    The scheme, the mobile host, the fragment and the query are ignored, except for queries of URLs outside ``/wiki/``.
+    Without a URL, the key is that of the page in the Japanese Wikipedia. Keys are case-sensitive, and redirects are not
+    resolved.
 
     >>> page_key("", "http://ja.m.wikipedia.org/wiki/%E6%9D%B1%E4%BA%AC?oldid=1#x")
-    'ja.wikipedia.org/wiki/東京'
-    >>> page_key("", "https://ja.wikipedia.org/w/index.php?title=%E6%9D%B1%E4%BA%AC&action=edit")
     'ja.wikipedia.org/wiki/東京'
     >>> page_key("東京 (曲)", "")
     'ja.wikipedia.org/wiki/東京_(曲)'
@@ -89,9 +87,6 @@ def page_key(title: str, url: str) -> str:
     except ValueError:
         return plain_url(url)
     host = parts.netloc.lower().replace(".m.", ".")
-    titles = parse_qs(parts.query).get("title", [])
-    if "/wiki/" not in parts.path and titles:
-        return f"{host}/wiki/{_plain(quote('_'.join(titles[0].split())))}"
     query = f"?{parts.query}" if parts.query and "/wiki/" not in parts.path else ""
     return f"{host}{_plain(parts.path).replace('%20', '_')}{query}"
 

@@ -157,12 +157,6 @@ def test_vectors_are_refused(store):
         store.search_vectors([[1.0]], 1, Encoder("e", "0", 1))
 
 
-@pytest.mark.parametrize("weight", [float("nan"), float("inf"), -0.5, 1e39])
-def test_weights_that_lucene_does_not_take_are_refused(store, weight):
-    with pytest.raises(ValueError, match="weights of"):
-        store.search([Query("Rome", (("London", weight),))], 1, DEFAULT)
-
-
 def test_a_closed_store_says_so_and_the_url_opens_anew(store, folder):
     store.close()
     store.close()
@@ -192,10 +186,3 @@ def test_nothing_is_written_into_the_folder(folder, tmp_path):
     store.close()
     assert {path.name: (path.stat().st_mtime_ns, path.stat().st_size) for path in [place, *place.iterdir()]} == before
     place.chmod(0o755)
-
-
-def test_plain_stored_text_is_a_passage(anserini_index):
-    folder = anserini_index(RECORDS[:2], "-storeContents")
-    store = open_store(f"anserini:{folder}")
-    assert store.fetch(["p2"]) == [Passage("p2", "Rome was not built in a day.")]
-    assert ids(store, "Rome") == ["p2"]

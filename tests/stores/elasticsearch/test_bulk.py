@@ -10,7 +10,7 @@ from elasticsearch import ApiError, Elasticsearch
 
 from convqa.errors import InputError, StoreUnavailable
 from convqa.stores.elasticsearch import client, index
-from convqa.stores.elasticsearch.index import IndexedDocument, ServerIndex, slices
+from convqa.stores.elasticsearch.index import IndexedDocument, ServerIndex
 from convqa.stores.elasticsearch.target import IndexTarget
 
 TARGET = IndexTarget("host", 9200, False, "", "books")
@@ -93,13 +93,6 @@ def test_a_server_that_stays_busy_is_unavailable(serve):
         create()
 
 
-def test_a_full_disk_is_named(serve, monkeypatch):
-    monkeypatch.setattr(index, "MAX_RETRIES", 0)
-    serve({"key1": (429, "cluster_block_exception")})
-    with pytest.raises(StoreUnavailable, match=r"id1.*why.*disk"):
-        create()
-
-
 def test_existing_documents_are_returned(serve):
     serve({"key3": 409})
     assert create() == ["key3"]
@@ -116,8 +109,3 @@ def test_other_failures_name_the_passage(serve, status, kind):
     with pytest.raises(kind, match=rf"passage 'id2'.*status {status}: why"):
         create()
     assert len(server.requests) == 1
-
-
-def test_slices_lose_nothing():
-    assert [list(piece) for piece in slices([1, 2, 3], 2)] == [[1, 2], [3]]
-    assert list(slices([], 2)) == []

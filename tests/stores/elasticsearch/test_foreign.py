@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import pytest
@@ -157,12 +156,6 @@ def test_what_the_index_cannot_is_refused(store, params, message):
 def test_vectors_are_refused(store):
     with pytest.raises(InputError, match="has no vectors"):
         store.search_vectors([[1.0]], 1, Encoder("x", "y", 1))
-
-
-def test_weights_that_elasticsearch_does_not_take_are_refused(store):
-    for weight in (-1.0, math.inf, math.nan):
-        with pytest.raises(ValueError, match="weights"):
-            store.search([Query("Rome", (("London", weight),))], 1, DEFAULT)
 
 
 def test_the_checksum_follows_the_index(store, index, tmp_path):

@@ -12,9 +12,6 @@ from convqa.stores.elasticsearch.schema import (
     Meta,
     VectorMeta,
     Version,
-    document_id,
-    index_mappings,
-    index_settings,
 )
 
 VECTORS = VectorMeta(Encoder("e", "c", 3), 7, 2)
@@ -48,15 +45,3 @@ def test_malformed_metadata_is_damaged():
         read({name: value for name, value in data.items() if name != "language"})
     with pytest.raises(StoreDamaged, match="dimension"):
         read({**data, "vectors": {**data["vectors"], "encoder": {"name": "e", "checksum": "c"}}})
-
-
-def test_ids_of_any_length_become_32_digits():
-    assert len(document_id("é" * 5000)) == len(document_id("")) == 32
-    assert document_id("a") != document_id("b")
-
-
-def test_an_index_keeps_the_similarity_and_what_it_says_of_itself():
-    made = index_settings(3, 0.9, 0.4)
-    assert made["similarity"]["default"] == {"type": "BM25", "k1": 0.9, "b": 0.4}
-    assert made["number_of_shards"] == 3
-    assert index_mappings(META)["_meta"] == META.to_json()

@@ -69,13 +69,6 @@ def test_depths_at_the_edges(store):
 
 
 @pytest.mark.services
-@pytest.mark.parametrize("weight", [float("nan"), float("inf"), -0.5, 1e31])
-def test_weights_that_cannot_be_boosts_are_refused(store, weight):
-    with pytest.raises(ValueError, match="weights"):
-        store.search([Query("w1", (("w2", weight),))], 1, DEFAULT)
-
-
-@pytest.mark.services
 def test_ties_beyond_the_spare_hits_are_settled_by_id_and_asked_for_apart(index_url, monkeypatch):
     with create_store(index_url, "en", settings={"shards": 2}) as made:
         made.add(Passage(f"p{number:03}", "equal words" if number % 2 else f"word{number}") for number in range(300))

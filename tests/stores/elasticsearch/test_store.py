@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from convqa.domain import Passage, Query
-from convqa.errors import InputError, RunError, StoreDamaged, StoreUnavailable
+from convqa.errors import InputError, RunError, StoreDamaged
 from convqa.stores import create_store, delete_store, exists, open_store
 from convqa.stores.address import Address, Fields
 from convqa.stores.base import Encoder, SearchParams
@@ -20,11 +20,6 @@ from convqa.stores.elasticsearch.target import IndexTarget
 DEFAULT = SearchParams()
 PASSAGES = [Passage(f"p{number:04}", f"passage about w{number % 7}") for number in range(1300)]
 ENCODER = Encoder("e", "c", 2)
-
-
-def test_nothing_there_is_unavailable():
-    with pytest.raises(StoreUnavailable, match=r"nothing answers at http://127\.0\.0\.1:1"):
-        exists("elasticsearch://127.0.0.1:1/docs")
 
 
 services = pytest.mark.services
@@ -175,16 +170,6 @@ def test_what_is_no_collection_is_said(url):
     with pytest.raises(InputError, match=r"is an alias of 2 indexes.*expected one"):
         open_collection(Address(url=replace(target, index=f"{name}-two").url))
     known.indices.delete(index=f"{name}-other")
-
-
-@services
-def test_a_closed_index_is_unavailable_until_it_is_opened(url):
-    store, (known, name) = open_store(url), index_of(url)
-    known.indices.close(index=name)
-    with pytest.raises(StoreUnavailable, match="_cat/shards"):
-        store.search([Query("w1")], 1, DEFAULT)
-    known.indices.open(index=name, wait_for_active_shards=1)
-    assert store.search([Query("w1")], 1, DEFAULT)[0].hits
 
 
 @services

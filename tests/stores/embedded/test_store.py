@@ -148,15 +148,6 @@ def test_a_bad_manifest_is_refused(folder, text):
         open_store(str(folder))
 
 
-@pytest.mark.parametrize("other", [{"count": "x"}, {"files": {"ids": "x"}}, {"vectors": 3}])
-def test_a_manifest_of_other_types_is_damage(folder, other):
-    path = folder / "manifest.json"
-    manifest = json.loads(path.read_text())
-    path.write_text(json.dumps({**manifest, **other}))
-    with pytest.raises(StoreDamaged):
-        open_store(str(folder))
-
-
 def test_another_format_is_refused_with_what_to_do_and_may_be_replaced(folder):
     path = folder / "manifest.json"
     (folder / "notes.txt").write_text("of the user")
@@ -209,15 +200,6 @@ def test_one_writer_at_a_time(folder):
     assert ids(folder, "first second") == ["a", "b"]
 
 
-def test_what_is_not_committed_is_dropped_by_close(folder):
-    store = open_collection(at(folder))
-    store.add([Passage("a", "first")])
-    store.close()
-    assert ids(folder, "first") == []
-    with pytest.raises(WorkError, match="is closed"):
-        store.info()
-
-
 def test_a_full_disk_is_a_storage_error_and_the_old_state_stays(folder, monkeypatch):
     store = open_collection(at(folder))
     store.add([Passage("a", "first")])
@@ -261,14 +243,6 @@ def test_a_replacement_while_a_reader_opens_gives_it_the_new_collection(folder, 
         return manifest
 
     monkeypatch.setattr(CollectionManifest, "read", slow)
-    assert ids(folder) == ["new"]
-
-
-def test_a_reader_goes_on_with_what_it_opened_when_it_is_replaced(folder):
-    reader = open_collection(at(folder))
-    with create(at(folder), "en", replace=True) as store:
-        store.add([Passage("new", "passage of the new collection")])
-    assert len(reader.search([Query("passage")], 50, SearchParams(), texts=50)[0].hits) == 20
     assert ids(folder) == ["new"]
 
 
@@ -415,28 +389,6 @@ def test_garbled_postings_are_damage(tmp_path):
         open_collection(at(tmp_path / "c")).search([Query(f"number w{n}") for n in range(50)], 5, SearchParams())
 
 
-def test_weights_that_are_no_numbers_are_not_called_damage(folder):
-    for weight in (float("nan"), float("inf"), 1e300, -1.0):
-        with pytest.raises(ValueError, match="finite"):
-            open_collection(at(folder)).search([Query("passage", (("number", weight),))], 5, SearchParams())
-
-
-def test_settings_are_refused(tmp_path):
-    with (
-        pytest.raises(InputError, match=r"expected no settings.*got k1"),
-        create(at(tmp_path / "c"), "en", settings={"k1": 0.9}),
-    ):
-        pass
-
-
-def test_everybody_may_read_what_is_built(folder):
-    wanted = (folder / "manifest.json").stat().st_mode & 0o444
-    assert all(path.stat().st_mode & 0o444 == wanted for path in folder.rglob("*") if path.is_file())
-    plain = folder.parent / "plain"
-    plain.mkdir()
-    assert folder.stat().st_mode == plain.stat().st_mode
-
-
 def test_counts_stop_at_65535(tmp_path):
     def score(passage):
         with create(at(tmp_path / "c"), "en", replace=True) as store:
@@ -444,22 +396,6 @@ def test_counts_stop_at_65535(tmp_path):
         return open_collection(at(tmp_path / "c")).search([Query("rome")], 1, SearchParams(b=0.0))[0].hits[0].score
 
     assert score(Passage("a", "rome " * 70_000)) == score(Passage("a", "rome " * 65_535))
-
-
-@pytest.mark.parametrize(
-    ("passage", "message"),
-    [
-        (Passage("", "text"), "empty id"),
-        (Passage("a", "lone \ud800"), "'a' cannot be stored"),
-        (Passage("\ud800", "text"), "cannot be stored"),
-        (Passage("a", "text", meta={"x": {1}}), "'a' cannot be stored"),
-    ],
-)
-def test_what_cannot_be_stored_is_refused(folder, passage, message):
-    store = open_collection(at(folder))
-    with pytest.raises(InputError, match=message):
-        store.add([passage])
-    assert len(ids(folder)) == 20
 
 
 def test_lists_are_the_same_in_runs_of_any_size(tmp_path, monkeypatch):

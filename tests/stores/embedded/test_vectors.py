@@ -106,17 +106,6 @@ def test_the_text_side_is_not_rewritten_when_vectors_come(bare):
     assert [passage.id for passage in opened(bare).without_vectors()] == ["later"]
 
 
-def test_a_vector_may_come_with_its_passage_and_go_again_in_one_transaction(folder):
-    store = opened(folder)
-    store.add([Passage("a", "new"), Passage("b", "newer")])
-    store.add_vectors(["a", "b", "a"], vectors(3, seed=8), ENCODER)
-    store.delete(["b"])
-    assert store.info().vectors == 300
-    store.commit()
-    assert store.info().vectors == 301
-    assert found(store, 1, vectors(3, seed=8)[2:])[0][0][1] == "a"
-
-
 def test_a_collection_whose_vectors_are_all_gone_may_have_another_encoder(folder):
     store = opened(folder)
     store.delete(IDS[1:])
@@ -294,14 +283,6 @@ def test_what_cannot_be_a_vector_here_is_refused_and_nothing_stays(folder, ids, 
     store.commit()
     assert found(opened(folder), 10) == expected(10)
     assert (folder / "manifest.json").read_bytes() == before
-
-
-def test_no_vectors_at_all_are_no_vectors(bare):
-    store = opened(bare)
-    store.add_vectors([], np.empty((0, 16)), ENCODER)
-    store.commit()
-    assert store.info().encoder is None
-    assert files(bare, "vectors.*") == {}
 
 
 def test_with_a_filter_every_vector_that_it_lets_through_is_compared(bare):

@@ -59,14 +59,6 @@ def test_lines_and_arrays_plain_and_packed(write, entry, name, packed):
         assert find_task("auto", path).name == "jwhr"
 
 
-def test_a_field_that_is_null_is_not_there(write, entry, told):
-    del entry["answer"]
-    entry["references"][0] |= {"link": None, "not_found": None}
-    entry["references"][0]["page"]["summary"] = None
-    (turn,) = JWHR().gold(write({**entry, "answer": None})).turns
-    assert turn.answer is None and told() == []
-
-
 def test_which_files_are_the_tasks(write, entry, made_up, golden, tmp_path):
     assert JWHR().has_input(made_up) and JWHR().has_truth(made_up) and JWHR().has_run(golden)
     assert find_task("auto", made_up).name == "jwhr"
@@ -171,15 +163,3 @@ def test_files_that_are_something_else(tmp_path, content, message):
     with pytest.raises(InputError) as error:
         list(JWHR().read(path))
     assert str(error.value).startswith(f"{path}: ") and message in str(error.value)
-
-
-def test_no_file(tmp_path):
-    with pytest.raises(InputError, match=r"absent: no such file; expected \{id, question"):
-        list(JWHR().read(tmp_path / "absent"))
-
-
-def test_half_characters_are_mended_and_told(write, entry, told):
-    entry["question"] = "\ud800?"
-    (talk,) = JWHR().read(write(json.dumps(entry)))
-    assert talk.turns[0].question == "\ufffd?"
-    assert "replaced 1 lone surrogates" in told()[0]

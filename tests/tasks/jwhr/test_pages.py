@@ -21,7 +21,6 @@ TOKYO = "ja.wikipedia.org/wiki/東京"
         ("x", "https://ja.m.wikipedia.org/wiki/東京", TOKYO),
         ("x", " https://ja.wikipedia.org/wiki/東京#歴史 ", TOKYO),
         ("x", "https://ja.wikipedia.org/wiki/東京?oldid=1&action=history#x", TOKYO),
-        ("x", "https://ja.wikipedia.org/w/index.php?title=%E6%9D%B1%E4%BA%AC&oldid=1", TOKYO),
         ("東京", "", TOKYO),
         (" 東京 ", "  ", TOKYO),
         ("x", "https://ja.wikipedia.org/wiki/A_b", "ja.wikipedia.org/wiki/A_b"),

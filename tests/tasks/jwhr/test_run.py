@@ -89,16 +89,6 @@ def cited(text, *citations, language="ja"):
     return Response(TurnId(5, 1), rewrite, ranking, None, Answer.of(sentences, language))
 
 
-def test_a_quote_that_is_cited_twice_is_one_reference():
-    one, two, whole = Citation("p", 0, 2), Citation("p", 2, 4), Citation("p")
-    found = entry_of(cited("あいうえ", [one], [two, one, two], [whole]), "問い")
-    assert [sentence["citations"] for sentence in found["answer"]["sentences"]] == [[0], [1, 0], [2]]
-    assert [reference["page"]["quote"]["text"] for reference in found["references"]] == ["あい", "うえ", "あいうえ"]
-    # A passage without title and address is called by its id.
-    assert {(reference["page"]["title"], reference["page"]["url"]) for reference in found["references"]} == {("p", "")}
-    assert found["references"][0]["search"] == {"keywords": ["問い", "別の問い"]}
-
-
 def test_no_answers_where_the_pipeline_makes_none_or_asks_back(tmp_path):
     response = cited("あい", [Citation("p", 0, 2)])
     (line,) = write_run([response], tmp_path, frozenset({"rankings"}), ASKED).read_text(encoding="utf-8").splitlines()
@@ -116,13 +106,6 @@ def test_a_turn_has_failed_if_that_is_why_it_has_no_answer():
     # Its builder did without what failed, and said something or refused.
     for answer in (Answer("none", "", reason="x"), Answer("question", "?"), cited("あ", [Citation("p", 0, 1)]).answer):
         assert "failed" not in entry_of(Response(TurnId(5, 1), answer=answer, error=failure), "問い")
-
-
-def test_a_cited_passage_that_is_not_at_hand_has_no_quote(tmp_path):
-    response = cited("あい", [Citation("q", 0, 2)])
-    assert entry_of(response, "問い")["references"][0]["page"] == {"title": "q", "url": ""}
-    (found,) = JWHR().read_run(write_run([response], tmp_path, ANSWERS, ASKED)).entries.values()
-    assert found.references[0].page.quote is None
 
 
 TEXT = st.text(min_size=1).filter(str.strip)
@@ -177,14 +160,6 @@ def test_what_failed_has_no_answer_and_says_so_with_true(write, made_up, golden,
     JWHR().read_run(write({**entry, "failed": True}, {**entry, "id": 8, "failed": None}))
     (told,) = [record.getMessage() for record in caplog.records]
     assert ": 1 faults, which affect the scores. The first: line 1 (entry 7): failed: is true" in told
-
-
-def test_check_of_no_run_and_of_part_of_one(write, made_up, golden, tmp_path):
-    (problem,) = JWHR().check(made_up, tmp_path)
-    assert "run.jsonl: no such file; expected {id, question" in problem
-    first = (golden / "run.jsonl").read_text(encoding="utf-8").splitlines()[0]
-    (problem,) = JWHR().check(made_up, write(first))
-    assert problem.endswith(": 4 of 5 entries of the input are missing: 2, 3, 101, 102")
 
 
 def test_a_run_that_is_wrong_inside_is_read_and_told(write, entry, caplog):

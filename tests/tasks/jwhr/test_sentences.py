@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from convqa.evaluation import evaluate, official_text
 from convqa.metrics.alce import CitedSentence
 from convqa.models import load_support
 from convqa.tasks.jwhr.schema import JWHREntry
@@ -103,17 +102,6 @@ def test_who_says_nothing_is_not_counted(alce, entry):
 @pytest.fixture
 def lexical(japanese):
     return load_support("lexical")
-
-
-def test_by_name(made_up, golden, lexical):
-    found = evaluate(made_up, golden, support="lexical", allow_same=True)
-    # Three answers, copied from what they cite.
-    assert found.summaries["ALCE-R(lexical)"].turns == 3
-    assert found.summaries["ALCE-R(lexical)"].mean == found.summaries["ALCE-P(lexical)"].mean == 1
-    assert found.options["support"] == lexical.identity and "ALCE" not in official_text(found)
-    assert "support" not in evaluate(made_up, golden).options
-    groups = evaluate(made_up, golden, support="lexical", allow_same=True, breakdown=["chunk"]).breakdowns["chunk"]
-    assert groups["not_answered"]["ALCE-R(lexical)"].turns == 1
 
 
 def test_on_the_command_line(call, made_up, golden, lexical, tmp_path):

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
-import tracemalloc
-from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from convqa.errors import InputError
 from convqa.tasks.mrqa.formats import read_jsonl
@@ -118,60 +114,6 @@ def test_damaged_gzip_is_no_shorter_file(write, cut):
         list(read_jsonl(path))
 
 
-@pytest.mark.parametrize("line", [HEADER, b""])
-def test_a_file_without_contexts(write, line):
-    with pytest.raises(InputError, match="has no contexts; expected MRQA"):
-        list(read_jsonl(write("x", line)))
-
-
-def test_no_file_an_empty_one_and_a_folder(tmp_path):
-    with pytest.raises(InputError, match=r"absent: no such file; expected MRQA's JSON lines"):
-        list(read_jsonl(tmp_path / "absent"))
-    with pytest.raises(InputError, match="cannot be read"):
-        list(read_jsonl(tmp_path))
-    (tmp_path / "empty").touch()
-    with pytest.raises(InputError, match="has no contexts"):
-        list(read_jsonl(tmp_path / "empty"))
-
-
 def test_a_mark_of_byte_order_and_a_last_line_without_end_are_no_mistake(write):
     path = write("x", b"\xef\xbb\xbf" + json.dumps(HEADER).encode(), GOOD, end=b"")
     assert len(list(read_jsonl(path))) == 1
-
-
-def test_memory_does_not_grow_with_the_file(tmp_path):
-    def peak(lines):
-        text = "Goethe wrote Faust. " * 500
-        with gzip.open(tmp_path / "x", "wt", compresslevel=1) as file:
-            for number in range(lines):
-                file.write(json.dumps(context(asked(f"q{number}"), text=text)) + "\n")
-        tracemalloc.start()
-        assert sum(len(context.questions) for context in read_jsonl(tmp_path / "x")) == lines
-        _, most = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        return most
-
-    peak(10)
-    small, large = peak(50), peak(600)  # 0.5 and 6 MB of text
-    assert large < small + 1_000_000
-
-
-fields = ("context", "qas", "qid", "question", "answers", "detected_answers", "text", "char_spans", "header")
-values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(fields), inner, max_size=5),
-    max_leaves=20,
-)
-
-
-@settings(deadline=None)
-@given(st.binary(max_size=60) | values.map(lambda value: json.dumps(value).encode()))
-def test_any_line_is_read_or_refused(tmp_path_factory, line):
-    path = tmp_path_factory.getbasetemp() / "any.jsonl"
-    path.write_bytes(line)
-    try:
-        for context in read_jsonl(path):
-            for question in context.questions:
-                assert all(0 <= start < end <= len(context.text) for start, end in question.spans)
-    except InputError as error:
-        assert str(error).startswith(str(Path(path)))

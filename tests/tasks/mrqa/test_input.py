@@ -110,10 +110,6 @@ def test_shifted_answers_have_no_span_and_are_scored_all_the_same(write):
     assert [turn.answers for turn in task.gold(path).turns] == [("b",)] * 4
 
 
-def test_squad_in_gzip(write):
-    assert list(read_contexts(write("x.json.gz", SQUAD, packed=True))) == list(read_contexts(write("x.json", SQUAD)))
-
-
 def test_gzip_that_is_cut_off_is_a_data_set_all_the_same(write):
     path = write("x.jsonl.gz", LINE, packed=True)
     path.write_bytes(path.read_bytes()[:-9])
@@ -156,13 +152,6 @@ def test_a_file_is_in_the_language_of_its_name_if_that_can_be_analyzed(data, nam
     (only,) = data_sets(data / "squad-format" / name)
     assert only.language == language
     assert next(MRQA().read(only.path)).turns[0].language == language
-
-
-def test_a_header_behind_a_mark_of_byte_order_names_its_set(write):
-    (only,) = data_sets(
-        write("x.jsonl", "\ufeff".encode() + json.dumps({"header": {"dataset": "RACE"}}).encode(), LINE)
-    )
-    assert only.name == "RACE"
 
 
 def test_folders_that_cannot_be_read_as_sets(write, tmp_path):

@@ -6,8 +6,6 @@ import json
 
 import pytest
 
-from convqa.pipeline.load import load
-
 
 @pytest.mark.usefixtures("polish")
 def test_from_file_to_score(call, one_set, tmp_path):
@@ -75,10 +73,6 @@ def reranked(root, tmp_path):
     path = tmp_path / "reranked.yaml"
     path.write_text(page.partition("```yaml\n")[2].partition("```")[0], encoding="utf-8")
     return path
-
-
-def test_the_documented_pipeline_loads(reranked):
-    assert load(str(reranked)).stages == {"rewrites", "rankings"}
 
 
 @pytest.mark.usefixtures("polish")

@@ -6,8 +6,6 @@ from collections import defaultdict
 from math import log2
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
 
 from convqa.domain import Failure, Hit, Ranking, Response, TurnId
 from convqa.errors import InputError
@@ -50,16 +48,6 @@ LINES = [
 def test_lines_as_geval_reads_them(tmp_path, line, ids):
     (tmp_path / "out.tsv").write_bytes(b"Result1\tResult2\nx\n" + line + b"\ny")
     assert PolEval().read_run(tmp_path).rankings == (("x",), ids, ("y",))
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(text=st.text(st.sampled_from("ab\t\r\n 1é\ufeff\x00\u2028R")) | st.text(), gold=st.lists(st.text(max_size=2)))
-@example(text="Result1", gold=[])
-def test_any_text_is_a_run_and_scores_between_0_and_1(tmp_path, text, gold):
-    (tmp_path / "out.tsv").write_bytes(text.encode(errors="surrogatepass"))
-    run = PolEval().read_run(tmp_path)
-    assert all("\t" not in id and "\r" not in id and "\n" not in id for row in run.rankings for id in row)
-    assert all(0 <= geval_ndcg(gold, row) <= 1 for row in run.rankings)
 
 
 def test_a_trailing_tab_takes_a_rank_and_a_repeat_does_not(tmp_path, poleval):
@@ -162,12 +150,6 @@ PAIRS = [
 def test_malformed_pairs_are_refused_with_their_place(competition, poleval, rows, message):
     poleval.write(competition / "pairs.tsv", *rows)
     with pytest.raises(InputError, match=rf"pairs\.tsv: {message}"):
-        PolEval().gold(competition)
-
-
-def test_pairs_without_their_questions(competition):
-    (competition / "questions.jl").unlink()
-    with pytest.raises(InputError, match=r"questions\.jl: no such file"):
         PolEval().gold(competition)
 
 

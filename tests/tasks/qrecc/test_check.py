@@ -116,15 +116,6 @@ def test_a_conversation_number_of_another_type_is_another_turn(problems):
     ]
 
 
-def test_long_lists_are_cut(problems):
-    many = [{"Conversation_no": 1, "Turn_no": turn, "Question": "what?"} for turn in range(1, 14)]
-    (message,) = problems([record(1)], many)
-    assert (
-        message
-        == "12 of 13 turns of the input are missing: 1_2, 1_3, 1_4, 1_5, 1_6, 1_7, 1_8, 1_9, 1_10, 1_11 and 2 more"
-    )
-
-
 def test_unknown_fields_are_warned_of(problems, caplog):
     assert problems([record(1, Model_answers="x"), record(2)]) == []
     assert "ignored unknown fields: Model_answers" in caplog.text

@@ -111,11 +111,6 @@ def test_a_stage_that_is_not_there_omits_its_fields(tmp_path, stages, fields):
         assert set(record) == {"Conversation_no", "Turn_no"} | fields
 
 
-def test_an_empty_run_is_an_empty_array(tmp_path):
-    assert written([], tmp_path) == []
-    assert TASK.read_run(tmp_path).turns == ()
-
-
 def test_conversation_numbers_keep_their_type(tmp_path):
     found = written([response(1, 7), response(1, "7a")], tmp_path)
     assert [record["Conversation_no"] for record in found] == [7, "7a"]
@@ -156,25 +151,6 @@ def test_what_is_written_is_read(tmp_path_factory, conversation, turn, rewrite, 
     assert run.rewrites == {key: rewrite}
     assert {id: float32(score) for id, score in run.passages[key].items()} == passages
     assert run.answers == {key: answer}
-
-
-def test_lone_surrogates_are_written_as_replacement_characters(tmp_path):
-    made = Response(TurnId(1, 1), Rewrite("a \ud800", ()), Ranking((Hit("p", 15.1),)))
-    found = written([made], tmp_path)
-    assert found[0]["Model_rewrite"] == "a \ufffd"
-    assert found[0]["Model_passages"] == {"p": 15.1}
-
-
-def test_responses_are_streamed(tmp_path):
-    alive = []
-
-    def responses():
-        for turn in range(50):
-            alive.append((tmp_path / ".run.json.part").stat().st_size)
-            yield Response(TurnId(1, turn), Rewrite("x" * 10_000, ()))
-
-    TASK.write(responses(), tmp_path, ALL)
-    assert alive[0] == 0 and alive[-1] > 200_000
 
 
 def test_an_answers_score_is_written_where_there_is_one(tmp_path):
