@@ -55,5 +55,9 @@ def chat(
     and a transcript is printed.
     """
     from convqa.cli.conversation import Chat
+    from convqa.cli.screen import Screen
 
-    Chat(options.load, pipeline, scenario).hold()
+    screen = Screen()
+    with screen.status(f"Loading {pipeline}"):
+        talk = options.load(pipeline).conversation(scenario=scenario)
+    Chat(screen, talk).hold()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import PurePath
@@ -52,7 +52,7 @@ class PendingTurn:
 class Service:
     """One pipeline. Waiting turns are answered in a batch, each as it would be alone.
 
-    :param on_batch: called with the pipeline's name and the responses of each batch.
+    :param examples: example questions.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Service:
         pipeline: Pipeline,
         batch: BatchLimits,
         max_waiting: int,
-        on_batch: Callable[[str, list[Response]], None],
+        examples: Sequence[str] = (),
     ) -> None:
         self.name = name
         self.pipeline = pipeline
@@ -69,10 +69,9 @@ class Service:
         # Like the stations, keeps reading the version of the collection that it opened.
         self.store = None if pipeline.collection is None else open_store(pipeline.collection)
         self._info = None if self.store is None else self.store.info()
-        self.examples: list[str] = []
+        self.examples = examples
         self._batch = batch
         self._max_waiting = max_waiting
-        self._on_batch = on_batch
         self._queue: asyncio.Queue[PendingTurn] = asyncio.Queue()
         self._busy = 0
         self._workers = _LLM_WORKERS if pipeline.asks_a_server else 1
@@ -184,7 +183,6 @@ class Service:
                 else:
                     self._answer(loop, [pending])
             return
-        loop.call_soon_threadsafe(self._on_batch, self.name, responses)
         for pending, response in zip(batch, responses, strict=True):
             loop.call_soon_threadsafe(_settle, pending, response)
 

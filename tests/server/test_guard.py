@@ -9,17 +9,11 @@ import pytest
 JSON = {"Content-Type": "application/json"}
 
 
-def test_a_length_over_the_limit_is_refused_before_the_body(make_client):
+def test_a_body_over_the_limit_is_refused(make_client):
     client = make_client(limits={"body_bytes": 1000})
-    read = []
-
-    def body():
-        read.append(1)
-        yield b"x" * 2000
-
-    reply = client.post("/api/turn", content=body(), headers={**JSON, "Content-Length": "2000"})
-    assert reply.status_code == 413 and "1000 bytes" in reply.json()["error"]["message"]
-    assert client.post("/api/turn", content=body(), headers=JSON).status_code == 413  # of a length that nobody declared
+    for body in (b"x" * 2000, iter([b"x" * 800, b"x" * 800])):
+        reply = client.post("/api/turn", content=body, headers=JSON)
+        assert reply.status_code == 413 and "1000 bytes" in reply.json()["error"]["message"]
 
 
 @pytest.mark.parametrize(
