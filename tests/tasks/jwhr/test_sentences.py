@@ -106,26 +106,19 @@ def lexical(japanese):
 
 
 def test_by_name(made_up, golden, lexical):
-    found = evaluate(made_up, golden, support="lexical", allow_same=True)
+    found = evaluate(made_up, golden, support="lexical")
     # Three answers, copied from what they cite.
     assert found.summaries["ALCE-R(lexical)"].turns == 3
     assert found.summaries["ALCE-R(lexical)"].mean == found.summaries["ALCE-P(lexical)"].mean == 1
     assert found.options["support"] == lexical.identity and "ALCE" not in official_text(found)
     assert "support" not in evaluate(made_up, golden).options
-    groups = evaluate(made_up, golden, support="lexical", allow_same=True, breakdown=["chunk"]).breakdowns["chunk"]
+    groups = evaluate(made_up, golden, support="lexical", breakdown=["chunk"]).breakdowns["chunk"]
     assert groups["not_answered"]["ALCE-R(lexical)"].turns == 1
 
 
 def test_on_the_command_line(call, made_up, golden, lexical, tmp_path):
     (tmp_path / "run.jsonl").write_bytes((golden / "run.jsonl").read_bytes())
-    meta = tmp_path / "run.meta.json"
-    for models, refused in (({"builder": {"support": lexical.identity}}, True), ({}, False)):
-        meta.write_text(json.dumps({"fingerprint": {"models": models}}), encoding="utf-8")
-        asked = ("evaluate", made_up, tmp_path, "--task", "jwhr", "--support", "lexical", "--json")
-        code, out, err = call(*asked)
-        if refused:
-            assert code == 2 and "--support lexical: this run was built with it (builder: support, in" in err
-            code, out, err = call(*asked, "--allow-same")
-        report = json.loads(out)
-        assert code == 0 and report["measures"]["ALCE-R(lexical)"]["mean"] == 1
-        assert report["options"]["support"] == lexical.identity
+    code, out, _ = call("evaluate", made_up, tmp_path, "--task", "jwhr", "--support", "lexical", "--json")
+    report = json.loads(out)
+    assert code == 0 and report["measures"]["ALCE-R(lexical)"]["mean"] == 1
+    assert report["options"]["support"] == lexical.identity
