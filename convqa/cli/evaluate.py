@@ -116,8 +116,7 @@ def evaluate(
     else:
         from rich.console import Console
 
-        console = Console()
-        console.print(render(evaluation, console.width))
+        Console().print(render(evaluation))
     if output is not None:
         written = [write_official(evaluation, output), write_turns(evaluation, output / "turns.jsonl")]
         if trec:

@@ -56,7 +56,7 @@ def test_prototext_is_the_official_file_to_the_byte(evaluation, tmp_path):
 def text_of(evaluation, width=140):
     console = Console(width=width, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
     with console.file:
-        console.print(render(evaluation, width))
+        console.print(render(evaluation))
     return console.export_text()
 
 
