@@ -48,7 +48,6 @@ def load(
     expect_type("pipeline", pipeline, (str, Path), "a shipped name or the path of a YAML file")
     expected = "a folder, a URL, a file of passages or a list of them"
     expect_type("collection", collection, (str, Path, Iterable, NoneType), expected)
-    expect_type("language", language, str, "a language such as 'en'")
     expect_type("overrides", overrides, (Mapping, NoneType), "a mapping such as {'retriever.top_k': 20}")
     expect_type("llm", llm, (str, Path, Llm, NoneType), "a name, the path of a YAML file, or read_llm(...)")
     expect_type("options", options, (Mapping, NoneType), "a mapping such as {'device': 'cuda'}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +11,7 @@ import typer
 from typer import Argument, Option
 
 from convqa.cli.app import command
-from convqa.cli.options import ExecutorName, ModelSettings, Quiet, VectorSettings, WorkerCount, given
+from convqa.cli.options import ExecutorName, ModelSettings, Quiet, VectorSettings, WorkerCount
 from convqa.cli.progress import ProgressDisplay
 from convqa.errors import InputError
 from convqa.workers import start_workers
@@ -43,17 +42,6 @@ def language_codes() -> Iterable[str]:
     from convqa.text.languages import languages
 
     return sorted(languages())
-
-
-@dataclass(frozen=True)
-class ElasticsearchOptions:
-    """Options of a new Elasticsearch index and of loading into it."""
-
-    k1: Annotated[float | None, Option(min=0, help="BM25 k1 of the Elasticsearch index (default 0.82).")] = None
-    b: Annotated[float | None, Option(min=0, max=1, help="BM25 b of the Elasticsearch index (default 0.68).")] = None
-    shards: Annotated[int | None, Option(min=1, help="Shards of a new Elasticsearch index.")] = None
-    replicas: Annotated[int | None, Option(min=0, help="Replicas of the Elasticsearch index.")] = None
-    threads: Annotated[int | None, Option(min=1, help="Concurrent requests while loading into Elasticsearch.")] = None
 
 
 @command
@@ -97,7 +85,6 @@ def index(
         ),
     ] = "",
     *,
-    elasticsearch: ElasticsearchOptions,
     vectors: Annotated[
         str | None,
         Option(
@@ -138,14 +125,13 @@ def index(
     benchmark = find_task(task, Path(sources[0])) if task and sources else None
     if vectors and sparse:
         raise InputError("--vectors, --sparse: use only one; a collection has vectors of one model.")
-    settings = given(**asdict(elasticsearch))
     encoder = None
     name = vectors or sparse
     if name:
         encoder = load_encoder(name, Options(**encoding.models), bool(sparse))
     elif storing.stored or encoding.models:
         raise InputError("--vector-precision, --vector-index, --device and --precision require --vectors ENCODER.")
-    if not sources and (encoder is None or replace or language or settings):
+    if not sources and (encoder is None or replace or language):
         raise InputError("SOURCES is missing. Only --vectors and --sparse, for an existing collection, work without.")
     if encoder is not None and not replace:
         refuse_vectors(collection, encoder)
@@ -160,7 +146,6 @@ def index(
                 language=language,
                 task=benchmark,
                 base_url=base_url,
-                settings=settings,
                 progress=progress,
             )
         info = indexed.info

@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import APIRouter, FastAPI
-from starlette.middleware.cors import CORSMiddleware
 
 import convqa
 from convqa.components.encoding import ModelOptions
@@ -73,8 +72,6 @@ def create_app(config: ServerConfig, pipelines: Mapping[str, Pipeline]) -> FastA
     # Prevents DNS rebinding, by which the page of another site could read everything here.
     hosts = [*LOOPBACK, config.host, *config.hosts] if config.is_local and not config.keys else None
     app.add_middleware(guard.GuardMiddleware, max_bytes=config.limits.body_bytes, hosts=hosts)
-    if config.cors:
-        app.add_middleware(CORSMiddleware, allow_origins=config.cors, allow_methods=["*"], allow_headers=["*"])
     return app
 
 

@@ -27,7 +27,7 @@ _NO_ANSWER = "No answer: "
 _ASKED_BACK = "A question back: "
 _NOTES = {TOLD: "As said before: ", UNSURE: "Not sure: "}
 _MAX_QUOTE_CHARS = 200
-_MARK = re.compile(r"\[(\d+)\]")
+_MARK = re.compile(r"(?<!\\)\[(\d+)\]")
 _MARKS = re.compile(r" (?:\[\d+\])+")
 _ESCAPES = re.compile(r"\\(\\|\[|n|r|u[0-9a-f]{4})")
 _ESCAPED = {"\\": "\\", "[": "[", "n": "\n", "r": "\r"}
@@ -82,9 +82,7 @@ def is_address(url: str) -> bool:
 def marks(content: str) -> list[tuple[int, int, int]]:
     """Return start, end and number of each citation mark before the list of sources."""
     text = content.partition("\n\n")[0]
-    groups = _MARKS.finditer(text)
-    numbers = (mark for group in groups for mark in _MARK.finditer(text, *group.span()))
-    return [(mark.start(), mark.end(), int(mark[1])) for mark in numbers]
+    return [(mark.start(), mark.end(), int(mark[1])) for mark in _MARK.finditer(text)]
 
 
 def exchange(question: str, content: str) -> Exchange:

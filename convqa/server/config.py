@@ -103,7 +103,6 @@ class ServerConfig(_Section):
     keys: dict[str, AccessKey] = {}
     filter: FilterFields = {}
     conversations: str | None = None
-    cors: list[str] = []
     hosts: list[str] = []
     limits: Limits = Limits()
     batch: BatchLimits = BatchLimits()
