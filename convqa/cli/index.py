@@ -199,8 +199,5 @@ def _print(indexed: Indexed | None, info: Info, collection: str) -> None:
     if encoder is None:
         return
     missing = info.count - info.vectors
-    hint = ""
-    if missing:
-        option = "--sparse" if encoder.sparse else "--vectors"
-        hint = f"; {missing} passages have none. Add them with {option} {encoder.name}"
-    typer.echo(f"{info.vectors} vectors of {encoder.name} ({encoder.dimension} dimensions){hint}")
+    without = f"; {missing} passages have none" if missing else ""
+    typer.echo(f"{info.vectors} vectors of {encoder.name} ({encoder.dimension} dimensions){without}")

@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.status import Status
 from rich.text import Text
 
-from convqa.domain import TOLD, UNSURE, Answer, Citation, Failure, Passage, Response
+from convqa.domain import Answer, Citation, Failure, Passage, Response
 from convqa.exports import CitedAnswer
-from convqa.exports.text import escape, heading, laid_out, marked, numbered, table_lines
+from convqa.exports.text import escape, heading, laid_out, marked, numbered, openings, table_lines
 
 _CONTEXT_CHARS = 80
 """Characters of context on either side of a citation."""
@@ -132,21 +132,13 @@ def _nearest_lines(response: Response, screen: Screen) -> Iterator[Text]:
 
 
 def _answer_lines(response: Response, answer: Answer, screen: Screen) -> list[Text]:
-    """Return the sentences with their numbers, after words of doubt. List items have lines of their own."""
-    doubts = []
-    if answer.kind == "question":
-        doubts.append("Asked back:")
-    if UNSURE in answer.notes:
-        doubts.append("Not sure:")
-    if TOLD in answer.notes:
-        doubts.append("As said before:")
+    """Return the sentences with their numbers, after the opening words. List items have lines of their own."""
+    first = openings(answer)
     numbers = numbered(answer)
-    if answer.kind == "none":
-        doubts.append("No answer:")
-    sentences = (marked(sentence, numbers) for sentence in _cited(response).sentences())
-    lines = [Text(line) for text in laid_out([*doubts, *sentences]) for line in table_lines(text)]
+    sentences = [marked(sentence, numbers) for sentence in _cited(response).sentences()]
+    lines = [Text(line) for text in laid_out([*first, *sentences]) for line in table_lines(text)]
     if screen.styled:
-        lines[0].stylize("bold yellow", 0, len(" ".join(doubts)))
+        lines[0].stylize("bold yellow", 0, len(" ".join(first)))
         for line in lines:
             line.highlight_regex(_NUMBER, "cyan")
             line.highlight_regex(_MARKED, "yellow")

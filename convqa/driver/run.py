@@ -72,7 +72,7 @@ def run(
     def in_shard(index: int) -> bool:
         return part.has(index // batch_size)
 
-    with locked(output), Intake(in_language(conversations, language), output, in_shard) as intake:
+    with locked(output), closing(Intake(in_language(conversations, language), output, in_shard)) as intake:
         mark = fingerprint(
             pipeline,
             task=task.name,

@@ -92,16 +92,16 @@ def score_measures(
     for name in names:
         scorer = find_measure(name)
         if scorer is None:
-            names = dict.fromkeys([*known, *OWN, *load_all(GROUP)])
+            every = list(dict.fromkeys([*known, *OWN, *load_all(GROUP)]))
             more = "" if find_spec("ir_measures") else ", and with pip install ir-measures those of ir_measures"
             raise InputError(
-                f"--measure {name}: unknown measure.{nearest(name, names)} Known: {', '.join(names)}, also with a "
+                f"--measure {name}: unknown measure.{nearest(name, every)} Known: {', '.join(every)}, also with a "
                 f"cut-off such as nDCG@10{more}."
             )
         if judged is None or not judged.relevant:
             yield Scores(Measure(name), skipped="no turn has a ranking and relevant passages")
             continue
-        values = []
+        values: list[float] = []
         for turn, relevant in judged.relevant.items():
             ranking = ranked(judged.rankings.get(turn, {}))
             value = scorer(relevant, ranking)

@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from convqa.domain import Answer, Citation, Passage, Sentence
+from convqa.domain import TOLD, UNSURE, Answer, Citation, Passage, Sentence
 from convqa.exports.base import Format, Submission
 from convqa.exports.cited import CitedAnswer
 
@@ -91,6 +91,19 @@ def marked(sentence: Sentence, numbers: dict[Citation, int]) -> str:
     marks = "".join(f"[{numbers[citation]}]" for citation in sentence.citations)
     mark = f"({escape(sentence.mark)})" if sentence.mark else ""
     return " ".join(filter(None, (text, marks, mark)))
+
+
+OPENINGS = {"none": "No answer:", "question": "Asked back:", UNSURE: "Not sure:", TOLD: "As said before:"}
+"""Kind or note of an answer -> the words before it, the same in the terminal and in chat clients."""
+
+
+def openings(answer: Answer) -> list[str]:
+    """Return the words before an answer.
+
+    >>> openings(Answer("answer", "Yes.", notes=("not sure",)))
+    ['Not sure:']
+    """
+    return [words for word, words in OPENINGS.items() if word == answer.kind or word in answer.notes]
 
 
 def begins_item(text: str) -> bool:

@@ -25,6 +25,7 @@ from convqa.server.config import LOOPBACK, ServerConfig
 from convqa.server.conversations import Conversations
 from convqa.server.listening import bound, serve
 from convqa.server.service import Service
+from convqa.stores import key_of
 
 open_routes = APIRouter()
 
@@ -39,7 +40,7 @@ def create_app(config: ServerConfig, pipelines: Mapping[str, Pipeline]) -> FastA
     for name, pipeline in pipelines.items():
         examples = config.pipelines[name].examples
         services[name] = Service(name, pipeline, config.batch, config.limits.waiting, examples)
-    file = _conversations_file(services.values()) if config.conversations is None else config.conversations
+    file = _conversations_file(pipelines.values()) if config.conversations is None else config.conversations
     conversations = Conversations(file) if file else None
 
     @asynccontextmanager
@@ -119,10 +120,8 @@ async def healthz() -> dict[str, str]:
     return {"status": "ok"}
 
 
-def _conversations_file(services: Iterable[Service]) -> str:
-    """Return the conversations file for the collections of these services. Each set of collections has its own."""
-    locations = sorted({service.location for service in services} - {""})
-    name = "conversations"
-    if locations:
-        name += "-" + hashlib.blake2b(os.fsencode("\n".join(locations)), digest_size=8).hexdigest()
-    return str(data_folder() / f"{name}.sqlite")
+def _conversations_file(pipelines: Iterable[Pipeline]) -> str:
+    """Return the conversations file for the collections of these pipelines. Each set of collections has its own."""
+    collections = sorted({key_of(pipeline.collection) for pipeline in pipelines if pipeline.collection})
+    digest = hashlib.blake2b(os.fsencode("\n".join(collections)), digest_size=8).hexdigest()
+    return str(data_folder() / f"conversations-{digest}.sqlite")

@@ -98,8 +98,8 @@ class GuardMiddleware:
             message = await receive()
             left -= len(message.get("body", b""))
             if left < 0:
-                message = f"The body has more than {self._max_bytes} bytes."
-                raise HTTPException(413, message, {"Connection": "close"})
+                problem = f"The body has more than {self._max_bytes} bytes."
+                raise HTTPException(413, problem, {"Connection": "close"})
             return message
 
         async def secured(message: Message) -> None:

@@ -17,7 +17,7 @@ import convqa
 from convqa.components.base import Retriever
 from convqa.domain import Failure, Passage, Rewrite, Turn, TurnId
 from convqa.domain.batches import Rewrites, Turns
-from convqa.errors import RunError
+from convqa.errors import ordinary_errors
 from convqa.exports import replies
 from convqa.qa import QA, Talk
 from convqa.server.config import Limits
@@ -73,10 +73,8 @@ def create_server(qa: QA, name: str) -> MCPServer:
             raise ToolError("This pipeline searches no collection.")
         turn = Turn(TurnId(1, 1), query, language=qa.pipeline.language)
         rewrite = Rewrite.unchanged(query)
-        try:
+        with ordinary_errors():
             (ranking,) = retrievers[0].run(Turns((turn,)), Rewrites((rewrite,)))["rankings"]
-        except RunError as error:
-            raise ToolError(str(error.ordinary())) from error
         if isinstance(ranking, Failure):
             raise ToolError("The search failed for this query.")
         passages = [
@@ -87,10 +85,8 @@ def create_server(qa: QA, name: str) -> MCPServer:
     @server.tool(annotations=_READ_ONLY)
     def passage(id: BoundedText) -> dict[str, Any]:
         """Return a whole passage, given the id from a citation or a search."""
-        try:
+        with ordinary_errors():
             fetched = None if collection is None else open_store(collection).fetch([id])[0]
-        except RunError as error:
-            raise ToolError(str(error.ordinary())) from error
         if fetched is None:
             raise ToolError("There is no such passage.")
         return _passage_json(fetched)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from convqa.driver.waves import answer
 from convqa.errors import InputError, RunError
 from convqa.pipeline.pipeline import Pipeline
 from convqa.server.config import BatchLimits
-from convqa.stores import key_of, open_store
+from convqa.stores import open_store
 from convqa.stores.address import redact
 
 T = TypeVar("T")
@@ -77,14 +76,6 @@ class Service:
         self._workers = _LLM_WORKERS if pipeline.asks_a_server else 1
         self._pool = ThreadPoolExecutor(self._workers, f"pipeline-{name}")
         self._tasks: list[asyncio.Task[None]] = []
-
-    @property
-    def location(self) -> str:
-        """The collection, or the file that it was indexed from; "" without a collection."""
-        url = self.pipeline.collection
-        if url is None or self._info is None:
-            return ""
-        return os.path.normpath(self._info.source or key_of(url))
 
     @property
     def description(self) -> dict[str, Any]:
