@@ -77,9 +77,7 @@ def parse_json(path: Path, data: bytes, expected: str, official: bool = False) -
         raise InputError(f"{path}: byte {error.start} is not UTF-8; expected {expected} in UTF-8.") from None
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
-        at_end = error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string")
-        advice = " The file seems to be truncated: copy it again." if at_end else ""
-        raise InputError(f"{path}: {where}: invalid JSON ({error.msg}); expected {expected}.{advice}") from None
+        raise InputError(f"{path}: {where}: invalid JSON ({error.msg}); expected {expected}.") from None
     except (RecursionError, ValueError) as error:
         raise InputError(f"{path}: {_problem(error)}; expected {expected}.") from None
     if replaced:
@@ -196,7 +194,6 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
                 os.fsync(stream.fileno())
         with write_errors(path):
             temporary.replace(path)
-            _sync(path.parent)
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
@@ -234,17 +231,6 @@ def unwritable(what: str, error: OSError) -> InputError | StorageFull:
     if error.errno in _PATH_ERRORS:
         return InputError(f"{what}: cannot be written ({reason}); choose another place.")
     return StorageFull(f"{what}: cannot be written ({reason}); free space or choose another place.")
-
-
-def _sync(directory: Path) -> None:
-    """Make a rename durable."""
-    if os.name == "nt":  # Windows cannot open a directory and does not need this
-        return
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def files_in(folder: Path, endings: tuple[str, ...]) -> list[Path]:

@@ -18,19 +18,17 @@ from pydantic import Field
 
 from convqa.components.base import Builder, Decider, Reader, Rewriter, Station
 from convqa.components.encoding import expanded
-from convqa.components.filtering import filter_of
-from convqa.components.haystack import ranked, to_document, to_passage
+from convqa.components.haystack import ranked, to_passage
 from convqa.components.members import member
-from convqa.domain import DEFAULT_LANGUAGE, Exchange, Failure, Hit, Ranking, Rewrite, Turn, TurnId
+from convqa.domain import DEFAULT_LANGUAGE, Exchange, Failure, Hit, Rewrite, Turn, TurnId
 from convqa.domain.batches import Batch, Rankings, Rewrites, Turns
 from convqa.driver.history import exchange, response_of
 from convqa.errors import InputError, WorkError, ordinary_errors
 from convqa.exports import replies
-from convqa.indexing import collection_of
 from convqa.pipeline.load import load as load_pipeline
 from convqa.pipeline.pipeline import OUTPUTS
 from convqa.text.analysis import analyzer
-from convqa.validation import expect_type, shorten
+from convqa.validation import shorten
 
 _OURS = "convqa"
 """The key in a reply's ``meta`` with the rewrite and the status, for later turns."""
@@ -96,7 +94,10 @@ class QuestionRewriter(_Part):
             of the conversation that the question needs; none for small talk.
         """
         history, last = conversation_of(messages)
-        rewrite = self._run(turns=Turns((_turn(_question(last), history, self.language),)))["rewrites"]
+        if last is None:
+            raise InputError("messages: the last one is not the user's; expected a question.")
+        turns = Turns((_turn(last, history, self.language),))
+        rewrite = self._run(turns=turns)["rewrites"]
         return {"query": rewrite.text, "queries": [expanded(query) for query in rewrite.queries]}
 
 
@@ -128,65 +129,15 @@ class CitedAnswerBuilder(_Part):
             ``replies``: the answer as the assistant's message, to append to the messages.
         """
         history, last = conversation_of(messages or [])
-        turn, rewrite = _turn(last or query, history, self.language), Rewrite.unchanged(query)
+        turn = _turn(last or query, history, self.language)
         hits = [Hit(document.id, document.score or 0.0, to_passage(document)) for document in documents]
         ranking = ranked(hits, all(document.score is not None for document in documents))
-        items = self._run(turns=Turns((turn,)), rewrites=Rewrites((rewrite,)), rankings=Rankings((ranking,)))
-        return _answer(turn, {label: items[label] for label in OUTPUTS if label in items}, documents)
-
-
-@member
-class ConversationalQA:
-    """A whole pipeline, from a chat's messages to a cited answer.
-
-    :param pipeline: a shipped name or the path of a YAML file. :param collection: the passages, as in
-        ``--collection``. :param overrides: ``node.param`` or ``node.type`` -> value, as in ``--set``.
-    :raises InputError: for a malformed pipeline, or one without answers.
-    """
-
-    pipeline: str = "talk"
-    collection: str | None = None
-    overrides: dict[str, Any] = Field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self._loaded = load_pipeline(self.pipeline, self.overrides, trusted=False)
-        if "answers" not in self._loaded.stages:
-            raise InputError(f"pipeline {self.pipeline}: expected a pipeline with a builder, which makes answers.")
-
-    def warm_up(self) -> None:
-        """Open the collection (passages in a file are indexed once) and load the models."""
-        with ordinary_errors():
-            if self._loaded.collection is None and self.collection is not None:
-                self._loaded.bind(collection_of(self.collection))
-            self._loaded.warm_up()
-
-    @component.output_types(
-        answers=list[GeneratedAnswer], replies=list[ChatMessage], documents=list[Document], query=str
-    )
-    def run(
-        self, messages: list[ChatMessage] | None = None, query: str | None = None, filter: dict[str, Any] | None = None
-    ) -> dict[str, Any]:
-        """Answer ``query``, by default the user's last message.
-
-        :param messages: the conversation. :param query: the question, if it is not the last message.
-        :param filter: meta field -> the accepted values.
-        :returns: ``answers`` and ``replies`` as in :class:`CitedAnswerBuilder`; ``documents``: the best passages;
-            ``query``: the self-contained question.
-        """
-        history, last = conversation_of(messages or [])
-        if query is None:
-            query = _question(last)
-        elif last not in {None, query}:
-            history = [*history, Exchange(str(last), status="unanswered")]
-        expect_type("query", query, str, "a string")
-        turn = _turn(query, history, self._loaded.language, filter=filter_of(filter))
-        with ordinary_errors():
-            outputs = self._loaded.run(Turns((turn,)))
-        items = _only({label: batch for label in OUTPUTS if (batch := getattr(outputs, label)) is not None})
-        hits = items.get("rankings", Ranking()).hits
-        documents = [to_document(hit) for hit in hits if hit.passage is not None]
-        result = _answer(turn, items, documents)
-        return {**result, "documents": documents, "query": result["answers"][0].query}
+        items = self._run(
+            turns=Turns((turn,)),
+            rewrites=Rewrites((Rewrite.unchanged(query),)),
+            rankings=Rankings((ranking,)),
+        )
+        return _answer(turn, {label: items.get(label) for label in OUTPUTS}, documents)
 
 
 def conversation_of(messages: Sequence[ChatMessage]) -> tuple[list[Exchange], str | None]:
@@ -201,7 +152,8 @@ def conversation_of(messages: Sequence[ChatMessage]) -> tuple[list[Exchange], st
     history: list[Exchange] = []
     is_open = False
     for message in messages:
-        text, role = message.text or "", message.role.value
+        text = message.text or ""
+        role = message.role.value
         if text and role == "user":
             history.append(Exchange(text, status="unanswered"))
             is_open = True
@@ -210,23 +162,19 @@ def conversation_of(messages: Sequence[ChatMessage]) -> tuple[list[Exchange], st
             known = {"rewrite": None, "status": "answered", **message.meta.get(_OURS, {})}
             history.append(replace(before, answer=f"{before.answer} {text}".strip(), **known))
             is_open = False
-    return (history[:-1], history[-1].question) if is_open else (history, None)
+    if is_open:
+        return history[:-1], history[-1].question
+    return history, None
 
 
-def _question(last: str | None) -> str:
-    if last is None:
-        raise InputError("messages: the last one is not the user's; expected a question.")
-    return last
-
-
-def _turn(question: str, history: Sequence[Exchange], language: str, **more: Any) -> Turn:
+def _turn(question: str, history: Sequence[Exchange], language: str) -> Turn:
     id = TurnId("haystack", len(history) + 1)
-    return Turn(id, question, tuple(history), language=language, **more)
+    return Turn(id, question, tuple(history), language=language)
 
 
 def _answer(turn: Turn, items: dict[str, Any], documents: Sequence[Document]) -> dict[str, Any]:
     """Return a turn's answer, and the same as the assistant's message."""
-    response = response_of(turn, {**dict.fromkeys(OUTPUTS), **items}, {})
+    response = response_of(turn, items, {})
     reply = asdict(replies.turn(response, turn.question, ""))
     answered = exchange(turn, response)
     meta: dict[str, Any] = dict(reply["answer"] or {})
@@ -248,8 +196,10 @@ def _answer(turn: Turn, items: dict[str, Any], documents: Sequence[Document]) ->
 
 def _only(batches: Mapping[str, Batch]) -> dict[str, Any]:
     """Return the only item of each batch. :raises WorkError: for a failed turn."""
-    items = {label: batch.items[0] for label, batch in batches.items()}
-    for item in items.values():
+    items = {}
+    for label, batch in batches.items():
+        (item,) = batch.items
         if isinstance(item, Failure):
             raise WorkError(f"{item.stage} failed: {item.error}: {item.message}")
+        items[label] = item
     return items

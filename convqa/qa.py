@@ -48,10 +48,7 @@ def load(
     expect_type("pipeline", pipeline, (str, Path), "a shipped name or the path of a YAML file")
     expected = "a folder, a URL, a file of passages or a list of them"
     expect_type("collection", collection, (str, Path, Iterable, NoneType), expected)
-    expect_type("language", language, str, "a language such as 'en'")
     expect_type("overrides", overrides, (Mapping, NoneType), "a mapping such as {'retriever.top_k': 20}")
-    expect_type("llm", llm, (str, Path, Llm, NoneType), "a name, the path of a YAML file, or read_llm(...)")
-    expect_type("options", options, (Mapping, NoneType), "a mapping such as {'device': 'cuda'}")
     for key in overrides or {}:
         expect_type("overrides", key, str, "strings such as 'retriever.top_k' as its keys")
     with ordinary_errors():
@@ -126,8 +123,6 @@ class QA:
         :param scenario: what the user says about themselves beforehand; part of every turn.
         :raises InputError: for parameters of other types, and an unknown language.
         """
-        expect_type("id", id, (int, str), "a whole number or a string")
-        expect_type("scenario", scenario, str, "a string")
         if language is not None:
             expect_type("language", language, str, "a language such as 'en'")
             analyzer(language)

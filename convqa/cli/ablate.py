@@ -73,7 +73,7 @@ def ablate(
         for cell in record.cells:
             if cell.message:
                 typer.echo(f"convqa: {cell.row} over {cell.input}: {cell.status}: {cell.message}", err=True)
-        typer.echo(f"Written: {output / 'ablation.json'}. For tables, plots and turns: convqa report {output}")
+        typer.echo(f"Written: {output / 'ablation.json'}. For significance tests and turns: convqa report {output}")
     return int(any(cell.status != "skipped" and cell.message for cell in record.cells))
 
 
@@ -87,11 +87,11 @@ def report(
 ) -> None:
     """Write the report of an ablation.
 
-    The report has tables, plots and example turns. It is one self-contained HTML file, with a Markdown file next to it.
+    The report has tables and example turns. It is one self-contained HTML file.
     """
     from convqa.experiments.report import report as write
 
-    typer.echo(f"Written: {', '.join(map(str, write(folder, output)))}")
+    typer.echo(f"Written: {write(folder, output)}")
 
 
 def _table(record: AblationRecord, source: AblationInput) -> Table:

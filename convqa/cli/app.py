@@ -9,8 +9,6 @@ import logging
 import os
 import signal
 import sys
-import sysconfig
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
@@ -23,9 +21,6 @@ from typer import Option
 
 import convqa
 from convqa.errors import ConvqaError, RunError, StorageFull
-
-_FOREIGN_CODE = (str(Path(convqa.__file__).parent), *map(sysconfig.get_path, ("stdlib", "purelib", "platlib")), "<")
-"""The beginnings of files that are not the user's own code."""
 
 
 class _Alphabetical(typer.core.TyperGroup):
@@ -162,11 +157,6 @@ def _options(group: Any) -> list[inspect.Parameter]:
 def _exit_code(function: Function, arguments: dict[str, Any]) -> int:
     """Run a command. Return 0 done, 2 user error, 1 work failed, 130 or 143 interrupted."""
     try:
-        Path.cwd()
-    except FileNotFoundError:
-        _say_error("the working directory was removed. Change to one that exists.")
-        return 2
-    try:
         return function(**arguments) or 0
     except ConvqaError as error:
         _say_error(str(error))
@@ -183,7 +173,7 @@ def _exit_code(function: Function, arguments: dict[str, Any]) -> int:
         _say_error(f"{error.filename or 'the system'}: {error.strerror or error}.")
         return 1
     except Exception as error:
-        _say_error(f"unexpected: {type(error).__name__}: {error}. {_origin(error)}; -v shows the traceback.")
+        _say_error(f"unexpected: {type(error).__name__}: {error}. -v shows the traceback.")
         return 1
     except KeyboardInterrupt:
         _say_interrupted("interrupted", function.__name__)
@@ -195,15 +185,6 @@ def _exit_code(function: Function, arguments: dict[str, Any]) -> int:
             sys.stdout.flush()
             os._exit(143)
         return 143
-
-
-def _origin(error: Exception) -> str:
-    """Say whose code raised an unexpected error: the user's own, or ours."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if not frame.filename.startswith(_FOREIGN_CODE)]
-    if not own:
-        return "This is a bug in convqa"
-    return f"It was raised by {own[-1].filename}, line {own[-1].lineno}, in {own[-1].name}"
 
 
 def _say_interrupted(how: str, command: str) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from convqa.cli.app import command
-from convqa.cli.options import Filters, Json, PipelineName, PipelineOptions, parse_filters, print_json
+from convqa.cli.options import Json, PipelineName, PipelineOptions, print_json
 from convqa.errors import InputError, WorkError
 
 
@@ -18,7 +18,6 @@ def ask(
     pipeline: PipelineName = "talk",
     *,
     options: PipelineOptions,
-    filters: Filters = None,
     json: Json = False,
 ) -> None:
     """Answer one question, with numbered citations.
@@ -31,7 +30,7 @@ def ask(
     gc.disable()  # collecting cycles takes a tenth of the time of a single question
     from convqa.cli.screen import Screen, failure_message, response_lines
 
-    response = options.load(pipeline).conversation().ask(question, parse_filters(filters))
+    response = options.load(pipeline).conversation().ask(question)
     if response.error is not None:
         raise WorkError(failure_message(response.error))
     if json:
@@ -55,5 +54,9 @@ def chat(
     and a transcript is printed.
     """
     from convqa.cli.conversation import Chat
+    from convqa.cli.screen import Screen
 
-    Chat(options.load, pipeline, scenario).hold()
+    screen = Screen()
+    with screen.status(f"Loading {pipeline}"):
+        talk = options.load(pipeline).conversation(scenario=scenario)
+    Chat(screen, talk).hold()

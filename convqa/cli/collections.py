@@ -37,19 +37,26 @@ def list_collections(
 ) -> None:
     """List collections in a folder or on a server.
 
-    Without PLACE, list those in the current folder and in the cache, and the files in configs/collections.
+    Without PLACE, list those in the current folder and in the cache.
     """
-    groups = _usual_places() if place is None else {_url(place): _entries(place)}
+    from convqa.places import cache_folder
+
+    places = [place] if place else [".", str(cache_folder() / "collections")]
+    listed: list[dict[str, Any]] = []
+    for each in places:
+        if place is None and not Path(each).is_dir():
+            continue
+        entries = _entries(each)
+        listed += entries
+        if not json:
+            typer.echo(f"{_url(each)}:")
+            for entry in entries:
+                source = f", from {entry['source']}" if entry.get("source") else ""
+                typer.echo(f"  {entry['name']}  {_summary(entry)}{source}")
+            if not entries:
+                typer.echo("  none")
     if json:
-        print_json([{"place": title, **entry} for title, entries in groups.items() for entry in entries])
-        return
-    for title, entries in groups.items():
-        typer.echo(f"{title}:")
-        for entry in entries:
-            source = f", from {entry['source']}" if entry.get("source") else ""
-            typer.echo(f"  {entry['name']}  {_summary(entry)}{source}")
-        if not entries:
-            typer.echo("  none")
+        print_json(listed)
 
 
 @collections("show")
@@ -93,10 +100,8 @@ def delete_collection(collection: Collection, yes: Yes = False, json: Json = Fal
         except StoreDamaged as error:
             summary = f"damaged: {error}"
         raise InputError(f"this would delete {url} ({summary}) permanently. Add --yes to confirm.")
-    link = Path(url)
-    target = f", and {link.resolve()}, to which it links" if link.is_symlink() else ""
     delete_store(collection)
-    _print(json, collection, {"deleted": True}, f"deleted{target}")
+    _print(json, collection, {"deleted": True}, "deleted")
 
 
 def _print(json: bool, collection: str, data: dict[str, Any], text: str) -> None:
@@ -106,41 +111,26 @@ def _print(json: bool, collection: str, data: dict[str, Any], text: str) -> None
         typer.echo(f"{_url(collection)}: {text}")
 
 
-def _usual_places() -> dict[str, list[dict[str, Any]]]:
-    """List the collections of this folder and the cache, and the shipped files without opening their collections."""
-    from convqa.places import cache_folder
-    from convqa.stores.address import shipped_names
-
-    cache = cache_folder() / "collections"
-    shipped = [{"name": name, "url": _url(name)} for name in shipped_names()]
-    return {
-        f"this folder ({Path.cwd()})": _entries("."),
-        f"the cache ({cache})": _entries(str(cache)) if cache.is_dir() else [],
-        "configs/collections (availability not checked)": shipped,
-    }
-
-
 def _entries(place: str) -> list[dict[str, Any]]:
     """List the collections of a place. One that cannot be opened is listed with the reason."""
     from convqa.stores import find_stores, open_store
 
     entries = []
-    for url in find_stores(place):
+    for found in find_stores(place):
+        url = _url(found)
         try:
-            details = _to_json(open_store(url).info())
+            details = _to_json(open_store(found).info())
         except (InputError, StoreDamaged, StoreUnavailable) as error:
             details = {"problem": str(error)}
-        entries.append({"name": _url(url), "url": _url(url), **details})
+        entries.append({"name": url.rpartition("/")[2], "url": url, **details})
     return entries
 
 
 def _summary(entry: dict[str, Any]) -> str:
-    """Describe an entry of a list: its problem, its size, or at least its URL."""
+    """Describe an entry of a list by its problem or its size."""
     if "problem" in entry:
         return str(entry["problem"])
-    if "count" in entry:
-        return f"{entry['count']} passages, {entry['language']}, {entry['engine']}"
-    return str(entry["url"])
+    return f"{entry['count']} passages, {entry['language']}, {entry['engine']}"
 
 
 def _url(collection: str) -> str:

@@ -30,7 +30,7 @@ def compare(
         Option(min=0, help="Number of turns to show per run: those with the largest gains and losses."),
     ] = 10,
     partial: Annotated[bool, Option("--partial", help="Score only turns that are in every run.")] = False,
-    as_: Annotated[Literal["text", "markdown", "latex"], Option("--as", help="Output format.")] = "text",
+    as_: Annotated[Literal["text", "markdown"], Option("--as", help="Output format.")] = "text",
     json: Json = False,
 ) -> None:
     """Compare runs with a baseline.
@@ -41,23 +41,17 @@ def compare(
     """
     from convqa.experiments import tables
     from convqa.experiments.compare import compare as compare_runs
-    from convqa.experiments.compare import extremes, questions_of
 
     measures = measure or []
     comparison = compare_runs(runs, truth, task=task, breakdown=breakdown, measures=measures, partial=partial)
     columns = tables.shown_measures(comparison, measures)
-    lead = tables.lead_of(comparison, columns, measures)
-    questions = questions_of(comparison) if turns else {}
-    shown = {}
-    for run in comparison.others:
-        shown[run] = extremes(comparison.turns(run, lead, questions), turns)
+    lead = tables.lead_of(columns, measures)
+    shown = {run: comparison.turns(run, lead, turns) for run in comparison.others}
     if json:
         rows = {run: [row.to_json() for row in rows] for run, rows in shown.items()}
         print_json({**comparison.to_json(), "turns": rows})
     elif as_ == "markdown":
         typer.echo(tables.markdown(comparison, columns), nl=False)
-    elif as_ == "latex":
-        typer.echo(tables.latex(comparison, columns), nl=False)
     else:
         from rich.console import Console
 

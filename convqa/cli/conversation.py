@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import chain
-from pathlib import Path
 
 import typer
 from rich.text import Text
@@ -18,40 +15,26 @@ from convqa.cli.screen import Screen, failure_message, response_lines, rewrite_l
 from convqa.domain import Response
 from convqa.errors import ConvqaError, InputError, RunError, nearest
 from convqa.exports.text import escape
-from convqa.pipeline.read import shipped_pipelines
-from convqa.qa import QA
-from convqa.tasks.qrecc import talk as evaluation
+from convqa.qa import Talk
 
 COMMANDS = {
-    "/sources": ("", "show the sources of the last answer"),
-    "/rewrite": ("", "show the question as understood, and the search query"),
-    "/pipeline": ("[NAME]", "show the pipeline; NAME or a YAML file: switch to another"),
-    "/new": ("", "start a new conversation"),
-    "/export": ("FOLDER", "write questions.json and run.json to a folder"),
-    "/help": ("", "show this list"),
-    "/quit": ("", "leave (or Ctrl-D)"),
+    "/sources": "show the sources of the last answer",
+    "/rewrite": "show the question as understood, and the search query",
+    "/new": "start a new conversation",
+    "/help": "show this list",
+    "/quit": "leave (or Ctrl-D)",
 }
-
-_MAX_ECHO_CHARS = 2_000
-"""Characters of a question to echo."""
 
 
 class Chat:
-    """A typed or piped conversation. :param load: loads the pipeline with a name."""
+    """A typed or piped conversation."""
 
-    def __init__(self, load: Callable[[str], QA], pipeline: str, scenario: str) -> None:
-        self._load = load
-        self._scenario = scenario
-        self._screen = Screen()
-        self._is_typed = self._screen.is_terminal and sys.stdin.isatty()
+    def __init__(self, screen: Screen, talk: Talk) -> None:
+        self._screen = screen
+        self._talk = talk
+        self._is_typed = screen.is_terminal and sys.stdin.isatty()
+        self._last: Response | None = None
         self._has_abandoned_turns = False
-        self._turns: list[tuple[str, Response]] = []
-        self._begin(pipeline)
-
-    def _begin(self, pipeline: str) -> None:
-        with self._screen.status(f"Loading {pipeline}"):
-            self._talk = self._load(pipeline).conversation(scenario=self._scenario)
-        self._name = pipeline
 
     def hold(self) -> None:
         """Reply to lines until they end. Errors and Ctrl-C do not end a typed conversation."""
@@ -59,8 +42,7 @@ class Chat:
             self._screen.show(["Ask a question. Type /help for commands, Ctrl-D to leave.", ""])
         for line in _until_quit(_typed_lines() if self._is_typed else _piped_lines()):
             if not self._is_typed:
-                mark = " ..." if len(line) > _MAX_ECHO_CHARS else ""
-                typer.echo(f"> {escape(line[:_MAX_ECHO_CHARS])}{mark}")
+                typer.echo(f"> {escape(line)}")
             is_command = line.startswith("/")
             try:
                 self._screen.show(self._command(line) if is_command else self._answer(line))
@@ -78,17 +60,14 @@ class Chat:
                 typer.echo("Stopped.")
             typer.echo()
         if self._has_abandoned_turns:
-            # Does not wait for them.
+            # Does not wait for the threads of a language model's client.
             sys.stdout.flush()
             os._exit(0)
 
     def _answer(self, question: str) -> list[Text]:
-        # Ctrl-C abandons the turn in its thread, and the conversation goes on without it.
-        talk = copy.copy(self._talk)
         with self._screen.status("Answering"):
-            response = ThreadPoolExecutor(1).submit(talk.ask, question).result()
-        self._talk = talk
-        self._turns.append((question, response))
+            response = self._talk.ask(question)
+        self._last = response
         if response.error is None:
             return response_lines(response, self._screen, brief=True)
         self._show_error(failure_message(response.error))
@@ -101,67 +80,41 @@ class Chat:
             typer.echo(f"convqa: error: {message}", err=True)
 
     def _command(self, line: str) -> Iterable[Text | str]:
-        name, _, argument = line.partition(" ")
-        if name.lower() not in COMMANDS:
-            hint = nearest(name.lower(), COMMANDS)
+        name = line.split()[0].lower()
+        if name == "/help":
+            return [f"{command:<10}{effect}" for command, effect in COMMANDS.items()]
+        if name == "/new":
+            self._last = None
+            self._talk.history = ()
+            return ["New conversation."]
+        if name not in COMMANDS:
+            hint = nearest(name, COMMANDS)
             raise InputError(f"unknown command {name!r:.40}.{hint} Type /help for a list.")
-        reply: Iterable[Text | str] = getattr(self, f"_{name[1:].lower()}")(argument.strip())
-        return reply
-
-    def _last_response(self) -> Response:
-        if not self._turns:
+        if self._last is None:
             raise InputError("this conversation has no question yet.")
-        return self._turns[-1][1]
+        if name == "/rewrite":
+            return _rewrite(self._last, self._screen)
+        sources = list(source_lines(self._last, self._screen))
+        return sources or ["The last answer has no sources."]
 
-    def _sources(self, _: str) -> Iterable[Text]:
-        sources = list(source_lines(self._last_response(), self._screen))
-        return sources or [Text("The last answer has no sources.")]
 
-    def _rewrite(self, _: str) -> Iterator[Text | str]:
-        response = self._last_response()
-        yield rewrite_line(response, self._screen)
-        queries = response.rewrite.queries if response.rewrite else ()
-        if not queries:
-            yield "There was no search."
-        for query in queries:
-            weight = f" (weight {query.weight:.2g})" if len(queries) > 1 else ""
-            yield f"Search query{weight}: {escape(query.text)}"
-            heaviest_first = sorted(query.terms, key=lambda term: -term[1])
-            words = [f"{escape(term)} ({weight:.2g})" for term, weight in heaviest_first]
-            if words:
-                yield f"    plus words of the conversation, by weight: {', '.join(words)}"
-
-    def _pipeline(self, name: str) -> Iterator[str]:
-        if not name:
-            yield f"Pipeline: {escape(self._name)}. Available: {', '.join(shipped_pipelines())}."
-            return
-        history = self._talk.history
-        self._begin(name)
-        self._talk.history = history
-        yield f"Pipeline: {escape(self._name)}."
-
-    def _new(self, _: str) -> Iterator[str]:
-        self._turns = []
-        self._talk.history = ()
-        yield "New conversation."
-
-    def _export(self, path: str) -> Iterator[str]:
-        self._last_response()
-        target = Path(path).expanduser()
-        if not path or "\0" in path or target.is_file() or any((target / name).exists() for name in evaluation.FILES):
-            raise InputError(f"/export: expected a new folder, got {escape(path) or 'nothing'}.")
-        evaluation.write(self._turns, target)
-        yield f"Written: {' and '.join(evaluation.FILES)} in {escape(str(target))}."
-
-    def _help(self, _: str) -> Iterator[str]:
-        for name, (argument, help) in COMMANDS.items():
-            yield f"{name} {argument}".ljust(18) + help
+def _rewrite(response: Response, screen: Screen) -> Iterator[Text | str]:
+    yield rewrite_line(response, screen)
+    queries = response.rewrite.queries if response.rewrite else ()
+    if not queries:
+        yield "There was no search."
+    for query in queries:
+        yield f"Search query: {escape(query.text)}"
+        heaviest_first = sorted(query.terms, key=lambda term: -term[1])
+        words = [f"{escape(term)} ({weight:.2g})" for term, weight in heaviest_first]
+        if words:
+            yield f"    plus words of the conversation, by weight: {', '.join(words)}"
 
 
 def _until_quit(lines: Iterable[str]) -> Iterator[str]:
     """Yield the lines that are not blank, up to /quit."""
     for line in map(str.strip, lines):
-        if line.lower().split()[:1] == ["/quit"]:
+        if line.lower() == "/quit":
             return
         if line:
             yield line

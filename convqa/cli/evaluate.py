@@ -64,9 +64,6 @@ def evaluate(
             "Face name).",
         ),
     ] = None,
-    allow_same: Annotated[
-        bool, Option("--allow-same", help="Allow a --support scorer that the run itself used.")
-    ] = False,
     partial: Annotated[
         bool, Option("--partial", help="Score only turns that are in the run, as after run --limit.")
     ] = False,
@@ -112,7 +109,6 @@ def evaluate(
         seed=seed,
         partial=partial,
         support=support,
-        allow_same=allow_same,
         **task_options,
     )
     if json:
@@ -120,8 +116,7 @@ def evaluate(
     else:
         from rich.console import Console
 
-        console = Console()
-        console.print(render(evaluation, console.width))
+        Console().print(render(evaluation))
     if output is not None:
         written = [write_official(evaluation, output), write_turns(evaluation, output / "turns.jsonl")]
         if trec:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from typer import Argument, Option
@@ -35,8 +35,8 @@ def export(
         str | None, Option(help="Run name in trec, trec-rag and ikat.", show_default="name of RUN_DIR")
     ] = None,
     run_type: Annotated[
-        str,
-        Option(help="Run type in trec-rag and ikat: automatic, manual, or for ikat generation-only."),
+        Literal["automatic", "manual", "generation-only"],
+        Option(help="Run type in trec-rag and ikat (generation-only: ikat alone)."),
     ] = "automatic",
     team_id: Annotated[str, Option(help="Team name in trec-rag and ikat.")] = "convqa",
 ) -> None:
@@ -51,8 +51,6 @@ def export(
 
     format = find_format(as_)
     submission = Submission(run_id or run.resolve().name, team_id, run_type, task_of(run))
-    if run_type not in format.run_types:
-        raise InputError(f"--run-type {run_type}: expected {', '.join(format.run_types)} for {as_}.")
     responses = read_responses(run)
     if output is None:
         write(responses, format, submission, lambda data: typer.echo(data, nl=False))

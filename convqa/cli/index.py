@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +11,7 @@ import typer
 from typer import Argument, Option
 
 from convqa.cli.app import command
-from convqa.cli.options import ExecutorName, ModelSettings, Quiet, WorkerCount, given
+from convqa.cli.options import ExecutorName, ModelSettings, Quiet, WorkerCount
 from convqa.cli.progress import ProgressDisplay
 from convqa.errors import InputError
 from convqa.workers import start_workers
@@ -43,16 +42,6 @@ def language_codes() -> Iterable[str]:
     from convqa.text.languages import languages
 
     return sorted(languages())
-
-
-@dataclass(frozen=True)
-class ElasticsearchOptions:
-    """Options of a new Elasticsearch index."""
-
-    k1: Annotated[float | None, Option(min=0, help="BM25 k1 of the Elasticsearch index (default 0.82).")] = None
-    b: Annotated[float | None, Option(min=0, max=1, help="BM25 b of the Elasticsearch index (default 0.68).")] = None
-    shards: Annotated[int | None, Option(min=1, help="Shards of a new Elasticsearch index.")] = None
-    replicas: Annotated[int | None, Option(min=0, help="Replicas of the Elasticsearch index.")] = None
 
 
 @command
@@ -96,7 +85,6 @@ def index(
         ),
     ] = "",
     *,
-    elasticsearch: ElasticsearchOptions,
     vectors: Annotated[
         str | None,
         Option(
@@ -130,13 +118,12 @@ def index(
     if task is not None and not sources:
         raise InputError("--task requires SOURCES.")
     benchmark = find_task(task, Path(sources[0])) if task and sources else None
-    settings = given(**asdict(elasticsearch))
     encoder = None
     if vectors:
         encoder = load_encoder(vectors, Options(**encoding.models))
     elif encoding.models:
         raise InputError("--device and --precision require --vectors ENCODER.")
-    if not sources and (encoder is None or replace or language or settings):
+    if not sources and (encoder is None or replace or language):
         raise InputError("SOURCES is missing. Only --vectors, for an existing collection, works without.")
     if encoder is not None and not replace:
         refuse_vectors(collection, encoder)
@@ -151,7 +138,6 @@ def index(
                 language=language,
                 task=benchmark,
                 base_url=base_url,
-                settings=settings,
                 progress=progress,
             )
         info = indexed.info
@@ -204,7 +190,5 @@ def _print(indexed: Indexed | None, info: Info, collection: str) -> None:
     if encoder is None:
         return
     missing = info.count - info.vectors
-    hint = ""
-    if missing:
-        hint = f"; {missing} passages have none. Add them with --vectors {encoder.name}"
-    typer.echo(f"{info.vectors} vectors of {encoder.name} ({encoder.dimension} dimensions){hint}")
+    without = f"; {missing} passages have none" if missing else ""
+    typer.echo(f"{info.vectors} vectors of {encoder.name} ({encoder.dimension} dimensions){without}")

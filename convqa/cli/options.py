@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -31,15 +29,6 @@ Collection = Annotated[
 Settings = Annotated[
     list[str] | None,
     Option("--set", metavar="NODE.PARAM=VALUE", help="Set a parameter of the pipeline. Repeatable."),
-]
-Filters = Annotated[
-    list[str] | None,
-    Option(
-        "--filter",
-        metavar="FIELD=VALUE",
-        help="Search only passages whose meta field has this value. Repeatable: any value of a repeated field "
-        "matches, and all fields must match.",
-    ),
 ]
 DeviceName = Literal["auto", "cpu", "cuda", "mps"]
 ExecutorName = Annotated[
@@ -105,30 +94,15 @@ def parse_settings(settings: list[str] | None, form: str = "NODE.PARAMETER") -> 
 
     :raises InputError: for a pair without ``=`` or name, or a value that is not YAML.
     """
-    return {name: value for name, value, _ in _pairs(settings, "--set", form)}
-
-
-def parse_filters(filters: list[str] | None) -> dict[str, list[Any]]:
-    """Parse ``--filter``. A repeated field accepts all its values. A date remains a string.
-
-    >>> parse_filters(["set=wiki", "year=2001", "year=2002", "day=2001-02-03"])
-    {'set': ['wiki'], 'year': [2001, 2002], 'day': ['2001-02-03']}
-    """
-    accepted: dict[str, list[Any]] = {}
-    for name, value, text in _pairs(filters, "--filter", "FIELD"):
-        accepted.setdefault(name, []).append(text if isinstance(value, date) else value)
-    return accepted
-
-
-def _pairs(texts: list[str] | None, option: str, form: str) -> Iterator[tuple[str, Any, str]]:
-    """Yield the name, the value parsed as YAML and the value as written of each ``NAME=VALUE``."""
     from convqa.safe_yaml import parse_yaml
 
-    for pair in texts or ():
+    parsed = {}
+    for pair in settings or ():
         name, equals, value = (part.strip() for part in pair.partition("="))
         if not name or not equals:
-            raise InputError(f"{option} {pair}: expected {form}=VALUE.")
-        yield name, parse_yaml(value, f"{option} {name}: the value"), value
+            raise InputError(f"--set {pair}: expected {form}=VALUE.")
+        parsed[name] = parse_yaml(value, f"--set {name}: the value")
+    return parsed
 
 
 @dataclass(frozen=True)

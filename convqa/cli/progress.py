@@ -39,7 +39,6 @@ class ProgressDisplay(AbstractContextManager["ProgressDisplay"]):
         self._start = time.monotonic()
         self._last_line = self._start
         self._first: int | None = None
-        self._done = 0
 
     def __exit__(self, *_: object) -> None:
         if self._bar is not None:
@@ -49,12 +48,10 @@ class ProgressDisplay(AbstractContextManager["ProgressDisplay"]):
         if self._quiet:
             return
         now = time.monotonic()
-        if self._first is None or done < self._done:
-            # The first call, or a second pass over the same passages.
+        if self._first is None:
             self._first = done
             self._start = now
-        self._done = done
-        rate = (done - self._first) / max(now - self._start, 1e-9)
+        rate = max(done - self._first, 0) / max(now - self._start, 1e-9)
         if sys.stderr.isatty():
             self._draw(done, total, f"{per_second(rate, self._unit)} {note}".strip())
         elif now - self._last_line >= LINE_SECONDS:

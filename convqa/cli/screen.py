@@ -6,22 +6,19 @@ import os
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import typer
 from rich.console import Console
 from rich.status import Status
 from rich.text import Text
 
-from convqa.domain import TOLD, UNSURE, Answer, Citation, Failure, Passage, Response
+from convqa.domain import Answer, Citation, Failure, Passage, Response
 from convqa.exports import CitedAnswer
-from convqa.exports.text import escape, heading, laid_out, marked, numbered, table_lines
+from convqa.exports.text import escape, heading, laid_out, marked, numbered, openings, table_lines
 
 _CONTEXT_CHARS = 80
 """Characters of context on either side of a citation."""
-
-_NEAREST_COLUMNS = 66
-"""Columns for a nearest passage, in a line of 80."""
 
 _MAX_COLUMNS = 100
 _LINE_START = re.compile(r" *(?:\d{1,2}\. |- |/[a-z]+ \S* +|id: |url: |(?:\[\d+\])+ )?")
@@ -69,12 +66,12 @@ class Screen:
 
     def status(self, doing: str) -> Status:
         """Return a temporary line that shows the current stage."""
-        return self._console.status(_cut(f"{doing} ...", max(self.width - 4, 1)), spinner="line", spinner_style="none")
+        return self._console.status(f"{doing} ...", spinner="line", spinner_style="none")
 
 
 def _cut(text: str, width: int) -> Text:
     line = Text(escape(text))
-    line.truncate(width, overflow="ellipsis")
+    line.truncate(max(width, 1), overflow="ellipsis")
     return line
 
 
@@ -121,42 +118,27 @@ def rewrite_line(response: Response, screen: Screen) -> Text:
 def _nearest_lines(response: Response, screen: Screen) -> Iterator[Text]:
     """Yield the reason for no answer, and the nearest passages with title and first words."""
     passages = _cited(response).passages
-    if response.answer:
-        reason = escape(response.answer.reason)
-        nearest: Sequence[str] = response.answer.nearest
-    else:
-        reason = "this pipeline has no builder"
-        nearest = [hit.id for hit in response.ranking.hits[:3]] if response.ranking else []
-    yield screen.mark("No answer:", "bold yellow") + Text(f" {reason}.")
-    columns = max(min(_NEAREST_COLUMNS, (screen.width or 80) - 14), 10)
-    if response.answer and response.answer.withheld:
-        yield screen.mark("    closest: ", "dim") + _cut(escape(response.answer.withheld.text), columns)
+    answer = response.answer
+    reason = answer.reason if answer else "this pipeline has no builder"
+    nearest = answer.nearest if answer else [hit.id for hit in _cited(response).ranking.hits[:3]]
+    yield screen.mark("No answer:", "bold yellow") + Text(f" {escape(reason)}.")
+    columns = (screen.width or 80) - 14
+    if answer and answer.withheld:
+        yield screen.mark("    closest: ", "dim") + _cut(answer.withheld.text, columns)
     for id in nearest:
-        text = id
-        if id in passages:
-            title, text = passages[id].title, passages[id].text
-            if title and not text.startswith(title):
-                text = f"{title}: {text}"
-        words = text[:1000].replace("|", " ").split()
-        yield screen.mark("    nearest: ", "dim") + _cut(" ".join(words), columns)
+        passage = passages.get(id, Passage(id, id))
+        text = f"{passage.title} {passage.text}" if passage.title not in passage.text else passage.text
+        yield screen.mark("    nearest: ", "dim") + _cut(" ".join(text[:1000].split()), columns)
 
 
 def _answer_lines(response: Response, answer: Answer, screen: Screen) -> list[Text]:
-    """Return the sentences with their numbers, after words of doubt. List items have lines of their own."""
-    doubts = []
-    if answer.kind == "question":
-        doubts.append("Asked back:")
-    if UNSURE in answer.notes:
-        doubts.append("Not sure:")
-    if TOLD in answer.notes:
-        doubts.append("As said before:")
+    """Return the sentences with their numbers, after the opening words. List items have lines of their own."""
+    first = openings(answer)
     numbers = numbered(answer)
-    if answer.kind == "none":
-        doubts.append("No answer:")
-    sentences = (marked(sentence, numbers) for sentence in _cited(response).sentences())
-    lines = [Text(line) for text in laid_out([*doubts, *sentences]) for line in table_lines(text)]
+    sentences = [marked(sentence, numbers) for sentence in _cited(response).sentences()]
+    lines = [Text(line) for text in laid_out([*first, *sentences]) for line in table_lines(text)]
     if screen.styled:
-        lines[0].stylize("bold yellow", 0, len(" ".join(doubts)))
+        lines[0].stylize("bold yellow", 0, len(" ".join(first)))
         for line in lines:
             line.highlight_regex(_NUMBER, "cyan")
             line.highlight_regex(_MARKED, "yellow")

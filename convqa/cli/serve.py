@@ -38,7 +38,7 @@ def serve(
     The API includes an OpenAI-compatible endpoint for chat clients. The port opens once everything is loaded. Ctrl-C or
     SIGTERM stops the server after it has answered open requests.
     """
-    missing = [name for name in ("fastapi", "uvicorn", "limits") if importlib.util.find_spec(name) is None]
+    missing = [name for name in ("fastapi", "uvicorn") if importlib.util.find_spec(name) is None]
     if missing:
         raise InputError(f"convqa serve needs {', '.join(missing)}: pip install 'convqa[server]'.")
     from convqa.server.app import run

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import platform
 import sys
@@ -26,9 +25,6 @@ IR_METADATA = "ir-metadata.yml"
 
 SHARD = "shard"
 """The status of a finished shard."""
-
-MAX_LINES_IN_MESSAGE = 8
-"""Maximum changed lines of a pipeline in a message."""
 
 
 class RunFolder:
@@ -70,12 +66,9 @@ class RunFolder:
                         "Give another folder, or --restart to start over."
                     )
         elif changed := differences(old["fingerprint"], mark):
-            limits = f" ({old['fingerprint'].get('limit') or 'none'}, now {mark['limit'] or 'none'})"
-            details = {"pipeline": self._changed_lines(document), "limit": limits}
-            entries = ", ".join(f"{name}{details.get(name, '')}" for name in changed)
             raise OtherRun(
-                f"output {self._folder}: holds a run that differs from this one in: {entries}. Give another folder, or "
-                "--restart to delete that run."
+                f"output {self._folder}: holds a run that differs from this one in: {', '.join(changed)}. Compare with "
+                f"its {RESOLVED} and {META}. Give another folder, or --restart to delete that run."
             )
         self._meta = {
             "status": "running",
@@ -99,16 +92,6 @@ class RunFolder:
         if not is_shard:
             ir_metadata = yaml.safe_dump(_ir_metadata(self._meta), sort_keys=False, allow_unicode=True)
             self._write(IR_METADATA, ir_metadata.encode())
-
-    def _changed_lines(self, document: PipelineDocument) -> str:
-        """Return the lines in which the pipeline differs from the old run's, in parentheses."""
-        path = self._folder / RESOLVED
-        if not path.is_file():
-            return ""
-        old = path.read_text(encoding="utf-8", errors="replace")
-        diff = difflib.unified_diff(old.splitlines(), document.to_yaml().splitlines(), n=0, lineterm="")
-        lines = [" ".join(line.split()) for line in list(diff)[2:] if not line.startswith("@@")]
-        return f" ({'; '.join(lines[:MAX_LINES_IN_MESSAGE])})"
 
     def _read_meta(self) -> dict[str, Any] | None:
         try:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 
 from convqa.domain import Conversation, Turn
 from convqa.files import write_errors
@@ -66,13 +65,5 @@ class Intake:
         """Yield all turns, conversation by conversation."""
         return (turn for conversation in self for turn in conversation.turns)
 
-    def __enter__(self) -> Intake:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         self._file.close()

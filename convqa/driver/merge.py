@@ -58,7 +58,7 @@ def merge(
     task = find_task(mark["task"], source)
     document = resolve(first.folder / RESOLVED, trusted=False)
     conversations = checked(itertools.islice(task.read(source), mark["limit"]), mark["history"])
-    with locked(output), Intake(in_language(conversations, language), output) as intake:
+    with locked(output), closing(Intake(in_language(conversations, language), output)) as intake:
         if intake.digest != mark["input"]:
             raise InputError(f"input {source}: differs from the input of the shards. Name that with --input.")
         folder = RunFolder(output)

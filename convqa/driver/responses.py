@@ -29,8 +29,7 @@ def read_responses(folder: Path) -> Iterator[Response]:
     status = meta.get("status", "done")
     if status != "done":
         logger.warning(
-            "%s: the status of this run is %s; its answers so far are read. trec-rag and jwhr name a turn by its "
-            "conversation where that has one turn, which further turns change",
+            "%s: the status of this run is %s; its answers so far are read",
             folder,
             status,
         )

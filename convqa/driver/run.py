@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-import math
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -73,7 +72,7 @@ def run(
     def in_shard(index: int) -> bool:
         return part.has(index // batch_size)
 
-    with locked(output), Intake(in_language(conversations, language), output, in_shard) as intake:
+    with locked(output), closing(Intake(in_language(conversations, language), output, in_shard)) as intake:
         mark = fingerprint(
             pipeline,
             task=task.name,
@@ -92,8 +91,6 @@ def run(
             for message in pipeline.forecast(intake.turns - resumed):
                 logger.warning("%s", message)
             at_once = workers.count if workers else 1
-            if workers or shard:
-                _warn_of_few_groups(intake.conversations, batch_size, at_once)
             progress(resumed, intake.turns)
             waves = drive(
                 pipeline,
@@ -114,17 +111,6 @@ def run(
         summary.seconds = time.perf_counter() - start
         folder.finish(summary.to_json(), shard is not None)
     return summary
-
-
-def _warn_of_few_groups(conversations: int, batch_size: int, workers: int) -> None:
-    groups = math.ceil(conversations / batch_size)
-    if groups < workers:
-        logger.warning(
-            "--batch-size %d makes too few groups of conversations (%d, for %d workers). A smaller one makes more.",
-            batch_size,
-            groups,
-            workers,
-        )
 
 
 def write_run(

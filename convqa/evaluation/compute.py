@@ -43,7 +43,6 @@ def evaluate(
     seed: int = 1,
     partial: bool = False,
     support: str | None = None,
-    allow_same: bool = False,
     **options: Any,
 ) -> Evaluation:
     """Evaluate a run (directory or run file) against the truth (directory or truth file).
@@ -55,7 +54,7 @@ def evaluate(
     :param seed: the seed of the bootstrap intervals, 0 or more.
     :param partial: score only the turns in the run; officially, missing turns count 0.
     :param support: the scorer for ALCE's citation recall and precision, in tasks that have them: lexical, support, or
-        an NLI model. A scorer that the run was built with is refused unless ``allow_same``.
+        an NLI model.
     :param options: the task's own options (``Task.options``), such as QReCC's ``eval_missing_truth=True``.
     :raises InputError: where the official script would stop or crash, and for unknown breakdowns and options.
     """
@@ -66,7 +65,7 @@ def evaluate(
         task = find_scored_task(task, truth_path, run_path)
     _check_options(task, [*options, *([] if support is None else ["support"])])
     if support is not None:
-        options["support"] = independent_scorer(support, run_path, allow_same)
+        options["support"] = support_scorer(support, run_path)
     task_options = task.options(**options)
     gold = task.gold(truth_path)
     run = task.read_run(run_path)
@@ -134,37 +133,23 @@ def _by_group(
     return {group: summaries([column.of(ids) for column in columns], seed) for group, ids in groups.items()}
 
 
-def independent_scorer(
-    name: str,
-    run_path: Path,
-    allow_same: bool = False,
-) -> SupportScorer:
-    """Load a scorer (``convqa.models.load_support``) that the run at ``run_path`` (folder or file) was not built with.
+def support_scorer(name: str, run_path: Path) -> SupportScorer:
+    """Load a scorer (``convqa.models.load_support``) for the run at ``run_path`` (folder or file).
 
-    A run that was filtered by a scorer always scores well with it, so the scorer must not be among the models in
-    run.meta.json. Without that file, a warning is logged.
+    A run that was filtered by a scorer always scores well with it: if the scorer is among the models in run.meta.json,
+    a warning says so.
 
-    :param allow_same: accept the scorer in any case.
-    :raises InputError: if the run was built with the scorer, or the name is unknown.
+    :raises InputError: for an unknown name.
     """
     from convqa.models import load_support
 
     support = load_support(name)
-    if allow_same:
-        return support
     file = (run_path if run_path.is_dir() else run_path.parent) / META
     meta = read_json(file, "the meta file of a run") if file.exists() else {}
-    models = meta.get("fingerprint", {}).get("models")
-    if models is None:
-        log.warning("%s: names no models, so %s may have built this run too", file, support.name)
-        return support
-    for node, parts in models.items():
-        for part, identity in parts.items():
-            if _weights(identity) == _weights(support.identity):
-                raise InputError(
-                    f"--support {support.name}: this run was built with it ({node}: {part}, in {file}), which biases "
-                    "the scores. Give another scorer, or --allow-same."
-                )
+    models = meta.get("fingerprint", {}).get("models", {})
+    for parts in models.values():
+        if _weights(support.identity) in map(_weights, parts.values()):
+            log.warning("--support %s: this run was built with it, which biases the scores", support.name)
     return support
 
 

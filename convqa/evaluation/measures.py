@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
+from numbers import Real
 
 from convqa.errors import InputError, nearest
 from convqa.metrics.ranking import (
@@ -21,6 +23,7 @@ from convqa.tasks.scores import (
     Measure,
     Scores,
 )
+from convqa.validation import shorten
 
 GROUP = "convqa.measures"
 """The entry point group of further measures: name = module:function, a :data:`RankingMeasure`."""
@@ -83,23 +86,27 @@ def score_measures(
 
     :param judged: None if the task has no rankings.
     :param known: the task's own measures, for messages.
-    :raises InputError: for an unknown name.
+    :raises InputError: for an unknown name, and for a measure whose result is not a number.
     """
     turns = {str(turn.id): turn.id for turn in gold.turns}
     for name in names:
         scorer = find_measure(name)
         if scorer is None:
+            every = list(dict.fromkeys([*known, *OWN, *load_all(GROUP)]))
             more = "" if find_spec("ir_measures") else ", and with pip install ir-measures those of ir_measures"
             raise InputError(
-                f"--measure {name}: unknown measure.{nearest(name, known)} "
-                f"Known: {', '.join(known)}, and MRR, nDCG and R with a cut-off such as nDCG@10{more}."
+                f"--measure {name}: unknown measure.{nearest(name, every)} Known: {', '.join(every)}, also with a "
+                f"cut-off such as nDCG@10{more}."
             )
         if judged is None or not judged.relevant:
             yield Scores(Measure(name), skipped="no turn has a ranking and relevant passages")
             continue
-        values = []
+        values: list[float] = []
         for turn, relevant in judged.relevant.items():
             ranking = ranked(judged.rankings.get(turn, {}))
-            values.append(scorer(relevant, ranking))
+            value = scorer(relevant, ranking)
+            if not isinstance(value, Real) or not math.isfinite(value):
+                raise InputError(f"--measure {name}: expected a finite number for turn {turn}, got {shorten(value)}.")
+            values.append(float(value))
         ids = tuple(turns[turn] for turn in judged.relevant)
         yield Scores(Measure(name), ids, tuple(values))

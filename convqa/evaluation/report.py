@@ -53,8 +53,8 @@ def write_turns(evaluation: Evaluation, path: Path) -> Path:
     return path
 
 
-def render(evaluation: Evaluation, width: int = 80) -> Group:
-    """Create tables for a terminal of this width, breakdowns split over several. A skipped measure shows the reason."""
+def render(evaluation: Evaluation) -> Group:
+    """Create tables for a terminal. A skipped measure shows the reason."""
     table = Table(title=Text(str(evaluation.run.path)), title_justify="left")
     for head in ("measure", "mean", "95 % interval", "turns", "also"):
         table.add_column(head, overflow="fold", justify="left" if head in {"measure", "also"} else "right")
@@ -64,7 +64,7 @@ def render(evaluation: Evaluation, width: int = 80) -> Group:
     if evaluation.task.legend:
         parts.append(Text(evaluation.task.legend, "dim"))
     for name in evaluation.breakdowns:
-        parts += _breakdown(evaluation, name, width)
+        parts += _breakdown(evaluation, name)
     return Group(*parts)
 
 
@@ -88,38 +88,22 @@ def _row(evaluation: Evaluation, name: str) -> tuple[str, ...]:
     )
 
 
-def _breakdown(
-    evaluation: Evaluation,
-    name: str,
-    width: int,
-) -> Iterator[Table | Text]:
-    """Yield tables of means by group with their number of turns, for the largest groups if there are many."""
+def _breakdown(evaluation: Evaluation, name: str) -> Iterator[Table | Text]:
+    """Yield a table of means by group with their number of turns, for the largest groups if there are many."""
     groups = list(evaluation.breakdowns[name].items())
     measures = [one.name for one in evaluation.measures if any(means.get(one.name) for _, means in groups)]
     if len(groups) > MAX_GROUPS:
         yield Text(f"The {MAX_GROUPS} largest of {len(groups):,} groups of {name}; --json has all.")
         groups.sort(key=lambda group: -max((summary.turns for summary in group[1].values()), default=0))
         del groups[MAX_GROUPS:]
-    names = [" ".join(group.split()) for group, _ in groups]
-    tables: list[dict[str, list[str]]] = [{}]
-    free = width - MAX_GROUP_WIDTH - 4
+    table = Table(title=Text(f"by {name}: mean (turns)"), title_justify="left")
+    table.add_column(Text(name), no_wrap=True, max_width=MAX_GROUP_WIDTH)
     for measure in measures:
-        cells = [_cell(means.get(measure)) for _, means in groups]
-        column_width = 3 + max(map(len, (measure, *cells)))
-        if tables[-1] and column_width > free:
-            tables.append({})
-            free = width - MAX_GROUP_WIDTH - 4
-        tables[-1][measure] = cells
-        free -= column_width
-    for number, columns in enumerate(tables):
-        title = None if number else Text(f"by {name}: mean (turns)")
-        table = Table(title=title, title_justify="left")
-        table.add_column(Text(name), no_wrap=True, max_width=MAX_GROUP_WIDTH)
-        for measure in columns:
-            table.add_column(Text(measure), overflow="fold", justify="right")
-        for row in zip(names, *columns.values(), strict=True):
-            table.add_row(*map(Text, row))
-        yield table
+        table.add_column(Text(measure), overflow="fold", justify="right")
+    for group, means in groups:
+        cells = [_cell(means.get(measure)) for measure in measures]
+        table.add_row(*map(Text, [" ".join(group.split()), *cells]))
+    yield table
 
 
 def _cell(summary: ScoreSummary | None) -> str:

@@ -66,7 +66,9 @@ def ablate(
                 f"output {output}: is an input of {known_task.name}; add an output folder as the last argument."
             )
     sources = [_read_input(path.resolve(), task, ablation, turns, output) for path in inputs]
-    _check_names([source.name for source in sources], ablation, rows)
+    names = [source.name for source in sources]
+    if len(set(names)) < len(names):
+        raise InputError(f"two inputs have the same name ({', '.join(names)}), which names their cells. Rename one.")
     record = AblationRecord(
         name=file.stem,
         question=ablation.question,
@@ -78,7 +80,7 @@ def ablate(
         cells=[],
         versions=versions(),
     )
-    grid = [(row, source) for source in sources for row in rows if row.inputs is None or source.name in row.inputs]
+    grid = [(row, source) for source in sources for row in rows]
     with locked(output):
         pipelines = {}
         for row in rows:
@@ -108,21 +110,6 @@ def ablate(
         if measured and measure not in measured:
             logger.warning("%s: measures: no cell has %s.%s", file, measure, nearest(measure, measured))
     return record
-
-
-def _check_names(
-    names: Sequence[str],
-    ablation: Ablation,
-    rows: Sequence[GridRow],
-) -> None:
-    """:raises InputError: for two inputs of one name, and for a row over an unknown input."""
-    if len(set(names)) < len(names):
-        raise InputError(f"two inputs have the same name ({', '.join(names)}), which names their cells. Rename one.")
-    known = {*names, *ablation.inputs}
-    for row in rows:
-        for name in row.inputs or ():
-            if name not in known:
-                raise InputError(f"row {row.name}: inputs: unknown input {name!r}.{nearest(name, known)}")
 
 
 def _write_pipeline(row: GridRow, document: str, output: Path) -> Path:

@@ -8,6 +8,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import numpy
+
 from convqa.domain import TurnId
 from convqa.driver.folder import read_meta
 from convqa.errors import InputError, nearest
@@ -54,13 +56,8 @@ class Comparison:
                 return difference
         return None
 
-    def turns(
-        self,
-        run: str,
-        measure: str,
-        questions: Mapping[TurnId, str] | None = None,
-    ) -> list[TurnDifference]:
-        """Return the turns that are scored in both runs, from the largest gain to the largest loss."""
+    def turns(self, run: str, measure: str, count: int) -> list[TurnDifference]:
+        """Return ``count`` turns that are scored in both runs: those that gained most, then those that lost most."""
         base = self.evaluations[self.against]
         other = self.evaluations[run]
         shared = shared_scores({self.against: base, run: other}, self.against, measure)
@@ -68,18 +65,25 @@ class Comparison:
             return []
         before = shared[self.against].values
         after = shared[run].values
+        gains = numpy.subtract(after, before)
+        order = numpy.argsort(-gains, kind="stable")
+        gained = [index for index in order if gains[index] > 0]
+        lost = [index for index in order[::-1] if gains[index] < 0]
+        losses = count // 2
+        questions = _questions(base)
         rows = []
-        for index, id in enumerate(shared[run].ids):
+        for index in [*gained[: count - losses], *lost[:losses]]:
+            id = shared[run].ids[index]
             row = TurnDifference(
                 id,
                 before[index],
                 after[index],
-                questions.get(id) if questions else None,
+                questions.get(id),
                 rewrites=(_field(base, "rewrites", id), _field(other, "rewrites", id)),
                 answers=(_field(base, "answers", id), _field(other, "answers", id)),
             )
             rows.append(row)
-        return sorted(rows, key=lambda row: row.base - row.score)
+        return rows
 
     def to_json(self) -> dict[str, Any]:
         breakdowns: dict[str, Any] = {}
@@ -178,31 +182,18 @@ def _adjusted(differences: Sequence[Difference]) -> list[Difference]:
     return result
 
 
-def extremes(turns: Sequence[TurnDifference], count: int) -> list[TurnDifference]:
-    """Return the turns that gained and lost most, of turns from the largest gain to the largest loss."""
-    gained = [turn for turn in turns if turn.score > turn.base]
-    lost = [turn for turn in reversed(turns) if turn.score < turn.base]
-    losses = count // 2
-    gains = count - losses
-    return gained[:gains] + lost[:losses]
-
-
-def questions_of(comparison: Comparison) -> dict[TurnId, str]:
+def _questions(evaluation: Evaluation) -> dict[TurnId, str]:
     """Return the questions by turn, if the input is next to the truth."""
-    evaluation = comparison.evaluations[comparison.against]
     truth = evaluation.gold.path
-    questions = {}
     for path in (truth, truth.parent):
         if evaluation.task.has_input(path):
-            for conversation in evaluation.task.read(path):
-                for turn in conversation.turns:
-                    questions[turn.id] = turn.question
-            break
-    return questions
+            conversations = evaluation.task.read(path)
+            return {turn.id: turn.question for conversation in conversations for turn in conversation.turns}
+    return {}
 
 
 def names_of(runs: Sequence[Path]) -> list[str]:
-    """Return the shortest distinguishing parts of the runs' paths.
+    """Return the last distinguishing parts of the runs' paths, or else their numbers and paths.
 
     >>> names_of([Path("out/a/cast"), Path("out/b/cast")]), names_of([Path("x/a/run.json"), Path("x/b")])
     (['a', 'b'], ['a', 'b'])
@@ -215,12 +206,10 @@ def names_of(runs: Sequence[Path]) -> list[str]:
     paths = [folder.parts for folder in folders]
     while paths[0] and len({path[-1:] for path in paths}) == 1:
         paths = [path[:-1] for path in paths]
-    longest = max(map(len, paths))
-    for length in range(1, longest + 1):
-        names = ["/".join(path[-length:]) for path in paths]
-        if len(set(names)) == len(names):
-            return names
-    return [f"{folder.name} ({number})" for number, folder in enumerate(folders, 1)]
+    names = [path[-1] if path else "" for path in paths]
+    if len(set(names)) == len(names):
+        return names
+    return [f"{number} {folder}" for number, folder in enumerate(folders, 1)]
 
 
 def _field(evaluation: Evaluation, name: str, id: TurnId) -> str | None:

@@ -41,7 +41,7 @@ class Ablation(Record, extra="forbid"):
     """The contents of an ablation file.
 
     ``axes``: name -> values. A name is a node (``rewriter``: its type) or a dotted parameter. Values are a list, or a
-    mapping from names to settings, which may have ``drop`` and ``inputs`` (the only inputs on which it runs).
+    mapping from names to settings, which may have ``drop``.
     ``baseline``: the name of the row to compare with, or its values by axis.
     """
 
@@ -58,23 +58,21 @@ class Ablation(Record, extra="forbid"):
 
 
 class AxisValue(Record, extra="allow"):
-    """A value of an axis: the nodes that it drops, its only inputs (None: all), and further fields, its overrides."""
+    """A value of an axis: the nodes that it drops, and further fields, its overrides."""
 
     drop: list[Text] = []
-    inputs: list[Text] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class GridRow:
     """A pipeline of the grid: the base with ``overrides``, of which None removes a node.
 
-    ``values``: axis -> the name of its value. ``inputs``: the names of its inputs; None: all.
+    ``values``: axis -> the name of its value.
     """
 
     name: str
     values: dict[str, str]
     overrides: dict[str, Any]
-    inputs: tuple[str, ...] | None = None
 
     def settings(self, input_folder: Path) -> dict[str, Any]:
         """Return the overrides with ``{input}``, replaced by the folder's path."""
@@ -146,7 +144,7 @@ def _values(axis: str, values: list[Any] | dict[str, Any]) -> list[tuple[str, Ax
         return listed
     named = []
     for name, settings in values.items():
-        advice = "Expected settings {NODE.PARAMETER: VALUE}, drop and inputs (lists of names)."
+        advice = "Expected settings {NODE.PARAMETER: VALUE}, and drop (a list of nodes)."
         named.append((name, read_as(AxisValue, settings or {}, f"axes.{axis}.{name}", advice)))
     return named
 
@@ -155,16 +153,13 @@ def _row(values: Mapping[str, tuple[str, AxisValue]]) -> GridRow:
     """Return the row with these values, by axis."""
     overrides: dict[str, Any] = {}
     dropped: list[str] = []
-    inputs: tuple[str, ...] | None = None
     names: dict[str, str] = {}
     for axis, (name, value) in values.items():
         names[axis] = name
         overrides |= value.model_extra or {}
         dropped += value.drop
-        if value.inputs is not None:
-            inputs = tuple(input for input in value.inputs if inputs is None or input in inputs)
     folder = "+".join(map(_file_name, names.values()))
-    return GridRow(folder, names, overrides | dict.fromkeys(dropped), inputs)
+    return GridRow(folder, names, overrides | dict.fromkeys(dropped))
 
 
 def _file_name(name: str) -> str:

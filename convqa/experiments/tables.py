@@ -1,13 +1,11 @@
-"""Tables of a comparison for a terminal, in Markdown and in LaTeX."""
+"""Tables of a comparison for a terminal and in Markdown."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import NamedTuple
 
 from rich.console import Group
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -27,14 +25,6 @@ MAX_RUNS_WITH_BREAKDOWNS = 3
 """Breakdowns are shown for up to this many runs, without the baseline."""
 
 
-class Markup(NamedTuple):
-    """How a form of table writes the best value, a significant difference, and names."""
-
-    best: str
-    mark: str
-    escape: Callable[[str], str]
-
-
 def shown_measures(comparison: Comparison, asked: Sequence[str] = ()) -> list[str]:
     """Return the measures in ``asked`` that all share, or else the main measures of the baseline."""
     shared = list(dict.fromkeys(difference.measure for difference in comparison.differences))
@@ -46,15 +36,10 @@ def shown_measures(comparison: Comparison, asked: Sequence[str] = ()) -> list[st
     return shared
 
 
-def lead_of(comparison: Comparison, shown: Sequence[str], asked: Sequence[str] = ()) -> str:
-    """Return the measure for breakdowns and turns: the first of ``asked``, or else the first official ranking one."""
-    measures = comparison.evaluations[comparison.against].measures
-    if not asked:
-        for measure in measures:
-            is_ranking = measure.name.upper().startswith(("MRR", "NDCG"))
-            if measure.official and is_ranking and measure.name in shown:
-                return measure.name
-    return shown[0]
+def lead_of(shown: Sequence[str], asked: Sequence[str] = ()) -> str:
+    """Return the measure for breakdowns and turns: the first of ``asked``, or else the first one of rankings."""
+    rankings = [name for name in shown if name.startswith(("MRR", "nDCG"))]
+    return shown[0] if asked or not rankings else rankings[0]
 
 
 def basis_of(comparison: Comparison, measure: str) -> str:
@@ -70,9 +55,9 @@ def _caption(comparison: Comparison, measure: str) -> str:
     return f"{CAPTION.format(against=comparison.against)} {basis_of(comparison, measure)}"
 
 
-def _rows(comparison: Comparison, measures: Sequence[str], markup: Markup) -> Iterator[Sequence[str]]:
-    """Return a row for each run: its name and its means."""
-    columns = [[markup.escape(name) for name in comparison.evaluations]]
+def _rows(comparison: Comparison, measures: Sequence[str], best_form: str) -> Iterator[Sequence[str]]:
+    """Return a row for each run: its name and its means, the best ones in a form such as ``**{}**``."""
+    columns = [list(comparison.evaluations)]
     for measure in measures:
         means = {}
         marks = {}
@@ -80,13 +65,13 @@ def _rows(comparison: Comparison, measures: Sequence[str], markup: Markup) -> It
             if difference.measure == measure:
                 means[comparison.against] = difference.base
                 means[difference.run] = difference.mean
-                marks[difference.run] = markup.mark if difference.certain else ""
+                marks[difference.run] = MARK if difference.certain else ""
         best = max(means.values())
         column = []
         for run in comparison.evaluations:
             text = f"{means[run]:.3f}" if run in means else "-"
             if run in means and means[run] == best:
-                text = markup.best.format(text)
+                text = best_form.format(text)
             column.append(text + marks.get(run, ""))
         columns.append(column)
     return zip(*columns, strict=True)
@@ -94,38 +79,12 @@ def _rows(comparison: Comparison, measures: Sequence[str], markup: Markup) -> It
 
 def markdown(comparison: Comparison, measures: Sequence[str]) -> str:
     """Return the means of all runs as a Markdown table."""
-    markup = Markup("**{}**", MARK, lambda name: name.replace("|", "\\|"))
     alignment = ["---"] + ["---:"] * len(measures)
-    head = ["run", *measures]
-    rows = [head, alignment, *_rows(comparison, measures, markup)]
-    lines = [f"| {' | '.join(row)} |" for row in rows]
-    table = "\n".join(lines)
-    return f"{table}\n\n{markup.escape(_caption(comparison, measures[0]))}\n"
-
-
-def latex(comparison: Comparison, measures: Sequence[str]) -> str:
-    """Return the means of all runs as a LaTeX table, for the package booktabs."""
-    markup = Markup(r"\textbf{{{}}}", r"$^{\dagger}$", _tex)
-    caption = _tex(_caption(comparison, measures[0])).replace(MARK, r"$\dagger$").replace("p < .05", "$p<.05$")
-    head, *body = [["Run", *map(_tex, measures)], *_rows(comparison, measures, markup)]
-    lines = [
-        r"\begin{table}",
-        r"\centering",
-        rf"\caption{{{caption}}}",
-        rf"\begin{{tabular}}{{l{'r' * len(measures)}}}",
-        r"\toprule",
-        _latex_row(head),
-        r"\midrule",
-        *map(_latex_row, body),
-        r"\bottomrule",
-        r"\end{tabular}",
-        r"\end{table}",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _latex_row(cells: Iterable[str]) -> str:
-    return " & ".join(cells) + r" \\"
+    rows = [["run", *measures], alignment]
+    for name, *means in _rows(comparison, measures, "**{}**"):
+        rows.append([name.replace("|", "\\|"), *means])
+    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return f"{table}\n\n{_caption(comparison, measures[0])}\n"
 
 
 def render(
@@ -151,8 +110,8 @@ def render(
 
 def _means(comparison: Comparison, measures: Sequence[str]) -> Table:
     table = _table("", "run", *measures)
-    for row in _rows(comparison, measures, Markup("[bold]{}[/bold]", MARK, escape)):
-        table.add_row(*row)
+    for name, *means in _rows(comparison, measures, "[bold]{}[/bold]"):
+        table.add_row(Text(name), *means)
     return table
 
 
@@ -205,22 +164,3 @@ def _turn(turn: TurnDifference) -> Text:
         elif before is not None:
             lines.append(f"  {name}, both: {after}")
     return Text("\n".join(" ".join(line.split("\n")) for line in lines))
-
-
-_TEX = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        **{character: f"\\{character}" for character in "_&%$#{}"},
-    }
-)
-
-
-def _tex(text: str) -> str:
-    r"""Return a text with TeX's special characters escaped.
-
-    >>> _tex("a_b & 5%")
-    'a\\_b \\& 5\\%'
-    """
-    return text.translate(_TEX)

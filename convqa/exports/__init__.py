@@ -17,7 +17,7 @@ def formats() -> dict[str, Format]:
     """Return all formats by name: those of the modules here, and those of entry points."""
     from convqa.exports import ikat, text, trec, trec_rag
 
-    own = (ikat.IKAT, text.FORMAT, trec.FORMAT, trec_rag.TREC_RAG, trec_rag.TREC_RAG_2025)
+    own = (ikat.FORMAT, text.FORMAT, trec.FORMAT, trec_rag.FORMAT)
     known = load_all(GROUP) | {format.name: format for format in own}
     return dict(sorted(known.items()))
 

@@ -9,14 +9,13 @@ from itertools import groupby
 
 from convqa.domain import Response
 from convqa.exports.cited import CitedAnswer
-from convqa.files import log
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
     """The names of a run and its team, for the formats of shared tasks.
 
-    :param task: the task that the run answers, "" if unknown.
+    ``run_type`` says how much people contributed. ``task``: the task that the run answers, "" if unknown.
     """
 
     run_id: str
@@ -30,9 +29,7 @@ class Format:
     """A format for cited answers.
 
     :param write: formats one answer; a file is ``opening``, the answers separated by ``between``, ``closing``.
-    :param run_types: the valid types of run, which tell how much people contributed to it.
     :param needs_answers: whether a run without answers is refused; otherwise it needs rankings.
-    :param warnings: reasons why the recipient may refuse or change an answer, in words that suit all answers.
     """
 
     name: str
@@ -40,9 +37,7 @@ class Format:
     opening: bytes = b""
     between: bytes = b""
     closing: bytes = b""
-    warnings: Callable[[CitedAnswer], Iterable[str]] = lambda _: ()
     needs_answers: bool = True
-    run_types: tuple[str, ...] = ("automatic",)
 
 
 def export(
@@ -51,14 +46,15 @@ def export(
     submission: Submission,
     write: Callable[[bytes], object],
 ) -> Counter[str]:
-    """Write responses in a format, one conversation in memory at a time. Each warning is logged once, with its turns.
+    """Write responses in a format, one conversation in memory at a time.
 
     Return the number of turns that are ``answered``, ``unanswered``, and ``failed``, which are exported as unanswered.
 
     :param responses: the turns of a conversation are adjacent.
     :raises InputError: for a response without an answer that did not fail, or one that cites an unknown passage.
     """
-    tally, warnings, before = Counter[str](), Counter[str](), format.opening
+    tally = Counter[str]()
+    before = format.opening
     for _, group in groupby(responses, key=lambda response: response.id.conversation):
         turns = list(group)
         for response in turns:
@@ -67,8 +63,5 @@ def export(
             before = format.between
             outcome = "answered" if cited.answer.text else "unanswered"
             tally["failed" if response.error is not None else outcome] += 1
-            warnings.update(format.warnings(cited))
     write((b"" if tally else format.opening) + format.closing)
-    for warning, count in warnings.items():
-        log.warning("%s (turns: %d)", warning, count)
     return tally

@@ -49,4 +49,4 @@ def _references(cited: CitedAnswer) -> dict[str, float]:
     return {id: score for id, score in scores.items() if id in kept}
 
 
-IKAT = Format("ikat", write, run_types=("automatic", "manual", "generation-only"))
+FORMAT = Format("ikat", write)

@@ -12,8 +12,7 @@ r"""Plain text for people: sentences with ``[n]``, then a numbered list of the c
     [2] ...
 
 Two spans of one passage have two numbers. To be unambiguous, a text is one line: line ends, control characters and
-backslashes are escaped (``\n``, ``\r``, ``\u0007``, ``\\``), a ``[1]`` in a sentence's own text is ``\[1]``, and a
-sentence that looks like another kind of line starts with ``\&``.
+backslashes are escaped (``\n``, ``\r``, ``\u0007``, ``\\``), and a ``[1]`` in a sentence's own text is ``\[1]``.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from convqa.domain import Answer, Citation, Passage, Sentence
+from convqa.domain import TOLD, UNSURE, Answer, Citation, Passage, Sentence
 from convqa.exports.base import Format, Submission
 from convqa.exports.cited import CitedAnswer
 
@@ -30,8 +29,6 @@ _UNSAFE = re.compile("[\\\\\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]
 _SHORT_ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r"}
 _ITEM = re.compile(r"(?:\d{1,2}\.|-|\|)\s")
 _MARK = re.compile(r"\[(?=[0-9]+\])")
-_FIELD = re.compile(r"(Question|No answer|Nearest|Asks back|Label|Score):(?: (.*))?")
-_NO_SENTENCE = re.compile(rf"\Z|\s|\[|Conversation |{_FIELD.pattern}")
 
 
 def write(cited: CitedAnswer, submission: Submission) -> bytes:  # noqa: ARG001 - the signature of all writers
@@ -58,8 +55,7 @@ def _lines(cited: CitedAnswer) -> Iterator[str]:
         yield _field("Asks back", answer.text)
     sentences = answer.sentences if answer.kind == "question" else cited.sentences()
     for sentence in sentences:
-        line = marked(sentence, numbers)
-        yield rf"\&{line}" if _NO_SENTENCE.match(line) else line
+        yield marked(sentence, numbers)
     if answer.label:
         yield _field("Label", answer.label)
     if answer.score is not None:
@@ -95,6 +91,19 @@ def marked(sentence: Sentence, numbers: dict[Citation, int]) -> str:
     marks = "".join(f"[{numbers[citation]}]" for citation in sentence.citations)
     mark = f"({escape(sentence.mark)})" if sentence.mark else ""
     return " ".join(filter(None, (text, marks, mark)))
+
+
+OPENINGS = {"none": "No answer:", "question": "Asked back:", UNSURE: "Not sure:", TOLD: "As said before:"}
+"""Kind or note of an answer -> the words before it, the same in the terminal and in chat clients."""
+
+
+def openings(answer: Answer) -> list[str]:
+    """Return the words before an answer.
+
+    >>> openings(Answer("answer", "Yes.", notes=("not sure",)))
+    ['Not sure:']
+    """
+    return [words for word, words in OPENINGS.items() if word == answer.kind or word in answer.notes]
 
 
 def begins_item(text: str) -> bool:

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 import os
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from fastapi import APIRouter, FastAPI, Request, Response
-from starlette.concurrency import run_in_threadpool
-from starlette.middleware.cors import CORSMiddleware
+from fastapi import APIRouter, FastAPI
 
 import convqa
 from convqa.components.encoding import ModelOptions
-from convqa.domain import DEFAULT_LANGUAGE, Turn, TurnId
-from convqa.domain import Response as TurnResponse
-from convqa.driver.waves import answer
-from convqa.errors import InputError, RunError
+from convqa.errors import InputError
 from convqa.indexing import collection_of
 from convqa.pipeline.llm import Llm, read_llm
 from convqa.pipeline.load import load
@@ -29,14 +23,10 @@ from convqa.server import guard, mrqa, openai, page, turns
 from convqa.server.access import Access
 from convqa.server.config import LOOPBACK, ServerConfig
 from convqa.server.conversations import Conversations
-from convqa.server.examples import examples
 from convqa.server.listening import bound, serve
-from convqa.server.metrics import Metrics
-from convqa.server.service import RETRY_SECONDS, Service
+from convqa.server.service import Service
+from convqa.stores import key_of
 
-_EXAMPLE_COUNT = 4
-
-log = logging.getLogger("convqa")
 open_routes = APIRouter()
 
 
@@ -46,18 +36,11 @@ def create_app(config: ServerConfig, pipelines: Mapping[str, Pipeline]) -> FastA
     :param pipelines: served name -> pipeline, bound to its collection and loaded.
     :raises InputError: if a key or the conversations file cannot be read.
     """
-    metrics = Metrics()
-    access = Access(config)
     services: dict[str, Service] = {}
     for name, pipeline in pipelines.items():
-        service = Service(name, pipeline, config.batch, config.limits.waiting, metrics.batch)
-        served = config.pipelines.get(name)
-        if served and served.examples is not None:
-            service.examples = served.examples
-        elif not access.has_rules:
-            service.examples = _examples(service)
-        services[name] = service
-    file = _conversations_file(services.values()) if config.conversations is None else config.conversations
+        examples = config.pipelines[name].examples
+        services[name] = Service(name, pipeline, config.batch, config.limits.waiting, examples)
+    file = _conversations_file(pipelines.values()) if config.conversations is None else config.conversations
     conversations = Conversations(file) if file else None
 
     @asynccontextmanager
@@ -81,8 +64,7 @@ def create_app(config: ServerConfig, pipelines: Mapping[str, Pipeline]) -> FastA
     )
     app.state.config = config
     app.state.services = services
-    app.state.metrics = metrics
-    app.state.access = access
+    app.state.access = Access(config)
     app.state.conversations = conversations
     for router in (open_routes, turns.router, openai.router, page.router):
         app.include_router(router)
@@ -90,9 +72,7 @@ def create_app(config: ServerConfig, pipelines: Mapping[str, Pipeline]) -> FastA
         app.include_router(mrqa.router)
     # Prevents DNS rebinding, by which the page of another site could read everything here.
     hosts = [*LOOPBACK, config.host, *config.hosts] if config.is_local and not config.keys else None
-    app.add_middleware(guard.GuardMiddleware, max_bytes=config.limits.body_bytes, hosts=hosts, metrics=metrics)
-    if config.cors:
-        app.add_middleware(CORSMiddleware, allow_origins=config.cors, allow_methods=["*"], allow_headers=["*"])
+    app.add_middleware(guard.GuardMiddleware, max_bytes=config.limits.body_bytes, hosts=hosts)
     return app
 
 
@@ -140,47 +120,8 @@ async def healthz() -> dict[str, str]:
     return {"status": "ok"}
 
 
-@open_routes.head("/readyz", include_in_schema=False)
-@open_routes.get("/readyz")
-async def readyz(request: Request) -> Response:
-    """Return 200 if the server can answer, 503 while a collection's server is unavailable."""
-    services: Mapping[str, Service] = request.app.state.services
-    try:
-        await run_in_threadpool(lambda: [service.pipeline.language for service in services.values()])
-    except (RunError, Exception) as error:
-        log.warning("not ready: %s", error)
-        return Response('{"status":"unavailable"}', 503, {"Retry-After": RETRY_SECONDS}, "application/json")
-    return Response('{"status":"ok"}', media_type="application/json")
-
-
-@open_routes.get("/metrics")
-async def metrics(request: Request) -> Response:
-    """Requests, latencies by station, batch sizes and errors, for Prometheus."""
-    return Response(request.app.state.metrics.text(), media_type="text/plain; version=0.0.4")
-
-
-def _conversations_file(services: Iterable[Service]) -> str:
-    """Return the conversations file for the collections of these services. Each set of collections has its own."""
-    locations = sorted({service.location for service in services} - {""})
-    name = "conversations"
-    if locations:
-        name += "-" + hashlib.blake2b(os.fsencode("\n".join(locations)), digest_size=8).hexdigest()
-    return str(data_folder() / f"{name}.sqlite")
-
-
-def _examples(service: Service) -> list[str]:
-    """Return example questions. Answers a question first, which warms the pipeline up."""
-    pipeline = service.pipeline
-
-    def ask(question: str) -> TurnResponse:
-        return answer(pipeline, [Turn(TurnId("example", 1), question, language=service.language)])[0]
-
-    store = service.store if service.language == DEFAULT_LANGUAGE else None
-    try:
-        ask("Is this ready?")
-        # Does not try examples on a language model, which takes time and money.
-        trial = None if pipeline.asks_a_server else ask
-        return examples(store.scan(), trial, _EXAMPLE_COUNT) if store else []
-    except RunError as error:
-        log.warning("no example questions: %s", error)
-        return []
+def _conversations_file(pipelines: Iterable[Pipeline]) -> str:
+    """Return the conversations file for the collections of these pipelines. Each set of collections has its own."""
+    collections = sorted({key_of(pipeline.collection) for pipeline in pipelines if pipeline.collection})
+    digest = hashlib.blake2b(os.fsencode("\n".join(collections)), digest_size=8).hexdigest()
+    return str(data_folder() / f"conversations-{digest}.sqlite")

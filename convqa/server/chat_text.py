@@ -17,17 +17,14 @@ from collections.abc import Iterator
 from textwrap import shorten
 
 from convqa.components.checks import NOTHING_ASKED
-from convqa.domain import TOLD, UNSURE, Answer, Exchange, ExchangeStatus, Response
+from convqa.domain import Answer, Exchange, ExchangeStatus, Response
 from convqa.domain.answer import UNSPACED
 from convqa.exports import replies
-from convqa.exports.text import begins_item, begins_table, escape, marked, numbered, table_lines
+from convqa.exports.text import OPENINGS, begins_item, begins_table, escape, marked, numbered, openings, table_lines
 
 _SOURCES = "\n\nSources:\n\n"
-_NO_ANSWER = "No answer: "
-_ASKED_BACK = "A question back: "
-_NOTES = {TOLD: "As said before: ", UNSURE: "Not sure: "}
 _MAX_QUOTE_CHARS = 200
-_MARK = re.compile(r"\[(\d+)\]")
+_MARK = re.compile(r"(?<!\\)\[(\d+)\]")
 _MARKS = re.compile(r" (?:\[\d+\])+")
 _ESCAPES = re.compile(r"\\(\\|\[|n|r|u[0-9a-f]{4})")
 _ESCAPED = {"\\": "\\", "[": "[", "n": "\n", "r": "\r"}
@@ -39,7 +36,7 @@ def pieces(response: Response, language: str) -> Iterator[str]:
     caveat = f"\n\n{response.caveat}" if response.caveat else ""
     if answer is None or (answer.kind == "none" and not answer.sentences):
         reason = answer.reason if answer else "this pipeline writes no answers"
-        yield f"{_NO_ANSWER}{escape(reason)}.{caveat}"
+        yield f"{OPENINGS['none']} {escape(reason)}.{caveat}"
         return
     yield from sentence_pieces(answer, language)
     if not answer.sentences:
@@ -53,8 +50,7 @@ def pieces(response: Response, language: str) -> Iterator[str]:
 
 def sentence_pieces(answer: Answer, language: str) -> Iterator[str]:
     """Yield the beginning of a message, and its sentences with their marks."""
-    opening = {"question": _ASKED_BACK, "none": _NO_ANSWER}.get(answer.kind, "")
-    yield opening + "".join(_NOTES.get(note, "") for note in answer.notes)
+    yield "".join(f"{words} " for words in openings(answer))
     numbers = numbered(answer)
     space = "" if language in UNSPACED else " "
     before = ""
@@ -82,9 +78,7 @@ def is_address(url: str) -> bool:
 def marks(content: str) -> list[tuple[int, int, int]]:
     """Return start, end and number of each citation mark before the list of sources."""
     text = content.partition("\n\n")[0]
-    groups = _MARKS.finditer(text)
-    numbers = (mark for group in groups for mark in _MARK.finditer(text, *group.span()))
-    return [(mark.start(), mark.end(), int(mark[1])) for mark in numbers]
+    return [(mark.start(), mark.end(), int(mark[1])) for mark in _MARK.finditer(text)]
 
 
 def exchange(question: str, content: str) -> Exchange:
@@ -95,12 +89,12 @@ def exchange(question: str, content: str) -> Exchange:
     """
     if content.startswith(NOTHING_ASKED.shown):
         return Exchange(question, "", status="idle")
-    if content.startswith(_NO_ANSWER) or not content.strip():
+    if content.startswith(OPENINGS["none"]) or not content.strip():
         return Exchange(question, "", status="unanswered")
     text = content.partition("\n\n")[0]
-    status: ExchangeStatus = "asked" if text.startswith(_ASKED_BACK) else "answered"
-    for prefix in (_ASKED_BACK, *_NOTES.values()):
-        text = text.removeprefix(prefix)
+    status: ExchangeStatus = "asked" if text.startswith(OPENINGS["question"]) else "answered"
+    for words in OPENINGS.values():
+        text = text.removeprefix(f"{words} ")
     plain = _ESCAPES.sub(_unescaped, _MARKS.sub("", text))
     return Exchange(question, plain.replace("\n", " ").strip(), status=status)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-import time
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from sqlite3 import OperationalError
 from typing import Any
@@ -23,7 +22,6 @@ from typing_extensions import TypedDict
 
 from convqa.errors import ConvqaError, InputError, RunError
 from convqa.server.listening import GRACE_SECONDS
-from convqa.server.metrics import Metrics
 from convqa.server.service import RETRY_SECONDS, PendingTurn
 from convqa.validation import explain
 
@@ -50,7 +48,6 @@ _OPENAI_TYPES = {
     401: "authentication_error",
     403: "permission_error",
     404: "not_found_error",
-    429: "rate_limit_error",
 }
 """Types of errors in OpenAI's API, by status."""
 
@@ -68,29 +65,22 @@ class ErrorBody(TypedDict):
 
 
 ERRORS: dict[int | str, dict[str, Any]] = {
-    status: {"model": ErrorBody} for status in (400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 503, 504)
+    status: {"model": ErrorBody} for status in (400, 401, 403, 404, 405, 409, 413, 415, 422, 503, 504)
 }
 """The errors that every route documents."""
 
 
 class GuardMiddleware:
-    """Refuses bodies that are too long, adds security headers, and measures requests.
+    """Refuses bodies that are too long and unknown hosts, and adds security headers.
 
     :param max_bytes: the size of the largest body.
     :param hosts: allowed host names of requests; None = any.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        max_bytes: int,
-        hosts: Sequence[str] | None,
-        metrics: Metrics,
-    ) -> None:
+    def __init__(self, app: ASGIApp, max_bytes: int, hosts: Sequence[str] | None) -> None:
         self._app = app
         self._max_bytes = max_bytes
         self._hosts = hosts
-        self._metrics = metrics
 
     async def __call__(
         self,
@@ -101,40 +91,27 @@ class GuardMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        start = time.perf_counter()
         left = self._max_bytes
-        status = 500
 
         async def counted() -> Message:
             nonlocal left
             message = await receive()
             left -= len(message.get("body", b""))
             if left < 0:
-                raise self._too_long()
+                problem = f"The body has more than {self._max_bytes} bytes."
+                raise HTTPException(413, problem, {"Connection": "close"})
             return message
 
         async def secured(message: Message) -> None:
-            nonlocal status
             if message["type"] == "http.response.start":
-                status = message["status"]
                 message = {**message, "headers": [*message.get("headers", ()), *_HEADERS]}
             await send(message)
 
-        declared = dict(scope["headers"]).get(b"content-length", b"0")
-        try:
-            if self._hosts is not None and Request(scope).url.hostname not in self._hosts:
-                message = "Unknown host: a server without keys accepts local names, and those under hosts: in its file."
-                await failure(HTTPException(400, message))(scope, receive, secured)
-            elif declared.isdigit() and int(declared[:20]) > self._max_bytes:
-                await failure(self._too_long())(scope, receive, secured)
-            else:
-                await self._app(scope, counted, secured)
-        finally:
-            route = getattr(scope.get("route"), "path", "none")
-            self._metrics.request(route, status, time.perf_counter() - start)
-
-    def _too_long(self) -> HTTPException:
-        return HTTPException(413, f"The body has more than {self._max_bytes} bytes.", {"Connection": "close"})
+        app = self._app
+        if self._hosts is not None and Request(scope).url.hostname not in self._hosts:
+            message = "Unknown host: a server without keys accepts local names, and those under hosts: in its file."
+            app = failure(HTTPException(400, message))
+        await app(scope, counted, secured)
 
 
 class _JsonRequest(Request):

@@ -37,8 +37,8 @@ def bound(host: str, port: int) -> socket.socket:
         ) from error
 
 
-def serve(app: Any, listener: socket.socket, path: str = "/") -> None:
-    """Serve an application until a signal ends it. :param path: the path to print in the address."""
+def serve(app: Any, listener: socket.socket) -> None:
+    """Serve an application until a signal ends it."""
     log = logging.getLogger("uvicorn")
     log.handlers = logging.getLogger("convqa").handlers
     log.propagate = False
@@ -55,7 +55,7 @@ def serve(app: Any, listener: socket.socket, path: str = "/") -> None:
     host, port = listener.getsockname()[:2]
     if ":" in host:
         host = f"[{host}]"
-    print(f"Listening on http://{host}:{port}{path} (Ctrl-C to stop)", flush=True)
+    print(f"Listening on http://{host}:{port}/ (Ctrl-C to stop)", flush=True)
     try:
         server.run([listener])
     finally:

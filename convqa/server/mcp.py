@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 import secrets
 from collections import OrderedDict
 from dataclasses import asdict
@@ -13,22 +12,17 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 from pydantic import Field
-from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 import convqa
 from convqa.components.base import Retriever
 from convqa.domain import Failure, Passage, Rewrite, Turn, TurnId
 from convqa.domain.batches import Rewrites, Turns
-from convqa.errors import RunError
+from convqa.errors import ordinary_errors
 from convqa.exports import replies
 from convqa.qa import QA, Talk
 from convqa.server.config import Limits
 from convqa.stores import open_store
 from convqa.validation import QuestionText
-
-KEY = "CONVQA_MCP_KEY"
-"""The environment variable of the key that a server open to other machines requires."""
 
 _INSTRUCTIONS = (
     "Answers questions from one collection of passages. Ask in the user's own words, and go on with the conversation "
@@ -79,10 +73,8 @@ def create_server(qa: QA, name: str) -> MCPServer:
             raise ToolError("This pipeline searches no collection.")
         turn = Turn(TurnId(1, 1), query, language=qa.pipeline.language)
         rewrite = Rewrite.unchanged(query)
-        try:
+        with ordinary_errors():
             (ranking,) = retrievers[0].run(Turns((turn,)), Rewrites((rewrite,)))["rankings"]
-        except RunError as error:
-            raise ToolError(str(error.ordinary())) from error
         if isinstance(ranking, Failure):
             raise ToolError("The search failed for this query.")
         passages = [
@@ -93,10 +85,8 @@ def create_server(qa: QA, name: str) -> MCPServer:
     @server.tool(annotations=_READ_ONLY)
     def passage(id: BoundedText) -> dict[str, Any]:
         """Return a whole passage, given the id from a citation or a search."""
-        try:
+        with ordinary_errors():
             fetched = None if collection is None else open_store(collection).fetch([id])[0]
-        except RunError as error:
-            raise ToolError(str(error.ordinary())) from error
         if fetched is None:
             raise ToolError("There is no such passage.")
         return _passage_json(fetched)
@@ -106,24 +96,3 @@ def create_server(qa: QA, name: str) -> MCPServer:
 
 def _passage_json(passage: Passage) -> dict[str, Any]:
     return {"title": "", "url": "", "meta": {}} | passage.to_json()
-
-
-class KeyGuard:
-    """Requires a key: ``Authorization: Bearer KEY``."""
-
-    def __init__(self, app: ASGIApp, key: str) -> None:
-        self._app = app
-        self._expected = f"Bearer {key}".encode()
-
-    async def __call__(
-        self,
-        scope: Scope,
-        receive: Receive,
-        send: Send,
-    ) -> None:
-        app = self._app
-        if scope["type"] == "http":
-            header = dict(scope["headers"]).get(b"authorization", b"")
-            if not hmac.compare_digest(header, self._expected):
-                app = PlainTextResponse("This server requires a key.", 401, {"WWW-Authenticate": "Bearer"})
-        await app(scope, receive, send)

@@ -18,7 +18,6 @@ from convqa.files import parse_line
 from convqa.qa import QA
 from convqa.server.guard import ERRORS, GuardedRoute
 from convqa.server.service import Service
-from convqa.server.turns import RequestCaller
 from convqa.tasks.mrqa.formats import Context, Question, conversations
 from convqa.validation import Record, read_as
 
@@ -64,7 +63,7 @@ def answer_context(qa: QA, line: object) -> dict[str, str]:
 
 
 @router.post("/", summary="Answer the questions of a context (MRQA 2019)")
-async def predict(request: Request, caller: RequestCaller) -> dict[str, str]:
+async def predict(request: Request) -> dict[str, str]:
     """Return question id -> answer, "" for none, by the first pipeline that needs no collection."""
     services: Mapping[str, Service] = request.app.state.services
     matches = [service for service in services.values() if not service.pipeline.needs_collection]
@@ -72,7 +71,6 @@ async def predict(request: Request, caller: RequestCaller) -> dict[str, str]:
         raise HTTPException(404, "No served pipeline answers from a given text; run convqa serve --pipeline mrqa.")
     if "Origin" in request.headers:
         raise HTTPException(403, "This route is for programs, not for pages of other sites.")
-    request.app.state.access.count(caller)
     expected = "Expected an object with context and qas."
     line, _ = parse_line(await request.body(), "the body", expected, first=True)
     return await matches[0].do(lambda: answer_context(QA(matches[0].pipeline), line))

@@ -34,16 +34,6 @@ _CLIENT_PROMPT = re.compile(
 )
 """The beginnings of prompts that Open WebUI and LibreChat send on their own."""
 
-_EMPTY_REPLIES: dict[str, Any] = {
-    "title": "",
-    "tags": [],
-    "follow_ups": [],
-    "queries": [],
-    "text": "",
-    "emoji": "",
-}
-"""Fields of the JSON that Open WebUI's prompts ask for, with an empty value."""
-
 _FIRST_QUESTION = re.compile(r"^[ \t]*(?:USER|User|Human|user):[ \t]*(\S.*)$", re.M)
 _MAX_TITLE_CHARS = 60
 _TEXT_TYPES = frozenset(["text", "input_text"])
@@ -137,14 +127,11 @@ def conversation(messages: Sequence[Message]) -> tuple[str, list[Exchange]]:
 
 
 def reply_to_client(prompt: str, history: Sequence[Exchange]) -> str:
-    """Reply to a prompt that a client sends on its own: the first question as a title, all else empty."""
+    """Reply to a prompt that a client sends on its own: the first question as a title, nothing else."""
     match = _FIRST_QUESTION.search(prompt)
     first = history[0].question if history else ""
     title = shorten(match[1] if match else first, _MAX_TITLE_CHARS, placeholder=" ...")
-    for field, empty in _EMPTY_REPLIES.items():
-        if f'"{field}"' in prompt:
-            return orjson.dumps({field: title if field == "title" else empty}).decode()
-    return title
+    return orjson.dumps({"title": title}).decode() if prompt.lstrip().startswith("### Task:") else title
 
 
 async def _events(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import PurePath
@@ -19,7 +18,7 @@ from convqa.driver.waves import answer
 from convqa.errors import InputError, RunError
 from convqa.pipeline.pipeline import Pipeline
 from convqa.server.config import BatchLimits
-from convqa.stores import key_of, open_store
+from convqa.stores import open_store
 from convqa.stores.address import redact
 
 T = TypeVar("T")
@@ -52,7 +51,7 @@ class PendingTurn:
 class Service:
     """One pipeline. Waiting turns are answered in a batch, each as it would be alone.
 
-    :param on_batch: called with the pipeline's name and the responses of each batch.
+    :param examples: example questions.
     """
 
     def __init__(
@@ -61,7 +60,7 @@ class Service:
         pipeline: Pipeline,
         batch: BatchLimits,
         max_waiting: int,
-        on_batch: Callable[[str, list[Response]], None],
+        examples: Sequence[str] = (),
     ) -> None:
         self.name = name
         self.pipeline = pipeline
@@ -69,23 +68,14 @@ class Service:
         # Like the stations, keeps reading the version of the collection that it opened.
         self.store = None if pipeline.collection is None else open_store(pipeline.collection)
         self._info = None if self.store is None else self.store.info()
-        self.examples: list[str] = []
+        self.examples = examples
         self._batch = batch
         self._max_waiting = max_waiting
-        self._on_batch = on_batch
         self._queue: asyncio.Queue[PendingTurn] = asyncio.Queue()
         self._busy = 0
         self._workers = _LLM_WORKERS if pipeline.asks_a_server else 1
         self._pool = ThreadPoolExecutor(self._workers, f"pipeline-{name}")
         self._tasks: list[asyncio.Task[None]] = []
-
-    @property
-    def location(self) -> str:
-        """The collection, or the file that it was indexed from; "" without a collection."""
-        url = self.pipeline.collection
-        if url is None or self._info is None:
-            return ""
-        return os.path.normpath(self._info.source or key_of(url))
 
     @property
     def description(self) -> dict[str, Any]:
@@ -184,7 +174,6 @@ class Service:
                 else:
                     self._answer(loop, [pending])
             return
-        loop.call_soon_threadsafe(self._on_batch, self.name, responses)
         for pending, response in zip(batch, responses, strict=True):
             loop.call_soon_threadsafe(_settle, pending, response)
 

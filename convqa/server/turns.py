@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any, TypeVar
 
 import orjson
@@ -16,14 +16,12 @@ from starlette.exceptions import HTTPException
 from convqa.components.base import PARTIAL
 from convqa.components.filtering import both, filter_of
 from convqa.domain import Exchange, ExchangeStatus, MetaValue, Passage, Turn, TurnId
-from convqa.domain import Response as TurnResponse
 from convqa.exports import replies
 from convqa.server.access import Caller, passes
 from convqa.server.config import FilterFields
 from convqa.server.conversations import Conversations, ConversationSummary, KeptTurn
 from convqa.server.guard import ERRORS, GuardedRoute, stream
 from convqa.server.service import PendingTurn, Service
-from convqa.tasks.qrecc import talk
 from convqa.text.dialogue import added, open_question
 from convqa.validation import QuestionText, Record, Text
 
@@ -130,7 +128,7 @@ async def turn(
     pipeline = body.pipeline
     if body.conversation is not None:
         earlier = await asyncio.to_thread(_turns, conversations_of(request), caller, body.conversation)
-        history = [turn.exchange for turn in earlier if turn.response is not None]
+        history = [turn.exchange for turn in earlier]
         number = len(earlier) + 1
         if not pipeline and earlier[-1].pipeline in state.services:
             pipeline = earlier[-1].pipeline
@@ -142,9 +140,7 @@ async def turn(
         response = await pending.response
         id = body.conversation
         if kept is not None:
-            # The history may have brought in words of any passage that the caller may see.
-            visible = replace(asked, filter=caller.filter) if asked.history else asked
-            id = await asyncio.to_thread(kept.add, caller.owner, id, visible, service.name, response)
+            id = await asyncio.to_thread(kept.add, caller.owner, id, asked, service.name, response)
             if id is None:
                 raise HTTPException(409, "This conversation has changed or was deleted. Load it and ask again.")
         return replies.turn(response, body.question, service.name, id)
@@ -167,14 +163,13 @@ def prepared(
     scenario: str = "",
     number: int | None = None,
 ) -> Turn:
-    """Count a question and return its turn, with the server's limits and the caller's filter applied.
+    """Return the turn of a question, with the server's limits and the caller's filter applied.
 
-    :raises HTTPException: 422 for a question that is too long; 429 over the rate limit.
+    :raises HTTPException: 422 for a question that is too long.
     """
     limits = request.app.state.config.limits
     if len(question) > limits.question:
         raise HTTPException(422, f"question: expected at most {limits.question} characters, got {len(question)}.")
-    request.app.state.access.count(caller)
     return Turn(
         TurnId("talk", number or len(history) + 1),
         question,
@@ -234,10 +229,10 @@ def conversation(kept: KeptConversations, id: str, caller: RequestCaller) -> Con
     summary = kept.find(caller.owner, id)
     if summary is None:
         raise HTTPException(404, UNKNOWN_CONVERSATION)
-    turns = []
-    for number, kept_turn in enumerate(kept.turns(caller, id), 1):
-        response = kept_turn.response or TurnResponse(TurnId(id, number), error=replies.NO_LONGER)
-        turns.append(replies.turn(response, kept_turn.exchange.question, kept_turn.pipeline, id))
+    turns = [
+        replies.turn(kept_turn.response, kept_turn.exchange.question, kept_turn.pipeline, id)
+        for kept_turn in kept.turns(caller.owner, id)
+    ]
     return ConversationReply(**asdict(summary) | {"turns": turns})
 
 
@@ -248,21 +243,9 @@ def forget(kept: KeptConversations, id: str, caller: RequestCaller) -> None:
         raise HTTPException(404, UNKNOWN_CONVERSATION)
 
 
-@router.get("/conversations/{id}/export", responses={200: {"content": {"application/zip": {}}}})
-def export(kept: KeptConversations, id: str, caller: RequestCaller) -> Response:
-    """Export a kept conversation as evaluation data: a ZIP file with questions.json and run.json of SCAI-QReCC."""
-    turns = [
-        (kept_turn.exchange.question, kept_turn.response)
-        for kept_turn in _turns(kept, caller, id)
-        if kept_turn.response is not None
-    ]
-    headers = {"Content-Disposition": 'attachment; filename="conversation.zip"'}
-    return Response(talk.zipped(turns), media_type="application/zip", headers=headers)
-
-
 def _turns(kept: Conversations, caller: Caller, id: str) -> list[KeptTurn]:
     """:raises HTTPException: 404 if the caller has no such conversation."""
-    turns = kept.turns(caller, id)
+    turns = kept.turns(caller.owner, id)
     if not turns:
         raise HTTPException(404, UNKNOWN_CONVERSATION)
     return turns

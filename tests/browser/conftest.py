@@ -26,7 +26,7 @@ EXAMPLES = [
 KEY = "a-key-for-the-tests"
 CONFIGS = {
     "talk": {"pipelines": {"talk": {"examples": EXAMPLES}, "hybrid": {"examples": []}, "asking": {"examples": []}}},
-    "keys": {"pipelines": {"copy-bm25": {}}, "keys": {"tester": {"env": "TEST_KEY"}}, "limits": {"per_minute": 2}},
+    "keys": {"pipelines": {"copy-bm25": {}}, "keys": {"tester": {"env": "TEST_KEY"}}},
     "unkept": {"pipelines": {"expansion-bm25": {}}, "conversations": ""},
 }
 

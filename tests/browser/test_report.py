@@ -71,21 +71,7 @@ def open_report(browser, reported):
 def test_it_fits_and_can_be_read(open_report, width, theme):
     page = open_report(width, theme)
     assert page.evaluate("() => document.documentElement.scrollWidth") == width
-    assert page.locator("figure svg").count() == 3
-    for plot in page.locator("figure svg").all():
-        box = plot.bounding_box()
-        assert box["width"] > min(width - 80, 300) and box["height"] > 100
-        # Letters of a plot are as large as small print, and follow the theme.
-        texts = plot.locator("text")
-        sizes = texts.evaluate_all("all => all.map(text => text.getBoundingClientRect().height)")
-        assert min(sizes) > 8
-        colors = texts.evaluate_all("all => all.map(text => getComputedStyle(text).fill)")
-        assert set(colors) == {page.evaluate("() => getComputedStyle(document.body).color")}
-        inside = "all => all.every(text => { const at = text.getBoundingClientRect(), by = text.ownerSVGElement"
-        assert texts.evaluate_all(
-            f"{inside}.getBoundingClientRect(); return at.left >= by.left && at.right <= by.right }})"
-        )
-    assert page.locator("mark").first.is_visible()
+    assert page.locator("dd").first.is_visible()
 
 
 @pytest.mark.parametrize(("width", "theme"), [(390, "light"), (820, "dark"), (1400, "light")])
@@ -96,19 +82,8 @@ def test_axe_finds_nothing(open_report, width, theme):
     assert [(each["id"], each["nodes"][0]["html"], each["nodes"][0]["failureSummary"]) for each in found] == []
 
 
-def test_a_number_leads_to_its_passage(open_report):
-    page = open_report(820)
-    link = page.locator("sup a").first
-    target = link.get_attribute("href")
-    link.click()
-    assert page.locator(f"{target} mark").first.is_visible()
-    page.wait_for_function("at => document.querySelector(at).getBoundingClientRect().top < innerHeight", arg=target)
-
-
 def test_pictures(open_report, root, tmp_path):
     folder = root / "docs" / "images" if ARE_KEPT else tmp_path
     page = open_report(1280)
     page.screenshot(path=folder / "report-tables.png", clip={"x": 0, "y": 0, "width": 1280, "height": 760})
-    page.locator(".plots").screenshot(path=folder / "report-plots.png")
-    for name in ("report-tables.png", "report-plots.png"):
-        assert 10_000 < (folder / name).stat().st_size < 300_000
+    assert 10_000 < (folder / "report-tables.png").stat().st_size < 300_000

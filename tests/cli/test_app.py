@@ -45,15 +45,6 @@ def test_a_log_file_that_cannot_be_written(call):
     assert code == 2 and "--log-file /proc/nothing/log: cannot be written" in err
 
 
-def test_a_working_directory_that_was_removed(call, tmp_path, monkeypatch):
-    (tmp_path / "gone").mkdir()
-    monkeypatch.chdir(tmp_path / "gone")
-    (tmp_path / "gone").rmdir()
-    for command in (["collections", "list"], ["run", tmp_path, tmp_path / "out"], ["show", "default"]):
-        code, out, err = call(*command)
-        assert (code, out) == (2, "") and "working directory" in err
-
-
 def test_names_that_are_not_utf8_are_printed_where_the_output_takes_utf8_alone(process, tmp_path):
     with create_store(str(tmp_path / "made")) as store:
         store.add([Passage("p", "A text.")])

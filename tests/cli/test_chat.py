@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from convqa.cli.conversation import COMMANDS, Chat
+from convqa.cli.conversation import COMMANDS
 from convqa.components.builders.sentences import SentencesBuilder
 from convqa.components.retrievers.bm25 import BM25
 from convqa.domain import Answer
 from convqa.errors import StoreUnavailable
-from convqa.tasks import find_task
 from convqa.text.dialogue import replies
 
 PLAIN = ["--pipeline", "expansion-bm25"]
@@ -68,28 +67,6 @@ def test_the_readme_shows_a_conversation_as_it_is(call, root, example, example_c
     assert words(shown) == words(out)
 
 
-def test_an_exported_conversation_is_an_input_and_a_run(call, indexed, tmp_path):
-    folder = tmp_path / "a folder"
-    said = f"/export {folder}\nWhat is a physician's assistant?\nWhat does it cost?\n"
-    said += f"/export {folder}\n/export {folder}\n/export\n"
-    code, out, err = call("chat", *PLAIN, "--collection", indexed, stdin=said)
-    assert code == 0 and out.count("Written: questions.json and run.json in ") == 1
-    assert [line.partition(": ")[2][:12] for line in err.splitlines()] == ["error: this "] + ["error: /expo"] * 2
-    task = find_task("qrecc", folder)
-    assert task.check(folder, folder) == []
-    assert [len(conversation.turns) for conversation in task.read(folder)] == [2]
-
-
-def test_another_pipeline_goes_on_with_what_was_said(call, indexed, turns):
-    said = (
-        "What is a physician's assistant?\n/pipeline copy-bm25\nWhat does it cost?\n/pipeline\n/pipeline cpy\nAnd so?\n"
-    )
-    code, out, err = call("chat", *PLAIN, "--collection", indexed, stdin=said)
-    assert (code, len(turns)) == (0, 3) and "Pipeline: copy-bm25.\n" in out and ". Available: asking, " in out
-    assert "'cpy'" in err and "'copy-bm25'" in err
-    assert [len(turn.history) for turn in turns] == [0, 1, 2]
-
-
 def test_what_was_understood_and_cited_can_be_asked_for(call, indexed, turns):
     said = "/rewrite\n/sources\nWhat is a physician's assistant?\nWhat does it cost?\n"
     said += "/rewrite\n/sources\n"
@@ -127,7 +104,7 @@ def test_commands_in_any_case_and_unknown_ones(call, indexed, turns):
     assert [turn.question for turn in turns] == ["What is it?"]
     listed = out.partition("> /Help me\n")[2].partition("\n\n")[0].splitlines()
     assert [line.split()[0] for line in listed] == list(COMMANDS)
-    assert max(map(len, listed)) <= 80 and all(name == "/quit" or hasattr(Chat, f"_{name[1:]}") for name in COMMANDS)
+    assert max(map(len, listed)) <= 80
 
 
 @pytest.mark.parametrize(
@@ -144,7 +121,7 @@ def test_without_a_terminal_it_ends_where_the_work_cannot_go_on(call, indexed, m
 
 
 def test_wild_input_does_not_break_it(call, indexed):
-    said = b"\x00\n\xff\xfe\x1b[31m\n/\x1b[31m\n/sources " + b"9" * 5000 + b"\n/export \x00\n" + b"e " * 50_000 + b"\n"
+    said = b"\x00\n\xff\xfe\x1b[31m\n/\x1b[31m\n/sources " + b"9" * 5000 + b"\n" + b"e " * 50_000 + b"\n"
     code, out, err = call("chat", *PLAIN, "--collection", indexed, stdin=said)
     assert code == 0 and out.count("No answer: ") >= 2 and "\x1b" not in out + err
     assert call("chat", *PLAIN, "--collection", indexed, stdin="") == (0, "", "")

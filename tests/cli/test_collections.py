@@ -71,16 +71,14 @@ def test_list_without_a_place(call, folder, monkeypatch):
     code, out, err = call("collections", "list")
     assert (code, err) == (0, "")
     lines = out.splitlines()
-    assert lines[0] == f"this folder ({folder}):"
     assert "  a  2 passages, en, embedded" in lines
     assert any(line.startswith("  b  collection b") and "damaged" in line for line in lines)
-    assert f"  {cached}  0 passages, de, embedded, from /data/passages.jsonl" in lines
-    assert "  elasticsearch  elasticsearch://localhost:9200/passages" in lines
+    assert lines[-2:] == [f"{cached.parent}:", "  0123  0 passages, de, embedded, from /data/passages.jsonl"]
 
 
 def test_list_where_nothing_is(call, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert call("collections", "list")[1].count("  none\n") == 2
+    assert call("collections", "list")[1].count("  none\n") >= 1
     assert call("collections", "list", tmp_path)[1] == f"{tmp_path}:\n  none\n"
     code, _, err = call("collections", "list", tmp_path / "missing")
     assert code == 2 and "does not exist" in err
@@ -90,14 +88,13 @@ def test_list_of_a_server_names_what_cannot_be_opened(call, server):
     out = call("collections", "list", "rec://me:s3cret@host")[1]
     assert out.splitlines() == [
         "rec://***@host:",
-        "  rec://***@host/away  the server does not answer",
-        "  rec://***@host/one  7 passages, de, server",
+        "  away  the server does not answer",
+        "  one  7 passages, de, server",
     ]
     second, first = json.loads(call("collections", "list", "rec://me:s3cret@host", "--json")[1])
     assert first["url"] == "rec://***@host/one" and first["count"] == 7 and first["encoder"]["name"] == "mini"
     assert second == {
-        "place": "rec://***@host",
-        "name": "rec://***@host/away",
+        "name": "away",
         "url": "rec://***@host/away",
         "problem": "the server does not answer",
     }
@@ -156,11 +153,15 @@ def test_a_collection_on_a_real_server_from_its_making_to_its_end(call, index_ur
     code, out, err = call("index", source, "--collection", file)
     assert (code, err) == (0, "") and out.startswith(f"326 passages in {file} (elasticsearch, en)")
     assert out.rstrip().endswith(open_store(str(indexed)).info().checksum)
-    assert f"  {index_url}  326 passages, en, elasticsearch" in call("collections", "list", index_url)[1].splitlines()
+    assert (
+        f"  {index_url.rpartition('/')[2]}  326 passages, en, elasticsearch"
+        in call("collections", "list", index_url)[1].splitlines()
+    )
     asked = ["--collection", index_url, "--pipeline", "copy-bm25", "--set", "retriever.k1=0.82", "--quiet"]
     code, _, err = call("run", small, tmp_path / "out", *asked)
     assert code == 2 and "k1=0.9" in err
-    assert call("index", source, "--collection", file, "--replace", "--k1", "0.82")[0] == 0
+    file.write_text(f"url: {index_url}\nsettings: {{k1: 0.82}}\n")
+    assert call("index", source, "--collection", file, "--replace")[0] == 0
     assert json.loads(call("collections", "show", file, "--json")[1])["k1"] == 0.82
     assert call("run", small, tmp_path / "out", *asked)[0] == 0
     assert call("run", small, tmp_path / "own", "--collection", file, "--pipeline", "copy-bm25", "--quiet")[0] == 0

@@ -65,6 +65,5 @@ def test_json_has_all(runs):
     assert set(made["breakdowns"]) == {"history", "depth"}
 
 
-def test_tables_for_papers(runs):
+def test_a_table_in_markdown(runs):
     assert "| better | **" in compare(*runs, "--as", "markdown")
-    assert r"\toprule" in compare(*runs, "--as", "latex")

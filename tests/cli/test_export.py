@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-FORMATS = ["ikat", "text", "trec-rag", "trec-rag-2025"]
+FORMATS = ["ikat", "text", "trec-rag"]
 
 
 def rows(made_run):
@@ -18,10 +18,7 @@ def rows(made_run):
 def test_every_turn_and_every_cited_passage_is_exported(call, made_run, tmp_path, format):
     file = tmp_path / "deep" / "file"
     code, out, err = call("export", made_run, "--as", format, "--output", file)
-    assert code == 0
-    is_trec_rag = format.startswith("trec-rag")
-    assert ("some cited passages are not segments of it" in err) == is_trec_rag
-    assert len(err.splitlines()) == 2 * is_trec_rag
+    assert (code, err) == (0, "")
     text = file.read_text(encoding="utf-8")
     for row in rows(made_run):
         for citation in row["Model_citations"]:

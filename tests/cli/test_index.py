@@ -52,7 +52,6 @@ def test_a_collection_of_an_older_format_is_replaced(call, tmp_path):
         (["nowhere.jsonl", "--collection", "c"], "nowhere.jsonl"),
         (["{source}", "--collection", "{folder}/d", "--language", "xx"], "xx"),
         (["{source}", "--collection", "elastic://localhost/x"], "unknown engine 'elastic'"),
-        (["{source}", "--collection", "{folder}/d", "--k1", "0.9"], "no settings"),
         (["{source}", "--collection", "{folder}/nowhere.yaml"], "nowhere.yaml cannot be read"),
         (["{source}", "--collection", "{folder}/d", "--add", "--replace"], "--add and --replace exclude each other"),
         (["--collection", "{folder}/c"], "SOURCES is missing"),
@@ -95,33 +94,13 @@ def server(monkeypatch):
     return engine
 
 
-def test_options_become_settings_of_the_engine_only_those_that_are_given(call, tmp_path, server):
-    source, place = passages(tmp_path / "a.jsonl", "a"), f"rec:{tmp_path}/c"
-    assert call("index", source, "--collection", place)[0] == 0
-    options = ["--k1", "0.9", "--b", "0", "--shards", "3", "--replicas", "0", "--language", "de"]
-    assert call("index", source, "--collection", place, "--replace", *options)[0] == 0
-    assert server.made == [
-        ("en", False, {}),
-        ("de", True, {"k1": 0.9, "b": 0.0, "shards": 3, "replicas": 0}),
-    ]
-
-
-def test_a_file_gives_url_language_and_settings_and_options_come_before_it(call, tmp_path, server):
+def test_a_file_gives_url_language_and_settings(call, tmp_path, server):
     source, file = passages(tmp_path / "a.jsonl", "a"), tmp_path / "here.yaml"
     file.write_text(f"url: rec:{tmp_path}/c\nlanguage: de\nsettings: {{shards: 2, k1: 0.9}}\n")
-    code, out, _ = call("index", source, "--collection", file, "--k1", "1.2")
+    code, out, _ = call("index", source, "--collection", file)
     assert code == 0 and out.startswith("1 passage")
-    assert server.made == [("de", False, {"shards": 2, "k1": 1.2})]
+    assert server.made == [("de", False, {"shards": 2, "k1": 0.9})]
     assert open_store(f"{tmp_path}/c").fetch(["a"]) == [Passage("a", "The text of a.")]
-
-
-def test_adding_changes_no_setting(call, tmp_path, server):
-    source, more, place = passages(tmp_path / "a.jsonl", "a"), passages(tmp_path / "b.jsonl", "b"), f"rec:{tmp_path}/c"
-    # What is not there yet is made, so it takes settings.
-    assert call("index", source, "--collection", place, "--add", "--shards", "2")[0] == 0
-    code, _, err = call("index", more, "--collection", place, "--add", "--shards", "2", "--k1", "1")
-    assert code == 0 and "k1, shards: " in err
-    assert len(server.made) == 1 and open_store(place).info().count == 2
 
 
 def test_vectors_come_with_the_passages_and_later(call, tmp_path):

@@ -71,7 +71,7 @@ def test_without_an_answer_the_nearest_passages_are_named():
         "No answer: they do not answer.",
         "    nearest: Faust is a play. It has two parts, and is long is long is long is…",
         "    nearest: No title.",
-        "    nearest: Faust: A play.",
+        "    nearest: Faust A play.",
     ]
     assert lines(Response(TurnId(1, 1), answer=Answer("question", "Which Faust?")))[0] == "Asked back: Which Faust?"
 

@@ -57,18 +57,18 @@ def test_from_ikats_topics_to_its_submission(call, tmp_path, indexed):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "format"),
+    ("name", "content"),
     [
-        ("topics.rag24.test.txt", "2024-145979\tWho led the Marbury court?\n", "trec-rag"),
-        ("rag25.jsonl", '{"id": "14", "narrative": "I want to know who led the Marbury court."}\n', "trec-rag-2025"),
+        ("topics.rag24.test.txt", "2024-145979\tWho led the Marbury court?\n"),
+        ("rag25.jsonl", '{"id": "14", "narrative": "I want to know who led the Marbury court."}\n'),
     ],
 )
-def test_from_rags_topics_to_its_submission(call, tmp_path, indexed, name, content, format):
+def test_from_rags_topics_to_its_submission(call, tmp_path, indexed, name, content):
     out = run(call, tmp_path, indexed, name, content)
-    (line,) = exported(call, out, "--as", format)
+    (line,) = exported(call, out, "--as", "trec-rag")
     id = content.split("\t")[0] if "\t" in content else "14"
     assert (line["topic_id"], line["metadata"]["narrative_id"], line["metadata"]["type"]) == (id, id, "automatic")
-    assert len(line["references"]) <= (20 if format == "trec-rag" else 100)
+    assert len(line["references"]) <= 100
     assert all(place < len(line["references"]) for part in line["answer"] for place in part["citations"])
     assert all(re.fullmatch(rf"{id} Q0 \S+ \d+ \S+ convqa", row) for row in (out / "run.trec").read_text().splitlines())
 

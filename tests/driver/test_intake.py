@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tracemalloc
+from contextlib import closing
 
 import pytest
 from hypothesis import given, settings
@@ -35,7 +36,7 @@ def talks(draw):
 @settings(deadline=None)
 @given(st.lists(talks(), max_size=5))
 def test_what_is_walked_is_what_was_read(tmp_path_factory, conversations):
-    with Intake(iter(conversations), tmp_path_factory.getbasetemp()) as intake:
+    with closing(Intake(iter(conversations), tmp_path_factory.getbasetemp())) as intake:
         assert list(intake) == conversations == list(intake)
         assert (intake.conversations, intake.turns) == (len(conversations), sum(len(t.turns) for t in conversations))
         texts = "".join(map(repr, conversations))
@@ -47,7 +48,7 @@ def talk(number, text="x"):
 
 
 def test_two_walks_at_once_do_not_disturb_each_other(tmp_path):
-    with Intake(map(talk, range(20)), tmp_path) as intake:
+    with closing(Intake(map(talk, range(20)), tmp_path)) as intake:
         one, other = iter(intake), iter(intake)
         assert [next(one).id, next(one).id, next(other).id, next(one).id, next(other).id] == [0, 1, 0, 2, 1]
         assert [item.id for item in other] == list(range(2, 20))
@@ -57,7 +58,8 @@ def test_two_walks_at_once_do_not_disturb_each_other(tmp_path):
 def test_memory_holds_one_at_a_time(tmp_path):
     text = "x" * 10_000
     tracemalloc.start()
-    with Intake((talk(number, text + str(number)) for number in range(500)), tmp_path) as intake:  # 5 MB
+    large = (talk(number, text + str(number)) for number in range(500))  # 5 MB
+    with closing(Intake(large, tmp_path)) as intake:
         assert sum(1 for _ in intake) == 500
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()

@@ -175,9 +175,8 @@ def test_a_shard_is_no_run(shards, call, pipeline, source):
         run(TASK, source, shards[1], pipeline, batch_size=1)
 
 
-def test_a_shard_without_conversations_is_told(pipeline, source, tmp_path, caplog):
+def test_a_shard_may_have_no_conversations(pipeline, source, tmp_path):
     folders = sharded(pipeline, source, tmp_path, 2, 100)
-    assert "--batch-size 100 makes too few groups of conversations (0, for 1 workers)" in caplog.text
     assert merge(tmp_path / "out", folders).turns > 0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 from convqa.domain import TurnId
 from convqa.errors import InputError
 from convqa.evaluation import evaluate, official_text, render, write_official, write_trec, write_turns
-from convqa.evaluation.compute import independent_scorer
+from convqa.evaluation.compute import support_scorer
 from convqa.models import load_support
 from convqa.tasks import Measure, ScoreOptions, Scores, Task
 
@@ -161,26 +160,9 @@ def meta(folder, models):
 LEXICAL = load_support("lexical").identity
 
 
-@pytest.mark.parametrize("identity", [LEXICAL, f"{LEXICAL} (torch float32 on cpu)"])
+@pytest.mark.parametrize("identity", [LEXICAL, f"{LEXICAL} (torch float32 on cpu)", "sha256:0"])
 @pytest.mark.parametrize("place", ["", "run.json"])
-def test_the_builders_own_scorer_is_refused(tmp_path, identity, place):
+def test_the_builders_own_scorer_is_warned_of(tmp_path, identity, place, caplog):
     path = meta(tmp_path, {"retriever": {"encoder": "x"}, "builder": {"support": identity}}) / place
-    with pytest.raises(
-        InputError, match=r"--support lexical: .*\(builder: support, in .*run.meta.json\).*--allow-same"
-    ):
-        independent_scorer("lexical", path)
-    assert independent_scorer("lexical", path, allow_same=True).name == "lexical"
-
-
-def test_another_scorer_is_taken(tmp_path):
-    assert independent_scorer("lexical", meta(tmp_path, {"builder": {"support": "sha256:0"}})).name == "lexical"
-    assert independent_scorer("lexical", meta(tmp_path, {})).name == "lexical"
-
-
-@pytest.mark.parametrize("written", [None, '{"status": "done"}'])
-def test_a_run_of_unknown_origin_is_measured_with_a_warning(tmp_path, caplog, written):
-    if written is not None:
-        (tmp_path / "run.meta.json").write_text(written)
-    with caplog.at_level(logging.WARNING, "convqa"):
-        assert independent_scorer("lexical", tmp_path).name == "lexical"
-    assert "names no models, so lexical may have built this run too" in caplog.text
+    assert support_scorer("lexical", path).name == "lexical"
+    assert ("--support lexical: this run was built with it" in caplog.text) == (identity != "sha256:0")

@@ -77,6 +77,16 @@ def test_an_unknown_measure_is_refused(folder, monkeypatch):
         evaluate(folder, folder, measures=["P@5"])
 
 
+@pytest.mark.parametrize("value", ["None", "float('nan')", "'0.5'"])
+def test_a_measure_whose_result_is_no_number_is_named(folder, installed, value):
+    source = f"def odd(relevant, ranking, k):\n    return {value}\n"
+    installed("odd_measure_for_test", "convqa.measures", "Odd = odd_measure_for_test:odd", source)
+    with pytest.raises(InputError, match="--measure Odd@3: expected a finite number for turn 1_1, got"):
+        evaluate(folder, folder, measures=["Odd@3"])
+    with pytest.raises(InputError, match=r"--measure Od: unknown measure\. Did you mean 'Odd'\? Known: .*, Odd, also"):
+        evaluate(folder, folder, measures=["Od"])
+
+
 def test_without_rankings_a_measure_is_skipped(folder):
     records = json.loads((folder / "run.json").read_text())
     for record in records:

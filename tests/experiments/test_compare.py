@@ -15,7 +15,7 @@ from convqa.domain import TurnId
 from convqa.errors import InputError
 from convqa.evaluation import Evaluation
 from convqa.experiments import tables
-from convqa.experiments.compare import compare, compare_evaluations, questions_of, truth_of
+from convqa.experiments.compare import compare, compare_evaluations, truth_of
 from convqa.tasks import Measure, Scores
 from convqa.tasks.qrecc.task import QReCC
 from convqa.tasks.scores import Gold, GoldTurn
@@ -81,8 +81,10 @@ def test_a_difference_is_told_with_its_interval_test_and_turns(truth, tmp_path):
     assert strong.adjusted == pytest.approx(2 * strong.p) and alike.adjusted == alike.p
     assert strong.better + strong.same + strong.worse == strong.turns == 60
     assert strong.conversations == 20
-    turns = made.turns("strong", "MRR", questions_of(made))
-    assert [one.score - one.base for one in turns] == sorted((one.score - one.base for one in turns), reverse=True)
+    turns = made.turns("strong", "MRR", 10)
+    gains = [one.score - one.base for one in turns]
+    assert gains[:5] == sorted(gains[:5], reverse=True) and gains[5:] == sorted(gains[5:])
+    assert min(gains[:5]) > 0 > max(gains[5:])
     assert turns[0].question.startswith("question") and turns[0].rewrites == ("rewrite 1", "rewrite 2")
     assert turns[0].answers == ("answer 1", "answer 2")
     assert json.dumps(made.to_json()) and json.dumps(turns[0].to_json())
@@ -141,15 +143,11 @@ def test_ranx_finds_the_same(tmp_path):
     assert report["run_1"]["comparisons"]["run_2"]["mrr"] == pytest.approx(ours.p, abs=0.01)
 
 
-def test_tables_for_papers(truth, tmp_path):
+def test_a_table_in_markdown(truth, tmp_path):
     made = compare([write(tmp_path / "weak_1", 0.2, 1), write(tmp_path / "strong", 0.9, 2)], truth)
-    measures = tables.shown_measures(made, ["MRR", "R@100"])
-    text, tex = tables.markdown(made, measures), tables.latex(made, measures)
+    text = tables.markdown(made, tables.shown_measures(made, ["MRR", "R@100"]))
     mean = f"{made.of('strong', 'MRR').mean:.3f}"
-    assert f"| strong | **{mean}**† | **1.000** |" in text
-    assert "weak_1" in text and r"weak\_1 & " in tex
-    assert rf"strong & \textbf{{{mean}}}$^{{\dagger}}$ & \textbf{{1.000}} \\" in tex
-    assert tex.count(r"\toprule") == tex.count(r"\bottomrule") == 1
+    assert f"| strong | **{mean}**† | **1.000** |" in text and "weak_1" in text
 
 
 def evaluation(columns):
@@ -172,7 +170,7 @@ def test_turns_that_one_run_is_not_scored_on_count_for_none():
     assert [one.turns for one in made.differences] == [12, 12]
     assert made.of("b", "M").mean == 100 * sum(runs[1].values[:12]) / 12
     assert made.of("b", "M").base == made.of("c", "M").base == 100 * sum(runs[0].values[:12]) / 12
-    assert len(made.turns("b", "M")) == 30
+    assert len(made.turns("b", "M", 90)) > 20
 
 
 def test_a_statistic_is_that_of_each_run_and_has_no_test():
@@ -184,7 +182,7 @@ def test_a_statistic_is_that_of_each_run_and_has_no_test():
     made = compare_evaluations({"a": evaluation([table([1, 2, 3, 4])]), "b": evaluation([table([5, 6, 7, 8])])}, "a")
     assert (made.of("b", "M").base, made.of("b", "M").mean) == (300, 700)
     assert made.of("b", "M").p is made.of("b", "M").low is made.of("b", "M").adjusted is None
-    assert made.turns("b", "M") == []
+    assert made.turns("b", "M", 9) == []
 
 
 def test_a_macro_average_weighs_turns_by_their_groups():

@@ -43,7 +43,7 @@ def test_a_row_is_a_pipeline_file(tmp_path):
     assert list(stations) == ["rewriter", "retriever"]
 
 
-def test_values_may_be_several_settings_drop_nodes_and_belong_to_some_inputs(tmp_path):
+def test_values_may_be_several_settings_and_drop_nodes(tmp_path):
     text = """
     pipeline: base.yaml
     axes:
@@ -51,7 +51,7 @@ def test_values_may_be_several_settings_drop_nodes_and_belong_to_some_inputs(tmp
         words: {retriever.type: bm25, retriever.k1: 1.2}
         none: {drop: [reranker]}
       rewriter:
-        human: {rewriter.type: recorded, rewriter.path: "{input}/rewritten.json", inputs: [cast]}
+        human: {rewriter.type: recorded, rewriter.path: "{input}/rewritten.json"}
         copy:
     """
     (tmp_path / "base.yaml").write_text("stations: {rewriter: edit, retriever: dense, reranker: encoder}")
@@ -59,7 +59,6 @@ def test_values_may_be_several_settings_drop_nodes_and_belong_to_some_inputs(tmp
     rows = {row.name: row for row in rows_of(mine)}
     assert list(rows) == ["words+human", "words+copy", "none+human", "none+copy"]
     assert rows["none+human"].overrides["reranker"] is None
-    assert (rows["none+human"].inputs, rows["none+copy"].inputs) == (("cast",), None)
     assert rows["words+human"].settings(Path("in")) == {"rewriter.path": "in/rewritten.json"}
     document = yaml.safe_load(rows["words+human"].document(mine, file))
     assert document["stations"]["rewriter"]["path"] == "{input}/rewritten.json"

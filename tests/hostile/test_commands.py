@@ -139,7 +139,7 @@ CASES = [
             ),
             (
                 "names with markup and TeX",
-                "qrecc-run 'a[b]_{x}&%' --truth qrecc --as latex",
+                "qrecc-run 'a[b]_{x}&%' --truth qrecc --as markdown",
                 {"a[b]_{x}&%/run.json": json.dumps(RUN)},
                 0,
                 r"a[b]\_\{x\}\&\%",

@@ -9,17 +9,11 @@ import pytest
 JSON = {"Content-Type": "application/json"}
 
 
-def test_a_length_over_the_limit_is_refused_before_the_body(make_client):
+def test_a_body_over_the_limit_is_refused(make_client):
     client = make_client(limits={"body_bytes": 1000})
-    read = []
-
-    def body():
-        read.append(1)
-        yield b"x" * 2000
-
-    reply = client.post("/api/turn", content=body(), headers={**JSON, "Content-Length": "2000"})
-    assert reply.status_code == 413 and "1000 bytes" in reply.json()["error"]["message"]
-    assert client.post("/api/turn", content=body(), headers=JSON).status_code == 413  # of a length that nobody declared
+    for body in (b"x" * 2000, iter([b"x" * 800, b"x" * 800])):
+        reply = client.post("/api/turn", content=body, headers=JSON)
+        assert reply.status_code == 413 and "1000 bytes" in reply.json()["error"]["message"]
 
 
 @pytest.mark.parametrize(
@@ -82,13 +76,6 @@ def test_headers_of_security(client):
         assert "default-src 'none'" in headers["content-security-policy"]
         assert headers["x-content-type-options"] == "nosniff"
         assert "access-control-allow-origin" not in headers
-
-
-def test_other_sites_may_ask_only_where_they_are_named(make_client):
-    client = make_client(cors=["https://chat.example"])
-    for origin, allowed in (("https://chat.example", "https://chat.example"), ("https://evil.example", None)):
-        reply = client.get("/api/pipelines", headers={"Origin": origin})
-        assert reply.headers.get("access-control-allow-origin") == allowed
 
 
 def test_a_name_that_was_made_to_point_here_is_refused(make_client, monkeypatch):

@@ -13,10 +13,9 @@ import mcp
 import pytest
 
 from convqa.qa import QA
-from convqa.server.mcp import KeyGuard, create_server
+from convqa.server.mcp import create_server
 
 QUESTIONS = ("Who was Goethe?", "When was he born?")
-KEY = "open sesame"
 
 
 def asked(server, *calls, **options):
@@ -117,40 +116,11 @@ def test_a_pipeline_without_a_collection(qa):
     assert "searches no collection" in made[0] and "no such passage" in made[1]
 
 
-@pytest.fixture
-def listening(server, serve_app):
-    """The address of the server over HTTP, with a key or without."""
-
-    def start(key=""):
-        app = server.streamable_http_app()
-        return f"{serve_app(KeyGuard(app, key) if key else app)}/mcp"
-
-    return start
-
-
-def test_over_http(listening):
-    (answer,) = asked(listening(), ("ask", {"question": QUESTIONS[0]}))
-    assert answer["answer"]["kind"] == "answer"
-
-
-def test_over_http_with_a_key(listening):
-    import httpx
-
-    url = listening(KEY)
-    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-    for headers in ({}, {"Authorization": "Bearer other"}, {"Authorization": f"Bearer {KEY}x"}):
-        refused = httpx.post(url, json=body, headers=headers)
-        assert refused.status_code == 401 and KEY not in refused.text
-    assert httpx.post(url, json=body, headers={"Authorization": f"Bearer {KEY}"}).status_code != 401
-    assert httpx.post(url, json=body, headers={"Host": "evil.example", "Authorization": f"Bearer {KEY}"}).is_error
-
-
-def test_an_agent_of_haystacks_asks(listening):
+def test_an_agent_of_haystacks_asks(collection):
     mcp_tools = pytest.importorskip("haystack_integrations.tools.mcp")
     from haystack import component
     from haystack.components.agents import Agent
     from haystack.dataclasses import ChatMessage, ToolCall
-    from haystack.utils import Secret
 
     @component
     class Scripted:
@@ -165,8 +135,8 @@ def test_an_agent_of_haystacks_asks(listening):
             told = json.loads(json.loads(last.tool_call_result.result)["content"][0]["text"])
             return {"replies": [ChatMessage.from_assistant(told["citations"][0]["quote"])]}
 
-    token = Secret.from_token(KEY)
-    toolset = mcp_tools.MCPToolset(mcp_tools.StreamableHttpServerInfo(url=listening(KEY), token=token))
+    program, *arguments = command("--collection", collection)
+    toolset = mcp_tools.MCPToolset(mcp_tools.StdioServerInfo(command=program, args=arguments), connection_timeout=60)
     try:
         toolset.warm_up()
         assert {tool.name for tool in toolset} == {"ask", "search", "passage"}

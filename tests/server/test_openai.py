@@ -130,21 +130,12 @@ def test_what_is_not_answered_is_no_history(ai):
 
 
 @pytest.mark.parametrize(
-    ("prompt", "reply"),
-    [
-        (TITLE, {"title": CURIE}),
-        ("### Task:\nGenerate 1-3 broad tags\nJSON format: { \"tags\": [] }", {"tags": []}),
-        ("### Task:\nSuggest 3-5 relevant follow-up questions\n{ \"follow_ups\": [] }", {"follow_ups": []}),
-        ("### Task:\nAnalyze the chat history: search queries { \"queries\": [\"a\"] }", {"queries": []}),
-        ("### Task:\nYou are an autocompletion system. { \"text\": \"\" }", {"text": ""}),
-    ],
-)  # fmt: skip
-def test_prompts_of_open_webui_go_to_no_retrieval(client, talk, monkeypatch, prompt, reply):
+    "prompt", [TITLE, '### Task:\nGenerate 1-3 broad tags\nJSON format: { "tags": [] }\n\nUSER: ' + CURIE]
+)
+def test_prompts_of_open_webui_go_to_no_retrieval(client, talk, monkeypatch, prompt):
     monkeypatch.setattr(talk, "run", lambda *_: pytest.fail("searched"))
-    body = {"model": "talk", "messages": user(prompt)}
-    assert (
-        json.loads(client.post("/v1/chat/completions", json=body).json()["choices"][0]["message"]["content"]) == reply
-    )
+    reply = client.post("/v1/chat/completions", json={"model": "talk", "messages": user(prompt)}).json()
+    assert json.loads(reply["choices"][0]["message"]["content"]) == {"title": CURIE}
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,6 @@ def test_beyond_this_machine_it_wants_a_key(make_client, qa, line, monkeypatch):
     assert client.post("/", json=line, headers={"Authorization": f"Bearer {'k' * 16}"}).status_code == 200
 
 
-def test_it_is_counted_and_no_page_of_others_may_ask(make_client, qa, line):
-    client = make_client({"reading": qa.pipeline}, limits={"per_minute": 1})
+def test_no_page_of_others_may_ask(make_client, qa, line):
+    client = make_client({"reading": qa.pipeline})
     assert client.post("/", json=line, headers={"Origin": "https://evil.example"}).status_code == 403
-    assert [client.post("/", json=line).status_code for _ in range(2)] == [200, 429]

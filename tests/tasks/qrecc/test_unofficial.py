@@ -88,7 +88,7 @@ def test_evidence_alone_counts_as_a_citation(scored, caplog):
         {"Conversation_no": 1, "Turn_no": 3, "Model_answer": "x", "Model_evidence": ["c", "x"]},
     ]
     with caplog.at_level(logging.WARNING, "convqa"):
-        found = scored(TRUTHS, run, support="lexical", allow_same=True)
+        found = scored(TRUTHS, run, support="lexical")
     assert "ignored 1 Model_evidence" in caplog.text
     assert means(found, "Cited-P", "Cited-R") == pytest.approx([1 / 3, 1 / 6])
     assert found.skipped["ALCE-R(lexical)"] == "the run has no Model_citations"
@@ -169,7 +169,7 @@ def test_alce_over_all_sentences_of_an_answer(scored):
         cite("b", "Cats sleep", "Goethe wrote Faust."),
         cite("b", "Cats sleep", "He lived in Weimar."),
     ]
-    found = scored(TRUTHS[:2], [said(1, answer, citations), said(2, "")], support="lexical", allow_same=True)
+    found = scored(TRUTHS[:2], [said(1, answer, citations), said(2, "")], support="lexical")
     assert means(found, "ALCE-R(lexical)", "ALCE-P(lexical)") == pytest.approx([1 / 3, 1 / 3])
     assert found.summaries["ALCE-R(lexical)"].turns == 1
     assert found.options["support"] == load_support("lexical").identity

@@ -71,7 +71,6 @@ export const pipelines = async () => (await json("api/pipelines")).pipelines;
 export const conversations = async (limit) => (await json(`api/conversations?limit=${limit}`)).conversations;
 export const conversation = (id) => json(`api/conversations/${encodeURIComponent(id)}`);
 export const remove = (id) => fetched(`api/conversations/${encodeURIComponent(id)}`, { method: "DELETE" });
-export const exported = (id) => fetched(`api/conversations/${encodeURIComponent(id)}/export`);
 export const passage = (id, pipeline) =>
   json(`api/passages/${encodeURIComponent(id)}?pipeline=${encodeURIComponent(pipeline)}`);
 

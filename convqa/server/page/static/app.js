@@ -314,7 +314,7 @@ function equip(item) {
   const { id } = item.dataset;
   const title = item.querySelector(".title").textContent;
   const action = (name, label, act) => h("button", { type: "button", class: "icon small", "aria-label": `${label} “${title}”`, title: label, onclick: act }, icon(name));
-  item.append(h("span", { class: "actions" }, action("save", "Export", () => save(id)), action("bin", "Delete", () => remove(id, title))));
+  item.append(h("span", { class: "actions" }, action("bin", "Delete", () => remove(id, title))));
 }
 
 async function refresh() {
@@ -344,19 +344,6 @@ function current() {
     const link = item.querySelector("a");
     if (item.dataset.id === talk.id) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
-  }
-}
-
-async function save(id) {
-  try {
-    const response = await api.exported(id);
-    const name = /filename="?([^";]+)/.exec(response.headers.get("Content-Disposition") ?? "")?.[1] ?? "conversation.zip";
-    const address = URL.createObjectURL(await response.blob());
-    h("a", { href: address, download: name }).click();
-    setTimeout(() => URL.revokeObjectURL(address), 60_000);
-    announce("Exported.");
-  } catch (error) {
-    complain(error);
   }
 }
 
