@@ -84,10 +84,6 @@ class Station:
         inner = {name: checksum for station in self.inner for name, checksum in station.identity().items()}
         return inner | {role: model.identity for role, model in self.models().items()}
 
-    def forecast(self, turns: int) -> str:
-        """Return a warning before this many turns are answered, such as the time it may take, or ""."""
-        return ""
-
     def _each(self, kind: type[B], work: Callable[..., Sequence[Any]], *columns: Iterable[Any]) -> B:
         """Apply ``work`` to the rows without a Failure, keeping length and order. Failures are passed on.
 

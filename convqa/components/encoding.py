@@ -17,8 +17,6 @@ from convqa.errors import InputError
 from convqa.models import Options, TextEncoder, load_encoder
 from convqa.models.source import find_model
 from convqa.models.types import Device, Precision
-from convqa.stores import open_store
-from convqa.stores.address import redact
 from convqa.stores.base import Encoder, ForeignVectors, Info, Store, WritableStore
 
 Matrix = NDArray[np.float32]
@@ -35,11 +33,6 @@ class ModelOptions(TypedDict, total=False):
 _SAMPLE_SIZE = 8
 _MIN_COSINE = 0.95
 """Minimum median cosine of the vectors of texts by one encoder in two precisions."""
-
-_TYPICAL_RATE = 50
-"""Long passages that the shipped encoder encodes per second on two cores (docs/reference/scaling.md)."""
-_MAX_UNANNOUNCED = 60 * _TYPICAL_RATE
-"""Up to this many passages, a minute's, are encoded without a warning."""
 
 
 class QueryEncoder:
@@ -152,23 +145,6 @@ def _compare(model: TextEncoder, store: ForeignVectors) -> None:
             f"encoded again, have a median cosine of {max(cosines):.2f} with the vectors in the index; expected "
             f"{_MIN_COSINE} or more. Correct the encoder or the field of the vectors."
         )
-
-
-def forecast(model: TextEncoder, most: int, url: str) -> str:
-    """Return the warning before up to ``most`` passages are encoded; "" for a few."""
-    store = open_store(url)
-    info = store.info()
-    missing = info.count - (info.vectors if has_vectors_of(model, store) else 0)
-    count = min(most, missing)
-    if count < _MAX_UNANNOUNCED:
-        return ""
-    warning = (
-        f"{missing:,} of {info.count:,} passages have no vector of the encoder {model.name!r}, and up to {count:,} are "
-        f"encoded for this run, about {_TYPICAL_RATE} a second on two cores, except those that were encoded before."
-    )
-    if not {"vectors", "write"} <= info.capabilities or info.encoder not in {None, named(model)}:
-        return warning
-    return f"{warning} All once: convqa index --collection {redact(url)} --vectors {model.name}"
 
 
 def named(model: TextEncoder) -> Encoder:

@@ -25,7 +25,6 @@ from pydantic.dataclasses import dataclass
 from convqa import components
 from convqa.components.base import STATIONS, Station
 from convqa.components.framework import allow_deserialization_module, component, component_from_dict, component_to_dict
-from convqa.components.renamed import RENAMED
 from convqa.errors import InputError, nearest
 from convqa.plugins import plugins
 from convqa.validation import explain, shorten
@@ -73,23 +72,20 @@ def members(station: str) -> list[str]:
     return sorted({*_modules(station), *_plugins(station)})
 
 
-def full_name(name: str, place: str, stations: Collection[str]) -> str:
-    """Return the dotted path of a type. A short name is looked up among the members of ``stations``.
+def full_name(name: str, station: str, place: str | None = None) -> str:
+    """Return the dotted path of a type, which may be the short name of a member of the station.
 
-    :param place: the field with the type, for errors.
-    :raises InputError: for an unknown or ambiguous short name.
+    :param place: the field with the type, for errors; None = the station.
+    :raises InputError: for an unknown short name.
     """
     if "." in name:
         return name
-    holders = [station for station in stations if name in members(station)]
-    if len(holders) == 1:
-        return _path_of_member(name, holders[0])
-    if holders:
-        raise InputError(f"{place}.type: {name!r} is a member of {' and '.join(holders)}; use its full path.")
-    known = sorted({member for station in stations for member in members(station)})
+    known = members(station)
+    if name in known:
+        return _path_of_member(name, station)
     raise InputError(
-        f"{place}.type: unknown name {name!r}.{nearest(name, known)} "
-        f"Members of {' and '.join(stations)}: {', '.join(known)}."
+        f"{place or station}.type: unknown name {name!r}.{nearest(name, known)} "
+        f"Members of {station}: {', '.join(known)}."
     )
 
 
@@ -103,7 +99,7 @@ def make(description: object, place: str, station: type[Member]) -> Member:
     if isinstance(description, station):
         return description
     name, parameters = described(description, place, f"a {station.station}'s name, or {{type: its name, ...}}")
-    cls = import_type(full_name(name, place, [station.station]), place)
+    cls = import_type(full_name(name, station.station, place), place)
     if not issubclass(cls, station):
         raise InputError(f"{place}.type: expected a {station.station}, got {name}.")
     return create(cls, parameters, place)  # type: ignore[no-any-return]
@@ -250,14 +246,8 @@ def _path_of_member(name: str, station: str) -> str:
 
 
 def _unknown_parameters(cls: type, parameters: Iterable[str], known: Collection[str], place: str) -> str:
-    renamed = RENAMED.get(cls.__module__.removeprefix(f"{components.__name__}."), {})
-    lines = []
-    for name in parameters:
-        if name in renamed:
-            fate = f"renamed to {renamed[name]}" if renamed[name] else "gone"
-            lines.append(f"{place}.{name}: {fate}.")
-        elif name not in known:
-            lines.append(f"{place}.{name}: unknown parameter.{nearest(name, known)}")
+    unknown = [name for name in parameters if name not in known]
+    lines = [f"{place}.{name}: unknown parameter.{nearest(name, known)}" for name in unknown]
     return f"{' '.join(lines)} Parameters of {cls.__name__}: {', '.join(known) or 'none'}."
 
 

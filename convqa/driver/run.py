@@ -89,8 +89,6 @@ def run(
             if retry_errors:
                 journal.without_failures(intake)
             resumed = len(journal)
-            for message in pipeline.forecast(intake.turns - resumed):
-                logger.warning("%s", message)
             at_once = workers.count if workers else 1
             if workers or shard:
                 _warn_of_few_groups(intake.conversations, batch_size, at_once)

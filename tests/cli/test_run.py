@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from convqa.components.retrievers.bm25 import BM25
 from convqa.components.rewriters.copy import Copy
 from convqa.domain import Rewrite
 from convqa.errors import StoreUnavailable
@@ -86,15 +85,6 @@ def test_a_run_is_the_same_with_vectors_that_were_made_before_and_another_with_i
     assert call("index", "--collection", collection, "--vectors", "encoder")[0] == 0
     code, err, _ = run("cold")
     assert code == 2 and "differs from this one in: collection" in err
-
-
-def test_what_takes_long_is_said_before_it_begins_with_the_turns_that_are_left(
-    call, small, indexed, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(BM25, "forecast", lambda self, turns: f"{turns} turns take long" if turns else "")
-    arguments = ("run", small, tmp_path / "out", "--collection", indexed, *PLAIN)
-    assert "convqa: warning: retriever: 34 turns take long\n" in call(*arguments)[2]
-    assert call(*arguments)[2] == ""
 
 
 def test_what_rewriters_note_is_counted_also_when_a_run_is_continued(call, small, indexed, tmp_path, monkeypatch):
