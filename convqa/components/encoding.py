@@ -15,7 +15,6 @@ from typing_extensions import TypedDict
 from convqa.domain import Query, Ranking, Rewrite
 from convqa.errors import InputError
 from convqa.models import Options, TextEncoder, load_encoder
-from convqa.models.source import find_model
 from convqa.models.types import Device, Precision
 from convqa.stores.base import Encoder, ForeignVectors, Info, Store, WritableStore
 
@@ -150,14 +149,6 @@ def _compare(model: TextEncoder, store: ForeignVectors) -> None:
 def named(model: TextEncoder) -> Encoder:
     """Return an encoder's identity in stores."""
     return Encoder(model.name, model.family, model.dimension, model.sparse)
-
-
-def is_shipped(model: TextEncoder) -> bool:
-    """Return whether an encoder is the shipped one, in any precision, to whose cosines the readers were fitted.
-
-    The range of cosines differs: those of two unrelated texts may be .7.
-    """
-    return model.family == find_model("encoder").family
 
 
 def unknown_language(model: TextEncoder, info: Info, place: str) -> str:

@@ -11,9 +11,8 @@ import importlib
 import inspect
 import os
 import pkgutil
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
-from fnmatch import fnmatchcase
 from importlib.metadata import EntryPoint
 from itertools import chain
 from types import ModuleType
@@ -139,8 +138,10 @@ def described(description: object, place: str, expected: str) -> tuple[str, dict
 def create(cls: type, parameters: Mapping[str, Any], place: str) -> Any:
     """Create an instance of a component class. :raises InputError: naming every malformed parameter."""
     known = parameters_of(cls)
-    if known is not None and not set(parameters) <= set(known):
-        raise InputError(_unknown_parameters(cls, parameters, known, place))
+    unknown = [name for name in parameters if known is not None and name not in known]
+    if known is not None and unknown:
+        hints = [f"{place}.{name}: unknown parameter.{nearest(name, known)}" for name in unknown]
+        raise InputError(f"{' '.join(hints)} Parameters of {cls.__name__}: {', '.join(known) or 'none'}.")
     try:
         if issubclass(cls, Station):
             defaults = MODEL_OPTIONS.get()
@@ -148,7 +149,7 @@ def create(cls: type, parameters: Mapping[str, Any], place: str) -> Any:
                 parameters = {**parameters, "options": {**defaults, **(parameters.get("options") or {})}}
             return cls(**parameters)
         # Haystack's loader creates nested secrets, devices and document stores.
-        description = {"type": _path(cls), "init_parameters": _with_full_names(parameters, place)}
+        description = {"type": _path(cls), "init_parameters": dict(parameters)}
         return component_from_dict(cls, description, place)
     except ValidationError as error:
         raise InputError("; ".join(f"{place}.{field}: {message}" for field, message in explain(error)) + ".") from error
@@ -245,12 +246,6 @@ def _path_of_member(name: str, station: str) -> str:
     raise InputError(f"module {module} has no {station}.")
 
 
-def _unknown_parameters(cls: type, parameters: Iterable[str], known: Collection[str], place: str) -> str:
-    unknown = [name for name in parameters if name not in known]
-    lines = [f"{place}.{name}: unknown parameter.{nearest(name, known)}" for name in unknown]
-    return f"{' '.join(lines)} Parameters of {cls.__name__}: {', '.join(known) or 'none'}."
-
-
 def _is_component(value: Any) -> bool:
     return inspect.isclass(value) and _path(value) in component.registry
 
@@ -291,18 +286,4 @@ def _check_allowed(module: str, place: str, why: str = "") -> None:
 
 def _matches(module: str, pattern: str) -> bool:
     prefix = pattern.removesuffix(".*")
-    return module == prefix or module.startswith(prefix + ".") or fnmatchcase(module, pattern)
-
-
-def _with_full_names(parameters: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """Return the parameters with the defining module of each nested class, as Haystack's loader requires."""
-    named = dict(parameters)
-    for parameter, value in parameters.items():
-        if isinstance(value, Mapping) and "." in str(value.get("type")):
-            name = str(value["type"])
-            inside = f"{place}.{parameter}"
-            cls = getattr(_import(name, inside), name.rpartition(".")[2], None)
-            inner = _with_full_names(value.get("init_parameters") or {}, inside)
-            path = _path(cls) if inspect.isclass(cls) else name
-            named[parameter] = {"type": path, "init_parameters": inner}
-    return named
+    return module == prefix or module.startswith(f"{prefix}.")

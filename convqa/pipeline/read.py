@@ -1,4 +1,4 @@
-"""A pipeline file as written: its stations in order."""
+"""A pipeline file as written."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from convqa.validation import UNKNOWN_FIELD, explain, refuse_secrets
 
 
 class StationList(BaseModel, extra="forbid"):
-    """A file with stations in order: each a member's name, or ``{type: its name, PARAMETER: VALUE, ...}``.
+    """A file with stations: each a member's name, or ``{type: its name, PARAMETER: VALUE, ...}``.
 
     With ``extends``, a station changes that of the other file (:mod:`convqa.pipeline.merge`).
     """
@@ -60,20 +60,11 @@ def read(file: Path) -> StationList:
         except ValidationError as error:
             mistakes = dict.fromkeys(_mistake(field, message) for field, message in explain(error))
             raise InputError(" ".join(mistakes)) from error
-        _check_order(content)
+        for name in content.stations:
+            if name not in STATIONS:
+                known = ", ".join(STATIONS)
+                raise InputError(f"stations.{name}: unknown station.{nearest(name, STATIONS)} Stations: {known}.")
     return content
-
-
-def _check_order(content: StationList) -> None:
-    """:raises InputError: for an unknown station, or stations in another order."""
-    order = list(STATIONS)
-    last = ""
-    for name in content.stations:
-        if name not in order:
-            raise InputError(f"stations.{name}: unknown station.{nearest(name, order)} Stations: {', '.join(order)}.")
-        if last and order.index(name) < order.index(last):
-            raise InputError(f"stations.{name}: comes after {last}. The order of stations is {', '.join(order)}.")
-        last = name
 
 
 def _mistake(field: str, message: str) -> str:

@@ -162,7 +162,7 @@ def test_another_fingerprint_is_refused_until_restart(call, small, indexed, tmp_
     code, _, err = call(*arguments, "--set", "retriever.top_k=5")
     assert code == 2 and "in: pipeline (- top_k: 100; + top_k: 5)" in err and "--restart" in err
     (tmp_path / "mine.yaml").write_text(
-        "extends: copy-bm25\nmetadata: {note: new}\nstations: {rewriter: expansion, retriever: {filter: {year: [1]}}}\n"
+        "extends: copy-bm25\nmetadata: {note: new}\nstations: {rewriter: expansion, retriever: {max_texts: 5}}\n"
     )
     code, _, err = call(*arguments, "--pipeline", tmp_path / "mine.yaml")
     kinds = [f"type: convqa.components.rewriters.{name}" for name in ("copy.Copy", "expansion.Expansion")]

@@ -190,7 +190,6 @@ def test_a_setting_that_fits_no_station_is_named(settings, message):
         (SMALL.replace("stations", "station"), "station: unknown field. Did you mean 'stations'?"),
         (SMALL.replace("rewriter", "rewriters"), "stations.rewriters: unknown station. Did you mean 'rewriter'?"),
         (SMALL.replace("type: bm25, ", ""), "stations.retriever: expected {type: NAME"),
-        ("stations: {rewriter: copy, reader: sentences, retriever: bm25}", "stations.retriever: comes after reader"),
         ("stations: {rewriter: copy, rewriter: edit}", "duplicate key 'rewriter'"),
         ("stations: {rewriter: copy, reader: sentences}", "stations.reader: requires rankings"),
         ("stations: {rewriter: 3}", "stations.rewriter"),
