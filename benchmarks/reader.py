@@ -14,7 +14,7 @@ an answer if the null score is above the best span's. Then the calibration of bo
 
 ``depth``: questions with an answer of the reported half of squad2, over all its paragraphs. BM25 ranks, the reader
 reads the first 1, 3 or 10, and the best span is the answer. A model's name may end in ``=bfloat16`` or ``=float32``;
-"enough" stops at a span with that score.
+
 
 ``haystack``: the same weights in Haystack's TransformersExtractiveReader. TORCH_FOLDER is a transformers reader
 (``convqa train reader`` writes it next to the int8 one), FLOAT32_FOLDER its ``convqa models export``. Each question has
@@ -64,7 +64,6 @@ WAYS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("top 1", {"max_passages": 1}),
     ("top 3", {"max_passages": 3}),
     ("top 10", {"max_passages": 10}),
-    ("top 10, enough .8", {"max_passages": 10, "stop_score": 0.8}),
 )
 
 Pairs = Sequence[tuple[float, float]]

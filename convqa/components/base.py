@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from functools import cached_property
-from inspect import isfunction
 from typing import Any, ClassVar, TypeVar
 
-from convqa.components.checks import NOTHING_ASKED, failed, located, path_of, returned, verified
+from convqa.components.checks import NOTHING_ASKED, failed, located, returned, verified
 from convqa.components.framework import component
 from convqa.components.rankings import attach, fuse
 from convqa.domain import Answer, Failure, NotFinite, Query, Ranking, Reading, Rewrite, Turn
@@ -84,9 +83,9 @@ class Station:
         inner = {name: checksum for station in self.inner for name, checksum in station.identity().items()}
         return inner | {role: model.identity for role, model in self.models().items()}
 
-    def forecast(self, turns: int) -> str:
-        """Return a warning before this many turns are answered, such as the time it may take, or ""."""
-        return ""
+    @property
+    def _missing(self) -> str:
+        return f"{type(self).__name__} implements no method of its station, {self.station}"
 
     def _each(self, kind: type[B], work: Callable[..., Sequence[Any]], *columns: Iterable[Any]) -> B:
         """Apply ``work`` to the rows without a Failure, keeping length and order. Failures are passed on.
@@ -118,7 +117,7 @@ class Station:
             return []
         try:
             columns = [list(column) for column in zip(*rows, strict=True)]
-            values = returned(work(*columns), kind, len(rows), type(self), self._method)
+            values = returned(work(*columns), kind, len(rows), type(self))
             for value, row in zip(values, rows, strict=True):
                 if isinstance(value, Answer):
                     verified(value, row[2])
@@ -129,19 +128,10 @@ class Station:
         except NotFinite as error:
             raise RunError(f"{type(self).__name__}: {error}.") from error
         except Exception as error:
-            if isinstance(error, NotImplementedError) and not self._method:
-                name = type(self).__name__
-                raise RunError(f"{name} implements no method of its station, {self.station}.") from error
             if len(rows) == 1:
-                return [failed(self.station, error, path_of(type(self), self._method))]
+                return [failed(self.station, error)]
             return [value for row in rows for value in self._safely(kind, work, [row])]
         return values
-
-    @property
-    def _method(self) -> str:
-        """The name of the station's method that the member implements, or ""."""
-        methods = {name: method for name, method in vars(STATIONS[self.station]).items() if isfunction(method)}
-        return next((name for name, method in methods.items() if getattr(type(self), name) is not method), "")
 
 
 class Rewriter(Station):
@@ -159,7 +149,7 @@ class Rewriter(Station):
     makes = "rewrites"
 
     def rewrite(self, turn: Turn) -> Rewrite:
-        raise NotImplementedError
+        raise NotImplementedError(self._missing)
 
     def rewrite_batch(self, turns: Sequence[Turn]) -> Sequence[Rewrite]:
         return list(map(self.rewrite, turns))
@@ -189,7 +179,7 @@ class Retriever(Station):
 
     def search(self, turns: Sequence[Turn], queries: Sequence[Query]) -> Sequence[Ranking]:
         """Return the ranking of each query; ``queries[i]`` belongs to ``turns[i]``."""
-        raise NotImplementedError
+        raise NotImplementedError(self._missing)
 
     def search_rewritten(
         self,
@@ -206,7 +196,7 @@ class Retriever(Station):
         parents = [rewrite for _, rewrite in pairs]
         queries = [query for rewrite in rewrites for query in rewrite.queries]
         searches = self.search_rewritten(searched, parents, queries)
-        results = iter(returned(searches, Ranking, len(queries), type(self), self._method))
+        results = iter(returned(searches, Ranking, len(queries), type(self)))
         rankings: list[Ranking] = []
         for rewrite in rewrites:
             parts = [(query.weight, next(results)) for query in rewrite.queries]
@@ -231,7 +221,7 @@ class Reranker(Station):
     makes = "rankings"
 
     def rerank(self, turn: Turn, rewrite: Rewrite, ranking: Ranking) -> Ranking:
-        raise NotImplementedError
+        raise NotImplementedError(self._missing)
 
     def rerank_batch(
         self,
@@ -259,7 +249,7 @@ class Reader(Station):
     makes = "readings"
 
     def read(self, turn: Turn, rewrite: Rewrite, ranking: Ranking) -> Reading:
-        raise NotImplementedError
+        raise NotImplementedError(self._missing)
 
     def read_batch(
         self,
@@ -290,7 +280,7 @@ class Builder(Station):
     makes = "answers"
 
     def build(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> Answer:
-        raise NotImplementedError
+        raise NotImplementedError(self._missing)
 
     def build_batch(
         self,
@@ -350,7 +340,7 @@ class Decider(Station):
         reading: Reading | None,
         answer: Answer,
     ) -> Answer:
-        raise NotImplementedError
+        raise NotImplementedError(self._missing)
 
     def decide_batch(
         self,

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any, NamedTuple
 
 from haystack.dataclasses import ChatMessage
 from pydantic import Field
 
 from convqa.components.base import STATIONS, Station
-from convqa.components.haystack import Wrapper
-from convqa.components.members import describe, make, member
+from convqa.components.members import describe, make, make_component, member
 from convqa.components.prompts import load_prompt
 from convqa.domain import CAVEAT
 from convqa.errors import InputError, RunError, StoreUnavailable
@@ -24,6 +22,9 @@ from convqa.places import cache_folder
 from convqa.validation import refuse_secrets
 
 log = logging.getLogger("convqa")
+
+_OUTAGES = frozenset({"ConnectionError", "TransportError", "APIConnectionError"})
+"""Names of connection errors of Python, requests, httpx and OpenAI's client."""
 
 _REFUSAL_STATUSES = frozenset([401, 403, 404])
 """Wrong key, no permission, unknown model or path: retrying does not help."""
@@ -41,9 +42,6 @@ _DESCRIPTIONS = {
     TIMEOUT: "the language model took too long",
     AWAY: "the language model's server does not answer",
 }
-
-_MAX_TIMEOUTS = 8
-"""After this many requests of a wave, all of which timed out, the server counts as unavailable."""
 
 _MAX_REPLIES_IN_MEMORY = 10_000
 """The oldest are removed first."""
@@ -72,8 +70,8 @@ def fallback_note(reason: str, then: str) -> str:
 
 
 @member
-class ChatStation(Wrapper, Station):
-    """Mixin of stations that wrap a chat generator, with the input ``messages`` and the output ``replies``.
+class ChatStation(Station):
+    """Mixin of stations that wrap a chat generator of Haystack, which takes ``messages`` and returns ``replies``.
 
     An unavailable server (also 429, 502, 503, 504) is retried as a store is. A server that rejects every request (401,
     403, 404) is the user's mistake. With a ``fallback``, both only fail the request.
@@ -85,17 +83,26 @@ class ChatStation(Wrapper, Station):
     :param fallback: another member of the station: its name, or ``{type: ..., init_parameters: {...}}``.
     """
 
-    takes = ("messages",)
-    gives = "replies"
+    component: Any
     concurrency: Annotated[int, Field(ge=1, le=64)] = 4
     cache_replies: bool = False
     fallback: Any = None
     prompt: str = ""
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        self._template = load_prompt(self.prompt)
+        """:raises InputError: for a component with other sockets, and for a secret in plain text."""
+        self.wrapped = make_component(self.component, "component")
         self._name = type(self.wrapped).__name__
+        self._inputs = self.wrapped.__haystack_input__._sockets_dict
+        mandatory = [name for name, socket in self._inputs.items() if socket.is_mandatory]
+        if mandatory != ["messages"] or "replies" not in self.wrapped.__haystack_output__._sockets_dict:
+            raise InputError(
+                f"component: {self._name} takes {', '.join(self._inputs)}; expected a chat generator, which "
+                "requires nothing but messages and returns replies."
+            )
+        self.component = describe(self.wrapped)
+        refuse_secrets(self.component["init_parameters"], f"component {self._name}")
+        self._template = load_prompt(self.prompt)
         self._fallback: Any = None
         if self.fallback is not None:
             self._fallback = make(self.fallback, "fallback", STATIONS[self.station])
@@ -104,11 +111,6 @@ class ChatStation(Wrapper, Station):
         if hasattr(self.wrapped, "close"):
             # Close the client's connections with the station rather than at garbage collection.
             weakref.finalize(self, self.wrapped.close).atexit = False
-        parameters = self.component["init_parameters"]
-        if "api_base_url" in parameters and not parameters["api_base_url"]:
-            # OpenAI's client reads this variable. Named here, it is part of the pipeline, as any other address.
-            parameters["api_base_url"] = os.environ.get("OPENAI_BASE_URL")
-            refuse_secrets(parameters, "OPENAI_BASE_URL: component")
         model = json.dumps(self.component, sort_keys=True, default=str)
         path = cache_folder() / "replies.sqlite" if self.cache_replies else None
         self._replies = Cache(
@@ -116,8 +118,12 @@ class ChatStation(Wrapper, Station):
         )
 
     def warm_up(self) -> None:
-        Wrapper.warm_up(self)
-        Station.warm_up(self)
+        """:raises InputError: if the generator cannot be warmed up, as without a key in the environment."""
+        super().warm_up()
+        try:
+            getattr(self.wrapped, "warm_up", lambda: None)()
+        except Exception as error:
+            raise InputError(f"{self._name} cannot be warmed up: {type(error).__name__}: {error}") from error
 
     def identity(self) -> Mapping[str, str]:
         return {**super().identity(), "prompt": self._template.digest}
@@ -132,25 +138,17 @@ class ChatStation(Wrapper, Station):
         """
         keys = {index: json.dumps([message.text for message in messages]) for index, messages in requests.items()}
         prompts = {keys[index]: messages for index, messages in requests.items()}
-        replies: dict[str, Reply] = {}
         pool = ThreadPoolExecutor(self.concurrency, "llm")
         try:
             futures = {
-                pool.submit(self._reply, prompt, messages, on_text): prompt for prompt, messages in prompts.items()
+                prompt: pool.submit(self._reply, prompt, messages, on_text) for prompt, messages in prompts.items()
             }
-            for future in as_completed(futures):
-                replies[futures[future]] = future.result()
-                if len(replies) < _MAX_TIMEOUTS or any(reply.doubt != TIMEOUT for reply in replies.values()):
-                    continue
-                if self._fallback is None:
-                    raise StoreUnavailable(f"{self._name}: all {len(replies)} requests timed out.")
-                replies = {prompt: replies.get(prompt, Reply(doubt=TIMEOUT)) for prompt in prompts}
-                break
+            replies = {prompt: future.result() for prompt, future in futures.items()}
         except BaseException as error:
             # After a signal, do not wait for a server that may never answer.
             pool.shutdown(wait=isinstance(error, Exception | RunError), cancel_futures=True)
             raise
-        pool.shutdown(cancel_futures=True)
+        pool.shutdown()
         return {index: replies[key] for index, key in keys.items()}
 
     def _reply(
@@ -162,25 +160,15 @@ class ChatStation(Wrapper, Station):
         if cached:
             return Reply(cached.decode("utf-8", "surrogatepass"))
         try:
-            replies = self._ask(messages=list(messages), **_streaming(on_text))
+            sockets = {name: value for name, value in _streaming(on_text).items() if name in self._inputs}
+            replies = self.wrapped.run(messages=list(messages), **sockets)["replies"]
             message = replies[0] if replies else ChatMessage.from_assistant("")
-            text = self._written(message)
-        except StoreUnavailable as error:
-            # Clients report a timeout as a failed connection, but a working server may be slow at one request.
-            if "Timeout" in type(error.__cause__).__name__:
-                return Reply(doubt=TIMEOUT)
-            if self._fallback is None:
-                raise
-            return Reply(doubt=AWAY)
+            text = message.text or ""
         except Exception as error:
             return Reply(doubt=self._doubt(error))
         if replies and text:
             self._replies.write({key: _encoded(text)})
         return Reply(text, usage=_usage(message))
-
-    def _written(self, reply: ChatMessage) -> str:
-        """Return the text of a reply to cache; a reply without text (a tool call, a refusal) counts as empty."""
-        return reply.text or ""
 
     def _doubt(self, error: Exception) -> str:
         """Return the reason why this prompt has no reply. It does not quote the server, which may quote the key.
@@ -188,6 +176,15 @@ class ChatStation(Wrapper, Station):
         :raises InputError: if the server rejects every prompt.
         :raises StoreUnavailable: if the request should be retried.
         """
+        # Clients report a timeout as a failed connection, but a working server may be slow at one request.
+        if "Timeout" in type(error).__name__:
+            return TIMEOUT
+        if not _OUTAGES.isdisjoint(base.__name__ for base in type(error).__mro__):
+            if self._fallback:
+                return AWAY
+            raise StoreUnavailable(
+                f"{self._name} does not reach its server: {type(error).__name__}: {error}"
+            ) from error
         status = getattr(error, "status_code", None)
         if status in _REFUSAL_STATUSES:
             if self._fallback:

@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
-from functools import cache
 from typing import Any
-
-from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from convqa.domain import Answer, Citation, Failure, Passage, Ranking, Reading, Sentence
 from convqa.domain.answer import joined
-from convqa.validation import path, shorten
+from convqa.validation import shorten
 
 logger = logging.getLogger(__name__)
 
+_KINDS = ("answer", "question", "talk", "none")
 _NEAREST = 3
 _NOTHING_TO_DO = "Nothing to look up. Ask whenever you like."
 NOTHING_ASKED = Answer("talk", "", (Sentence(_NOTHING_TO_DO),))
@@ -32,19 +30,17 @@ def verified(answer: Answer, ranking: Ranking) -> Answer:
 
     :raises ValueError: for any other answer.
     """
-    if answer.kind in ("none", "talk"):
-        if answer.text:
-            raise ValueError(f"the answer is of kind {answer.kind!r} but has a text: {shorten(answer.text)}")
-        if answer.kind == "none" and not answer.reason.strip():
-            raise ValueError("the answer is of kind 'none' but has no reason")
-    elif answer.withheld is not None:
+    if answer.kind not in _KINDS:
+        raise ValueError(f"expected an answer of kind {', '.join(_KINDS)}, got {answer.kind!r}")
+    has_text = answer.text.strip() != ""
+    if has_text != (answer.kind in ("answer", "question")):
+        raise ValueError(f"the answer of kind {answer.kind!r} has the text {shorten(answer.text)}")
+    if answer.kind == "none" and not answer.reason.strip():
+        raise ValueError("the answer is of kind 'none' but has no reason")
+    if answer.kind != "none" and answer.withheld is not None:
         raise ValueError(f"the answer is of kind {answer.kind!r} but withholds a sentence")
-    elif answer.kind == "answer":
+    if answer.kind == "answer":
         _check_text(answer)
-    elif answer.kind != "question":
-        raise ValueError(f"expected an answer of kind answer, question, talk or none, got {answer.kind!r}")
-    elif not answer.text.strip():
-        raise ValueError("the answer is of kind 'question' but has no text")
     if answer.score is not None and not 0 <= answer.score <= 1:
         raise ValueError(f"expected a score from 0 to 1 or None for the answer, got {answer.score}")
     passages = {hit.id: hit.passage for hit in ranking.hits}
@@ -76,10 +72,7 @@ def nothing(ranking: Ranking, reason: str, score: float | None = None) -> Answer
 
 
 def _check_text(answer: Answer) -> None:
-    texts = [sentence.text for sentence in answer.sentences]
-    if not texts:
-        raise ValueError("the answer has no sentences")
-    if any(not text.strip() for text in texts):
+    if not all(sentence.text.strip() for sentence in answer.sentences):
         raise ValueError("a sentence of the answer is empty")
     if answer.text not in (joined(answer.sentences, " "), joined(answer.sentences, "")):
         raise ValueError(f"the answer's text differs from its sentences: {shorten(answer.text)}")
@@ -92,70 +85,43 @@ def _check_citation(citation: Citation, passages: dict[str, Passage | None]) -> 
         raise ValueError(f"the answer cites a passage outside its ranking: {citation.passage_id!r}")
     if citation.start is None or citation.end is None:
         return
-    position = f"[{citation.start}, {citation.end}) of passage {citation.passage_id!r}"
     passage = passages[citation.passage_id]
-    if passage is None:
-        raise ValueError(f"the answer quotes {position}, whose text is missing in the ranking")
-    if citation.end > len(passage.text):
-        raise ValueError(f"the answer quotes {position}, which has {len(passage.text)} characters")
-    if not passage.text[citation.start : citation.end].strip():
-        raise ValueError(f"the answer quotes {position}, which is white space")
+    text = "" if passage is None else passage.text
+    if citation.end > len(text) or not text[citation.start : citation.end].strip():
+        position = f"[{citation.start}, {citation.end}) of passage {citation.passage_id!r}"
+        raise ValueError(f"the answer quotes {position}, where the ranking has no text")
 
 
-def path_of(cls: type, method: str) -> str:
-    """Return the dotted path of a method."""
-    return f"{cls.__module__}.{cls.__qualname__}.{method}"
-
-
-def returned(result: object, expected: type, count: int, cls: type, name: str) -> list[Any]:
-    """Check the result of a method for ``count`` turns. Each value may also be a Failure.
-
-    Values from classes of other packages are validated deeply and converted to the declared types of their fields.
+def returned(result: object, expected: type, count: int, cls: type) -> list[Any]:
+    """Check what a class returned for ``count`` turns. Each value may also be a Failure.
 
     :raises TypeError: saying what was expected and what was returned.
+    :raises ValueError: for a ranking with unsorted or repeated hits.
     """
-    kind, method = expected.__name__, path_of(cls, name)
+    kind = expected.__name__
+    who = f"{cls.__module__}.{cls.__qualname__}"
     if isinstance(result, str | bytes | Mapping) or not isinstance(result, Iterable):
-        raise TypeError(f"{method} returned {shown(result)}; expected a list with one {kind} for each turn")
+        raise TypeError(f"{who} returned {shown(result)}; expected a list with one {kind} for each turn")
     values = list(result)
     if len(values) != count:
-        raise TypeError(f"{method} returned {len(values)} values; expected {count}, one {kind} for each turn")
+        raise TypeError(f"{who} returned {len(values)} values; expected {count}, one {kind} for each turn")
     for value in values:
         if not isinstance(value, expected | Failure):
-            raise TypeError(f"{method} returned {shown(value)}; expected {expected.__module__}.{kind}")
-    if cls.__module__.partition(".")[0] == "convqa":
-        return values
-    return [value if isinstance(value, Failure) else _validated(value, expected, method) for value in values]
+            raise TypeError(f"{who} returned {shown(value)}; expected {expected.__module__}.{kind}")
+        if isinstance(value, Ranking):
+            ids = [hit.id for hit in value.hits]
+            if len(set(ids)) < len(ids) or ids != [hit.id for hit in Ranking.of(value.hits).hits]:
+                raise ValueError(f"{who} returned a Ranking with unsorted or repeated hits; see Ranking.of")
+    return values
 
 
-def failed(stage: str, error: Exception, method: str) -> Failure:
+def failed(stage: str, error: Exception) -> Failure:
     """Return the Failure for an error, with 2,000 characters of its message, and log the traceback."""
-    logger.debug("%s failed in %s", stage, method, exc_info=error)
+    logger.debug("%s failed", stage, exc_info=error)
     return Failure(stage, type(error).__name__, str(error)[:2000])
-
-
-def _validated(value: Any, expected: type, method: str) -> Any:
-    try:
-        value = _adapter(expected).validate_python((value,))[0]
-    except ValidationError as error:
-        mistake = error.errors()[0]
-        field, message = path(mistake["loc"][1:]), mistake["msg"].replace("Input", "it")
-        raise TypeError(
-            f"{method} returned a malformed {expected.__name__}: {field} is {shown(mistake['input'])}; {message}"
-        ) from None
-    if isinstance(value, Ranking):
-        ids = [hit.id for hit in value.hits]
-        if ids != [hit.id for hit in Ranking.of(value.hits).hits] or len(set(ids)) < len(ids):
-            raise ValueError(f"{method} returned a Ranking with unsorted or repeated hits; see Ranking.of")
-    return value
 
 
 def shown(value: object) -> str:
     """Return a value for a message: the value itself if it is a scalar, otherwise its type."""
     plain = value is None or isinstance(value, str | bytes | int | float)
     return shorten(value) if plain else f"a value of type {type(value).__qualname__}"
-
-
-@cache
-def _adapter(expected: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(tuple[expected], config=ConfigDict(revalidate_instances="always", allow_inf_nan=False))

@@ -14,10 +14,7 @@ from typing_extensions import TypedDict
 
 from convqa.domain import Query, Ranking, Rewrite
 from convqa.models import Options, TextEncoder, load_encoder
-from convqa.models.source import find_model
 from convqa.models.types import Device, Precision
-from convqa.stores import open_store
-from convqa.stores.address import redact
 from convqa.stores.base import Encoder, Info, Store, WritableStore
 
 Matrix = NDArray[np.float32]
@@ -29,12 +26,6 @@ class ModelOptions(TypedDict, total=False):
 
     device: Device
     precision: Precision
-
-
-_TYPICAL_RATE = 50
-"""Long passages that the shipped encoder encodes per second on two cores (docs/reference/scaling.md)."""
-_MAX_UNANNOUNCED = 60 * _TYPICAL_RATE
-"""Up to this many passages, a minute's, are encoded without a warning."""
 
 
 class QueryEncoder:
@@ -112,34 +103,9 @@ def passage_vectors(model: TextEncoder, store: Store, rankings: Sequence[Ranking
     return vectors
 
 
-def forecast(model: TextEncoder, most: int, url: str) -> str:
-    """Return the warning before up to ``most`` passages are encoded; "" for a few."""
-    store = open_store(url)
-    info = store.info()
-    missing = info.count - (info.vectors if info.encoder == named(model) else 0)
-    count = min(most, missing)
-    if count < _MAX_UNANNOUNCED:
-        return ""
-    warning = (
-        f"{missing:,} of {info.count:,} passages have no vector of the encoder {model.name!r}, and up to {count:,} are "
-        f"encoded for this run, about {_TYPICAL_RATE} a second on two cores, except those that were encoded before."
-    )
-    if not {"vectors", "write"} <= info.capabilities or info.encoder not in {None, named(model)}:
-        return warning
-    return f"{warning} All once: convqa index --collection {redact(url)} --vectors {model.name}"
-
-
 def named(model: TextEncoder) -> Encoder:
     """Return an encoder's identity in stores."""
     return Encoder(model.name, model.family, model.dimension)
-
-
-def is_shipped(model: TextEncoder) -> bool:
-    """Return whether an encoder is the shipped one, in any precision, to whose cosines the readers were fitted.
-
-    The range of cosines differs: those of two unrelated texts may be .7.
-    """
-    return model.family == find_model("encoder").family
 
 
 def unknown_language(model: TextEncoder, info: Info, place: str) -> str:

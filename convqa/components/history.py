@@ -61,33 +61,18 @@ def blank(exchange: Exchange) -> bool:
     return not exchange.question.strip() and not exchange.answer.strip()
 
 
-def fitted(
-    said: Sequence[Past], question: str, room: int, lengths: Callable[[Sequence[str]], Sequence[int]]
-) -> list[Past]:
-    """Return the exchanges that fit into a model's input with the question: the first question and the latest ones.
-
-    The middle is omitted, because the first question names the topic and the latest exchanges the current subject.
+def fitted(said: Sequence[Past], room: int, lengths: Callable[[Sequence[str]], Sequence[int]]) -> list[Past]:
+    """Return the latest exchanges that fit into a model's input.
 
     :param room: maximum number of tokens.
     :param lengths: returns the number of tokens of each text.
     """
-    if not said:
-        return []
-    first, *later = said
-    texts = [f"{exchange.question} {exchange.answer}" for exchange in later]
-    fixed = [f"{first.question} {question}", f"{first.question} {first.answer} {question}"]
-    alone, whole, *costs = (length + _FORMAT_TOKENS for length in lengths([*fixed, *texts]))
-    left = room - alone
-    kept: list[Past] = []
-    for exchange, cost in zip(reversed(later), reversed(costs), strict=True):
-        if cost > left:
-            break
-        left -= cost
-        kept.append(exchange)
-    if len(kept) == len(later) and whole - alone <= left:
-        return list(said)
-    shown = [Past(first.question, "")] if first.question else []
-    return [*shown, *reversed(kept)]
+    costs = lengths([f"{exchange.question} {exchange.answer}" for exchange in said])
+    first = len(said)
+    while first > 0 and costs[first - 1] + _FORMAT_TOKENS <= room:
+        first -= 1
+        room -= costs[first] + _FORMAT_TOKENS
+    return list(said[first:])
 
 
 def short(text: str) -> str:

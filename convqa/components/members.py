@@ -13,7 +13,6 @@ import os
 import pkgutil
 from collections.abc import Collection, Iterable, Mapping
 from contextvars import ContextVar
-from fnmatch import fnmatchcase
 from importlib.metadata import EntryPoint
 from itertools import chain
 from types import ModuleType
@@ -73,23 +72,20 @@ def members(station: str) -> list[str]:
     return sorted({*_modules(station), *_plugins(station)})
 
 
-def full_name(name: str, place: str, stations: Collection[str]) -> str:
-    """Return the dotted path of a type. A short name is looked up among the members of ``stations``.
+def full_name(name: str, station: str, place: str | None = None) -> str:
+    """Return the dotted path of a type, which may be the short name of a member of the station.
 
-    :param place: the field with the type, for errors.
-    :raises InputError: for an unknown or ambiguous short name.
+    :param place: the field with the type, for errors; None = the station.
+    :raises InputError: for an unknown short name.
     """
     if "." in name:
         return name
-    holders = [station for station in stations if name in members(station)]
-    if len(holders) == 1:
-        return _path_of_member(name, holders[0])
-    if holders:
-        raise InputError(f"{place}.type: {name!r} is a member of {' and '.join(holders)}; use its full path.")
-    known = sorted({member for station in stations for member in members(station)})
+    known = members(station)
+    if name in known:
+        return _path_of_member(name, station)
     raise InputError(
-        f"{place}.type: unknown name {name!r}.{nearest(name, known)} "
-        f"Members of {' and '.join(stations)}: {', '.join(known)}."
+        f"{place or station}.type: unknown name {name!r}.{nearest(name, known)} "
+        f"Members of {station}: {', '.join(known)}."
     )
 
 
@@ -103,7 +99,7 @@ def make(description: object, place: str, station: type[Member]) -> Member:
     if isinstance(description, station):
         return description
     name, parameters = described(description, place, f"a {station.station}'s name, or {{type: its name, ...}}")
-    cls = import_type(full_name(name, place, [station.station]), place)
+    cls = import_type(full_name(name, station.station, place), place)
     if not issubclass(cls, station):
         raise InputError(f"{place}.type: expected a {station.station}, got {name}.")
     return create(cls, parameters, place)  # type: ignore[no-any-return]
@@ -152,7 +148,7 @@ def create(cls: type, parameters: Mapping[str, Any], place: str) -> Any:
                 parameters = {**parameters, "options": {**defaults, **(parameters.get("options") or {})}}
             return cls(**parameters)
         # Haystack's loader creates nested secrets, devices and document stores.
-        description = {"type": _path(cls), "init_parameters": _with_full_names(parameters, place)}
+        description = {"type": _path(cls), "init_parameters": dict(parameters)}
         return component_from_dict(cls, description, place)
     except ValidationError as error:
         raise InputError("; ".join(f"{place}.{field}: {message}" for field, message in explain(error)) + ".") from error
@@ -301,18 +297,4 @@ def _check_allowed(module: str, place: str, why: str = "") -> None:
 
 def _matches(module: str, pattern: str) -> bool:
     prefix = pattern.removesuffix(".*")
-    return module == prefix or module.startswith(prefix + ".") or fnmatchcase(module, pattern)
-
-
-def _with_full_names(parameters: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """Return the parameters with the defining module of each nested class, as Haystack's loader requires."""
-    named = dict(parameters)
-    for parameter, value in parameters.items():
-        if isinstance(value, Mapping) and "." in str(value.get("type")):
-            name = str(value["type"])
-            inside = f"{place}.{parameter}"
-            cls = getattr(_import(name, inside), name.rpartition(".")[2], None)
-            inner = _with_full_names(value.get("init_parameters") or {}, inside)
-            path = _path(cls) if inspect.isclass(cls) else name
-            named[parameter] = {"type": path, "init_parameters": inner}
-    return named
+    return module == prefix or module.startswith(f"{prefix}.")

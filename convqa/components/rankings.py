@@ -104,8 +104,8 @@ def reordered(
 
 def attach(rankings: Sequence[Ranking], count: int, fetch: Fetch) -> list[Ranking]:
     """Return the rankings with the passages of the first ``count`` hits. Missing passages are fetched together."""
-    first = [hit for ranking in rankings for hit in ranking.hits[:count]]
-    missing = list(dict.fromkeys(hit.id for hit in first if hit.passage is None))
+    wanted = [hit.id for ranking in rankings for hit in ranking.hits[:count] if hit.passage is None]
+    missing = list(dict.fromkeys(wanted))
     if not missing:
         return list(rankings)
     fetched = dict(zip(missing, fetch(missing), strict=True))

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import math
-import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
+
+from pydantic import FiniteFloat
 
 from convqa.domain import TurnId
 from convqa.errors import InputError
 from convqa.files import parse_json, read_bytes
 from convqa.metrics.trec import encoded, parsed_line
-from convqa.validation import shorten
+from convqa.validation import Record, read_as, shorten
 
 T = TypeVar("T")
 
-_EXPECTED = "a TREC run, run.json, or a JSON array of {Conversation_no, Turn_no, ...}"
+_EXPECTED = "a TREC run, a run.json, or a JSON array of {Conversation_no, Turn_no, ...}"
+
+
+class _Turn(Record):
+    """A turn of a run.json, of a ground truth, or of a file like questions-rewritten.json."""
+
+    Conversation_no: Any = ""
+    Turn_no: int
+    Model_passages: dict[str, FiniteFloat] | None = None
+    Truth_passages: list[str] | None = None
+    Model_rewrite: str | None = None
+    Question: str | None = None
 
 
 class FromFile:
@@ -29,7 +40,7 @@ class FromFile:
 
     @cached_property
     def _recording(self) -> Recording:
-        return Recording(self.path)
+        return Recording(Path(self.path))
 
     def identity(self) -> Mapping[str, str]:
         return {"recording": self._recording.identity}
@@ -41,85 +52,59 @@ class Recording:
     :raises InputError: if the file is unreadable.
     """
 
-    def __init__(self, path: str) -> None:
-        self.path = Path(path)
-        data = read_bytes(self.path, _EXPECTED)
-        self.identity = f"sha256:{hashlib.sha256(data).hexdigest()}"
-        if data.startswith(b"\x1f\x8b"):
-            try:
-                data = gzip.decompress(data)
-            except (OSError, EOFError, zlib.error) as error:
-                raise InputError(f"{self.path}: damaged gzip ({error}).") from error
-        self._data = data
-
-    @property
-    def is_json(self) -> bool:
-        """Whether the file is JSON rather than a TREC run."""
-        return self._data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"[", b"{"))
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._data = read_bytes(path, _EXPECTED)
+        self.identity = f"sha256:{hashlib.sha256(self._data).hexdigest()}"
 
     def rankings(self) -> dict[str, dict[str, float]]:
-        """Return turn, as spelled in TREC files -> passage id -> score.
+        """Return turn, as spelled in TREC files -> passage id -> score. True passages score 1, 1/2, 1/3 ...
 
         :raises InputError: naming the malformed line or record.
         """
-        if self.is_json:
-            return self.values(_scores, "Model_passages", "Truth_passages")
         rankings: dict[str, dict[str, float]] = {}
-        for number, line in enumerate(self._text().split("\n"), 1):
+        if not self._data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"[", b"{")):
+            for turn, id, score in self._lines():
+                rankings.setdefault(turn, {})[id] = score
+            return rankings
+        for turn, record in self._turns():
+            if record.Model_passages is not None:
+                rankings[turn] = record.Model_passages
+            elif record.Truth_passages is not None:
+                rankings[turn] = {id: 1 / rank for rank, id in enumerate(record.Truth_passages, 1)}
+        return rankings
+
+    def rewrites(self) -> dict[str, str]:
+        """Return turn -> self-contained question, without blank ones.
+
+        :raises InputError: naming the malformed record.
+        """
+        rewrites = {turn: record.Model_rewrite or record.Question or "" for turn, record in self._turns()}
+        return {turn: text for turn, text in rewrites.items() if text.strip()}
+
+    def _turns(self) -> Iterator[tuple[str, _Turn]]:
+        records = parse_json(self._path, self._data, _EXPECTED)
+        if not isinstance(records, list):
+            raise InputError(f"{self._path}: expected {_EXPECTED}, got {shorten(records)}.")
+        for number, value in enumerate(records):
+            record = read_as(_Turn, value, f"{self._path}: record {number}", f"Expected {_EXPECTED}.")
+            yield encoded(str(TurnId(record.Conversation_no, record.Turn_no))), record
+
+    def _lines(self) -> Iterator[tuple[str, str, float]]:
+        for number, line in enumerate(self._data.decode("utf-8", "replace").split("\n"), 1):
             if not line.strip():
                 continue
             try:
                 turn, id, score = parsed_line(line)
-                if not math.isfinite(score):
-                    raise ValueError
             except ValueError:
+                score = math.nan
+            if not math.isfinite(score):
                 expected = "expected TURN Q0 PASSAGE RANK SCORE TAG, separated by spaces"
-                raise InputError(f"{self.path}: line {number}: {expected}, got {shorten(line)}.") from None
-            rankings.setdefault(turn, {})[id] = score
-        return rankings
-
-    def values(self, check: Callable[[Any], T | None], *fields: str) -> dict[str, T]:
-        """Return turn, as spelled in TREC files -> the first of these fields that its record has.
-
-        :param check: returns the value of a field, None if it is malformed.
-        :raises InputError: naming the malformed record.
-        """
-        expected = "a run.json, or a JSON array of {Conversation_no, Turn_no, ...}"
-        records = parse_json(self.path, self._data, expected)
-        if not isinstance(records, list):
-            raise InputError(f"{self.path}: expected {expected}, got {shorten(records)}.")
-        values: dict[str, T] = {}
-        for number, record in enumerate(records):
-            where = f"{self.path}: record {number}"
-            if not isinstance(record, dict) or not isinstance(record.get("Turn_no"), int):
-                raise InputError(
-                    f"{where}: expected an object with Conversation_no and Turn_no, got {shorten(record)}."
-                )
-            field = next((name for name in fields if record.get(name) is not None), None)
-            if field is not None:
-                if (value := check(record[field])) is None:
-                    raise InputError(f"{where}: {field}: malformed value {shorten(record[field])}.")
-                values[encoded(str(TurnId(record.get("Conversation_no", ""), record["Turn_no"])))] = value
-        return values
-
-    def _text(self) -> str:
-        try:
-            return self._data.decode()
-        except UnicodeDecodeError as error:
-            raise InputError(f"{self.path}: byte {error.start + 1} is not UTF-8; expected {_EXPECTED}.") from error
+                raise InputError(f"{self._path}: line {number}: {expected}, got {shorten(line)}.")
+            yield turn, id, score
 
 
 def of_turn(recorded: Mapping[str, T], id: TurnId) -> T | None:
     """Return the record of a turn. Runs over single-turn topics have only the topic's name, which is its first turn."""
     value = recorded.get(encoded(str(id)))
     return recorded.get(encoded(str(id.conversation))) if value is None and id.number <= 1 else value
-
-
-def _scores(value: Any) -> dict[str, float] | None:
-    if isinstance(value, list) and all(isinstance(id, str) for id in value):  # Truth_passages have no scores
-        return {id: 1 / rank for rank, id in enumerate(value, 1)}
-    try:
-        is_scores = isinstance(value, dict) and all(map(math.isfinite, value.values()))
-    except (TypeError, OverflowError):  # not a number, or an integer beyond the range of floats
-        return None
-    return value if is_scores else None

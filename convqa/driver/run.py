@@ -88,8 +88,6 @@ def run(
             if retry_errors:
                 journal.without_failures(intake)
             resumed = len(journal)
-            for message in pipeline.forecast(intake.turns - resumed):
-                logger.warning("%s", message)
             at_once = workers.count if workers else 1
             progress(resumed, intake.turns)
             waves = drive(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import graphlib
 import inspect
 from collections.abc import Mapping
-from operator import itemgetter
-from typing import Annotated, Any
+from typing import Any
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BaseModel
 
 from convqa.components.base import STATIONS
 from convqa.errors import InputError
@@ -30,59 +28,21 @@ class Node(BaseModel, extra="forbid"):
         return Node(type=self.type, init_parameters=self.init_parameters | parameters)
 
 
-Socket = Annotated[str, Field(pattern=r"^[^.]+\.[^.]+$")]
-"""``node.socket``. The socket is required, although Haystack could guess it, so that readers need not."""
+class PipelineDocument(BaseModel, extra="forbid"):
+    """A resolved pipeline.
 
-
-class Connection(BaseModel, extra="forbid"):
-    """An arrow from ``node.socket`` to ``node.socket``."""
-
-    sender: Socket
-    receiver: Socket
-
-
-def node_of(socket: str) -> str:
-    """Return the node in ``node.socket``."""
-    return socket.partition(".")[0]
-
-
-def _listed(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
-
-
-class Graph(BaseModel, extra="forbid"):
-    """A pipeline in Haystack's form, with ``inputs`` and ``outputs`` for turns, rewrites, rankings and so on."""
+    ``connections``: (sender, receiver), each ``station.socket``. ``outputs``: the label of each output, such as
+    ``answers``, and the socket that sends it. ``modules``: modules of the user's that it may load.
+    """
 
     metadata: dict[str, Any] = {}
     components: dict[str, Node]
-    connections: list[Connection] = []
-    inputs: dict[str, Annotated[list[str], BeforeValidator(_listed)]] = {}
+    connections: list[tuple[str, str]] = []
     outputs: dict[str, str] = {}
-
-
-class PipelineDocument(Graph):
-    """A resolved pipeline.
-
-    ``is_line``: whether it is written as ``stations:``. ``modules``: modules of the user's that it may load.
-    """
-
-    is_line: bool = False
     modules: list[str] = []
 
-    def in_order(self) -> list[str]:
-        """Return the nodes in topological order.
-
-        :raises graphlib.CycleError: if the connections form a cycle.
-        """
-        sorter = graphlib.TopologicalSorter(dict.fromkeys(sorted(self.components), ()))
-        for arrow in self.connections:
-            sorter.add(node_of(arrow.receiver), node_of(arrow.sender))
-        return list(sorter.static_order())
-
     def to_yaml(self) -> str:
-        """Return the pipeline in the form in which it was written."""
-        if not self.is_line:
-            return self.to_haystack()
+        """Return the pipeline as it is written, with ``stations:``."""
         data = {
             "metadata": self.metadata,
             "stations": {name: node.flat() for name, node in self.components.items()},
@@ -90,16 +50,12 @@ class PipelineDocument(Graph):
         return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=120)
 
     def to_haystack(self) -> str:
-        """Return the pipeline in Haystack's form, with sorted nodes and connections."""
-        components = {name: _nested(node.flat()) for name, node in self.components.items()}
-        arrows = [arrow.model_dump() for arrow in self.connections]
-        arrows.sort(key=itemgetter("receiver", "sender"))
-        inputs = {name: sorted(sockets) for name, sockets in self.inputs.items()}
+        """Return the pipeline in the form that Haystack's loader reads."""
         data = {
             "metadata": self.metadata,
-            "components": components,
-            "connections": arrows,
-            "inputs": inputs,
+            "components": {name: _nested(node.flat()) for name, node in self.components.items()},
+            "connections": [{"sender": sender, "receiver": receiver} for sender, receiver in self.connections],
+            "inputs": {"turns": [f"{name}.turns" for name in self.components]},
             "outputs": self.outputs,
         }
         return yaml.safe_dump(data, sort_keys=True, allow_unicode=True, width=120)
@@ -113,13 +69,13 @@ def line(metadata: Mapping[str, Any], stations: Mapping[str, Node]) -> PipelineD
     :raises InputError: if no station before it makes a required input.
     """
     senders: dict[str, str] = {}
-    arrows = []
+    connections = []
     ordered = {name: stations[name] for name in STATIONS if name in stations}
     for name in ordered:
         station = STATIONS[name]
         for label, parameter in inspect.signature(station.run).parameters.items():  # type: ignore[attr-defined]
             if label in senders:
-                arrows.append(Connection(sender=senders[label], receiver=f"{name}.{label}"))
+                connections.append((senders[label], f"{name}.{label}"))
             elif label not in {"self", "turns"} and parameter.default is parameter.empty:
                 maker = next(other for other, base in STATIONS.items() if base.makes == label)
                 raise InputError(
@@ -130,10 +86,8 @@ def line(metadata: Mapping[str, Any], stations: Mapping[str, Node]) -> PipelineD
     return PipelineDocument(
         metadata=dict(metadata),
         components=ordered,
-        connections=arrows,
-        inputs={"turns": [f"{name}.turns" for name in ordered]},
+        connections=connections,
         outputs=senders,
-        is_line=True,
     )
 
 

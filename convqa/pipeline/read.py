@@ -1,4 +1,4 @@
-"""A pipeline file as written: stations in a line, or a graph in Haystack's form."""
+"""A pipeline file as written."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from pydantic import BaseModel, ValidationError
 
 from convqa.components.base import STATIONS
 from convqa.errors import InputError, errors_in, nearest
-from convqa.pipeline.document import Graph
 from convqa.places import is_yaml, shipped_yaml, yaml_file
 from convqa.safe_yaml import read_yaml
 from convqa.validation import UNKNOWN_FIELD, explain, refuse_secrets
 
 
 class StationList(BaseModel, extra="forbid"):
-    """A file with stations in order: each a member's name, or ``{type: its name, PARAMETER: VALUE, ...}``.
+    """A file with stations: each a member's name, or ``{type: its name, PARAMETER: VALUE, ...}``.
 
     With ``extends``, a station changes that of the other file (:mod:`convqa.pipeline.merge`).
     """
@@ -44,7 +43,7 @@ def find(name: str, file: Path | None = None) -> Path:
     raise InputError(f"pipeline {name!r}: no such file. Shipped pipelines: {', '.join(shipped_pipelines())}.")
 
 
-def read(file: Path) -> StationList | Graph:
+def read(file: Path) -> StationList:
     """Read and validate one pipeline file.
 
     :raises InputError: naming the file and the line or the field.
@@ -53,36 +52,25 @@ def read(file: Path) -> StationList | Graph:
     if not isinstance(data, dict):
         got = "nothing" if data is None else type(data).__name__
         raise InputError(f"pipeline {file}: expected a mapping with stations, got {got}.")
-    form: type[StationList | Graph] = Graph if "components" in data else StationList
     with errors_in(f"pipeline {file}"):
         for name, value in data.items():
             refuse_secrets(value, str(name))
         try:
-            content = form.model_validate(data)
+            content = StationList.model_validate(data)
         except ValidationError as error:
-            mistakes = dict.fromkeys(_mistake(field, message, form) for field, message in explain(error))
+            mistakes = dict.fromkeys(_mistake(field, message) for field, message in explain(error))
             raise InputError(" ".join(mistakes)) from error
-        if isinstance(content, StationList):
-            _check_order(content)
+        for name in content.stations:
+            if name not in STATIONS:
+                known = ", ".join(STATIONS)
+                raise InputError(f"stations.{name}: unknown station.{nearest(name, STATIONS)} Stations: {known}.")
     return content
 
 
-def _check_order(content: StationList) -> None:
-    """:raises InputError: for an unknown station, or stations in another order."""
-    order = list(STATIONS)
-    last = ""
-    for name in content.stations:
-        if name not in order:
-            raise InputError(f"stations.{name}: unknown station.{nearest(name, order)} Stations: {', '.join(order)}.")
-        if last and order.index(name) < order.index(last):
-            raise InputError(f"stations.{name}: comes after {last}. The order of stations is {', '.join(order)}.")
-        last = name
-
-
-def _mistake(field: str, message: str, form: type[BaseModel]) -> str:
+def _mistake(field: str, message: str) -> str:
     if "." in field or message != UNKNOWN_FIELD:
         return f"{field}: {message}."
-    known = list(form.model_fields)
+    known = list(StationList.model_fields)
     if not field.isidentifier():  # not a pipeline, perhaps a file with secrets: its text is not repeated
         field = "a malformed key"
     return f"{field}: {message}.{nearest(field, known)} Expected some of {', '.join(known)}."

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from convqa.components.retrievers.bm25 import BM25
 from convqa.components.rewriters.copy import Copy
 from convqa.domain import Rewrite
 from convqa.errors import StoreUnavailable
@@ -86,15 +85,6 @@ def test_a_run_is_the_same_with_vectors_that_were_made_before_and_another_with_i
     assert call("index", "--collection", collection, "--vectors", "encoder")[0] == 0
     code, err, _ = run("cold")
     assert code == 2 and "differs from this one in: collection" in err
-
-
-def test_what_takes_long_is_said_before_it_begins_with_the_turns_that_are_left(
-    call, small, indexed, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(BM25, "forecast", lambda self, turns: f"{turns} turns take long" if turns else "")
-    arguments = ("run", small, tmp_path / "out", "--collection", indexed, *PLAIN)
-    assert "convqa: warning: retriever: 34 turns take long\n" in call(*arguments)[2]
-    assert call(*arguments)[2] == ""
 
 
 def test_what_rewriters_note_is_counted_also_when_a_run_is_continued(call, small, indexed, tmp_path, monkeypatch):
@@ -172,7 +162,7 @@ def test_another_fingerprint_is_refused_until_restart(call, small, indexed, tmp_
     code, _, err = call(*arguments, "--set", "retriever.top_k=5")
     assert code == 2 and "in: pipeline (- top_k: 100; + top_k: 5)" in err and "--restart" in err
     (tmp_path / "mine.yaml").write_text(
-        "extends: copy-bm25\nmetadata: {note: new}\nstations: {rewriter: expansion, retriever: {filter: {year: [1]}}}\n"
+        "extends: copy-bm25\nmetadata: {note: new}\nstations: {rewriter: expansion, retriever: {max_texts: 5}}\n"
     )
     code, _, err = call(*arguments, "--pipeline", tmp_path / "mine.yaml")
     kinds = [f"type: convqa.components.rewriters.{name}" for name in ("copy.Copy", "expansion.Expansion")]

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from importlib import import_module
 
 import pytest
 
-from convqa.components.base import STATIONS, Builder, Decider, Rewriter, Station
+from convqa.components.base import Builder, Decider, Rewriter
 from convqa.components.builders.sentences import SentencesBuilder
 from convqa.components.members import describe, full_name, make, member, members, parameters_of
-from convqa.components.renamed import RENAMED
 from convqa.components.rewriters.copy import Copy
 from convqa.errors import InputError
 
@@ -108,7 +105,7 @@ class Doubting(Decider):
     installed("doubting_for_test", "convqa.deciders", "doubting = doubting_for_test:Doubting", source)
     assert members("decider") == ["doubting", "threshold"]
     assert "doubting_for_test" not in sys.modules
-    path = full_name("doubting", "decider", ["decider"])
+    path = full_name("doubting", "decider")
     assert path == "doubting_for_test.Doubting" and "doubting_for_test" not in sys.modules
     assert make({"type": "doubting", "score": 0.7}, "decider", Decider).score == 0.7
     assert make({"type": path, "score": 0.7}, "decider", Decider).score == 0.7

@@ -19,7 +19,7 @@ UNLIMITED = {"rewriters.generate.seconds"}
 def parameters():
     for station in STATIONS:
         for member in members(station):
-            cls = import_type(full_name(member, "type", [station]), "type")
+            cls = import_type(full_name(member, station), "type")
             kinds = get_type_hints(cls)
             for name in parameters_of(cls):
                 if kinds[name] is not Any and f"{station}s.{member}.{name}" not in UNLIMITED:
@@ -42,7 +42,7 @@ def test_no_parameter_is_infinite():
         for value in NO_NUMBERS:
             assert {place.partition(".")[0] for place in refused(cls, **{name: value})} == {name}, (cls, value)
             checked += 1
-    assert checked > 300
+    assert checked > 250
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,8 @@ import json
 import pkgutil
 
 import pytest
-from haystack import Document, component
+from haystack import component
 from haystack.dataclasses import ChatMessage
-from haystack.document_stores.in_memory import InMemoryDocumentStore
-from haystack.document_stores.types import DuplicatePolicy
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,14 +57,8 @@ class Writer:
         return {"replies": [ChatMessage.from_assistant(f"{text.partition('. ')[0]}. [1]")]}
 
 
-_STORE = {"type": "haystack.document_stores.in_memory.InMemoryDocumentStore", "init_parameters": {"index": "contract"}}
 WRAPPED = {
     "rewriter": {"type": f"{__name__}.Chat"},
-    "retriever": {
-        "type": "haystack.components.retrievers.in_memory.InMemoryBM25Retriever",
-        "init_parameters": {"document_store": _STORE},
-    },
-    "reranker": {"type": "haystack.components.rankers.LostInTheMiddleRanker"},
     "builder": {"type": f"{__name__}.Writer"},
 }
 """What members that wrap a component of Haystack are given, as it stands in YAML."""
@@ -118,7 +110,6 @@ def subject_of(self, request, collection, monkeypatch):
 def needs(cls, request):
     """The parameters without a usable default: a model, members, a component of Haystack."""
     if "component" in inspect.signature(cls).parameters:
-        request.getfixturevalue("documents")
         return {"component": WRAPPED[cls.station]}
     if cls.__module__.endswith(".cross_encoder"):
         return {"model": str(request.getfixturevalue("cross_encoder"))}
@@ -130,12 +121,6 @@ def needs(cls, request):
 
 
 @pytest.fixture(scope="module")
-def documents():
-    """What the wrapped retriever searches."""
-    documents = [Document(id=passage.id, content=passage.text) for passage in CONVERSED]
-    InMemoryDocumentStore(index="contract").write_documents(documents, DuplicatePolicy.OVERWRITE)
-
-
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory):
     """A run.json of other systems, of some of the turns that are tried."""

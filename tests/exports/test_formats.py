@@ -66,8 +66,6 @@ def test_a_conversation_of_one_turn_is_a_topic(golden):
     assert [json.loads(record)["topic_id"] for record in records] == ["2024-145979", "12", "7_8_1", "7_8_2", "3"]
 
 
-
-
 def test_ikat_keeps_the_rules_of_the_track(golden, many):
     """What validate_trec_ikat25.py asks for; generate_run.py reads turn_id and references."""
     for line in written("ikat", [*golden, many]).splitlines():

@@ -97,11 +97,11 @@ CASES = [
     ),
     case(
         "--set with nine levels of aliases",
-        "show copy-bm25 --set 'retriever.filter={" + laughs(9, "").replace("\n", ", ") + "}'",
+        "show copy-bm25 --set 'retriever.k1={" + laughs(9, "").replace("\n", ", ") + "}'",
         says=TOO_MUCH,
     ),
     case(
-        "--set of what contains itself", "show copy-bm25 --set 'retriever.filter=&m {x: *m}'",
+        "--set of what contains itself", "show copy-bm25 --set 'retriever.k1=&m {x: *m}'",
         says="the alias *m is inside its own anchor",
     ),
     case(

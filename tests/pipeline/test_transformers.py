@@ -46,7 +46,7 @@ def encoder(cross_encoder, tmp_path_factory):
 @pytest.mark.models
 def test_it_runs_with_models_that_are_named(collection, encoder, cross_encoder, tiny_generator, tiny_reader):
     settings = {
-        "rewriter.model": tiny_generator("llama"), "rewriter.format": "auto", "rewriter.max_new_tokens": 8,
+        "rewriter.model": tiny_generator("llama"), "rewriter.max_new_tokens": 8,
         "retriever.encoder": encoder, "reranker.model": str(cross_encoder), "reader.model": str(tiny_reader("Roberta")),
     }  # fmt: skip
     talk = convqa.load("transformers", collection, settings, options={"device": "cpu", "precision": "float32"})

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from convqa.components.prompts import count_tokens, harmless, quoted
 from convqa.domain import Passage, Ranking, Reading, Unit
-from convqa.text.support import support_words
 from convqa.text.units import units
 
 _ELLIPSIS = "..."
@@ -32,16 +31,15 @@ class PassagePart(NamedTuple):
 def passage_parts(
     ranking: Ranking,
     reading: Reading | None,
-    question: str,
     language: str,
     *,
     count: int,
     max_chars: int,
     max_tokens: int,
 ) -> list[PassagePart]:
-    """Return the first passages of a ranking with a text, each cut to whole units around what answers the question.
+    """Return the first passages of a ranking with a text, each cut to whole units.
 
-    That is the reader's best span or, without one, the unit with most words of the question.
+    They are around the reader's best span in the passage or, without one, at its beginning.
     """
     read = {span.passage_id: span.start for span in reversed(reading.spans if reading else ())}
     parts: list[PassagePart] = []
@@ -55,26 +53,17 @@ def passage_parts(
             break
         part = PassagePart(passage, 0, size)
         if size > chars:
-            part = _cut(passage, read.get(passage.id), question, chars, language)
+            part = _cut(passage, read.get(passage.id, 0), chars, language)
         room -= count_tokens(shown(*part))
         parts.append(part)
     return parts
 
 
-def _cut(passage: Passage, start: int | None, question: str, max_chars: int, language: str) -> PassagePart:
-    """Return whole units around the one at ``start`` or, without one, around that with most words of the question."""
-    text = passage.text
-    spans = [(unit.start, unit.end) for unit in units(passage, language)] or [(0, len(text))]
-    if start is None:
-        words = {word.token: word.weight for word in support_words(question, language) if word.is_content}
-        scores = []
-        for first, end in spans:
-            tokens = {word.token for word in support_words(text[first:end], language)}
-            scores.append(sum(words.get(token, 0.0) for token in tokens))
-        best = scores.index(max(scores))
-    else:
-        best = max((index for index, (first, _) in enumerate(spans) if first <= start), default=0)
-    first = last = best
+def _cut(passage: Passage, start: int, max_chars: int, language: str) -> PassagePart:
+    """Return whole units around the one at ``start``."""
+    spans = [(unit.start, unit.end) for unit in units(passage, language)] or [(0, len(passage.text))]
+    first = max((index for index, (begin, _) in enumerate(spans) if begin <= start), default=0)
+    last = first
     while True:
         if first > 0 and spans[last][1] - spans[first - 1][0] <= max_chars:
             first -= 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
@@ -13,7 +12,7 @@ from pydantic import Field
 from convqa.components.base import ON_OUTPUT, PARTIAL, Builder, MaybeReadings
 from convqa.components.builders._grounding import Grounding
 from convqa.components.builders._prompt import PassagePart, numbered_parts, passage_parts
-from convqa.components.builders._reply import ReplyKind, ReplySentence, parse
+from convqa.components.builders._reply import ReplyKind, parse
 from convqa.components.chat import ChatStation, Reply, fallback_note, plain
 from convqa.components.checks import NOTHING_ASKED, nothing
 from convqa.components.members import member
@@ -37,13 +36,16 @@ _ENDINGS = frozenset(".!?\n\u3002\uff01\uff1f")
 
 
 class _Request(NamedTuple):
-    """The messages for a turn, the passages in them, and what the reply is checked against."""
+    """The messages for a turn, and the passages in them; none if the turn asks nothing of them."""
 
     messages: Sequence[ChatMessage]
     passages: Sequence[PassagePart]
     turn: Turn
     question: str
-    asks_nothing: bool
+
+    def grounding(self) -> Grounding:
+        """Return what a reply is checked against."""
+        return Grounding(self.passages, self.question, self.turn, self.messages[0].text or "")
 
 
 @member
@@ -65,7 +67,7 @@ class Generative(ChatStation, Builder):
 
     :param context: how many tokens the model reads and writes; it limits the passages in the prompt.
     :param max_passages: how many of the best passages with a text are in the prompt.
-    :param max_passage_chars: maximum characters of each passage in the prompt: whole units around what answers.
+    :param max_passage_chars: maximum characters of each passage in the prompt: whole units around its best span.
     :param max_words: how long an answer the prompt asks for.
     :param history: number of earlier exchanges in the prompt.
     :param fallback: another builder. It answers, with a note, if the model fails or replies nothing.
@@ -142,13 +144,12 @@ class Generative(ChatStation, Builder):
             "passages": _NOT_SEARCHED,
         }
         if not rewrite.queries:
-            return _Request(self._template.messages(texts), (), turn, turn.question, True)
+            return _Request(self._template.messages(texts), (), turn, turn.question)
         fixed = "".join([self._template.system, self._template.user, *texts.values()])
         room = self.context - count_tokens(fixed) - _TOKENS_A_WORD * self.max_words
         parts = passage_parts(
             ranking,
             reading,
-            rewrite.text,
             turn.language,
             count=self.max_passages,
             max_chars=self.max_passage_chars,
@@ -158,40 +159,22 @@ class Generative(ChatStation, Builder):
             return "no passage that was found has a text to quote" if ranking.hits else "no passage was found"
         texts["passages"] = numbered_parts(parts)
         question = f"{turn.question}\n{rewrite.text}"
-        return _Request(self._template.messages(texts), parts, turn, question, False)
+        return _Request(self._template.messages(texts), parts, turn, question)
 
     def _answer(self, reply: Reply, request: _Request, ranking: Ranking) -> Answer | Failure:
         if reply.doubt:
             return Failure(self.station, "NoReply", plain(reply.doubt))
-        text, finish_reason = json.loads(reply.text)
-        if finish_reason == "content_filter":
-            return nothing(ranking, "the language model's filter stopped the reply")
-        is_cut = finish_reason == "length"
-        parsed = parse(text, len(request.passages), request.turn.language)
-        if is_cut:
-            parsed = parsed._replace(sentences=parsed.sentences[:-1])
+        parsed = parse(reply.text, len(request.passages), request.turn.language)
         if not parsed.sentences and parsed.kind != "none":
             return replace(nothing(ranking, _EMPTY), notes=("generative: empty",))
-        checked = _checked(parsed.sentences, request)
-        left_out = [f"one sentence was left out: {reason}" for reason in checked.left_out]
-        if is_cut:
-            left_out.append("the model stopped in the middle of a sentence, which was left out")
-        answer = _of_kind("talk" if request.asks_nothing else parsed.kind, checked.sentences, request, ranking)
-        notes = [*checked.notes, *["left out"] * len(left_out)]
-        caveats = [f"{CAVEAT}{'; '.join(left_out).capitalize()}."] if left_out else []
-        return replace(answer, notes=(*(f"generative: {note}" for note in notes), *caveats))
-
-    def _written(self, reply: ChatMessage) -> str:
-        finish_reason = reply.meta.get("finish_reason") or ""
-        return json.dumps([reply.text or "", str(finish_reason)])
-
-
-class _CheckedReply(NamedTuple):
-    """The sentences to show, notes for a run's summary, and why others were left out."""
-
-    sentences: Sequence[Sentence]
-    notes: Sequence[str]
-    left_out: Sequence[str]
+        grounding = request.grounding()
+        sentences = grounding.shown(parsed.sentences)
+        answer = _of_kind(parsed.kind if request.passages else "talk", sentences, request, ranking)
+        left_out = [f"one sentence was left out: {reason}" for reason in grounding.left_out]
+        notes = [f"generative: {note}" for note in [*grounding.notes, *["left out"] * len(left_out)]]
+        if left_out:
+            notes.append(f"{CAVEAT}{'; '.join(left_out).capitalize()}.")
+        return replace(answer, notes=tuple(notes))
 
 
 def _on_text(request: _Request, listener: Callable[[str, Answers], None]) -> Callable[[str], None]:
@@ -211,26 +194,10 @@ def _on_text(request: _Request, listener: Callable[[str, Answers], None]) -> Cal
         complete = parsed.sentences[:-1]
         if len(complete) > count and parsed.kind in ("answer", "talk"):
             count = len(complete)
-            answer = Answer.of(_checked(complete, request).sentences, request.turn.language)
+            answer = Answer.of(request.grounding().shown(complete), request.turn.language)
             listener(PARTIAL, Answers((answer,)))
 
     return add
-
-
-def _checked(sentences: Sequence[ReplySentence], request: _Request) -> _CheckedReply:
-    grounding = Grounding(request.passages, request.question, request.turn)
-    shown: list[Sentence] = []
-    left_out: list[str] = []
-    for sentence in sentences:
-        fault = grounding.fault(sentence.text, request.messages[0].text or "")
-        if fault:
-            left_out.append(fault)
-        elif request.asks_nothing:
-            shown.append(Sentence(f"{sentence.mark} {sentence.text}".strip()))
-        else:
-            shown.append(grounding.checked(sentence))
-    marked = ["not found in the passages" for sentence in shown if sentence.supported is False]
-    return _CheckedReply(shown, [*marked, *grounding.notes], left_out)
 
 
 def _of_kind(kind: ReplyKind, sentences: Sequence[Sentence], request: _Request, ranking: Ranking) -> Answer:

@@ -16,16 +16,13 @@ from convqa.components.history import MAX_EXCHANGES
 from convqa.components.members import member
 from convqa.components.parameters import Count
 from convqa.domain import TOLD, Answer, Citation, Passage, Ranking, Reading, Rewrite, Sentence, Span, Turn, Unit
-from convqa.text.analysis import Analyzer, analyzer_or_words
+from convqa.text.analysis import analyzer_or_words
 from convqa.text.quotes import quotable_units, shown, shown_unit, whole_units
 from convqa.text.sentences import sentences
 from convqa.text.units import units
 
 _MAX_SHARED_WORDS = 0.7
 """Two sentences with more than this share of common words are duplicates."""
-
-_MIN_SHARED_QUESTION_WORDS = 0.8
-"""Two questions with this share of common words are the same."""
 
 _MAX_CANDIDATES = 20
 """Maximum number of sentences to choose from, unless more are wanted."""
@@ -60,7 +57,7 @@ class SentencesBuilder(Builder):
     :param best_first: whether the best sentence comes first, then the others of its passage, and only the rest is in
         order.
     :param allow_repeats: whether sentences of earlier answers are repeated. If not, only the best one is, and the
-        answer has a note; if the user asks again, all are.
+        answer has a note; if the user says "again" or "repeat", all are.
     """
 
     max_sentences: Count = 2
@@ -80,7 +77,7 @@ class SentencesBuilder(Builder):
         chosen = self._chosen(turn, candidates)
         is_repeat = False
         if not self.allow_repeats:
-            chosen, is_repeat = without_repeats(chosen, turn, rewrite)
+            chosen, is_repeat = without_repeats(chosen, turn)
         if not chosen:
             reason = "no passage that was found has a text to quote" if ranking.hits else "no passage was found"
             return nothing(ranking, reason)
@@ -88,12 +85,7 @@ class SentencesBuilder(Builder):
         answer = Answer.of(_sentences(ordered, _passages(ranking), turn.language), turn.language)
         return replace(answer, notes=(TOLD,)) if is_repeat else answer
 
-    def _candidates(
-        self,
-        turn: Turn,
-        ranking: Ranking,
-        reading: Reading | None,
-    ) -> list[Span]:
+    def _candidates(self, turn: Turn, ranking: Ranking, reading: Reading | None) -> list[Span]:
         """Return the sentences to choose from, best first."""
         spans = [span for span in reading.spans if span.text.strip()] if reading else []
         if not spans:
@@ -120,12 +112,11 @@ class SentencesBuilder(Builder):
 
     def _ordered(self, chosen: Sequence[Span], ranking: Ranking) -> list[Span]:
         ranks = {hit.id: rank for rank, hit in enumerate(ranking.hits)}
-        if not self.best_first:
-            return sorted(chosen, key=lambda span: (ranks.get(span.passage_id, len(ranks)), span.start))
-        best = chosen[0].passage_id
-        ranks[best] = -1
-        others = sorted(chosen[1:], key=lambda span: (ranks.get(span.passage_id, len(ranks)), span.start))
-        return [chosen[0], *others]
+        first = list(chosen[:1]) if self.best_first else []
+        if first:
+            ranks[first[0].passage_id] = -1
+        others = sorted(chosen[len(first) :], key=lambda span: (ranks.get(span.passage_id, len(ranks)), span.start))
+        return [*first, *others]
 
 
 def _passages(ranking: Ranking) -> dict[str, Passage]:
@@ -209,17 +200,13 @@ def _distinct(spans: Iterable[Span], language: str) -> Iterator[Span]:
     taken: list[tuple[Span, frozenset[str]]] = []
     for span in spans:
         tokens = frozenset(analysis.tokens(span.text))
-        if not any(_overlap(span, other) or _is_duplicate(tokens, others) for other, others in taken):
+        for other, others in taken:
+            overlaps = span.passage_id == other.passage_id and span.start < other.end and other.start < span.end
+            if overlaps or len(tokens & others) > _MAX_SHARED_WORDS * min(len(tokens), len(others)):
+                break
+        else:
             taken.append((span, tokens))
             yield span
-
-
-def _overlap(span: Span, other: Span) -> bool:
-    return span.passage_id == other.passage_id and span.start < other.end and other.start < span.end
-
-
-def _is_duplicate(tokens: frozenset[str], others: frozenset[str]) -> bool:
-    return len(tokens & others) > _MAX_SHARED_WORDS * min(len(tokens), len(others))
 
 
 def _beginning(ranking: Ranking, language: str) -> list[Span]:
@@ -233,38 +220,21 @@ def _beginning(ranking: Ranking, language: str) -> list[Span]:
     return []
 
 
-def without_repeats(
-    chosen: list[Span],
-    turn: Turn,
-    rewrite: Rewrite,
-) -> tuple[list[Span], bool]:
+def without_repeats(chosen: list[Span], turn: Turn) -> tuple[list[Span], bool]:
     """Return the chosen spans that no earlier answer contains; only the best one and True if one contains it."""
+    if _ASKS_AGAIN.search(turn.question):
+        return chosen, False
     analysis = analyzer_or_words(turn.language)
-    earlier = list(_earlier_sentences(turn, rewrite, analysis))
-
-    def is_new(span: Span) -> bool:
+    earlier: list[frozenset[str]] = []
+    for exchange in turn.history[-MAX_EXCHANGES:]:
+        if exchange.status == "answered":
+            for start, end in sentences(exchange.answer, turn.language):
+                earlier.append(frozenset(analysis.tokens(exchange.answer[start:end])))
+    new = []
+    for span in chosen:
         tokens = frozenset(analysis.tokens(span.text))
-        return all(len(tokens & sentence) <= _MAX_SHARED_WORDS * len(tokens) for sentence in earlier)
-
-    new = [span for span in chosen if is_new(span)]
+        if all(len(tokens & sentence) <= _MAX_SHARED_WORDS * len(tokens) for sentence in earlier):
+            new.append(span)
     if chosen and new[:1] != chosen[:1]:
         return chosen[:1], True
     return new, False
-
-
-def _earlier_sentences(turn: Turn, rewrite: Rewrite, analysis: Analyzer) -> Iterator[frozenset[str]]:
-    """Yield the tokens of each sentence of earlier answers, except answers to the same question."""
-    if _ASKS_AGAIN.search(turn.question):
-        return
-    questions = [frozenset(analysis.tokens(text)) for text in (turn.question, rewrite.text)]
-    for exchange in turn.history[-MAX_EXCHANGES:]:
-        earlier = [frozenset(analysis.tokens(text)) for text in (exchange.question, exchange.rewrite or "")]
-        is_same = any(_is_same_question(question, other) for question in questions for other in earlier)
-        if exchange.status == "answered" and not is_same:
-            for start, end in sentences(exchange.answer, turn.language):
-                yield frozenset(analysis.tokens(exchange.answer[start:end]))
-
-
-def _is_same_question(question: frozenset[str], other: frozenset[str]) -> bool:
-    shared = len(question & other)
-    return shared > 0 and shared >= _MIN_SHARED_QUESTION_WORDS * len(question | other)

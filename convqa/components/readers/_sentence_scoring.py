@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from convqa.domain import Passage, Rewrite
@@ -40,8 +39,7 @@ _CLOSING = frozenset(".!?\u2026\"'\u201d\u2019\u00bb)]\u3002\uff01\uff1f\u300d\u
 _QUESTION_MARKS = frozenset("?\uff1f\u061f")
 
 
-@dataclass(frozen=True, slots=True)
-class QueryTokens:
+class QueryTokens(NamedTuple):
     """Token -> its share of the question, and token -> its weighted share of the history terms."""
 
     question: Mapping[str, float]
@@ -76,22 +74,24 @@ def _shares(values: Mapping[str, float], total: float) -> dict[str, float]:
     return {token: value / total for token, value in values.items()} if total else {}
 
 
-@dataclass(frozen=True, slots=True)
-class PassageFeatures:
-    """The parts of a passage's score that do not depend on the question.
+class UnitFeatures(NamedTuple):
+    """The parts of a unit's score that do not depend on the question.
 
-    For each unit, ``offsets``, ``sizes`` (distinct tokens) and ``scores``. ``holders``: token -> indexes of the units
-    with it. ``below``: the same with those whose headings, introduction or header row have it. ``replies``: indexes of
-    the units that follow a question.
+    ``below``: its tokens and those of its headings, introduction or header row. ``is_reply``: whether it follows a
+    question.
     """
 
-    offsets: tuple[tuple[int, int], ...]
-    sizes: tuple[int, ...]
-    holders: Mapping[str, tuple[int, ...]]
-    below: Mapping[str, tuple[int, ...]]
+    start: int
+    end: int
+    tokens: frozenset[str]
+    below: frozenset[str]
+    score: float
+    is_reply: bool
+
+
+class PassageFeatures(NamedTuple):
     title: frozenset[str]
-    scores: tuple[float, ...]
-    replies: tuple[int, ...]
+    units: tuple[UnitFeatures, ...]
 
 
 def sentence_scores(passage: PassageFeatures, query: QueryTokens, rank: int) -> tuple[list[float], float]:
@@ -99,78 +99,58 @@ def sentence_scores(passage: PassageFeatures, query: QueryTokens, rank: int) -> 
 
     :param rank: the passage's index in the ranking.
     """
-    if not passage.offsets:
+    if not passage.units:
         return [], 0.0
     # A word of the title counts for every sentence, because sentences rarely repeat it.
     title_share = sum(share for token, share in query.question.items() if token in passage.title)
-    shares = [title_share] * len(passage.offsets)
-    for token, share in query.question.items():
-        if token not in passage.title:
-            for index in passage.below.get(token, ()):
-                shares[index] += share
-    for index in passage.replies:
-        shares[index] = max(shares[index], _REPLY_SHARE * shares[index - 1])
+    others = {token: share for token, share in query.question.items() if token not in passage.title}
+    shares: list[float] = []
+    for unit in passage.units:
+        share = _summed(others, unit.below, title_share)
+        if unit.is_reply:
+            share = max(share, _REPLY_SHARE * shares[-1])
+        shares.append(share)
     common = _DENSITY_WEIGHT * sum(shares) / len(shares) + _RANK_WEIGHT / (1 + rank)
-    scores = [own + share + common for own, share in zip(passage.scores, shares, strict=True)]
-    for token, share in query.terms.items():
-        for index in passage.below.get(token, ()):
-            scores[index] += share
+    scores = []
+    for unit, share in zip(passage.units, shares, strict=True):
+        scores.append(_summed(query.terms, unit.below, unit.score + share + common))
     return scores, max(shares)
 
 
-def repeated_shares(passage: PassageFeatures, answers: Sequence[frozenset[str]]) -> list[float]:
-    """Return per sentence the share of its tokens in the most similar of the earlier answers, given as tokens."""
-    shares = [0.0] * len(passage.offsets)
-    for answer in answers:
-        counts = [0] * len(shares)
-        for token in answer:
-            for index in passage.holders.get(token, ()):
-                counts[index] += 1
-        for index, size in enumerate(passage.sizes):
-            shares[index] = max(shares[index], counts[index] / max(1, size))
-    return shares
+def _summed(shares: Mapping[str, float], tokens: frozenset[str], start: float) -> float:
+    total = start
+    for token, share in shares.items():
+        if token in tokens:
+            total += share
+    return total
+
+
+def repeated_share(unit: UnitFeatures, answers: Sequence[frozenset[str]]) -> float:
+    """Return the share of a sentence's tokens in the most similar of the earlier answers, given as tokens."""
+    counts = [len(unit.tokens & answer) for answer in answers]
+    return max(counts, default=0) / max(1, len(unit.tokens))
 
 
 @remembered(4096)
 def analyzed(passage: Passage, language: str) -> PassageFeatures:
     analysis = analyzer(language)
     quotable = [unit for unit in units(passage, language) if unit.is_quotable]
-    holders: dict[str, list[int]] = {}
-    below: dict[str, list[int]] = {}
-    scores = []
-    sizes = []
-    replies = []
+    features: list[UnitFeatures] = []
+    is_reply = False
     for index, unit in enumerate(quotable):
         text = passage.text[unit.start : unit.end]
         tokens = analysis.tokens(text)
         # A row has no closing mark, so it must not count as a fragment.
         last = "." if unit.kind == "row" else text[-1]
-        scores.append(_own_score(len(tokens), len(analysis.words(text)), index, last))
-        distinct = set(tokens)
-        sizes.append(len(distinct))
-        for token in distinct:
-            holders.setdefault(token, []).append(index)
-        for token in distinct.union(analysis.tokens(f"{unit.heading}\n{unit.context}")):
-            below.setdefault(token, []).append(index)
-        if index and passage.text[quotable[index - 1].end - 1] in _QUESTION_MARKS:
-            replies.append(index)
-    return PassageFeatures(
-        tuple((unit.start, unit.end) for unit in quotable),
-        tuple(sizes),
-        {token: tuple(indexes) for token, indexes in holders.items()},
-        {token: tuple(indexes) for token, indexes in below.items()},
-        frozenset(analysis.tokens(passage.title)),
-        tuple(scores),
-        tuple(replies),
-    )
+        score = _own_score(len(tokens), len(analysis.words(text)), index, last)
+        own = frozenset(tokens)
+        below = own.union(analysis.tokens(f"{unit.heading}\n{unit.context}"))
+        features.append(UnitFeatures(unit.start, unit.end, own, below, score, is_reply))
+        is_reply = text[-1] in _QUESTION_MARKS
+    return PassageFeatures(frozenset(analysis.tokens(passage.title)), tuple(features))
 
 
-def _own_score(
-    tokens: int,
-    words: int,
-    index: int,
-    last: str,
-) -> float:
+def _own_score(tokens: int, words: int, index: int, last: str) -> float:
     """Return the score of a sentence alone; ``tokens``: its words without stop words, ``last``: its last character."""
     form = 0.0
     if last in _QUESTION_MARKS:

@@ -37,8 +37,6 @@ class Extractive(Reader):
     :param max_span_tokens: maximum tokens of a span.
     :param interpolation: mu; a span's score is (1 - mu) x its passage's score, normalized to 0 to 1 over the passages
         read, + mu x its calibrated score. None = the calibrated score. (RALI: mu = .7.)
-    :param stop_score: stop reading once the best span of a turn has this score. Passages are read by rank: the first,
-        then two, four ... None = all are read together.
     :param options: ``device`` and ``precision`` of the model.
     """
 
@@ -47,7 +45,6 @@ class Extractive(Reader):
     top_k: Count = 20
     max_span_tokens: Count = 30
     interpolation: Share | None = None
-    stop_score: Share | None = None
     options: ModelOptions | None = None
 
     @cached_property
@@ -64,16 +61,9 @@ class Extractive(Reader):
         rankings: Sequence[Ranking],
     ) -> Sequence[Reading]:
         tasks = [self._task(rewrite, ranking) for rewrite, ranking in zip(rewrites, rankings, strict=True)]
-        if self.stop_score is None:
-            self._read(tasks, 0, self.max_passages)
-            return [self._reading(task) for task in tasks]
-        first = 0
-        count = 1
-        while first < self.max_passages:
-            unsettled = [task for task in tasks if task.best_score < self.stop_score]
-            self._read(unsettled, first, first + count)
-            first += count
-            count *= 2
+        rows = [(task, index) for task in tasks for index in range(len(task.passages))]
+        for begin in range(0, len(rows), _MAX_PAIRS):
+            self._read(rows[begin : begin + _MAX_PAIRS])
         return [self._reading(task) for task in tasks]
 
     def _task(self, rewrite: Rewrite, ranking: Ranking) -> _ReadingTask:
@@ -86,40 +76,24 @@ class Extractive(Reader):
                 passages.append(hit.passage)
         return _ReadingTask(question, passages, normalized(Ranking(tuple(hits))))
 
-    def _read(
-        self,
-        tasks: Sequence[_ReadingTask],
-        first: int,
-        last: int,
-    ) -> None:
-        """Read these passages of all turns together and update the best spans."""
+    def _read(self, rows: Sequence[tuple[_ReadingTask, int]]) -> None:
+        """Read passages, given by their task and index, and keep the best spans of each task."""
         share = 1.0 if self.interpolation is None else self.interpolation
-        rows = [(task, index) for task in tasks for index in range(first, min(last, len(task.passages)))]
-        for begin in range(0, len(rows), _MAX_PAIRS):
-            batch = rows[begin : begin + _MAX_PAIRS]
-            pairs = [(task.question, task.passages[index].text) for task, index in batch]
-            results = self._reader.read(pairs, self.top_k, self.max_span_tokens)
-            for (task, index), result in zip(batch, results, strict=True):
-                task.margin = max(task.margin, result.margin)
-                for start, end, margin in result.spans:
-                    score = (1 - share) * task.passage_scores[index] + share * self._reader.expected(margin)
-                    task.best.append((-score, -margin, index, start, end))
-                task.best.sort()
-                del task.best[self.top_k :]
+        pairs = [(task.question, task.passages[index].text) for task, index in rows]
+        results = self._reader.read(pairs, self.top_k, self.max_span_tokens)
+        for (task, index), result in zip(rows, results, strict=True):
+            task.margin = max(task.margin, result.margin)
+            for start, end, margin in result.spans:
+                score = (1 - share) * task.passage_scores[index] + share * self._reader.expected(margin)
+                task.best.append((-score, -margin, index, start, end))
+            task.best.sort()
+            del task.best[self.top_k :]
 
     def _reading(self, task: _ReadingTask) -> Reading:
         spans = []
         for negated_score, _, index, start, end in task.best:
             passage = task.passages[index]
-            spans.append(
-                Span(
-                    passage.id,
-                    start,
-                    end,
-                    passage.text[start:end],
-                    -negated_score,
-                )
-            )
+            spans.append(Span(passage.id, start, end, passage.text[start:end], -negated_score))
         return Reading(tuple(spans), self._reader.null(task.margin))
 
 
@@ -135,7 +109,3 @@ class _ReadingTask:
     passage_scores: list[float]
     margin: float = -math.inf
     best: list[tuple[float, float, int, int, int]] = field(default_factory=list)
-
-    @property
-    def best_score(self) -> float:
-        return -self.best[0][0] if self.best else -math.inf

@@ -5,23 +5,19 @@ They are scored by words shared with the question and by their form and, with an
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
-from functools import cached_property
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from convqa.components.base import Reader
-from convqa.components.encoding import ModelOptions, QueryEncoder, is_shipped
+from convqa.components.encoding import ModelOptions, QueryEncoder
 from convqa.components.members import member
-from convqa.components.parameters import Count, Name
+from convqa.components.parameters import Count
 from convqa.components.readers import _sentence_scoring as scoring
 from convqa.components.readers._sentence_scoring import SentenceEvidence
 from convqa.domain import Passage, Ranking, Reading, Rewrite, Span, Turn
 from convqa.models import TextEncoder
 from convqa.text.analysis import analyzer
 from convqa.text.quotes import quotable_units
-
-logger = logging.getLogger(__name__)
 
 _MAX_SPANS = 8
 """Maximum spans of a turn. Only these are encoded, and they suffice (docs/reference/reading.md)."""
@@ -43,39 +39,22 @@ class SentencesReader(Reader):
         reader: {type: sentences, init_parameters: {max_passages: 10, encoder: encoder}}
 
     :param max_passages: how many of the top passages are read, except those without text.
-    :param encoder: the shipped encoder, in any precision. None = words alone, without a model, in any language. The
-        same is used, with a warning, for other encoders, because the weight of cosines was fitted to the shipped one.
+    :param encoder: the shipped encoder, to whose cosines the weights were fitted. None = words alone, without a model,
+        in any language.
     :param options: ``device`` and ``precision`` of the encoder.
     """
 
     max_passages: Count = 10
-    encoder: Name | None = None
+    encoder: Literal["encoder"] | None = None
     options: ModelOptions | None = None
 
     def __post_init__(self) -> None:
         self._queries = None if self.encoder is None else QueryEncoder(self.encoder, self.options)
 
     def models(self) -> Mapping[str, TextEncoder]:
-        return {} if self._questions is None else {"encoder": self._questions.model}
+        return {} if self._queries is None else {"encoder": self._queries.model}
 
-    @cached_property
-    def _questions(self) -> QueryEncoder | None:
-        """The encoder of the question, or None for words alone."""
-        if self._queries is None or is_shipped(self._queries.model):
-            return self._queries
-        logger.warning(
-            "the reader sentences was fitted to cosines of the shipped encoder, not to those of %r: it chooses "
-            "sentences by words alone. Remove reader.encoder, or set it to encoder, to avoid this warning",
-            self._queries.name,
-        )
-        return None
-
-    def read(
-        self,
-        turn: Turn,
-        rewrite: Rewrite,
-        ranking: Ranking,
-    ) -> Reading:
+    def read(self, turn: Turn, rewrite: Rewrite, ranking: Ranking) -> Reading:
         return self.read_batch([turn], [rewrite], [ranking])[0]
 
     def read_batch(
@@ -100,11 +79,11 @@ class SentencesReader(Reader):
     ) -> list[tuple[list[ScoredSentence], float]]:
         """Return, for each turn, the best ``count`` sentences by words, with their evidence, and the null score."""
         scored = [self._by_words(*row, count) for row in zip(turns, rewrites, rankings, strict=True)]
-        if self._questions is None:
+        if self._queries is None:
             return scored
-        questions = self._questions.of_rewrites(rewrites)
+        questions = self._queries.of_rewrites(rewrites)
         texts = list(dict.fromkeys(sentence.titled() for sentences, _ in scored for sentence in sentences))
-        vectors = dict(zip(texts, self._questions.model.remembered(texts), strict=True))
+        vectors = dict(zip(texts, self._queries.model.remembered(texts), strict=True))
         for (sentences, _), question in zip(scored, questions, strict=True):
             if question is not None:
                 sentences[:] = [
@@ -120,7 +99,7 @@ class SentencesReader(Reader):
         count: int | None,
     ) -> tuple[list[ScoredSentence], float]:
         """Return the best sentences without vectors, ties in order of the text, and the null score."""
-        curve = scoring.BY_WORDS if self._questions is None else scoring.BY_BOTH
+        curve = scoring.BY_WORDS if self._queries is None else scoring.BY_BOTH
         sentences, covered = self._all_sentences(turn, rewrite, ranking)
         sentences.sort(key=lambda sentence: -curve(sentence.evidence))
         fit: list[ScoredSentence] = []
@@ -153,23 +132,11 @@ class SentencesReader(Reader):
         for rank, (passage, distance) in enumerate(passages):
             analyzed = scoring.analyzed(passage, turn.language)
             scores, covered = scoring.sentence_scores(analyzed, query, rank)
-            repeated = scoring.repeated_shares(analyzed, answers)
             max_covered = max(max_covered, covered)
-            for index, (start, end) in enumerate(analyzed.offsets):
-                evidence = SentenceEvidence(
-                    scores[index],
-                    distance,
-                    1 / (index + 1),
-                    repeated[index],
-                )
-                sentences.append(
-                    ScoredSentence(
-                        passage,
-                        start,
-                        end,
-                        evidence,
-                    )
-                )
+            for index, (unit, score) in enumerate(zip(analyzed.units, scores, strict=True)):
+                repeated = scoring.repeated_share(unit, answers)
+                evidence = SentenceEvidence(score, distance, 1 / (index + 1), repeated)
+                sentences.append(ScoredSentence(passage, unit.start, unit.end, evidence))
         return sentences, max_covered
 
 
@@ -199,10 +166,4 @@ class ScoredSentence(NamedTuple):
         return self._replace(evidence=self.evidence._replace(cosine=cosine))
 
     def span(self) -> Span:
-        return Span(
-            self.passage.id,
-            self.start,
-            self.end,
-            self.text,
-            scoring.expected(self.evidence),
-        )
+        return Span(self.passage.id, self.start, self.end, self.text, scoring.expected(self.evidence))

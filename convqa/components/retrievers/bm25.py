@@ -8,10 +8,10 @@ from typing import Annotated
 from pydantic import Field, NonNegativeInt
 
 from convqa.components.base import Retriever
-from convqa.components.filtering import both, by_filter
+from convqa.components.filtering import by_filter
 from convqa.components.members import member
 from convqa.components.parameters import Count, Share
-from convqa.domain import MetaValue, Query, Ranking, Turn
+from convqa.domain import Query, Ranking, Turn
 from convqa.stores.base import Filter, SearchParams, Stopwords
 
 NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -31,7 +31,6 @@ class BM25(Retriever):
     :param stopwords: ``long`` removes about 130 words from queries instead of 33, which is better for questions but not
         comparable with published BM25 runs.
     :param max_texts: how many of the first hits have their passages.
-    :param filter: meta field -> accepted values, in addition to the filter of a turn.
     """
 
     needs_collection = True
@@ -43,7 +42,6 @@ class BM25(Retriever):
     title_weight: NonNegative | None = None
     stopwords: Stopwords = "default"
     max_texts: NonNegativeInt = 20
-    filter: dict[str, list[MetaValue]] | None = None
 
     def warm_up(self) -> None:
         """Open the collection. :raises InputError: for a parameter that it does not support."""
@@ -62,11 +60,10 @@ class BM25(Retriever):
         return by_filter(turns, search_filtered, self.store)
 
     def _params(self, accepted: Filter) -> SearchParams:
-        own = {name: tuple(values) for name, values in (self.filter or {}).items()}
         return SearchParams(
             self.k1,
             self.b,
             self.title_weight,
             self.stopwords,
-            both(own, accepted) or None,
+            accepted or None,
         )

@@ -130,13 +130,6 @@ class Hybrid(Retriever):
         if self._vector_candidates is None:
             self._dense.warm_up()
 
-    def forecast(self, turns: int) -> str:
-        if not self._vector_candidates:
-            return ""
-        encoder = self._dense.models()["encoder"]
-        warning = encoding.forecast(encoder, turns * self._vector_candidates, str(self.collection))
-        return f"{warning} Fewer candidates, or none, take less time." if warning else ""
-
     def identity(self) -> Mapping[str, str]:
         return {} if self._vector_candidates == 0 else self._dense.identity()
 

@@ -15,7 +15,7 @@ from convqa.text.analysis import analyzer, placed
 from convqa.text.dialogue import asks, open_question
 from convqa.text.words import words as split_words
 
-FALLBACKS = ("empty", "unfinished", "loop", "too long", "no question", "strays", "unreadable")
+FALLBACKS = ("empty", "unfinished", "too long", "no question", "strays", "unreadable")
 """Reasons to reject a model's text, as in a run's summary; docs/reference/rewriting.md says when each applies."""
 
 _LABEL = re.compile(r"^(?:rewrit\w*|rewritten question|(?:standalone |self-contained )?question|query)\s*:\s*", re.I)
@@ -28,8 +28,6 @@ _QUERY = re.compile(
 )
 _MARKUP = re.compile(r"[{}<>\[\]]")
 _THOUGHTS = re.compile(r"^.*?</think>", re.S)
-
-_MAX_LOOP_WORDS = 8
 
 
 class OpenQuestion(NamedTuple):
@@ -114,25 +112,11 @@ def why_not(text: str, question: OpenQuestion) -> str:
     words = analysis.words(text)
     if not words:
         return "empty"
-    if _loops(words):
-        return "loop"
     if len(words) > 2 * len(analysis.words(question.text)) + 30:
         return "too long"
     if asks(question.text, question.language) and not asks(text, question.language):
         return "no question"
     return "strays" if _strays(text, question) else ""
-
-
-def _loops(words: Sequence[str]) -> bool:
-    """Return whether one word occurs four times in a row, or up to eight words three times."""
-    for size in range(1, _MAX_LOOP_WORDS + 1):
-        max_repeated = 3 if size == 1 else 2 * size
-        repeated = 0
-        for word, before in zip(words[size:], words, strict=False):
-            repeated = repeated + 1 if word == before else 0
-            if repeated >= max_repeated:
-                return True
-    return False
 
 
 def _strays(text: str, question: OpenQuestion) -> bool:

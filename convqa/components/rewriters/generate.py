@@ -12,7 +12,7 @@ from convqa.components.base import Rewriter
 from convqa.components.encoding import ModelOptions
 from convqa.components.history import Past, fitted
 from convqa.components.members import member
-from convqa.components.rewriters._prompts import of_format
+from convqa.components.rewriters._prompts import canard_t5, chat
 from convqa.components.rewriters._rewrites import (
     OpenQuestion,
     first_line,
@@ -22,7 +22,6 @@ from convqa.components.rewriters._rewrites import (
     why_not,
 )
 from convqa.domain import Rewrite, Turn
-from convqa.errors import InputError
 from convqa.models import Generator, Options, load_generator
 from convqa.text.dialogue import open_question
 
@@ -33,16 +32,16 @@ class Generate(Rewriter):
 
     If the text fails the checks of ``convqa.components.rewriters._rewrites`` (empty, unfinished, a loop, an answer, too
     long, unrelated), the turn keeps its question, and a run's summary counts the reason. A long history is reduced to
-    the first question and the latest exchanges.
+    the latest exchanges.
+
+    A model with a chat template gets an instruction with the quoted conversation; any other gets the input of
+    castorini/t5-base-canard, earlier questions and the question between bars.
 
     Example::
 
         rewriter: {type: generate, init_parameters: {model: castorini/t5-base-canard}}
 
     :param model: a folder, or a Hugging Face name such as ``castorini/t5-base-canard``.
-    :param format: the prompt: "canard-t5", "chat", "plain", a template with ``{history}`` and ``{question}``, or
-        "auto": "chat" for models with a chat template, "canard-t5" for other encoder-decoders, and "plain" for the
-        rest.
     :param weight: weight of the text's new words, which are terms of the question, relative to a word of the question.
     :param max_input_tokens: maximum tokens of the prompt.
     :param max_new_tokens: maximum tokens of the text.
@@ -51,16 +50,11 @@ class Generate(Rewriter):
     """
 
     model: str
-    format: str = "auto"
     weight: Annotated[float, Field(gt=0, le=10)] = 0.5
     max_input_tokens: Annotated[int, Field(ge=32)] = 512
     max_new_tokens: Annotated[int, Field(ge=1)] = 64
     beams: Annotated[int, Field(ge=1)] = 1
     options: ModelOptions | None = None
-
-    def __post_init__(self) -> None:
-        if self.format != "auto":
-            of_format(self.format)
 
     @cached_property
     def _generator(self) -> Generator:
@@ -68,21 +62,6 @@ class Generate(Rewriter):
         generator = load_generator(self.model, Options(**(self.options or {})))
         generator.room(self.max_new_tokens)
         return generator
-
-    @cached_property
-    def _format(self) -> str:
-        """:raises InputError: for a format that the model does not support."""
-        generator = self._generator
-        if self.format == "chat" and not generator.has_chat_template:
-            raise InputError(f"the model {self.model!r} has no chat template; choose another format than chat.")
-        if self.format != "auto":
-            return self.format
-        if generator.has_chat_template:
-            return "chat"
-        return "canard-t5" if generator.kind == "seq2seq" else "plain"
-
-    def warm_up(self) -> None:
-        _ = self._format
 
     def models(self) -> Mapping[str, Generator]:
         return {"generator": self._generator}
@@ -97,7 +76,7 @@ class Generate(Rewriter):
             self.max_new_tokens,
             self.beams,
             self.max_input_tokens,
-            self._format == "chat",
+            self._generator.has_chat_template,
         )
         for question, result in zip(pending, generated, strict=True):
             text = from_json(result.text)
@@ -116,18 +95,14 @@ class Generate(Rewriter):
 
     def _prompts(self, questions: Sequence[OpenQuestion]) -> list[str]:
         count_tokens = self._generator.lengths
-        prompt = of_format(self._format)
-        room = self.max_input_tokens - count_tokens([prompt([], "")])[0]
+        is_chat = self._generator.has_chat_template
+        prompt = chat if is_chat else canard_t5
         prompts = []
         for question in questions:
             history = question.history
-            if self._format == "canard-t5":
+            if not is_chat:
                 history = [Past(exchange.question, "") for exchange in history if exchange.question]
-            history = fitted(
-                history,
-                question.text,
-                room,
-                count_tokens,
-            )
+            room = self.max_input_tokens - count_tokens([prompt([], question.text)])[0]
+            history = fitted(history, room, count_tokens)
             prompts.append(prompt(history, question.text))
         return prompts

@@ -24,25 +24,21 @@ class RecordedRewriter(FromFile, Rewriter):
 
         rewriter: {type: recorded, init_parameters: {path: questions-rewritten.json}}
 
-    :param path: a run.json (``Model_rewrite``), or a file like questions-rewritten.json (``Question``), plain or gzip.
+    :param path: a run.json (``Model_rewrite``), or a file like questions-rewritten.json (``Question``).
     """
 
     path: Annotated[str, Field(min_length=1)]
 
     @cached_property
     def _rewrites(self) -> dict[str, str]:
-        return self._recording.values(_text_or_none, "Model_rewrite", "Question")
+        return self._recording.rewrites()
 
     def warm_up(self) -> None:
         _ = self._rewrites
 
     def rewrite(self, turn: Turn) -> Rewrite:
         written = of_turn(self._rewrites, turn.id)
-        if written is None or not written.strip():
+        if written is None:
             notes = ["not recorded"] if turn.history else []
             return Rewrite.unchanged(open_question(turn), *notes)
         return Rewrite(written, (Query(written),))
-
-
-def _text_or_none(value: object) -> str | None:
-    return value if isinstance(value, str) else None

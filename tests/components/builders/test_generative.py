@@ -155,12 +155,6 @@ def test_what_is_not_supported_is_marked_and_counted(openai_server):
             "the language model's reply is empty",
             ("generative: empty",),
         ),
-        (completion({"content": "Goethe"}, "content_filter"), "the language model's filter stopped the reply", ()),
-        (
-            completion({"content": "Goethe wrote"}, "length"),
-            "the language model's reply is empty",
-            ("generative: empty",),
-        ),
     ],
 )
 def test_no_answer_has_a_reason_and_the_nearest_passages(openai_server, reply, reason, notes):
@@ -236,13 +230,6 @@ def test_a_prompt_of_ones_own(openai_server, tmp_path):
     assert own.identity()["prompt"] != shipped.identity()["prompt"]
     built(own, turn())
     assert server.requests[0]["messages"][0]["content"].endswith('answer "Who wrote Faust?" in 7 words.')
-
-
-def test_a_reply_that_was_cut_off_is_said_up_to_there(openai_server):
-    cut = completion({"content": "Goethe wrote Faust in Weimar [1]. Schiller met"}, "length")
-    (answer,) = built(builder(openai_server(always(cut)).url), turn())
-    assert answer.text == "Goethe wrote Faust in Weimar."
-    assert answer.notes[-1] == f"{CAVEAT}The model stopped in the middle of a sentence, which was left out."
 
 
 def test_what_needs_no_model_asks_none(openai_server):
@@ -360,13 +347,6 @@ def test_a_server_that_is_not_there_keeps_nobody_waiting_where_another_builder_i
     }
 
 
-def test_of_a_server_that_hangs_only_some_requests_are_waited_for(openai_server):
-    server = openai_server(always(1.0))
-    answers = built(builder(server.url, timeout=0.1, fallback="sentences"), *asked(40))
-    assert {answer.notes for answer in answers} == {unaided("the language model took too long")}
-    assert len(server.requests) <= 16
-
-
 def test_where_the_model_finds_no_answer_no_other_builder_is_asked(openai_server):
     server = openai_server(always("NO_ANSWER"))
     (declined,) = built(builder(server.url, fallback="sentences"), turn())
@@ -403,19 +383,6 @@ def test_it_says_who_checks_and_who_finds_the_quotes(tmp_path, caplog):
     assert "--support lexical: this run was built with it" in caplog.text
 
 
-def test_a_server_that_the_environment_names_is_part_of_the_pipeline(monkeypatch):
-    def server(url):
-        return builder(url).component["init_parameters"]["api_base_url"]
-
-    assert server(None) is None
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://a:1/v1")
-    assert (server(None), server("http://c:1/v1")) == ("http://a:1/v1", "http://c:1/v1")
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://user:s3cret@a:1/v1")
-    with pytest.raises(InputError, match="OPENAI_BASE_URL") as caught:
-        server(None)
-    assert "s3cret" not in str(caught.value)
-
-
 FRENCH = Ranking((Hit("f", 1.0, Passage("f", "Goethe était un poète. Goethe a écrit Faust à Weimar.")),))
 
 
@@ -424,15 +391,6 @@ def test_a_language_without_an_analysis_goes_by_words():
     (answer,) = built(Generative(chat), turn("Qui a écrit Faust ?", language="fr"), ranking=FRENCH)
     assert answer.sentences[0].citations == (Citation("f", 23, 53),)
     assert answer.sentences[1].mark == "not found in the passages"
-
-
-def test_kept_replies_are_those_of_one_server(openai_server, monkeypatch):
-    one, two = (openai_server(always(f"{said} [1].")) for said in ("Goethe was a poet", "Goethe wrote Faust"))
-    for server, text in ((one, "Goethe was a poet."), (two, "Goethe wrote Faust."), (one, "Goethe was a poet.")):
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        (answer,) = built(builder(None, cache_replies=True), turn())
-        assert answer.text == text
-    assert (len(one.requests), len(two.requests)) == (1, 1)
 
 
 def test_the_shipped_pipeline(openai_server, monkeypatch):

@@ -23,10 +23,8 @@ def ranking(*passages):
     return Ranking(tuple(Hit(passage.id, 9.0 - place, passage) for place, passage in enumerate(passages)))
 
 
-def parts(*passages, reading=None, question="Who?", count=5, max_chars=1200, max_tokens=5000):
-    return passage_parts(
-        ranking(*passages), reading, question, "en", count=count, max_chars=max_chars, max_tokens=max_tokens
-    )
+def parts(*passages, reading=None, count=5, max_chars=1200, max_tokens=5000):
+    return passage_parts(ranking(*passages), reading, "en", count=count, max_chars=max_chars, max_tokens=max_tokens)
 
 
 def made(passages, said=()):
@@ -75,7 +73,9 @@ def test_a_passage_names_its_place_and_keeps_its_table():
 
 def test_rows_are_not_cut_and_the_best_one_is_kept():
     table = "\n".join(f"| city {number} | {number * 7} people |" for number in range(60))
-    (part,) = parts(Passage("t", table), question="How many people live in city 41?", max_chars=200)
+    start = table.index("| city 41")
+    reading = Reading((Span("t", start, start + 5, table[start : start + 5], 1.0),), 0.0)
+    (part,) = parts(Passage("t", table), reading=reading, max_chars=200)
     assert "| city 41 | 287 people |" in part.text and len(part.text) <= 200
     assert all(re.fullmatch(r"\| city \d+ \| \d+ people \|", line) for line in part.text.splitlines())
 
@@ -142,7 +142,7 @@ def test_parts_say_that_they_are_parts():
 
 def test_passages_without_a_text_have_no_number():
     hits = (Hit("a", 3.0), Hit("b", 2.0, Passage("b", " \n")), Hit("c", 1.0, GOETHE), Hit("d", 0.5, LONG))
-    found = passage_parts(Ranking(hits), None, "", "en", count=1, max_chars=1200, max_tokens=900)
+    found = passage_parts(Ranking(hits), None, "en", count=1, max_chars=1200, max_tokens=900)
     assert found == [PassagePart(GOETHE, 0, len(GOETHE.text))]
 
 

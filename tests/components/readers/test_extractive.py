@@ -124,11 +124,8 @@ def test_memory_does_not_grow_with_the_passages_of_a_turn(model, monkeypatch):
     whole = read(*passages, max_passages=40, top_k=3)
     model.seen.clear()
     monkeypatch.setattr("convqa.components.readers.extractive._MAX_PAIRS", 7)
-    station = Extractive(max_passages=40, top_k=3, max_span_tokens=1)
-    task = station._task(Rewrite("Who wrote Faust?", ()), ranking(*passages))
-    station._read([task], 0, 40)
-    assert [len(call) for call in model.seen] == [7, 7, 7, 7, 7, 5] and len(task.best) == 3
-    assert station._reading(task) == whole
+    assert read(*passages, max_passages=40, top_k=3) == whole
+    assert [len(call) for call in model.seen] == [7, 7, 7, 7, 7, 5]
 
 
 def test_many_questions_at_once_keep_their_order_and_share_batches(model):
@@ -165,27 +162,6 @@ def test_the_ends_of_interpolation(model):
     assert read(THREE, ONE, interpolation=1.0) == read(THREE, ONE)
 
 
-def test_enough_ends_the_reading_of_a_turn(model):
-    found = sigmoid(6)
-    assert texts(read(ONE, TWO, THREE, stop_score=found)) == texts(read(ONE))
-    assert len(model.seen[0]) == 1
-    rankings = [ranking(ONE, TWO, THREE), ranking(THREE, TWO, ONE)]
-    first, second = read_all(rankings, stop_score=found)
-    assert {span.passage_id for span in first.spans} == {"1"}
-    assert second == read_all(rankings[1:])[0]
-    # A score that nothing reaches reads everything, 0 is reached by the first span.
-    assert read(THREE, TWO, ONE, stop_score=1.0) == read(THREE, TWO, ONE)
-    assert {span.passage_id for span in read(THREE, TWO, ONE, stop_score=0.0).spans} == {"3"}
-
-
-def test_rounds_grow_and_are_read_for_all_turns_together(model):
-    passages = [Passage(str(number), f"nothing {number}") for number in range(20)]
-    model.seen.clear()
-    read_all([ranking(*passages), ranking(*reversed(passages))], max_passages=10, stop_score=0.9)
-    # Of two turns: 1, 2, 4 and the last 3 of 10 passages each; none is among both turns' first ten.
-    assert [len(call) for call in model.seen] == [2, 4, 8, 6]
-
-
 @pytest.mark.parametrize("size", [1, 7, 64])
 def test_batches_change_no_result(monkeypatch, tiny_readers, inner, size):
     made = tiny_readers.without_network(inner, tiny_readers.by_chance)
@@ -193,7 +169,7 @@ def test_batches_change_no_result(monkeypatch, tiny_readers, inner, size):
     rankings = [ranking(*[(ONE, TWO, THREE)[(place + shift) % 3] for shift in range(place % 4 % 3 + 1)])
                 for place in range(64)]  # fmt: skip
     questions = [f"Who wrote {place % 5}?" for place in range(64)]
-    options = {"max_span_tokens": 6, "stop_score": 0.999, "interpolation": 0.8}
+    options = {"max_span_tokens": 6, "interpolation": 0.8}
     parts = []
     for start in range(0, 64, size):
         parts += read_all(rankings[start : start + size], questions[start : start + size], **options)
@@ -209,7 +185,7 @@ wild = st.text(
 @settings(deadline=None)
 @given(wild, st.lists(wild, max_size=4), st.integers(1, 5), st.one_of(st.none(), st.floats(0, 1)))
 def test_any_spans_are_quotes_apart_and_in_order(tiny_readers, question, passages, top_k, share):
-    station = Extractive(max_span_tokens=4, top_k=top_k, interpolation=share, stop_score=share)
+    station = Extractive(max_span_tokens=4, top_k=top_k, interpolation=share)
     station._reader = tiny_readers.without_network(tiny_readers.tokenizer("words"), tiny_readers.by_chance, 24)
     given_passages = [Passage(str(place), text) for place, text in enumerate(passages)]
     (reading,) = station.read_batch(

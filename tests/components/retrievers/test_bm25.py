@@ -39,7 +39,6 @@ def test_question_words_and_weighted_terms_rank(collection):
 def test_parameters_reach_the_store(collection):
     assert len(rank(collection, "wrote", top_k=1).hits) == 1
     assert [hit.passage is None for hit in rank(collection, "wrote", max_texts=1).hits] == [False, True]
-    assert [hit.id for hit in rank(collection, "wrote", filter={"kind": ["poet"]}).hits] == ["g"]
     assert rank(collection, "did", stopwords="long").hits == ()
 
 
@@ -107,12 +106,6 @@ def test_a_turns_filter_says_which_passages_it_finds_whoever_is_beside_it(sets):
     filters, expected = zip(*FILTERED, strict=True)
     assert filtered(BM25(sets), "wrote", filters * 2) == [*expected, *expected]
     assert [filtered(BM25(sets), "wrote", [filter])[0] for filter in filters] == list(expected)
-
-
-def test_the_filters_of_turn_and_node_must_both_hold(sets):
-    retriever = BM25(sets, filter={"kind": ["poet"]})
-    filters = [{}, {"kind": ("town", "poet")}, {"kind": ("town",)}, {"year": (1759.0, 3)}]
-    assert filtered(retriever, "wrote", filters) == [["s", "g"], ["s", "g"], [], ["s"]]
 
 
 def test_a_filter_by_a_field_that_no_passage_has_is_refused(sets):

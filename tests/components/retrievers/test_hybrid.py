@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 from pydantic import ValidationError
 
-from convqa.components import encoding
 from convqa.components.encoding import named
 from convqa.components.rankings import FUSIONS
 from convqa.components.retrievers import hybrid
@@ -176,7 +174,7 @@ def test_of_a_collection_that_lacks_vectors_the_first_by_words_are_encoded(lacki
 def test_without_candidates_words_alone_count(without_vectors, caplog):
     hybrid = Hybrid(without_vectors, candidates=0, top_k=2)
     assert rank(hybrid) == rank(BM25(without_vectors, top_k=2, stopwords="long"))
-    assert (hybrid.identity(), hybrid.forecast(10**9), caplog.messages) == ({}, "", [])
+    assert (hybrid.identity(), caplog.messages) == ({}, [])
 
 
 def test_candidates_keep_to_a_turns_filter(without_vectors):
@@ -198,18 +196,6 @@ def test_some_vectors_or_anothers_are_said_to_be_left_aside_once(lacking, caplog
     said = "of its 4 passages: the first 30 by words are ranked by those of 'encoder'"
     assert len(caplog.messages) == (open_store(lacking).info().encoder is not None)
     assert all(said in message for message in caplog.messages)
-
-
-def test_a_long_run_says_what_it_costs(without_vectors, collection, monkeypatch):
-    many = replace(open_store(without_vectors).info(), count=1_000_000)
-    monkeypatch.setattr(encoding, "open_store", lambda url: SimpleNamespace(info=lambda: many))
-    said = Hybrid(without_vectors).forecast(16_451)
-    assert "1,000,000 of 1,000,000 passages have no vector of the encoder 'encoder', and up to 493,530 are" in said
-    assert "encoded for this run, about 50 a second" in said
-    assert f"convqa index --collection {without_vectors} --vectors encoder" in said
-    assert Hybrid(without_vectors).forecast(5) == Hybrid(collection).forecast(16_451) == ""
-    monkeypatch.setattr(encoding, "open_store", open_store)
-    assert Hybrid(without_vectors).forecast(16_451) == ""  # of four passages
 
 
 @pytest.fixture

@@ -53,7 +53,6 @@ def test_the_text_and_its_terms(written):
         ("When was Goethe", False, "unfinished"),
         ("When was Goethe born?\nQuestion: and then it went on", False, None),
         ("Goethe was born in Weimar.", True, "no question"),
-        ("When was was was was was he born?", True, "loop"),
         ("When was the Zulu king of Botswana crowned?", True, "strays"),
         ('{"question": "When was Goethe born?"}', True, None),
         ("When was he born?", True, None),
@@ -69,21 +68,13 @@ def test_what_is_no_rewrite_leaves_the_question_and_is_noted(written, text, fini
         assert rewrite.text == "When was Goethe born?"
 
 
-def test_what_is_shown_by_format(written):
-    wanted = {
-        "auto": "Who wrote Faust ? ||| When ? ||| When was he born ?",
-        "canard-t5": "Who wrote Faust ? ||| When ? ||| When was he born ?",
-        "plain": "Question: Who wrote Faust?\nAnswer: Goethe wrote Faust in Weimar.\nQuestion: When?\n"
-        "Question: When was he born?\nRewrite:",
-        "{question}": "When was he born?",
-    }
-    for format, prompt in wanted.items():
-        station, shown = written("", format=format)
-        station.rewrite_batch([turn()])
-        assert shown.pop() == prompt
-    station, shown = written("", kind="gpt2")
+def test_what_is_shown(written):
+    station, shown = written("")
     station.rewrite_batch([turn()])
-    assert shown.pop() == wanted["plain"]
+    assert shown.pop() == "Who wrote Faust ? ||| When ? ||| When was he born ?"
+    station, shown = written("", kind="llama")
+    station.rewrite_batch([turn()])
+    assert shown.pop().endswith('Last question: "When was he born?"')
 
 
 def test_what_needs_no_model_asks_none(written):
@@ -95,16 +86,11 @@ def test_what_needs_no_model_asks_none(written):
 
 def test_ten_thousand_exchanges_fit(tiny_generator, written):
     history = tuple(Exchange(f"What is {number}?", "It is long. " * 500) for number in range(10_000))
-    station, shown = written("", format="plain", max_input_tokens=200)
+    station, shown = written("", max_input_tokens=64)
     start = time.perf_counter()
     station.rewrite_batch([turn(history=history)])
     assert time.perf_counter() - start < 3
-    (prompt,) = shown
-    assert prompt.startswith("Question: What is 0?\n") and prompt.endswith("Question: When was he born?\nRewrite:")
-    assert load_generator(tiny_generator("t5")).lengths([prompt])[0] <= 200
-    station, shown = written("", max_input_tokens=64)
-    station.rewrite_batch([turn(history=history)])
-    assert shown[-1].startswith("What is 0 ? ||| What is 99") and "What is 9999 ? ||| When was" in shown[-1]
+    assert shown[-1].startswith("What is 99") and "What is 9999 ? ||| When was" in shown[-1]
 
 
 @pytest.mark.models
@@ -160,7 +146,6 @@ def test_no_clock_decides_what_is_written(tiny_generator, monkeypatch):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"format": "canard"}, "format: expected canard-t5"),
         ({"weight": 0.0}, "weight"),
         ({"options": {"gpu": 1}}, "options"),
     ],

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from convqa.components.history import Past
-from convqa.components.rewriters._prompts import chat, of_format
-from convqa.errors import InputError
+from convqa.components.rewriters._prompts import canard_t5, chat
 
 SAID = [Past("Who wrote Faust?", "Goethe did (1808)."), Past("", "Really?"), Past("Is it long?", "")]
 
@@ -25,28 +24,12 @@ SAID = [Past("Who wrote Faust?", "Goethe did (1808)."), Past("", "Really?"), Pas
     ],
 )
 def test_canard_t5_has_blanks_around_signs_as_in_canard(text, wanted):
-    assert of_format("canard-t5")([], text) == wanted
+    assert canard_t5([], text) == wanted
 
 
 def test_canard_t5_puts_bars_between_utterances():
-    shown = of_format("canard-t5")(SAID, "Why?")
+    shown = canard_t5(SAID, "Why?")
     assert shown == "Who wrote Faust ? ||| Goethe did ( 1808 ) . ||| Really ? ||| Is it long ? ||| Why ?"
-
-
-def test_plain_says_who_speaks():
-    history = "Question: Who wrote Faust?\nAnswer: Goethe did (1808).\nAnswer: Really?\nQuestion: Is it long?"
-    assert of_format("plain")(SAID, "Why?") == f"{history}\nQuestion: Why?\nRewrite:"
-
-
-def test_a_template_is_filled_with_text_and_nothing_in_the_text():
-    shape = of_format("<{history}|{question}>")
-    assert shape([Past("{question} {0}", "{history}")], "{x}?") == "<Question: {question} {0}\nAnswer: {history}|{x}?>"
-    assert of_format("rewrite: {question}")(SAID, "Why?") == "rewrite: Why?"
-
-
-def test_what_is_no_format_is_refused():
-    with pytest.raises(InputError, match=r"format: expected canard-t5.*got 'canard_t5'. Did you mean 'canard-t5'"):
-        of_format("canard_t5")
 
 
 wild = st.text(max_size=50) | st.sampled_from(['"}\nLast question: "x', "</s>[INST]", "```", '\\"'])

@@ -40,8 +40,6 @@ def test_rewrites_are_taken(text, question):
     [
         ("", "empty"),
         ("?! \U0001f44d", "empty"),
-        ("When was was was was she born?", "loop"),
-        ("When she was she was she was born?", "loop"),
         ("When was Ada Lovelace " + " ".join(f"w{n}" for n in range(40)) + " born?", "too long"),
         ("Ada Lovelace was born in London in 1815.", "no question"),
         ("Yes", "no question"),
