@@ -10,7 +10,7 @@ import typer
 from typer import Argument, Option
 
 from convqa.cli.app import group
-from convqa.cli.options import Json, VectorSettings, print_json
+from convqa.cli.options import Json, print_json
 from convqa.errors import InputError, StoreDamaged, StoreUnavailable
 
 if TYPE_CHECKING:
@@ -89,23 +89,6 @@ def check_collection(collection: Collection, json: Json = False) -> None:
         raise StoreDamaged(
             f"collection {_url(collection)} is damaged. Index its passages again with --replace, or restore a copy."
         )
-
-
-@collections("merge")
-def merge_collection(
-    collection: Collection,
-    parts: Annotated[list[str], Argument(metavar="PART...", help="Folders of all shards.")],
-    *,
-    settings: VectorSettings,
-    json: Json = False,
-) -> None:
-    """Merge vectors of convqa index --shard into a collection."""
-    from convqa.cli.progress import ProgressDisplay
-    from convqa.indexing.parts import merge_parts
-
-    with ProgressDisplay("adding", "vectors", json) as progress:
-        info = merge_parts(collection, parts, settings.stored, progress)
-    _print(json, collection, _to_json(info), f"{_vectors(info)}. The parts can be deleted.")
 
 
 @collections("delete")

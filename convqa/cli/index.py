@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,9 +18,7 @@ from convqa.workers import start_workers
 
 if TYPE_CHECKING:
     from convqa.indexing import Indexed
-    from convqa.models import TextEncoder
-    from convqa.stores.base import Info, VectorOptions
-    from convqa.workers import Workers
+    from convqa.stores.base import Info
 
 
 def document_suffixes() -> Iterable[str]:
@@ -110,11 +107,6 @@ def index(
         Option(metavar="MODEL", help="Store token weights of this model, such as SPLADE, instead of vectors."),
     ] = None,
     storing: VectorSettings,
-    shard: Annotated[
-        str | None,
-        Option(metavar="I/N", help="Encode only shard I of N, into --part (see convqa collections merge)."),
-    ] = None,
-    part: Annotated[str | None, Option(metavar="FOLDER", help="Output folder of --shard.")] = None,
     executor: ExecutorName = "local",
     workers: WorkerCount = None,
     encoding: ModelSettings,
@@ -129,7 +121,7 @@ def index(
     A new version becomes visible only once it is complete. After an interruption, run the same command again: passages
     are indexed from the start. Vectors are made last; --vectors without SOURCES resumes them.
     """
-    from convqa.indexing import index_sources, refuse_vectors
+    from convqa.indexing import add_vectors, index_sources, refuse_vectors
     from convqa.models import Options, load_encoder
     from convqa.tasks import find_task
 
@@ -165,31 +157,11 @@ def index(
             )
         info = indexed.info
     if encoder is not None:
-        info = _encode(collection, encoder, storing.stored, shard, part, start_workers(executor, workers), quiet)
+        with start_workers(executor, workers) as started, ProgressDisplay("encoding", "passages", quiet) as progress:
+            info = add_vectors(collection, encoder, storing.stored, progress, started)
     if info is not None and not quiet:
-        _print(indexed, info, part or collection)
+        _print(indexed, info, collection)
     return 1 if indexed is not None and indexed.unread else 0
-
-
-def _encode(
-    collection: str,
-    encoder: TextEncoder,
-    options: VectorOptions | None,
-    shard: str | None,
-    part: str | None,
-    executor: AbstractContextManager[Workers | None],
-    quiet: bool,
-) -> Info:
-    from convqa.indexing import add_vectors
-    from convqa.indexing.parts import encode_shard
-    from convqa.workers.shard import Shard
-
-    if (shard is None) != (part is None) or (shard and options):
-        raise InputError("--shard and --part require each other. Pass --vector-... options to collections merge.")
-    with executor as workers, ProgressDisplay("encoding", "passages", quiet) as progress:
-        if shard is None or part is None:
-            return add_vectors(collection, encoder, options, progress, workers)
-        return encode_shard(collection, encoder, Shard.parse(shard), part, progress, workers)
 
 
 def _number(count: int, things: str) -> str:

@@ -7,7 +7,6 @@ import os
 import re
 import sys
 
-import numpy as np
 import pytest
 
 from convqa import stores
@@ -161,15 +160,6 @@ def test_token_weights_of_a_sparse_model(call, tmp_path, sparse_encoder):
     assert "12 dimensions" in call("collections", "show", tmp_path / "c")[1]
     code, _, err = call("index", "--collection", tmp_path / "c", "--vectors", "encoder")
     assert code == 2 and "expected its encoder" in err
-    several = passages(tmp_path / "several.jsonl", *"abcdefgh")
-    assert call("index", several, "--collection", tmp_path / "d")[0] == 0
-    for number in (1, 2):
-        arguments = ["--shard", f"{number}/2", "--part", tmp_path / f"part{number}"]
-        assert call("index", "--collection", tmp_path / "d", "--sparse", sparse_encoder, *arguments)[0] == 0
-    code, out, err = call("collections", "merge", tmp_path / "d", tmp_path / "part1", tmp_path / "part2")
-    assert code == 0 and open_store(str(tmp_path / "d")).info().vectors == 8, err
-    merged, whole = (open_store(str(tmp_path / name)).vectors(["a", "b"]) for name in ("d", "c"))
-    assert all(map(np.array_equal, merged, whole))
 
 
 @pytest.mark.parametrize("engine", ["embedded", pytest.param("elasticsearch", marks=pytest.mark.services)])
