@@ -18,8 +18,6 @@ from convqa.domain import MetaValue
 
 _MAX_PAGES = 5_000
 """Pages that are read, because a small file can name one page any number of times."""
-_MAX_CHARACTERS = 5_000_000
-"""Characters that are read."""
 _DATE = re.compile(r"(?:D:)?(\d{4})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
 
 
@@ -42,16 +40,16 @@ def read_pdf(data: bytes) -> Document:
 
 def _document(pdf: Any) -> Document:
     pdf.init_forms()
-    pages = list(_pages(pdf))
+    read = min(len(pdf), _MAX_PAGES)
+    pages = [read_page(pdf, number) for number in range(1, read + 1)]
     sheets = [sheet for page in pages for sheet in page.sheets]
     if not sheets:
-        raise Unreadable("it has no text: run OCR on a scan first, or pip install 'convqa[ocr]'")
+        raise Unreadable("it has no text: run OCR on a scan first")
     elements = list(elements_of(sheets))
     words = chain.from_iterable(sheet.words for sheet in sheets)
     counts = {
         "pages": len(pages),
         "tables": sum(isinstance(element, Table) for element in elements),
-        "recognized": sum(page.state == "recognized" for page in pages),
     }
     properties = pdf.get_metadata_dict(skip_empty=True)
     return Document(
@@ -61,16 +59,6 @@ def _document(pdf: Any) -> Document:
         counts={name: count for name, count in counts.items() if count},
         unread=tuple(_unread(pages, len(pdf))),
     )
-
-
-def _pages(pdf: Any) -> Iterator[PdfPage]:
-    characters = 0
-    for number in range(1, min(len(pdf), _MAX_PAGES) + 1):
-        page = read_page(pdf, number)
-        yield page
-        characters += sum(len(word.text) for sheet in page.sheets for word in sheet.words)
-        if characters > _MAX_CHARACTERS:
-            break
 
 
 def _unread(pages: Sequence[PdfPage], total: int) -> Iterator[str]:

@@ -40,6 +40,11 @@ class Box(NamedTuple):
     right: float
     bottom: float
 
+    def touches(self, other: Box) -> bool:
+        is_beside = self.right + NEAR < other.left or other.right + NEAR < self.left
+        is_above = self.bottom + NEAR < other.top or other.bottom + NEAR < self.top
+        return not (is_beside or is_above)
+
 
 @dataclass(slots=True, eq=False)
 class Word:

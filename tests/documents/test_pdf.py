@@ -1,7 +1,6 @@
 """PDFs are read by the places of their words: columns, tables, lists, headings and paragraphs, and nothing is lost."""
 
 import time
-import types
 from datetime import datetime
 from io import BytesIO
 
@@ -17,11 +16,6 @@ PROSE = (
     "The mill was built in 1790 by a family of bakers from the north. It stands on the river bank and still grinds "
     "flour for the town, though most of the grain now comes by rail from the plains beyond the hills. "
 )
-
-
-@pytest.fixture(autouse=True)
-def without_ocr(monkeypatch):
-    monkeypatch.setattr("convqa.documents.pdf_page._recognizer", lambda: None)
 
 
 def filled(document):
@@ -382,16 +376,6 @@ def test_pages_that_are_turned_are_read():
         assert texts(turned.getvalue()) == [(PROSE * 3).strip()]
 
 
-def test_what_a_crop_box_hides_is_not_read():
-    from pypdf import PdfReader, PdfWriter
-
-    writer = PdfWriter(clone_from=PdfReader(BytesIO(drawn((20, 20, "Left half."), (120, 20, "Right half.")))))
-    writer.pages[0].cropbox.right = 280
-    output = BytesIO()
-    writer.write(output)
-    assert texts(output.getvalue()) == ["Left half."]
-
-
 def raw_pdf(unicode, kids="[3 0 R]", count=1):
     """A PDF whose letter # is the UTF-16 unit ``unicode``."""
     cmap = f"""/CIDInit /ProcSet findresource begin begincmap 1 begincodespacerange <00> <ff> endcodespacerange
@@ -420,23 +404,6 @@ def test_controls_are_dropped_surrogates_replaced_and_ligatures_unfolded(unicode
 def test_a_pdf_without_pages_is_unreadable():
     with pytest.raises(Unreadable):
         read_pdf(raw_pdf("0041", kids="[]", count=0))
-
-
-def test_pages_that_are_pictures_are_recognized(monkeypatch):
-    numpy = pytest.importorskip("numpy")
-
-    def recognize(picture):
-        places = [(100, 100, 900, 124), (100, 128, 400, 152)]
-        boxes = [[(x0, y0), (x1, y0), (x1, y1), (x0, y1)] for x0, y0, x1, y1 in places]
-        lines = ("The mill was built in 1790 by a family of bakers from the", "north of the town.")
-        return types.SimpleNamespace(boxes=numpy.array(boxes, float), txts=lines, scores=(0.9, 0.9))
-
-    monkeypatch.setattr("convqa.documents.pdf_page._recognizer", lambda: recognize)
-    document = read_pdf(with_pictures(PROSE, ""))
-    assert document.blocks[1].text == "The mill was built in 1790 by a family of bakers from the north of the town."
-    assert document.blocks[1].page == 2
-    assert document.counts["recognized"] == 1
-    assert document.unread == ()
 
 
 def test_a_page_named_many_times_is_bounded():
