@@ -14,9 +14,9 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from convqa.documents import DocumentFile, Unreadable
+from convqa.documents import Unreadable
 from convqa.documents.child import DocumentReader
-from convqa.documents.find import FoundDocuments, describe_skipped, find_documents
+from convqa.documents.find import DocumentFile, FoundDocuments, describe_skipped, find_documents
 from convqa.documents.formats import document_formats
 from convqa.documents.passages import digest, read_document
 from convqa.domain import Passage
@@ -69,7 +69,7 @@ def index_sources(
     An existing collection of documents is updated; a document that cannot be opened keeps its passages there. Passages
     are added to an existing collection only with ``add``.
 
-    :param sources: files, folders, and ``scheme:...`` of a source of documents that another package adds.
+    :param sources: files and folders.
     :param add: keep what is not among the sources. :param replace: build a new collection and swap it in.
     :param language: the language of the texts; None = the collection's, or its file's, else English.
     :param settings: engine settings of a new collection.
@@ -188,7 +188,7 @@ def _update(
 def _data(file: DocumentFile) -> bytes:
     """Return the bytes of a document. :raises Unreadable: if it cannot be opened."""
     try:
-        return file.data()
+        return file.path.read_bytes()
     except OSError as error:
         raise Unreadable(f"it cannot be opened ({error.strerror or error})") from error
 
