@@ -19,8 +19,6 @@ _PARAGRAPH_GAP = 1.3
 """Distance of lines between paragraphs, in distances within them."""
 _HEADING_SIZE = 1.12
 """Size of headings, in sizes of the body."""
-_MAX_HEADING = 200
-"""Characters of a heading."""
 _MAX_BOLD_HEADING = 100
 """Characters of a heading that is not larger than the body."""
 
@@ -79,8 +77,7 @@ class _Document:
         before = lines[-1]
         marker = marker_of(line.words)
         is_item = bool(marker_of(lines[0].words))
-        is_next_item = marker and is_item and abs(line.indent - lines[0].indent) < NEAR
-        if is_next_item or before.style != line.style or BULLET.match(marker):
+        if (marker and is_item) or before.style != line.style or BULLET.match(marker):
             return False
         is_lower = line.text[0].islower() and not marker
         is_unfinished = is_lower or before.text.endswith((",", "-", "\u2013"))
@@ -88,27 +85,21 @@ class _Document:
             is_open = is_unfinished or not (before.has_room_for(line) or SENTENCE_END.search(before.text))
             return is_open and before.column.depth == line.column.depth
         step = line.base - before.base
-        if line.style[0] > self._body[0] * _HEADING_SIZE:
-            return step < 1.8 * line.size
         usual = self._leading * before.size
-        if len(lines) > 1 and lines[-2].column is before.column:
-            usual = before.base - lines[-2].base
         if step > _PARAGRAPH_GAP * max(usual, 1.1 * before.size):
             return False
         if before.has_room_for(line):
             return is_unfinished
         moved = line.indent - before.indent
-        if len(lines) > 1:
-            return abs(moved) < 0.8 * line.size
         return moved > -NEAR if is_item else moved < 0.8 * line.size
 
     def _is_heading(self, style: tuple[float, bool], text: str) -> bool:
         """Return whether a text is larger or bolder than the body of the document."""
         size, is_bold = style
         usual_size, is_usually_bold = self._body
-        if not _LETTERS.search(text) or len(text) > _MAX_HEADING:
+        if not _LETTERS.search(text):
             return False
-        is_bolder = is_bold and not is_usually_bold and size > 0.9 * usual_size
+        is_bolder = is_bold and not is_usually_bold
         is_title = len(text) <= _MAX_BOLD_HEADING and not text.endswith((".", ",", ";"))
         return size > usual_size * _HEADING_SIZE or (is_bolder and is_title)
 
