@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import posixpath
 import re
-from collections import Counter
 from io import BytesIO
 from typing import Any
 from zipfile import ZipFile
@@ -34,16 +33,6 @@ _PROPERTIES = {
     "version": "version",
 }
 """Name of an element -> field of the meta. The last name of a field counts."""
-_OF_TEMPLATES = (
-    "2013-01-27",
-    "2013-12-23",
-    "PowerPoint Presentation",
-    "Presentation",
-    "Steve Canny",
-    "openpyxl",
-    "python-docx",
-)
-"""Properties in the templates of programs that write documents."""
 _WRAPPERS = (
     "{*}customXml",
     "{*}ins",
@@ -52,13 +41,6 @@ _WRAPPERS = (
     "{*}sdtContent",
 )
 """Content controls, and insertions that are tracked. Their content is read as if it stood alone."""
-_NOT_READ = {
-    "/media/": "image",
-    "/charts/chart": "chart",
-    "/diagrams/data": "diagram",
-    "/afchunk": "inserted document",
-}
-"""What the names of parts have that are not read -> what these are."""
 
 
 class Archive:
@@ -123,22 +105,6 @@ class Archive:
         """Return the name of the main part of a Word or PowerPoint document."""
         return dict(self.relations("").values())["officeDocument"]
 
-    def not_read(self, **others: int) -> tuple[str, ...]:
-        """Return what is not read, such as "3 images".
-
-        :param others: name in the singular, with underscores -> count.
-        """
-        counts = Counter(others)
-        for name in self._zip.NameToInfo:
-            for path, noun in _NOT_READ.items():
-                counts[noun] += path in name
-        amounts = []
-        for noun, count in counts.items():
-            plural = "s" if count > 1 else ""
-            if count:
-                amounts.append(f"{count} {noun}{plural}".replace("_", " "))
-        return tuple(amounts)
-
 
 def properties(root: Any) -> tuple[str, dict[str, MetaValue]]:
     """Return the title and the meta of an element with properties of the Dublin Core."""
@@ -148,7 +114,7 @@ def properties(root: Any) -> tuple[str, dict[str, MetaValue]]:
         value = ", ".join(filter(None, texts))
         if field == "date":
             value = value[:10]
-        if value and value not in _OF_TEMPLATES:
+        if value:
             meta[field] = value
     return str(meta.pop("title", "")), meta
 

@@ -51,7 +51,7 @@ class Document:
     :param title: the document's own title, "" for none.
     :param meta: its properties as fields that filters compare: date (ISO 8601), author, version, language ...
     :param counts: what was read, such as {"pages": 2, "tables": 1}.
-    :param unread: what was not read, such as "page 2 is a picture" or "3 images".
+    :param unread: what was not read, such as "page 2 is a picture".
     """
 
     blocks: tuple[Block, ...]

@@ -42,14 +42,8 @@ def read_pptx(data: bytes) -> Document:
             content.insert(0, Block("heading", f"Slide {page}"))
         blocks += (replace(block, page=page) for block in content)
     title, meta = properties(archive.xml("docProps/core.xml"))
-    unread = archive.not_read(hidden_slide=hidden)
-    return Document(
-        tuple(blocks),
-        title,
-        meta,
-        counts={"slides": len(entries) - hidden},
-        unread=unread,
-    )
+    unread = (f"hidden slides: {hidden}",) if hidden else ()
+    return Document(tuple(blocks), title, meta, {"slides": len(entries) - hidden}, unread)
 
 
 def _content(slide: Any) -> Iterator[Block]:

@@ -59,14 +59,7 @@ def read_docx(data: bytes) -> Document:
     texts = {block.text for block in body}
     margins = [block for block in dict.fromkeys(reader.margins()) if block.text not in texts]
     title, meta = properties(archive.xml("docProps/core.xml"))
-    unread = archive.not_read(**reader.unread)
-    return Document(
-        (*margins, *body),
-        title or reader.title,
-        meta,
-        counts=reader.counts,
-        unread=unread,
-    )
+    return Document((*margins, *body), title or reader.title, meta, reader.counts)
 
 
 class _WordReader:
@@ -85,7 +78,6 @@ class _WordReader:
                 self.notes[f"{kind}Reference", note.get("id")] = note
         self.title = ""
         self.counts: Counter[str] = Counter()
-        self.unread = Counter({"comment": len(self._part("comments"))})
         # Footnotes and text boxes of a paragraph, which are read after it.
         self.pending: list[Any] = []
         # The complex fields that are open: "code", then "result".
@@ -150,8 +142,8 @@ class _WordReader:
         marker = self.numbering.next_marker(look.get("numId", ""), level)
         role = look.get("role", "")
         if role.startswith("toc"):
-            self.unread["contents_line"] += 1
-        elif role == "title":
+            return
+        if role == "title":
             self.title = self.title or text
             yield Block("heading", text)
         elif role == "caption" and paragraph.xpath(_BESIDE_TABLE):

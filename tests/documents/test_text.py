@@ -43,6 +43,7 @@ def test_markdown_has_headings_lists_tables_and_code():
         Block("item", "by card", 2),
         Block("header", cells=("a", "b")),
         Block("row", cells=("1 2", "x")),
+        Block("paragraph"),
         Block("code", "# code\n  ls"),
     ]
 
