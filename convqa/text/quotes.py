@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import re
-from itertools import pairwise, zip_longest
+from itertools import zip_longest
 
 from convqa.domain import Passage, Unit
 from convqa.text import cache
@@ -25,23 +25,7 @@ _MAX_ODDS_OF_HEADING = -1.0
 _MAX_ODDS_OF_HEADING_IN_LINE = -6.5
 """Log odds of fitness below which a heading is cut off a sentence: at the start of a line, and within a line."""
 
-_MAX_QUOTE_CHARS = 700
-"""Maximum length of a quote assembled from parts."""
-
-_MAX_ABBREVIATION_CHARS = 6
 _EMPTY = re.compile(r"\s\((?:[\s,;:]|\b(?:or|and|from)\b)*\)|(?<=\()\s*[;,][;,\s]*")
-_LOST = re.compile(r"\b(?:of|from|to|by|as|being|the|a|an|than|with|called|about)  (?=[a-z])")
-_BROKEN = re.compile(
-    r"</|/>|(?<![-'\u2019\w])(?:(?:the|an|than|The)\s*[;,)]|[Aa] ,|(?:than|the)\s*\.(?!\w)"
-    r")|\s\"[.,]?\"(?=[\s.,]|$)"
-)
-"""Markup, and gaps where a formula, a unit or a foreign word is missing from the text."""
-_BROKEN_ATTACHED = re.compile(
-    r"\b(?:of|with|called|named|from|between|approximately|is|was|are|were|as|by|for|to|and|or|at|in)"
-    r"(?: [,;)]| \.(?!\w))"
-)
-_ATTACHED = re.compile(r"[a-z][,.] [A-Za-z]")
-"""A text with no space before commas and full stops, in which ``_BROKEN_ATTACHED`` also marks a gap."""
 
 
 def whole_units(passage: Passage, start: int, end: int, language: str) -> list[Unit]:
@@ -106,7 +90,7 @@ def quotable(text: str, start: int, end: int, language: str) -> tuple[int, int] 
     """Return the characters ``[start, end)`` of a sentence to quote, or None if it is unfit to be quoted.
 
     Omits surrounding bullets, numbers and footnote marks. English sentences are also judged for fitness, lose a heading
-    that runs into them, and are restored where they were cut at an abbreviation or for their length.
+    that runs into them.
 
     >>> text = "* Contact Us Privacy Policy [3] Ada wrote notes on the engine in 1843.[4] Menu Home Shop"
     >>> quotable(text, 0, 27, "en"), quotable(text, 28, 73, "en")
@@ -114,8 +98,6 @@ def quotable(text: str, start: int, end: int, language: str) -> tuple[int, int] 
     """
     # English is the default language; the passages may be in another.
     is_english = language == "en" and 2 * sum(map(str.isascii, text[start:end])) > end - start
-    if is_english:
-        start, end = _grown(text, start, end)
     lead = _LEAD.match(text, start, end)
     if lead:
         start = lead.end()
@@ -127,35 +109,11 @@ def quotable(text: str, start: int, end: int, language: str) -> tuple[int, int] 
         return None
     if not is_english:
         return start, end
+    is_cut = end - start > MAX_SENTENCE_CHARS // 2 and text[end - 1] not in prose.CLOSING
+    if is_cut:
+        return None
     begin, fitness = judged(text, start, end)
     return (begin, end) if fitness >= prose.FIT else None
-
-
-def _grown(text: str, start: int, end: int) -> tuple[int, int]:
-    """Add the parts before and after, where one sentence was cut at an abbreviation or for its length."""
-    # Skips very long texts: their sentences are not cached, and splitting them again each time would be slow.
-    if len(text) > cache.MAX_CACHED_CHARS:
-        return start, end
-    for (first, last), (begin, stop) in pairwise(sentences(text, "en")):
-        if not _continues(text, first, last, begin):
-            continue
-        if last == end and stop - start <= _MAX_QUOTE_CHARS:
-            end = stop
-        elif begin == start and end - first <= _MAX_QUOTE_CHARS:
-            start = first
-    return start, end
-
-
-def _continues(text: str, first: int, last: int, begin: int) -> bool:
-    """Return whether the sentence that begins at ``begin`` continues that of the characters ``[first, last)``."""
-    if "\n" in text[last:begin]:
-        return False
-    is_closed = text[last - 1] in prose.CLOSING
-    if text[begin].islower():
-        abbreviation = prose.ABBREVIATED.search(text, max(0, last - _MAX_ABBREVIATION_CHARS), last)
-        if not is_closed or abbreviation:
-            return True
-    return not is_closed and last - first > MAX_SENTENCE_CHARS // 2
 
 
 def judged(text: str, start: int, end: int) -> tuple[int, float]:
@@ -166,15 +124,11 @@ def judged(text: str, start: int, end: int) -> tuple[int, float]:
     cut, odds = prose.judged(text[start:end])
     begin = start + cut
     quote = shown(text[begin:end])
-    attached = _BROKEN_ATTACHED.search(quote) and _ATTACHED.search(text)
-    if attached or _BROKEN.search(quote) or _LOST.search(text, begin, end):
-        return begin, 0.0
     is_in_line = text[begin - 1] == " " and "\n" in text and "\n" not in text[start:begin]
     max_odds = _MAX_ODDS_OF_HEADING_IN_LINE if is_in_line else _MAX_ODDS_OF_HEADING
     if odds < max_odds:
         start = begin
-    if quote != text[begin - cut : end]:
-        odds = prose.judged(quote)[1]
+    odds = prose.judged(quote)[1]
     return start, prose.fitness(odds, share_of_prose(text[: cache.MAX_CACHED_CHARS]))
 
 

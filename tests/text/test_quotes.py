@@ -43,8 +43,6 @@ def test_what_says_something_is_quoted_as_it_is(clean):
         "Home Services Poets Goethe Schiller Faust Tickets Contact Jobs Shop Login Imprint.",
         "Skip to Main Content",
         "Copyright © 2024 All Rights Reserved Terms of Use Privacy Policy",
-        "It protects an area of no more than ; this is enough for a small country.",
-        "The seats are cushioned, and tea is called , as it is elsewhere.",
         "innovates for the benefit of all, and inspires the world through its discoveries.",
         "Opening hours and directions",
         "Pros and Cons of Steam Engines.",
@@ -102,15 +100,8 @@ def test_bullets_numbers_and_footnote_marks_around_a_sentence_are_no_part_of_it(
     assert quotable(PROSE + " 2.", 0, len(PROSE) + 3, "en") == (0, len(PROSE))
 
 
-def test_a_sentence_that_was_cut_at_an_abbreviation_is_quoted_whole():
-    text = "It was a subsidiary of Systems Union Group plc. until August 2006, when it was sold."
-    assert set(quoted(text)) == {text}
-
-
-def test_a_long_sentence_is_quoted_whole_or_not_at_all():
-    text = f"They bought {', '.join(f'a large engine of the {number}th kind' for number in range(16))} and a house."
-    assert 400 < len(text) <= 700 and set(quoted(text)) == {text}
-    assert not any(quote.endswith(",") for quote in quoted("They bought " + "a large old engine of steel, " * 60))
+def test_parts_of_a_sentence_that_is_too_long_are_not_quoted():
+    assert quoted("They bought " + "a large old engine of steel, " * 60) == []
 
 
 def test_other_languages_are_not_judged():

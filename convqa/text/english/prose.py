@@ -39,8 +39,6 @@ EDGE = (WIDTH - 1) * (1 + STEP) // 2
 """Padding before and after a sentence."""
 
 CLOSING = frozenset(".!?\u2026\"'\u201d\u2019\u00bb)]")
-ABBREVIATED = re.compile(r"\b\w{1,4}\.\s*$")
-"""A full stop that may mark an abbreviation."""
 WORD = re.compile(r"(?:[A-Z]+[^\W\d_A-Z]*|[^\W\d_A-Z]+)(?:['\u2019][^\W\d_A-Z]+)?|\d+(?:[.,]\d+)*|\S")
 """A word, a number or a mark. Words that run together are split at their capitals."""
 
