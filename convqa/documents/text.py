@@ -89,8 +89,8 @@ def _of_lines(text: str) -> Document:
     for part in parts(text):
         piece = text[part.start : part.end]
         if part.kind in ("row", "header"):
-            cells = piece.split("\t") if "\t" in piece else re.split(r"(?<!\\)\|", piece.strip().strip("|"))
-            blocks.append(Block(part.kind, cells=tuple(" ".join(cell.split()) for cell in cells)))
+            cells = re.split(r"(?<!\\)\|", piece.strip("|"))
+            blocks.append(Block(part.kind, cells=tuple(cell.strip() for cell in cells)))
         elif part.is_numbered and part.kind == "item":
             marker, _, rest = piece.partition(" ")
             blocks.append(Block("item", rest, part.level, marker))

@@ -19,16 +19,13 @@ def markdown(text):
 
 
 def test_the_lines_of_a_text_show_its_parts():
-    text = "Fees\n\nMembers pay\n5 euros.\n\n1. Fill the form\n2. Pay\n- by card\n\n"
-    text += "Name\tPrice\nKiln\t5\n\n| a | b |\n|--|--|\n"
+    text = "Fees\n\nMembers pay\n5 euros.\n\n1. Fill the form\n2. Pay\n- by card\n\n| a | b |\n|--|--|\n"
     assert list(read_text(text.encode()).blocks) == [
         Block("heading", "Fees", 2),
         Block("paragraph", "Members pay\n5 euros."),
         Block("item", "Fill the form", marker="1."),
         Block("item", "Pay", marker="2."),
         Block("item", "by card"),
-        Block("row", cells=("Name", "Price")),
-        Block("row", cells=("Kiln", "5")),
         Block("header", cells=("a", "b")),
     ]
 
