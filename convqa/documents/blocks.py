@@ -50,12 +50,10 @@ class Document:
 
     :param title: the document's own title, "" for none.
     :param meta: its properties as fields that filters compare: date (ISO 8601), author, version, language ...
-    :param counts: what was read, such as {"pages": 2, "tables": 1}.
     :param unread: what was not read, such as "page 2 is a picture".
     """
 
     blocks: tuple[Block, ...]
     title: str = ""
     meta: Mapping[str, MetaValue] = field(default_factory=dict)
-    counts: Mapping[str, int] = field(default_factory=dict)
     unread: tuple[str, ...] = ()

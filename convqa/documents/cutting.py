@@ -118,7 +118,7 @@ def _paragraphs(document: LaidOut, language: str) -> Iterator[list[SizedUnit]]:
         if paragraph and not _belongs(text, paragraph[-1].unit, unit):
             yield paragraph
             paragraph = []
-        paragraph.append(SizedUnit(unit, tokens, document.pages[part]))
+        paragraph.append(SizedUnit(unit, tokens, document.parts[part].page))
     if paragraph:
         yield paragraph
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -82,7 +81,7 @@ def read_markup(text: str, is_page: bool = False) -> Document:
     reader = _HTMLReader()
     reader.walk(body)
     reader.flush()
-    return Document(tuple(reader.blocks), _title(title, reader.blocks), _meta(root, given), reader.counts)
+    return Document(tuple(reader.blocks), _title(title, reader.blocks), _meta(root, given))
 
 
 def _prepare(body: Any, is_page: bool) -> None:
@@ -126,7 +125,6 @@ class _HTMLReader:
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []
-        self.counts: Counter[str] = Counter()
         self._gathered: list[str] = []
         self._depth = 0
 
@@ -164,7 +162,6 @@ class _HTMLReader:
         elif tag == "table" and _is_table_of_data(element):
             self._read_table(element)
         elif tag == "pre":
-            self.counts["code"] += 1
             text = "".join(element.itertext()).replace(_BREAK, "\n").replace("\r\n", "\n")
             self.blocks.append(Block("code", text.strip("\n")))
         elif tag in ("caption", "figcaption"):
@@ -226,7 +223,6 @@ class _HTMLReader:
         self.flush()
 
     def _read_table(self, element: Any) -> None:
-        self.counts["tables"] += 1
         for caption in element.iterchildren("caption"):
             self._add("caption", caption)
         rows = [row for row in element.iter("tr") if next(row.iterancestors("table")) is element]

@@ -27,7 +27,7 @@ def read_markdown(data: bytes) -> Document:
     text, front = _front_matter(refuse_binary(decoded(data)))
     document = read_markup(_markdown().render(_CONTAINER.sub(lambda match: match[1] or "", text)))
     meta = meta_of(front)
-    return Document(document.blocks, str(meta.pop("title", "")), meta, document.counts, document.unread)
+    return Document(document.blocks, str(meta.pop("title", "")), meta)
 
 
 def _front_matter(text: str) -> tuple[str, Mapping[Any, Any]]:

@@ -11,7 +11,7 @@ from pypdfium2 import PdfDocument, PdfiumError, raw
 
 from convqa.documents.blocks import Document, Unreadable
 from convqa.documents.pdf_blocks import blocks_of
-from convqa.documents.pdf_layout import Table, elements_of
+from convqa.documents.pdf_layout import elements_of
 from convqa.documents.pdf_page import PdfPage, read_page
 from convqa.documents.text import clean
 from convqa.domain import MetaValue
@@ -47,16 +47,11 @@ def _document(pdf: Any) -> Document:
         raise Unreadable("it has no text: run OCR on a scan first")
     elements = list(elements_of(sheets))
     words = chain.from_iterable(sheet.words for sheet in sheets)
-    counts = {
-        "pages": len(pages),
-        "tables": sum(isinstance(element, Table) for element in elements),
-    }
     properties = pdf.get_metadata_dict(skip_empty=True)
     return Document(
         blocks=tuple(blocks_of(elements, words)),
         title=clean(properties.get("Title", "")),
         meta=_meta(properties),
-        counts={name: count for name, count in counts.items() if count},
         unread=tuple(_unread(pages, len(pdf))),
     )
 

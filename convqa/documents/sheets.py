@@ -51,7 +51,7 @@ def read_xlsx(data: bytes) -> Document:
         if content:
             blocks += [Block("heading", sheet.title), *content]
     title, meta = properties(archive.xml("docProps/core.xml"))
-    return Document(tuple(blocks), title, meta, {"sheets": len(workbook.worksheets)}, tuple(unread))
+    return Document(tuple(blocks), title, meta, tuple(unread))
 
 
 def read_csv(data: bytes) -> Document:

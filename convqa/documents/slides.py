@@ -43,7 +43,7 @@ def read_pptx(data: bytes) -> Document:
         blocks += (replace(block, page=page) for block in content)
     title, meta = properties(archive.xml("docProps/core.xml"))
     unread = (f"hidden slides: {hidden}",) if hidden else ()
-    return Document(tuple(blocks), title, meta, {"slides": len(entries) - hidden}, unread)
+    return Document(tuple(blocks), title, meta, unread)
 
 
 def _content(slide: Any) -> Iterator[Block]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -59,7 +58,7 @@ def read_docx(data: bytes) -> Document:
     texts = {block.text for block in body}
     margins = [block for block in dict.fromkeys(reader.margins()) if block.text not in texts]
     title, meta = properties(archive.xml("docProps/core.xml"))
-    return Document((*margins, *body), title or reader.title, meta, reader.counts)
+    return Document((*margins, *body), title or reader.title, meta)
 
 
 class _WordReader:
@@ -77,7 +76,6 @@ class _WordReader:
             for note in self._part(f"{kind}s"):
                 self.notes[f"{kind}Reference", note.get("id")] = note
         self.title = ""
-        self.counts: Counter[str] = Counter()
         # Footnotes and text boxes of a paragraph, which are read after it.
         self.pending: list[Any] = []
         # The complex fields that are open: "code", then "result".
@@ -121,7 +119,6 @@ class _WordReader:
             if element.tag == "txbxContent":
                 yield from self.blocks(element)
             else:
-                self.counts["footnotes"] += 1
                 yield Block("footnote", _one_line(self.blocks(element)))
 
     def _paragraph(self, paragraph: Any) -> Iterator[Block]:
@@ -198,7 +195,6 @@ class _WordReader:
             # The table only places text on the page.
             yield from blocks
             return
-        self.counts["tables"] += 1
         headers = len(element.findall("tr/trPr/tblHeader")) or int(rows[0].xpath(_IS_BOLD))
         grid: list[list[str]] = []
         for row in cells:

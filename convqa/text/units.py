@@ -50,13 +50,17 @@ _BEGINS_PART = re.compile(
 
 
 class Part(NamedTuple):
-    """A part of a text: the characters ``[start, end)``. ``level``: of a heading. ``is_numbered``: of an item."""
+    """A part of a text: the characters ``[start, end)``.
+
+    ``level``: of a heading. ``is_numbered``: of an item. ``page``: 0 in a text without pages.
+    """
 
     start: int
     end: int
     kind: PartKind = "paragraph"
     level: int = 1
     is_numbered: bool = False
+    page: int = 0
 
 
 def units(passage: Passage, language: str) -> Sequence[Unit]:

@@ -18,8 +18,7 @@ PARAGRAPH = " ".join([SENTENCE] * 6)
 
 
 def plain(text):
-    found = list(parts(text))
-    return LaidOut(text, found, [0] * len(found))
+    return LaidOut(text, list(parts(text)))
 
 
 def passages(text, language="en"):

@@ -48,7 +48,7 @@ def test_a_pdf_keeps_its_title_and_pages(read, make):
     assert [passage.meta["page"] for passage in passages] == [1, 1, 2, 2]
     assert "\n2 Repair\n\nAbout " in whole(passages)
     assert passages[0].meta | {"digest": "", "end": 0, "date": ""} == {
-        "file": "a/manual.pdf", "start": 0, "end": 0, "page": 1, "date": "", "digest": "", "passages": 4,
+        "file": "a/manual.pdf", "start": 0, "end": 0, "page": 1, "date": "", "digest": "",
     }  # fmt: skip
     assert "digest" not in passages[1].meta and passages[1].url == ""
 
