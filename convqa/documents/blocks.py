@@ -23,7 +23,7 @@ class Block:
     A line break in ``text`` is one of the document, such as ``<br>``; wrapped lines are joined by blanks. An empty
     paragraph ends a table.
 
-    :param level: of a heading 1 to 6, of a list item its depth from 1.
+    :param level: of a heading, 1 to 6.
     :param marker: the number of a numbered item as written, such as "3." or "b)"; "" for a bullet.
     :param cells: of a row, and of the header row of a table, which precedes its rows. They have no ``text``.
     :param page: from 1; 0 for formats without pages.

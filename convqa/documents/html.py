@@ -126,7 +126,6 @@ class _HTMLReader:
     def __init__(self) -> None:
         self.blocks: list[Block] = []
         self._gathered: list[str] = []
-        self._depth = 0
 
     def flush(self) -> None:
         """End a paragraph of gathered text."""
@@ -177,7 +176,6 @@ class _HTMLReader:
             self.blocks.append(Block(kind, text, level))
 
     def _read_list(self, element: Any) -> None:
-        self._depth += 1
         number = _number(element.get("start"), 1)
         form = _NUMERALS.get(element.get("type"), "")
         for child in element:
@@ -188,7 +186,6 @@ class _HTMLReader:
             marker = f"{numeral(number, form)}." if element.tag == "ol" else ""
             self._read_item(child, marker)
             number += 1
-        self._depth -= 1
 
     def _read_item(self, element: Any, marker: str) -> None:
         """Read an item's paragraphs as one block, and then the lists, tables and code in it."""
@@ -198,7 +195,7 @@ class _HTMLReader:
             part.drop_tree()
         text = _text_of(element)
         if text:
-            self.blocks.append(Block("item", text, self._depth, marker))
+            self.blocks.append(Block("item", text, marker=marker))
         for part in inner:
             self._read(part)
             self.flush()
@@ -211,7 +208,7 @@ class _HTMLReader:
             if child.tag == "dt":
                 term = ", ".join(filter(None, (term, _line_of(child))))
             elif term and not term.endswith("?") and "\n" not in text and len(text) <= _MAX_DEFINITION_CHARS:
-                self.blocks.append(Block("item", f"{term.rstrip(':')}: {text}", self._depth + 1))
+                self.blocks.append(Block("item", f"{term.rstrip(':')}: {text}"))
                 term = ""
             else:
                 self._gathered.append(term)

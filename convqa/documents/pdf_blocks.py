@@ -56,7 +56,6 @@ class _Document:
         self._leading = mode(steps)
         styles = sorted({line.style for line in lines if self._is_heading(line.style, line.text)}, reverse=True)
         self._levels = {style: min(level, 6) for level, style in enumerate(styles, 1)}
-        self._indents: list[float] = []
 
     def groups(self, elements: Sequence[Line | Table]) -> Iterator[Table | list[Line]]:
         """Yield tables, and the lines of each other block."""
@@ -111,20 +110,12 @@ class _Document:
         if marker and not self._is_heading(first.style, text):
             rest = text[len(marker) :].lstrip()
             is_number = any(map(str.isalnum, marker))
-            return Block("item", rest, self._depth(first.indent), marker if is_number else "", page=page)
-        self._indents = []
+            return Block("item", rest, marker=marker if is_number else "", page=page)
         if self._is_heading(first.style, text):
             return Block("heading", text, self._levels.get(first.style, 6), page=page)
         return Block("caption" if _CAPTION.match(text) else "paragraph", text, page=page)
 
-    def _depth(self, indent: float) -> int:
-        """Return the depth of a list item by the indents of the items before."""
-        self._indents = [before for before in self._indents if before < indent - NEAR]
-        self._indents.append(indent)
-        return len(self._indents)
-
     def rows(self, element: Table) -> Iterator[Block]:
-        self._indents = []
         is_bold = [all(word.is_bold for cell in row for word in cell) for row in element.rows]
         rows = [[joined(map(text_of, rows_of(cell)), self._compounds) for cell in row] for row in element.rows]
         return table(rows, int(is_bold[0] and not all(is_bold)), element.page)

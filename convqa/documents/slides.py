@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from convqa.documents.archive import Archive, number, properties, value
+from convqa.documents.archive import Archive, properties, value
 from convqa.documents.blocks import Block, Document
 from convqa.documents.tables import table
 
@@ -61,8 +61,7 @@ def _content(slide: Any) -> Iterator[Block]:
             for paragraph in filter(_text, shape.iter("p")):
                 text = _text(paragraph)
                 if is_list or paragraph.find("pPr/buChar") is not None:
-                    level = number(value(paragraph, "pPr", "lvl"))
-                    yield Block("item", text, level + 1)
+                    yield Block("item", text)
                 else:
                     yield Block("paragraph", text)
 

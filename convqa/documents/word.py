@@ -149,7 +149,7 @@ class _WordReader:
             heading = f"{marker or ''} {text}".strip()
             yield Block("heading", heading, min(outline + 1, 6))
         elif marker is not None:
-            yield Block("item", text, level + 1, marker)
+            yield Block("item", text, marker=marker)
         else:
             yield Block("paragraph", text)
 

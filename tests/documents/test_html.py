@@ -27,9 +27,9 @@ def test_headings_lists_and_text_need_no_elements_around_them():
 def test_lists_keep_their_numbers_and_depth():
     markup = "<ol start=4><li>Open<ol type=a><li>the <p>lid</p></ol><li value=9>Close<table><tr><td>a<td>b</table></ol>"
     assert blocks(markup) == [
-        Block("item", "Open", 1, "4."),
-        Block("item", "the\nlid", 2, "a."),
-        Block("item", "Close", 1, "9."),
+        Block("item", "Open", marker="4."),
+        Block("item", "the\nlid", marker="a."),
+        Block("item", "Close", marker="9."),
         Block("row", cells=("a", "b")),
         Block("paragraph"),
     ]

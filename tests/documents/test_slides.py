@@ -49,7 +49,7 @@ def test_slides_have_their_title_text_lists_and_notes():
     assert document.blocks == (
         Block("heading", "Entry fees", page=2),
         Block("item", "Children pay half.", page=2),
-        Block("item", "Under six", 2, page=2),
+        Block("item", "Under six", page=2),
         Block("paragraph", "Dogs stay outside.", page=2),
     )
 

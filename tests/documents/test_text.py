@@ -37,7 +37,7 @@ def test_markdown_has_headings_lists_tables_and_code():
     assert markdown(text) == [
         Block("heading", "Rules", 1),
         Block("item", "Pay", marker="3."),
-        Block("item", "by card", 2),
+        Block("item", "by card"),
         Block("header", cells=("a", "b")),
         Block("row", cells=("1 2", "x")),
         Block("paragraph"),
