@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from statistics import mode
 
 from convqa.documents.blocks import Block
 from convqa.documents.pdf_layout import Line, Table
-from convqa.documents.pdf_lines import BULLET, NEAR, SENTENCE_END, Word, joined, marker_of, rows_of, text_of
+from convqa.documents.pdf_lines import BULLET, NEAR, SENTENCE_END, joined, marker_of, rows_of, text_of
 from convqa.documents.tables import table
 
 _LEADING = 1.2
@@ -27,51 +27,42 @@ _HYPHENATED = re.compile(r"\b\w{1,40}-\w{1,40}")
 _CAPTION = re.compile(r"(?i)(figure|fig\.|table|abbildung|abb\.|tabelle|tab\.|rysunek|rys\.|tabela)\s*\d|[図表]\s*\d")
 
 
-def blocks_of(elements: Sequence[Line | Table], words: Iterable[Word]) -> list[Block]:
-    """Return the blocks of a document in the order in which they are read."""
-    document = _Document([element for element in elements if isinstance(element, Line)], words)
-    blocks: list[Block] = []
-    for group in document.groups(elements):
-        if isinstance(group, Table):
-            blocks += document.rows(group)
+def blocks_of(elements: Sequence[Line | Table]) -> Iterator[Block]:
+    """Yield the blocks of a document in the order in which they are read."""
+    document = _Document([element for element in elements if isinstance(element, Line)])
+    lines: list[Line] = []
+    for element in elements:
+        if lines and not (isinstance(element, Line) and document.goes_on(lines, element)):
+            yield document.block(lines)
+            lines = []
+        if isinstance(element, Line):
+            lines.append(element)
         else:
-            blocks.append(document.block(group))
-    return blocks
+            yield from document.rows(element)
+    if lines:
+        yield document.block(lines)
 
 
 class _Document:
     """How a document is written, by which its blocks are told apart."""
 
-    def __init__(self, lines: Sequence[Line], words: Iterable[Word]) -> None:
+    def __init__(self, lines: Sequence[Line]) -> None:
         # A hyphen at the end of a line is kept if the document has the hyphenated word elsewhere.
-        self._compounds = {word for line in lines for word in _HYPHENATED.findall(line.text)}
+        self._compounds: set[str] = set()
         letters: Counter[tuple[float, bool]] = Counter()
         steps = [_LEADING]
-        for word in words:
-            letters[word.style] += len(word.text)
+        for line in lines:
+            self._compounds.update(_HYPHENATED.findall(line.text))
+            letters[line.style] += len(line.text)
         for before, line in pairwise(lines):
             if before.column is line.column and before.style == line.style:
                 steps.append(round((line.base - before.base) / line.size, 1))
         self._body = max(letters, key=lambda style: letters[style], default=(0.0, False))
         self._leading = mode(steps)
-        styles = sorted({line.style for line in lines if self._is_heading(line.style, line.text)}, reverse=True)
-        self._levels = {style: min(level, 6) for level, style in enumerate(styles, 1)}
+        headings = {line.style for line in lines if self._is_heading(line.style, line.text)}
+        self._levels = dict(zip(sorted(headings, reverse=True), (1, 2, 3, 4, 5), strict=False))
 
-    def groups(self, elements: Sequence[Line | Table]) -> Iterator[Table | list[Line]]:
-        """Yield tables, and the lines of each other block."""
-        lines: list[Line] = []
-        for element in elements:
-            if lines and not (isinstance(element, Line) and self._goes_on(lines, element)):
-                yield lines
-                lines = []
-            if isinstance(element, Line):
-                lines.append(element)
-            else:
-                yield element
-        if lines:
-            yield lines
-
-    def _goes_on(self, lines: Sequence[Line], line: Line) -> bool:
+    def goes_on(self, lines: Sequence[Line], line: Line) -> bool:
         """Return whether a line belongs to the block of the lines before."""
         before = lines[-1]
         marker = marker_of(line.words)
@@ -117,5 +108,9 @@ class _Document:
 
     def rows(self, element: Table) -> Iterator[Block]:
         is_bold = [all(word.is_bold for cell in row for word in cell) for row in element.rows]
-        rows = [[joined(map(text_of, rows_of(cell)), self._compounds) for cell in row] for row in element.rows]
-        return table(rows, int(is_bold[0] and not all(is_bold)), element.page)
+        has_header = is_bold[0] and not all(is_bold)
+        rows = []
+        for row in element.rows:
+            cells = [map(text_of, rows_of(cell)) for cell in row]
+            rows.append([joined(lines, self._compounds) for lines in cells])
+        return table(rows, int(has_header), element.page)

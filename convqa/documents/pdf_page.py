@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from ctypes import c_double, create_string_buffer
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
-from pypdfium2 import PdfiumError, raw
+from pypdfium2 import raw
 
 from convqa.documents.pdf_lines import Box, Sheet, Word
 from convqa.documents.text import clean
@@ -24,37 +24,16 @@ _LINE_END_HYPHENS = "\x02\ufffe"
 """What PDFium makes of hyphens at the end of a line."""
 
 
-class PdfPage(NamedTuple):
-    """A page of a PDF.
+def read_page(pdf: Any, number: int) -> list[Sheet]:
+    """Return what is written on a page in each direction, by its number from 1.
 
-    :param state: text, picture, damaged or blank.
-    :param sheets: what is written in each direction.
+    :raises PdfiumError: if the page is damaged.
     """
-
-    number: int
-    state: str
-    sheets: list[Sheet]
-
-
-def read_page(pdf: Any, number: int) -> PdfPage:
-    """Return a page by its number from 1."""
-    try:
-        page = pdf[number - 1]
-    except PdfiumError:
-        return PdfPage(number, "damaged", [])
+    page = pdf[number - 1]
     if pdf.formenv:
         # The values of a form become text of the page, which is then loaded anew.
         page.flatten()
         page = pdf[number - 1]
-    sheets = _written(page, number)
-    if sheets:
-        return PdfPage(number, "text", sheets)
-    objects = list(page.get_objects(max_depth=1))
-    has_picture = any(item.type != raw.FPDF_PAGEOBJ_TEXT for item in objects)
-    return PdfPage(number, "picture" if has_picture else "blank", [])
-
-
-def _written(page: Any, number: int) -> list[Sheet]:
     words: dict[complex, list[Word]] = defaultdict(list)
     for turn, word in _words(page.get_textpage()):
         # PDFium gives the two halves of a surrogate pair apart.
@@ -68,6 +47,11 @@ def _written(page: Any, number: int) -> list[Sheet]:
         rules = [_box(*edge, turn) for edge in edges]
         sheets.append(Sheet(number, page.get_width(), words[turn], rules))
     return sheets
+
+
+def has_picture(page: Any) -> bool:
+    """Return whether something other than text is drawn on a page."""
+    return any(item.type != raw.FPDF_PAGEOBJ_TEXT for item in page.get_objects(max_depth=1))
 
 
 def _words(text_page: Any) -> Iterator[tuple[complex, Word]]:
