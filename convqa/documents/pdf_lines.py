@@ -61,10 +61,6 @@ class Word:
     table: list[TableRow] | None = None
 
     @property
-    def style(self) -> tuple[float, bool]:
-        return round(self.size * 2) / 2, self.is_bold
-
-    @property
     def middle(self) -> float:
         return (self.left + self.right) / 2
 
