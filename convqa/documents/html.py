@@ -57,7 +57,7 @@ def read_html(data: bytes) -> Document:
 
     :raises Unreadable: if it has no text.
     """
-    return read_markup(decoded(data, markup=True), is_page=True)
+    return read_markup(decoded(data), is_page=True)
 
 
 def read_markup(text: str, is_page: bool = False) -> Document:
