@@ -35,16 +35,12 @@ class DocumentFile:
     meta: Mapping[str, MetaValue] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class FoundDocuments:
-    """The documents among the sources by name, and the other files: suffix (or kind) -> number."""
-
-    by_name: Mapping[str, DocumentFile]
-    skipped: Mapping[str, int]
+Files = Mapping[str, DocumentFile]
+"""Documents by name."""
 
 
-def find_documents(sources: Sequence[str | Path], formats: Formats) -> FoundDocuments:
-    """Return the documents among files, and in folders at any depth. Passages have none.
+def find_documents(sources: Sequence[str | Path], formats: Formats) -> tuple[Files, Mapping[str, int]]:
+    """Return the documents among files, and in folders at any depth, and the other files: suffix or kind -> number.
 
     The name is the path in the given folder. A folder with JSONL files is one of passages. Hidden files are ignored.
     Links that lead out of a folder and files that are not regular are skipped. A file ``meta.yaml`` gives the meta of
@@ -72,14 +68,12 @@ def find_documents(sources: Sequence[str | Path], formats: Formats) -> FoundDocu
     if not passages and not documents:
         others = f" ({_listed(skipped)})" if skipped else ""
         raise InputError(f"{', '.join(map(str, sources))}: no passages and no documents{others}. {expected}")
-    return FoundDocuments(_by_name(documents), skipped)
+    return _by_name(documents), skipped
 
 
 def describe_skipped(skipped: Mapping[str, int]) -> str:
-    """Return a line such as "3 other files were skipped: 2 .doc, 1 .pptx"; "" for none."""
+    """Return a line such as "3 other files were skipped: 2 .doc, 1 .pptx"."""
     count = sum(skipped.values())
-    if not count:
-        return ""
     files = "1 other file was" if count == 1 else f"{count} other files were"
     return f"{files} skipped: {_listed(skipped)}"
 

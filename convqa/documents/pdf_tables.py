@@ -27,8 +27,8 @@ def with_ruled_tables(words: list[Word], rules: Sequence[Box]) -> list[Word]:
         ys = _places(rule.top for rule in across)
         if not down or len(xs) < 3 or len(ys) < 3:
             continue
-        inside = []
-        others = []
+        inside: list[Word] = []
+        others: list[Word] = []
         for word in words:
             is_inside = not word.table and xs[0] < word.middle < xs[-1] and ys[0] < word.height < ys[-1]
             (inside if is_inside else others).append(word)

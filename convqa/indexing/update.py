@@ -15,7 +15,7 @@ from pathlib import Path
 
 from convqa.documents import Unreadable
 from convqa.documents.child import DocumentReader
-from convqa.documents.find import DocumentFile, FoundDocuments, describe_skipped, find_documents
+from convqa.documents.find import DocumentFile, Files, describe_skipped, find_documents
 from convqa.documents.formats import document_formats
 from convqa.documents.passages import digest, read_document
 from convqa.domain import Passage
@@ -27,9 +27,6 @@ from convqa.stores.base import Info, WritableStore
 from convqa.tasks.base import Task
 
 logger = logging.getLogger(__name__)
-
-Files = Mapping[str, DocumentFile]
-"""Documents by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +71,7 @@ def index_sources(
     """
     if add and replace:
         raise InputError("--add and --replace exclude each other: use one of them.")
-    found = FoundDocuments({}, {}) if task else find_documents(sources, document_formats())
-    files = found.by_name
+    files, skipped = ({}, {}) if task else find_documents(sources, document_formats())
     if base_url and not files:
         raise InputError("base_url applies to documents only; passages have their own url.")
     is_new = replace or not exists(url) or not (files or add)
@@ -97,8 +93,8 @@ def index_sources(
             raise InputError(f"no document can be read: {reasons}.")
     for name, why in indexed.unread.items():
         logger.warning("not indexed: %s: %s", name, why)
-    if skipped := describe_skipped(found.skipped):
-        logger.warning(skipped)
+    if skipped:
+        logger.warning(describe_skipped(skipped))
     return dataclasses.replace(indexed, info=open_store(url).info())
 
 

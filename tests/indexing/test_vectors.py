@@ -65,12 +65,6 @@ def test_nothing_to_do_and_new_passages(collection, model):
     assert add_vectors(collection, model).vectors == 10
 
 
-def test_other_options_are_refused_though_nothing_is_missing(collection, model):
-    add_vectors(collection, model, VectorOptions("int8"))
-    with pytest.raises(InputError, match="int8"):
-        add_vectors(collection, model, VectorOptions("float16"))
-
-
 def test_vectors_of_another_encoder_are_refused_before_anything_is_encoded(collection, model):
     import numpy as np
 
@@ -82,19 +76,6 @@ def test_vectors_of_another_encoder_are_refused_before_anything_is_encoded(colle
     with pytest.raises(InputError, match=r"expected its encoder 'another' .*, got 'encoder'"):
         vectors.refuse_vectors(collection, model)
     vectors.refuse_vectors(collection + "-that-is-not-there", model)
-
-
-def test_passages_that_are_longer_than_the_encoder_sees_are_told_with_their_number(tmp_path, model, caplog):
-    """Two are longer: one by its title. The last has as many tokens as there is room for."""
-    url, room = str(tmp_path / "c"), model.max_tokens - 2
-    texts = ["word " * 120_000, "word " * room, "word " * room, "word " * 9]
-    with create_store(url, "en") as store:
-        store.add(Passage(f"p{number}", text, "Title" if number == 1 else "") for number, text in enumerate(texts))
-    add_vectors(url, model)
-    assert "2 of 4 passages are longer than the 256 tokens of the encoder 'encoder'" in caplog.text
-    caplog.clear()
-    add_vectors(url, model)
-    assert caplog.text == ""
 
 
 @pytest.mark.parametrize(("known", "warned"), [(["en"], True), (["en", "de"], False), ([], False)])
