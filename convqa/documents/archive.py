@@ -17,8 +17,6 @@ from convqa.domain import MetaValue
 
 logger = logging.getLogger(__name__)
 
-MAX_PART_BYTES = 2**26
-"""Limit of a part, unpacked."""
 _OLE = bytes.fromhex("D0CF11E0A1B11AE1")
 """The first bytes of Office files of before 2007, and of encrypted files of today."""
 _PROPERTIES = {
@@ -57,11 +55,7 @@ class Archive:
     def read(self, name: str) -> bytes:
         """Return the bytes of a part; none if it is missing."""
         part = self._zip.NameToInfo.get(name)
-        if part is None:
-            return b""
-        if part.file_size > MAX_PART_BYTES:
-            raise Unreadable(f"its part {name} unpacks to more than {MAX_PART_BYTES:,} bytes; split the document")
-        return self._zip.read(part)
+        return b"" if part is None else self._zip.read(part)
 
     def xml(self, name: str) -> Any:
         """Return the root element of a part, with names without namespaces; an empty element if it is missing.

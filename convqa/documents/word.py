@@ -78,8 +78,6 @@ class _WordReader:
         self.title = ""
         # Footnotes and text boxes of a paragraph, which are read after it.
         self.pending: list[Any] = []
-        # The complex fields that are open: "code", then "result".
-        self.fields: list[str] = []
         # The text of a paragraph whose end is deleted: it goes on in the next one.
         self.unfinished = ""
 
@@ -94,7 +92,7 @@ class _WordReader:
                 continue
             root = self.archive.xml(part)
             for paragraph in root.iter("p"):
-                words = re.findall(r"[^\W\d]+", self._text(paragraph))
+                words = re.findall(r"[^\W\d]+", "".join(self._pieces(paragraph)))
                 has_number = b"PAGE" in etree.tostring(paragraph)
                 if has_number and len(words) <= _MAX_PAGE_WORDS:
                     paragraph.clear()
@@ -123,7 +121,7 @@ class _WordReader:
 
     def _paragraph(self, paragraph: Any) -> Iterator[Block]:
         style = self.styles.get(value(paragraph, "pPr/pStyle"), {})
-        raw = self.unfinished + self._text(paragraph)
+        raw = self.unfinished + "".join(self._pieces(paragraph))
         self.unfinished = ""
         text = lines(raw)
         if paragraph.find("pPr/rPr/del") is not None:
@@ -153,19 +151,13 @@ class _WordReader:
         else:
             yield Block("paragraph", text)
 
-    def _text(self, paragraph: Any) -> str:
-        self.fields.clear()
-        return "".join(self._pieces(paragraph))
-
     def _pieces(self, element: Any) -> Iterator[str]:
         """Yield the pieces of text in an element."""
         for child in element:
             name = child.tag
             note = self.notes.get((name, child.get("id")))
             if name == "t":
-                yield "" if "code" in self.fields else child.text or ""
-            elif name == "fldChar":
-                self._change_field(child.get("fldCharType"))
+                yield child.text or ""
             elif name == "br":
                 # A page or column can end within a sentence.
                 yield " " if child.get("type") in ("page", "column") else "\n"
@@ -176,14 +168,6 @@ class _WordReader:
             elif name not in _NOT_SHOWN and value(child, "rPr/vanish", default="1") in _NOT_HIDDEN:
                 yield _CHARACTERS.get(name, "")
                 yield from self._pieces(child)
-
-    def _change_field(self, kind: str) -> None:
-        if kind == "begin":
-            self.fields.append("code")
-        elif kind == "separate":
-            self.fields[-1:] = ["result"]
-        else:
-            del self.fields[-1:]
 
     def _table(self, element: Any) -> Iterator[Block]:
         rows = [row for row in element.iterfind("tr") if row.find("trPr/del") is None]

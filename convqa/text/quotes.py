@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import html
 import re
+from functools import lru_cache
 from itertools import zip_longest
 
 from convqa.domain import Passage, Unit
-from convqa.text import cache
 from convqa.text.english import prose
 from convqa.text.sentences import MAX_SENTENCE_CHARS, sentences
 from convqa.text.units import units
@@ -21,6 +21,8 @@ _NOTE = re.compile(r"\s*\[(?:\d{1,3}|[a-z]|(?:note|nb) \d{1,2}|citation needed|e
 _TAIL = re.compile(rf"(?:{_NOTE.pattern}|(?<=[.!?:;])\s+\(?\d{{1,2}}[.)])+\Z")
 """Footnote marks, and the number of the next list item."""
 _LINK = re.compile(r"!?\[([^][]+)\]\(\S*?\)")
+_MAX_JUDGED_CHARS = 10_000
+"""Beginning of a passage whose share of prose is measured."""
 _MAX_ODDS_OF_HEADING = -1.0
 _MAX_ODDS_OF_HEADING_IN_LINE = -6.5
 """Log odds of fitness below which a heading is cut off a sentence: at the start of a line, and within a line."""
@@ -129,10 +131,10 @@ def judged(text: str, start: int, end: int) -> tuple[int, float]:
     if odds < max_odds:
         start = begin
     odds = prose.judged(quote)[1]
-    return start, prose.fitness(odds, share_of_prose(text[: cache.MAX_CACHED_CHARS]))
+    return start, prose.fitness(odds, share_of_prose(text[:_MAX_JUDGED_CHARS]))
 
 
-@cache.remembered(4096)
+@lru_cache(4096)
 def share_of_prose(text: str) -> float:
     """Return the share of a passage's sentences that are fit to be quoted, smoothed by three more fit ones.
 

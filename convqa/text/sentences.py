@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import pairwise
 
 import sentencex
 
-from convqa.text.cache import remembered
 from convqa.text.japanese import joined
 from convqa.text.words import cut
 
@@ -69,7 +69,7 @@ def whole_sentences(text: str, start: int, end: int, language: str) -> tuple[int
     return min(start, touched[0][0]), max(end, touched[-1][1])
 
 
-@remembered(512)
+@lru_cache(512)
 def _sentences(text: str, language: str) -> tuple[tuple[int, int], ...]:
     whole = boundaries(text, language)
     if language == "ja":

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
 from convqa.text import german
 from convqa.text.analysis import Analyzer, analyzer, analyzer_or_words
-from convqa.text.cache import remembered
 from convqa.text.english import lexicon
 from convqa.text.idf import idf
 from convqa.text.words import numerals
@@ -164,7 +164,7 @@ def overlap(evidence: str, sentence: str, language: str = "en") -> Overlap:
     )
 
 
-@remembered(4096)
+@lru_cache(4096)
 def support_words(text: str, language: str) -> tuple[SupportWord, ...]:
     """Return the words of a text in order, with equal tokens for dates and numbers that are written differently.
 
@@ -194,7 +194,7 @@ def _share(found: list[bool]) -> float:
     return sum(found) / len(found) if found else 1.0
 
 
-@remembered(1024)
+@lru_cache(1024)
 def _text(text: str, language: str) -> _Text:
     words = tuple(_words(text, analyzer(language)))
     content = tuple(word for word in words if word.is_content) or words

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from convqa.domain import Passage, Unit, UnitKind
-from convqa.text.cache import remembered
 from convqa.text.sentences import MAX_SENTENCE_CHARS, sentences
 
 PartKind = Literal["heading", "paragraph", "item", "caption", "header", "row", "code", "footnote"]
@@ -68,7 +68,7 @@ def units(passage: Passage, language: str) -> Sequence[Unit]:
     return passage.units or units_of_text(passage.text, language)
 
 
-@remembered(4096)
+@lru_cache(4096)
 def units_of_text(text: str, language: str) -> tuple[Unit, ...]:
     """Return the units of a text.
 

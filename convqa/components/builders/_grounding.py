@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import combinations
 from math import prod
 from textwrap import shorten
@@ -18,7 +19,6 @@ from convqa.components.builders._addresses import foreign
 from convqa.components.builders._prompt import PassagePart
 from convqa.components.builders._reply import ReplySentence, is_refusal
 from convqa.domain import Citation, Passage, Sentence, Turn, Unit
-from convqa.text.cache import remembered
 from convqa.text.support import SupportWord, support_words
 from convqa.text.units import units
 from convqa.text.words import listed
@@ -397,7 +397,7 @@ def _part(words: _Weights, known: Collection[str]) -> float:
     return _weight(words, known) / total if total else 0.0
 
 
-@remembered(4096)
+@lru_cache(4096)
 def _token_set(text: str, language: str) -> frozenset[str]:
     return frozenset(word.token for word in support_words(text, language))
 
@@ -406,7 +406,7 @@ def _tokens(texts: Sequence[str], language: str) -> frozenset[str]:
     return frozenset().union(*(_token_set(text, language) for text in texts))
 
 
-@remembered(256)
+@lru_cache(256)
 def _word_runs(text: str) -> frozenset[tuple[str, ...]]:
     tokens = split_words(text)
     starts = range(len(tokens) - _INSTRUCTION_RUN_WORDS + 1)

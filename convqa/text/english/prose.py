@@ -10,14 +10,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from convqa.text.cache import remembered
 
 Matrix = NDArray[np.float32]
 
@@ -51,7 +49,7 @@ class EncodedSentence(NamedTuple):
     forms: list[int]
 
 
-@remembered(16384)
+@lru_cache(16384)
 def judged(text: str) -> tuple[int, float]:
     """Return where an English sentence begins after headings, and the log odds that the whole is fit to be quoted."""
     net = network()
