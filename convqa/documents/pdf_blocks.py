@@ -23,7 +23,6 @@ _MAX_BOLD_HEADING = 100
 """Characters of a heading that is not larger than the body."""
 
 _LETTERS = re.compile(r"[^\W\d_]{2}|[\u3040-\u30ff\u3400-\u9fff]")
-_HYPHENATED = re.compile(r"\b\w{1,40}-\w{1,40}")
 _CAPTION = re.compile(r"(?i)(figure|fig\.|table|abbildung|abb\.|tabelle|tab\.|rysunek|rys\.|tabela)\s*\d|[図表]\s*\d")
 
 
@@ -47,12 +46,9 @@ class _Document:
     """How a document is written, by which its blocks are told apart."""
 
     def __init__(self, lines: Sequence[Line]) -> None:
-        # A hyphen at the end of a line is kept if the document has the hyphenated word elsewhere.
-        self._compounds: set[str] = set()
         letters: Counter[tuple[float, bool]] = Counter()
         steps = [_LEADING]
         for line in lines:
-            self._compounds.update(_HYPHENATED.findall(line.text))
             letters[line.style] += len(line.text)
         for before, line in pairwise(lines):
             if before.column is line.column and before.style == line.style:
@@ -96,7 +92,7 @@ class _Document:
     def block(self, lines: Sequence[Line]) -> Block:
         first = lines[0]
         page = first.column.page
-        text = joined([line.text for line in lines], self._compounds)
+        text = joined(line.text for line in lines)
         marker = marker_of(first.words)
         if marker and not self._is_heading(first.style, text):
             rest = text[len(marker) :].lstrip()
@@ -112,5 +108,5 @@ class _Document:
         rows = []
         for row in element.rows:
             cells = [map(text_of, rows_of(cell)) for cell in row]
-            rows.append([joined(lines, self._compounds) for lines in cells])
+            rows.append(list(map(joined, cells)))
         return table(rows, int(has_header), element.page)

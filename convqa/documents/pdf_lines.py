@@ -109,17 +109,12 @@ def text_of(row: Row) -> str:
     return " ".join(word.text for word in row)
 
 
-def joined(lines: Iterable[str], compounds: set[str]) -> str:
-    """Join lines, and words that are broken at the end of a line.
-
-    :param compounds: words that keep their hyphen.
-    """
+def joined(lines: Iterable[str]) -> str:
+    """Join lines, and words that are broken at the end of a line."""
     text = ""
     for line in lines:
         if text[-2:-1].isalpha() and text.endswith("-") and line[:1].islower():
-            compound = text.split()[-1] + line.split()[0]
-            if compound.rstrip(".,;:)") not in compounds:
-                text = text[:-1]
+            text = text[:-1]
         elif text and not (_WIDE.match(line) and _WIDE.match(text[-1])):
             text += " "
         text += line

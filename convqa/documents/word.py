@@ -70,7 +70,7 @@ class _WordReader:
         self.document = archive.xml(main)
         self.relations = archive.relations(main)
         self.numbering = Numbering(self._part("numbering"))
-        self.styles = _styles(self._part("styles"), self.numbering.levels)
+        self.styles = {style.get("styleId"): style for style in self._part("styles").iter("style")}
         self.notes: dict[tuple[str, str], Any] = {}
         for kind in ("footnote", "endnote"):
             for note in self._part(f"{kind}s"):
@@ -120,18 +120,16 @@ class _WordReader:
                 yield Block("footnote", _one_line(self.blocks(element)))
 
     def _paragraph(self, paragraph: Any) -> Iterator[Block]:
-        style = self.styles.get(value(paragraph, "pPr/pStyle"), {})
         raw = self.unfinished + "".join(self._pieces(paragraph))
         self.unfinished = ""
         text = lines(raw)
         if paragraph.find("pPr/rPr/del") is not None:
             self.unfinished = raw
         elif text:
-            yield from self._filled(paragraph, text, style)
+            yield from self._filled(paragraph, text)
 
-    def _filled(self, paragraph: Any, text: str, style: dict[str, str]) -> Iterator[Block]:
-        own = _properties(paragraph.xpath("pPr/* | pPr/numPr/*"))
-        look = {**style, **own}
+    def _filled(self, paragraph: Any, text: str) -> Iterator[Block]:
+        look = self._look(paragraph)
         level = number(look.get("ilvl"))
         outline = number(look.get("outlineLvl"), 9)
         marker = self.numbering.next_marker(look.get("numId", ""), level)
@@ -150,6 +148,29 @@ class _WordReader:
             yield Block("item", text, marker=marker)
         else:
             yield Block("paragraph", text)
+
+    def _look(self, paragraph: Any) -> dict[str, str]:
+        """Return the properties of a paragraph, and those of its style and the styles that this is based on."""
+        look: dict[str, str] = {}
+        properties = paragraph.xpath("pPr/* | pPr/numPr/*")
+        style_id = value(paragraph, "pPr/pStyle")
+        for _ in range(_MAX_STYLES):
+            for element in properties:
+                if element.tag in _PROPERTIES:
+                    look.setdefault(element.tag, element.get("val", ""))
+            style = self.styles.get(style_id)
+            if style is None:
+                break
+            properties = style.iter()
+            name = value(style, "name").lower()
+            if heading := _HEADING.fullmatch(name):
+                look.setdefault("outlineLvl", str(int(heading[1]) - 1))
+            if _ROLE.fullmatch(name):
+                look.setdefault("role", name)
+            if style_id in self.numbering.levels:
+                look.setdefault("ilvl", self.numbering.levels[style_id])
+            style_id = value(style, "basedOn")
+        return look
 
     def _pieces(self, element: Any) -> Iterator[str]:
         """Yield the pieces of text in an element."""
@@ -197,39 +218,6 @@ class _WordReader:
                 texts += [text if is_header else ""] * others
             grid.append(texts)
         yield from table(grid, headers)
-
-
-def _styles(root: Any, levels: dict[str, str]) -> dict[str, dict[str, str]]:
-    """Return the properties of each style, with those of the styles that it is based on.
-
-    :param levels: style -> its level in a list.
-    """
-    elements = {style.get("styleId"): style for style in root.iter("style")}
-    styles = {}
-    for style_id, element in elements.items():
-        look: dict[str, str] = {}
-        for _ in range(_MAX_STYLES):
-            look = {**_style(element, levels), **look}
-            element = elements.get(value(element, "basedOn"), element)
-        styles[style_id] = look
-    return styles
-
-
-def _style(element: Any, levels: dict[str, str]) -> dict[str, str]:
-    name = value(element, "name").lower()
-    style_id = element.get("styleId")
-    look = {}
-    if style_id in levels:
-        look["ilvl"] = levels[style_id]
-    if heading := _HEADING.fullmatch(name):
-        look["outlineLvl"] = str(int(heading[1]) - 1)
-    if _ROLE.fullmatch(name):
-        look["role"] = name
-    return {**look, **_properties(element.iter())}
-
-
-def _properties(elements: Iterable[Any]) -> dict[str, str]:
-    return {element.tag: element.get("val", "") for element in elements if element.tag in _PROPERTIES}
 
 
 def _one_line(blocks: Iterable[Block]) -> str:

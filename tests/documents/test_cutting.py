@@ -50,10 +50,6 @@ def test_a_heading_begins_the_passage_of_what_it_heads():
     assert two == [long, f"Part two\n\nChapter one\n\n{PARAGRAPH}"]
 
 
-def test_a_small_rest_stays_with_the_passage_before_it():
-    assert len(passages(f"{PARAGRAPH}\n\n{PARAGRAPH}\n\n{SENTENCE} {SENTENCE}\n\n{SENTENCE}")) == 1
-
-
 def test_japanese_is_cut_at_its_sentences():
     found = passages("東京は日本の首都で、多くの人が住んでいます。" * 40, "ja")
     assert len(found) > 2 and all(one.endswith("。") and one.startswith("東京") for one in found)
