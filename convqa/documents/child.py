@@ -100,8 +100,6 @@ def _read(suffix: str, data: bytes) -> Document:
         raise Unreadable(f"reading it takes more than {_MAX_MEMORY_BYTES:,} bytes of memory; split it") from error
     except Exception as error:  # libraries raise anything for damaged files
         raise Unreadable(f"it is damaged or of another type ({reason_of(error).rstrip('.')})") from error
-    if not isinstance(document, Document):
-        raise Unreadable(f"its format returned {type(document).__name__} in place of a convqa.documents.Document")
     characters = sum(len(block.text) + sum(map(len, block.cells)) for block in document.blocks)
     if characters > MAX_CHARS:
         raise Unreadable(f"it has more than {MAX_CHARS:,} characters; split it")

@@ -42,16 +42,15 @@ def quotable_units(passage: Passage, start: int, end: int, language: str) -> tup
     The sentences of web pages are judged (:func:`quotable`), since menus and ads are among them. The units of
     documents are known.
     """
-    quoted = whole_units(passage, start, end, language)
-    if not quoted:
-        return None
-    bounds: list[tuple[int, int] | None] = [(unit.start, unit.end) for unit in quoted]
-    if is_web(passage):
-        bounds = [quotable(passage.text, unit.start, unit.end, language) for unit in quoted]
-    if None in bounds:
-        return None
-    fit = list(filter(None, bounds))
-    return fit[0][0], fit[-1][1]
+    bounds = []
+    for unit in whole_units(passage, start, end, language):
+        bound: tuple[int, int] | None = (unit.start, unit.end)
+        if is_web(passage):
+            bound = quotable(passage.text, unit.start, unit.end, language)
+        if bound is None:
+            return None
+        bounds.append(bound)
+    return (bounds[0][0], bounds[-1][1]) if bounds else None
 
 
 def is_web(passage: Passage) -> bool:
