@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import html
 import re
-from functools import lru_cache
 from itertools import zip_longest
 
 from convqa.domain import Passage, Unit
 from convqa.text.english import prose
-from convqa.text.sentences import MAX_SENTENCE_CHARS, sentences
+from convqa.text.sentences import MAX_SENTENCE_CHARS
 from convqa.text.units import units
 
 _LEAD = re.compile(r"(?:[*\u2022\u25aa#|:;,]+\s*|(?:[>\u00b7\u2013\u2014-]+|\d{1,2}[.)])\s+|\[\w{1,3}\]\s*)+")
@@ -21,8 +20,6 @@ _NOTE = re.compile(r"\s*\[(?:\d{1,3}|[a-z]|(?:note|nb) \d{1,2}|citation needed|e
 _TAIL = re.compile(rf"(?:{_NOTE.pattern}|(?<=[.!?:;])\s+\(?\d{{1,2}}[.)])+\Z")
 """Footnote marks, and the number of the next list item."""
 _LINK = re.compile(r"!?\[([^][]+)\]\(\S*?\)")
-_MAX_JUDGED_CHARS = 10_000
-"""Beginning of a passage whose share of prose is measured."""
 _MAX_ODDS_OF_HEADING = -1.0
 _MAX_ODDS_OF_HEADING_IN_LINE = -6.5
 """Log odds of fitness below which a heading is cut off a sentence: at the start of a line, and within a line."""
@@ -113,44 +110,21 @@ def quotable(text: str, start: int, end: int, language: str) -> tuple[int, int] 
     is_cut = end - start > MAX_SENTENCE_CHARS // 2 and text[end - 1] not in prose.CLOSING
     if is_cut:
         return None
-    begin, fitness = judged(text, start, end)
-    return (begin, end) if fitness >= prose.FIT else None
+    begin, odds = judged(text, start, end)
+    return (begin, end) if odds >= prose.FIT else None
 
 
 def judged(text: str, start: int, end: int) -> tuple[int, float]:
-    """Return where an English sentence begins after a heading, and its fitness to be quoted, 0 to 1.
+    """Return where an English sentence begins after a heading, and the log odds that it is fit to be quoted.
 
     The network sometimes takes names for headings, so a cut needs high confidence, especially within a line.
     """
     cut, odds = prose.judged(text[start:end])
     begin = start + cut
-    quote = shown(text[begin:end])
     is_in_line = text[begin - 1] == " " and "\n" in text and "\n" not in text[start:begin]
     max_odds = _MAX_ODDS_OF_HEADING_IN_LINE if is_in_line else _MAX_ODDS_OF_HEADING
-    if odds < max_odds:
-        start = begin
-    odds = prose.judged(quote)[1]
-    return start, prose.fitness(odds, share_of_prose(text[:_MAX_JUDGED_CHARS]))
-
-
-@lru_cache(4096)
-def share_of_prose(text: str) -> float:
-    """Return the share of a passage's sentences that are fit to be quoted, smoothed by three more fit ones.
-
-    A line without closing punctuation before an empty line is a heading, not a sentence.
-    """
-    fit = 3
-    count = 3
-    for start, end in sentences(text):
-        is_heading = text[end : end + 2] == "\n\n" and text[end - 1] not in prose.CLOSING
-        if is_heading:
-            continue
-        sentence = text[start:end]
-        begin, _ = prose.judged(sentence)
-        _, odds = prose.judged(sentence[begin:])
-        fit += odds > 0
-        count += 1
-    return fit / count
+    _, odds_after = prose.judged(shown(text[begin:end]))
+    return (begin if odds < max_odds else start), odds_after
 
 
 def shown(quote: str) -> str:

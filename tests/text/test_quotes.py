@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from convqa.text.quotes import judged, quotable, shown
+from convqa.text.quotes import quotable, shown
 from convqa.text.sentences import sentences
 
 PROSE = "Ada Lovelace wrote the first notes on the engine in 1843."
@@ -78,19 +78,6 @@ def test_no_name_is_cut_off_within_a_line_of_a_passage_that_has_several():
 def test_in_doubt_no_name_is_cut_off():
     clean = "The Marlow Bicycle Works was founded in 1923 by Edith Marlow in Coventry."
     assert quoted(clean) == [clean]
-
-
-def test_a_sentence_is_judged_more_severely_among_others_that_are_junk():
-    doubtful = "Notes on the engine, with a table of the numbers of Bernoulli, are in the library of Turin."
-    menu = "Home Menu Contact Us Shop. View Cart Login. Read More Share Tweet. Terms of Use Privacy Policy. "
-    alone, among = judged(doubtful, 0, len(doubtful))[1], judged(menu + doubtful, len(menu), len(menu + doubtful))[1]
-    assert among < alone
-
-
-def test_headings_on_lines_of_their_own_do_not_make_a_passage_worse():
-    canteen = "The canteen moves to building B in October. Its new cook is Ana Costa."
-    handbook = f"Holiday\n\nEmployees have 28 days of holiday a year.\n\nCanteen\n\n{canteen}"
-    assert "Its new cook is Ana Costa." in quoted(handbook)
 
 
 def test_bullets_numbers_and_footnote_marks_around_a_sentence_are_no_part_of_it():

@@ -7,7 +7,6 @@ synthetic sentences by ``python benchmarks/quotes.py``; docs/reference/reading.m
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from functools import cache, lru_cache
@@ -19,8 +18,8 @@ from numpy.typing import NDArray
 
 Matrix = NDArray[np.float32]
 
-FIT = 0.77
-"""Minimum fitness of a quoted sentence."""
+FIT = 0.75
+"""Minimum log odds that a quoted sentence is fit."""
 _MIN_CUT_ODDS = 1.4
 """Minimum log odds of a cut."""
 _MAX_ODDS = 7.0
@@ -73,11 +72,6 @@ def judged(text: str) -> tuple[int, float]:
     begins = states[:-_MIN_WORDS] @ net["begins"] + net["begins offset"]
     cuts = np.flatnonzero(begins[1:] > _MIN_CUT_ODDS)
     return sentence.starts[cuts[-1] + 1] if len(cuts) else 0, odds
-
-
-def fitness(odds: float, share: float) -> float:
-    """Return the fitness of a sentence, 0 to 1, in a passage with this share of fit sentences."""
-    return 1 / (1 + math.exp(-(0.47 * odds + 2.6 * share - 1.48)))
 
 
 def _convolved(rows: Matrix, weights: Matrix, offset: Matrix, step: int) -> Matrix:
