@@ -23,8 +23,8 @@ import docx
 from _common import arguments
 from fpdf import FPDF
 
-from convqa.documents import DocumentFile
 from convqa.documents.child import DocumentReader
+from convqa.documents.find import DocumentFile
 from convqa.documents.passages import read_document
 from convqa.stores import open_store
 from convqa.text.sentences import sentences
@@ -112,7 +112,7 @@ def main() -> None:
             kind, own = list(KINDS)[number % len(KINDS)], sections[number * size : (number + 1) * size]
             path = folder / f"{number:04d}.{kind}"
             path.write_bytes(KINDS[kind](own))
-            file = DocumentFile(path.name, path.read_bytes)
+            file = DocumentFile(path.name, path)
             read = read_document(file, path.read_bytes(), reader, "en").passages
             texts = [" ".join(passage.text.split()) for passage in read]
             whole = [lead[start:end] for _, lead in own for start, end in sentences(lead)]

@@ -73,21 +73,6 @@ def show_collection(collection: Collection, json: Json = False) -> None:
         typer.echo(f"{name:<12}{value}")
 
 
-@collections("merge")
-def merge_collection(
-    collection: Collection,
-    parts: Annotated[list[str], Argument(metavar="PART...", help="Folders of all shards.")],
-    json: Json = False,
-) -> None:
-    """Merge vectors of convqa index --shard into a collection."""
-    from convqa.cli.progress import ProgressDisplay
-    from convqa.indexing.parts import merge_parts
-
-    with ProgressDisplay("adding", "vectors", json) as progress:
-        info = merge_parts(collection, parts, progress)
-    _print(json, collection, _to_json(info), f"{_vectors(info)}. The parts can be deleted.")
-
-
 @collections("delete")
 def delete_collection(collection: Collection, yes: Yes = False, json: Json = False) -> None:
     """Permanently delete a collection."""

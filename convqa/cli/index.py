@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,9 +17,7 @@ from convqa.workers import start_workers
 
 if TYPE_CHECKING:
     from convqa.indexing import Indexed
-    from convqa.models import TextEncoder
     from convqa.stores.base import Info
-    from convqa.workers import Workers
 
 
 def document_suffixes() -> Iterable[str]:
@@ -92,11 +89,6 @@ def index(
             help="Also store vectors of this encoder: encoder (shipped), a folder or a Hugging Face name.",
         ),
     ] = None,
-    shard: Annotated[
-        str | None,
-        Option(metavar="I/N", help="Encode only shard I of N, into --part (see convqa collections merge)."),
-    ] = None,
-    part: Annotated[str | None, Option(metavar="FOLDER", help="Output folder of --shard.")] = None,
     executor: ExecutorName = "local",
     workers: WorkerCount = None,
     encoding: ModelSettings,
@@ -111,7 +103,7 @@ def index(
     A new version becomes visible only once it is complete. After an interruption, run the same command again: passages
     are indexed from the start. Vectors are made last; --vectors without SOURCES resumes them.
     """
-    from convqa.indexing import index_sources, refuse_vectors
+    from convqa.indexing import add_vectors, index_sources, refuse_vectors
     from convqa.models import Options, load_encoder
     from convqa.tasks import find_task
 
@@ -142,30 +134,11 @@ def index(
             )
         info = indexed.info
     if encoder is not None:
-        info = _encode(collection, encoder, shard, part, start_workers(executor, workers), quiet)
+        with start_workers(executor, workers) as started, ProgressDisplay("encoding", "passages", quiet) as progress:
+            info = add_vectors(collection, encoder, progress, started)
     if info is not None and not quiet:
-        _print(indexed, info, part or collection)
+        _print(indexed, info, collection)
     return 1 if indexed is not None and indexed.unread else 0
-
-
-def _encode(
-    collection: str,
-    encoder: TextEncoder,
-    shard: str | None,
-    part: str | None,
-    executor: AbstractContextManager[Workers | None],
-    quiet: bool,
-) -> Info:
-    from convqa.indexing import add_vectors
-    from convqa.indexing.parts import encode_shard
-    from convqa.workers.shard import Shard
-
-    if (shard is None) != (part is None):
-        raise InputError("--shard and --part require each other.")
-    with executor as workers, ProgressDisplay("encoding", "passages", quiet) as progress:
-        if shard is None or part is None:
-            return add_vectors(collection, encoder, progress, workers)
-        return encode_shard(collection, encoder, Shard.parse(shard), part, progress, workers)
 
 
 def _number(count: int, things: str) -> str:
@@ -181,9 +154,6 @@ def _print(indexed: Indexed | None, info: Info, collection: str) -> None:
         if documents:
             changes = f"{indexed.read} read, {indexed.same} unchanged, {indexed.gone} removed"
             typer.echo(f"{_number(documents, 'documents')}: {changes}, {unread} could not be read")
-        if indexed.counts:
-            counts = [_number(count, name) for name, count in sorted(indexed.counts.items()) if count]
-            typer.echo(f"in what was read: {', '.join(counts)}")
     where = f"{redact(collection)} ({info.engine}, {info.language})"
     typer.echo(f"{_number(info.count, 'passages')} in {where}, checksum {info.checksum}")
     encoder = info.encoder

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import posixpath
 import re
-from collections import Counter
 from io import BytesIO
 from typing import Any
 from zipfile import ZipFile
@@ -18,8 +17,6 @@ from convqa.domain import MetaValue
 
 logger = logging.getLogger(__name__)
 
-MAX_PART_BYTES = 2**26
-"""Limit of a part, unpacked."""
 _OLE = bytes.fromhex("D0CF11E0A1B11AE1")
 """The first bytes of Office files of before 2007, and of encrypted files of today."""
 _PROPERTIES = {
@@ -34,16 +31,6 @@ _PROPERTIES = {
     "version": "version",
 }
 """Name of an element -> field of the meta. The last name of a field counts."""
-_OF_TEMPLATES = (
-    "2013-01-27",
-    "2013-12-23",
-    "PowerPoint Presentation",
-    "Presentation",
-    "Steve Canny",
-    "openpyxl",
-    "python-docx",
-)
-"""Properties in the templates of programs that write documents."""
 _WRAPPERS = (
     "{*}customXml",
     "{*}ins",
@@ -52,13 +39,6 @@ _WRAPPERS = (
     "{*}sdtContent",
 )
 """Content controls, and insertions that are tracked. Their content is read as if it stood alone."""
-_NOT_READ = {
-    "/media/": "image",
-    "/charts/chart": "chart",
-    "/diagrams/data": "diagram",
-    "/afchunk": "inserted document",
-}
-"""What the names of parts have that are not read -> what these are."""
 
 
 class Archive:
@@ -75,11 +55,7 @@ class Archive:
     def read(self, name: str) -> bytes:
         """Return the bytes of a part; none if it is missing."""
         part = self._zip.NameToInfo.get(name)
-        if part is None:
-            return b""
-        if part.file_size > MAX_PART_BYTES:
-            raise Unreadable(f"its part {name} unpacks to more than {MAX_PART_BYTES:,} bytes; split the document")
-        return self._zip.read(part)
+        return b"" if part is None else self._zip.read(part)
 
     def xml(self, name: str) -> Any:
         """Return the root element of a part, with names without namespaces; an empty element if it is missing.
@@ -123,22 +99,6 @@ class Archive:
         """Return the name of the main part of a Word or PowerPoint document."""
         return dict(self.relations("").values())["officeDocument"]
 
-    def not_read(self, **others: int) -> tuple[str, ...]:
-        """Return what is not read, such as "3 images".
-
-        :param others: name in the singular, with underscores -> count.
-        """
-        counts = Counter(others)
-        for name in self._zip.NameToInfo:
-            for path, noun in _NOT_READ.items():
-                counts[noun] += path in name
-        amounts = []
-        for noun, count in counts.items():
-            plural = "s" if count > 1 else ""
-            if count:
-                amounts.append(f"{count} {noun}{plural}".replace("_", " "))
-        return tuple(amounts)
-
 
 def properties(root: Any) -> tuple[str, dict[str, MetaValue]]:
     """Return the title and the meta of an element with properties of the Dublin Core."""
@@ -148,7 +108,7 @@ def properties(root: Any) -> tuple[str, dict[str, MetaValue]]:
         value = ", ".join(filter(None, texts))
         if field == "date":
             value = value[:10]
-        if value and value not in _OF_TEMPLATES:
+        if value:
             meta[field] = value
     return str(meta.pop("title", "")), meta
 

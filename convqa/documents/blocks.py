@@ -23,7 +23,7 @@ class Block:
     A line break in ``text`` is one of the document, such as ``<br>``; wrapped lines are joined by blanks. An empty
     paragraph ends a table.
 
-    :param level: of a heading 1 to 6, of a list item its depth from 1.
+    :param level: of a heading, 1 to 6.
     :param marker: the number of a numbered item as written, such as "3." or "b)"; "" for a bullet.
     :param cells: of a row, and of the header row of a table, which precedes its rows. They have no ``text``.
     :param page: from 1; 0 for formats without pages.
@@ -50,12 +50,10 @@ class Document:
 
     :param title: the document's own title, "" for none.
     :param meta: its properties as fields that filters compare: date (ISO 8601), author, version, language ...
-    :param counts: what was read, such as {"pages": 2, "tables": 1}.
-    :param unread: what was not read, such as "page 2 is a picture" or "3 images".
+    :param unread: what was not read, such as "page 2 is a picture".
     """
 
     blocks: tuple[Block, ...]
     title: str = ""
     meta: Mapping[str, MetaValue] = field(default_factory=dict)
-    counts: Mapping[str, int] = field(default_factory=dict)
     unread: tuple[str, ...] = ()

@@ -1,7 +1,8 @@
 """Read documents in a child process with limits of time and memory, because a small file can take hours or gigabytes.
 
-The process is this module: it takes pickled pairs (suffix, bytes) and answers each with a pickled :class:`Outcome`. It
-is started as a program and not by multiprocessing, which would run the user's script again.
+The process is this module: it takes pickled pairs (suffix, bytes) and answers each with a pickled document and the
+warnings of its reader, or with an error. It is started as a program and not by multiprocessing, which would run the
+user's script again.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import IO, Any
 
 from convqa.documents.blocks import Document, Unreadable
@@ -25,17 +25,9 @@ MAX_CHARS = 5_000_000
 """Limit of a document's text, about 2,500 pages."""
 _MAX_SECONDS = 300
 _MAX_MEMORY_BYTES = 2**30
-_LENGTH_BYTES = 8
 
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """A document, or why it cannot be read, and the warnings of its reader."""
-
-    document: Document | None
-    reason: str = ""
-    warnings: tuple[str, ...] = ()
-    is_user_error: bool = False
+Answer = tuple[Document, tuple[str, ...]]
+"""A document, and the warnings of its reader."""
 
 
 class DocumentReader:
@@ -51,7 +43,7 @@ class DocumentReader:
     def __exit__(self, *_: object) -> None:
         self._end()
 
-    def read(self, suffix: str, data: bytes) -> tuple[Document, tuple[str, ...]]:
+    def read(self, suffix: str, data: bytes) -> Answer:
         """Return a document, and the warnings of its reader.
 
         :raises Unreadable: if it cannot be read, or not within the limits.
@@ -69,19 +61,18 @@ class DocumentReader:
         timer.start()
         try:
             _send(self._child.stdin, (suffix, data))
-            answer: Outcome = _receive(self._child.stdout)
-        except (OSError, EOFError) as error:
+            answer = pickle.load(self._child.stdout)
+        except (OSError, EOFError, pickle.UnpicklingError) as error:
             was_slow = not timer.is_alive()
             self._end()
             limit = f"{self._max_seconds:g} seconds" if was_slow else f"{_MAX_MEMORY_BYTES:,} bytes of memory"
             raise Unreadable(f"reading it takes more than {limit}; split it or save it as text") from error
         finally:
             timer.cancel()
-        if answer.is_user_error:
-            raise InputError(answer.reason)
-        if answer.document is None:
-            raise Unreadable(answer.reason)
-        return answer.document, answer.warnings
+        if isinstance(answer, Exception):
+            raise answer
+        result: Answer = answer
+        return result
 
     def _end(self) -> None:
         if self._child is not None:
@@ -91,49 +82,28 @@ class DocumentReader:
 
 
 def _send(stream: IO[bytes], value: Any) -> None:
-    data = pickle.dumps(value)
-    stream.write(len(data).to_bytes(_LENGTH_BYTES))
-    stream.write(data)
+    pickle.dump(value, stream)
     stream.flush()
 
 
-def _receive(stream: IO[bytes]) -> Any:
-    """Return the next value. :raises EOFError: if the stream ends before."""
-    length = stream.read(_LENGTH_BYTES)
-    data = stream.read(int.from_bytes(length))
-    if len(length) < _LENGTH_BYTES or len(data) < int.from_bytes(length):
-        raise EOFError
-    return pickle.loads(data)
-
-
-def _answer(suffix: str, data: bytes) -> Outcome:
+def _read(suffix: str, data: bytes) -> Document:
     from convqa.documents.formats import document_formats
 
-    warnings: list[str] = []
-    handler = logging.Handler()
-    handler.emit = lambda record: warnings.append(record.getMessage())  # type: ignore[method-assign]
-    logger = logging.getLogger("convqa")
-    logger.addHandler(handler)
     try:
         document = document_formats()[suffix].read(data)
-    except Unreadable as error:
-        return Outcome(None, str(error))
-    except InputError as error:
-        return Outcome(None, str(error), is_user_error=True)
+    except (Unreadable, InputError):
+        raise
     except ImportError as error:
         missing = f"documents of the type {suffix} need a package that is not installed ({error.name})"
-        return Outcome(None, f"{missing}: pip install 'convqa[documents]'.", is_user_error=True)
-    except MemoryError:
-        return Outcome(None, f"reading it takes more than {_MAX_MEMORY_BYTES:,} bytes of memory; split it")
+        raise InputError(f"{missing}: pip install 'convqa[documents]'.") from error
+    except MemoryError as error:
+        raise Unreadable(f"reading it takes more than {_MAX_MEMORY_BYTES:,} bytes of memory; split it") from error
     except Exception as error:  # libraries raise anything for damaged files
-        return Outcome(None, f"it is damaged or of another type ({reason_of(error).rstrip('.')})")
-    finally:
-        logger.removeHandler(handler)
-    if not isinstance(document, Document):
-        return Outcome(None, f"its format returned {type(document).__name__} in place of a convqa.documents.Document")
-    if sum(len(block.text) + sum(map(len, block.cells)) for block in document.blocks) > MAX_CHARS:
-        return Outcome(None, f"it has more than {MAX_CHARS:,} characters; split it")
-    return Outcome(document, warnings=tuple(warnings))
+        raise Unreadable(f"it is damaged or of another type ({reason_of(error).rstrip('.')})") from error
+    characters = sum(len(block.text) + sum(map(len, block.cells)) for block in document.blocks)
+    if characters > MAX_CHARS:
+        raise Unreadable(f"it has more than {MAX_CHARS:,} characters; split it")
+    return document
 
 
 def main() -> None:
@@ -142,13 +112,25 @@ def main() -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_DATA, (_MAX_MEMORY_BYTES, _MAX_MEMORY_BYTES))
-    requests, answers = sys.stdin.buffer, sys.stdout.buffer
+    requests = sys.stdin.buffer
+    answers = sys.stdout.buffer
     # What a library prints must not mix with the answers.
     sys.stdout = sys.stderr
+    warnings: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: warnings.append(record.getMessage())  # type: ignore[method-assign]
+    logger = logging.getLogger("convqa")
+    logger.setLevel(logging.WARNING)
+    logger.addHandler(handler)
+    logger.propagate = False
     logging.getLogger().setLevel(logging.ERROR)
-    logging.getLogger("convqa").setLevel(logging.WARNING)
-    logging.getLogger("convqa").propagate = False
     with suppress(EOFError, BrokenPipeError):
         while True:
-            suffix, data = _receive(requests)
-            _send(answers, _answer(suffix, data))
+            suffix, data = pickle.load(requests)
+            warnings.clear()
+            try:
+                document = _read(suffix, data)
+            except Exception as error:
+                _send(answers, error)
+            else:
+                _send(answers, (document, tuple(warnings)))

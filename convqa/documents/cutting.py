@@ -46,45 +46,32 @@ def cut(document: LaidOut, language: str) -> list[Cut]:
     """Return the passages of a text, disjoint and in order.
 
     A passage ends at a paragraph, list or table if it is at least half full, else between units. It does not end with
-    a heading. A page begins a new passage, unless the passage has only a few words. A short remainder is added to the
-    last passage.
+    a heading. A page begins a new passage, unless the passage has only a few words.
     """
 
-    def is_on_new_page(passage: list[SizedUnit], later: SizedUnit) -> bool:
-        return _size(passage) > TOKENS / 16 and passage[0].page < later.page
-
-    passage: list[SizedUnit] = []
-    passages = [passage]
-
-    def begin_passage() -> None:
-        nonlocal passage
-        passage = _headings_of(passage)
-        passages.append(passage)
-
+    passages: list[list[SizedUnit]] = [[]]
     for paragraph in _paragraphs(document, language):
-        is_half_full = _size(passage) > TOKENS / 2
-        if is_half_full and (_size(passage) + _size(paragraph) > TOKENS or paragraph[0].is_heading):
-            begin_passage()
+        size = _size(passages[-1])
+        is_too_long = size + _size(paragraph) > TOKENS
+        if size > TOKENS / 2 and (is_too_long or paragraph[0].is_heading):
+            passages.append(_headings_of(passages[-1]))
         for unit in paragraph:
-            if _size(passage) + unit.tokens > TOKENS or is_on_new_page(passage, unit):
-                begin_passage()
-            passage.append(unit)
-    if len(passages) > 1 and _size(passage) < TOKENS / 4:
-        last = passages[-2]
-        if last and _size(last + passage) <= TOKENS * 1.1 and not is_on_new_page(last, passage[0]):
-            passages[-2:] = [last + passage]
-    return [_passage(document.text, units) for units in passages if units]
+            passage = passages[-1]
+            size = _size(passage)
+            is_on_new_page = size > TOKENS / 16 and passage[0].page < unit.page
+            if size + unit.tokens > TOKENS or is_on_new_page:
+                passages.append(_headings_of(passage))
+            passages[-1].append(unit)
+    return [_passage(units) for units in passages if units]
 
 
-def _passage(text: str, units: Sequence[SizedUnit]) -> Cut:
+def _passage(units: Sequence[SizedUnit]) -> Cut:
     start = units[0].unit.start
-    if text[:start].endswith("- ") and units[0].unit.kind == "item":
-        # The bullet of a first item belongs to the passage.
-        start -= 2
-    own = tuple(
-        dataclasses.replace(each.unit, start=each.unit.start - start, end=each.unit.end - start) for each in units
-    )
-    return Cut(start, units[-1].unit.end, units[0].page, own)
+    own = []
+    for sized in units:
+        unit = sized.unit
+        own.append(dataclasses.replace(unit, start=unit.start - start, end=unit.end - start))
+    return Cut(start, units[-1].unit.end, units[0].page, tuple(own))
 
 
 def _size(units: Sequence[SizedUnit]) -> int:
@@ -118,7 +105,7 @@ def _paragraphs(document: LaidOut, language: str) -> Iterator[list[SizedUnit]]:
         if paragraph and not _belongs(text, paragraph[-1].unit, unit):
             yield paragraph
             paragraph = []
-        paragraph.append(SizedUnit(unit, tokens, document.pages[part]))
+        paragraph.append(SizedUnit(unit, tokens, document.parts[part].page))
     if paragraph:
         yield paragraph
 

@@ -21,7 +21,6 @@ def read_epub(data: bytes) -> Document:
     package = archive.xml(name)
     items = {item.get("id"): item for item in package.iter("item")}
     blocks: list[Block] = []
-    unread: list[str] = []
     for reference in package.iter("itemref"):
         item = items.get(reference.get("idref"))
         if item is None or item.get("properties") == "nav":
@@ -29,13 +28,6 @@ def read_epub(data: bytes) -> Document:
         path = posixpath.join(posixpath.dirname(name), unquote(item.get("href")))
         page = archive.read(posixpath.normpath(path))
         if page:
-            chapter = read_html(page)
-            blocks += chapter.blocks
-            unread += chapter.unread
+            blocks += read_html(page).blocks
     title, meta = properties(package)
-    return Document(
-        tuple(blocks),
-        title,
-        meta,
-        unread=tuple(unread),
-    )
+    return Document(tuple(blocks), title, meta)

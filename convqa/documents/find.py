@@ -1,11 +1,10 @@
-"""Find documents among files, folders and sources of other packages."""
+"""Find documents among files and in folders."""
 
 from __future__ import annotations
 
 import os
-import stat
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -14,17 +13,11 @@ from convqa.documents.text import meta_of
 from convqa.domain import MetaValue
 from convqa.errors import InputError
 from convqa.files import files_in
-from convqa.plugins import load, plugins
 from convqa.safe_yaml import read_yaml
-from convqa.stores.address import SCHEME
-from convqa.validation import expect_type
-
-SOURCES_GROUP = "convqa.document_sources"
-"""Entry points of document sources in other packages: scheme = module:function."""
 
 PASSAGE_SUFFIXES = (".jsonl", ".jsonl.gz")
-_SIDECARS = ("meta.yaml", "meta.yml")
-"""Files with the meta of the documents in a folder and below."""
+_SIDECAR = "meta.yaml"
+"""A file with the meta of the documents in a folder and below."""
 
 Formats = Mapping[str, DocumentFormat]
 """Formats by suffix."""
@@ -32,26 +25,22 @@ Formats = Mapping[str, DocumentFormat]
 
 @dataclass(frozen=True, slots=True)
 class DocumentFile:
-    """A document to index: its name, which begins the ids of its passages, and the function that returns its bytes.
+    """A document to index: its name, which begins the ids of its passages, and its file.
 
-    ``meta`` is added to that of each passage. A document whose ``data`` raises ``OSError`` keeps its passages.
+    ``meta`` is added to that of each passage.
     """
 
     name: str
-    data: Callable[[], bytes]
+    path: Path
     meta: Mapping[str, MetaValue] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class FoundDocuments:
-    """The documents among the sources by name, and the other files: suffix (or kind) -> number."""
-
-    by_name: Mapping[str, DocumentFile]
-    skipped: Mapping[str, int]
+Files = Mapping[str, DocumentFile]
+"""Documents by name."""
 
 
-def find_documents(sources: Sequence[str | Path], formats: Formats) -> FoundDocuments:
-    """Return the documents among files, in folders at any depth, and of other packages' sources. Passages have none.
+def find_documents(sources: Sequence[str | Path], formats: Formats) -> tuple[Files, Mapping[str, int]]:
+    """Return the documents among files, and in folders at any depth, and the other files: suffix or kind -> number.
 
     The name is the path in the given folder. A folder with JSONL files is one of passages. Hidden files are ignored.
     Links that lead out of a folder and files that are not regular are skipped. A file ``meta.yaml`` gives the meta of
@@ -60,20 +49,18 @@ def find_documents(sources: Sequence[str | Path], formats: Formats) -> FoundDocu
     :raises InputError: for missing sources, documents of unknown formats, documents mixed with passages, duplicate
         names, a malformed ``meta.yaml``, or a folder without documents and passages.
     """
-    schemes = plugins(SOURCES_GROUP)
-    known = [*sorted(f"*{suffix}" for suffix in formats), *sorted(f"{scheme}:" for scheme in schemes)]
-    expected = f"Expected documents ({', '.join(known)}), passages (*.jsonl, *.jsonl.gz), or folders of them."
+    known = ", ".join(sorted(f"*{suffix}" for suffix in formats))
+    expected = f"Expected documents ({known}), passages (*.jsonl, *.jsonl.gz), or folders of them."
     documents: list[DocumentFile] = []
     passages: list[str] = []
     skipped: Counter[str] = Counter()
-    for source in sources:
-        scheme = SCHEME.match(str(source))
-        if scheme is not None and scheme[1] in schemes:
-            documents += _documents_of(str(source), load(schemes[scheme[1]]), formats)
-        elif _holds_documents(Path(source), formats, expected):
-            documents += _below(Path(source), formats, skipped)
-        else:
+    for source in map(Path, sources):
+        if not _holds_documents(source, formats, expected):
             passages.append(str(source))
+        elif source.is_dir():
+            documents += _below(source, formats, skipped)
+        else:
+            documents.append(DocumentFile(source.name, source))
     if passages and len(passages) < len(sources):
         raise InputError(
             f"{', '.join(passages)}: passages mixed with documents; index them one after another with --add."
@@ -81,14 +68,12 @@ def find_documents(sources: Sequence[str | Path], formats: Formats) -> FoundDocu
     if not passages and not documents:
         others = f" ({_listed(skipped)})" if skipped else ""
         raise InputError(f"{', '.join(map(str, sources))}: no passages and no documents{others}. {expected}")
-    return FoundDocuments(_by_name(documents), skipped)
+    return _by_name(documents), skipped
 
 
 def describe_skipped(skipped: Mapping[str, int]) -> str:
-    """Return a line such as "3 other files were skipped: 2 .doc, 1 .pptx"; "" for none."""
+    """Return a line such as "3 other files were skipped: 2 .doc, 1 .pptx"."""
     count = sum(skipped.values())
-    if not count:
-        return ""
     files = "1 other file was" if count == 1 else f"{count} other files were"
     return f"{files} skipped: {_listed(skipped)}"
 
@@ -101,16 +86,6 @@ def _listed(skipped: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {kind}" for kind, count in sorted(skipped.items()))
 
 
-def _documents_of(
-    location: str, source: Callable[[str], Iterable[DocumentFile]], formats: Formats
-) -> Iterator[DocumentFile]:
-    """Yield the documents of another package's source that have a known format."""
-    for file in source(location):
-        expect_type(location, file, DocumentFile, "values of convqa.documents.DocumentFile")
-        if suffix_of(file.name) in formats:
-            yield file
-
-
 def _holds_documents(source: Path, formats: Formats, expected: str) -> bool:
     if source.is_dir():
         return not files_in(source, PASSAGE_SUFFIXES)
@@ -120,36 +95,33 @@ def _holds_documents(source: Path, formats: Formats, expected: str) -> bool:
     if suffix not in formats and suffix not in (".jsonl", ".gz", ".json", ".jl", ""):
         advice = " Save it as .docx." if suffix == ".doc" else ""
         raise InputError(f"{source}: documents of the type {suffix} are not supported.{advice} {expected}")
+    if suffix in formats and not source.is_file():
+        raise InputError(f"{source} is not a regular file; expected a document.")
     return suffix in formats
 
 
 def _below(source: Path, formats: Formats, skipped: Counter[str]) -> Iterator[DocumentFile]:
-    """Yield a file, or the documents in a folder. Count the other files."""
+    """Yield the documents in a folder. Count the other files."""
 
     def stop(error: OSError) -> None:
         # An unreadable folder must not look empty.
         raise error
 
-    if not source.is_dir():
-        if not source.is_file():
-            raise InputError(f"{source} is not a regular file; expected a document.")
-        yield DocumentFile(source.name, source.read_bytes)
-        return
-    root = source.resolve()
     meta_by_folder: dict[Path, Mapping[str, MetaValue]] = {}
-    for folder, folders, names in os.walk(source, onerror=stop):
+    for name, folders, names in os.walk(source, onerror=stop):
+        folder = Path(name)
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        inherited = meta_by_folder.get(Path(folder).parent, {})
-        meta = meta_by_folder[Path(folder)] = {**inherited, **_sidecar(Path(folder), names)}
+        meta = {**meta_by_folder.get(folder.parent, {}), **_sidecar(folder)}
+        meta_by_folder[folder] = meta
         for name in names:
             # Word creates "~$name.docx" for an open file.
-            if name.startswith((".", "~$")) or name in _SIDECARS:
+            if name.startswith((".", "~$")) or name == _SIDECAR:
                 continue
-            path = Path(folder, name)
-            if kind := _skipped_kind(path, root, formats):
+            path = folder / name
+            if kind := _skipped_kind(path, source, formats):
                 skipped[kind] += 1
             else:
-                yield DocumentFile(path.relative_to(source).as_posix(), path.read_bytes, meta)
+                yield DocumentFile(path.relative_to(source).as_posix(), path, meta)
 
 
 def _skipped_kind(path: Path, root: Path, formats: Formats) -> str:
@@ -157,24 +129,20 @@ def _skipped_kind(path: Path, root: Path, formats: Formats) -> str:
     suffix = suffix_of(path.name)
     if suffix not in formats:
         return suffix or "without extension"
-    if path.is_symlink() and not path.resolve().is_relative_to(root):
+    if not path.resolve().is_relative_to(root.resolve()):
         return "links out of the folder"
-    try:
-        mode = path.stat().st_mode
-    except OSError:
-        return "broken links"
-    return "" if stat.S_ISREG(mode) else "special files"
+    return "" if path.is_file() else "special files"
 
 
-def _sidecar(folder: Path, names: Sequence[str]) -> Mapping[str, MetaValue]:
+def _sidecar(folder: Path) -> Mapping[str, MetaValue]:
     """Return the meta that a file in the folder gives to the documents in it and below."""
-    for name in _SIDECARS:
-        if name in names:
-            values = read_yaml(folder / name, "meta file")
-            if not isinstance(values, dict):
-                raise InputError(f"meta file {folder / name}: expected a mapping such as team: law.")
-            return meta_of(values)
-    return {}
+    path = folder / _SIDECAR
+    if not path.exists():
+        return {}
+    values = read_yaml(path, "meta file")
+    if not isinstance(values, dict):
+        raise InputError(f"meta file {path}: expected a mapping such as team: law.")
+    return meta_of(values)
 
 
 def _by_name(documents: Sequence[DocumentFile]) -> dict[str, DocumentFile]:

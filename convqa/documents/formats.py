@@ -5,7 +5,6 @@ A format of another package is an entry point of the group ``convqa.document_for
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -41,16 +40,10 @@ class DocumentFormat:
     """A kind of documents, by the lower-case suffixes of their names, and how their bytes are read.
 
     ``read`` raises :class:`~convqa.documents.Unreadable` for a document without readable text.
-
-    :raises ValueError: for suffixes that are not.
     """
 
     suffixes: tuple[str, ...]
     read: Callable[[bytes], Document]
-
-    def __post_init__(self) -> None:
-        if isinstance(self.suffixes, str) or not all(re.fullmatch(r"\.[^A-Z.]+", suffix) for suffix in self.suffixes):
-            raise ValueError(f"suffixes: expected a tuple such as ('.rtf',), in lower case, got {self.suffixes!r}")
 
 
 def document_formats() -> dict[str, DocumentFormat]:

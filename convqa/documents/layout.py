@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from convqa.documents.blocks import Block
+from convqa.documents.blocks import Block, BlockKind
 from convqa.text.units import Part
-
-_LISTS = frozenset({"item"})
-_TABLES = frozenset({"header", "row"})
 
 
 class LaidOut(NamedTuple):
-    """A text with its parts in order. ``pages``: the page of each part, 0 for a document without pages."""
+    """A text with its parts in order."""
 
     text: str
     parts: list[Part]
-    pages: list[int]
 
 
 def laid_out(blocks: Sequence[Block]) -> LaidOut:
@@ -30,39 +26,37 @@ def laid_out(blocks: Sequence[Block]) -> LaidOut:
     """
     pieces: list[str] = []
     parts: list[Part] = []
-    pages: list[int] = []
     length = 0
     before: Block | None = None
     for block in blocks:
         shown = _shown(block)
-        if not shown.strip():
-            if block.kind == "paragraph":
-                # An empty paragraph ends a table.
-                parts.append(Part(length, length))
-                pages.append(block.page)
-                before = block
+        if not shown and block.kind != "paragraph":
             continue
-        gap = "" if not length else "\n" if _is_same_list(before, block) else "\n\n"
+        gap = ""
+        if shown and length:
+            gap = "\n" if before and _is_same_list(before.kind, block.kind) else "\n\n"
         start = length + len(gap)
-        bullet = 2 if block.kind == "item" and not block.marker else 0
         length = start + len(shown)
-        parts.append(Part(start + bullet, length, block.kind, block.level, bool(block.marker)))
-        pages.append(block.page)
+        if block.kind == "item" and not block.marker:
+            # The bullet is no part of the item.
+            start += 2
+        parts.append(Part(start, length, block.kind, block.level, bool(block.marker), block.page))
         pieces += (gap, shown)
         before = block
-    return LaidOut("".join(pieces), parts, pages)
+    return LaidOut("".join(pieces), parts)
 
 
 def _shown(block: Block) -> str:
-    if block.kind in _TABLES:
-        return f"| {' | '.join(' '.join(cell.split()) for cell in block.cells)} |" if any(block.cells) else ""
+    if any(block.cells):
+        cells = (" ".join(cell.split()) for cell in block.cells)
+        return f"| {' | '.join(cells)} |"
     text = block.text.strip("\n") if block.kind == "code" else block.text.strip()
     if block.kind == "item" and text:
         return f"{block.marker or '-'} {text}"
     return text
 
 
-def _is_same_list(before: Block | None, block: Block) -> bool:
-    if before is None or (before.kind == "row" and block.kind == "header"):
-        return False
-    return any(before.kind in kinds and block.kind in kinds for kinds in (_LISTS, _TABLES))
+def _is_same_list(before: BlockKind, kind: BlockKind) -> bool:
+    if before == "item":
+        return kind == "item"
+    return kind == "row" and before in ("header", "row")

@@ -10,7 +10,7 @@ from typing import Any
 
 from convqa.documents.blocks import Document
 from convqa.documents.html import read_markup
-from convqa.documents.text import decoded, meta_of, refuse_binary
+from convqa.documents.text import decoded, meta_of
 from convqa.errors import InputError
 from convqa.safe_yaml import parse_yaml
 
@@ -24,10 +24,10 @@ _CONTAINER = re.compile(r"(?m)^[ \t]*:{3,}.*$|^([ \t]*>[ \t]*)\[!\w+\]|(?<=\w)[ 
 
 def read_markdown(data: bytes) -> Document:
     """Read Markdown: CommonMark with tables, footnotes, definition lists, admonitions and front matter."""
-    text, front = _front_matter(refuse_binary(decoded(data)))
+    text, front = _front_matter(decoded(data))
     document = read_markup(_markdown().render(_CONTAINER.sub(lambda match: match[1] or "", text)))
     meta = meta_of(front)
-    return Document(document.blocks, str(meta.pop("title", "")), meta, document.counts, document.unread)
+    return Document(document.blocks, str(meta.pop("title", "")), meta)
 
 
 def _front_matter(text: str) -> tuple[str, Mapping[Any, Any]]:

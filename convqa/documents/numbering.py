@@ -20,10 +20,17 @@ class Numbering:
     """
 
     def __init__(self, root: Any) -> None:
-        self._lists = {element.get("numId"): element for element in root.iter("num")}
-        self._forms = {form.get("abstractNumId"): form for form in root.iter("abstractNum")}
-        self._linked = {value(form, "styleLink"): form for form in root.iter("abstractNum")}
-        self.levels = {value(level, "pStyle"): level.get("ilvl") for level in root.iter("lvl")}
+        self._lists = {}
+        self._forms = {}
+        self._linked = {}
+        self.levels: dict[str, str] = {}
+        for element in root.iter("num"):
+            self._lists[element.get("numId")] = element
+        for form in root.iter("abstractNum"):
+            self._forms[form.get("abstractNumId")] = form
+            self._linked[value(form, "styleLink")] = form
+        for level in root.iter("lvl"):
+            self.levels[value(level, "pStyle")] = level.get("ilvl")
         # The numbers of the last items, by form and level: lists of one form continue each other.
         self._reached: dict[str, dict[int, int]] = {}
 
@@ -66,13 +73,12 @@ def _marker(levels: dict[int, Any], level: int, reached: dict[int, int]) -> str:
     for key, properties in levels.items():
         start = number(value(properties, "start"), 1)
         count = reached.get(key, start)
-        form = value(properties, "numFmt")
-        numeral = str(count) if in_digits else _numeral(count, form)
-        marker = marker.replace(f"%{key + 1}", numeral)
+        form = "decimal" if in_digits else value(properties, "numFmt")
+        marker = marker.replace(f"%{key + 1}", numeral(count, form))
     return marker.strip()
 
 
-def _numeral(count: int, form: str) -> str:
+def numeral(count: int, form: str) -> str:
     """Return a number in a form of Word, such as "lowerRoman"."""
     text = str(count)
     if form == "decimalZero":

@@ -19,7 +19,6 @@ _NOT_SHOWN = (
     "tracked-changes",
 )
 _TAGS = {
-    "image": "img",
     "line-break": "br",
     "list": "ul",
     "list-item": "li",

@@ -17,22 +17,23 @@ from convqa.documents.layout import laid_out
 from convqa.domain import MetaValue, Passage, Unit
 from convqa.files import replace_surrogates
 
-_FORMAT = 3
+_FORMAT = 4
 """Part of every digest. Increased when unchanged files must be read again."""
 _MAX_TITLE_CHARS = 200
 _MAX_BLOCKS_BEFORE_TITLE = 4
 """Blocks, such as a letterhead, before a heading that is the document's title."""
 _NOT_IN_NAMES = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-_NO_TITLE = re.compile(r"(?i)\W*|untitled.*|microsoft word\b.*|(word )?document ?\d*|.*\.(docx?|pdf|tex|dvi|indd|rtf)")
-_DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)(?:[-_.]?(0[1-9]|1[0-2])(?:[-_.]?(0[1-9]|[12]\d|3[01]))?)?(?!\d)")
+_NO_TITLE = re.compile(
+    r"(?i)\W*|untitled.*|microsoft word\b.*|(powerpoint )?presentation|(word )?document ?\d*|"
+    r".*\.(docx?|pdf|tex|dvi|indd|rtf)"
+)
 _LETTER_OR_DIGIT = re.compile(r"\w")
 
 
 class ReadDocument(NamedTuple):
-    """The passages of a document, counts of what was read, and what was not, such as "page 2 is a picture"."""
+    """The passages of a document, and what of it was not read, such as "page 2 is a picture"."""
 
     passages: list[Passage]
-    counts: Mapping[str, int]
     unread: tuple[str, ...]
 
 
@@ -52,8 +53,7 @@ def read_document(
     """Return the passages of a document: its text from ``meta.start`` to ``meta.end``, with units.
 
     ``meta`` also has the document's properties, the ``file`` and, for a document with pages, the ``page`` where the
-    passage begins. The first passage also has the document's ``digest`` and its number of ``passages``. ``url`` is
-    empty without ``base_url``.
+    passage begins. The first passage also has the document's ``digest``. ``url`` is empty without ``base_url``.
 
     :raises Unreadable: if the document has no readable text.
     """
@@ -65,11 +65,11 @@ def read_document(
     document, warnings = reader.read(suffix_of(name), data)
     text = laid_out(document.blocks)
     title = _title(document) or PurePosixPath(name).stem
-    shared = _meta(file, document, title)
     url = base_url and base_url.rstrip("/") + "/" + quote(name)
     passages = []
     for number, part in enumerate(cut(text, language), 1):
-        meta = {**shared, "file": name, "start": part.start, "end": part.end}
+        # What its folder says is the administrator's word.
+        meta = {**document.meta, **file.meta, "file": name, "start": part.start, "end": part.end}
         link = url
         if part.page:
             meta["page"] = part.page
@@ -80,8 +80,7 @@ def read_document(
         passages.append(Passage(f"{name}_p{number}", text.text[part.start : part.end], title, link, meta, units))
     if not any(_LETTER_OR_DIGIT.search(passage.text) for passage in passages):
         raise Unreadable("it has no text")
-    passages[0].meta["passages"] = len(passages)  # type: ignore[index]
-    return ReadDocument(passages, document.counts, (*document.unread, *warnings))
+    return ReadDocument(passages, (*document.unread, *warnings))
 
 
 def _title(document: Document) -> str:
@@ -93,16 +92,6 @@ def _title(document: Document) -> str:
         if not _NO_TITLE.fullmatch(title):
             return title
     return ""
-
-
-def _meta(file: DocumentFile, document: Document, title: str) -> dict[str, MetaValue]:
-    """Return the document's properties and, over them, what its folder says, which is the administrator's word."""
-    meta = {**document.meta, **file.meta}
-    dates = (_DATE.search(text) for text in (title, PurePosixPath(file.name).stem))
-    date = next(filter(None, dates), None)
-    if "date" not in meta and date is not None:
-        meta["date"] = "-".join(filter(None, date.groups()))
-    return meta
 
 
 def _without_title(unit: Unit, title: str) -> Unit:

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Mapping
 from typing import Any
 
 from pypdfium2 import PdfDocument, PdfiumError, raw
 
 from convqa.documents.blocks import Document, Unreadable
 from convqa.documents.pdf_blocks import blocks_of
-from convqa.documents.pdf_layout import Table, elements_of
-from convqa.documents.pdf_page import PdfPage, read_page
+from convqa.documents.pdf_layout import elements_of
+from convqa.documents.pdf_lines import Sheet
+from convqa.documents.pdf_page import has_picture, read_page
 from convqa.documents.text import clean
 from convqa.domain import MetaValue
 
 _MAX_PAGES = 5_000
 """Pages that are read, because a small file can name one page any number of times."""
-_MAX_CHARACTERS = 5_000_000
-"""Characters that are read."""
 _DATE = re.compile(r"(?:D:)?(\d{4})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
 
 
@@ -42,47 +40,30 @@ def read_pdf(data: bytes) -> Document:
 
 def _document(pdf: Any) -> Document:
     pdf.init_forms()
-    pages = list(_pages(pdf))
-    sheets = [sheet for page in pages for sheet in page.sheets]
+    sheets: list[Sheet] = []
+    unread: list[str] = []
+    pictures: list[str] = []
+    total = len(pdf)
+    for number in range(1, min(total, _MAX_PAGES) + 1):
+        try:
+            page = read_page(pdf, number)
+        except PdfiumError:
+            unread.append(f"page {number} is damaged")
+            continue
+        sheets += page
+        if not page and has_picture(pdf[number - 1]):
+            pictures.append(str(number))
     if not sheets:
-        raise Unreadable("it has no text: run OCR on a scan first, or pip install 'convqa[ocr]'")
-    elements = list(elements_of(sheets))
-    words = chain.from_iterable(sheet.words for sheet in sheets)
-    counts = {
-        "pages": len(pages),
-        "tables": sum(isinstance(element, Table) for element in elements),
-        "recognized": sum(page.state == "recognized" for page in pages),
-    }
+        raise Unreadable("it has no text: run OCR on a scan first")
+    if len(pictures) == 1:
+        unread.append(f"page {pictures[0]} is a picture")
+    elif pictures:
+        unread.append(f"{len(pictures)} of {total} pages are pictures: {', '.join(pictures)}")
+    if total > _MAX_PAGES:
+        unread.append(f"pages {_MAX_PAGES + 1:,} to {total:,} were not read, because it is too long")
     properties = pdf.get_metadata_dict(skip_empty=True)
-    return Document(
-        blocks=tuple(blocks_of(elements, words)),
-        title=clean(properties.get("Title", "")),
-        meta=_meta(properties),
-        counts={name: count for name, count in counts.items() if count},
-        unread=tuple(_unread(pages, len(pdf))),
-    )
-
-
-def _pages(pdf: Any) -> Iterator[PdfPage]:
-    characters = 0
-    for number in range(1, min(len(pdf), _MAX_PAGES) + 1):
-        page = read_page(pdf, number)
-        yield page
-        characters += sum(len(word.text) for sheet in page.sheets for word in sheet.words)
-        if characters > _MAX_CHARACTERS:
-            break
-
-
-def _unread(pages: Sequence[PdfPage], total: int) -> Iterator[str]:
-    """Yield what is not read."""
-    if len(pages) < total:
-        yield f"pages {len(pages) + 1:,} to {total:,} were not read, because it is too long"
-    for state, one, many in (("picture", "a picture", "pictures"), ("damaged", "damaged", "damaged")):
-        numbers = [str(page.number) for page in pages if page.state == state]
-        if len(numbers) == 1:
-            yield f"page {numbers[0]} is {one}"
-        elif numbers:
-            yield f"{len(numbers)} of {len(pages)} pages are {many}: {', '.join(numbers)}"
+    blocks = blocks_of(list(elements_of(sheets)))
+    return Document(tuple(blocks), clean(properties.get("Title", "")), _meta(properties), tuple(unread))
 
 
 def _meta(properties: Mapping[str, str]) -> dict[str, MetaValue]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from statistics import mode
 
 from convqa.documents.blocks import Block
 from convqa.documents.pdf_layout import Line, Table
-from convqa.documents.pdf_lines import BULLET, NEAR, SENTENCE_END, Word, joined, marker_of, rows_of, text_of
+from convqa.documents.pdf_lines import BULLET, NEAR, SENTENCE_END, joined, marker_of, rows_of, text_of
 from convqa.documents.tables import table
 
 _LEADING = 1.2
@@ -19,68 +19,51 @@ _PARAGRAPH_GAP = 1.3
 """Distance of lines between paragraphs, in distances within them."""
 _HEADING_SIZE = 1.12
 """Size of headings, in sizes of the body."""
-_MAX_HEADING = 200
-"""Characters of a heading."""
 _MAX_BOLD_HEADING = 100
 """Characters of a heading that is not larger than the body."""
 
 _LETTERS = re.compile(r"[^\W\d_]{2}|[\u3040-\u30ff\u3400-\u9fff]")
-_HYPHENATED = re.compile(r"\b\w{1,40}-\w{1,40}")
 _CAPTION = re.compile(r"(?i)(figure|fig\.|table|abbildung|abb\.|tabelle|tab\.|rysunek|rys\.|tabela)\s*\d|[図表]\s*\d")
 
 
-def blocks_of(elements: Sequence[Line | Table], words: Iterable[Word]) -> list[Block]:
-    """Return the blocks of a document in the order in which they are read."""
-    document = _Document([element for element in elements if isinstance(element, Line)], words)
-    blocks: list[Block] = []
-    for group in document.groups(elements):
-        if isinstance(group, Table):
-            blocks += document.rows(group)
+def blocks_of(elements: Sequence[Line | Table]) -> Iterator[Block]:
+    """Yield the blocks of a document in the order in which they are read."""
+    document = _Document([element for element in elements if isinstance(element, Line)])
+    lines: list[Line] = []
+    for element in elements:
+        if lines and not (isinstance(element, Line) and document.goes_on(lines, element)):
+            yield document.block(lines)
+            lines = []
+        if isinstance(element, Line):
+            lines.append(element)
         else:
-            blocks.append(document.block(group))
-    return blocks
+            yield from document.rows(element)
+    if lines:
+        yield document.block(lines)
 
 
 class _Document:
     """How a document is written, by which its blocks are told apart."""
 
-    def __init__(self, lines: Sequence[Line], words: Iterable[Word]) -> None:
-        # A hyphen at the end of a line is kept if the document has the hyphenated word elsewhere.
-        self._compounds = {word for line in lines for word in _HYPHENATED.findall(line.text)}
+    def __init__(self, lines: Sequence[Line]) -> None:
         letters: Counter[tuple[float, bool]] = Counter()
         steps = [_LEADING]
-        for word in words:
-            letters[word.style] += len(word.text)
+        for line in lines:
+            letters[line.style] += len(line.text)
         for before, line in pairwise(lines):
             if before.column is line.column and before.style == line.style:
                 steps.append(round((line.base - before.base) / line.size, 1))
         self._body = max(letters, key=lambda style: letters[style], default=(0.0, False))
         self._leading = mode(steps)
-        styles = sorted({line.style for line in lines if self._is_heading(line.style, line.text)}, reverse=True)
-        self._levels = {style: min(level, 6) for level, style in enumerate(styles, 1)}
-        self._indents: list[float] = []
+        headings = {line.style for line in lines if self._is_heading(line.style, line.text)}
+        self._levels = dict(zip(sorted(headings, reverse=True), (1, 2, 3, 4, 5), strict=False))
 
-    def groups(self, elements: Sequence[Line | Table]) -> Iterator[Table | list[Line]]:
-        """Yield tables, and the lines of each other block."""
-        lines: list[Line] = []
-        for element in elements:
-            if lines and not (isinstance(element, Line) and self._goes_on(lines, element)):
-                yield lines
-                lines = []
-            if isinstance(element, Line):
-                lines.append(element)
-            else:
-                yield element
-        if lines:
-            yield lines
-
-    def _goes_on(self, lines: Sequence[Line], line: Line) -> bool:
+    def goes_on(self, lines: Sequence[Line], line: Line) -> bool:
         """Return whether a line belongs to the block of the lines before."""
         before = lines[-1]
         marker = marker_of(line.words)
         is_item = bool(marker_of(lines[0].words))
-        is_next_item = marker and is_item and abs(line.indent - lines[0].indent) < NEAR
-        if is_next_item or before.style != line.style or BULLET.match(marker):
+        if (marker and is_item) or before.style != line.style or BULLET.match(marker):
             return False
         is_lower = line.text[0].islower() and not marker
         is_unfinished = is_lower or before.text.endswith((",", "-", "\u2013"))
@@ -88,52 +71,42 @@ class _Document:
             is_open = is_unfinished or not (before.has_room_for(line) or SENTENCE_END.search(before.text))
             return is_open and before.column.depth == line.column.depth
         step = line.base - before.base
-        if line.style[0] > self._body[0] * _HEADING_SIZE:
-            return step < 1.8 * line.size
         usual = self._leading * before.size
-        if len(lines) > 1 and lines[-2].column is before.column:
-            usual = before.base - lines[-2].base
         if step > _PARAGRAPH_GAP * max(usual, 1.1 * before.size):
             return False
         if before.has_room_for(line):
             return is_unfinished
         moved = line.indent - before.indent
-        if len(lines) > 1:
-            return abs(moved) < 0.8 * line.size
         return moved > -NEAR if is_item else moved < 0.8 * line.size
 
     def _is_heading(self, style: tuple[float, bool], text: str) -> bool:
         """Return whether a text is larger or bolder than the body of the document."""
         size, is_bold = style
         usual_size, is_usually_bold = self._body
-        if not _LETTERS.search(text) or len(text) > _MAX_HEADING:
+        if not _LETTERS.search(text):
             return False
-        is_bolder = is_bold and not is_usually_bold and size > 0.9 * usual_size
+        is_bolder = is_bold and not is_usually_bold
         is_title = len(text) <= _MAX_BOLD_HEADING and not text.endswith((".", ",", ";"))
         return size > usual_size * _HEADING_SIZE or (is_bolder and is_title)
 
     def block(self, lines: Sequence[Line]) -> Block:
         first = lines[0]
         page = first.column.page
-        text = joined([line.text for line in lines], self._compounds)
+        text = joined(line.text for line in lines)
         marker = marker_of(first.words)
         if marker and not self._is_heading(first.style, text):
             rest = text[len(marker) :].lstrip()
             is_number = any(map(str.isalnum, marker))
-            return Block("item", rest, self._depth(first.indent), marker if is_number else "", page=page)
-        self._indents = []
+            return Block("item", rest, marker=marker if is_number else "", page=page)
         if self._is_heading(first.style, text):
             return Block("heading", text, self._levels.get(first.style, 6), page=page)
         return Block("caption" if _CAPTION.match(text) else "paragraph", text, page=page)
 
-    def _depth(self, indent: float) -> int:
-        """Return the depth of a list item by the indents of the items before."""
-        self._indents = [before for before in self._indents if before < indent - NEAR]
-        self._indents.append(indent)
-        return len(self._indents)
-
     def rows(self, element: Table) -> Iterator[Block]:
-        self._indents = []
         is_bold = [all(word.is_bold for cell in row for word in cell) for row in element.rows]
-        rows = [[joined(map(text_of, rows_of(cell)), self._compounds) for cell in row] for row in element.rows]
-        return table(rows, int(is_bold[0] and not all(is_bold)), element.page)
+        has_header = is_bold[0] and not all(is_bold)
+        rows = []
+        for row in element.rows:
+            cells = [map(text_of, rows_of(cell)) for cell in row]
+            rows.append(list(map(joined, cells)))
+        return table(rows, int(has_header), element.page)

@@ -50,7 +50,7 @@ class Line:
         self.base = words[0].base
         longest = max(words, key=lambda word: len(word.text))
         self.size = longest.size
-        self.style = (longest.style[0], all(word.is_bold for word in words))
+        self.style = (round(self.size * 2) / 2, all(word.is_bold for word in words))
         self.indent = words[0].left - column.left
 
     def has_room_for(self, line: Line) -> bool:
@@ -86,12 +86,13 @@ def _running_titles(sheets: Sequence[Sheet], pages: Sequence[list[Row]]) -> set[
         for row in (*rows[:_EDGE_ROWS], *rows[-_EDGE_ROWS:]):
             pages_with[_title(row, sheet.page)].add(sheet.page)
     titles = set()
+    last = sheets[-1].page
     for sheet, rows in zip(sheets, pages, strict=True):
-        around = range(max(1, sheet.page - _AROUND), min(sheets[-1].page, sheet.page + _AROUND) + 1)
-        for side in (rows[:_EDGE_ROWS], rows[: -_EDGE_ROWS - 1 : -1]):
-            for row in side:
+        around = range(max(1, sheet.page - _AROUND), min(last, sheet.page + _AROUND) + 1)
+        for side in (rows, rows[::-1]):
+            for row in side[:_EDGE_ROWS]:
                 title = _title(row, sheet.page)
-                repeats = sum(page in pages_with[title] for page in around)
+                repeats = len(pages_with[title].intersection(around))
                 if repeats < _MIN_REPEATS or 2 * repeats <= len(around):
                     break
                 if _IS_NUMBER.match(title) or sheet.page > min(pages_with[title]):

@@ -20,8 +20,6 @@ _GUTTER = 0.5
 """Least blank that lines have in common between columns, in font sizes."""
 _MIN_PROSE = 14
 """Average characters of lines of prose. Lines of numbers are shorter."""
-_LOOKAHEAD = 12
-"""Lines to look for a second column below."""
 
 BULLET = re.compile(r"[•▪●◦‣\u2043∙·■□○►➢➤✓✔*\ue000-\uf8ff]")
 _NUMBER = re.compile(
@@ -40,6 +38,11 @@ class Box(NamedTuple):
     right: float
     bottom: float
 
+    def touches(self, other: Box) -> bool:
+        is_beside = self.right + NEAR < other.left or other.right + NEAR < self.left
+        is_above = self.bottom + NEAR < other.top or other.bottom + NEAR < self.top
+        return not (is_beside or is_above)
+
 
 @dataclass(slots=True, eq=False)
 class Word:
@@ -56,10 +59,6 @@ class Word:
     size: float
     is_bold: bool = False
     table: list[TableRow] | None = None
-
-    @property
-    def style(self) -> tuple[float, bool]:
-        return round(self.size * 2) / 2, self.is_bold
 
     @property
     def middle(self) -> float:
@@ -89,21 +88,14 @@ class Sheet(NamedTuple):
 
 
 def rows_of(words: Iterable[Word]) -> list[Row]:
-    """Return words as lines from top to bottom. A word that is drawn twice at one place, such as a shadow, is one."""
+    """Return words as lines from top to bottom."""
     groups: list[Row] = []
     for word in sorted(words, key=lambda word: word.base):
         if groups and _is_on_line(groups[-1][0], word):
             groups[-1].append(word)
         else:
             groups.append([word])
-    rows = []
-    for group in groups:
-        row: Row = []
-        for word in sorted(group, key=lambda word: word.left):
-            if not row or word.text != row[-1].text or word.left - row[-1].left > NEAR:
-                row.append(word)
-        rows.append(row)
-    return rows
+    return [sorted(group, key=lambda word: word.left) for group in groups]
 
 
 def _is_on_line(first: Word, word: Word) -> bool:
@@ -117,17 +109,12 @@ def text_of(row: Row) -> str:
     return " ".join(word.text for word in row)
 
 
-def joined(lines: Iterable[str], compounds: set[str]) -> str:
-    """Join lines, and words that are broken at the end of a line.
-
-    :param compounds: words that keep their hyphen.
-    """
+def joined(lines: Iterable[str]) -> str:
+    """Join lines, and words that are broken at the end of a line."""
     text = ""
     for line in lines:
         if text[-2:-1].isalpha() and text.endswith("-") and line[:1].islower():
-            compound = text.split()[-1] + line.split()[0]
-            if compound.rstrip(".,;:)") not in compounds:
-                text = text[:-1]
+            text = text[:-1]
         elif text and not (_WIDE.match(line) and _WIDE.match(text[-1])):
             text += " "
         text += line
@@ -181,7 +168,7 @@ def band(rows: Sequence[Row], start: int, keeps_all: bool) -> tuple[int, list[Sp
         spans = [(chunk[0].left, chunk[-1].right) for chunk in chunks_of(rows[end])]
         wider = _merged([*columns, *spans], _GUTTER * rows[end][0].size)
         least = len(columns) if keeps_all else min(len(columns), 2)
-        if len(wider) < least or (len(wider) == 1 and end - start >= _LOOKAHEAD):
+        if len(wider) < least:
             return end, columns
         columns = wider
     return len(rows), columns

@@ -1,4 +1,4 @@
-"""Read a page of a PDF with PDFium: its words and rules with their places. Recognize a page that is a picture."""
+"""Read a page of a PDF with PDFium: its words and rules with their places."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from ctypes import c_double, create_string_buffer
-from functools import cache
 from itertools import islice
-from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
 
-from pypdfium2 import PdfiumError, raw
+from pypdfium2 import raw
 
 from convqa.documents.pdf_lines import Box, Sheet, Word
 from convqa.documents.text import clean
@@ -20,60 +18,28 @@ _MAX_RULES = 4_000
 """Rules and edges of rectangles that are read of a page."""
 _MAX_SEGMENTS = 5
 """Lines of a rectangle. A drawing with more is no rule."""
-_DOUBLED = 0.4
-"""Distance below which the same letter is drawn twice, in widths of the letter."""
-_OCR_SCALE = 2.0
-"""Pixels a point of pages that are recognized, 144 an inch."""
 _BOLD = re.compile(rb"(?i)bold|black|heavy|cmbx|demi")
 _LEADERS = re.compile(r"[.·…]+")
-_BOLD_WEIGHT = 600
 _LINE_END_HYPHENS = "\x02\ufffe"
 """What PDFium makes of hyphens at the end of a line."""
 
 
-class PdfPage(NamedTuple):
-    """A page of a PDF.
+def read_page(pdf: Any, number: int) -> list[Sheet]:
+    """Return what is written on a page in each direction, by its number from 1.
 
-    :param state: text, recognized, picture, damaged or blank.
-    :param sheets: what is written in each direction.
+    :raises PdfiumError: if the page is damaged.
     """
-
-    number: int
-    state: str
-    sheets: list[Sheet]
-
-
-def read_page(pdf: Any, number: int) -> PdfPage:
-    """Return a page by its number from 1."""
-    try:
-        page = pdf[number - 1]
-    except PdfiumError:
-        return PdfPage(number, "damaged", [])
+    page = pdf[number - 1]
     if pdf.formenv:
         # The values of a form become text of the page, which is then loaded anew.
         page.flatten()
         page = pdf[number - 1]
-    sheets = _written(page, number)
-    if sheets:
-        return PdfPage(number, "text", sheets)
-    if all(item.type == raw.FPDF_PAGEOBJ_TEXT for item in page.get_objects(max_depth=1)):
-        return PdfPage(number, "blank", [])
-    words = _recognized(page)
-    if words:
-        return PdfPage(number, "recognized", [Sheet(number, page.get_width(), words)])
-    return PdfPage(number, "picture", [])
-
-
-def _written(page: Any, number: int) -> list[Sheet]:
     words: dict[complex, list[Word]] = defaultdict(list)
-    left, bottom, right, top = page.get_bbox()
     for turn, word in _words(page.get_textpage()):
         # PDFium gives the two halves of a surrogate pair apart.
         word.text = clean(word.text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
-        shown = _box(left, bottom, right, top, turn)
-        is_shown = shown.left <= word.middle <= shown.right and shown.top <= word.height <= shown.bottom
         # The dots between two columns are a blank.
-        if word.text and is_shown and not _LEADERS.fullmatch(word.text):
+        if word.text and not _LEADERS.fullmatch(word.text):
             words[turn].append(word)
     edges = list(islice(_edges(page), _MAX_RULES)) if words else []
     sheets = []
@@ -81,6 +47,11 @@ def _written(page: Any, number: int) -> list[Sheet]:
         rules = [_box(*edge, turn) for edge in edges]
         sheets.append(Sheet(number, page.get_width(), words[turn], rules))
     return sheets
+
+
+def has_picture(page: Any) -> bool:
+    """Return whether something other than text is drawn on a page."""
+    return any(item.type != raw.FPDF_PAGEOBJ_TEXT for item in page.get_objects(max_depth=1))
 
 
 def _words(text_page: Any) -> Iterator[tuple[complex, Word]]:
@@ -100,8 +71,6 @@ def _words(text_page: Any) -> Iterator[tuple[complex, Word]]:
         if char in _LINE_END_HYPHENS:
             char = "-"
         box = _box(edges.left, edges.bottom, edges.right, edges.top, turn)
-        if word and char == word.text[-1] and _is_doubled(before, box):
-            continue
         if word and not _is_next(before, box, word.size):
             yield turn, word
             word = None
@@ -130,12 +99,6 @@ def _box(x0: float, y0: float, x1: float, y1: float, turn: complex) -> Box:
     return Box(left, -top, right, -bottom)
 
 
-def _is_doubled(before: Box, box: Box) -> bool:
-    """Return whether a letter is drawn again a little beside, as bold. The letters of a ligature have one place."""
-    least = _DOUBLED * (box.right - box.left)
-    return 0 < abs(box.left - before.left) < least and abs(box.bottom - before.bottom) < least
-
-
 def _is_next(before: Box, box: Box, size: float) -> bool:
     """Return whether a letter goes on with a word: beside the letter before, or as its superscript."""
     gap = max(box.left - before.right, before.left - box.right)
@@ -160,7 +123,7 @@ def _writing(text_page: Any, index: int) -> tuple[complex, float, float]:
 def _is_bold(text_page: Any, index: int) -> bool:
     name = create_string_buffer(200)
     raw.FPDFText_GetFontInfo(text_page, index, name, len(name), None)
-    return raw.FPDFText_GetFontWeight(text_page, index) >= _BOLD_WEIGHT or bool(_BOLD.search(name.value))
+    return _BOLD.search(name.value) is not None
 
 
 def _edges(page: Any) -> Iterator[tuple[float, float, float, float]]:
@@ -173,29 +136,3 @@ def _edges(page: Any) -> Iterator[tuple[float, float, float, float]]:
         yield right, bottom, right, top
         yield left, bottom, right, bottom
         yield left, top, right, top
-
-
-@cache
-def _recognizer() -> Any:
-    """Return rapidocr, which is slow to load, or None if it is not installed."""
-    try:
-        from rapidocr import RapidOCR
-    except ImportError:
-        return None
-    return RapidOCR(params={"Global.log_level": "critical"})
-
-
-def _recognized(page: Any) -> list[Word]:
-    """Return the lines of the picture of a page as words; none if rapidocr is not installed or finds none."""
-    recognizer = _recognizer()
-    found = recognizer and recognizer(page.render(scale=_OCR_SCALE).to_numpy())
-    if not found or found.boxes is None:
-        return []
-    boxes = (found.boxes / _OCR_SCALE).tolist()
-    # The height of a box depends on its letters, not only on their size.
-    size = median(box[3][1] - box[0][1] for box in boxes)
-    words = []
-    for (left_top, _, right_bottom, _), text in zip(boxes, found.txts, strict=True):
-        if text.strip():
-            words.append(Word(clean(text.strip()), left_top[0], right_bottom[0], right_bottom[1], size))
-    return words

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Iterable, Sequence
-from itertools import chain, pairwise
-from typing import NamedTuple
+from itertools import pairwise
 
 from convqa.documents.pdf_lines import NEAR, Box, Row, TableRow, Word, band, chunks_of, split
 
@@ -18,56 +17,43 @@ _MIN_ROWS = 3
 """Lines with several cells of a table without rules around its cells."""
 
 
-class _Rule(NamedTuple):
-    """A horizontal or vertical rule: its distance from the top or left, and where it starts and ends."""
-
-    place: float
-    start: float
-    end: float
-
-    def reaches(self, point: float) -> bool:
-        return self.start - NEAR <= point <= self.end + NEAR
-
-
 def with_ruled_tables(words: list[Word], rules: Sequence[Box]) -> list[Word]:
     """Return words with one word in place of each table that has rules around its cells."""
-    across = [_Rule(top, left, right) for left, top, right, bottom in rules if _is_rule(bottom - top, right - left)]
-    down = [_Rule(left, top, bottom) for left, top, right, bottom in rules if _is_rule(right - left, bottom - top)]
-    for rows, columns in _grids(set(across), set(down)):
-        ys = _places(rule.place for rule in rows)
-        ends = [end for rule in rows for end in (rule.start, rule.end)]
-        xs = _places([*ends, *(rule.place for rule in columns)])
-        if len(xs) < 3 or len(ys) < 3:
+    for frame in _frames(rules):
+        down = [rule for rule in frame if rule.right - rule.left < 1]
+        across = [rule for rule in frame if rule not in down]
+        ends = [end for rule in across for end in (rule.left, rule.right)]
+        xs = _places([*ends, *(rule.left for rule in down)])
+        ys = _places(rule.top for rule in across)
+        if not down or len(xs) < 3 or len(ys) < 3:
             continue
-        free = (word for word in words if not word.table)
-        inside = {word for word in free if xs[0] < word.middle < xs[-1] and ys[0] < word.height < ys[-1]}
-        table = _ruled_table(inside, xs, ys, rows, columns)
-        longest = max(sum(len(word.text) for word in cell) for cell in chain.from_iterable(table))
+        inside: list[Word] = []
+        others: list[Word] = []
+        for word in words:
+            is_inside = not word.table and xs[0] < word.middle < xs[-1] and ys[0] < word.height < ys[-1]
+            (inside if is_inside else others).append(word)
+        table = _ruled_table(inside, xs, ys, across, down)
+        longest = max(sum(len(word.text) for word in cell) for row in table for cell in row)
         if longest <= _MAX_CELL and any(sum(map(bool, row)) > 1 for row in table):
-            words = [word for word in words if word not in inside]
-            words.append(Word("|", xs[0], xs[-1], ys[0], 0, table=table))
+            words = [*others, Word("|", xs[0], xs[-1], ys[0], 0, table=table)]
     return words
 
 
-def _is_rule(width: float, length: float) -> bool:
-    return width < 1 and length > _MIN_RULE
-
-
-def _grids(across: Iterable[_Rule], down: Iterable[_Rule]) -> list[tuple[set[_Rule], set[_Rule]]]:
-    """Return the horizontal and vertical rules that cross or meet one another, together."""
-    grids: list[tuple[set[_Rule], set[_Rule]]] = []
-    for rule in down:
-        rows = {other for other in across if other.reaches(rule.place) and rule.reaches(other.place)}
-        columns = {rule}
+def _frames(rules: Iterable[Box]) -> list[list[Box]]:
+    """Return the rules that touch one another, together."""
+    frames: list[list[Box]] = []
+    for rule in rules:
+        if max(rule.right - rule.left, rule.bottom - rule.top) <= _MIN_RULE:
+            continue
+        frame = [rule]
         apart = []
-        for grid in grids:
-            if grid[0].isdisjoint(rows):
-                apart.append(grid)
+        for other in frames:
+            if any(rule.touches(each) for each in other):
+                frame += other
             else:
-                rows |= grid[0]
-                columns |= grid[1]
-        grids = [*apart, (rows, columns)]
-    return grids
+                apart.append(other)
+        frames = [*apart, frame]
+    return frames
 
 
 def _places(values: Iterable[float]) -> list[float]:
@@ -80,36 +66,30 @@ def _places(values: Iterable[float]) -> list[float]:
 
 
 def _ruled_table(
-    words: Iterable[Word], xs: list[float], ys: list[float], rows: Iterable[_Rule], columns: Iterable[_Rule]
+    words: Iterable[Word],
+    xs: list[float],
+    ys: list[float],
+    across: Iterable[Box],
+    down: Iterable[Box],
 ) -> list[TableRow]:
     table: list[TableRow] = []
     for top, bottom in pairwise(ys):
-        cells: TableRow = []
-        for column, (left, right) in enumerate(pairwise(xs)):
-            # A cell over several rows belongs to each of them.
-            is_new = not table or _has_rule(rows, top, (left + right) / 2)
-            cells.append([] if is_new else table[-1][column])
+        middle = (top + bottom) / 2
         # A cell over several columns has no rules in it.
-        edges = [x for x in xs if x == xs[0] or _has_rule(columns, x, (top + bottom) / 2)]
+        edges = [x for x in xs if x == xs[0] or any(rule.touches(Box(x, middle, x, middle)) for rule in down)]
+        cells: TableRow = [[] for _ in xs[1:]]
+        for column, (left, right) in enumerate(pairwise(xs)):
+            center = (left + right) / 2
+            is_new = any(rule.touches(Box(center, top, center, top)) for rule in across)
+            if table and not is_new:
+                # A cell over several rows belongs to each of them.
+                cells[column] = table[-1][column]
         for word in words:
             if top < word.height <= bottom:
                 edge = edges[bisect(edges, word.middle) - 1]
                 cells[min(xs.index(edge), len(cells) - 1)].append(word)
         table.append(cells)
     return table
-
-
-def _has_rule(rules: Iterable[_Rule], place: float, point: float) -> bool:
-    return any(abs(rule.place - place) <= NEAR and rule.start <= point <= rule.end for rule in rules)
-
-
-def _begin_rows(rows: Sequence[Row], lines: Sequence[TableRow]) -> list[bool]:
-    """Return for each line of a table whether it begins a row: by larger distances, else by its first cell."""
-    steps = [row[0].base - before[0].base for before, row in pairwise(rows[: len(lines)])]
-    is_loose = [step > 1.3 * min(steps) for step in steps]
-    if sum(is_loose) >= 0.3 * len(steps):
-        return [True, *is_loose]
-    return [True, *(bool(cells[0]) for cells in lines[1:])]
 
 
 def aligned_table(rows: Sequence[Row], start: int) -> tuple[list[TableRow], int]:
@@ -124,7 +104,8 @@ def aligned_table(rows: Sequence[Row], start: int) -> tuple[list[TableRow], int]
     while lines and lines[-1][0] and sum(map(bool, lines[-1])) < 2:
         # A line that stands in the first column only follows the table.
         lines.pop()
-    if sum(sum(map(bool, cells)) > 1 for cells in lines) < _MIN_ROWS:
+    filled = [cells for cells in lines if sum(map(bool, cells)) > 1]
+    if len(filled) < _MIN_ROWS:
         return [], start
     table: list[TableRow] = []
     for cells, is_new in zip(lines, _begin_rows(rows[start:end], lines), strict=False):
@@ -133,3 +114,12 @@ def aligned_table(rows: Sequence[Row], start: int) -> tuple[list[TableRow], int]
         for cell, words in zip(table[-1], cells, strict=True):
             cell += words
     return table, start + len(lines)
+
+
+def _begin_rows(rows: Sequence[Row], lines: Sequence[TableRow]) -> list[bool]:
+    """Return for each line of a table whether it begins a row: by larger distances, else by its first cell."""
+    steps = [row[0].base - before[0].base for before, row in pairwise(rows[: len(lines)])]
+    is_loose = [step > 1.3 * min(steps) for step in steps]
+    if sum(is_loose) >= 0.3 * len(steps):
+        return [True, *is_loose]
+    return [True, *(bool(cells[0]) for cells in lines[1:])]

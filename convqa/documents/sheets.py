@@ -40,7 +40,7 @@ def read_xlsx(data: bytes) -> Document:
     warnings.filterwarnings("ignore", module="openpyxl")
     workbook = load_workbook(BytesIO(data), read_only=True, data_only=True)
     blocks: list[Block] = []
-    unread = list(archive.not_read())
+    unread: list[str] = []
     for sheet in workbook.worksheets:
         if sheet.sheet_state != "visible":
             unread.append(f"the hidden sheet {sheet.title}")
@@ -51,13 +51,7 @@ def read_xlsx(data: bytes) -> Document:
         if content:
             blocks += [Block("heading", sheet.title), *content]
     title, meta = properties(archive.xml("docProps/core.xml"))
-    return Document(
-        tuple(blocks),
-        title,
-        meta,
-        counts={"sheets": len(workbook.worksheets)},
-        unread=tuple(unread),
-    )
+    return Document(tuple(blocks), title, meta, tuple(unread))
 
 
 def read_csv(data: bytes) -> Document:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from convqa.documents.archive import Archive, number, properties, value
+from convqa.documents.archive import Archive, properties, value
 from convqa.documents.blocks import Block, Document
 from convqa.documents.tables import table
 
@@ -42,14 +42,8 @@ def read_pptx(data: bytes) -> Document:
             content.insert(0, Block("heading", f"Slide {page}"))
         blocks += (replace(block, page=page) for block in content)
     title, meta = properties(archive.xml("docProps/core.xml"))
-    unread = archive.not_read(hidden_slide=hidden)
-    return Document(
-        tuple(blocks),
-        title,
-        meta,
-        counts={"slides": len(entries) - hidden},
-        unread=unread,
-    )
+    unread = (f"hidden slides: {hidden}",) if hidden else ()
+    return Document(tuple(blocks), title, meta, unread)
 
 
 def _content(slide: Any) -> Iterator[Block]:
@@ -67,8 +61,7 @@ def _content(slide: Any) -> Iterator[Block]:
             for paragraph in filter(_text, shape.iter("p")):
                 text = _text(paragraph)
                 if is_list or paragraph.find("pPr/buChar") is not None:
-                    level = number(value(paragraph, "pPr", "lvl"))
-                    yield Block("item", text, level + 1)
+                    yield Block("item", text)
                 else:
                     yield Block("paragraph", text)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import date
 from typing import Any
 
@@ -15,33 +16,34 @@ from convqa.text.units import parts
 
 logger = logging.getLogger(__name__)
 
-_BOMS = {b"\xef\xbb\xbf": "utf-8", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
-_CHARSET = re.compile(rb"""(?i)<meta[^>]{1,200}charset\s*=\s*["']?([\w-]+)|<\?xml[^>]{1,200}encoding=["']([\w-]+)""")
+_CHARSET = re.compile(rb"""(?i)<(?:meta|\?xml)[^>]{1,200}(?:charset|encoding)\s*=\s*["']?([\w-]+)""")
 _MAX_CHARSET_BYTES = 4096
 """Where browsers look for a page's charset: in its first kilobytes."""
+_MAX_GUESSED_BYTES = 200_000
+"""Bytes from which a charset is guessed."""
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\u00ad\ufeff]")
 _LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl"}
 
 
-def decoded(data: bytes, markup: bool = False) -> str:
+def decoded(data: bytes) -> str:
     """Return the text of a document's bytes, with line ends ``\\n`` and without control characters.
 
-    The charset is that of the byte order mark, the declared one (with ``markup``), UTF-8, or else a guess, with a
-    warning.
+    The charset is UTF-8, or else that of the byte order mark, the declared one of HTML, or a guess, with a warning.
 
     :raises Unreadable: for binary data.
     """
-    charset = next((charset for bom, charset in _BOMS.items() if data.startswith(bom)), "")
-    declared = _CHARSET.search(data[:_MAX_CHARSET_BYTES]) if markup and not charset else None
-    candidates = [charset, "utf-8", (declared[1] or declared[2]).decode("ascii") if declared else ""]
-    for candidate in filter(None, candidates):
-        try:
-            return clean(data.decode(candidate))
-        except (UnicodeDecodeError, LookupError):
-            continue
-    if b"\x00" in data[:_MAX_CHARSET_BYTES]:
+    declared = _CHARSET.search(data[:_MAX_CHARSET_BYTES])
+    charsets = ["utf-8", declared[1].decode("ascii")] if declared else ["utf-8"]
+    for charset in charsets:
+        with suppress(UnicodeDecodeError, LookupError):
+            return clean(data.decode(charset))
+    from charset_normalizer import from_bytes
+
+    best = from_bytes(data[:_MAX_GUESSED_BYTES]).best()
+    if best is None:
         raise Unreadable("it contains binary data")
-    return clean(_guessed(data))
+    logger.warning("it is not UTF-8, and read as %s", best.encoding)
+    return clean(data.decode(best.encoding, "replace"))
 
 
 def clean(text: str) -> str:
@@ -52,7 +54,7 @@ def clean(text: str) -> str:
 
 def read_text(data: bytes) -> Document:
     """Read plain text: its paragraphs, and the lists, tables and headings that its lines show."""
-    return _of_lines(refuse_binary(decoded(data)))
+    return _of_lines(decoded(data))
 
 
 def meta_of(values: Mapping[Any, Any]) -> dict[str, MetaValue]:
@@ -68,29 +70,13 @@ def meta_of(values: Mapping[Any, Any]) -> dict[str, MetaValue]:
     return meta
 
 
-def refuse_binary(text: str) -> str:
-    """Return the text. :raises Unreadable: if a tenth of it could not be decoded."""
-    if text.count("\ufffd") > len(text) // 10:
-        raise Unreadable("it contains binary data")
-    return text
-
-
-def _guessed(data: bytes) -> str:
-    from charset_normalizer import from_bytes
-
-    best = from_bytes(data[:200_000]).best()
-    charset = best.encoding if best is not None else "cp1252"
-    logger.warning("a document is not UTF-8 and declares no charset; it is read as %s", charset)
-    return data.decode(charset, "replace")
-
-
 def _of_lines(text: str) -> Document:
     blocks: list[Block] = []
     for part in parts(text):
         piece = text[part.start : part.end]
         if part.kind in ("row", "header"):
-            cells = piece.split("\t") if "\t" in piece else re.split(r"(?<!\\)\|", piece.strip().strip("|"))
-            blocks.append(Block(part.kind, cells=tuple(" ".join(cell.split()) for cell in cells)))
+            cells = re.split(r"(?<!\\)\|", piece.strip("|"))
+            blocks.append(Block(part.kind, cells=tuple(cell.strip() for cell in cells)))
         elif part.is_numbered and part.kind == "item":
             marker, _, rest = piece.partition(" ")
             blocks.append(Block("item", rest, part.level, marker))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -59,14 +58,7 @@ def read_docx(data: bytes) -> Document:
     texts = {block.text for block in body}
     margins = [block for block in dict.fromkeys(reader.margins()) if block.text not in texts]
     title, meta = properties(archive.xml("docProps/core.xml"))
-    unread = archive.not_read(**reader.unread)
-    return Document(
-        (*margins, *body),
-        title or reader.title,
-        meta,
-        counts=reader.counts,
-        unread=unread,
-    )
+    return Document((*margins, *body), title or reader.title, meta)
 
 
 class _WordReader:
@@ -78,18 +70,14 @@ class _WordReader:
         self.document = archive.xml(main)
         self.relations = archive.relations(main)
         self.numbering = Numbering(self._part("numbering"))
-        self.styles = _styles(self._part("styles"), self.numbering.levels)
+        self.styles = {style.get("styleId"): style for style in self._part("styles").iter("style")}
         self.notes: dict[tuple[str, str], Any] = {}
         for kind in ("footnote", "endnote"):
             for note in self._part(f"{kind}s"):
                 self.notes[f"{kind}Reference", note.get("id")] = note
         self.title = ""
-        self.counts: Counter[str] = Counter()
-        self.unread = Counter({"comment": len(self._part("comments"))})
         # Footnotes and text boxes of a paragraph, which are read after it.
         self.pending: list[Any] = []
-        # The complex fields that are open: "code", then "result".
-        self.fields: list[str] = []
         # The text of a paragraph whose end is deleted: it goes on in the next one.
         self.unfinished = ""
 
@@ -104,7 +92,7 @@ class _WordReader:
                 continue
             root = self.archive.xml(part)
             for paragraph in root.iter("p"):
-                words = re.findall(r"[^\W\d]+", self._text(paragraph))
+                words = re.findall(r"[^\W\d]+", "".join(self._pieces(paragraph)))
                 has_number = b"PAGE" in etree.tostring(paragraph)
                 if has_number and len(words) <= _MAX_PAGE_WORDS:
                     paragraph.clear()
@@ -129,29 +117,26 @@ class _WordReader:
             if element.tag == "txbxContent":
                 yield from self.blocks(element)
             else:
-                self.counts["footnotes"] += 1
                 yield Block("footnote", _one_line(self.blocks(element)))
 
     def _paragraph(self, paragraph: Any) -> Iterator[Block]:
-        style = self.styles.get(value(paragraph, "pPr/pStyle"), {})
-        raw = self.unfinished + self._text(paragraph)
+        raw = self.unfinished + "".join(self._pieces(paragraph))
         self.unfinished = ""
         text = lines(raw)
         if paragraph.find("pPr/rPr/del") is not None:
             self.unfinished = raw
         elif text:
-            yield from self._filled(paragraph, text, style)
+            yield from self._filled(paragraph, text)
 
-    def _filled(self, paragraph: Any, text: str, style: dict[str, str]) -> Iterator[Block]:
-        own = _properties(paragraph.xpath("pPr/* | pPr/numPr/*"))
-        look = {**style, **own}
+    def _filled(self, paragraph: Any, text: str) -> Iterator[Block]:
+        look = self._look(paragraph)
         level = number(look.get("ilvl"))
         outline = number(look.get("outlineLvl"), 9)
         marker = self.numbering.next_marker(look.get("numId", ""), level)
         role = look.get("role", "")
         if role.startswith("toc"):
-            self.unread["contents_line"] += 1
-        elif role == "title":
+            return
+        if role == "title":
             self.title = self.title or text
             yield Block("heading", text)
         elif role == "caption" and paragraph.xpath(_BESIDE_TABLE):
@@ -160,13 +145,32 @@ class _WordReader:
             heading = f"{marker or ''} {text}".strip()
             yield Block("heading", heading, min(outline + 1, 6))
         elif marker is not None:
-            yield Block("item", text, level + 1, marker)
+            yield Block("item", text, marker=marker)
         else:
             yield Block("paragraph", text)
 
-    def _text(self, paragraph: Any) -> str:
-        self.fields.clear()
-        return "".join(self._pieces(paragraph))
+    def _look(self, paragraph: Any) -> dict[str, str]:
+        """Return the properties of a paragraph, and those of its style and the styles that this is based on."""
+        look: dict[str, str] = {}
+        properties = paragraph.xpath("pPr/* | pPr/numPr/*")
+        style_id = value(paragraph, "pPr/pStyle")
+        for _ in range(_MAX_STYLES):
+            for element in properties:
+                if element.tag in _PROPERTIES:
+                    look.setdefault(element.tag, element.get("val", ""))
+            style = self.styles.get(style_id)
+            if style is None:
+                break
+            properties = style.iter()
+            name = value(style, "name").lower()
+            if heading := _HEADING.fullmatch(name):
+                look.setdefault("outlineLvl", str(int(heading[1]) - 1))
+            if _ROLE.fullmatch(name):
+                look.setdefault("role", name)
+            if style_id in self.numbering.levels:
+                look.setdefault("ilvl", self.numbering.levels[style_id])
+            style_id = value(style, "basedOn")
+        return look
 
     def _pieces(self, element: Any) -> Iterator[str]:
         """Yield the pieces of text in an element."""
@@ -174,9 +178,7 @@ class _WordReader:
             name = child.tag
             note = self.notes.get((name, child.get("id")))
             if name == "t":
-                yield "" if "code" in self.fields else child.text or ""
-            elif name == "fldChar":
-                self._change_field(child.get("fldCharType"))
+                yield child.text or ""
             elif name == "br":
                 # A page or column can end within a sentence.
                 yield " " if child.get("type") in ("page", "column") else "\n"
@@ -188,14 +190,6 @@ class _WordReader:
                 yield _CHARACTERS.get(name, "")
                 yield from self._pieces(child)
 
-    def _change_field(self, kind: str) -> None:
-        if kind == "begin":
-            self.fields.append("code")
-        elif kind == "separate":
-            self.fields[-1:] = ["result"]
-        else:
-            del self.fields[-1:]
-
     def _table(self, element: Any) -> Iterator[Block]:
         rows = [row for row in element.iterfind("tr") if row.find("trPr/del") is None]
         cells = [row.findall("tc") for row in rows]
@@ -206,7 +200,6 @@ class _WordReader:
             # The table only places text on the page.
             yield from blocks
             return
-        self.counts["tables"] += 1
         headers = len(element.findall("tr/trPr/tblHeader")) or int(rows[0].xpath(_IS_BOLD))
         grid: list[list[str]] = []
         for row in cells:
@@ -225,39 +218,6 @@ class _WordReader:
                 texts += [text if is_header else ""] * others
             grid.append(texts)
         yield from table(grid, headers)
-
-
-def _styles(root: Any, levels: dict[str, str]) -> dict[str, dict[str, str]]:
-    """Return the properties of each style, with those of the styles that it is based on.
-
-    :param levels: style -> its level in a list.
-    """
-    elements = {style.get("styleId"): style for style in root.iter("style")}
-    styles = {}
-    for style_id, element in elements.items():
-        look: dict[str, str] = {}
-        for _ in range(_MAX_STYLES):
-            look = {**_style(element, levels), **look}
-            element = elements.get(value(element, "basedOn"), element)
-        styles[style_id] = look
-    return styles
-
-
-def _style(element: Any, levels: dict[str, str]) -> dict[str, str]:
-    name = value(element, "name").lower()
-    style_id = element.get("styleId")
-    look = {}
-    if style_id in levels:
-        look["ilvl"] = levels[style_id]
-    if heading := _HEADING.fullmatch(name):
-        look["outlineLvl"] = str(int(heading[1]) - 1)
-    if _ROLE.fullmatch(name):
-        look["role"] = name
-    return {**look, **_properties(element.iter())}
-
-
-def _properties(elements: Iterable[Any]) -> dict[str, str]:
-    return {element.tag: element.get("val", "") for element in elements if element.tag in _PROPERTIES}
 
 
 def _one_line(blocks: Iterable[Block]) -> str:

@@ -1,22 +1,21 @@
-"""Update a collection of documents: add new and changed ones, and delete missing ones.
+"""Index sources into a collection, and update a collection of documents.
 
-The first passage of a document has the document's digest and number of passages, so that fetching first passages
-suffices to find changes. The whole collection is scanned only if it holds more than these documents.
+The first passage of a document has the document's digest, by which a changed document is known.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import logging
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from convqa.documents import DocumentFile, Unreadable
+from convqa.documents import Unreadable
 from convqa.documents.child import DocumentReader
-from convqa.documents.find import FoundDocuments, describe_skipped, find_documents
+from convqa.documents.find import DocumentFile, Files, describe_skipped, find_documents
 from convqa.documents.formats import document_formats
 from convqa.documents.passages import digest, read_document
 from convqa.domain import Passage
@@ -29,17 +28,12 @@ from convqa.tasks.base import Task
 
 logger = logging.getLogger(__name__)
 
-Files = Mapping[str, DocumentFile]
-"""Documents by name."""
-
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
     """The result of indexing. Of the documents, ``read`` were new or changed, ``same`` unchanged and ``gone`` deleted.
 
-    ``unread``: name -> reason of the documents that could not be read. ``partly``: name -> what was not read of others,
-    such as "page 2 is a picture". ``counts``: what was read, such as {"pages": 12, "tables": 3}. ``skipped``: suffix
-    -> number of files of other kinds.
+    ``unread``: name -> reason of the documents that could not be read.
     """
 
     info: Info
@@ -47,9 +41,6 @@ class Indexed:
     same: int = 0
     gone: int = 0
     unread: Mapping[str, str] = field(default_factory=dict)
-    partly: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    counts: Mapping[str, int] = field(default_factory=dict)
-    skipped: Mapping[str, int] = field(default_factory=dict)
 
 
 def index_sources(
@@ -69,7 +60,7 @@ def index_sources(
     An existing collection of documents is updated; a document that cannot be opened keeps its passages there. Passages
     are added to an existing collection only with ``add``.
 
-    :param sources: files, folders, and ``scheme:...`` of a source of documents that another package adds.
+    :param sources: files and folders.
     :param add: keep what is not among the sources. :param replace: build a new collection and swap it in.
     :param language: the language of the texts; None = the collection's, or its file's, else English.
     :param settings: engine settings of a new collection.
@@ -80,8 +71,7 @@ def index_sources(
     """
     if add and replace:
         raise InputError("--add and --replace exclude each other: use one of them.")
-    found = FoundDocuments({}, {}) if task else find_documents(sources, document_formats())
-    files = found.by_name
+    files, skipped = ({}, {}) if task else find_documents(sources, document_formats())
     if base_url and not files:
         raise InputError("base_url applies to documents only; passages have their own url.")
     is_new = replace or not exists(url) or not (files or add)
@@ -103,11 +93,9 @@ def index_sources(
             raise InputError(f"no document can be read: {reasons}.")
     for name, why in indexed.unread.items():
         logger.warning("not indexed: %s: %s", name, why)
-    for name, parts in indexed.partly.items():
-        logger.warning("not read of %s: %s", name, "; ".join(parts))
-    if skipped := describe_skipped(found.skipped):
-        logger.warning(skipped)
-    return dataclasses.replace(indexed, info=open_store(url).info(), skipped=found.skipped)
+    if skipped:
+        logger.warning(describe_skipped(skipped))
+    return dataclasses.replace(indexed, info=open_store(url).info())
 
 
 def _passages_of(task: Task, sources: Sequence[Path]) -> Iterator[Passage]:
@@ -132,19 +120,18 @@ def _update(
 ) -> Indexed:
     """Add new and changed documents and delete missing ones."""
     info = store.info()
-    first_passages = store.fetch([f"{name}_p1" for name in files])
-    known = {name: first.meta for name, first in zip(files, first_passages, strict=True) if first is not None}
-    if info.count and not add and not known:
+    held: dict[str, list[str]] = defaultdict(list)
+    versions: dict[str, object] = {}
+    for passage in store.scan():
+        if name := _document_of(passage):
+            held[name].append(passage.id)
+            if "digest" in passage.meta:
+                versions[name] = passage.meta["digest"]
+    if info.count and not add and held.keys().isdisjoint(files):
         raise InputError(
             "the collection exists and has none of these documents. --add adds them, --replace makes a new collection."
         )
-    sizes = {name: int(meta.get("passages", 1)) for name, meta in known.items()}
-    gone: dict[str, str] = {}
-    if info.count > sum(sizes.values()) and not add:
-        for passage in store.scan():
-            name = _document_of(passage)
-            if name and name not in files:
-                gone[passage.id] = name
+    gone = [] if add else [name for name in held if name not in files]
     unread: dict[str, str] = {}
     fresh: list[DocumentFile] = []
     for name, file in files.items():
@@ -153,13 +140,12 @@ def _update(
         except Unreadable as error:
             unread[name] = str(error)
             continue
-        if name not in known or known[name].get("digest") != version:
+        if versions.get(name) != version:
             fresh.append(file)
     same = len(files) - len(fresh) - len(unread)
-    outdated = [f"{file.name}_p{number}" for file in fresh for number in range(1, sizes.get(file.name, 0) + 1)]
-
+    changed = [*gone, *(file.name for file in fresh)]
+    outdated = [id for name in changed for id in held[name]]
     partly: dict[str, tuple[str, ...]] = {}
-    counts: Counter[str] = Counter()
 
     def passages() -> Iterator[Passage]:
         with DocumentReader() as reader:
@@ -169,26 +155,25 @@ def _update(
                 except Unreadable as error:
                     unread[file.name] = str(error)
                     continue
-                counts.update(document.counts)
                 if document.unread:
                     partly[file.name] = document.unread
                 yield from document.passages
 
-    if gone or outdated:
-        store.delete([*gone, *outdated])
-    if gone or fresh:
+    if outdated:
+        store.delete(outdated)
+    if changed:
         store.add(reporting(passages(), progress))
         store.commit()
+    for name, parts in partly.items():
+        logger.warning("not read of %s: %s", name, "; ".join(parts))
     read = len(files) - same - len(unread)
-    return Indexed(
-        info, read=read, same=same, gone=len(set(gone.values())), unread=unread, partly=partly, counts=counts
-    )
+    return Indexed(info, read, same, len(gone), unread)
 
 
 def _data(file: DocumentFile) -> bytes:
     """Return the bytes of a document. :raises Unreadable: if it cannot be opened."""
     try:
-        return file.data()
+        return file.path.read_bytes()
     except OSError as error:
         raise Unreadable(f"it cannot be opened ({error.strerror or error})") from error
 

@@ -48,11 +48,10 @@ def add_vectors(
             unknown,
         )
     info = store.info()
-    done = longer = 0
+    done = 0
     try:
         for batch, matrix in _encoded(store.without_vectors(), model, workers):
             store.add_vectors([passage.id for passage in batch], matrix.result(), named(model))
-            longer += model.longer([passage.whole_text for passage in batch])
             done += len(batch)
             if done % _VECTORS_PER_COMMIT == 0:
                 store.commit()
@@ -63,15 +62,6 @@ def add_vectors(
         # Drops uncommitted vectors.
         store.close()
         raise
-    if longer:
-        log.warning(
-            "%d of %d passages are longer than the %d tokens of the encoder %r: their vectors represent only their "
-            "beginnings. Split long texts into several passages.",
-            longer,
-            done,
-            model.max_tokens,
-            model.name,
-        )
     return store.info()
 
 

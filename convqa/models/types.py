@@ -46,12 +46,6 @@ class Tokenizer:
         """Return the tokens of each pair of texts, as one sequence."""
         return self._encode([tuple(replace_surrogates(list(pair))) for pair in pairs])
 
-    def longer(self, texts: Sequence[str]) -> int:
-        """Count the texts that are truncated."""
-        # No token is shorter than a byte.
-        candidates = [text for text in replace_surrogates(list(texts)) if len(text.encode()) >= self.max_tokens - 2]
-        return sum(1 for encoding in self.inner.encode_batch_fast(candidates) if encoding.overflowing)
-
     def _encode(self, inputs: list[Any]) -> list[TokenSequence]:
         return [TokenSequence(encoding.ids, encoding.type_ids) for encoding in self.inner.encode_batch_fast(inputs)]
 

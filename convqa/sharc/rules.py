@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from convqa.sharc.blocks import RuleBlock, blocks
 from convqa.sharc.conditions import (
@@ -24,7 +25,6 @@ from convqa.sharc.conditions import (
 )
 from convqa.sharc.lexicon import ANYBODY, DENIED
 from convqa.sharc.questions import ask, sealed, unsealed
-from convqa.text.cache import remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ _SHORT = 4
 """Maximum characters before a condition that leads its sentence, and minimum characters of that condition."""
 
 
-@remembered(512)
+@lru_cache(512)
 def rules(text: str) -> tuple[Rule, ...]:
     """Return the rules of a text in order.
 

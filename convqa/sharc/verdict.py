@@ -11,13 +11,13 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from convqa.sharc.conditions import Condition, Group
 from convqa.sharc.lexicon import DENIED, HAVING_STEMS, opposite
 from convqa.sharc.rules import Rule, rules
 from convqa.text.analysis import analyzer
-from convqa.text.cache import remembered
 from convqa.text.idf import idf
 
 SAME = 0.25
@@ -152,7 +152,7 @@ def telling(text: str, question: str) -> list[Rule]:
     return [rule for rule in rules(text) if not all(map(is_circular, rule.group.conditions()))]
 
 
-@remembered(4096)
+@lru_cache(4096)
 def alike(first: str, second: str) -> float:
     """Return the overlap of two texts: the Dice coefficient of their content words, weighted by idf, 0 to 1."""
 

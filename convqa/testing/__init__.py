@@ -25,7 +25,6 @@ for module in ("parts", "stations", "stores", "tasks", "vectors"):
 
 from convqa.testing.parts import (
     DocumentFormatContract,
-    DocumentSourceContract,
     ExportContract,
     LanguageContract,
     MeasureContract,
@@ -49,7 +48,6 @@ __all__ = [
     "BuilderContract",
     "DeciderContract",
     "DocumentFormatContract",
-    "DocumentSourceContract",
     "ExportContract",
     "LanguageContract",
     "MeasureContract",

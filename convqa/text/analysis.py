@@ -15,7 +15,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -67,8 +67,6 @@ class Analyzer:
     split: Callable[[str], list[str]] = field(default=split_words, repr=False, compare=False)
     drops_possessive: bool = False
     composes: bool = True
-    _tokens: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """Cache of word -> token, "" for a dropped word."""
 
     def words(self, text: str) -> list[str]:
         """Return the lower-case words without possessive 's."""
@@ -99,29 +97,23 @@ class Analyzer:
         return self.split(text)
 
     def _stemmed(self, words: Iterable[str]) -> list[str]:
-        tokens = []
-        for word in words:
-            token = self._tokens.get(word)
-            if token is None:
-                token = self._add_token(word)
-            if token:
-                tokens.append(token)
-        return tokens
+        return [token for token in map(self._token, words) if token]
+
+    @cached_property
+    def _token(self) -> Callable[[str], str]:
+        """Return the token of a word, "" for a dropped word."""
+
+        def token(word: str) -> str:
+            bare = self._bare(word)
+            is_dropped = len(word) > MAX_TOKEN_CHARS or bare in self.stopwords
+            return "" if is_dropped else self.stem(bare)
+
+        return lru_cache(_MAX_CACHED_WORDS)(token)
 
     def _bare(self, word: str) -> str:
         if self.drops_possessive and word[-1] == "s" and word[-2:-1] in _APOSTROPHES:
             return word[:-2]
         return word
-
-    def _add_token(self, word: str) -> str:
-        if len(word) > MAX_TOKEN_CHARS:
-            return ""
-        bare = self._bare(word)
-        token = "" if bare in self.stopwords else self.stem(bare)
-        if len(self._tokens) >= _MAX_CACHED_WORDS:
-            self._tokens.clear()
-        self._tokens[word] = token
-        return token
 
 
 @cache

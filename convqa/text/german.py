@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from convqa.text.analysis import Analyzer, shipped_stopwords, snowball
 from convqa.text.words import listed, numerals
 
@@ -16,14 +14,6 @@ OPENINGS = listed(
     "beschreibe zeige sag vergleiche"
 )
 """First words of requests and of questions without a question word."""
-
-ASKS_FOR_FACT = re.compile(
-    r"^\W*(?:(?:und|aber)\s+)?(?:(?:in|an|bei|von|seit|aus|mit)\s+)?(?:we[rnm]|wessen|wann|wo|wohin|woher|welche[rsmn]?|"
-    r"wie (?:viele?|alt|lang|lange|weit|oft|hoch|groß|teuer|schnell)|wieviele?|"
-    r"(?:ist|sind|war|waren|hat|haben|hatte|hatten|kann|können|wird|werden|darf|soll|muss|gibt|gab))\b",
-    re.I,
-)
-"""A question that asks for one fact, or for yes or no."""
 
 CONVERSATIONAL = listed("ja nein")
 """Words about the conversation itself, which name no topic."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from itertools import pairwise
@@ -126,14 +125,10 @@ def _encodable(text: str) -> str:
 
 
 _MAX_BRACKETED_CHARS = 400
-"""Maximum distance of matching brackets. Beyond that, one is taken to be missing."""
+"""Maximum distance of an open bracket. Beyond that, its partner is taken to be missing."""
 
 _OPENING_BRACKETS = "\u300c\u300e\uff08\u3010\u3008\u300a\u3014\uff3b"
 _CLOSING_BRACKETS = "\u300d\u300f\uff09\u3011\u3009\u300b\u3015\uff3d"
-_BRACKET = re.compile(f"[{_OPENING_BRACKETS}{_CLOSING_BRACKETS}\n]")
-_MAX_NESTED = 8
-"""Innermost open brackets that a closing bracket may match, which keeps runs of brackets cheap."""
-
 _NUMBERED = re.compile(r"[\u3002\uff01\uff1f](?=\d)")
 
 _NO_OPENING = re.compile(f"\\s{{0,20}}[{_CLOSING_BRACKETS}\u3001\u3002\uff0c\uff0e]")
@@ -155,40 +150,22 @@ def joined(text: str, boundaries: Sequence[tuple[int, int]]) -> list[tuple[int, 
     >>> joined("彼は「行く。」と言った。2年後。", [(0, 7), (7, 16)])
     [(0, 12), (12, 16)]
     """
-    spans = sorted(_bracketed(text))
-    opening = [start for start, _ in spans]
-    closing: list[int] = []
-    for _, end in spans:
-        closing.append(max(end, closing[-1] if closing else 0))
     starts = {start for start, _ in boundaries} | {stop.end() for stop in _NUMBERED.finditer(text)}
     kept: list[int] = []
     for start in sorted(starts):
-        before = bisect_left(opening, start)
-        is_inside = before > 0 and start <= closing[before - 1]
         follows_quotation = text[start - 1] in _CLOSING_BRACKETS and _PARTICLE.match(text, start)
+        is_inside = bool(kept) and _is_open(text[max(kept[-1], start - _MAX_BRACKETED_CHARS) : start])
         if not kept or not (is_inside or follows_quotation or _NO_OPENING.match(text, start)):
             kept.append(start)
     return list(pairwise([*kept, boundaries[-1][1]])) if boundaries else []
 
 
-def _bracketed(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the offsets of matching brackets on one line."""
-    opened: list[tuple[str, int]] = []
-    for match in _BRACKET.finditer(text):
-        sign = match.group()
-        if sign == "\n":
-            opened.clear()
-        elif sign in _OPENING_BRACKETS:
-            opened.append((_CLOSING_BRACKETS[_OPENING_BRACKETS.index(sign)], match.start()))
-        else:
-            last = max(-1, len(opened) - 1 - _MAX_NESTED)
-            for index in range(len(opened) - 1, last, -1):
-                partner, start = opened[index]
-                if partner == sign:
-                    del opened[index:]
-                    if match.start() - start <= _MAX_BRACKETED_CHARS:
-                        yield start, match.start()
-                    break
+def _is_open(text: str) -> bool:
+    """Return whether the last line of a text has a bracket that it does not close."""
+    line = text.rpartition("\n")[2]
+    opened = sum(map(line.count, _OPENING_BRACKETS))
+    closed = sum(map(line.count, _CLOSING_BRACKETS))
+    return opened > closed
 
 
 def japanese_analyzer() -> Analyzer:

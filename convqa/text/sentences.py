@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import pairwise
 
 import sentencex
 
-from convqa.text.cache import remembered
 from convqa.text.japanese import joined
 from convqa.text.words import cut
 
@@ -48,7 +48,6 @@ _CONTEXT_CHARS = 1000
 
 # sentencex assumes that a blank between a capital letter and a full stop is one byte long, and panics otherwise.
 _WIDE_BLANK = re.compile(r"[^\S\x00-\x7f]")
-_STOP = re.compile(r"[.!?…]\s|[\u3002\uff01\uff1f]")
 
 
 def sentences(text: str, language: str = "en") -> list[tuple[int, int]]:
@@ -69,7 +68,7 @@ def whole_sentences(text: str, start: int, end: int, language: str) -> tuple[int
     return min(start, touched[0][0]), max(end, touched[-1][1])
 
 
-@remembered(512)
+@lru_cache(512)
 def _sentences(text: str, language: str) -> tuple[tuple[int, int], ...]:
     whole = boundaries(text, language)
     if language == "ja":
@@ -129,12 +128,4 @@ def boundaries(text: str, language: str) -> list[tuple[int, int]]:
 
 def _ends(block: str, language: str) -> list[int]:
     """Return where sentences end, including the end of the block."""
-    try:
-        return [boundary["end_index"] for boundary in sentencex.get_sentence_boundaries(language, block)]
-    except BaseException as error:
-        # A panic in Rust raises a BaseException whose class cannot be imported.
-        if type(error).__name__ != "PanicException":
-            raise
-        ends = {stop.end() for stop in _STOP.finditer(block)}
-        ends.add(len(block))
-        return sorted(ends - {0})
+    return [boundary["end_index"] for boundary in sentencex.get_sentence_boundaries(language, block)]

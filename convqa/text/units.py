@@ -8,14 +8,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from convqa.domain import Passage, Unit, UnitKind
-from convqa.text.cache import remembered
 from convqa.text.sentences import MAX_SENTENCE_CHARS, sentences
 
 PartKind = Literal["heading", "paragraph", "item", "caption", "header", "row", "code", "footnote"]
+
+_UNIT_KINDS: dict[PartKind, UnitKind] = {
+    "heading": "heading",
+    "item": "item",
+    "caption": "header",
+    "header": "header",
+    "row": "row",
+    "code": "code",
+}
+"""The kind of units of a part. Those of other parts are sentences."""
 
 _MAX_HEADING_CHARS = 100
 _MAX_QUESTION_CHARS = 200
@@ -31,22 +40,27 @@ _MARKED_QUESTION = re.compile(r"(?i)\s*\W{0,3}(?:q|question|frage|pytanie)\s?\d{
 
 _LINE = re.compile(r"[^\n]+")
 _MARKDOWN_HEADING = re.compile(r"(#{1,6})\s+(?=[^\s#])")
-_UNDERLINE = re.compile(r"={3,}|-{3,}")
-_RULE = re.compile(r"\|?[\s:|=_*\u2013-]*-[\s:|=_*\u2013-]*")
+_RULE = re.compile(r"={3,}|\|?[\s:|=_*\u2013-]*-[\s:|=_*\u2013-]*")
 _FENCE = re.compile(r"```|~~~")
 _BULLET = re.compile(r"[-*+•▪●◦‣·\u2013]\s+(?=\S)")
 _NUMBER = re.compile(r"(?:\(?\d{1,3}[.)]|\(?[a-z][.)]|\(\w{1,3}\)|\d{1,2}(?:\.\d{1,3})+\.?)\s+(?=\S)")
-_BEGINS_PART = re.compile(rf"{_MARKDOWN_HEADING.pattern}|{_FENCE.pattern}|{_BULLET.pattern}|{_NUMBER.pattern}|\|")
+_BEGINS_PART = re.compile(
+    rf"{_MARKDOWN_HEADING.pattern}|{_FENCE.pattern}|{_BULLET.pattern}|{_NUMBER.pattern}|\||={{3,}}"
+)
 
 
 class Part(NamedTuple):
-    """A part of a text: the characters ``[start, end)``. ``level``: of a heading. ``is_numbered``: of an item."""
+    """A part of a text: the characters ``[start, end)``.
+
+    ``level``: of a heading. ``is_numbered``: of an item. ``page``: 0 in a text without pages.
+    """
 
     start: int
     end: int
     kind: PartKind = "paragraph"
     level: int = 1
     is_numbered: bool = False
+    page: int = 0
 
 
 def units(passage: Passage, language: str) -> Sequence[Unit]:
@@ -54,7 +68,7 @@ def units(passage: Passage, language: str) -> Sequence[Unit]:
     return passage.units or units_of_text(passage.text, language)
 
 
-@remembered(4096)
+@lru_cache(4096)
 def units_of_text(text: str, language: str) -> tuple[Unit, ...]:
     """Return the units of a text.
 
@@ -110,21 +124,11 @@ def _is_other_list(before: PartKind | None, kind: PartKind) -> bool:
 
 
 def _units_of_part(text: str, part: Part, heading: str, context: str, language: str) -> Iterator[Unit]:
-    kind: UnitKind
-    if part.kind in ("heading", "header"):
-        kind = part.kind
-    elif part.kind == "caption":
-        kind = "header"
-    elif part.kind in ("row", "code"):
-        kind = part.kind
-    elif part.kind == "item":
-        kind = "step" if part.is_numbered else "item"
-    else:
-        kind = "sentence"
-    is_whole = kind in ("heading", "header", "row") or (
-        kind != "sentence" and part.end - part.start <= MAX_SENTENCE_CHARS
-    )
-    if is_whole:
+    kind = _UNIT_KINDS.get(part.kind, "sentence")
+    if part.is_numbered:
+        kind = "step"
+    is_short = part.end - part.start <= MAX_SENTENCE_CHARS
+    if kind in ("heading", "header", "row") or (is_short and kind != "sentence"):
         yield Unit(part.start, part.end, kind, heading, context)
         return
     for start, end in sentences(text[part.start : part.end], language):
@@ -186,20 +190,15 @@ def _is_question(text: str, unit: Unit) -> bool:
 
 
 class _TextLine(NamedTuple):
-    """A line without the blanks around it. ``follows_gap`` and ``precedes_gap``: whether an empty line is beside it."""
+    """A line without the blanks around it. ``follows_gap``: whether an empty line is above it."""
 
     start: int
     text: str
     follows_gap: bool
-    precedes_gap: bool
 
     @property
     def end(self) -> int:
         return self.start + len(self.text)
-
-    def part(self, kind: PartKind, level: int = 1, skipped: int = 0, is_numbered: bool = False) -> Part:
-        """Return the line as a part, without its first ``skipped`` characters."""
-        return Part(self.start + skipped, self.end, kind, level, is_numbered)
 
 
 def parts(text: str) -> Iterator[Part]:
@@ -208,88 +207,75 @@ def parts(text: str) -> Iterator[Part]:
     index = 0
     while index < len(lines):
         line = lines[index]
-        following = lines[index + 1] if index + 1 < len(lines) else None
+        end = index + 1
+        is_alone = line.follows_gap and (end == len(lines) or lines[end].follows_gap)
         if _FENCE.match(line.text):
-            end = _end_of_code(lines, index)
+            end = _end_of_code(lines, end)
             if end > index + 1:
                 yield Part(lines[index + 1].start, lines[end - 1].end, "code")
-            index = end + 1
-            continue
-        part = _marked_part(line, following, lines[index - 1] if index else None)
-        if part is not None:
-            yield part
-            index += 2 if part.kind == "heading" and following is not None and _is_underline(following.text) else 1
-        elif _is_rule(line.text):
-            index += 1
+            end += 1
+        elif line.text.startswith("|") or _is_rule(line.text):
+            is_header = end < len(lines) and _is_rule(lines[end].text)
+            if not _is_rule(line.text):
+                yield Part(line.start, line.end, "header" if is_header else "row")
+        elif heading := _heading(line, is_alone):
+            yield heading
         else:
-            end = _end_of_paragraph(lines, index)
-            yield _paragraph(line)._replace(end=lines[end - 1].end)
-            index = end
+            end = _end_of_paragraph(lines, end)
+            yield _paragraph(line, lines[end - 1].end)
+        index = end
 
 
 def _lines(text: str) -> Iterator[_TextLine]:
     """Yield the lines that are not empty."""
-    found = [match for match in _LINE.finditer(text) if match[0].strip()]
-    gaps = [text.count("\n", before.end(), after.start()) > 1 for before, after in pairwise(found)]
-    follows = [True, *gaps]
-    precedes = [*gaps, False]
-    for number, match in enumerate(found):
+    end = -1
+    for match in _LINE.finditer(text):
+        line = match[0].strip()
+        if not line:
+            continue
         start = match.end() - len(match[0].lstrip())
-        yield _TextLine(start, match[0].strip(), follows[number], precedes[number])
+        follows_gap = end < 0 or text.count("\n", end, start) > 1
+        end = match.end()
+        yield _TextLine(start, line, follows_gap)
 
 
-def _marked_part(line: _TextLine, following: _TextLine | None, before: _TextLine | None) -> Part | None:
-    """Return the part that is one line: a heading or a row; None for other lines."""
-    text = line.text
-    if text.startswith("|") or _has_cells(line, following) or _has_cells(line, before):
-        is_header = following is not None and _is_rule(following.text)
-        return None if _is_rule(text) else line.part("header" if is_header else "row")
-    if len(text) > _MAX_MARKED_CHARS:
+def _heading(line: _TextLine, is_alone: bool) -> Part | None:
+    """Return a line as a heading: one that Markdown marks, or a short one between empty lines."""
+    if len(line.text) > _MAX_MARKED_CHARS:
         return None
-    if heading := _MARKDOWN_HEADING.match(text):
-        bare = text.rstrip("# ")
-        return Part(line.start + heading.end(), line.start + len(bare), "heading", len(heading[1]))
-    number = _NUMBER.match(text)
-    if not is_heading(text[number.end() :] if number else text) or _BULLET.match(text):
+    if marks := _MARKDOWN_HEADING.match(line.text):
+        bare = line.text.rstrip("# ")
+        return Part(line.start + marks.end(), line.start + len(bare), "heading", len(marks[1]))
+    number = _NUMBER.match(line.text)
+    words = line.text[number.end() :] if number else line.text
+    if not is_alone or _BULLET.match(line.text) or not is_heading(words):
         return None
-    if following is not None and _is_underline(following.text):
-        return line.part("heading", 1 if "=" in following.text else 2)
-    if line.follows_gap and line.precedes_gap:
-        return line.part("heading", 2 + (number[0].strip(" .").count(".") if number else 0))
-    return None
+    dots = number[0].strip(" .").count(".") if number else 0
+    return Part(line.start, line.end, "heading", 2 + dots)
 
 
-def _paragraph(line: _TextLine) -> Part:
+def _paragraph(line: _TextLine, end: int) -> Part:
+    """Return the paragraph or list item that a line begins."""
     if _NUMBER.match(line.text):
-        return line.part("item", is_numbered=True)
+        return Part(line.start, end, "item", is_numbered=True)
     if bullet := _BULLET.match(line.text):
-        return line.part("item", skipped=bullet.end())
-    return line.part("paragraph")
+        return Part(line.start + bullet.end(), end, "item")
+    return Part(line.start, end)
 
 
 def _end_of_code(lines: Sequence[_TextLine], index: int) -> int:
     """Return the index of the fence that closes code, or the number of lines if none does."""
-    ends = (number for number in range(index + 1, len(lines)) if _FENCE.match(lines[number].text))
-    return next(ends, len(lines))
+    while index < len(lines) and not _FENCE.match(lines[index].text):
+        index += 1
+    return index
 
 
 def _end_of_paragraph(lines: Sequence[_TextLine], index: int) -> int:
     """Return the index of the line after a paragraph or an item: after a gap, or of another part."""
-    end = index + 1
-    while end < len(lines) and not lines[end].follows_gap and not _BEGINS_PART.match(lines[end].text):
-        end += 1
-    return end
-
-
-def _has_cells(line: _TextLine, other: _TextLine | None) -> bool:
-    """Return whether two lines have the same number of cells between tabs, more than one."""
-    count = line.text.count("\t")
-    return count > 0 and other is not None and other.text.count("\t") == count
+    while index < len(lines) and not lines[index].follows_gap and not _BEGINS_PART.match(lines[index].text):
+        index += 1
+    return index
 
 
 def _is_rule(text: str) -> bool:
     return len(text) <= _MAX_MARKED_CHARS and _RULE.fullmatch(text) is not None
-
-
-def _is_underline(text: str) -> bool:
-    return len(text) <= _MAX_MARKED_CHARS and _UNDERLINE.fullmatch(text) is not None

@@ -8,43 +8,33 @@ benchmarks/lucene_equality.py get the same tokens.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
+
+import regex
 
 # Letters are joined by . ' : and digits by . ' , ; and everything by _
 _ASCII = re.compile(r"[a-z0-9_]+(?:[.':,;](?:(?<=[a-z][.':])(?=[a-z])|(?<=[0-9][.',;])(?=[0-9]))[a-z0-9_]+)*")
 
-# Beyond ASCII each character is replaced by a sign of its Word_Break class (Unicode 12, as in Lucene 9), and words are
-# found in the signs. The joiners omit U+202F, because engines split our tokens at white space.
-_LETTER = "a"
-_DIGIT = "0"
-_MARK = "~"
-_KATAKANA = "k"
-_SINGLE = "1"
-_JOINER = "_"
-_MID_LETTER = ":"
-_MID_NUMBER = ","
-_MID_BOTH = "."
-_OTHER = " "
-_SIGNS = {
-    _MID_LETTER: ":\u00b7\u0387\u055f\u05f4\u2027\ufe13\ufe55\uff1a",
-    _MID_NUMBER: ",;\u037e\u0589\u060c\u060d\u066c\u07f8\u2044\ufe10\ufe14\ufe50\ufe54\uff0c\uff1b",
-    _MID_BOTH: ".'\u2018\u2019\u2024\ufe52\uff07\uff0e",
-    _JOINER: "_\u203f\u2040\u2054\ufe33\ufe34\ufe4d\ufe4e\ufe4f\uff3f",
-}
-_BLOCKS = {
-    _KATAKANA: ((0x30A1, 0x30FA), (0x30FC, 0x30FF), (0x31F0, 0x31FF), (0xFF66, 0xFF9F)),
-    _SINGLE: (
-        (0x3005, 0x3007),
-        (0x3041, 0x309F),
-        (0x3400, 0x4DBF),
-        (0x4E00, 0x9FFF),
-        (0xF900, 0xFAFF),
-        (0x20000, 0x3FFFF),
-    ),
-}
-_ZERO_WIDTH_SPACE = "\u200b"
-_IN_SIGNS = re.compile(r"[a0_][a0_~]*(?:[.:,](?:(?<=[a~][.:])(?=a)|(?<=[0~][.,])(?=0))[a0_][a0_~]*)*|k[k~]*|1~*")
+# Beyond ASCII, by the classes of the property Word_Break. The joiners omit U+202F, because engines split our tokens at
+# white space.
+_KATAKANA = r"\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9f"
+_IDEOGRAPHS = r"\u3005-\u3007\u3041-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_MARK = r"[[\p{M}\p{Cf}]--\u200b]"
+_LETTER = rf"[[\p{{L}}\p{{Nl}}]--[{_KATAKANA}{_IDEOGRAPHS}]--{_MARK}]"
+_JOINED = rf"[{_LETTER}\p{{Nd}}_\u203f\u2040\u2054\ufe33\ufe34\ufe4d\ufe4e\ufe4f\uff3f]"
+_MID_LETTER = r"[.'\u2018\u2019\u2024\ufe52\uff07\uff0e:\u00b7\u0387\u055f\u05f4\u2027\ufe13\ufe55\uff1a]"
+_MID_NUMBER = (
+    r"[.'\u2018\u2019\u2024\ufe52\uff07\uff0e,;\u037e\u0589\u060c\u060d\u066c\u07f8\u2044\ufe10\ufe14\ufe50\ufe54"
+    r"\uff0c\uff1b]"
+)
+_BETWEEN_LETTERS = rf"(?<=[{_LETTER}{_MARK}]{_MID_LETTER})(?={_LETTER})"
+_BETWEEN_DIGITS = rf"(?<=[\p{{Nd}}{_MARK}]{_MID_NUMBER})(?=\p{{Nd}})"
+_LONG = rf"{_JOINED}[{_JOINED}{_MARK}]*"
+_WORD = regex.compile(
+    rf"{_LONG}(?:[{_MID_LETTER}{_MID_NUMBER}](?:{_BETWEEN_LETTERS}|{_BETWEEN_DIGITS}){_LONG})*"
+    rf"|[{_KATAKANA}][{_KATAKANA}{_MARK}]*|[[{_IDEOGRAPHS}]--{_MARK}]{_MARK}*",
+    regex.VERSION1,
+)
 _LATIN_END = "\u0250"
 
 
@@ -61,8 +51,7 @@ def words(text: str) -> list[str]:
         if chunk.isascii():
             found += _ASCII.findall(chunk)
             continue
-        for match in _IN_SIGNS.finditer(chunk.translate(_SIGN_OF)):
-            found.append(chunk[match.start() : match.end()])
+        found += _WORD.findall(chunk)
     if "_" in lowered:
         # A word has more than joiners.
         found = [word for word in found if word.strip("_")]
@@ -109,33 +98,3 @@ def latin(text: str) -> bool:
     """
     letters = [character for character in text if character.isalpha()]
     return not letters or 2 * sum(letter < _LATIN_END for letter in letters) > len(letters)
-
-
-class _SignOf(dict[int, str]):
-    """The sign of each character's class, added when a text has the character."""
-
-    def __missing__(self, code: int) -> str:
-        sign = _sign(code)
-        self[code] = sign
-        return sign
-
-
-def _sign(code: int) -> str:
-    character = chr(code)
-    for sign, characters in _SIGNS.items():
-        if character in characters:
-            return sign
-    category = unicodedata.category(character)
-    if (category[0] == "M" or category == "Cf") and character != _ZERO_WIDTH_SPACE:
-        return _MARK
-    for sign, blocks in _BLOCKS.items():
-        if any(first <= code <= last for first, last in blocks):
-            return sign
-    if category == "Nd":
-        return _DIGIT
-    if category[0] == "L" or category == "Nl":
-        return _LETTER
-    return _OTHER
-
-
-_SIGN_OF = _SignOf()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from importlib import import_module
 
 import pytest
 
-from convqa.components.base import Builder, Decider, Rewriter
+from convqa.components.base import STATIONS, Builder, Decider, Rewriter, Station
 from convqa.components.builders.sentences import SentencesBuilder
 from convqa.components.members import describe, full_name, make, member, members, parameters_of
+from convqa.components.renamed import RENAMED
 from convqa.components.rewriters.copy import Copy
 from convqa.errors import InputError
 

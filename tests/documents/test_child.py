@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from convqa.documents import Block, DocumentFormat, Unreadable
+from convqa.documents import Block, Unreadable
 from convqa.documents.child import MAX_BYTES, DocumentReader
 from convqa.errors import InputError
 
@@ -25,8 +25,6 @@ def read(data):
         print("noise")
     if data == b"package":
         import no_such_package
-    if data == b"text":
-        return "a text"
     if data == b"damaged":
         raise KeyError("root")
     return Document((Block("paragraph", "Text."),))
@@ -50,7 +48,6 @@ def reader(installed):
         (b"exit", "bytes of memory"),
         (b"long", "more than 5,000,000 characters"),
         (b"damaged", "damaged or of another type"),
-        (b"text", "Document"),
     ],
 )
 def test_a_document_beyond_a_limit_is_refused_and_the_next_one_read(reader, data, reason):
@@ -83,9 +80,3 @@ def test_warnings_of_a_reader_are_returned(reader):
 def test_a_block_of_no_kind_is_refused(block):
     with pytest.raises(ValueError, match=r"expected one of heading|cells and no text"):
         Block(*block)
-
-
-@pytest.mark.parametrize("suffixes", [".form", ("form",), (".FORM",)])
-def test_a_format_has_suffixes(suffixes):
-    with pytest.raises(ValueError, match="expected a tuple"):
-        DocumentFormat(suffixes, bytes.decode)

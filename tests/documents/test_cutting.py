@@ -18,8 +18,7 @@ PARAGRAPH = " ".join([SENTENCE] * 6)
 
 
 def plain(text):
-    found = list(parts(text))
-    return LaidOut(text, found, [0] * len(found))
+    return LaidOut(text, list(parts(text)))
 
 
 def passages(text, language="en"):
@@ -49,10 +48,6 @@ def test_a_heading_begins_the_passage_of_what_it_heads():
     long = f"{PARAGRAPH} {SENTENCE} {SENTENCE} {SENTENCE}"
     two = passages(f"{long}\n\nPart two\n\nChapter one\n\n{PARAGRAPH}")
     assert two == [long, f"Part two\n\nChapter one\n\n{PARAGRAPH}"]
-
-
-def test_a_small_rest_stays_with_the_passage_before_it():
-    assert len(passages(f"{PARAGRAPH}\n\n{PARAGRAPH}\n\n{SENTENCE} {SENTENCE}\n\n{SENTENCE}")) == 1
 
 
 def test_japanese_is_cut_at_its_sentences():

@@ -14,7 +14,7 @@ FORMATS = document_formats()
 
 
 def found(*sources):
-    return find_documents(sources, FORMATS).by_name
+    return find_documents(sources, FORMATS)[0]
 
 
 def test_documents_are_found_at_any_depth_and_named_by_their_paths(folder):
@@ -22,7 +22,7 @@ def test_documents_are_found_at_any_depth_and_named_by_their_paths(folder):
     assert list(files) == [
         "manual.PDF", "notes.txt", "sub/coffee.html", "sub/deep/handbook.md", "sub/rules.docx",
     ]  # fmt: skip
-    assert files["sub/rules.docx"].data() == (folder / "sub" / "rules.docx").read_bytes()
+    assert files["sub/rules.docx"].path == folder / "sub" / "rules.docx"
     assert list(found(folder / "notes.txt", folder / "sub" / "deep")) == ["handbook.md", "notes.txt"]
 
 
@@ -52,11 +52,10 @@ def test_what_cannot_be_told_apart_or_found_is_refused(folder, sources, message)
 def test_files_of_other_kinds_are_counted(tmp_path):
     for name in ("a.txt", "b.doc", "c.DOC", "d.zip", "README", ".hidden", "meta.yaml"):
         (tmp_path / name).write_text("team: law")
-    documents = find_documents([tmp_path], FORMATS)
-    assert list(documents.by_name) == ["a.txt"]
-    assert documents.skipped == {".doc": 2, ".zip": 1, "without extension": 1}
-    assert describe_skipped(documents.skipped) == "4 other files were skipped: 2 .doc, 1 .zip, 1 without extension"
-    assert describe_skipped({}) == ""
+    documents, skipped = find_documents([tmp_path], FORMATS)
+    assert list(documents) == ["a.txt"]
+    assert skipped == {".doc": 2, ".zip": 1, "without extension": 1}
+    assert describe_skipped(skipped) == "4 other files were skipped: 2 .doc, 1 .zip, 1 without extension"
 
 
 def test_special_files_and_links_that_are_broken_or_lead_out_are_skipped(tmp_path):
@@ -68,9 +67,9 @@ def test_special_files_and_links_that_are_broken_or_lead_out_are_skipped(tmp_pat
     (folder / "out.txt").symlink_to(tmp_path / "secret.txt")
     (folder / "broken.txt").symlink_to(folder / "nowhere.txt")
     os.mkfifo(folder / "pipe.txt")
-    documents = find_documents([folder], FORMATS)
-    assert list(documents.by_name) == ["a.txt", "same.txt"]
-    assert documents.skipped == {"links out of the folder": 1, "broken links": 1, "special files": 1}
+    documents, skipped = find_documents([folder], FORMATS)
+    assert list(documents) == ["a.txt", "same.txt"]
+    assert skipped == {"links out of the folder": 1, "special files": 2}
     with pytest.raises(InputError, match=r"pipe\.txt is not a regular file"):
         found(folder / "pipe.txt")
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 import uuid
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
 import convqa
-from convqa.documents import DocumentFile, Unreadable
+from convqa.documents import Unreadable
 from convqa.documents.child import DocumentReader
+from convqa.documents.find import DocumentFile
 from convqa.documents.passages import read_document
 from convqa.errors import InputError
 from convqa.indexing import index_sources
@@ -26,7 +28,7 @@ def reader():
 @pytest.fixture
 def read(reader):
     def of(name, data, language="en", base_url="", **meta):
-        file = DocumentFile(name, lambda: data, meta)
+        file = DocumentFile(name, Path(name), meta)
         return read_document(file, data, reader, language, base_url).passages
 
     return of
@@ -46,7 +48,7 @@ def test_a_pdf_keeps_its_title_and_pages(read, make):
     assert [passage.meta["page"] for passage in passages] == [1, 1, 2, 2]
     assert "\n2 Repair\n\nAbout " in whole(passages)
     assert passages[0].meta | {"digest": "", "end": 0, "date": ""} == {
-        "file": "a/manual.pdf", "start": 0, "end": 0, "page": 1, "date": "", "digest": "", "passages": 4,
+        "file": "a/manual.pdf", "start": 0, "end": 0, "page": 1, "date": "", "digest": "",
     }  # fmt: skip
     assert "digest" not in passages[1].meta and passages[1].url == ""
 
@@ -138,7 +140,7 @@ def test_what_cannot_be_read_says_why(caplog, read, name, data, message):
 
 
 OUTSIDE = """
-from convqa.documents import Block, Document, DocumentFile, DocumentFormat, Unreadable
+from convqa.documents import Block, Document, DocumentFormat, Unreadable
 
 
 def read(data):
@@ -149,23 +151,14 @@ def read(data):
 
 
 form = DocumentFormat((".form",), read)
-
-
-def shelf(location):
-    for name in ("a.form", "b.form", "c.unknown"):
-        yield DocumentFile(name, lambda name=name: contents[name], {"shelf": location})
-
-
-contents = {"a.form": b"The first page of it. +The second page of it.", "b.form": b"odd"}
 """
 
 
 @pytest.fixture
 def outside(installed):
-    """Installs a package with a format and a source of documents."""
+    """Installs a package with a format of documents."""
     name = f"outside_{uuid.uuid4().hex[:8]}"
     installed(name, "convqa.document_formats", f"form = {name}:form", OUTSIDE)
-    installed(f"{name}_source", "convqa.document_sources", f"shelf = {name}:shelf", "")
     yield name
     sys.modules.pop(name, None)
 
@@ -180,32 +173,14 @@ def test_a_format_of_another_package_is_read_as_convqas_own(outside, tmp_path):
     assert first.meta["page"] == 1 and text.title == "b"
 
 
-def test_a_source_of_another_package_yields_documents_with_meta(outside, tmp_path):
-    url = str(tmp_path / "c")
-    indexed = index_sources(["shelf:top//left"], url)
-    (passage,) = open_store(url).scan()
-    assert (indexed.read, indexed.unread) == (1, {"b.form": "it is odd"})
-    assert (passage.id, passage.meta["shelf"], passage.meta["file"]) == ("a.form_p1", "shelf:top//left", "a.form")
-    assert index_sources(["shelf:top//left"], url).same == 1
-    # Changed meta is a changed document.
-    assert index_sources(["shelf:bottom"], url).read == 1
-    with pytest.raises(InputError, match=r"\*\.form.*shelf:"):
-        index_sources(["shelves:x"], url)
-
-
 @pytest.mark.parametrize(
-    ("group", "point", "source", "message"),
-    [
-        ("document_formats", "form = {}:form", "form = 3", "form .*DocumentFormat, got 3"),
-        ("document_formats", "form = {}:form", "", "form: the entry point"),
-        ("document_sources", "shelf = {}:shelf", "shelf = lambda location: ['a']", "shelf:x: .*DocumentFile, got 'a'"),
-    ],
+    ("source", "message"), [("form = 3", "form .*DocumentFormat, got 3"), ("", "form: the entry point")]
 )
-def test_a_format_or_source_that_breaks_the_rules_is_named(installed, tmp_path, group, point, source, message):
+def test_a_format_that_breaks_the_rules_is_named(installed, tmp_path, source, message):
     name = f"broken_{uuid.uuid4().hex[:8]}"
-    installed(name, f"convqa.{group}", point.format(name), source)
+    installed(name, "convqa.document_formats", f"form = {name}:form", source)
     with pytest.raises(InputError, match=message):
-        index_sources(["shelf:x"], str(tmp_path / "c"))
+        index_sources([tmp_path], str(tmp_path / "c"))
 
 
 def test_a_filter_answers_from_the_documents_of_a_folder_with_that_meta(tmp_path):

@@ -1,7 +1,6 @@
 """PDFs are read by the places of their words: columns, tables, lists, headings and paragraphs, and nothing is lost."""
 
 import time
-import types
 from datetime import datetime
 from io import BytesIO
 
@@ -17,11 +16,6 @@ PROSE = (
     "The mill was built in 1790 by a family of bakers from the north. It stands on the river bank and still grinds "
     "flour for the town, though most of the grain now comes by rail from the plains beyond the hills. "
 )
-
-
-@pytest.fixture(autouse=True)
-def without_ocr(monkeypatch):
-    monkeypatch.setattr("convqa.documents.pdf_page._recognizer", lambda: None)
 
 
 def filled(document):
@@ -86,16 +80,14 @@ def all_text(data):
 def test_wrapped_lines_are_joined_and_a_paragraph_goes_on_on_the_next_page():
     data = make(["Once. " + PROSE * 30])
     document = read_pdf(data)
-    assert document.counts["pages"] == 2
     assert [block.text for block in document.blocks] == ["Once. " + (PROSE * 30).strip()]
     assert document.blocks[0].page == 1
 
 
-def test_words_broken_at_hyphens_are_joined_unless_the_document_has_the_compound():
-    lines = ["A word that is broken at the end of the long line is joi-", "ned again, and the well-"]
-    lines += ["known compound keeps its hyphen, because well-known is written here too."]
+def test_words_broken_at_hyphens_are_joined():
+    lines = ["A word that is broken at the end of the long line is joi-", "ned again, and goes on."]
     data = drawn(*[(20, 20 + 5 * place, line) for place, line in enumerate(lines)])
-    assert "joined again, and the well-known compound keeps" in all_text(data)
+    assert "joined again, and goes on." in all_text(data)
 
 
 def test_headings_have_levels_by_size_and_weight():
@@ -110,7 +102,7 @@ def test_headings_have_levels_by_size_and_weight():
     assert headings == [(1, "Handbook"), (2, "1 Safety"), (3, "Power"), (2, "2 Use")]
 
 
-def test_list_items_have_depth_and_numbers_and_their_wrapped_lines():
+def test_list_items_have_numbers_and_their_wrapped_lines():
     pdf = fpdf.FPDF()
     pdf.add_page()
     write(pdf, "Before you start, check these:")
@@ -125,13 +117,7 @@ def test_list_items_have_depth_and_numbers_and_their_wrapped_lines():
         pdf.set_x(indent)
         pdf.multi_cell(0, 6, text, new_x="LMARGIN", new_y="NEXT", align="L")
     blocks = read_pdf(bytes(pdf.output())).blocks
-    assert [(block.marker, block.level) for block in blocks[1:]] == [
-        ("1.", 1),
-        ("2.", 1),
-        ("a)", 2),
-        ("b)", 2),
-        ("3.", 1),
-    ]
+    assert [block.marker for block in blocks[1:]] == ["1.", "2.", "a)", "b)", "3."]
     assert blocks[2].text == PROSE.strip()
     assert blocks[0].kind == "paragraph"
 
@@ -209,7 +195,6 @@ def test_tables_have_a_header_and_rows_with_wrapped_cells_joined(borders):
     assert tables == ROWS
     assert shown(data)[1][0] == "header"
     assert shown(data)[0] == ("paragraph", (PROSE * 2).strip())
-    assert read_pdf(data).counts["tables"] == 1
 
 
 def test_a_header_without_bold_differs_by_its_digits():
@@ -324,7 +309,6 @@ def test_pages_without_text_are_pictures():
     assert read_pdf(with_pictures(PROSE, "")).unread == ("page 2 is a picture",)
     document = read_pdf(with_pictures(PROSE, "", PROSE, "", PROSE))
     assert document.unread == ("2 of 5 pages are pictures: 2, 4",)
-    assert document.counts["pages"] == 5
     with pytest.raises(Unreadable, match="it has no text: run OCR on a scan first"):
         read_pdf(with_pictures("", ""))
 
@@ -332,7 +316,6 @@ def test_pages_without_text_are_pictures():
 def test_blank_pages_are_only_counted():
     document = read_pdf(make([PROSE], [], [PROSE]))
     assert document.unread == ()
-    assert document.counts["pages"] == 3
 
 
 def test_a_pdf_of_numbers_is_read():
@@ -382,16 +365,6 @@ def test_pages_that_are_turned_are_read():
         assert texts(turned.getvalue()) == [(PROSE * 3).strip()]
 
 
-def test_what_a_crop_box_hides_is_not_read():
-    from pypdf import PdfReader, PdfWriter
-
-    writer = PdfWriter(clone_from=PdfReader(BytesIO(drawn((20, 20, "Left half."), (120, 20, "Right half.")))))
-    writer.pages[0].cropbox.right = 280
-    output = BytesIO()
-    writer.write(output)
-    assert texts(output.getvalue()) == ["Left half."]
-
-
 def raw_pdf(unicode, kids="[3 0 R]", count=1):
     """A PDF whose letter # is the UTF-16 unit ``unicode``."""
     cmap = f"""/CIDInit /ProcSet findresource begin begincmap 1 begincodespacerange <00> <ff> endcodespacerange
@@ -422,23 +395,6 @@ def test_a_pdf_without_pages_is_unreadable():
         read_pdf(raw_pdf("0041", kids="[]", count=0))
 
 
-def test_pages_that_are_pictures_are_recognized(monkeypatch):
-    numpy = pytest.importorskip("numpy")
-
-    def recognize(picture):
-        places = [(100, 100, 900, 124), (100, 128, 400, 152)]
-        boxes = [[(x0, y0), (x1, y0), (x1, y1), (x0, y1)] for x0, y0, x1, y1 in places]
-        lines = ("The mill was built in 1790 by a family of bakers from the", "north of the town.")
-        return types.SimpleNamespace(boxes=numpy.array(boxes, float), txts=lines, scores=(0.9, 0.9))
-
-    monkeypatch.setattr("convqa.documents.pdf_page._recognizer", lambda: recognize)
-    document = read_pdf(with_pictures(PROSE, ""))
-    assert document.blocks[1].text == "The mill was built in 1790 by a family of bakers from the north of the town."
-    assert document.blocks[1].page == 2
-    assert document.counts["recognized"] == 1
-    assert document.unread == ()
-
-
 def test_a_page_named_many_times_is_bounded():
     from pypdf import PdfReader, PdfWriter
     from pypdf.generic import ArrayObject, NameObject, NumberObject
@@ -453,7 +409,6 @@ def test_a_page_named_many_times_is_bounded():
     start = time.monotonic()
     document = read_pdf(output.getvalue())
     assert time.monotonic() - start < 30
-    assert document.counts["pages"] == 5_000
     assert document.unread == ("pages 5,001 to 100,000 were not read, because it is too long",)
 
 

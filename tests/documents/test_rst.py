@@ -62,6 +62,7 @@ def test_a_text_is_read_with_its_structure():
         ("caption", "", "Entry fees"),
         ("header", "", ("Who", "Fee")),
         ("row", "", ("Adults", "4")),
+        ("paragraph", "", ""),
         ("item", "3.", "Glaze"),
         ("item", "4.", "Fire"),
         ("paragraph", "", "3.2"),

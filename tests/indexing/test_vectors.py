@@ -7,11 +7,9 @@ import pytest
 from convqa.domain import Passage
 from convqa.errors import InputError
 from convqa.indexing import add_vectors, vectors
-from convqa.indexing.parts import encode_shard, merge_parts
 from convqa.models import load_encoder
 from convqa.stores import create_store, open_store
 from convqa.workers import start_workers
-from convqa.workers.shard import Shard
 
 PASSAGES = [
     Passage(f"p{number}", f"The text of number {number}.", "" if number % 2 else "Title") for number in range(9)
@@ -79,19 +77,6 @@ def test_vectors_of_another_encoder_are_refused_before_anything_is_encoded(colle
     vectors.refuse_vectors(collection + "-that-is-not-there", model)
 
 
-def test_passages_that_are_longer_than_the_encoder_sees_are_told_with_their_number(tmp_path, model, caplog):
-    """Two are longer: one by its title. The last has as many tokens as there is room for."""
-    url, room = str(tmp_path / "c"), model.max_tokens - 2
-    texts = ["word " * 120_000, "word " * room, "word " * room, "word " * 9]
-    with create_store(url, "en") as store:
-        store.add(Passage(f"p{number}", text, "Title" if number == 1 else "") for number, text in enumerate(texts))
-    add_vectors(url, model)
-    assert "2 of 4 passages are longer than the 256 tokens of the encoder 'encoder'" in caplog.text
-    caplog.clear()
-    add_vectors(url, model)
-    assert caplog.text == ""
-
-
 @pytest.mark.parametrize(("known", "warned"), [(["en"], True), (["en", "de"], False), ([], False)])
 def test_an_encoder_of_another_language_is_told(tmp_path, model, caplog, monkeypatch, known, warned):
     monkeypatch.setattr(model, "languages", known)
@@ -117,73 +102,6 @@ def whole(tmp_path, model):
         store.add(PASSAGES)
     add_vectors(url, model)
     return url
-
-
-def test_parts_of_all_shards_give_the_same_vectors(collection, whole, model, tmp_path):
-    parts = [str(tmp_path / f"part{number}") for number in (1, 2, 3)]
-    for number, part in enumerate(parts, 1):
-        encode_shard(collection, model, Shard(number, 3), part)
-    for wrong in (parts[:2], [*parts[:2], parts[1]]):
-        with pytest.raises(InputError, match="has 9 passages, which differ from"):
-            merge_parts(collection, wrong)
-    assert open_store(collection).info().vectors == 0
-    info = merge_parts(collection, parts)
-    assert info.vectors == 9
-    assert made(collection) == made(whole)
-    assert merge_parts(collection, parts).vectors == 9
-
-
-@pytest.mark.parametrize("place", ["folder", pytest.param("index_url", marks=pytest.mark.services)])
-def test_a_merge_that_ended_goes_on_and_parts_may_be_empty(collection, model, tmp_path, monkeypatch, request, place):
-    monkeypatch.setattr("convqa.indexing.parts._VECTORS_PER_COMMIT", 1)
-    target = collection
-    if place != "folder":
-        with create_store(target := request.getfixturevalue(place), "en") as store:
-            store.add(PASSAGES)
-    parts = [str(tmp_path / f"part{number}") for number in range(1, 12)]
-    counts = [encode_shard(target, model, Shard(number, 11), part).count for number, part in enumerate(parts, 1)]
-    assert 0 in counts and sum(counts) == 9
-
-    def stop(done, total):
-        if done == 5:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        merge_parts(target, parts, stop)
-    assert 0 < open_store(target).info().vectors < 9
-    assert merge_parts(target, parts).vectors == 9
-    expected = model.encode([passage.whole_text for passage in PASSAGES])
-    for found, vector in zip(open_store(target).vectors(IDS), expected, strict=True):
-        assert found == pytest.approx(vector, abs=1e-5)
-
-
-def test_a_part_that_ended_early_is_refused_and_goes_on(collection, model, tmp_path, monkeypatch):
-    monkeypatch.setattr(vectors, "_PASSAGES_PER_BATCH", 1)
-    monkeypatch.setattr(vectors, "_VECTORS_PER_COMMIT", 1)
-    part = str(tmp_path / "part")
-
-    def stop(done, total=0):
-        if done == 5:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        encode_shard(collection, model, Shard(1, 1), part, stop)
-    with pytest.raises(InputError, match=r"4 passages have no vector\. Give its command again"):
-        merge_parts(collection, [part])
-    assert encode_shard(collection, model, Shard(1, 1), part).vectors == 9
-    assert merge_parts(collection, [part]).vectors == 9
-
-
-def test_parts_made_before_the_collection_changed_are_refused(collection, model, tmp_path):
-    part = str(tmp_path / "part")
-    encode_shard(collection, model, Shard(1, 1), part)
-    store = open_store(collection)
-    store.add([Passage("more", "Another text.")])
-    store.commit()
-    with pytest.raises(
-        InputError, match=r"has 10 passages, which differ from the 9 of the parts.*since the collection last changed"
-    ):
-        merge_parts(collection, [part])
 
 
 def test_workers_make_the_same_vectors(collection, whole, model, monkeypatch):

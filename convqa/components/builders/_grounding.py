@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
 from textwrap import shorten
 from typing import NamedTuple
 
@@ -377,6 +378,7 @@ def _tokens(texts: Sequence[str], language: str) -> frozenset[str]:
     return frozenset(word.token for text in texts for word in support_words(text, language))
 
 
+@lru_cache(256)
 def _word_runs(text: str) -> frozenset[tuple[str, ...]]:
     tokens = split_words(text)
     starts = range(len(tokens) - _INSTRUCTION_RUN_WORDS + 1)

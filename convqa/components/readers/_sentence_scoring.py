@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from convqa.domain import Passage, Rewrite
 from convqa.text.analysis import analyzer
-from convqa.text.cache import remembered
 from convqa.text.idf import idf
 from convqa.text.units import units
 
@@ -131,7 +131,7 @@ def repeated_share(unit: UnitFeatures, answers: Sequence[frozenset[str]]) -> flo
     return max(counts, default=0) / max(1, len(unit.tokens))
 
 
-@remembered(4096)
+@lru_cache(4096)
 def analyzed(passage: Passage, language: str) -> PassageFeatures:
     analysis = analyzer(language)
     quotable = [unit for unit in units(passage, language) if unit.is_quotable]

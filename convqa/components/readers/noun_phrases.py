@@ -7,7 +7,7 @@ installed; nothing is downloaded.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -16,7 +16,6 @@ from convqa.components.members import member
 from convqa.components.parameters import Count
 from convqa.domain import Passage, Ranking, Reading, Rewrite, Span, Turn
 from convqa.errors import InputError
-from convqa.text.cache import remembered
 
 _MAX_SPANS = 20
 _CORPORA = ("tokenizers/punkt_tab", "corpora/brown")
@@ -100,7 +99,7 @@ def stem(phrase: str) -> str:
     return str(PorterStemmer().stem(phrase))
 
 
-@remembered(4096)
+@lru_cache(4096)
 def _sentences(text: str) -> tuple[SentencePhrases, ...]:
     # TextBlob's own offsets are wrong after more than one white space character between sentences.
     result = []

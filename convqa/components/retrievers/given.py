@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -13,7 +14,6 @@ from convqa.components.parameters import Count
 from convqa.domain import Hit, Passage, Query, Ranking, Turn
 from convqa.text.analysis import analyzer, weigh
 from convqa.text.bm25 import bm25
-from convqa.text.cache import remembered
 
 
 @member
@@ -69,7 +69,7 @@ def _scores(passages: Sequence[Passage], weights: Mapping[str, float], language:
     return [float(score) for score in scores]
 
 
-@remembered(4096)
+@lru_cache(4096)
 def _counts(title: str, text: str, language: str) -> tuple[Mapping[str, int], int]:
     """Return the count of each token and the number of tokens. Cached, because many questions share a passage."""
     tokens = [*analyzer(language).tokens(title), *analyzer(language).tokens(text)]

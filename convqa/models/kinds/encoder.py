@@ -110,10 +110,6 @@ class TextEncoder(NetworkModel):
         outputs = self.outputs(self._network.tokenizer.texts(texts))
         return np.stack([vector for (vector,) in outputs])
 
-    def longer(self, texts: Sequence[str], role: Role = "passage") -> int:
-        """Count the texts that are truncated to ``max_tokens``."""
-        return self._network.tokenizer.longer(self._prefixed(texts, role))
-
     def _prefixed(self, texts: Sequence[str], role: Role) -> Sequence[str]:
         prefix = self._prefixes.get(role, "")
         return [prefix + text for text in texts] if prefix else texts
@@ -158,10 +154,6 @@ class RemoteEncoder(TextEncoder):
             timeout=60,
         )
         self.dimension = len(self._request(["vector"])[0])
-
-    def longer(self, texts: Sequence[str], role: Role = "passage") -> int:  # noqa: ARG002
-        """Return 0, because the server's limit is unknown."""
-        return 0
 
     def _run(self, texts: Sequence[str]) -> Array:
         rows: list[list[float]] = []

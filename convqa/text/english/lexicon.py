@@ -46,18 +46,6 @@ CONTRACTED_QUESTION_WORDS = listed("what's who's where's how's when's why's")
 REQUESTS = listed("tell give show explain describe list name compare discuss summarize define find let please")
 """First verbs of requests."""
 
-ASKS_FOR_FACT = re.compile(
-    r"(?:^|[,;:.!?]\s+)\W*(?:(?:and|but|so|or|then)\s+)*(?:(?:in|on|at|by|from|to|for|of|with|since)\s+)?(?:who(?:m|se)?|when|"
-    r"where|which|how (?:many|much|old|long|far|often|big|large|tall|high|deep|wide|fast|soon|late|heavy|expensive)|"
-    r"what(?:['\u2019]?s| is| was| are| were)?(?: the| its| his| her| their)? (?:exact |total |full |first |last )?"
-    r"(?:year|month|day|date|time|age|name|number|percentage|price|cost|population|size|height|length|capital))\b",
-    re.I,
-)
-"""A question that asks for one fact: a person, a place, a time, a number or a name."""
-
-ASKS_FOR_SEVERAL = re.compile(r"\b(?:are|were) there\b", re.I)
-"""A yes/no question that expects a list."""
-
 ABOUT_THE_ASKING = re.compile(r"why (?:do you ask|are you asking)|what (?:do you|does th(?:at|is)) mean")
 """Questions about a question asked back, which stays open."""
 

@@ -7,22 +7,19 @@ synthetic sentences by ``python benchmarks/quotes.py``; docs/reference/reading.m
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from convqa.text.cache import remembered
-
 Matrix = NDArray[np.float32]
 
-FIT = 0.77
-"""Minimum fitness of a quoted sentence."""
+FIT = 0.75
+"""Minimum log odds that a quoted sentence is fit."""
 _MIN_CUT_ODDS = 1.4
 """Minimum log odds of a cut."""
 _MAX_ODDS = 7.0
@@ -39,8 +36,6 @@ EDGE = (WIDTH - 1) * (1 + STEP) // 2
 """Padding before and after a sentence."""
 
 CLOSING = frozenset(".!?\u2026\"'\u201d\u2019\u00bb)]")
-ABBREVIATED = re.compile(r"\b\w{1,4}\.\s*$")
-"""A full stop that may mark an abbreviation."""
 WORD = re.compile(r"(?:[A-Z]+[^\W\d_A-Z]*|[^\W\d_A-Z]+)(?:['\u2019][^\W\d_A-Z]+)?|\d+(?:[.,]\d+)*|\S")
 """A word, a number or a mark. Words that run together are split at their capitals."""
 
@@ -53,7 +48,7 @@ class EncodedSentence(NamedTuple):
     forms: list[int]
 
 
-@remembered(16384)
+@lru_cache(16384)
 def judged(text: str) -> tuple[int, float]:
     """Return where an English sentence begins after headings, and the log odds that the whole is fit to be quoted."""
     net = network()
@@ -77,11 +72,6 @@ def judged(text: str) -> tuple[int, float]:
     begins = states[:-_MIN_WORDS] @ net["begins"] + net["begins offset"]
     cuts = np.flatnonzero(begins[1:] > _MIN_CUT_ODDS)
     return sentence.starts[cuts[-1] + 1] if len(cuts) else 0, odds
-
-
-def fitness(odds: float, share: float) -> float:
-    """Return the fitness of a sentence, 0 to 1, in a passage with this share of fit sentences."""
-    return 1 / (1 + math.exp(-(0.47 * odds + 2.6 * share - 1.48)))
 
 
 def _convolved(rows: Matrix, weights: Matrix, offset: Matrix, step: int) -> Matrix:

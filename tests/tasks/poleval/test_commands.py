@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from convqa.pipeline.load import load
+
 
 @pytest.mark.usefixtures("polish")
 def test_from_file_to_score(call, one_set, tmp_path):
