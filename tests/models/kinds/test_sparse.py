@@ -10,7 +10,6 @@ import pytest
 
 from convqa.errors import InputError
 from convqa.models import load_encoder
-from convqa.models.check import check
 
 TEXTS = ["who wrote faust ?", "goethe", "goethe wrote faust again and again and again .", ""]
 
@@ -62,7 +61,6 @@ def test_a_table_weighs_queries_without_the_network(with_table, sparse_encoder):
     plain = load_encoder(str(sparse_encoder), sparse=True)
     assert np.array_equal(model.encode(TEXTS), plain.encode(TEXTS))
     assert model.checksum != plain.checksum
-    assert check(folder)["kind"] == "sparse"
 
 
 @pytest.mark.parametrize("content", ["[1]", "no JSON", '{"goethe": "much"}', '{"goethe": -1}', '{"goethe": 1e999}'])
@@ -72,22 +70,10 @@ def test_a_damaged_table_is_refused(with_table, content):
 
 
 def test_other_models_are_refused(cross_encoder):
-    with pytest.raises(InputError, match="expected a model of kind 'sparse', got BertForSequenceClassification"):
+    with pytest.raises(InputError, match="expected those of BertForMaskedLM"):
         load_encoder(str(cross_encoder), sparse=True)
     with pytest.raises(InputError, match="encoder"):
         load_encoder("encoder", sparse=True)
-
-
-@pytest.mark.parametrize(("module", "kind"), [("", "sparse"), ("SpladePooling", "sparse"), ("Pooling", "encoder")])
-def test_a_masked_language_model_is_sparse_unless_its_tokens_are_pooled(sparse_encoder, tmp_path, module, kind):
-    folder = shutil.copytree(sparse_encoder, tmp_path / "model")
-    if module:
-        types = {"": "Transformer", "1_Pooling": module}
-        listed = [{"path": path, "type": f"sentence_transformers.models.{name}"} for path, name in types.items()]
-        (folder / "modules.json").write_text(json.dumps(listed))
-        (folder / "1_Pooling").mkdir()
-        (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode": "mean"}')
-    assert check(str(folder))["kind"] == kind
 
 
 def test_it_is_no_dense_encoder(sparse_encoder):
