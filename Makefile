@@ -35,7 +35,7 @@ INSTALL = $(BIN)/uv pip install --quiet --python $(BIN)/python
 $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
 	@echo "Installing convqa and its test requirements (without torch) into $(VENV) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	@$(INSTALL) --editable '.[baseline,documents,experiments,ja,mcp,pl,server,dev]'
+	@$(INSTALL) --editable '.[baseline,documents,experiments,ja,mcp,pl,server,sharc,dev]'
 	@$(INSTALL) --no-deps 'tira>=0.0.200'
 	@# Its wheel contains a package named tests, which would hide ours from worker processes.
 	@rm -rf $(VENV)/lib/python*/site-packages/tests

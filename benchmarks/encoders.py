@@ -10,8 +10,8 @@ encodes the passages and a laptop the questions. A passage is title and text. Qu
 history; turns without a gold passage are left out.
 
 ``speed`` prints passages/s of the shipped encoder, of sentence-transformers and of fastembed, with the same weights on
-the passages of the bundled example: the shipped int8 graph, and the same in float32 as a transformers folder, which is
-made here with its ONNX export. The rounds alternate; the best counts. ``cosine`` is the smallest cosine with torch's
+the passages of the bundled example: the shipped int8 graph, the model of transformers that it was exported from, and
+that model's float32 export. The rounds alternate; the best counts. ``cosine`` is the smallest cosine with torch's
 float32 vectors. Needs sentence-transformers, fastembed and the extra models; rows of missing packages are left out.
 
 ``threads`` prints texts/s. Each way runs in its own process, first on an idle machine, then with processes that only
@@ -40,15 +40,16 @@ from _common import arguments, own_process, rates, table
 
 from convqa.metrics.ranking import reciprocal_rank
 from convqa.models import Options, TextEncoder, load_encoder
-from convqa.models.engines import choose
 from convqa.models.export import export
-from convqa.models.folder import ONNX, TOKENIZER
+from convqa.models.folder import ONNX
 from convqa.models.source import find_model
 from convqa.models.types import load_tokenizer
 from convqa.places import shipped
 
 Encode = Callable[[Sequence[str]], np.ndarray]
 LONGEST = 256
+BASE = "sentence-transformers/all-MiniLM-L6-v2"
+"""The model that the shipped encoder was exported from."""
 
 
 def example(count: int) -> list[str]:
@@ -89,23 +90,6 @@ def report(folder: Path, encoders: list[TextEncoder]) -> None:
         print(f"{folder.name}: MRR@10 of {name}: {np.mean(scores):.4f} of {len(scores)} turns", flush=True)
 
 
-def folder_of_transformers(target: Path) -> Path:
-    """Write the shipped encoder's weights in transformers' format."""
-    from transformers import PreTrainedTokenizerFast
-
-    from convqa.models.engines.torch.networks import load_exported
-
-    folder = find_model("encoder")
-    network, _, _ = load_exported(folder, choose(folder, Options(precision="float32")), "encoder")
-    network.trunk.save_pretrained(target)
-    names = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_file=str(folder.path / TOKENIZER), model_max_length=LONGEST, mask_token="[MASK]", **names
-    )
-    tokenizer.save_pretrained(target)
-    return target
-
-
 def ours(name: str, **options: str) -> Encode:
     model = load_encoder(name, Options(**options))  # type: ignore[arg-type]
     return model.encode
@@ -141,13 +125,13 @@ def fastembed(graph: Path, files: Path, scratch: Path) -> Encode:
 
 
 def engines(scratch: Path) -> dict[str, Encode]:
-    files = folder_of_transformers(scratch / "transformers")
-    export(str(files), scratch / "float32")
+    files = find_model(BASE).path
+    export(BASE, scratch / "float32")
     found = {
         "convqa, ONNX int8 (shipped)": ours("encoder"),
         "convqa, ONNX float32": ours(str(scratch / "float32")),
-        "convqa, torch float32": ours("encoder", device="cpu", precision="float32"),
-        "convqa, torch bfloat16": ours("encoder", device="cpu", precision="bfloat16"),
+        "convqa, torch float32": ours(BASE, device="cpu", precision="float32"),
+        "convqa, torch bfloat16": ours(BASE, device="cpu", precision="bfloat16"),
     }
     if find_spec("sentence_transformers"):
         found["sentence-transformers, torch float32"] = sentence_transformers(files, "float32")

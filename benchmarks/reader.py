@@ -16,8 +16,8 @@ an answer if the null score is above the best span's. Then the calibration of bo
 reads the first 1, 3 or 10, and the best span is the answer. A model's name may end in ``=bfloat16`` or ``=float32``;
 
 
-``haystack``: the same weights in Haystack's TransformersExtractiveReader. TORCH_FOLDER is a transformers reader
-(``convqa train reader`` writes it next to the int8 one), FLOAT32_FOLDER its ``convqa models export``. Each question has
+``haystack``: the same weights in Haystack's TransformersExtractiveReader. TORCH_FOLDER is a transformers reader,
+FLOAT32_FOLDER its ``convqa models export``. Each question has
 its paragraph and the nine others that BM25 ranks first; both readers read all ten and return the best span. Each way
 runs in its own process, for each half of the questions in turn.
 

@@ -10,6 +10,7 @@ therefore be disjoint from the others by conversation **and** by text (:func:`wi
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,7 +21,7 @@ from pydantic import AliasChoices, Field
 from convqa.errors import InputError
 from convqa.files import read_bytes
 from convqa.models.kinds.resolver_input import Past
-from convqa.training.examples import RewriteExample, held_out, read
+from convqa.training.examples import RewriteExample, read
 from convqa.validation import Record, shorten
 from recipes.files import need_files, read_list
 
@@ -82,6 +83,17 @@ def split(root: Path) -> Split:
         {QRECC_DEV: odd, QRECC_4K: rest, CANARD: tables},
         {"validation": validation, "qrecc-report": even, "canard-report": canard},
     )
+
+
+def held_out(
+    examples: Sequence[RewriteExample], conversations: int
+) -> tuple[list[RewriteExample], list[RewriteExample]]:
+    """Return the other examples, and those of so many random conversations, always the same."""
+    names = sorted({example.conversation for example in examples})
+    random.Random(7).shuffle(names)
+    chosen = set(names[:conversations])
+    others = [example for example in examples if example.conversation not in chosen]
+    return others, [example for example in examples if example.conversation in chosen]
 
 
 class _Turn(Record):

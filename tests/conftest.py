@@ -315,9 +315,9 @@ def tiny_reader(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Pat
 
                 export(str(made(kind.removesuffix(" onnx"))), folder)
             elif kind.endswith(" int8"):
-                from convqa.models.export import quantize
+                from convqa.models.export import export
 
-                quantize(str(made(kind.replace(" int8", " onnx"))), folder)
+                export(str(made(kind.removesuffix(" int8"))), folder, "int8")
             else:
                 _service("tiny_readers").make(kind, folder)
             folders[kind] = folder

@@ -1,20 +1,20 @@
-"""``convqa models``: list, check, export and quantize models."""
+"""``convqa models``: list and export models."""
 
 from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from convqa.cli.app import group
-from convqa.cli.options import AllowDownload, Json, ModelSettings, print_json
+from convqa.cli.options import AllowDownload, Json, print_json
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Shipped model, folder, or Hugging Face model (OWNER/NAME).")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Folder or Hugging Face model (OWNER/NAME).")]
 Target = Annotated[Path, typer.Argument(metavar="TARGET", help="Folder to create.")]
 
-models = group("models", "List, check, export and quantize models.")
+models = group("models", "List and export models.")
 
 
 @models("list")
@@ -46,48 +46,23 @@ def list_models(json: Json = False) -> None:
         )
 
 
-@models("check")
-def check_model(name: Name, *, settings: ModelSettings, json: Json = False) -> None:
-    """Verify a model and run it on a small sample.
-
-    Exit code 2 if the model is damaged or unusable.
-    """
-    from convqa.models import Options
-    from convqa.models.check import check
-
-    report = check(name, Options(**settings.models))
-    if json:
-        print_json(report)
-        return
-    for field, value in report.items():
-        typer.echo(f"{field:<16}{value}")
-
-
 @models("export")
-def export_model(name: Name, target: Target, allow_download: AllowDownload = False) -> None:  # noqa: ARG001
+def export_model(
+    name: Name,
+    target: Target,
+    precision: Annotated[Literal["float32", "int8"], typer.Option(help="Precision of the weights.")] = "float32",
+    allow_download: AllowDownload = False,  # noqa: ARG001
+) -> None:
     """Export a torch model to ONNX Runtime.
 
-    Works for encoders, pair scorers and readers. The result is in float32.
+    Works for encoders, pair scorers and readers. int8 makes a model smaller and faster, and changes its results
+    slightly.
     """
     from convqa.models.export import export
 
     start = time.perf_counter()
-    export(name, target)
+    export(name, target, precision)
     typer.echo(f"{target}: {_megabytes(target)} MB in {time.perf_counter() - start:.0f} s")
-    typer.echo(f"To make it smaller and faster: convqa models quantize {target} TARGET")
-
-
-@models("quantize")
-def quantize_model(
-    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="float32 model made by convqa models export.")],
-    target: Target,
-) -> None:
-    """Quantize a float32 model to int8."""
-    from convqa.models.export import quantize
-
-    quantize(folder, target)
-    typer.echo(f"{target}: {_megabytes(target)} MB")
-    typer.echo(f"int8 changes results slightly. Compare {target} with {folder} on your own task before you use it.")
 
 
 def _megabytes(folder: Path) -> float:

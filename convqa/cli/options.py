@@ -114,7 +114,7 @@ class ModelSettings:
         Option(help="Device of the models. auto: CPU for shipped models, otherwise a GPU if available."),
     ] = "auto"
     precision: Annotated[
-        Literal["auto", "float32", "bfloat16", "int8"],
+        Literal["auto", "float32", "bfloat16"],
         Option(help="Numeric precision of the models (see docs/reference/models.md)."),
     ] = "auto"
     allow_download: AllowDownload = False

@@ -11,12 +11,12 @@ from typer import Argument, Option
 from convqa.cli.app import command
 from convqa.cli.options import DeviceName, Quiet, parse_settings
 from convqa.cli.progress import ProgressDisplay
-from convqa.training import recipe_names
+from convqa.training import RECIPES
 
 
 @command
 def train(
-    recipe: Annotated[str, Argument(metavar="RECIPE", help=f"{', '.join(recipe_names())}.")],
+    recipe: Annotated[str, Argument(metavar="RECIPE", help=f"{', '.join(RECIPES)}.")],
     data: Annotated[Path, Option(help="Folder of the examples (see docs/reference/training.md).")],
     config: Annotated[
         Path | None,
@@ -30,19 +30,17 @@ def train(
     device: Annotated[DeviceName, Option(help="Device to train on.")] = "auto",
     quiet: Quiet = False,
 ) -> None:
-    """Train, validate and export a model.
-
-    Run the same command again to continue from the last checkpoint.
-    """
+    """Train, validate and export a model."""
+    from convqa.models.engines.torch import runtime as torch_runtime
     from convqa.training.config import load
-    from convqa.training.train import Bench, summary
-    from convqa.training.train import train as train_model
 
     chosen = load(recipe, config, parse_settings(settings, "FIELD"))
-    from convqa.models.engines.torch import runtime as torch_runtime
-
     torch_device = torch_runtime.device(device)
-    precision = getattr(chosen, "precision", "float32")  # not every recipe has a choice
+    from convqa.training.loop import Bench
+    from convqa.training.recipe import summary
+    from convqa.training.train import train as train_model
+
+    precision = chosen.precision
     if precision == "auto":
         precision = torch_runtime.fast_precision(torch_device)
     with ProgressDisplay("training", "steps", quiet) as progress:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import tempfile
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from convqa.errors import InputError, reason_of
-from convqa.models.engines import kind_of
 from convqa.models.engines.torch.runtime import import_torch
 from convqa.models.folder import CARD, ONNX, TOKENIZER, check_target, licence_of, write_folder
 from convqa.models.source import find_model
@@ -20,18 +18,25 @@ from convqa.models.types import OUTPUTS, PER_TOKEN, Choice, Tokenizer
 _EXAMPLE_SHAPE = (2, 16)
 """Shape of the batch that the exporter traces; both axes are dynamic in the graph."""
 
+_KINDS = {"ForQuestionAnswering": "reader", "ForSequenceClassification": "pairs"}
+"""Ending of the names of transformers' classes -> kind; any other model is an encoder."""
 
-def export(name: str, target: Path) -> None:
-    """Export an encoder, a scorer of pairs or a reader to a new folder, in float32."""
+
+def export(name: str, target: Path, precision: Literal["float32", "int8"] = "float32") -> None:
+    """Export an encoder, a scorer of pairs or a reader to a new folder."""
     check_target(target)
+    import_torch()
     folder = find_model(name)
     if folder.has_onnx:
-        raise InputError(f"{folder.path} is already exported; convqa models quantize makes it smaller.")
+        raise InputError(f"{folder.path} is already exported.")
     from convqa.models.engines.torch.networks import load_source
+    from convqa.models.engines.torch.transformers import load_config
 
-    kind = kind_of(folder)
-    # A model of entailment can score pairs. Generators are refused.
-    kind = {"support": "pairs", "generator": "encoder"}.get(kind, kind)
+    kind = "encoder"
+    for architecture in load_config(folder).architectures or []:
+        for ending, ending_kind in _KINDS.items():
+            if architecture.endswith(ending):
+                kind = ending_kind
     module, tokenizer, about = load_source(
         folder,
         Choice("torch", "cpu", "float32"),
@@ -41,7 +46,7 @@ def export(name: str, target: Path) -> None:
     about |= {
         "kind": kind,
         "name": target.resolve().name,
-        "precision": "float32",
+        "precision": precision,
         "max_tokens": tokenizer.max_tokens,
         "base": folder.path.name if Path(folder.name).expanduser().is_dir() else folder.name,
         "languages": folder.languages,
@@ -49,9 +54,9 @@ def export(name: str, target: Path) -> None:
         "source": folder.checksum(),
     }
     card = (
-        f"# {folder.name} for ONNX Runtime\n\nThe {kind} {folder.name}, exported in float32 by `convqa models export`. "
-        f"Licence: {licence or 'see the original'}. What it was trained on and what it is for: see the original's "
-        "card.\n"
+        f"# {folder.name} for ONNX Runtime\n\nThe {kind} {folder.name}, exported in {precision} by `convqa models "
+        f"export`. Licence: {licence or 'see the original'}. What it was trained on and what it is for: see the "
+        "original's card.\n"
     )
     try:
         write_model(target, module, tokenizer, about, card)
@@ -61,27 +66,6 @@ def export(name: str, target: Path) -> None:
         raise InputError(
             f"{folder.path}: cannot be exported to a graph ({reason_of(error)}). Use it on torch without export."
         ) from error
-
-
-def quantize(name: str, target: Path) -> None:
-    """Quantize the float32 model in a folder to int8, in a new folder."""
-    check_target(target)
-    import_torch()
-    folder = find_model(name)
-    manifest = folder.manifest
-    if manifest is None or not folder.has_onnx:
-        raise InputError(f"{folder.path} has no {ONNX}; make one first with convqa models export.")
-    if manifest.precision != "float32":
-        raise InputError(f"{folder.path}: expected a float32 model, got {manifest.precision}.")
-    with tempfile.TemporaryDirectory() as aside:
-        graph = Path(aside) / ONNX
-        _quantize_graph(folder.path / ONNX, graph)
-        card = f"{(folder.path / CARD).read_text(encoding='utf-8')}\nMade int8 by `convqa models quantize`.\n"
-        about = manifest.model_dump(exclude={"format", "files"})
-        about["name"] = target.resolve().name
-        about["precision"] = "int8"
-        files: dict[str, Path | bytes] = {ONNX: graph, TOKENIZER: folder.path / TOKENIZER, CARD: card.encode()}
-        write_folder(target, about, files)
 
 
 def write_model(
@@ -102,16 +86,12 @@ def write_model(
         if about["precision"] == "int8":
             float32_graph = graph.rename(graph.with_name("float32.onnx"))
             _quantize_graph(float32_graph, graph)
-        config = json.loads(module.config.to_json_string())
-        # Versions and paths of this machine.
-        for name in ("_name_or_path", "transformers_version", "dtype", "torch_dtype"):
-            config.pop(name, None)
         files: dict[str, Path | bytes] = {
             ONNX: graph,
             TOKENIZER: tokenizer.inner.to_str().encode(),
             CARD: card.encode(),
         }
-        write_folder(target, {**about, "config": config}, files)
+        write_folder(target, about, files)
 
 
 def _to_onnx(module: Any, target: Path, kind: str) -> None:

@@ -55,18 +55,17 @@ _RESULT_FILES = {
 """Files besides the weights that affect the results of a model of transformers."""
 
 
-class Manifest(BaseModel, extra="forbid", frozen=True):
+class Manifest(BaseModel, frozen=True):
     """``convqa.json``. ``files``: name -> SHA-256 in hex. ``settings``: fields specific to the kind of model.
 
-    ``languages``: codes such as ``en``, empty if unknown or for a multilingual model. ``config``: transformers'
-    configuration of the network, with which torch can run the weights. ``source``: the checksum of the model of
-    transformers that it was exported from.
+    ``languages``: codes such as ``en``, empty if unknown or for a multilingual model. ``source``: the checksum of the
+    model of transformers that it was exported from.
     """
 
     format: Literal[1]
     kind: str
     name: str
-    precision: Literal["float32", "int8", "bfloat16"] = "float32"
+    precision: Literal["float32", "int8"] = "float32"
     dimension: int | None = Field(default=None, ge=1)
     max_tokens: int = Field(default=512, ge=1)
     pooling: Literal["mean", "cls"] | None = None
@@ -75,7 +74,6 @@ class Manifest(BaseModel, extra="forbid", frozen=True):
     licence: str = ""
     files: dict[str, str]
     settings: dict[str, Any] = {}
-    config: dict[str, Any] = {}
     source: str = ""
 
 

@@ -64,7 +64,7 @@ def load_tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
 
 TorchDevice = Literal["cpu", "cuda", "mps"]
 Device = Literal["auto", TorchDevice]
-Precision = Literal["auto", "float32", "bfloat16", "int8"]
+Precision = Literal["auto", "float32", "bfloat16"]
 
 Role = Literal["query", "passage"]
 """The kinds of texts that an encoder distinguishes."""
@@ -140,12 +140,9 @@ class Model:
         """The model's entry in a run's fingerprint. Models with the same identity give the same results."""
         return f"{self.checksum} ({self.runs})"
 
-    def try_texts(self, texts: Sequence[str]) -> None:
-        """Run the model on passages, to check it."""
-
     def invalid(self, kind: str) -> WorkError:
         """Return the error for output that is not finite."""
-        return WorkError(f"the {kind} {self.name!r} returned invalid numbers; try: convqa models check {self.name}")
+        return WorkError(f"the {kind} {self.name!r} returned invalid numbers. Copy or make the model again.")
 
 
 class NetworkModel(Model):

@@ -84,7 +84,7 @@ class _Case:
             for condition in self.conditions:
                 yield self.said.statements, condition.question
         for asked, reply in (*self.said.replies, *self.said.earlier):
-            if agreed(reply) is None:
+            if agreed(reply) is None and reply.strip():
                 yield reply, asked
 
 
@@ -96,8 +96,6 @@ class Rules(Builder):
     of them. If the rest does not decide, the first open condition becomes a question (an answer of kind ``question``).
     Questions and replies are part of the turn's history, so that the builder has no state.
 
-    :param conditions: the model that decides whether the user's statements settle a condition: ``conditions``, which
-        ships, or a folder. See :func:`convqa.sharc.judge.load_conditions`.
     :param min_condition_score: minimum score of a settled condition; None = the model's own.
     :param max_passages: how many top passages to consider. A passage whose conditions were asked about comes first,
         then the first one with rules about the question.
@@ -108,7 +106,6 @@ class Rules(Builder):
     :param options: ``device`` and ``precision`` of the model.
     """
 
-    conditions: str = "conditions"
     min_condition_score: Annotated[float, Field(ge=0, le=1)] | None = None
     max_passages: Annotated[int, Field(ge=1)] = 1
     min_word_overlap: Annotated[float, Field(ge=0, le=1)] = 0.12
@@ -123,7 +120,7 @@ class Rules(Builder):
 
     @cached_property
     def _judge(self) -> Conditions:
-        return load_conditions(self.conditions, Options(**(self.options or {})))
+        return load_conditions(Options(**(self.options or {})))
 
     def models(self) -> Mapping[str, Conditions]:
         return {"conditions": self._judge}
@@ -233,7 +230,8 @@ def _replied(
     facts: Mapping[tuple[str, str], Fact],
 ) -> Fact:
     yes = agreed(reply)
-    return facts[reply, asked] if yes is None else Fact(asked, yes)
+    unclear = Fact(asked, None)
+    return facts.get((reply, asked), unclear) if yes is None else Fact(asked, yes)
 
 
 def _follow_up(verdict: Verdict, passage: Passage, ranking: Ranking) -> Answer:

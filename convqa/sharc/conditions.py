@@ -47,8 +47,6 @@ AND = re.compile(
     rf"[,;]?\s+(?:and|AND|but)\s+(?={_VERBAL}|(?:meet|live|work|get|receive|\w+ed|\w{{3,}}ing|an?)\s)|,\s+(?={_VERBAL})"
 )
 OR = re.compile(rf"[,;]?\s+(?:or|OR)\s+(?=(?:who\s)?(?:{_VERBAL}|(?:meet|live|work|get|receive|\w{{3,}}ing)\s))")
-_NAME = r"[A-Z][\w\u2019'-]*(?: [A-Z][\w\u2019'-]*)*"
-_NAMES = re.compile(rf"(?:{_NAME}, )+{_NAME} or {_NAME}")
 _SERIES = re.compile(
     r"\b(?P<lead>includes?(?: things like)?|including|involves?|appl(?:y|ies) to|such as|(?:things )?like)\s+"
     r"(?P<items>(?:[^,.;:()]{2,50}, )+[^,.;:()]{2,50}?,? (?:and|or) [^,.;:()]{2,60})",
@@ -100,14 +98,6 @@ def parts(
 
 
 def _coordinated(text: str, start: int, end: int, subject: str) -> Iterator[Condition | Group]:
-    if names := _NAMES.search(text, start, end):
-        before, after = text[start : names.start()], text[names.end() : end]
-        conditions = []
-        for span in _split(_COMMA_OR, text, names.start(), names.end()):
-            question = ask(f"{before}{text[slice(*span)]}{after}")
-            conditions.append(Condition(*span, *question))
-        yield Group(tuple(conditions), every=False)
-        return
     for first, last in _split(AND, text, start, end):
         condition = text[first:last].strip(" ,.;")
         if len(condition) < SHORTEST:

@@ -2,55 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from typing import NamedTuple
 
-import numpy as np
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
-from convqa.errors import InputError
-from convqa.models.folder import MANIFEST, ModelFolder
-from convqa.models.kinds.encoder import TextEncoder, load_encoder
-from convqa.models.kinds.heads import (
-    LogisticRegression,
-    Rows,
-    parts_of,
-    score_nonblank,
-    vectors_of,
-)
+from convqa.models.folder import ModelFolder
+from convqa.models.kinds.encoder import load_encoder
 from convqa.models.once import once
 from convqa.models.source import find_model
 from convqa.models.types import Array, Model, Options, Pair
 from convqa.sharc.lexicon import NEGATED_ANYWHERE
+from convqa.text.sentences import sentences
 from convqa.text.support import CAP, overlap
 
 CONDITIONS = "conditions"
-"""The kind of these models, and the name of the one that ships."""
-
-FEATURES = (
-    "nearest",
-    "chosen",
-    "share",
-    "pairs",
-    "numbers",
-    "names",
-    "whole share",
-    "opposed",
-    "negated",
-    "negated share",
-    "opposed share",
-    "said",
-    "compared",
-    "comparable",
-    "words",
-    "sentences",
-)
-"""Of the statement most similar to the question: the cosine (``chosen``), the ``Overlap`` with the question, whether
-only one of the two is ``negated``. ``nearest``: the highest cosine of all statements. ``said``: the text begins with
-yes (1) or no (-1). ``compared``: a number of the text satisfies (1) or misses (-1) a limit of the question such as
-"over 60". ``words`` and ``sentences``: length of question and text."""
+"""The model that ships."""
 
 _SAID = re.compile(r"\s*(yes|no)\b", re.I)
 _NUMBER = re.compile(r"\d(?:[\d,.]*\d)?")
@@ -71,94 +40,70 @@ class Judgment(NamedTuple):
     yes: float
 
 
-class JudgeSettings(BaseModel, frozen=True):
-    """Two regressions over the encoder with this name and checksum. ``threshold``: minimum ``known`` of an answer."""
+class LogisticRegression(BaseModel, frozen=True):
+    """``weights``: feature -> weight."""
 
-    encoder: str = Field(min_length=1)
-    checksum: str
+    weights: dict[str, float]
+    offset: float
+
+    def probability(self, features: Mapping[str, float]) -> float:
+        """Return the probability of the positive class."""
+        logit = self.offset
+        for name, value in features.items():
+            logit += self.weights[name] * value
+        return 1 / (1 + math.exp(-logit))
+
+
+class JudgeSettings(BaseModel, frozen=True):
+    """Two regressions over features of this encoder. ``threshold``: minimum ``known`` of an answer."""
+
+    encoder: str
     known: LogisticRegression
     yes: LogisticRegression
-    threshold: float = Field(ge=0, le=1)
+    threshold: float
 
 
 class Conditions(Model):
     """Judges questions by a user's statements. ``threshold``: minimum ``known`` of an answer. Thread-safe."""
 
-    def __init__(
-        self,
-        folder: ModelFolder,
-        settings: JudgeSettings,
-        encoder: TextEncoder,
-    ) -> None:
-        super().__init__(folder.name, folder.checksum(), str(encoder.runs))
-        self.threshold = settings.threshold
-        self._settings = settings
-        self._encoder = encoder
+    def __init__(self, folder: ModelFolder, options: Options) -> None:
+        assert folder.manifest is not None
+        self._settings = folder.settings(JudgeSettings, folder.manifest.settings)
+        self._encoder = load_encoder(self._settings.encoder, options)
+        super().__init__(folder.name, folder.checksum(), str(self._encoder.runs))
+        self.threshold = self._settings.threshold
 
     def judge(self, pairs: Sequence[Pair]) -> list[Judgment]:
-        """Return one judgment per pair (statements, question); nothing is known if either is blank.
+        """Return one judgment per pair (statements, question), neither of which is blank.
 
         :raises WorkError: if the encoder returns invalid numbers.
         """
-        return score_nonblank(pairs, self._judgments, Judgment(0.0, 0.5))
+        statements = {text: _sentences(text) for text, _ in pairs}
+        texts = {question for _, question in pairs}
+        texts.update(*statements.values())
+        distinct = sorted(texts)
+        vectors = dict(zip(distinct, self._encoder.encode(distinct), strict=True))
+        return [self._judgment(_features(text, statements[text], question, vectors)) for text, question in pairs]
 
-    def _judgments(self, pairs: Sequence[Pair]) -> list[Judgment]:
-        rows = features(self._encoder, pairs)
-        known = self._settings.known.probabilities(rows, FEATURES).tolist()
-        yes = self._settings.yes.probabilities(rows, FEATURES)
-        # A number that misses the question's limit is never a yes.
-        is_missed = rows[:, FEATURES.index("compared")] < 0
-        yes[is_missed] = np.minimum(yes[is_missed], CAP)
-        return [Judgment(*row) for row in zip(known, yes.tolist(), strict=True)]
-
-    def try_texts(self, texts: Sequence[str]) -> None:
-        """Judge a sample of texts, for ``convqa models check``."""
-        self.judge([(text, f"Is it {text[:60]}?") for text in texts])
+    def _judgment(self, features: Mapping[str, float]) -> Judgment:
+        yes = self._settings.yes.probability(features)
+        if features["compared"] < 0:
+            # A number that misses the question's limit is never a yes.
+            yes = min(yes, CAP)
+        return Judgment(self._settings.known.probability(features), yes)
 
 
-def load_conditions(name: str = CONDITIONS, options: Options = Options()) -> Conditions:  # noqa: B008 - frozen
-    """Load a condition check, once per process.
+def load_conditions(options: Options = Options()) -> Conditions:  # noqa: B008 - frozen
+    """Load the condition check that ships, once per process.
 
-    :param name: ``conditions``, which ships, or the folder of another such head.
-    :raises InputError: if the model is unknown, damaged, of another kind, or cannot run with these options.
+    :raises InputError: if it is damaged, or cannot run with these options.
     """
-    folder = find_model(name)
-    return once((CONDITIONS, folder.path, folder.checksum(), options), lambda: _load(folder, options))
+    folder = find_model(CONDITIONS)
+    return once((CONDITIONS, folder.checksum(), options), lambda: Conditions(folder, options))
 
 
-def _load(folder: ModelFolder, options: Options) -> Conditions:
-    """:raises InputError: for another kind, damaged settings, or weights or an encoder of another version."""
-    folder.require_kind(CONDITIONS)
-    advice = f"Make the model again with convqa train {CONDITIONS}."
-    settings = folder.settings(JudgeSettings, folder.manifest.settings if folder.manifest else {}, advice)
-    where = f"{folder.path / MANIFEST}: settings"
-    for line in (settings.known, settings.yes):
-        if set(line.weights) != set(FEATURES):
-            raise InputError(
-                f"{where}: weights: expected {', '.join(FEATURES)}, got {', '.join(line.weights)}. {advice}"
-            )
-    encoder = load_encoder(settings.encoder, options)
-    if encoder.checksum != settings.checksum:
-        raise InputError(
-            f"{where}: expected the encoder {settings.encoder!r} with the checksum {settings.checksum}, got "
-            f"{encoder.checksum}. {advice}"
-        )
-    return Conditions(folder, settings, encoder)
-
-
-def features(encoder: TextEncoder, pairs: Sequence[Pair]) -> Rows:
-    """Return the features of each pair (statements, yes/no question), in order."""
-    statements = {text: parts_of(text) or [text] for text, _ in pairs}
-    texts = [
-        *chain.from_iterable(statements.values()),
-        *(question for _, question in pairs),
-    ]
-    vectors = vectors_of(encoder, texts)
-    rows = []
-    for text, question in pairs:
-        row = _row(text, statements[text], question, vectors)
-        rows.append([row[name] for name in FEATURES])
-    return np.array(rows, dtype=np.float64).reshape(len(pairs), len(FEATURES))
+def _sentences(text: str) -> list[str]:
+    return [text[start:end] for start, end in sentences(text)] or [text]
 
 
 def opposed(statement: str, question: str) -> bool:
@@ -187,12 +132,16 @@ def compared(statement: str, question: str) -> int:
     return 1 if (nearest >= limit) == is_minimum else -1
 
 
-def _row(
+def _features(
     text: str,
     statements: Sequence[str],
     question: str,
     vectors: Mapping[str, Array],
 ) -> dict[str, float]:
+    """Return the features of a text with these sentences and of a question.
+
+    Most are of the ``chosen`` statement, the one most similar to the question.
+    """
     cosines = [float(vectors[statement] @ vectors[question]) for statement in statements]
     overlaps = [overlap(statement, question) for statement in statements]
     best = max(

@@ -87,7 +87,7 @@ def opposite(first: str, second: str) -> bool:
     return bool(NEGATED.search(first)) != bool(NEGATED.search(second))
 
 
-# Verbs, adverbs and nouns of rules
+# Verbs and nouns of rules
 
 VERBS = listed(
     "earn give get have hold live work own pay receive meet need want use make apply claim attend complete provide "
@@ -111,7 +111,6 @@ PARTICIPLES = listed(
 NOT_PAST = listed("need feed speed exceed proceed succeed")
 """Verbs whose base form ends in -ed or -eed."""
 
-ADVERBS = listed("already also still only just usually ever never currently normally previously both either")
 BEHIND_NOUNS = listed("who whose which that with without on or and in of at from for to by as under over aged ages")
 """Words that may follow the head noun of a phrase."""
 
@@ -121,11 +120,6 @@ PEOPLE = re.compile(
     r"renter|spouse|volunteer|dependant|dependent|survivor|business|organisation|organization|charity|charities|"
     r"trustee|contractor|taxpayer|pensioner|adult|minor|patient|provider|supplier|director|apprentice|trainee|"
     r"businesse)s?\b",
-    re.I,
-)
-ANYBODY = re.compile(
-    r"\b(?:someone|somebody|anyone|a person|persons?|people|individuals?|workers?|employees?|applicants?|veterans?|"
-    r"drivers?|residents?|students?|businesses|organi[sz]ations?)\b",
     re.I,
 )
 IRREGULAR_SINGULAR = {"people": "person", "men": "man", "women": "woman", "children": "child", "families": "family",

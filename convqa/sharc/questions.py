@@ -30,26 +30,6 @@ _GERUND = re.compile(r"(?!(?:\w*thing|king|ring|spring|morning|evening|wedding|b
 
 _RELATIVE = ("who", "which", "that", "if", "for", "to")
 
-# Characters for private use, which occur in no text.
-_SEAL = str.maketrans(" ,", "\ue0b9\ue0ba")
-_OPEN = str.maketrans("\ue0b9\ue0ba", " ,")
-_BRACKETS = re.compile(r"\([^()]{0,300}\)")
-
-
-def sealed(text: str) -> str:
-    """Make each bracketed part of a text one word, so that nothing in it joins, splits or negates.
-
-    >>> text = "you get a benefit (not this, that), too"
-    >>> len(sealed(text).split()), len(sealed(text)) == len(text), unsealed(sealed(text)) == text
-    (6, True, True)
-    """
-    return _BRACKETS.sub(lambda match: match[0].translate(_SEAL), text)
-
-
-def unsealed(text: str) -> str:
-    """Undo :func:`sealed`."""
-    return text.translate(_OPEN)
-
 
 class Asked(NamedTuple):
     """``question`` asks for the condition without its negation. The condition holds if the answer is ``wanted``."""
@@ -68,10 +48,10 @@ def ask(condition: str) -> Asked:
     >>> ask("you must have worked for your employer").question, ask("medicine or ingredients for medicine").question
     ('Have you worked for your employer?', 'Is it medicine or ingredients for medicine?')
     """
-    expanded = _expanded(sealed(condition))
+    expanded = _expanded(condition)
     affirmed = _affirmed(expanded)
     words = affirmed.split()
-    return Asked(unsealed(_question(words)) if words else "", affirmed == expanded)
+    return Asked(_question(words) if words else "", affirmed == expanded)
 
 
 def _affirmed(text: str) -> str:
@@ -80,7 +60,7 @@ def _affirmed(text: str) -> str:
     if match is None:
         return text
     before = text[: match.start()].lower().split()
-    is_phrase = bool(before) and before[-1] not in AUXILIARIES | lexicon.ADVERBS
+    is_phrase = bool(before) and before[-1] not in AUXILIARIES
     if is_phrase and match[0].lower().startswith("not"):
         return text
     return text[: match.start()] + text[match.end() :]
@@ -113,20 +93,13 @@ def _auxiliary(words: list[str]) -> int | None:
     """Return the index of the first auxiliary that can follow the subject, 0 if the subject is missing."""
     low = [word.lower() for word in words]
     first = next(
-        (index for index, word in enumerate(low[:9]) if word in AUXILIARIES),
+        (index for index, word in enumerate(low) if word in AUXILIARIES),
         None,
     )
     if first == 0:
         return 0
     if low[0] in lexicon.PRONOUNS - lexicon.DETERMINERS:
-        after = next(
-            (index for index, word in enumerate(low) if index and word not in lexicon.ADVERBS),
-            0,
-        )
-        if low[after] in AUXILIARIES:
-            return after
-        # The subject may continue: "you or your partner must have".
-        return first if first is not None and low[1] in ("or", "and") else None
+        return 1 if low[1:2] and low[1] in AUXILIARIES else None
     if low[0] in lexicon.DETERMINERS or low[0].endswith("s"):
         has_relative = any(word in _RELATIVE for word in low[1:first])
         return None if has_relative else first
@@ -134,29 +107,17 @@ def _auxiliary(words: list[str]) -> int | None:
 
 
 def _perfect(words: list[str]) -> bool:
-    """Return whether the words begin with a participle, ignoring adverbs."""
-    first = next(
-        (word.lower() for word in words if word.lower() not in lexicon.ADVERBS),
-        "",
-    )
+    """Return whether the words begin with a participle."""
+    first = words[0].lower() if words else ""
     return bool(_AS_PARTICIPLE.match(first)) or first in lexicon.PARTICIPLES
 
 
 def _inverted(subject: list[str], auxiliary: str, rest: list[str]) -> str:
-    adverbs = []
-    if len(subject) > 1:
-        adverbs = [word for word in subject if word.lower() in lexicon.ADVERBS]
-        subject = [word for word in subject if word not in adverbs]
     subject = _lowered(subject)
-    rest = [*adverbs, *rest]
-    is_demand = auxiliary in lexicon.DEMANDING_MODALS
-    if is_demand or (auxiliary == "can" and rest[:1] == ["also"]):
-        if rest and rest[0].lower() in lexicon.ADVERBS:
-            rest = rest[1:]
+    if auxiliary in lexicon.DEMANDING_MODALS:
         return _base(subject, rest)
     if auxiliary in HAVE and not _perfect(rest):
-        is_past = auxiliary == "had" and rest[:1] != ["to"]
-        do = "Did" if is_past else _agreeing("Do", subject)
+        do = "Did" if auxiliary == "had" else _agreeing("Do", subject)
         return _joined([do, *subject, "have", *rest])
     if auxiliary in ("are", "were") and subject == ["you"] and rest and _of_people(rest):
         rest = _single(rest)
@@ -178,29 +139,23 @@ def _base(subject: list[str], rest: list[str]) -> str:
 
 def _with_verb(subject: list[str], rest: list[str]) -> str:
     """Ask with a verb that is not an auxiliary."""
-    adverbs = []
-    if rest and rest[0].lower() in lexicon.ADVERBS:
-        adverbs = rest[:1]
-        rest = rest[1:]
     verb, *after = rest or [""]
     low = verb.lower()
     subject = _lowered(subject)
     if low in HAVE:
-        return _inverted(subject, low, [*adverbs, *after])
+        return _inverted(subject, low, after)
     auxiliary = _agreeing("Do", subject)
     if _PAST.match(low) and low not in lexicon.NOT_PAST:
         auxiliary = "Did"
         verb = _present(low)
     elif auxiliary == "Does":
         verb = _bare(low)
-    return _joined([auxiliary, *subject, *adverbs, verb, *after])
+    return _joined([auxiliary, *subject, verb, *after])
 
 
 def _without_subject(words: list[str]) -> str:
     first = words[0].lower()
     lowered = _lowered(words)
-    if first == "be":
-        return _joined(["Are", "you", *words[1:]])
     if _GERUND.match(first) or _PARTICIPLE_AHEAD.match(first):
         return _joined(["Are", "you", *lowered])
     if first in lexicon.VERBS - lexicon.DETERMINERS:
@@ -257,13 +212,9 @@ def _agreeing(auxiliary: str, subject: list[str]) -> str:
 
 
 def _is_plural(subject: list[str]) -> bool:
-    first = subject[0].lower()
     last = subject[-1].lower()
-    if len(subject) == 1 and first in lexicon.PRONOUNS:
-        return first in lexicon.PLURAL_PRONOUNS
-    if first in ("you", "they", "these", "those"):
-        return True
-    return last.endswith("s") and not last.endswith(("ss", "us", "is"))
+    is_noun = last.endswith("s") and not last.endswith(("ss", "us", "is"))
+    return is_noun or subject[0].lower() in lexicon.PLURAL_PRONOUNS
 
 
 _SILENT = re.compile(

@@ -10,21 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 from convqa.sharc.blocks import RuleBlock, blocks
-from convqa.sharc.conditions import (
-    AND,
-    SHORTEST,
-    Condition,
-    Group,
-    grouped,
-    parts,
-    series,
-)
-from convqa.sharc.lexicon import ANYBODY, DENIED
-from convqa.sharc.questions import ask, sealed, unsealed
+from convqa.sharc.conditions import SHORTEST, Condition, Group, grouped, parts, series
+from convqa.sharc.lexicon import DENIED
+from convqa.sharc.questions import ask
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +65,6 @@ _STARTS = (
     r"use|write|send|check|fill|get|complete)\b"
 )
 _COMMA = re.compile(rf",\s+(?={_STARTS})", re.I)
-_ACTION = re.compile(
-    r",\s+(?=(?:please|contact|apply|tell|ask|call|use|write|send|check|fill|complete)\b|(?:[\w'\u2019]+\s+){1,4}?"
-    r"(?:may|can|could|will|must|need|should|might)(?:not|n['\u2019`]t)?\b|(?:you|they|it)['\u2019`]ll\b)",
-    re.I,
-)
-"""A comma before something that somebody may or must do."""
 _CLOSED = re.compile(r"\s+[-\u2013]\s+|;\s+|,?\s+(?:because|so that|so|but)\s+|\bthen\b", re.I)
 _GOES_ON = re.compile(
     r"\s+(?=(?:you|they|it|we) (?:may|can|could|will|must|need|should|might|[a-z]+ (?:not )?be able)\b)"
@@ -87,7 +73,8 @@ _VERDICT = re.compile(
     r",?\s+(?=(?:may|can|could|will|must|should|might)(?:not|n['\u2019`]t)?\b)|,\s+|"
     r"\s+(?=(?:are|is)(?:n['\u2019`]t| not)? (?:entitled|eligible|considered|allowed|banned|excluded)\b)"
 )
-_WORDS, _MARKUP = re.compile(r"\w{2,}.*\w{2,}"), re.compile(r"[|<>{}]")
+_WORDS = re.compile(r"\w{2,}.*\w{2,}")
+_MARKUP = re.compile(r"[|<>{}]")
 _JOINT = re.compile(r"\b(and|or)[;,.\s]*$", re.I)
 """The conjunction at the end of a point."""
 _ACTORS = ("you", "they", "it", "we")
@@ -101,15 +88,13 @@ _SHORT = 4
 def rules(text: str) -> tuple[Rule, ...]:
     """Return the rules of a text in order.
 
-    >>> text = "You can't get the payment if you live in Cyprus, France or Greece"
-    >>> [rule] = rules(text)
-    >>> rule.grants, rule.group.every, [condition.question for condition in rule.group.conditions()]
-    (False, False, ['Do you live in Cyprus?', 'Do you live in France?', 'Do you live in Greece?'])
+    >>> [rule] = rules("You can't get the payment if you live in Cyprus or work in Greece")
+    >>> rule.grants, [condition.question for condition in rule.group.conditions()]
+    (False, ['Do you live in Cyprus?', 'Do you work in Greece?'])
     >>> [rule] = rules("To qualify you must:\\n\\n* earn £113 a week\\n* give notice")
     >>> rule.grants, rule.group.every, [condition.question for condition in rule.group.conditions()]
     (True, True, ['Do you earn £113 a week?', 'Do you give notice?'])
     """
-    text = sealed(text)
     result: list[Rule | None] = []
     for block in blocks(text):
         listed = _list_rule(text, block)
@@ -117,7 +102,7 @@ def rules(text: str) -> tuple[Rule, ...]:
             result.append(listed)
         else:
             result += [_sentence_rule(text, *span) for span in block.sentences]
-    return tuple(replace(rule, outcome=unsealed(rule.outcome)) for rule in result if rule and _askable(rule.group))
+    return tuple(rule for rule in result if rule and _askable(rule.group))
 
 
 def _rule(
@@ -144,23 +129,14 @@ def _list_rule(text: str, block: RuleBlock) -> Rule | None:
         begin = block.intro[0]
         intro = text[slice(*block.intro)].lstrip("# ").rstrip(": ")
     outcome, stem, wanted = _introduced(intro)
-    is_of_anybody = ANYBODY.search(outcome)
     conditions = []
     for span in points:
         statement = _completed(stem, text[slice(*span)])
-        question = ask(_you(statement) if is_of_anybody else statement)
-        conditions.append(Condition(*span, *question))
+        conditions.append(Condition(*span, *ask(statement)))
     denies_all = _NONE.search(intro) is not None
     every = not denies_all and _all_of(text, intro, wanted, points)
     group = Group(tuple(conditions), every, wanted != denies_all)
-    return _rule(begin, end, outcome, [*_head(text, block.intro, stem), group])
-
-
-def _you(text: str) -> str:
-    """Address the user instead of anybody: they have -> you have."""
-    for third, second in (("they", "you"), ("their", "your"), ("them", "you")):
-        text = re.sub(rf"\b{third}\b", second, text, flags=re.I)
-    return text
+    return _rule(begin, end, outcome, [*_head(text, block.intro), group])
 
 
 def _introduced(intro: str) -> tuple[str, str, bool]:
@@ -168,11 +144,8 @@ def _introduced(intro: str) -> tuple[str, str, bool]:
     marks = list(_MARK.finditer(intro))
     if marks:
         outcome = intro[: marks[0].start()].strip(" ,")
-        if not outcome:
-            closed = _close(intro, marks[0].end(), len(intro), leads=True)
-            outcome = intro[closed.end() :] if closed else intro
         return (
-            outcome,
+            outcome or intro,
             _stem(intro[marks[-1].end() :]),
             marks[-1]["unless"] is None,
         )
@@ -205,8 +178,8 @@ def _completed(stem: str, point: str) -> str:
     clause = re.match(r"(?:you|your|it|they|he|she|their)[\u2019'\s]", point, re.I)
     if not stem or clause or len(stem.split()) > _MAX_STEM_WORDS:
         return point
-    name = point[:2].isupper() or re.match(r"\S+ [A-Z]", point)
-    return f"{stem} {point if name else point[:1].lower() + point[1:]}"
+    lowered = point if point[:2].isupper() else point[:1].lower() + point[1:]
+    return f"{stem} {lowered}"
 
 
 def _all_of(
@@ -227,31 +200,18 @@ def _all_of(
     return _MUST.search(intro) is not None or all(_MUST.search(point) for point in texts)
 
 
-def _head(
-    text: str,
-    intro: tuple[int, int] | None,
-    stem: str,
-) -> list[Condition | Group]:
-    """Return the conditions in the introduction before the one that the list completes."""
+def _head(text: str, intro: tuple[int, int] | None) -> list[Condition | Group]:
+    """Return the conditions in the introduction before "and all of the following" and the like."""
     marks = list(_MARK.finditer(text, *intro)) if intro else []
     if intro is None or not marks:
         return []
     start = marks[-1].end()
-    body = text[start : intro[1]]
-    joints = list(AND.finditer(body))
-    listed = [match for match in _FOLLOWING.finditer(body) if not body[match.end() :].strip(" :")]
-    stop = 0
-    if re.search(r"\bbut$", body.strip(" :")):
-        stop = body.rindex("but")
-    elif listed:
-        before = body[: listed[-1].start()]
-        if re.match(r"\s*(?:,|and\b)", listed[-1][0]) or before.rstrip().endswith(","):
-            stop = len(before)
-    elif joints and len(stem.split()) >= 3:
-        last_words = body[joints[-1].end() :].split()
-        if len(last_words) <= 2:
-            stop = joints[-1].start()
-    return list(parts(text, start, start + stop))
+    for match in _FOLLOWING.finditer(text, start, intro[1]):
+        before = text[start : match.start()].rstrip()
+        is_joined = before.endswith(",") or re.match(r"\s*(?:,|and\b)", match[0])
+        if is_joined and not text[match.end() : intro[1]].strip(" :"):
+            return list(parts(text, start, match.start()))
+    return []
 
 
 def _sentence_rule(text: str, start: int, end: int) -> Rule | None:
@@ -328,14 +288,13 @@ def _close(
 ) -> re.Match[str] | None:
     """Return the end of a condition.
 
-    If the condition leads its sentence, it ends before the outcome, or else at the last comma. After the outcome, it
+    If the condition leads its sentence, it ends at the last comma before a clause. After the outcome, it
     continues across commas: "if you work, your income is low and you have a child".
     """
     if not leads:
         return _CLOSED.search(text, start, end)
-    action = _ACTION.search(text, start, end)
     commas = list(_COMMA.finditer(text, start, end))
-    if action or commas:
-        return action or commas[-1]
+    if commas:
+        return commas[-1]
     # No comma separates the outcome in "If you want it you will need ...".
     return _GOES_ON.search(text, start + _SHORT, end) or _CLOSED.search(text, start, end)

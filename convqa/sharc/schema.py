@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from convqa.sharc.tokenizer import spacy_english
+from convqa.errors import InputError
 from convqa.tasks.records import RecordFile
 from convqa.validation import Record
 
@@ -93,7 +94,20 @@ def normalize(answer: str, form: Form) -> NormalizedAnswer:
     >>> normalize(" YES", "official").label, normalize("Yes.", "official").label, normalize("Irrelevant", "open").label
     ('yes', 'more', 'more')
     """
-    words = tuple(token.lower() for token in spacy_english(answer))
+    words = tuple(token.text.lower() for token in _tokenizer()(answer) if not token.is_space)
     text = " ".join(words)
     classes = CLASSES[form]
     return NormalizedAnswer(words, text if text in classes else "more", text not in classes)
+
+
+@cache
+def _tokenizer() -> Any:
+    """Return spaCy's English tokenizer, which the official scripts use.
+
+    :raises InputError: if the extra ``sharc`` is not installed.
+    """
+    try:
+        import spacy
+    except ImportError as error:
+        raise InputError("scores of ShARC need spaCy. Install the extra sharc: pip install 'convqa[sharc]'") from error
+    return spacy.blank("en").tokenizer

@@ -23,9 +23,6 @@ from convqa.text.idf import idf
 SAME = 0.25
 """Minimum overlap of a fact with its condition."""
 
-_CIRCULAR = 0.6
-"""Minimum overlap of a condition that merely repeats the user's question."""
-
 _NUMBER = re.compile(r"\d+")
 _Answers = dict[str, bool | None]
 """Question -> whether the answer is yes."""
@@ -68,13 +65,13 @@ def apply_rules(
     :param statements: other facts; each settles the condition with the identical question (``as_condition``).
     :param relevant: minimum overlap of question and text; ignored if there are facts.
 
-    >>> text = "You can't get the payment if you live in Cyprus, France or Greece"
+    >>> text = "You can't get the payment if you live in Cyprus or work in Greece"
     >>> apply_rules(text, "Can I get the payment?", []).open.question
     'Do you live in Cyprus?'
     >>> apply_rules(text, "Can I get the payment?", [Fact("Do you live in Cyprus?", True)]).answer
     'no'
-    >>> facts = [Fact(f"Do you live in {name}?", False) for name in ("France", "Greece")]
-    >>> apply_rules(text, "Can I get the payment?", [Fact("Do you live in Cyprus?", False)], facts).answer
+    >>> facts = [Fact("Do you live in Cyprus?", False), Fact("Do you work in Greece?", False)]
+    >>> apply_rules(text, "Can I get the payment?", facts).answer
     'yes'
     """
     # An unsettled statement must not make a rule look more relevant.
@@ -105,13 +102,8 @@ def apply_rules(
             unclear=following is None,
         )
     yes = holds == (rule.grants != bool(DENIED.search(question)))
-    decided = {condition for condition in _deciding(group, answers) if condition.start >= 0}
-    return Verdict(
-        "yes" if yes else "no",
-        rule,
-        None,
-        tuple(sorted(decided, key=lambda condition: condition.start)),
-    )
+    settled = sorted(_deciding(group, answers), key=lambda condition: condition.start)
+    return Verdict("yes" if yes else "no", rule, None, tuple(each for each in settled if each.start >= 0))
 
 
 def as_condition(fact: Fact, conditions: Sequence[Condition], least: float) -> Fact | None:
@@ -143,13 +135,13 @@ def telling(text: str, question: str) -> list[Rule]:
     []
     """
     asked = _content(question) - HAVING_STEMS
-
-    def is_circular(condition: Condition) -> bool:
-        if asked and asked == _content(condition.question) - HAVING_STEMS:
-            return True
-        return alike(question, condition.question) >= _CIRCULAR
-
-    return [rule for rule in rules(text) if not all(map(is_circular, rule.group.conditions()))]
+    useful = []
+    for rule in rules(text):
+        conditions = rule.group.conditions()
+        repeats = [_content(condition.question) - HAVING_STEMS == asked for condition in conditions]
+        if not asked or not all(repeats):
+            useful.append(rule)
+    return useful
 
 
 @lru_cache(4096)
@@ -188,10 +180,7 @@ def _settled(group: Group, replies: Sequence[Fact]) -> tuple[Group, _Answers, se
             yes = fact.yes != opposite(fact.question, near.question)
             answers.setdefault(near.question, yes)
             held.append(yes == near.wanted)
-    if extra and group.wanted:
-        group = replace(group, parts=(*group.parts, *extra))
-    elif extra:
-        group = Group((*extra, group), True)
+    group = replace(group, parts=(*group.parts, *extra))
     before = {each == group.wanted for each in held[:-1]}
     # The conversation overrides only a flat group; nested groups follow from the text.
     is_flat = all(isinstance(part, Condition) for part in group.parts)

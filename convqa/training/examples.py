@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import Field
@@ -52,12 +50,12 @@ def files(folder: Path, part: str) -> dict[str, Path]:
     return labels
 
 
-def training_files(folder: Path) -> list[Path]:
-    """Return the training files of a folder, at least one."""
-    paths = list(files(folder, TRAIN).values())
+def required_files(folder: Path, part: str) -> dict[str, Path]:
+    """Return label -> file for the files of a part, at least one."""
+    paths = files(folder, part)
     if not paths:
         raise InputError(
-            f"{folder}: expected train.jsonl or train-NAME.jsonl, got neither. See docs/reference/training.md."
+            f"{folder}: expected {part}.jsonl or {part}-NAME.jsonl, got neither. See docs/reference/training.md."
         )
     return paths
 
@@ -66,17 +64,6 @@ def read(path: Path, shape: type[Shape]) -> list[Shape]:
     """Read the records of a file of JSON lines, at least one; blank lines are skipped."""
     expected = f"JSON lines of {{{', '.join(shape.model_fields)}}}"
     return [record for _, record in read_json_lines(path, shape, expected)]
-
-
-def held_out(
-    examples: Sequence[RewriteExample], conversations: int
-) -> tuple[list[RewriteExample], list[RewriteExample]]:
-    """Return the other examples, and those of so many random conversations, always the same."""
-    names = sorted({example.conversation for example in examples})
-    random.Random(7).shuffle(names)
-    chosen = set(names[:conversations])
-    others = [example for example in examples if example.conversation not in chosen]
-    return others, [example for example in examples if example.conversation in chosen]
 
 
 def sources(folder: Path) -> str:

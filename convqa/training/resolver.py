@@ -6,9 +6,8 @@ from the question to the rewrite (:mod:`convqa.training.edits`).
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,19 +17,20 @@ from torch.nn import functional
 
 from convqa.errors import InputError
 from convqa.metrics.rouge1 import rouge1
-from convqa.models.engines.torch.networks import ResolverNet, load_source
+from convqa.models.engines.torch.networks import ResolverNet
+from convqa.models.engines.torch.transformers import load_config, load_module, tokenizer_of
 from convqa.models.folder import ModelFolder
 from convqa.models.kinds.resolver import MIN_TOKENS, SLOT, Resolver, load_resolver
 from convqa.models.kinds.resolver_input import MAX_TOKENS, TurnLayout, lay_out
-from convqa.models.types import Choice, Tokenizer
+from convqa.models.types import Tokenizer
 from convqa.training.config import ResolverSettings
 from convqa.training.edits import QuestionEdits, find_edits, known_pattern
-from convqa.training.examples import REPORT, VALIDATION, RewriteExample, files, held_out, read, training_files
-from convqa.training.loop import NetworkRecipe, fit
-from convqa.training.train import Bench, Scores, trainable
+from convqa.training.examples import REPORT, TRAIN, VALIDATION, RewriteExample, files, read, required_files
+from convqa.training.loop import Bench, fit
+from convqa.training.recipe import Recipe, Scores, trainable
 
 
-class ResolverTraining(NetworkRecipe):
+class ResolverTraining(Recipe):
     """Sequences (``layouts``), their labels (``targets``), the insertion patterns, and the network.
 
     ``checks``: the sets to validate and report on.
@@ -42,17 +42,16 @@ class ResolverTraining(NetworkRecipe):
 
     def __init__(self, settings: ResolverSettings, bench: Bench) -> None:
         super().__init__(settings, bench)
-        examples, self.checks = gather(bench.data)
+        self.checks = _examples(required_files(bench.data, VALIDATION)) | _examples(files(bench.data, REPORT))
+        examples = []
+        for part in _examples(required_files(bench.data, TRAIN)).values():
+            examples += part
         settings.steps(len(examples))  # fails early, before the long work
         self.base = trainable(settings.base)
-        choice = Choice("torch", bench.device, "float32")  # type: ignore[arg-type]
-        pooled, self.tokenizer, _ = load_source(self.base, choice, "encoder")
+        config = load_config(self.base)
+        self.tokenizer = tokenizer_of(self.base, config, MAX_TOKENS)
         self.tokenizer.inner.no_truncation()
-        self.most = _max_tokens(
-            self.base,
-            pooled.trunk.config,
-            self.tokenizer,
-        )
+        self.most = _max_tokens(self.base, config, self.tokenizer)
         self.layouts = []
         edits = []
         for example in examples:
@@ -67,11 +66,8 @@ class ResolverTraining(NetworkRecipe):
         self.patterns = _patterns(examples, edits, settings.pattern)
         pairs = zip(self.layouts, edits, strict=True)
         self.targets = [target(layout, edit, self.patterns) for layout, edit in pairs]
-        self.net = ResolverNet(
-            pooled.trunk,
-            len(self.patterns),
-            settings.seed,
-        ).to(bench.device)
+        trunk = load_module(self.base, "AutoModel", "cpu", "float32")
+        self.net = ResolverNet(trunk, len(self.patterns), settings.seed).to(bench.device)
 
     def fit(self) -> None:
         """Minimize the sum of the heads' cross-entropies."""
@@ -90,51 +86,23 @@ class ResolverTraining(NetworkRecipe):
         outputs = self.outputs([layout.ids for layout in layouts], [layout.types for layout in layouts])
         return loss(outputs, [self.targets[index] for index in indices])
 
-    def validate(self) -> Scores:
-        """Score the int8 model on ONNX Runtime, as it is used, by ROUGE-1 against the human rewrite."""
-        with tempfile.TemporaryDirectory(dir=self.bench.folder) as folder:
-            model = Path(folder) / "model"
-            self.write(model, {"patterns": self.patterns})
-            resolver = load_resolver(str(model))
-            return {name: score(resolver, examples) for name, examples in self.checks.items()}
+    def validate(self, folder: Path) -> Scores:
+        """Score by ROUGE-1 against the human rewrite."""
+        resolver = load_resolver(str(folder))
+        return {name: score(resolver, examples) for name, examples in self.checks.items()}
 
-    def export(self, scores: Scores, target: Path) -> None:
-        """Write the folder that ``load_resolver`` reads, int8 for ONNX Runtime, with a model card."""
-        self.write(
-            target,
-            {"patterns": self.patterns},
-            self.card(scores),
-        )
+    def learned(self) -> dict[str, Any]:
+        return {"patterns": self.patterns}
 
 
-def gather(folder: Path) -> tuple[list[RewriteExample], dict[str, list[RewriteExample]]]:
-    """Return the training examples, and label -> examples to validate and report on.
-
-    Without a validation file, a tenth of the training conversations validates.
-    """
-    examples = [example for path in training_files(folder) for example in read(path, RewriteExample)]
-    checks = {label: read(path, RewriteExample) for label, path in files(folder, VALIDATION).items()}
-    if not checks:
-        count = len({example.conversation for example in examples})
-        if count < 2:
-            raise InputError(
-                f"{folder}: expected at least 2 conversations, got {count}; some are for validation, the rest for "
-                "training. Add conversations, or validation.jsonl."
-            )
-        examples, checks[VALIDATION] = held_out(examples, max(1, count // 10))
-    for label, path in files(folder, REPORT).items():
-        checks[label] = read(path, RewriteExample)
-    return examples, checks
+def _examples(paths: Mapping[str, Path]) -> dict[str, list[RewriteExample]]:
+    return {label: read(path, RewriteExample) for label, path in paths.items()}
 
 
-def score(
-    resolver: Resolver,
-    examples: Sequence[RewriteExample],
-    sure: float = 0.2,
-) -> dict[str, float]:
+def score(resolver: Resolver, examples: Sequence[RewriteExample]) -> dict[str, float]:
     """Return mean ROUGE-1 recall and F1 of the edited questions, and of the unchanged questions (``copy``)."""
     resolutions = resolver.resolve([(example.question, example.history) for example in examples])
-    recall, f1 = _mean_rouge(examples, [resolution.text(sure) for resolution in resolutions])
+    recall, f1 = _mean_rouge(examples, [resolution.text() for resolution in resolutions])
     copy_recall, copy_f1 = _mean_rouge(examples, [example.question for example in examples])
     return {
         "turns": len(examples),

@@ -8,6 +8,9 @@ import shutil
 import pytest
 
 from convqa.models.source import SHIPPED
+from tests.cli.conftest import EXAMPLE
+
+PASSAGES = EXAMPLE / "passages.jsonl.gz"
 
 
 def test_list_names_what_ships(call):
@@ -19,43 +22,27 @@ def test_list_names_what_ships(call):
     assert found["encoder"]["kind"] == "encoder" and 20 < found["encoder"]["megabytes"] <= 25.5
 
 
-def test_check_loads_and_measures(call):
-    code, out, _ = call("models", "check", "encoder", "--json")
-    found = json.loads(out)
-    assert code == 0 and (found["kind"], found["dimension"], found["runs"]) == ("encoder", 384, "onnx int8 on cpu")
-    assert found["speed"].endswith("texts/s (32 texts)")
-
-
 def test_a_bad_model_is_exit_code_2(call, tmp_path):
     folder = shutil.copytree(SHIPPED / "encoder", tmp_path / "copied")
     (folder / "model.onnx").write_bytes(b"damaged")
-    code, _, error = call("models", "check", folder)
+    code, _, error = call("index", PASSAGES, "--collection", tmp_path / "c", "--vectors", folder)
     assert code == 2 and "model.onnx" in error and "damaged" in error
-    code, _, error = call("models", "check", "encodr")
+    code, _, error = call("index", PASSAGES, "--collection", tmp_path / "c", "--vectors", "encodr")
     assert code == 2 and "Did you mean 'encoder'?" in error
-
-
-def test_check_runs_a_resolver_and_refuses_a_bad_one(call, tmp_path):
-    code, out, _ = call("models", "check", "resolver", "--json")
-    assert code == 0 and json.loads(out)["speed"].endswith("texts/s (32 texts)")
-    folder = shutil.copytree(SHIPPED / "resolver", tmp_path / "copied")
-    manifest = json.loads((folder / "convqa.json").read_text())
-    (folder / "convqa.json").write_text(json.dumps({**manifest, "settings": {}}))
-    code, _, error = call("models", "check", folder)
-    assert code == 2 and "settings: patterns: " in error
 
 
 def test_a_download_needs_permission(process, tmp_path):
     nowhere = {"HF_ENDPOINT": "http://127.0.0.1:9", "HF_HOME": str(tmp_path)}
-    started = process("models", "check", "owner/name", **nowhere)
+    asked = ("index", PASSAGES, "--collection", tmp_path / "c", "--vectors", "owner/name")
+    started = process(*asked, **nowhere)
     assert "owner/name" in started.communicate()[1] and started.returncode == 2
-    started = process("models", "check", "owner/name", "--allow-download", **nowhere)
+    started = process(*asked, "--allow-download", **nowhere)
     assert "cannot be downloaded" in started.communicate()[1] and started.returncode == 2
 
 
 @pytest.mark.models
-def test_export_then_quantize(call, tmp_path):
-    """A tiny encoder from torch to int8, every step by its command."""
+def test_export(call, tmp_path):
+    """A tiny encoder from torch to int8."""
     pytest.importorskip("torch")
     pytest.importorskip("onnx")
     transformers, tokenizers = pytest.importorskip("transformers"), pytest.importorskip("tokenizers")
@@ -69,10 +56,7 @@ def test_export_then_quantize(call, tmp_path):
         max_position_embeddings=64,
     )  # fmt: skip
     transformers.BertModel(config).save_pretrained(tmp_path / "torch")
-    code, out, error = call("models", "export", tmp_path / "torch", tmp_path / "onnx")
-    assert code == 0 and "convqa models quantize" in out, error
-    code, out, error = call("models", "quantize", tmp_path / "onnx", tmp_path / "int8")
-    assert code == 0 and "int8" in out, error
-    assert call("models", "check", tmp_path / "int8")[0] == 0
-    code, _, error = call("models", "quantize", tmp_path / "onnx", tmp_path / "int8")
+    code, out, error = call("models", "export", tmp_path / "torch", tmp_path / "int8", "--precision", "int8")
+    assert code == 0 and "int8: 0.0 MB" in out, error
+    code, _, error = call("models", "export", tmp_path / "torch", tmp_path / "int8")
     assert code == 2 and "already exists" in error

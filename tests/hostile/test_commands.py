@@ -203,8 +203,6 @@ CASES = [
     case("show: none", "show nosuch", says="nosuch"),
     case("export: none", "export qrecc-run --as nosuch", says="nosuch"),
     case("export: a run without answers", "export sharc --as trec-rag", says="sharc"),
-    case("models check: none", "models check nosuch", says="nosuch"),
-    case("models check: a folder of nothing", "models check qrecc", says="qrecc"),
     case("train: none", "train nosuch --data .", says="nosuch"),
     case(
         "train: a recipe that is something else", "train resolver pipeline.yaml --data .", exits=2, says="pipeline.yaml"

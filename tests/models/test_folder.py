@@ -85,7 +85,6 @@ def test_a_missing_file_is_refused(copied):
     [
         ({"format": 2}, "format: expected 1, got 2. The model may be of another version of convqa"),
         ({"dimension": "wide"}, "dimension: expected a whole number, got 'wide'"),
-        ({"speed": 3}, "speed: unknown field"),
         ({"files": {"model.onnx": "00", "tokenizer.json": "00"}}, "the checksum differs"),
     ],
 )

@@ -84,7 +84,7 @@ def test_a_member_without_a_method_says_so(monkeypatch):
     assert failed.message == "Copy implements no method of its station, rewriter"
 
 
-ASKED = {"device": "cpu", "precision": "int8"}
+ASKED = {"device": "cpu", "precision": "bfloat16"}
 
 
 def options(pipeline, *path):
@@ -103,7 +103,7 @@ def test_they_reach_every_station_that_has_a_model():
 
 def test_what_the_pipeline_says_comes_first():
     made = load("qrecc", {"reader.options": {"device": "cuda"}}, options=ASKED)
-    assert options(made, "reader") == {"device": "cuda", "precision": "int8"}
+    assert options(made, "reader") == {"device": "cuda", "precision": "bfloat16"}
     assert options(made, "retriever") == ASKED
 
 

@@ -16,6 +16,7 @@ from recipes.rewrites import (
     canard_dev,
     canard_tables,
     example,
+    held_out,
     qrecc_4k,
     qrecc_turns,
     texts_of,
@@ -178,3 +179,12 @@ def test_damaged_tables_of_canard_are_refused_with_file_and_line(tmp_path, line)
     (tmp_path / "train.rewrite.tsv").write_bytes(b"C_1_0_q#1\tFirst?\n" + line)
     with pytest.raises(InputError, match=r"train.rewrite.tsv: line 2: expected a turn id .*; got b"):
         canard_tables(tmp_path)
+
+
+def test_what_is_held_out_is_whole_conversations_and_always_the_same():
+    examples = [example(f"c{number % 5}", str(number), [Past("q")], "r") for number in range(20)]
+    rest, held = held_out(examples, 2)
+    assert len({one.conversation for one in held}) == 2
+    assert not {one.conversation for one in held} & {one.conversation for one in rest}
+    assert len(rest) + len(held) == 20
+    assert held_out(list(reversed(examples)), 2)[1] == list(reversed(held))

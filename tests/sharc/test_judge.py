@@ -1,17 +1,12 @@
-"""The condition check that ships on clear cases, and what is refused."""
+"""The condition check that ships on clear cases."""
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
-import pytest
 
-from convqa.errors import InputError
-from convqa.models.folder import MANIFEST, open_folder
 from convqa.models.kinds.encoder import load_encoder
 from convqa.models.source import find_model
-from convqa.sharc.judge import FEATURES, Judgment, features, load_conditions
+from convqa.sharc.judge import load_conditions
 
 CLEAR = [
     ("I live in Cyprus with my wife.", "Do you live in Cyprus?", True),
@@ -31,35 +26,14 @@ def test_clear_cases():
         assert yes is None or (one.yes >= 0.5) == yes, (told, asked, one)
 
 
-def test_nothing_is_known_of_nothing_and_neighbors_change_nothing():
+def test_neighbors_change_nothing():
     judge = load_conditions()
-    assert judge.judge([("", "Do you work?"), ("I work.", " ")]) == [Judgment(0.0, 0.5)] * 2
     pairs = [(told, asked) for told, asked, _ in CLEAR]
     together, alone = judge.judge(pairs), [judge.judge([pair])[0] for pair in pairs]
     np.testing.assert_allclose(together, alone, atol=1e-4)
     assert judge.judge([]) == []
 
 
-def test_features_are_numbers_in_their_order():
-    rows = features(load_encoder("encoder"), [("I am 68. No, I never worked.", "Are you over 60?")])
-    row = dict(zip(FEATURES, rows[0].tolist(), strict=True))
-    assert rows.shape == (1, len(FEATURES)) and row["compared"] == row["comparable"] == 1
-    assert row["sentences"] == 0.4 and row["said"] == 0
-
-
-def test_other_models_and_heads_of_other_encoders_are_refused(tmp_path):
-    with pytest.raises(InputError, match=r"expected a model of kind 'conditions'.*, got kind 'encoder'"):
-        load_conditions("encoder")
-    manifest = json.loads((find_model("conditions").path / MANIFEST).read_text())
-    for field, value, message in (
-        ("checksum", "0" * 32, "expected the encoder 'encoder' with the checksum 0"),
-        ("known", {"weights": {"share": 1.0}, "offset": 0.0}, "weights: expected nearest"),
-        ("threshold", 2, "threshold"),
-    ):
-        folder = tmp_path / field
-        folder.mkdir()
-        changed = manifest | {"settings": manifest["settings"] | {field: value}}
-        (folder / MANIFEST).write_text(json.dumps(changed))
-        assert open_folder("x", folder).manifest.kind == "conditions"
-        with pytest.raises(InputError, match=message):
-            load_conditions(str(folder))
+def test_it_was_made_for_the_encoder_that_ships():
+    settings = find_model("conditions").manifest.settings
+    assert load_encoder(settings["encoder"]).checksum == settings["checksum"]

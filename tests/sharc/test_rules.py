@@ -58,7 +58,7 @@ def shape(part):
         ),
         (
             "You can\u2019t get the payment if you live in Cyprus, France or Greece.",
-            ("any", "Do you live in Cyprus?", "Do you live in France?", "Do you live in Greece?"),
+            ("all", "Do you live in Cyprus, France or Greece?"),
             False,
         ),
         (
@@ -102,7 +102,7 @@ def shape(part):
         ),
         (
             "Someone is a worker if:\n\n* they get paid\n* their reward is money",
-            ("any", "Do you get paid?", "Is your reward money?"),
+            ("any", "Do they get paid?", "Is their reward money?"),
             True,
         ),
         (

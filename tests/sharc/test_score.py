@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from convqa.domain import TurnId
 from convqa.errors import InputError
 from convqa.evaluation import evaluate, official_text, render, write_trec
+from convqa.sharc import schema
 from convqa.sharc.run import ShARCRun
 from convqa.sharc.schema import normalize
 from convqa.sharc.task import ShARC
@@ -58,6 +60,13 @@ def test_the_worked_cases(answers, accuracies, bleu):
     found = official(FOUR, answers)
     assert (found["micro_accuracy"], found["macro_accuracy"]) == accuracies
     assert tuple(found[f"bleu_{order}"] for order in (1, 2, 3, 4)) == bleu
+
+
+def test_without_spacy_the_extra_is_named(monkeypatch):
+    monkeypatch.setattr(schema, "_tokenizer", schema._tokenizer.__wrapped__)
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    with pytest.raises(InputError, match=r"pip install 'convqa\[sharc\]'"):
+        normalize("Yes", "official")
 
 
 def test_a_class_that_is_not_in_the_truth_leaves_no_macro_accuracy():

@@ -32,10 +32,12 @@ def examples(people=PEOPLE):
 
 @pytest.fixture
 def own(tmp_path):
-    """A folder of examples that has only some to train on."""
+    """A folder of examples: nine conversations to train on, and one to validate."""
     folder = tmp_path / "data"
     folder.mkdir()
-    (folder / "train.jsonl").write_text("".join(json.dumps(record) + "\n" for record in examples()), encoding="utf-8")
+    lines = [json.dumps(record) + "\n" for record in examples()]
+    (folder / "train.jsonl").write_text("".join(lines[:-2]), encoding="utf-8")
+    (folder / "validation.jsonl").write_text("".join(lines[-2:]), encoding="utf-8")
     return folder
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from convqa.errors import InputError
-from convqa.training import recipe_names
+from convqa.training import RECIPES
 from convqa.training.config import load
 
 
-@pytest.mark.parametrize("recipe", recipe_names())
+@pytest.mark.parametrize("recipe", RECIPES)
 def test_the_shipped_file_of_every_recipe_loads(recipe):
     assert load(recipe).recipe == recipe
 

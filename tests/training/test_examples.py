@@ -11,12 +11,12 @@ from convqa.errors import InputError
 from convqa.models.kinds.resolver_input import Past
 from convqa.training.examples import (
     REPORT,
+    TRAIN,
     RewriteExample,
     files,
-    held_out,
     read,
+    required_files,
     sources,
-    training_files,
 )
 
 GOOD = {"conversation": 1, "question": "q", "history": [{"question": "h"}], "rewrite": "r"}
@@ -26,18 +26,18 @@ def test_files_are_found_by_their_part_and_named_by_the_rest(tmp_path):
     names = "train.jsonl train-2.jsonl.gz report-a-b.json report.jsonl validation.txt training.jsonl reports.jsonl"
     for name in names.split():
         (tmp_path / name).write_text("x")
-    assert [path.name for path in training_files(tmp_path)] == ["train-2.jsonl.gz", "train.jsonl"]
+    assert [path.name for path in required_files(tmp_path, TRAIN).values()] == ["train-2.jsonl.gz", "train.jsonl"]
     assert {label: path.name for label, path in files(tmp_path, REPORT).items()} == {
         "a-b report": "report-a-b.json", "report": "report.jsonl",
     }  # fmt: skip
     (tmp_path / "train.json").write_text("x")
     with pytest.raises(InputError, match=r"train\.json and train\.jsonl have one name"):
-        training_files(tmp_path)
+        required_files(tmp_path, TRAIN)
 
 
 def test_a_folder_without_examples_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"expected train\.jsonl or train-NAME\.jsonl, got neither"):
-        training_files(tmp_path)
+        required_files(tmp_path, TRAIN)
     with pytest.raises(InputError, match="none: no such folder"):
         files(tmp_path / "none", REPORT)
 
@@ -76,18 +76,6 @@ def test_an_empty_and_a_missing_file_are_refused(tmp_path):
         read(tmp_path / "mine.jsonl", RewriteExample)
     with pytest.raises(InputError, match=r"none.jsonl: no such file; expected JSON lines of \{conversation"):
         read(tmp_path / "none.jsonl", RewriteExample)
-
-
-def test_what_is_held_out_is_whole_conversations_and_always_the_same():
-    examples = [
-        RewriteExample(conversation=f"c{number % 5}", question=str(number), history=[Past("q")], rewrite="r")
-        for number in range(20)
-    ]
-    rest, held = held_out(examples, 2)
-    assert len({example.conversation for example in held}) == 2
-    assert not {example.conversation for example in held} & {example.conversation for example in rest}
-    assert len(rest) + len(held) == 20
-    assert held_out(list(reversed(examples)), 2)[1] == list(reversed(held))
 
 
 def test_sources_are_those_of_the_folder(tmp_path):

@@ -1,4 +1,4 @@
-"""The loop: batches, checkpoints, and that a training that was cut off ends where it would have ended."""
+"""The loop: batches, steps and learning."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from convqa.errors import InputError
-from convqa.training.config import LoopSettings
-from convqa.training.train import Bench
+from convqa.training.config import Settings
 
 pytestmark = pytest.mark.models
 
@@ -40,24 +39,8 @@ LENGTHS = [number % 7 for number in range(40)]
 
 
 def plan(**changes):
-    given = {"recipe": "none", "base": "none", "epochs": 3, "batch": 4, "rate": 1e-2, "checkpoint": 1e-9, **changes}
-    return LoopSettings(**given)
-
-
-def learned(model):
-    return {name: value.clone() for name, value in model.state_dict().items()}
-
-
-class Cut(Exception):
-    pass
-
-
-def cut_at(step):
-    def progress(done, total, loss):
-        if done == step:
-            raise Cut
-
-    return progress
+    given = {"recipe": "none", "base": "none", "epochs": 3, "batch": 4, "rate": 1e-2, **changes}
+    return Settings(**given)
 
 
 @given(st.lists(st.integers(0, 200), max_size=300), st.integers(1, 9), st.integers(0, 3))
@@ -81,7 +64,7 @@ def test_batches_are_of_like_length_and_of_another_order_in_every_epoch(torch):
 
 
 def test_it_learns_and_half_an_epoch_is_half_the_steps(torch, make, tmp_path):
-    from convqa.training.loop import fit
+    from convqa.training.loop import Bench, fit
 
     told = []
     model, loss = make()
@@ -93,52 +76,8 @@ def test_it_learns_and_half_an_epoch_is_half_the_steps(torch, make, tmp_path):
 
 @pytest.mark.parametrize(("changes", "steps"), [({"batch": 64, "epochs": 1}, 1), ({"epochs": 0.01}, 0)])
 def test_too_few_steps_to_learn_are_refused(torch, make, tmp_path, changes, steps):
-    from convqa.training.loop import fit
+    from convqa.training.loop import Bench, fit
 
     model, loss = make()
     with pytest.raises(InputError, match=rf"40 examples in batches of \d+ for [\d.]+ epochs give {steps} steps"):
         fit(model, LENGTHS, loss, plan(**changes), Bench(tmp_path, tmp_path))
-    assert not (tmp_path / "checkpoint.pt").exists()
-
-
-@pytest.mark.parametrize("step", [1, 13, 29])
-def test_a_training_that_was_cut_off_ends_in_the_same_parameters(torch, make, tmp_path, step):
-    from convqa.training.loop import fit
-
-    model, loss = make()
-    fit(model, LENGTHS, loss, plan(), Bench(tmp_path / "whole", tmp_path))
-    cut, its_loss = make()
-    with pytest.raises(Cut):
-        fit(cut, LENGTHS, its_loss, plan(), Bench(tmp_path / "cut", tmp_path, progress=cut_at(step)))
-    again, loss_again = make()
-    torch.manual_seed(99)  # another process is in another state of chance
-    seen = []
-    fit(
-        again,
-        LENGTHS,
-        loss_again,
-        plan(),
-        Bench(tmp_path / "cut", tmp_path, progress=lambda done, *_: seen.append(done)),
-    )
-    assert seen[0] == step + 1
-    for name, value in learned(model).items():
-        torch.testing.assert_close(again.state_dict()[name], value, atol=1e-6, rtol=0)
-
-
-def test_a_training_that_is_done_learns_nothing_more(torch, make, tmp_path):
-    from convqa.training.loop import fit
-
-    model, loss = make()
-    fit(model, LENGTHS, loss, plan(), Bench(tmp_path, tmp_path))
-    again, its_loss = make()
-    fit(again, LENGTHS, its_loss, plan(), Bench(tmp_path, tmp_path, progress=cut_at(1)))
-    assert all(torch.equal(again.state_dict()[name], value) for name, value in learned(model).items())
-
-
-def test_a_checkpoint_that_does_not_fit_is_refused(torch, make, tmp_path):
-    from convqa.training.loop import fit
-
-    model, loss = make()
-    fit(model, LENGTHS, loss, plan(epochs=1), Bench(tmp_path, tmp_path))
-    with pytest.raises(InputError, match="belongs to another training"):
-        fit(model, LENGTHS, loss, plan(epochs=2), Bench(tmp_path, tmp_path))

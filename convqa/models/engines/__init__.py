@@ -1,9 +1,8 @@
 """Choose and load the engine that runs a model: ONNX Runtime or torch.
 
-For options left at ``auto``: a folder with ``model.onnx`` runs on ONNX Runtime, on the CPU, in the precision it was
-exported in; asked for another device or precision, it runs on torch. Any other folder runs on torch: on a GPU, if there
-is one, in float32; else on the CPU, in bfloat16 where that is fast, otherwise in float32. No result depends on its
-batch-mates beyond 1e-4. An explicit option is honored or refused, never replaced (docs/reference/models.md).
+A folder with ``model.onnx`` runs on ONNX Runtime, on the CPU, in the precision it was exported in. Any other folder
+runs on torch, as the options ask; where they are ``auto``, on a GPU, if there is one, in float32; else on the CPU, in
+bfloat16 where that is fast, otherwise in float32. No result depends on its batch-mates beyond 1e-4.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from convqa.errors import InputError
 from convqa.models.folder import ModelFolder
 from convqa.models.once import once
 from convqa.models.shared import sharing
@@ -53,14 +51,7 @@ def choose(folder: ModelFolder, options: Options) -> Choice:
     :raises InputError: if it cannot run as the options ask.
     """
     if folder.manifest is not None and folder.has_onnx:
-        precision = folder.manifest.precision
-        if options.device in {"auto", "cpu"} and options.precision in {"auto", precision}:
-            return Choice("onnx", "cpu", precision)
-    if options.precision == "int8":
-        raise InputError(
-            f"{folder.path}: precision int8 is for folders made int8, on the CPU; torch runs float32 and bfloat16. "
-            "Make an int8 folder with convqa models export and convqa models quantize, or leave out the precision."
-        )
+        return Choice("onnx", "cpu", folder.manifest.precision)
     from convqa.models.engines.torch import runtime
 
     device = runtime.device(options.device)
@@ -72,12 +63,3 @@ def choose(folder: ModelFolder, options: Options) -> Choice:
         device,
         runtime.fast_precision(device) if device == "cpu" else "float32",
     )
-
-
-def kind_of(folder: ModelFolder) -> str:
-    """Return the kind of the model in a folder, from its manifest or from transformers' configuration."""
-    if folder.manifest is not None:
-        return folder.manifest.kind
-    from convqa.models.engines.torch import networks
-
-    return networks.kind_of(folder)

@@ -103,9 +103,6 @@ class TextEncoder(NetworkModel):
             "passage": Cache(salt, _MOST_IN_PROCESS, path, _MOST_IN_FILE, "vectors are computed again each time"),
         }
 
-    def try_texts(self, texts: Sequence[str]) -> None:
-        self.encode(texts)
-
     def _run(self, texts: Sequence[str]) -> Array:
         outputs = self.outputs(self._network.tokenizer.texts(texts))
         return np.stack([vector for (vector,) in outputs])

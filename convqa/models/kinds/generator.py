@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from convqa.errors import InputError
 from convqa.files import replace_surrogates
-from convqa.models.engines import choose, kind_of
+from convqa.models.engines import choose
 from convqa.models.folder import ModelFolder
 from convqa.models.once import once
 from convqa.models.source import find_model
@@ -106,9 +106,6 @@ class Generator(Model):
                 texts.update(zip(batch, generated, strict=True))
         return [texts[index] for index in range(len(ids))]
 
-    def try_texts(self, texts: Sequence[str]) -> None:
-        self.write([text[:200] for text in texts], 16)
-
     def _batch(
         self,
         rows: Sequence[list[int]],
@@ -204,9 +201,7 @@ def load_generator(name: str, options: Options = Options()) -> Generator:  # noq
     :raises InputError: if the model is unknown, damaged, not a generator, or cannot run with these options.
     """
     folder = find_model(name)
-    kind = kind_of(folder)
-    if kind != "generator":
-        raise InputError(f"{folder.path}: expected a generator, got a model of kind {kind!r}.")
+    folder.require_kind("generator")
     if options.precision == "auto":
         options = replace(options, precision="float32")
     choice = choose(folder, options)

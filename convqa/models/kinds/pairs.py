@@ -24,9 +24,6 @@ class PairScorer(NetworkModel):
         outputs = self.outputs(self._network.tokenizer.pairs(pairs))
         return np.array([score for (score,) in outputs])
 
-    def try_texts(self, texts: Sequence[str]) -> None:
-        self.score([(text[:60], text) for text in texts])
-
 
 def load_pair_scorer(name: str, options: Options = Options()) -> PairScorer:  # noqa: B008 - frozen
     """Load a scorer, a model for sequence classification, once per process.

@@ -177,9 +177,6 @@ class SpanReader(NetworkModel):
                 readings[pair] = PairReading(tuple(spans[:most]), margin)
         return [readings[pair] for pair in pairs]
 
-    def try_texts(self, texts: Sequence[str]) -> None:
-        self.read([("What is said of it?", text) for text in texts], 1)
-
     def expected(self, margin: float) -> float:
         """Return the expected F1 of a span with this margin."""
         return probability(margin, self.calibration.answer)

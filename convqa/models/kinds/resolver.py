@@ -296,11 +296,6 @@ class Resolver(NetworkModel):
             for layout, outputs in zip(layouts, results, strict=True)
         ]
 
-    def try_texts(self, texts: Sequence[str]) -> None:
-        turns = [("What else is said of it?", [Past(text[:60], text)]) for text in texts]
-        for resolution in self.resolve(turns):
-            resolution.text()
-
 
 def load_resolver(name: str, options: Options = Options()) -> Resolver:  # noqa: B008 - frozen
     """Load a resolver, once per process.

@@ -45,9 +45,6 @@ class Support(Model):
             raise self.invalid("support check")
         return scores
 
-    def try_texts(self, texts: Sequence[str]) -> None:
-        self.score([(text, text[:60]) for text in texts])
-
 
 def load_support(name: str, options: Options = Options()) -> Support:  # noqa: B008 - frozen
     """Load a support check, once per process.

@@ -119,17 +119,6 @@ def test_a_forked_child_loads_it_anew():
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (Options(device="cuda", precision="int8"), "torch runs float32 and bfloat16"),
-    ],
-)
-def test_what_cannot_be_done_is_refused(options, message):
-    with pytest.raises(InputError, match=message):
-        load_encoder("encoder", options)
-
-
 def test_its_identity_says_how_it_runs(encoder):
     assert encoder.identity == f"{encoder.checksum} (onnx int8 on cpu)"
 

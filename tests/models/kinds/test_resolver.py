@@ -9,7 +9,6 @@ import pytest
 
 from convqa.errors import InputError
 from convqa.models import load_resolver
-from convqa.models.check import check
 from convqa.models.kinds.resolver_input import Past
 from convqa.models.source import SHIPPED
 
@@ -35,13 +34,6 @@ def test_the_longest_sequence_runs():
     assert load_resolver("resolver").resolve([("What else? " * 90, long)])[0].terms
 
 
-def test_check_runs_it_and_measures():
-    found = check("resolver")
-    assert (found["kind"], found["max_tokens"], found["runs"]) == ("resolver", 192, "onnx int8 on cpu")
-    assert found["speed"].endswith("texts/s (32 texts)")
-
-
-@pytest.mark.parametrize("load", [load_resolver, check])
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
@@ -49,13 +41,7 @@ def test_check_runs_it_and_measures():
         ({"settings": {"patterns": "{}"}}, "settings: patterns: expected .*got '{}'"),
     ],
 )
-def test_a_manifest_that_is_not_the_graphs_is_refused_at_load(copied, load, fields, message):
+def test_a_manifest_that_is_not_the_graphs_is_refused_at_load(copied, fields, message):
     change(copied, **fields)
     with pytest.raises(InputError, match=message):
-        load(str(copied))
-
-
-def test_an_unknown_kind_is_no_good_model(copied):
-    change(copied, kind="banana")
-    with pytest.raises(InputError, match="holds a model of kind 'banana', which this version of convqa does not run"):
-        check(str(copied))
+        load_resolver(str(copied))

@@ -8,7 +8,6 @@ import pytest
 
 from convqa.metrics.squad import f1
 from convqa.models import load_reader
-from convqa.models.check import check
 from convqa.tasks.mrqa.input import read_contexts
 
 TEXT = "Marbury v. Madison was decided in 1803. The opinion was written by Chief Justice John Marshall. \U0001f469"
@@ -38,12 +37,6 @@ def test_it_says_that_a_text_does_not_answer():
 def test_the_answer_is_found_far_behind_in_a_long_text():
     text = "The weather was fine and nothing happened at all that day. " * 200 + TEXT
     assert answer("Who wrote the opinion?", text)[0].endswith("John Marshall")
-
-
-def test_check_runs_it(monkeypatch):
-    monkeypatch.setattr("convqa.models.check._SAMPLE_PASSAGES", 1)
-    found = check("reader")
-    assert (found["kind"], found["max_tokens"], found["runs"]) == ("reader", 384, "onnx int8 on cpu")
 
 
 @pytest.mark.slow

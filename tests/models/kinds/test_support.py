@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from convqa.errors import InputError, WorkError
 from convqa.models import Options, load_support
-from convqa.models.check import check
 from convqa.models.kinds.support import Support
 from convqa.text.support import lexical_support
 
@@ -98,7 +95,6 @@ def test_a_model_of_entailment_reads_evidence_first(entailment, labels, label):
     support = load_support(str(folder), Options(precision="float32"))
     assert support.score(pairs) == pytest.approx(by_hand(folder, pairs, label), abs=1e-5)
     assert support.score([("", "Faust.")]) == [0] and "torch float32" in support.identity
-    assert check(str(folder))["kind"] == "support"
 
 
 @pytest.mark.models
@@ -122,14 +118,5 @@ def test_a_sentence_too_long_for_a_window_is_cut(entailment):
 @pytest.mark.models
 @pytest.mark.parametrize("labels", [{0: "LABEL_0", 1: "LABEL_1"}, {0: "not entailed", 1: "neutral"}])
 def test_a_classifier_without_entailment_is_refused(entailment, labels):
-    with pytest.raises(InputError, match=rf"kind 'support', got .* with the labels {labels[0]}, "):
+    with pytest.raises(InputError, match=rf"kind 'support', got the labels {labels[0]}, "):
         load_support(str(entailment(labels)))
-
-
-@pytest.mark.models
-def test_a_model_that_classifies_nothing_is_refused(entailment):
-    folder = entailment(NLI)
-    file = folder / "config.json"
-    file.write_text(json.dumps({**json.loads(file.read_text()), "architectures": ["BertModel"]}))
-    with pytest.raises(InputError, match="BertModel with the labels"):
-        load_support(str(folder))

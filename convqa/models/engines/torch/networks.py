@@ -3,32 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from convqa.errors import InputError
-from convqa.models.engines.torch import graph, runtime, transformers
+from convqa.models.engines.torch import runtime, transformers
 from convqa.models.folder import ModelFolder
-from convqa.models.types import (
-    PER_TOKEN,
-    READER_TOKENS,
-    Array,
-    Choice,
-    Network,
-    Tokenizer,
-    TokenSequence,
-    load_tokenizer,
-)
+from convqa.models.types import PER_TOKEN, READER_TOKENS, Array, Choice, Network, Tokenizer, TokenSequence
 
 torch = runtime.import_torch()
-
-_READER_HEADS = ("ForQuestionAnswering", "ForQuestionAnsweringSimple")
-_GENERATOR_HEADS = ("CausalLM", "LMHeadModel")
-_CLASSIFIER_HEADS = ("ForSequenceClassification",)
-"""Endings of the names of transformers' classes."""
-
-_TWO_OUTPUTS = {"bart", "mbart", "led", "plbart", "mvp"}
-"""Types of models whose readers have two outputs, whatever their configuration says."""
 
 
 class Module(torch.nn.Module):  # type: ignore[name-defined,misc]
@@ -151,15 +134,13 @@ _AUTO_CLASSES = {
     "pairs": "AutoModelForSequenceClassification",
     "support": "AutoModelForSequenceClassification",
     "reader": "AutoModelForQuestionAnswering",
-    "resolver": "AutoModel",
 }
 """Kind of model -> the class of transformers that loads it."""
 
 
 def load(folder: ModelFolder, choice: Choice, kind: str) -> Network:
-    """Load the network of a folder of transformers, or of one with ``model.onnx``."""
-    load_folder = load_exported if folder.has_onnx else load_source
-    module, tokenizer, about = load_folder(folder, choice, kind)
+    """Load the network of a folder of transformers."""
+    module, tokenizer, about = load_source(folder, choice, kind)
     pad = getattr(module.config, "pad_token_id", None) or 0  # masked, so that any token will do
 
     def run(sequences: Sequence[TokenSequence]) -> list[list[Array]]:
@@ -181,105 +162,46 @@ def load_source(folder: ModelFolder, choice: Choice, kind: str) -> Loaded:
 
     :raises InputError: if it holds a model of another kind, or cannot be loaded.
     """
+    if kind not in _AUTO_CLASSES:
+        raise InputError(f"{folder.path}: expected a model of kind {kind!r}, got one of transformers.")
     config = transformers.load_config(folder)
-    if not _uses(config).get(kind, False):
-        name = ", ".join(config.architectures or []) or config.model_type
-        labels = ", ".join(map(str, (config.id2label or {}).values()))
-        raise InputError(f"{folder.path}: expected a model of kind {kind!r}, got {name} with the labels {labels}.")
-    about: dict[str, Any] = {}
-    if kind == "encoder":
-        about["dimension"] = config.hidden_size
-        about["pooling"] = transformers.pooling_of(folder.path)
-        about["settings"] = {"prefixes": transformers.prefixes_of(folder.path)}
+    if kind == "encoder" and config.is_encoder_decoder:
+        raise InputError(
+            f"{folder.path}: expected a model of kind 'encoder', got a {config.model_type}, which generates."
+        )
     model = transformers.load_module(
         folder,
         _AUTO_CLASSES[kind],
         choice.device,
         choice.precision,
     )
+    about: dict[str, Any] = {}
     longest = transformers.max_tokens(folder.path, config)
-    if kind == "reader":
-        longest = min(longest, READER_TOKENS)
-    return _wrapped(model, kind, about), transformers.tokenizer_of(folder, config, longest), about
-
-
-def load_exported(folder: ModelFolder, choice: Choice, kind: str) -> Loaded:
-    """Load a folder with ``model.onnx``, using the configuration in its manifest."""
-    import transformers as library
-
-    manifest = folder.manifest
-    assert manifest is not None
-    if not manifest.config:
-        raise InputError(
-            f"{folder.path} was exported without the network's configuration, so only ONNX Runtime can run it, on the "
-            f"CPU in {manifest.precision}. Export the model again, or name the model of transformers."
-        )
-    about = {
-        "dimension": manifest.dimension,
-        "pooling": manifest.pooling or "mean",
-        "settings": manifest.settings,
-    }
-    # The initial weights are replaced; drawing them must not change the global random state.
-    with torch.random.fork_rng(devices=[]):
-        config = library.AutoConfig.for_model(**manifest.config)
-        auto: Any = getattr(library, _AUTO_CLASSES[kind])
-        module = _wrapped(auto.from_config(config), kind, about)
-    graph.fill(module, folder)
-    module = module.to(choice.device, getattr(torch, choice.precision)).eval()
-    return module, load_tokenizer(folder.path, manifest.max_tokens), about
-
-
-def _wrapped(
-    model: Any,
-    kind: str,
-    about: Mapping[str, Any],
-) -> Any:
     match kind:
         case "encoder":
-            return Pooled(model, about["pooling"])
+            about["dimension"] = config.hidden_size
+            about["pooling"] = transformers.pooling_of(folder.path)
+            about["settings"] = {"prefixes": transformers.prefixes_of(folder.path)}
+            module: Module = Pooled(model, about["pooling"])
         case "reader":
-            return Spanned(model)
-        case "resolver":
-            return ResolverNet(model, len(about["settings"]["patterns"]), 0)
-        case "support":
-            return Classifier(model, _entailment(model.config))
-    return Classifier(model)
+            longest = min(longest, READER_TOKENS)
+            module = Spanned(model)
+        case _:
+            module = Classifier(model, _label(folder, config, kind))
+    return module, transformers.tokenizer_of(folder, config, longest), about
 
 
-def _uses(config: Any) -> dict[str, bool]:
-    """Return kind -> whether a model can be used as one, beginning with what it was made for."""
-    writes = config.is_encoder_decoder or _has_head(config, _GENERATOR_HEADS)
-    classifies = _has_head(config, _CLASSIFIER_HEADS)
-    has_two_outputs = config.model_type in _TWO_OUTPUTS or config.num_labels == 2
-    return {
-        "reader": _has_head(config, _READER_HEADS) and has_two_outputs,
-        "generator": writes,
-        "support": classifies and _entailment(config) is not None,
-        "pairs": classifies and config.num_labels in {1, 2},
-        "encoder": not writes,
-    }
+def _label(folder: ModelFolder, config: Any, kind: str) -> int | None:
+    """Return the class whose probability is the score, the only one named entailment; None for a scorer of pairs."""
+    labels = {int(index): str(label) for index, label in (config.id2label or {}).items()}
+    if kind == "pairs" and len(labels) in {1, 2}:
+        return None
+    entailing = [index for index, label in labels.items() if label.strip().lower().startswith("entail")]
+    if kind == "support" and len(entailing) == 1:
+        return entailing[0]
+    raise InputError(f"{folder.path}: expected a model of kind {kind!r}, got the labels {', '.join(labels.values())}.")
 
 
 def _unpadded(outputs: list[Array], tokens: int) -> list[Array]:
-    """Cut the token axes of a sequence's outputs, which are as long as the longest sequence of the batch."""
-    longest = len(outputs[0])
-    return [output[:tokens, :tokens] if output.shape[1:] == (longest,) else output[:tokens] for output in outputs]
-
-
-def kind_of(folder: ModelFolder) -> str:
-    """Return the kind of a model of transformers: encoder, pairs, reader, generator or support."""
-    uses = _uses(transformers.load_config(folder))
-    return next(kind for kind, is_usable in uses.items() if is_usable)
-
-
-def _has_head(config: Any, endings: tuple[str, ...]) -> bool:
-    return any(name.endswith(endings) for name in config.architectures or [])
-
-
-def _entailment(config: Any) -> int | None:
-    """Return the index of the class named entailment, None if no label or several have that name."""
-    indexes = []
-    for index, label in (config.id2label or {}).items():
-        if str(label).strip().lower().startswith("entail"):
-            indexes.append(int(index))
-    return indexes[0] if len(indexes) == 1 else None
+    """Cut the token axis of a sequence's outputs, which is as long as the longest sequence of the batch."""
+    return [output[:tokens] for output in outputs]
