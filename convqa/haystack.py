@@ -57,7 +57,7 @@ class _Part:
         loaded = load_pipeline(self.pipeline, self.overrides, trusted=False)
         if self.makes not in loaded.stages:
             raise InputError(f"pipeline {self.pipeline}: expected a pipeline that makes {self.makes}.")
-        components = [loaded.graph.get_component(name) for name in loaded.document.components]
+        components = [loaded.graph.get_component(name) for name in loaded.document.in_order()]
         self._stations = [station for station in components if isinstance(station, self.kinds)]
 
     def warm_up(self) -> None:
