@@ -104,19 +104,18 @@ def merge_collection(
     parts: Annotated[list[str], Argument(metavar="PART...", help="Folders of all shards.")],
     *,
     settings: VectorSettings,
-    json: Json = False,
 ) -> None:
     """Merge vectors of convqa index --shard into a collection."""
     from convqa.cli.progress import ProgressDisplay
     from convqa.indexing.parts import merge_parts
 
-    with ProgressDisplay("adding", "vectors", json) as progress:
+    with ProgressDisplay("adding", "vectors") as progress:
         info = merge_parts(collection, parts, settings.stored, progress)
-    _print(json, collection, _to_json(info), f"{_vectors(info)}. The parts can be deleted.")
+    typer.echo(f"{_url(collection)}: {_vectors(info)}. The parts can be deleted.")
 
 
 @collections("delete")
-def delete_collection(collection: Collection, yes: Yes = False, json: Json = False) -> None:
+def delete_collection(collection: Collection, yes: Yes = False) -> None:
     """Permanently delete a collection."""
     from convqa.stores import delete_store, open_store
 
@@ -128,14 +127,7 @@ def delete_collection(collection: Collection, yes: Yes = False, json: Json = Fal
             summary = f"damaged: {error}"
         raise InputError(f"this would delete {url} ({summary}) permanently. Add --yes to confirm.")
     delete_store(collection)
-    _print(json, collection, {"deleted": True}, "deleted")
-
-
-def _print(json: bool, collection: str, data: dict[str, Any], text: str) -> None:
-    if json:
-        print_json({"url": _url(collection), **data})
-    else:
-        typer.echo(f"{_url(collection)}: {text}")
+    typer.echo(f"{url}: deleted")
 
 
 def _entries(place: str) -> list[dict[str, Any]]:
