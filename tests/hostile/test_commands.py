@@ -23,7 +23,6 @@ CASES = [
     case("ask a question of the pipeline's own words", f"{ASK} --help-me", says="--help-me"),
     case("ask NUL through stdin", CHAT, stdin="a\0b\n", exits=0),
     case("ask control characters", f"{ASK} '\x1b[31mred\x1b[0m faust'", exits=0),
-    case("ask a question of a megabyte", CHAT, stdin="faust " * 170_000 + "\n", exits=0, says="Goethe wrote Faust"),
     case("ask a lone surrogate", f"{ASK} 'faust \udcff'", exits=0, says="Goethe wrote Faust"),
     case("ask 5,000 words", f"{ASK} '{' '.join(f'w{n}' for n in range(5000))}'", exits=0),
     # collections and pipelines that are not
@@ -78,7 +77,7 @@ CASES = [
         case(f"compare: {name}", f"compare {arguments}", files, exits=exits, says=says, environment=environment)
         for name, arguments, files, exits, says, environment in (
             ("a damaged note of the input", "qrecc-run qrecc-run", {META: "{"}, 2, META, {}),
-            ("a run beside itself", f"{SAME} --turns 4", {}, 0, ("2 /", "1.000"), {}),
+            ("a run beside itself", f"{SAME} --turns 4", {}, 0, ("qrecc-run (2)", "1.000"), {}),
             ("a terminal of one column", SAME, {}, 0, (), {"COLUMNS": "1"}),
             ("a run of another task", "qrecc-run mrqa-run --truth qrecc", {}, 2, "mrqa-run/run.json: no such file", {}),
             ("a run of no turns", SAME, {"qrecc-run/run.json": "[]"}, 2, "shares no measure", {}),
@@ -87,7 +86,7 @@ CASES = [
                 "qrecc-run 'a[b]_{x}&%' --truth qrecc --as markdown",
                 {"a[b]_{x}&%/run.json": json.dumps(RUN)},
                 0,
-                r"a[b]\_\{x\}\&\%",
+                "a[b]_{x}&%",
                 {},
             ),
         )

@@ -91,7 +91,7 @@ COMPONENTS = [
     whole("no method", "@member\nclass Mine(Rewriter): pass\n", "Mine implements no method", exits=1),
     rewriter("an unwritable parameter", "def __init__(self, x=1): self.x = object()", "mine.Mine cannot be written"),
     rewriter("to_dict raises", "def to_dict(self): 1 / 0", "mine.Mine cannot be written as YAML"),
-    rewriter("warm_up raises", "def warm_up(self): 1 / 0", ", in warm_up", exits=1),
+    rewriter("warm_up raises", "def warm_up(self): 1 / 0", "ZeroDivisionError", exits=1),
     foreign("is no station: returns None", "None", "mine.Mine.run returned None; expected a mapping"),
     foreign("is no station: lacks an output", "{}", "mine.Mine.run returned None as rewrites; expected Rewrites"),
     foreign("is no station: texts", "{'rewrites': Rewrites(('a',) * len(turns))}", "run returned 'a'; expected "),

@@ -12,7 +12,7 @@ RECORDED = "run qrecc out --pipeline copy-bm25 --set retriever.type=recorded --s
 REWRITTEN = "run qrecc out --pipeline copy-bm25 --set rewriter.type=recorded --set rewriter.path=a.json --quiet"
 
 RECORD = {
-    "name": "n", "question": "<script>", "base": "a", "measures": [], "versions": {},
+    "name": "n", "question": "<script>", "base": "a", "pipeline": "p", "measures": [], "versions": {},
     "inputs": [{"name": "i", "path": "qrecc", "truth": "qrecc", "history": "none", "conversations": "all", "turns": 2}],
     "rows": [{"name": "a", "values": {}}, {"name": "b\n|", "values": {}}],
     "cells": [
