@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from convqa.cli.app import group
-from convqa.cli.options import AllowDownload, Json, ModelSettings, print_json
+from convqa.cli.options import AllowDownload, ModelSettings
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Shipped model, folder, or Hugging Face model (OWNER/NAME).")]
 Target = Annotated[Path, typer.Argument(metavar="TARGET", help="Folder to create.")]
@@ -18,36 +18,22 @@ models = group("models", "List, check, export and quantize models.")
 
 
 @models("list")
-def list_models(json: Json = False) -> None:
+def list_models() -> None:
     """List the models that ship with convqa."""
     from convqa.models.folder import read_manifest
     from convqa.models.source import SHIPPED, shipped_names
 
-    rows: list[dict[str, Any]] = []
     for name in shipped_names():
         manifest = read_manifest(SHIPPED / name)
-        rows.append(
-            {
-                "name": name,
-                "kind": manifest.kind,
-                "precision": manifest.precision,
-                "megabytes": _megabytes(SHIPPED / name),
-                "licence": manifest.licence,
-                "base": manifest.base,
-            }
-        )
-    if json:
-        print_json(rows)
-        return
-    for row in rows:
+        size = _megabytes(SHIPPED / name)
         typer.echo(
-            f"{row['name']:<12}{row['kind']:<12}{row['precision']:<10}{row['megabytes']:>5} MB  {row['licence']:<12}"
-            f"from {row['base']}"
+            f"{name:<12}{manifest.kind:<12}{manifest.precision:<10}{size:>5} MB  {manifest.licence:<12}"
+            f"from {manifest.base}"
         )
 
 
 @models("check")
-def check_model(name: Name, *, settings: ModelSettings, json: Json = False) -> None:
+def check_model(name: Name, *, settings: ModelSettings) -> None:
     """Verify a model and run it on a small sample.
 
     Exit code 2 if the model is damaged or unusable.
@@ -55,11 +41,7 @@ def check_model(name: Name, *, settings: ModelSettings, json: Json = False) -> N
     from convqa.models import Options
     from convqa.models.check import check
 
-    report = check(name, Options(**settings.models))
-    if json:
-        print_json(report)
-        return
-    for field, value in report.items():
+    for field, value in check(name, Options(**settings.models)).items():
         typer.echo(f"{field:<16}{value}")
 
 

@@ -14,15 +14,12 @@ def test_list_names_what_ships(call):
     code, out, _ = call("models", "list")
     assert code == 0 and "encoder     encoder     int8" in out and "Apache-2.0" in out
     assert "conditions  conditions  float32" in out
-    found = {row["name"]: row for row in json.loads(call("models", "list", "--json")[1])}
-    assert {row["licence"] for row in found.values()} == {"Apache-2.0"}
-    assert found["encoder"]["kind"] == "encoder" and 20 < found["encoder"]["megabytes"] <= 25.5
 
 
 def test_check_loads_and_measures(call):
-    code, out, _ = call("models", "check", "encoder", "--json")
-    found = json.loads(out)
-    assert code == 0 and (found["kind"], found["dimension"], found["runs"]) == ("encoder", 384, "onnx int8 on cpu")
+    code, out, _ = call("models", "check", "encoder")
+    found = {line[:16].strip(): line[16:] for line in out.splitlines()}
+    assert code == 0 and (found["kind"], found["dimension"], found["runs"]) == ("encoder", "384", "onnx int8 on cpu")
     assert found["speed"].endswith("texts/s (32 texts)")
 
 
@@ -36,8 +33,8 @@ def test_a_bad_model_is_exit_code_2(call, tmp_path):
 
 
 def test_check_runs_a_resolver_and_refuses_a_bad_one(call, tmp_path):
-    code, out, _ = call("models", "check", "resolver", "--json")
-    assert code == 0 and json.loads(out)["speed"].endswith("texts/s (32 texts)")
+    code, out, _ = call("models", "check", "resolver")
+    assert code == 0 and "texts/s (32 texts)" in out
     folder = shutil.copytree(SHIPPED / "resolver", tmp_path / "copied")
     manifest = json.loads((folder / "convqa.json").read_text())
     (folder / "convqa.json").write_text(json.dumps({**manifest, "settings": {}}))
