@@ -74,7 +74,7 @@ def show_collection(collection: Collection, json: Json = False) -> None:
 
 
 @collections("delete")
-def delete_collection(collection: Collection, yes: Yes = False, json: Json = False) -> None:
+def delete_collection(collection: Collection, yes: Yes = False) -> None:
     """Permanently delete a collection."""
     from convqa.stores import delete_store, open_store
 
@@ -86,14 +86,7 @@ def delete_collection(collection: Collection, yes: Yes = False, json: Json = Fal
             summary = f"damaged: {error}"
         raise InputError(f"this would delete {url} ({summary}) permanently. Add --yes to confirm.")
     delete_store(collection)
-    _print(json, collection, {"deleted": True}, "deleted")
-
-
-def _print(json: bool, collection: str, data: dict[str, Any], text: str) -> None:
-    if json:
-        print_json({"url": _url(collection), **data})
-    else:
-        typer.echo(f"{_url(collection)}: {text}")
+    typer.echo(f"{url}: deleted")
 
 
 def _entries(place: str) -> list[dict[str, Any]]:
