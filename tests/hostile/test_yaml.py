@@ -5,20 +5,70 @@ from __future__ import annotations
 from hostile import PIPELINE, case
 
 
-def mine(rest: str) -> dict[str, str]:
-    return {"mine.yaml": f"{PIPELINE}metadata: {rest}"}
+def laughs(levels: int, indent: str = "  ", width: int = 9) -> str:
+    """Lines of aliases that stand for ``width`` to the power of ``levels`` values."""
+    rows = [f"{indent}a0: &a0 [{', '.join(['lol'] * width)}]"]
+    rows += [f"{indent}a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * width)}]" for n in range(1, levels)]
+    return "\n".join(rows) + "\n"
 
 
-FAULTS = {
-    "a key twice": ("{x: 1, x: 2}\n", "duplicate key 'x'"),
-    "a list as a key": ("{[x]: 1}\n", "unhashable key"),
-    "an object of Python's": (
-        "!!python/object/apply:os.system [true]\n",
-        "could not determine a constructor for the tag",
+TOO_MUCH = "with its aliases expanded"
+
+KINDS = {
+    "the metadata of a pipeline": ("check mine.yaml", PIPELINE, "metadata"),
+    "the stations of a pipeline": ("check mine.yaml", PIPELINE, "stations"),
+    "a pipeline that is shown": ("show mine.yaml --as yaml", PIPELINE, "metadata"),
+    "a pipeline that is run": ("run qrecc out --pipeline mine.yaml", PIPELINE, "metadata"),
+    "a collection": ("collections show mine.yaml", "url: collection\n", "settings"),
+    "a collection to ask": ("ask Faust? --collection mine.yaml", "url: collection\n", "settings"),
+    "a language model": (
+        "ask Faust? --collection collection --llm mine.yaml",
+        "url: http://127.0.0.1:9\n",
+        "generation",
     ),
-    "a month 99": ("{x: 2024-99-99}\n", "month"),
-    "a thousand brackets": ("[" * 1000, "nested too deeply"),
+    "a list of downloads": ("download mine.yaml train out", "{}", "train"),
+    "a training": ("train resolver mine.yaml --data . --output out", "recipe: resolver\n", "base"),
 }
+"""What a file is -> a command that reads it, its first line, and a key that takes what is made here."""
+
+
+def mine(first: str, key: str, rest: str) -> dict[str, str]:
+    return {"mine.yaml": f"{first.removeprefix('{}')}{key}: {rest}"}
+
+
+def several():
+    """Every kind of file goes through one reader, so most is tried on the first kind alone."""
+    for kind, (command, first, key) in KINDS.items():
+        yield case(f"{kind}: nine levels of aliases", command, mine(first, key, f"\n{laughs(9)}"), says=TOO_MUCH)
+        yield case(
+            f"{kind}: a mapping within itself", command, mine(first, key, "&m {x: *m}\n"),
+            says=("mine.yaml", "the alias *m is inside its own anchor"),
+        )  # fmt: skip
+        if kind != "the metadata of a pipeline":
+            continue
+        small = mine(first, key, f"\n{laughs(4)}")
+        yield case(f"{kind}: four levels, which is allowed", command, small, exits=0, says="mine.yaml: ok")
+        merged = f"\n  a: &a {{x: 1}}\n  b: &b {{<<: [{', '.join(['*a'] * 9)}]}}\n" + "".join(
+            f"  c{n}: &{'cdefghi'[n]} {{<<: [{', '.join(['*' + 'bcdefghi'[n]] * 9)}]}}\n" for n in range(7)
+        )
+        yield case(f"{kind}: merges of merges", command, mine(first, key, merged), says=TOO_MUCH)
+        yield case(
+            f"{kind}: a key twice", command, mine(first, key, "{x: 1, x: 2}\n"), says=("mine.yaml", "duplicate key 'x'")
+        )
+        yield case(
+            f"{kind}: a list as a key", command, mine(first, key, "{[x]: 1}\n"), says=("mine.yaml", "unhashable key")
+        )
+        yield case(
+            f"{kind}: an object of Python's", command, mine(first, key, "!!python/object/apply:os.system [true]\n"),
+            says=("mine.yaml", "could not determine a constructor for the tag"),
+        )  # fmt: skip
+        yield case(f"{kind}: a month 99", command, mine(first, key, "{x: 2024-99-99}\n"), says=("mine.yaml", "month"))
+        yield case(
+            f"{kind}: a thousand brackets",
+            command,
+            mine(first, key, "[" * 1000),
+            says=("mine.yaml", "nested too deeply"),
+        )
 
 
 SECRET = "sk-0815"
@@ -33,7 +83,7 @@ SECRETS = {
 COMMANDS = ("check mine.yaml", "show mine.yaml", "show mine.yaml --as yaml", "run qrecc out --pipeline mine.yaml")
 
 CASES = [
-    *(case(name, "check mine.yaml", mine(rest), says=("mine.yaml", said)) for name, (rest, said) in FAULTS.items()),
+    *several(),
     *(
         case(
             f"a secret {where}: {command}", command, {"mine.yaml": PIPELINE + text},
