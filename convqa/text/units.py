@@ -123,7 +123,13 @@ def _is_other_list(before: PartKind | None, kind: PartKind) -> bool:
     return (before == "item" and kind in ("header", "row")) or (before == "row" and kind in ("header", "item"))
 
 
-def _units_of_part(text: str, part: Part, heading: str, context: str, language: str) -> Iterator[Unit]:
+def _units_of_part(
+    text: str,
+    part: Part,
+    heading: str,
+    context: str,
+    language: str,
+) -> Iterator[Unit]:
     kind = _UNIT_KINDS.get(part.kind, "sentence")
     if part.is_numbered:
         kind = "step"
