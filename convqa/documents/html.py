@@ -256,7 +256,8 @@ def _is_table_of_data(element: Any) -> bool:
         return False
     if next(element.iterdescendants("table", *_HEADINGS), None) is not None:
         return False
-    return any(len(row.findall("td")) + len(row.findall("th")) > 1 for row in element.iter("tr"))
+    rows = element.iter("tr")
+    return any(len(row.xpath("td | th")) > 1 for row in rows)
 
 
 def _text_of(element: Any) -> str:

@@ -37,7 +37,8 @@ def read_page(pdf: Any, number: int) -> list[Sheet]:
     words: dict[complex, list[Word]] = defaultdict(list)
     for turn, word in _words(page.get_textpage()):
         # PDFium gives the two halves of a surrogate pair apart.
-        word.text = clean(word.text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
+        units = word.text.encode("utf-16-le", "surrogatepass")
+        word.text = clean(units.decode("utf-16-le", "replace"))
         # The dots between two columns are a blank.
         if word.text and not _LEADERS.fullmatch(word.text):
             words[turn].append(word)
@@ -82,8 +83,10 @@ def _words(text_page: Any) -> Iterator[tuple[complex, Word]]:
             turn, base, size = _writing(text_page, index)
             box = _box(edges.left, edges.bottom, edges.right, edges.top, turn)
             word = Word(char, box.left, box.right, base, size, _is_bold(text_page, index))
-        # Letters of other fonts have other heights, so that those of the first count.
-        before = Box(box.left, before.top, box.right, before.bottom) if len(word.text) > 1 else box
+        if len(word.text) > 1:
+            # Letters of other fonts have other heights, so that those of the first count.
+            box = Box(box.left, before.top, box.right, before.bottom)
+        before = box
     if word:
         yield turn, word
 
