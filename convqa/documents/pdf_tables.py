@@ -10,6 +10,7 @@ from convqa.documents.pdf_lines import NEAR, Box, Row, TableRow, Word, band, chu
 
 _MIN_RULE = 6.0
 """Points. Shorter lines are no rules."""
+_MAX_FRAMES = 300
 _MAX_CELL = 800
 """Characters of a cell. A frame around more than that is no table."""
 
@@ -46,7 +47,7 @@ def with_ruled_tables(words: list[Word], rules: Sequence[Box]) -> list[Word]:
 
 
 def _frames(rules: Iterable[Box]) -> list[list[Box]]:
-    """Return the rules that touch one another, together."""
+    """Return the rules that touch one another, together; none of a drawing with many that are apart."""
     frames: list[list[Box]] = []
     for rule in rules:
         if max(rule.right - rule.left, rule.bottom - rule.top) <= _MIN_RULE:
@@ -59,6 +60,8 @@ def _frames(rules: Iterable[Box]) -> list[list[Box]]:
             else:
                 apart.append(other)
         frames = [*apart, frame]
+        if len(frames) > _MAX_FRAMES:
+            return []
     return frames
 
 
