@@ -29,8 +29,6 @@ ONNX = "model.onnx"
 TOKENIZER = "tokenizer.json"
 CARD = "README.md"
 
-SUPPORT = "support"
-
 QUERY_WEIGHTS = "idf.json"
 """File with the token weights of a sparse encoder's queries, which then need no network."""
 
@@ -109,18 +107,13 @@ class ModelFolder:
         if self.manifest is not None and self.manifest.kind != kind:
             raise InputError(f"{self.path}: expected a model of kind {kind!r}, got kind {self.manifest.kind!r}.")
 
-    def settings(
-        self,
-        shape: type[Shape],
-        values: Mapping[str, Any],
-        advice: str = _EXPORT,
-    ) -> Shape:
+    def settings(self, shape: type[Shape], values: Mapping[str, Any]) -> Shape:
         """Validate the settings specific to the kind of model."""
         return read_as(
             shape,
             values,
             f"{self.path / MANIFEST}: settings",
-            advice,
+            _EXPORT,
         )
 
     def checksum(self) -> str:

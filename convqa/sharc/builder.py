@@ -11,7 +11,6 @@ from pydantic import Field
 
 from convqa.components.base import Builder, MaybeReadings
 from convqa.components.checks import nothing
-from convqa.components.encoding import ModelOptions
 from convqa.components.members import describe, make, member
 from convqa.domain import (
     Answer,
@@ -23,7 +22,6 @@ from convqa.domain import (
     Sentence,
     Turn,
 )
-from convqa.models import Options
 from convqa.sharc.conditions import Condition
 from convqa.sharc.judge import Conditions, load_conditions
 from convqa.sharc.replies import (
@@ -103,14 +101,12 @@ class Rules(Builder):
         rule).
     :param builder: answers questions that no rule decides: its name, or ``{type: ..., init_parameters: {...}}``.
         Decisions then quote the rule. None: every answer is a label, Yes, No or Irrelevant, as in ShARC.
-    :param options: ``device`` and ``precision`` of the model.
     """
 
     min_condition_score: Annotated[float, Field(ge=0, le=1)] | None = None
     max_passages: Annotated[int, Field(ge=1)] = 1
     min_word_overlap: Annotated[float, Field(ge=0, le=1)] = 0.12
     builder: Any = None
-    options: ModelOptions | None = None
 
     def __post_init__(self) -> None:
         self._builder = None if self.builder is None else make(self.builder, "builder", Builder)
@@ -120,7 +116,7 @@ class Rules(Builder):
 
     @cached_property
     def _judge(self) -> Conditions:
-        return load_conditions(Options(**(self.options or {})))
+        return load_conditions()
 
     def models(self) -> Mapping[str, Conditions]:
         return {"conditions": self._judge}
