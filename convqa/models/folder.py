@@ -29,9 +29,6 @@ ONNX = "model.onnx"
 TOKENIZER = "tokenizer.json"
 CARD = "README.md"
 
-QUERY_WEIGHTS = "idf.json"
-"""File with the token weights of a sparse encoder's queries, which then need no network."""
-
 _EXPORT = "The model may be of another version of convqa: make it again with convqa models export."
 _WEIGHT_ENDINGS = (".safetensors", ".bin")
 _RESULT_FILES = {
@@ -52,7 +49,6 @@ _RESULT_FILES = {
     "tokenizer_config.json",
     "vocab.json",
     "vocab.txt",
-    QUERY_WEIGHTS,
 }
 """Files besides the weights that affect the results of a model of transformers."""
 

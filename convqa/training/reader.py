@@ -63,7 +63,7 @@ class ReaderTraining(Recipe):
         self.base = trainable(settings.base)
         config = load_config(self.base)
         self.most = min(READER_TOKENS, positions(config) or READER_TOKENS)
-        self.tokenizer = tokenizer_of(self.base, config, self.most)
+        self.tokenizer = tokenizer_of(self.base, self.most)
         reading = ReaderInput(self.tokenizer.inner, self.most)
         self.windows: list[LabeledWindow] = []
         for path in training.values():

@@ -49,7 +49,7 @@ class ResolverTraining(Recipe):
         settings.steps(len(examples))  # fails early, before the long work
         self.base = trainable(settings.base)
         config = load_config(self.base)
-        self.tokenizer = tokenizer_of(self.base, config, MAX_TOKENS)
+        self.tokenizer = tokenizer_of(self.base, MAX_TOKENS)
         self.tokenizer.inner.no_truncation()
         self.most = _max_tokens(self.base, config, self.tokenizer)
         self.layouts = []

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
@@ -16,7 +14,7 @@ from pydantic import BaseModel
 from convqa.errors import InputError, StoreUnavailable, WorkError
 from convqa.models.cache import Cache
 from convqa.models.engines import load_once
-from convqa.models.folder import QUERY_WEIGHTS, ModelFolder
+from convqa.models.folder import ModelFolder
 from convqa.models.once import once
 from convqa.models.shared import shared
 from convqa.models.source import find_model
@@ -122,47 +120,9 @@ class TextEncoder(NetworkModel):
 
 
 class SparseEncoder(TextEncoder):
-    """Encodes texts as nonnegative weights of a vocabulary's tokens, most of them 0, as SPLADE does.
-
-    If the folder has a table of query weights, a query has those of its distinct tokens.
-    """
+    """Encodes texts as nonnegative weights of a vocabulary's tokens, most of them 0, as SPLADE does."""
 
     sparse = True
-
-    def __init__(
-        self,
-        folder: ModelFolder,
-        choice: Choice,
-        network: Network,
-    ) -> None:
-        super().__init__(folder, choice, network)
-        file = folder.path / QUERY_WEIGHTS
-        self._query_weights = _read_query_weights(file, network) if file.is_file() else None
-
-    def encode(self, texts: Sequence[str], role: Role = "passage") -> Array:
-        if role == "passage" or self._query_weights is None:
-            return super().encode(texts, role)
-        rows = np.zeros((len(texts), self.dimension), np.float32)
-        for row, tokens in zip(rows, self._network.tokenizer.texts(texts), strict=True):
-            row[tokens.ids] = self._query_weights[tokens.ids]
-        return rows
-
-
-def _read_query_weights(file: Path, network: Network) -> Array:
-    """Return token id -> weight in a query, 0 for special tokens and those missing from the file."""
-    tokenizer = network.tokenizer.inner
-    special = tokenizer.get_added_tokens_decoder()
-    weights = np.zeros(network.dimension, np.float32)
-    try:
-        for token, weight in json.loads(file.read_text(encoding="utf-8")).items():
-            id = tokenizer.token_to_id(token)
-            if id is not None and id not in special:
-                weights[id] = float(weight)
-        if not np.isfinite(weights).all() or (weights < 0).any():
-            raise ValueError("a weight is negative or infinite")
-    except (ValueError, AttributeError, TypeError) as error:
-        raise InputError(f"{file}: expected tokens with weights ({error}). Copy the model again.") from error
-    return weights
 
 
 class RemoteEncoder(TextEncoder):

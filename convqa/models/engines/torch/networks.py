@@ -17,15 +17,12 @@ torch = runtime.import_torch()
 class Module(torch.nn.Module):  # type: ignore[name-defined,misc]
     """A model of transformers whose states or logits become outputs.
 
-    ``inputs`` names the arguments of ``forward``. ``part``: the attribute with the model,
-    under which graphs have its weights.
+    ``inputs`` names the arguments of ``forward``.
     """
-
-    part = "trunk"
 
     def __init__(self, model: Any) -> None:
         super().__init__()
-        setattr(self, self.part, model)
+        self.trunk = model
         self.config = model.config
         self.inputs: tuple[str, ...] = ("input_ids", "attention_mask")
         if getattr(model.config, "type_vocab_size", 0) > 1:
@@ -34,7 +31,7 @@ class Module(torch.nn.Module):  # type: ignore[name-defined,misc]
     def forward(self, *inputs: Any) -> Any:
         """Ids, mask and types, (n, tokens) each -> the outputs, with one row per sequence."""
         named = dict(zip(self.inputs, inputs, strict=False))
-        return self.result(getattr(self, self.part)(**named), inputs[1])
+        return self.result(self.trunk(**named), inputs[1])
 
     def result(self, output: Any, mask: Any) -> Any:
         """Return the outputs, made of those of the model."""
@@ -77,8 +74,6 @@ class Classifier(Module):
     It is the probability of the class ``label``. Without a label, it is the only logit, or the second minus the first.
     """
 
-    part = "classifier"
-
     def __init__(self, classifier: Any, label: int | None = None) -> None:
         super().__init__(classifier)
         self._label = label
@@ -93,8 +88,6 @@ class Classifier(Module):
 
 class Spanned(Module):
     """The logits of span starts and span ends."""
-
-    part = "answering"
 
     def result(self, output: Any, mask: Any) -> tuple[Any, Any]:  # noqa: ARG002
         """Return starts and ends, each (n, tokens) in float32."""
@@ -198,7 +191,7 @@ def load_source(folder: ModelFolder, choice: Choice, kind: str) -> Loaded:
             module = Spanned(model)
         case _:
             module = Classifier(model, _label(folder, config, kind))
-    return module, transformers.tokenizer_of(folder, config, longest), about
+    return module, transformers.tokenizer_of(folder, longest), about
 
 
 def _label(folder: ModelFolder, config: Any, kind: str) -> int | None:
