@@ -49,11 +49,17 @@ class Tokenizer:
     def longer(self, texts: Sequence[str]) -> int:
         """Count the texts that are truncated."""
         # No token is shorter than a byte.
-        candidates = [text for text in replace_surrogates(list(texts)) if len(text.encode()) >= self.max_tokens - 2]
-        return sum(1 for encoding in self.inner.encode_batch_fast(candidates) if encoding.overflowing)
+        least = self.max_tokens - 2
+        candidates = [text for text in replace_surrogates(list(texts)) if len(text.encode()) >= least]
+        count = 0
+        for encoding in self.inner.encode_batch_fast(candidates):
+            if encoding.overflowing:
+                count += 1
+        return count
 
     def _encode(self, inputs: list[Any]) -> list[TokenSequence]:
-        return [TokenSequence(encoding.ids, encoding.type_ids) for encoding in self.inner.encode_batch_fast(inputs)]
+        encodings = self.inner.encode_batch_fast(inputs)
+        return [TokenSequence(encoding.ids, encoding.type_ids) for encoding in encodings]
 
 
 def load_tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
@@ -168,6 +174,7 @@ class NetworkModel(Model):
     def outputs(self, sequences: Sequence[TokenSequence]) -> list[list[Array]]:
         """Run the network, whose outputs must be finite numbers."""
         results = self._network.run(sequences)
-        if not all(np.isfinite(output).all() for outputs in results for output in outputs):
-            raise self.invalid("model")
+        for outputs in results:
+            if not all(np.isfinite(output).all() for output in outputs):
+                raise self.invalid("model")
         return results

@@ -83,7 +83,11 @@ class Conditions(Model):
         texts.update(*statements.values())
         distinct = sorted(texts)
         vectors = dict(zip(distinct, self._encoder.encode(distinct), strict=True))
-        return [self._judgment(_features(text, statements[text], question, vectors)) for text, question in pairs]
+        judgments = []
+        for text, question in pairs:
+            features = _features(text, statements[text], question, vectors)
+            judgments.append(self._judgment(features))
+        return judgments
 
     def _judgment(self, features: Mapping[str, float]) -> Judgment:
         yes = self._settings.yes.probability(features)

@@ -32,9 +32,11 @@ class Entailment(NetworkModel, Support):
     """Scores with the evidence as premise and the sentence as hypothesis; long evidence is truncated."""
 
     def score(self, pairs: Sequence[Pair], language: str = "en") -> list[float]:  # noqa: ARG002
+        sequences = self._network.tokenizer.pairs(pairs)
         scores = []
-        for pair, (probability,) in zip(pairs, self.outputs(self._network.tokenizer.pairs(pairs)), strict=True):
-            is_blank = not pair[0].strip() or not pair[1].strip()
+        for pair, (probability,) in zip(pairs, self.outputs(sequences), strict=True):
+            evidence, sentence = pair
+            is_blank = not evidence.strip() or not sentence.strip()
             scores.append(0.0 if is_blank else float(probability))
         return scores
 

@@ -83,7 +83,9 @@ class Classifier(Module):
         logits = output.logits.float()
         if self._label is not None:
             return torch.softmax(logits, -1)[:, self._label]
-        return logits[:, 0] if logits.shape[1] == 1 else logits[:, 1] - logits[:, 0]
+        if logits.shape[1] == 1:
+            return logits[:, 0]
+        return logits[:, 1] - logits[:, 0]
 
 
 class Spanned(Module):
@@ -122,7 +124,9 @@ class ResolverNet(Module):
         to_start, to_end = self.spans(states).chunk(2, -1)
         starts = from_start @ to_start.transpose(1, 2) / self.scale
         ends = from_end @ to_end.transpose(1, 2) / self.scale
-        return terms, deleted, self.patterns(states), starts, ends, self.needs(states).squeeze(-1)
+        patterns = self.patterns(states)
+        needs = self.needs(states).squeeze(-1)
+        return terms, deleted, patterns, starts, ends, needs
 
 
 Loaded = tuple[Any, Tokenizer, dict[str, Any]]
@@ -146,7 +150,8 @@ def load(folder: ModelFolder, choice: Choice, kind: str) -> Network:
     def run(sequences: Sequence[TokenSequence]) -> list[list[Array]]:
         rows = runtime.rows(module, sequences, pad, choice)
         if kind in PER_TOKEN:
-            return [_unpadded(row, len(tokens)) for row, tokens in zip(rows, sequences, strict=True)]
+            pairs = zip(rows, sequences, strict=True)
+            return [_unpadded(row, len(tokens)) for row, tokens in pairs]
         return rows
 
     return Network(
@@ -199,7 +204,10 @@ def _label(folder: ModelFolder, config: Any, kind: str) -> int | None:
     labels = {int(index): str(label) for index, label in (config.id2label or {}).items()}
     if kind == "pairs" and len(labels) in {1, 2}:
         return None
-    entailing = [index for index, label in labels.items() if label.strip().lower().startswith("entail")]
+    entailing = []
+    for index, label in labels.items():
+        if label.strip().lower().startswith("entail"):
+            entailing.append(index)
     if kind == "support" and len(entailing) == 1:
         return entailing[0]
     raise InputError(f"{folder.path}: expected a model of kind {kind!r}, got the labels {', '.join(labels.values())}.")
