@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import NoneType
-from typing import Any
+from typing import Any, Literal
 
 from convqa.components.encoding import ModelOptions
 from convqa.components.filtering import filter_of
@@ -14,7 +14,14 @@ from convqa.domain import DEFAULT_LANGUAGE, Conversation, Exchange, MetaValue, P
 from convqa.driver.history import HistoryMode, checked, exchange, in_language
 from convqa.driver.waves import BATCH_SIZE, WAIT_SECONDS, answer, drive
 from convqa.errors import InputError, ordinary_errors
-from convqa.indexing import Indexed, add_vectors, collection_of, collection_of_passages, index_sources
+from convqa.indexing import (
+    Indexed,
+    add_vectors,
+    collection_of,
+    collection_of_passages,
+    default_encoder,
+    index_sources,
+)
 from convqa.models import Options, load_encoder
 from convqa.pipeline.llm import Llm, read_llm
 from convqa.pipeline.load import load as load_pipeline
@@ -68,7 +75,7 @@ def index(
     add: bool = False,
     replace: bool = False,
     language: str | None = None,
-    vectors: str | None = None,
+    vectors: str | Literal[False] | None = None,
     base_url: str = "",
     options: ModelOptions | None = None,
 ) -> Indexed:
@@ -80,14 +87,15 @@ def index(
         of passages. :param collection: a folder or a URL.
     :param add: keep passages that are not among the sources. :param replace: index everything again.
     :param language: the language of the texts; None = the collection's, or English.
-    :param vectors: an encoder, such as ``encoder``, which makes a vector for every passage.
+    :param vectors: the encoder that makes a vector for every passage. None = ``encoder``, if it knows the language, for
+        up to 50,000 passages. False = no vectors.
     :param base_url: the URL of the folder of documents, for the ``url`` of their passages.
     :param options: options of the encoder, as in :func:`load`.
     :raises ConvqaError: if nothing is readable, or the collection is not writable.
     """
     given = [sources] if isinstance(sources, str | Path) else sources
     with ordinary_errors():
-        encoder = None if vectors is None else load_encoder(vectors, Options(**(options or {})))
+        encoder = load_encoder(vectors, Options(**(options or {}))) if vectors else None
         indexed = index_sources(
             given,
             str(collection),
@@ -96,6 +104,8 @@ def index(
             language=language,
             base_url=base_url,
         )
+        if vectors is None:
+            encoder = default_encoder(str(collection), indexed.info)
         return indexed if encoder is None else dataclasses.replace(indexed, info=add_vectors(str(collection), encoder))
 
 

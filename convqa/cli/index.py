@@ -86,9 +86,11 @@ def index(
         str | None,
         Option(
             metavar="ENCODER",
-            help="Also store vectors of this encoder: encoder (shipped), a folder or a Hugging Face name.",
+            help="Store vectors of this encoder: encoder (shipped), a folder or a Hugging Face name. Default: encoder, "
+            "if it knows the language, for up to 50,000 passages.",
         ),
     ] = None,
+    no_vectors: Annotated[bool, Option("--no-vectors", help="Store no vectors.")] = False,
     executor: ExecutorName = "local",
     workers: WorkerCount = None,
     encoding: ModelSettings,
@@ -101,14 +103,17 @@ def index(
     documents are named and skipped, with exit code 1.
 
     A new version becomes visible only once it is complete. After an interruption, run the same command again: passages
-    are indexed from the start. Vectors are made last; --vectors without SOURCES resumes them.
+    are indexed from the start. Vectors are made last, when the passages can be searched already; --vectors without
+    SOURCES resumes them.
     """
-    from convqa.indexing import add_vectors, index_sources, refuse_vectors
+    from convqa.indexing import add_vectors, default_encoder, index_sources, refuse_vectors
     from convqa.models import Options, load_encoder
     from convqa.tasks import find_task
 
     if task is not None and not sources:
         raise InputError("--task requires SOURCES.")
+    if vectors and no_vectors:
+        raise InputError("--vectors and --no-vectors exclude each other.")
     benchmark = find_task(task, Path(sources[0])) if task and sources else None
     encoder = None
     if vectors:
@@ -133,6 +138,8 @@ def index(
                 progress=progress,
             )
         info = indexed.info
+        if encoder is None and not no_vectors:
+            encoder = default_encoder(collection, info)
     if encoder is not None:
         with start_workers(executor, workers) as started, ProgressDisplay("encoding", "passages", quiet) as progress:
             info = add_vectors(collection, encoder, progress, started)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from convqa.indexing.find import collection_for, collection_of, collection_of_passages
 from convqa.indexing.passages import read_passages
 from convqa.indexing.update import Indexed, index_sources
-from convqa.indexing.vectors import add_vectors, refuse_vectors
+from convqa.indexing.vectors import add_vectors, default_encoder, refuse_vectors
 
 __all__ = [
     "Indexed",
@@ -13,6 +13,7 @@ __all__ = [
     "collection_for",
     "collection_of",
     "collection_of_passages",
+    "default_encoder",
     "index_sources",
     "read_passages",
     "refuse_vectors",

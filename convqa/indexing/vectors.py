@@ -26,6 +26,31 @@ _PASSAGES_PER_BATCH = 256
 _VECTORS_PER_COMMIT = 20 * _PASSAGES_PER_BATCH
 """Passages per commit: the most that a killed load loses, under a minute on two cores."""
 
+MAX_DEFAULT_VECTORS = 50_000
+"""Up to this many passages get vectors without being asked: about a quarter of an hour on two cores."""
+
+
+def default_encoder(url: str, info: Info) -> TextEncoder | None:
+    """Return the shipped encoder if the passages of a collection get its vectors by default, otherwise None.
+
+    They do if the engine stores vectors, the collection has none of another encoder, and the encoder knows its
+    language. With more than :data:`MAX_DEFAULT_VECTORS` passages to encode, a warning says how to start it.
+    """
+    model = load_encoder("encoder")
+    can_take_vectors = {"vectors", "write"} <= info.capabilities and info.encoder in {None, named(model)}
+    if not can_take_vectors or not model.knows(info.language):
+        return None
+    missing = info.count - info.vectors
+    if missing > MAX_DEFAULT_VECTORS:
+        log.warning(
+            "%d passages have no vectors, and only questions that use their words find them. Vectors of so many take "
+            "long: convqa index --collection %s --vectors encoder",
+            missing,
+            redact(url),
+        )
+        return None
+    return model
+
 
 def add_vectors(
     url: str,
