@@ -22,7 +22,11 @@ _KINDS = {"ForQuestionAnswering": "reader", "ForSequenceClassification": "pairs"
 """Ending of the names of transformers' classes -> kind; any other model is an encoder."""
 
 
-def export(name: str, target: Path, precision: Literal["float32", "int8"] = "float32") -> None:
+def export(
+    name: str,
+    target: Path,
+    precision: Literal["float32", "int8"] = "float32",
+) -> None:
     """Export an encoder, a scorer of pairs or a reader to a new folder."""
     check_target(target)
     import_torch()

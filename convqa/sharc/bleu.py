@@ -23,7 +23,8 @@ def bleu_counts(reference: Sequence[str], hypothesis: Sequence[str]) -> tuple[in
     >>> bleu_counts("do you live in cyprus ?".split(), "do you live in france ?".split())
     (5, 3, 2, 1, 6, 5, 4, 3, 6, 6)
     """
-    matches, possible = [], []
+    matches = []
+    possible = []
     for order in range(1, ORDER + 1):
         ngrams = _ngrams(hypothesis, order)
         matches.append((ngrams & _ngrams(reference, order)).total())

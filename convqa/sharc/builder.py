@@ -271,5 +271,9 @@ def _decision(verdict: Verdict, passage: Passage, quotes: bool) -> Answer:
     return replace(Answer.of(sentences, _LANGUAGE), label=label)
 
 
-def _cited(text: str, passage: Passage, spans: Sequence[tuple[int, int]]) -> Sentence:
+def _cited(
+    text: str,
+    passage: Passage,
+    spans: Sequence[tuple[int, int]],
+) -> Sentence:
     return Sentence(text, tuple(Citation(passage.id, *span) for span in spans))

@@ -97,7 +97,12 @@ def parts(
     yield Group(tuple(alternatives), every=False)
 
 
-def _coordinated(text: str, start: int, end: int, subject: str) -> Iterator[Condition | Group]:
+def _coordinated(
+    text: str,
+    start: int,
+    end: int,
+    subject: str,
+) -> Iterator[Condition | Group]:
     for first, last in _split(AND, text, start, end):
         condition = text[first:last].strip(" ,.;")
         if len(condition) < SHORTEST:

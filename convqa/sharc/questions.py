@@ -116,7 +116,11 @@ def _perfect(words: list[str]) -> bool:
     return bool(_AS_PARTICIPLE.match(first)) or first in lexicon.PARTICIPLES
 
 
-def _inverted(subject: list[str], auxiliary: str, rest: list[str]) -> str:
+def _inverted(
+    subject: list[str],
+    auxiliary: str,
+    rest: list[str],
+) -> str:
     subject = _lowered(subject)
     if auxiliary in lexicon.DEMANDING_MODALS:
         return _base(subject, rest)

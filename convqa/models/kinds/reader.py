@@ -101,7 +101,11 @@ class Band:
             self._margins[first - distance, distance:] = -np.inf
 
 
-def _following(values: NDArray[Any], beyond: float, width: int) -> NDArray[Any]:
+def _following(
+    values: NDArray[Any],
+    beyond: float,
+    width: int,
+) -> NDArray[Any]:
     """Return an array whose row i has the ``width`` values from index i on, padded with ``beyond``."""
     padding = np.full(width - 1, beyond, dtype=values.dtype)
     padded = np.concatenate([values, padding])
