@@ -83,7 +83,6 @@ def needs(passages: int, turns: int, size: int) -> Iterator[Need]:
     floats, graph = passages * vector_bytes("float32") / 1e9, passages * NEIGHBORS * 4 / 1e9
     exact = turns * (passages / 500_000) / EXACT_QUERIES / 3600
     yield Need("dense float32, exact, a folder", floats, floats, encoding, exact)
-    yield Need("dense float32, HNSW", floats + graph, floats + graph, encoding, None)
     part = passages * vector_bytes("int8") / 1e9
     yield Need("dense int8, HNSW, re-scored", floats + part + graph, part + graph, encoding, None)
     candidates = turns * CANDIDATES / slow / 3600

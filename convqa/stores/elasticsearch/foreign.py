@@ -23,7 +23,6 @@ from convqa.text.analysis import MOST_TOKENS, analyzer
 
 logger = logging.getLogger(__name__)
 
-ENGINE = "elasticsearch"
 _DOCUMENTS_PER_SEARCH = 200
 
 
@@ -70,7 +69,7 @@ class ForeignIndex:
         language = address.language or DEFAULT_LANGUAGE
         self._analyzer = analyzer(language)
         self._info = Info(
-            engine=ENGINE,
+            engine="elasticsearch",
             count=self._index.count(),
             language=language,
             analyzer="the index's own",

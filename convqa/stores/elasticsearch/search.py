@@ -102,8 +102,7 @@ def rankings(
 ) -> list[Ranking]:
     """Return the best ``k`` hits of each query, with passages for the first ``texts``."""
     kept = [sorted(hits, reverse=True)[:k] for hits in matches]
-    shown = {id for hits in kept for _, id in hits[:texts]}
-    ids = sorted(shown)
+    ids = sorted({id for hits in kept for _, id in hits[:texts]})
     passage_of = dict(zip(ids, fetch(ids), strict=True))
     result = []
     for hits in kept:

@@ -42,7 +42,6 @@ from convqa.stores.elasticsearch.target import IndexTarget
 from convqa.stores.elasticsearch.writer import BulkWriter, Change, current_version
 from convqa.text.analysis import weigh
 
-ENGINE = "elasticsearch"
 CAPABILITIES = frozenset({"stopwords", "filter", "write", "vectors"})
 _VECTORS_PER_SEARCH = 200
 """1 MB at 384 dimensions."""
@@ -80,7 +79,7 @@ class ElasticsearchCollection(Writing):
         meta = version.meta
         vectors = meta.vectors if meta.vectors and meta.vectors.count else None
         return Info(
-            engine=ENGINE,
+            engine="elasticsearch",
             count=meta.count,
             language=meta.language,
             analyzer=meta.analyzer,
