@@ -233,7 +233,6 @@ def test_the_wheel_works_outside_the_checkout(tmp_path):
         "convqa/py.typed",
         "convqa/models/weights/encoder/model.onnx",
         "convqa/experiments/templates/report.html",
-        "convqa/experiments/templates/report.mplstyle",
         "convqa/server/page/index.html",
         "convqa/server/page/static/app.js",
         "convqa/testing/stations.py",

@@ -50,15 +50,6 @@ def test_a_chat_client_reads_the_note_even_where_nothing_is_answered(make_client
         assert text.startswith(begins) and "server error 500. " in text.split("\n\n")[-1]
 
 
-def test_a_model_is_asked_once_before_the_port_opens(make_client, collection, openai_server, tmp_path):
-    server = openai_server(lambda prompt, number: "NO_ANSWER")
-    file = tmp_path / "model.yaml"
-    file.write_text(f"{{url: '{server.url}', model: m}}")
-    client = make_client({"talk": served(collection, str(file))}, served={"talk": {}})
-    assert len(server.requests) <= 1
-    assert client.get("/api/pipelines").json()["pipelines"][0]["examples"]
-
-
 def test_sentences_are_sent_while_the_model_writes(make_client, collection, openai_server, tmp_path):
     """To the page and to chat clients, marked as in the answer, and with the tokens that its server counted."""
     reply = "The play Faust is by Johann Wolfgang von Goethe [1]. He sold it to Napoleon. It is a tragic play [1]."
