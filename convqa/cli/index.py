@@ -167,5 +167,6 @@ def _print(indexed: Indexed | None, info: Info, collection: str) -> None:
     if encoder is None:
         return
     missing = info.count - info.vectors
-    without = f"; {missing} passages have none" if missing else ""
-    typer.echo(f"{info.vectors} vectors of {encoder.name} ({encoder.dimension} dimensions){without}")
+    without = f"; {_number(missing, 'passages')} {'has' if missing == 1 else 'have'} none" if missing else ""
+    vectors = _number(info.vectors, "vectors")
+    typer.echo(f"{vectors} of {encoder.name} ({encoder.dimension} dimensions){without}")

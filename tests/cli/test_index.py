@@ -103,27 +103,27 @@ def test_a_file_gives_url_language_and_settings(call, tmp_path, server):
     assert open_store(f"{tmp_path}/c").fetch(["a"]) == [Passage("a", "The text of a.")]
 
 
-def test_vectors_come_with_the_passages_and_later(call, tmp_path):
+def test_vectors_come_with_the_passages_or_later(call, tmp_path):
     source, more = passages(tmp_path / "a.jsonl", "a", "b"), passages(tmp_path / "b.jsonl", "c")
-    code, out, err = call(
-        "index",
-        source,
-        "--collection",
-        tmp_path / "c",
-        "--vectors",
-        "encoder",
-        "--precision",
-        "int8",
-    )
+    code, out, err = call("index", source, "--collection", tmp_path / "c")
     assert (code, err) == (0, "") and "2 vectors of encoder (384 dimensions)\n" in out
-    out = call("index", more, "--collection", tmp_path / "c", "--add")[1]
-    assert "2 vectors of encoder (384 dimensions); 1 passages" in out and "--vectors encoder" in out
+    out = call("index", more, "--collection", tmp_path / "c", "--add", "--no-vectors")[1]
+    assert "2 vectors of encoder (384 dimensions); 1 passage has none" in out
     code, out, err = call("index", "--collection", tmp_path / "c", "--vectors", "encoder")
     assert (code, err) == (0, "") and "3 vectors of encoder (384 dimensions)\n" in out
     store = open_store(str(tmp_path / "c"))
     assert (store.info().vectors, list(store.without_vectors())) == (3, [])
-    out = call("index", source, "--collection", tmp_path / "c", "--replace", "--vectors", "encoder")[1]
-    assert out.startswith("2 passages") and "2 vectors" in out
+    out = call("index", source, "--collection", tmp_path / "c", "--replace", "--no-vectors")[1]
+    assert out.startswith("2 passages") and "vectors" not in out
+
+
+@pytest.mark.parametrize(("language", "limit"), [("pl", 50_000), ("en", 1)])
+def test_no_vectors_by_default_in_other_languages_and_for_many_passages(call, tmp_path, monkeypatch, language, limit):
+    monkeypatch.setattr("convqa.indexing.vectors.MAX_DEFAULT_VECTORS", limit)
+    source = passages(tmp_path / "a.jsonl", "a", "b")
+    code, _, err = call("index", source, "--collection", tmp_path / "c", "--language", language)
+    assert (code, open_store(str(tmp_path / "c")).info().vectors) == (0, 0)
+    assert ("2 passages have no vectors" in err) == (language == "en")
 
 
 @pytest.mark.parametrize("engine", ["embedded", pytest.param("elasticsearch", marks=pytest.mark.services)])
