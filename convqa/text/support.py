@@ -13,11 +13,13 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from convqa.errors import InputError
 from convqa.text import german
-from convqa.text.analysis import Analyzer, analyzer, analyzer_or_words
+from convqa.text.analysis import analyzer
 from convqa.text.english import lexicon
 from convqa.text.idf import idf
 from convqa.text.words import numerals
+from convqa.text.words import words as split_words
 
 IDENTITY = "lexical-1"
 """Name and version of the score, for caches and saved scores."""
@@ -168,13 +170,17 @@ def overlap(evidence: str, sentence: str, language: str = "en") -> Overlap:
 def support_words(text: str, language: str) -> tuple[SupportWord, ...]:
     """Return the words of a text in order, with equal tokens for dates and numbers that are written differently.
 
-    In languages without an analyzer, each ideograph is a word, and all words have the same weight.
+    In languages without an analyzer, words are weighted by their length, because frequent words are short in every
+    language (Zipf), and ideographs are compared as bigrams.
 
     >>> [word.token for word in support_words("On Sep 07, 2,280.0 m", "en") if word.is_content]
     ['septem', '7', '2280', 'm']
     """
     text = _MONTH.sub(lambda match: _MONTHS[match[1]], _DATE.sub(_spelled_date, text))
-    words = _words(text, analyzer_or_words(language))
+    try:
+        words = list(_words(text, language))
+    except InputError:
+        words = list(_surface_words(text))
     return tuple(word._replace(token=_comparable(word)) for word in words)
 
 
@@ -190,13 +196,27 @@ def _spelled_date(match: re.Match[str]) -> str:
     return f"{match[3]} {_MONTH_NAMES[month - 1]} {match[1]}" if 1 <= month <= len(_MONTH_NAMES) else match[0]
 
 
+def _surface_words(text: str) -> Iterator[SupportWord]:
+    ideographs = ""
+    for word in [*split_words(unicodedata.normalize("NFKC", text)), ""]:
+        if len(word) == 1 and not word.isascii():
+            ideographs += word
+            continue
+        for start in range(max(1, len(ideographs) - 1) if ideographs else 0):
+            yield SupportWord(ideographs[start : start + 2], False, 2.0, False, False, True)
+        ideographs = ""
+        number = _NUMBER.match(word.replace(",", ""))
+        if word:
+            yield SupportWord(number[0] if number else word, False, len(word), number is not None, False, True)
+
+
 def _share(found: list[bool]) -> float:
     return sum(found) / len(found) if found else 1.0
 
 
 @lru_cache(1024)
 def _text(text: str, language: str) -> _Text:
-    words = tuple(_words(text, analyzer(language)))
+    words = tuple(_words(text, language))
     content = tuple(word for word in words if word.is_content) or words
     return _Text(
         content,
@@ -205,9 +225,9 @@ def _text(text: str, language: str) -> _Text:
     )
 
 
-def _words(text: str, analysis: Analyzer) -> Iterator[SupportWord]:
+def _words(text: str, language: str) -> Iterator[SupportWord]:
     """Yield the words of a text. A negation applies to the next content word of its clause, except "one"."""
-    language = analysis.language
+    analysis = analyzer(language)
     negations = _NEGATIONS.get(language, frozenset())
     text = _MARK.sub(" ", unicodedata.normalize("NFKC", text))
     if language == "en":

@@ -2,7 +2,7 @@
 
 A sentence is compared with the passages as the model saw them, with title, headings and header rows. It is supported by
 up to three units, anywhere in a passage, that have most of its content words, all of its numbers and names, and no
-clause that says the opposite. Words of the conversation count less.
+clause that says the opposite. Words of the conversation count less, and numbers that follow from others need none.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import combinations
+from math import prod
 from textwrap import shorten
 from typing import NamedTuple
 
@@ -19,6 +21,7 @@ from convqa.components.builders._reply import ReplySentence, is_refusal
 from convqa.domain import Citation, Passage, Sentence, Turn, Unit
 from convqa.text.support import SupportWord, support_words
 from convqa.text.units import units
+from convqa.text.words import listed
 from convqa.text.words import words as split_words
 
 _MAX_UNITS = 3
@@ -26,6 +29,9 @@ _MAX_UNITS = 3
 
 _MIN_SHARE = 0.55
 """Minimum share of a sentence's content words, by weight, that its evidence has."""
+
+_MIN_SINGLE = 0.4
+"""Minimum share that one of the units has alone."""
 
 _MIN_STATED = 0.35
 """Minimum share of the words that are neither names nor numbers."""
@@ -45,6 +51,9 @@ _MIN_CLAUSE = 0.6
 _MAX_HEADINGS = 3
 """How many headings before a unit are its context, as the levels of a text's headings may be unknown."""
 
+_MAX_SCOPE = 4
+"""How many content words after a negation it negates."""
+
 _MAX_QUOTE_CHARS = 120
 _MIN_LANGUAGE_WORDS = 5
 _MIN_SHARED_WORDS = 0.2
@@ -58,12 +67,11 @@ _CLAUSE = re.compile(
     r"|\s(?:but|because|although|though|while|whereas|if|unless|when|except|aber|weil|wenn|obwohl|sondern)\s",
     re.I,
 )
+_DECIMAL = re.compile(r"[0-9]*\.?[0-9]+")
 _VERDICT = re.compile(r"\A\W*(?:so\s+)?(?:yes|no|ja|nein)\b[\s,.:;!\u2013\u2014-]*", re.I)
-_INTRODUCTION = re.compile(
-    r"\A(?:based on|according to|as \w+ in|laut|nach|gem\u00e4\u00df) [^,]{,30}"
-    r"\b(?:passage|document|source|context|excerpt|text|quelle|dokument)\w*[^,]{,12},\s*",
-    re.I,
-)
+_SUMS = listed("altoge differ less longer more sum togeth total")
+"""Stems of words about numbers that follow from others."""
+
 _Weights = Mapping[str, float]
 """Token -> weight."""
 
@@ -121,6 +129,8 @@ class Grounding:
         language = self._language = turn.language
         self._passages = passages
         self._evidence = [list(_evidence(part, language)) for part in passages]
+        answers = [Passage("", exchange.answer) for exchange in turn.history]
+        self._earlier = [one for said in answers for one in _evidence(PassagePart(said, 0, len(said.text)), language)]
         self._texts = [text for part in passages for text in (part.text, part.passage.title, part.passage.url)]
         self._asked = _tokens([question], language)
         earlier = [text for exchange in turn.history for text in (exchange.question, exchange.answer)]
@@ -129,6 +139,7 @@ class Grounding:
         self._names = {word.token for word in words if word.is_name}
         self._vocabulary = set(split_words(" ".join([question, *self._texts])))
         self._reply_words: list[str] = []
+        self._numbers: set[str] = set()
         self._instruction = _word_runs(instruction)
         self.notes: list[str] = []
         self.left_out: list[str] = []
@@ -172,6 +183,8 @@ class Grounding:
         if count >= _MIN_LANGUAGE_WORDS and shared < _MIN_SHARED_WORDS * count:
             citations = tuple(Citation(self._passages[number - 1].passage.id) for number in sentence.numbers)
             return Sentence(text, citations, None, "in another language than the passages")
+        if not verdict.reason and self._check(sentence.text, self._earlier).is_supported:
+            return Sentence(text, (), None, "from earlier in the conversation")
         return Sentence(text, (), False, verdict.reason)
 
     def _checked_table(self, table: ReplySentence) -> Sentence:
@@ -194,11 +207,12 @@ class Grounding:
                 self.notes.append("citation moved" if numbers else "citation added")
             if elsewhere.is_supported or not (numbers or verdict.reason):
                 verdict = elsewhere
+        if verdict.is_supported:
+            self._numbers |= {word.token for word in support_words(text, self._language) if word.is_number}
         return verdict
 
     def _check(self, text: str, evidence: Sequence[_Evidence]) -> _Verdict:
-        claim = _INTRODUCTION.sub("", text)
-        plain = _VERDICT.sub("", claim)
+        plain = _VERDICT.sub("", text)
         said = support_words(plain, self._language)
         words = [word for word in said if word.is_content]
         chosen = _chosen({word.token: word.weight for word in words}, evidence)
@@ -208,15 +222,19 @@ class Grounding:
         if reasons:
             return _Verdict(reason=max(reasons, key=len))
         evident = frozenset().union(*(one.all for one in chosen))
-        # Numbers without evidence are those of the question.
-        needed = [word for word in words if word.token in evident or not word.is_number]
+        # Numbers without evidence follow from others.
+        needed = [word for word in words if word.token in evident or not (word.is_number or word.token in _SUMS)]
         weights = {word.token: word.weight * (_TOPIC_WEIGHT if word.token in self._topic else 1) for word in needed}
         names = {word.token for word in words if self._is_name(word)}
         stated = {word.token: word.weight for word in words if not (word.is_number or word.token in names)}
-        enough = _part(weights, evident) >= _MIN_SHARE and (not stated or _part(stated, evident) >= _MIN_STATED)
+        enough = (
+            _part(weights, evident) >= _MIN_SHARE
+            and max(_part(weights, one.all) for one in chosen) >= _MIN_SINGLE
+            and (not stated or _part(stated, evident) >= _MIN_STATED)
+        )
         if not enough or not names <= evident | self._topic:
             return _Verdict()
-        opposite = _opposite(_clauses(plain, self._language), chosen, plain != claim)
+        opposite = _opposite(_clauses(plain, self._language), chosen, plain != text)
         if opposite:
             return _Verdict(reason=opposite.said)
         citations = [Citation(one.passage.id, one.unit.start, one.unit.end) for one in chosen]
@@ -235,6 +253,7 @@ class Grounding:
 
         The units of numbers are added to the chosen ones.
         """
+        claimed = {word.token for word in words if word.is_number}
         reasons = []
         for position, word in enumerate(words):
             token = word.token
@@ -251,8 +270,12 @@ class Grounding:
             if best and is_counted and _is_in_place(best, rival, near):
                 if word.is_number and not any(token in one.own for one in chosen):
                     chosen.append(best)
-            elif word.is_number or best:
-                reasons.append(rival.said if rival and rival.fit(near) else "")
+            elif not word.is_number:
+                if best and rival:
+                    reasons.append(rival.said)
+            elif not _is_computed(token, (claimed | self._asked | self._numbers) - {token}):
+                instead = rival.counted.keys() - claimed if rival and rival.fit(near) else ()
+                reasons.append(f"the passages say {min(instead)}" if len(instead) == 1 else "")
         return reasons
 
 
@@ -294,8 +317,8 @@ def _clauses(text: str, language: str) -> Sequence[_Clause]:
             continue
         scope = content
         if is_negated:
-            after = words[negations[0] + 1 :]
-            scope = {word.token: word.weight for word in after if word.is_content}
+            after = [word for word in words[negations[0] + 1 :] if word.is_content]
+            scope = {word.token: word.weight for word in after[:_MAX_SCOPE]}
             if not scope and clauses:
                 content |= clauses[-1].words
             scope = scope or content
@@ -341,6 +364,20 @@ def _is_in_place(best: _Evidence, rival: _Evidence | None, near: _Weights) -> bo
     return rival is None or best.fit(near) >= _MIN_PLACE * rival.fit(near)
 
 
+def _is_computed(number: str, known: Collection[str]) -> bool:
+    """Return whether a number is the sum, difference or product of two or three others.
+
+    >>> _is_computed("30", ["25", "5"]), _is_computed("31", ["25", "5"])
+    (True, False)
+    """
+    if not _DECIMAL.fullmatch(number):
+        return False
+    result = float(number)
+    values = [float(value) for value in known if _DECIMAL.fullmatch(value)]
+    groups = [*combinations(values, 2), *combinations(values, 3)]
+    return any(result in (sum(group), prod(group), max(group) * 2 - sum(group)) for group in groups)
+
+
 def _opposite(clauses: Sequence[_Clause], chosen: Sequence[_Evidence], is_verdict: bool) -> _Evidence | None:
     """Return the unit whose nearest clause says the opposite of a clause."""
     for clause in clauses:
@@ -375,8 +412,13 @@ def _part(words: _Weights, known: Collection[str]) -> float:
     return _weight(words, known) / total if total else 0.0
 
 
+@lru_cache(4096)
+def _token_set(text: str, language: str) -> frozenset[str]:
+    return frozenset(word.token for word in support_words(text, language))
+
+
 def _tokens(texts: Sequence[str], language: str) -> frozenset[str]:
-    return frozenset(word.token for text in texts for word in support_words(text, language))
+    return frozenset().union(*(_token_set(text, language) for text in texts))
 
 
 @lru_cache(256)

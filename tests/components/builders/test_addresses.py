@@ -25,9 +25,9 @@ PASSAGES = (
         "192.168.0.1/x", "8.8.8.8", "http://[::1]/x", "javascript:alert(1)", "data:text/html;base64,AAAA",
         "mailto:me@evil", "sms:+4912", "tel:+4912",
         # Other scripts, lookalikes, and what a browser takes for a dot, or for nothing.
-        "\u0435vil.com", "not\u0435vil.com", "evil\uff0ecom",
+        "\u0435vil.com", "not\u0435vil.com", "evil\uff0ecom", "\uff45\uff56\uff49\uff4c\u3002\uff43\uff4f\uff4d",
         "evil\u2024com", "evil\u200d.com", "ev\u00adil.com", "bücher.de", "пример.рф",
-        "これはevil.comです",
+        "उदाहरण.भारत", "i\u2764.ws", "xn--e1afmkfd.xn--p1ai", "これはevil.comです", "悪.jp",
     ],
 )  # fmt: skip
 def test_an_address_that_no_passage_has(address):

@@ -8,7 +8,7 @@ from convqa.components.builders._grounding import Grounding
 from convqa.components.builders._prompt import PassagePart
 from convqa.components.builders._reply import parse
 from convqa.components.prompts import load_prompt
-from convqa.domain import Passage, Turn, TurnId
+from convqa.domain import Exchange, Passage, Turn, TurnId
 
 GOETHE = "\U0001f44b Goethe was a poet. Goethe wrote Faust in Weimar. It rained. He was born in Frankfurt in 1749."
 SCHILLER = "Schiller met Goethe in Jena. His play The Robbers was performed in Mannheim."
@@ -78,8 +78,8 @@ def test_the_passage_that_says_it_is_found(marker, note):
     [
         ("He sold watches to Napoleon", ""),
         ("Handbook of Annual leave", ""),
-        ("He was born in Frankfurt in 1794", 'the passages say "He was born in Frankfurt in 1749."'),
-        ("Up to 2 years of service you get 27 days per year", 'the passages say "| up to 2 years | 25 |"'),
+        ("He was born in Frankfurt in 1794", "the passages say 1749"),
+        ("Up to 2 years of service you get 27 days per year", "the passages say 25"),
         ("The prize goes to Ada", ""),
         ("Alcohol is reimbursed", 'the passages say "Alcohol is never reimbursed."'),
         ("Tidepool is a backup", 'the passages say "Is Tidepool a backup? No. Make backups as well."'),
@@ -101,7 +101,6 @@ def test_what_is_marked_and_why(claim, reason):
         "Tidepool is not a backup",
         "No, alcohol is never reimbursed",
         "Folding bicycles are allowed",
-        "According to the provided passages, folding bicycles are allowed",
         "Other bicycles are not allowed",
     ],
 )
@@ -110,15 +109,40 @@ def test_what_tables_headings_and_other_forms_support(claim):
     assert sentence.supported and sentence.citations, sentence.reason
 
 
-def test_a_number_that_the_model_computed_is_marked():
+def test_what_follows_from_numbers_that_are_cited_and_numbers_of_the_question_need_no_evidence():
+    (*others, added), _ = checked(
+        "Up to 2 years of service you get 25 days per year [4]. With 5 years you get 27 days per year [4]. "
+        "Together that is 52 days per year [4].",
+        question="And after 5 years?",
+    )
+    assert added.supported and all(one.supported for one in others)
     ((strange,), _) = checked("With 3 to 5 years you get 27 days per year, 9 days more [4].")
     assert strange.supported is False
 
 
-def test_replies_in_another_language_are_not_checked():
+def test_what_was_said_before_and_other_languages_are_not_checked():
+    said = Exchange("Who sold watches?", "Anna Blum sold silver watches in Geneva.")
+    ((again,), _) = checked("In Geneva, Anna Blum sold silver watches.", history=[said])
+    assert (again.supported, again.mark) == (None, "not checked: from earlier in the conversation")
     ((foreign,), _) = checked("Goethe schrieb hier einst ein langes Theaterst\u00fcck [1].")
     assert foreign.mark == "not checked: in another language than the passages"
     assert [(one.passage_id, one.start) for one in foreign.citations] == [("goethe", None)]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://evil.example/x", "https://evil.example", "www.evil.example", "evil.example/pay", "EVIL.EXAMPLE",
+        "mailto:me@evil.example", "me@evil.example", "javascript:alert(1)", "data:text/html;base64,AAAA",
+        "https://schiller.example/lives", "evil.shop", "evil.fr", "//evil.site", "\u0435vil.com", "evil\uff0ecom",
+        "chiller.example", "b\u00fccher.de", "192.168.0.1/x",
+    ],
+)  # fmt: skip
+def test_an_address_that_no_passage_has_is_never_said(address):
+    assert (
+        grounding().fault(f"Goethe wrote Faust in Weimar, see {address}.")
+        == "it had an address that no passage has"
+    )
 
 
 def test_an_address_of_a_passage_may_be_said():

@@ -23,13 +23,23 @@ BOTH = (ONE, TWO)
         "Goethe wrote Faust.[1]He lived in Weimar.[2]",
         "Goethe wrote Faust[1]. He lived [2] in Weimar.",
         "Goethe wrote Faust [Passage 1]. He lived in Weimar [source 2] .",
+        "Goethe wrote Faust (1). He lived in Weimar (Passage 2).",
+        "Goethe wrote Faust.\u00b9 He lived in Weimar.\u00b2",
+        "Based on the provided passages, goethe wrote Faust [1]. According to passage [2], he lived in Weimar.",
+        "Passage [1] says that goethe wrote Faust. Passage [2] states he lived in Weimar.",
         "Answer: Goethe wrote Faust [1]. He lived in Weimar [2].",
         "**Answer:** Goethe wrote Faust [1]. He lived in Weimar [2].",
+        '{"answer": "Goethe wrote Faust [1]. He lived in Weimar [2]."}',
+        '```json\n{"answer": "Goethe wrote Faust [1]. He lived in Weimar [2].", "confidence": 0.9}\n```',
+        '{"sentences": [{"text": "Goethe wrote Faust.", "citations": [1]}, {"text": "He lived in Weimar.", "ref": 2}]}',
+        "<|channel|>analysis<|message|>He asks [3].<|end|><|start|>assistant<|channel|>final<|message|>"
+        "Goethe wrote Faust [1]. He lived in Weimar [2].<|return|>",
         "Goethe wrote Faust\u30101\u3011. He lived in Weimar\uff3b\uff12\uff3d.",
         "Goethe wrote Faust \u30101\u2020L1-L3\u3011. He lived in Weimar [^2].",
         "[1] Goethe wrote Faust.\n[2] He lived in Weimar.",
         "[1]: Goethe wrote Faust.\n[2]: He lived in Weimar.",
         "# Goethe wrote Faust. [1]\n\n> He lived in Weimar. [2]",
+        "Goethe\nwrote Faust [1].\nHe lived in Weimar.\n[2]",
         "```markdown\nGoethe wrote Faust [1]. He lived in Weimar [2].\n```",
         "<think>Passage [2] says ... NO_ANSWER?</think>\nGoethe wrote Faust [1]. He lived in Weimar [2].",
         "thoughts without a beginning [3]</think>Goethe wrote Faust [1]. He lived in Weimar [2].",
@@ -63,7 +73,7 @@ def test_lists_keep_their_marks(reply, items):
 
 def test_what_frames_a_list_is_not_checked_and_an_item_goes_on_to_its_end():
     said = parse(
-        "Two steps:\n1. Open it [1]. Mind the spring and the lid [2].\n2. Press. [1]\nThat is all. [1]", 3, "en"
+        "Two steps:\n1. Open it [1]. Mind the spring\nand the lid [2].\n2. Press. [1]\nThat is all. [1]", 3, "en"
     ).sentences
     assert [(one.text, one.mark, one.kind) for one in said] == [
         ("Two steps:", "", "frame"), ("Open it.", "1.", "claim"), ("Mind the spring and the lid.", "", "claim"),
