@@ -10,6 +10,12 @@ BAD = "p\udce4sse"
 """The byte E4 in the name of a file, as Latin-1 writes an umlaut."""
 
 
+def _flip(path):
+    """Change a letter of a passage in the collection that a file lies in."""
+    (text,) = path.parent.glob("data-*/passages.sqlite")
+    text.write_bytes(text.read_bytes().replace(b"tragedy", b"traxedy"))
+
+
 def _cut(path):
     """Empty the manifest."""
     path.with_name("manifest.json").write_bytes(b"")
@@ -44,6 +50,11 @@ CASES = [
     case("an index whose name is not UTF-8", f"ask --collection elasticsearch://h/{BAD} faust", says="not a valid"),
     case("a server whose name is not UTF-8", f"ask --collection elasticsearch://{BAD}/i faust", says="is not the URL"),
     case("nothing of these names", f"run {BAD} {BAD} --collection {BAD}", says="lies in the collection"),
+    case("check: whole", "collections check vectors", exits=0, says="vectors: ok"),
+    case(
+        "check: a flipped letter", "collections check collection", {"collection/flipped": _flip},
+        exits=1, says=("collection is damaged: passage", "--replace"),
+    ),
     case(
         "delete: the user's files stay", "collections delete collection --yes", {"collection/notes.txt": "mine"},
         exits=0, says="deleted",
