@@ -275,9 +275,3 @@ def test_a_passage_that_is_not_as_it_was_written_is_found(target):
     client(target).update(index=name, id=document_id("p7"), script=script, refresh=True)
     with pytest.raises(StoreDamaged, match="its passages do not match its checksum"):
         check_store(target.url)
-
-
-def test_an_index_of_others_has_no_checksum(target):
-    client(target).index(index=target.index, document={"content": "Rome"}, refresh=True)
-    with pytest.raises(InputError, match="was not made by convqa: it has no checksum"):
-        check_store(target.url)
