@@ -366,7 +366,7 @@ def calibrated(tables: Sequence[np.ndarray], weights: np.ndarray) -> np.ndarray:
 def curves(options: argparse.Namespace) -> None:
     some = even(options, GOLD, RANKED)
     for name, encoder in (("by words", None), ("by words and vectors", "encoder")):
-        found = tables(some, Reader(encoder=encoder))
+        found = tables(some, Reader(encoder="encoder" if encoder else None))
         weights = preferred(found) if encoder else np.ones(1)
         print(name, Curve._fields[: len(weights) + 1], calibrated(found, weights).round(2))
 

@@ -56,7 +56,7 @@ class _Part:
     def __post_init__(self) -> None:
         analyzer(self.language)
         loaded = _loaded(self.pipeline, self.overrides, self.makes)
-        components = [loaded.graph.get_component(name) for name in loaded.document.components]
+        components = [loaded.graph.get_component(name) for name in loaded.document.in_order()]
         self._stations = [station for station in components if isinstance(station, self.kinds)]
 
     def warm_up(self) -> None:

@@ -9,6 +9,10 @@ import yaml
 
 from convqa.errors import InputError
 
+MAX_CHARACTERS = 1_000_000
+"""Maximum size of a text with its aliases expanded, at ten characters a value plus its own. Nine lines of aliases can
+expand to billions of values, which later checks would visit one by one."""
+
 
 def read_yaml(path: Path, what: str) -> Any:
     """Return the YAML value in a file.
@@ -31,7 +35,8 @@ def parse_yaml(text: str, where: str) -> Any:
     Messages name line and problem but quote no text, because the file may be something else, with secrets in it.
 
     :param where: names the text in messages.
-    :raises InputError: for invalid YAML, and for duplicate keys, of which YAML would silently keep the last.
+    :raises InputError: for invalid YAML, duplicate keys (YAML would silently keep the last), and aliases that contain
+        themselves or expand too far.
     """
     try:
         return yaml.load(text, Loader=_Loader)  # a SafeLoader
@@ -46,12 +51,34 @@ def parse_yaml(text: str, where: str) -> Any:
 
 
 class _Loader(yaml.SafeLoader):
-    """Loads plain types. Rejects duplicate keys."""
+    """Loads plain types. Rejects duplicate keys, and aliases that contain themselves or expand too far."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._size = 0
+        self._size_by_anchor: dict[str, int | None] = {}
+        """Anchor -> the size of its value; None while the value is being read."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        anchor, before = event.anchor, self._size
+        is_alias = isinstance(event, yaml.AliasEvent)
+        if is_alias:
+            repeated = self._size_by_anchor.get(anchor, 0)
+            if repeated is None:
+                raise _fault(f"the alias *{anchor} is inside its own anchor", event.start_mark)
+            self._size += repeated
+        else:
+            self._size += 10 + len(getattr(event, "value", ""))
+            self._size_by_anchor[anchor] = None
+        if self._size > MAX_CHARACTERS:
+            problem = f"the text has more than {MAX_CHARACTERS:,} characters with its aliases expanded"
+            raise _fault(problem, event.start_mark)
         node = super().compose_node(parent, index)
-        if isinstance(node, yaml.MappingNode):
-            _refuse_duplicate_keys(node)
+        if not is_alias:
+            self._size_by_anchor[anchor] = self._size - before
+            if isinstance(node, yaml.MappingNode):
+                _refuse_duplicate_keys(node)
         return node
 
 
@@ -60,5 +87,9 @@ def _refuse_duplicate_keys(mapping: yaml.MappingNode) -> None:
     for key, _ in mapping.value:
         if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
             if (key.tag, key.value) in seen:
-                raise yaml.MarkedYAMLError(problem=f"duplicate key {key.value!r}", problem_mark=key.start_mark)
+                raise _fault(f"duplicate key {key.value!r}", key.start_mark)
             seen.add((key.tag, key.value))
+
+
+def _fault(problem: str, mark: Any) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=problem, problem_mark=mark)

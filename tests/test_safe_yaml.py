@@ -1,13 +1,19 @@
-"""The one way in which YAML is read: what is refused, where it stands."""
+"""The one way in which YAML is read: what is refused, where it stands, and that it takes no time."""
 
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 
 from convqa.errors import InputError
-from convqa.safe_yaml import parse_yaml, read_yaml
+from convqa.safe_yaml import MAX_CHARACTERS, parse_yaml, read_yaml
+
+LAUGHS = "\n".join(
+    ["a0: &a0 [x, x, x, x, x, x, x, x, x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9))]
+)
+"""Nine lines that stand for 435 million values."""
 
 
 def test_aliases_and_merges_are_read():
@@ -23,6 +29,11 @@ def test_aliases_and_merges_are_read():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        (LAUGHS, r"line 6, column 10: the text has more than 1,000,000 characters with its aliases expanded\."),
+        (f"a: &a {'x' * 200_000}\nb: [*a, *a, *a, *a, *a]", "line 2, column 17: the text has more than 1,000,000"),
+        (LAUGHS.replace("[", "{<<: [").replace("]", "]}"), "the text has more than"),
+        ("a: &m {x: *m}", r"line 1, column 11: the alias \*m is inside its own anchor\."),
+        ("a: &m [[*m]]", r"the alias \*m is inside its own anchor"),
         ("a: *nobody", "line 1, column 4: found undefined alias 'nobody'"),
         ("a: 1\nb: {c: 2, c: 3}", "line 2, column 11: duplicate key 'c'"),
         ("{[a]: 1}", "line 1, column 2: found unhashable key"),
@@ -33,10 +44,12 @@ def test_aliases_and_merges_are_read():
         ("a: \x00", "is not valid YAML"),
     ],
 )
-def test_what_is_no_good_is_refused_by_name(text, message):
+def test_what_is_no_good_is_refused_at_once_and_by_name(text, message):
+    start = time.process_time()
     with pytest.raises(InputError, match=message) as caught:
         parse_yaml(text, "file x.yaml")
     assert str(caught.value).startswith("file x.yaml is n")
+    assert time.process_time() - start < 20  # some 2 s here at most; an unbounded one takes minutes
 
 
 def test_equal_keys_of_other_types_are_two():
@@ -50,6 +63,12 @@ def test_messages_quote_no_text_of_the_file(tmp_path):
         read_yaml(path, "pipeline")
     assert str(caught.value).startswith(f"pipeline {path} is not valid YAML: line 2, column 1: ")
     assert "admin" not in str(caught.value) and "daemon" not in str(caught.value)
+
+
+def test_a_text_at_the_limit_is_read():
+    assert len(parse_yaml(f"a: {'x' * (MAX_CHARACTERS - 31)}", "file")["a"]) == MAX_CHARACTERS - 31
+    with pytest.raises(InputError, match="more than"):
+        parse_yaml(f"a: {'x' * (MAX_CHARACTERS - 30)}", "file")
 
 
 def test_nothing_else_reads_yaml(root):

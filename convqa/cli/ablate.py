@@ -9,7 +9,7 @@ import typer
 from typer import Argument, Option
 
 from convqa.cli.app import command
-from convqa.cli.options import AllowDownload, Json, Quiet, Restart, TaskName, print_json
+from convqa.cli.options import AllowDownload, Quiet, Restart, TaskName
 from convqa.cli.progress import ProgressDisplay
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ def ablate(
     sharing: Annotated[bool, Option(help="Reuse results computed for other cells.")] = True,
     restart: Restart = False,
     allow_download: AllowDownload = False,  # noqa: ARG001 - the option itself permits
-    json: Json = False,
     quiet: Quiet = False,
 ) -> int:
     """Run and score a grid of pipelines over inputs.
@@ -63,9 +62,7 @@ def ablate(
             restart=restart,
             progress=progress,
         )
-    if json:
-        print_json(record.model_dump())
-    elif not quiet:
+    if not quiet:
         from rich.console import Console
 
         for source in record.inputs:

@@ -79,12 +79,15 @@ def check_collection(collection: Collection, json: Json = False) -> None:
     from convqa.stores import check_store
 
     left = check_store(collection)
+    if json:
+        print_json({"url": _url(collection), "leftovers": left})
+        return
     note = f"; left by killed loads, or being written: {', '.join(left)}" if left else ""
-    _print(json, collection, {"leftovers": left}, f"ok{note}")
+    typer.echo(f"{_url(collection)}: ok{note}")
 
 
 @collections("delete")
-def delete_collection(collection: Collection, yes: Yes = False, json: Json = False) -> None:
+def delete_collection(collection: Collection, yes: Yes = False) -> None:
     """Permanently delete a collection."""
     from convqa.stores import delete_store, open_store
 
@@ -96,14 +99,7 @@ def delete_collection(collection: Collection, yes: Yes = False, json: Json = Fal
             summary = f"damaged: {error}"
         raise InputError(f"this would delete {url} ({summary}) permanently. Add --yes to confirm.")
     delete_store(collection)
-    _print(json, collection, {"deleted": True}, "deleted")
-
-
-def _print(json: bool, collection: str, data: dict[str, Any], text: str) -> None:
-    if json:
-        print_json({"url": _url(collection), **data})
-    else:
-        typer.echo(f"{_url(collection)}: {text}")
+    typer.echo(f"{url}: deleted")
 
 
 def _entries(place: str) -> list[dict[str, Any]]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from convqa.cli.app import group
-from convqa.cli.options import AllowDownload, Json, print_json
+from convqa.cli.options import AllowDownload
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Folder or Hugging Face model (OWNER/NAME).")]
 Target = Annotated[Path, typer.Argument(metavar="TARGET", help="Folder to create.")]
@@ -18,31 +18,17 @@ models = group("models", "List and export models.")
 
 
 @models("list")
-def list_models(json: Json = False) -> None:
+def list_models() -> None:
     """List the models that ship with convqa."""
     from convqa.models.folder import read_manifest
     from convqa.models.source import SHIPPED, shipped_names
 
-    rows: list[dict[str, Any]] = []
     for name in shipped_names():
         manifest = read_manifest(SHIPPED / name)
-        rows.append(
-            {
-                "name": name,
-                "kind": manifest.kind,
-                "precision": manifest.precision,
-                "megabytes": _megabytes(SHIPPED / name),
-                "licence": manifest.licence,
-                "base": manifest.base,
-            }
-        )
-    if json:
-        print_json(rows)
-        return
-    for row in rows:
+        size = _megabytes(SHIPPED / name)
         typer.echo(
-            f"{row['name']:<12}{row['kind']:<12}{row['precision']:<10}{row['megabytes']:>5} MB  {row['licence']:<12}"
-            f"from {row['base']}"
+            f"{name:<12}{manifest.kind:<12}{manifest.precision:<10}{size:>5} MB  {manifest.licence:<12}"
+            f"from {manifest.base}"
         )
 
 

@@ -72,20 +72,23 @@ def members(station: str) -> list[str]:
     return sorted({*_modules(station), *_plugins(station)})
 
 
-def full_name(name: str, station: str, place: str | None = None) -> str:
-    """Return the dotted path of a type, which may be the short name of a member of the station.
+def full_name(name: str, place: str, stations: Collection[str]) -> str:
+    """Return the dotted path of a type. A short name is looked up among the members of ``stations``.
 
-    :param place: the field with the type, for errors; None = the station.
-    :raises InputError: for an unknown short name.
+    :param place: the field with the type, for errors.
+    :raises InputError: for an unknown or ambiguous short name.
     """
     if "." in name:
         return name
-    known = members(station)
-    if name in known:
-        return _path_of_member(name, station)
+    holders = [station for station in stations if name in members(station)]
+    if len(holders) == 1:
+        return _path_of_member(name, holders[0])
+    if holders:
+        raise InputError(f"{place}.type: {name!r} is a member of {' and '.join(holders)}; use its full path.")
+    known = sorted({member for station in stations for member in members(station)})
     raise InputError(
-        f"{place or station}.type: unknown name {name!r}.{nearest(name, known)} "
-        f"Members of {station}: {', '.join(known)}."
+        f"{place}.type: unknown name {name!r}.{nearest(name, known)} "
+        f"Members of {' and '.join(stations)}: {', '.join(known)}."
     )
 
 
@@ -99,7 +102,7 @@ def make(description: object, place: str, station: type[Member]) -> Member:
     if isinstance(description, station):
         return description
     name, parameters = described(description, place, f"a {station.station}'s name, or {{type: its name, ...}}")
-    cls = import_type(full_name(name, station.station, place), place)
+    cls = import_type(full_name(name, place, [station.station]), place)
     if not issubclass(cls, station):
         raise InputError(f"{place}.type: expected a {station.station}, got {name}.")
     return create(cls, parameters, place)  # type: ignore[no-any-return]

@@ -19,7 +19,7 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
     "retrievers.recorded": _TEXTS,
     "rerankers.cross_encoder": _TEXTS,
     "rerankers.encoder": _TEXTS,
-    "readers.extractive": {**_PASSAGES, "longest": "max_span_tokens", "enough": "stop_score"},
+    "readers.extractive": {**_PASSAGES, "longest": "max_span_tokens", "enough": ""},
     "readers.noun_phrases": _PASSAGES,
     "readers.sentences": _PASSAGES,
     "builders.sentences": {

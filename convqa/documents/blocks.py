@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal
 
 from convqa.domain import MetaValue
 
 BlockKind = Literal["heading", "paragraph", "item", "caption", "header", "row", "code", "footnote"]
-_KINDS = get_args(BlockKind)
 
 
 class Unreadable(Exception):
@@ -27,7 +26,6 @@ class Block:
     :param marker: the number of a numbered item as written, such as "3." or "b)"; "" for a bullet.
     :param cells: of a row, and of the header row of a table, which precedes its rows. They have no ``text``.
     :param page: from 1; 0 for formats without pages.
-    :raises ValueError: for an unknown kind, and for a row with a text in place of cells.
     """
 
     kind: BlockKind
@@ -36,12 +34,6 @@ class Block:
     marker: str = ""
     cells: tuple[str, ...] = ()
     page: int = 0
-
-    def __post_init__(self) -> None:
-        if self.kind not in _KINDS:
-            raise ValueError(f"block: kind: expected one of {', '.join(_KINDS)}, got {self.kind!r}")
-        if self.text and self.kind in ("header", "row"):
-            raise ValueError(f"block: a {self.kind} has cells and no text")
 
 
 @dataclass(frozen=True, slots=True)

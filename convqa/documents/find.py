@@ -66,23 +66,17 @@ def find_documents(sources: Sequence[str | Path], formats: Formats) -> tuple[Fil
             f"{', '.join(passages)}: passages mixed with documents; index them one after another with --add."
         )
     if not passages and not documents:
-        others = f" ({_listed(skipped)})" if skipped else ""
+        others = f" ({described(skipped)})" if skipped else ""
         raise InputError(f"{', '.join(map(str, sources))}: no passages and no documents{others}. {expected}")
     return _by_name(documents), skipped
-
-
-def describe_skipped(skipped: Mapping[str, int]) -> str:
-    """Return a line such as "3 other files were skipped: 2 .doc, 1 .pptx"."""
-    count = sum(skipped.values())
-    files = "1 other file was" if count == 1 else f"{count} other files were"
-    return f"{files} skipped: {_listed(skipped)}"
 
 
 def suffix_of(name: str) -> str:
     return PurePosixPath(name).suffix.lower()
 
 
-def _listed(skipped: Mapping[str, int]) -> str:
+def described(skipped: Mapping[str, int]) -> str:
+    """Return numbers of files such as "2 .doc, 1 .zip"."""
     return ", ".join(f"{count} {kind}" for kind, count in sorted(skipped.items()))
 
 

@@ -149,11 +149,8 @@ class _HTMLReader:
     def _read(self, element: Any) -> None:
         """Read a block."""
         tag = element.tag
-        if tag in _HEADINGS:
-            self._add("heading", element, _HEADINGS[tag])
-        elif element.get("role") == "heading":
-            level = _number(element.get("aria-level"), 2)
-            self._add("heading", element, min(6, max(1, level)))
+        if tag in _HEADINGS or element.get("role") == "heading":
+            self._add("heading", element, _HEADINGS.get(tag, 2))
         elif tag in _LISTS:
             self._read_list(element)
         elif tag == "dl":
@@ -259,7 +256,8 @@ def _is_table_of_data(element: Any) -> bool:
         return False
     if next(element.iterdescendants("table", *_HEADINGS), None) is not None:
         return False
-    return any(len(row.findall("td")) + len(row.findall("th")) > 1 for row in element.iter("tr"))
+    rows = element.iter("tr")
+    return any(len(row.xpath("td | th")) > 1 for row in rows)
 
 
 def _text_of(element: Any) -> str:

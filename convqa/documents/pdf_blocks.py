@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from statistics import mode
 
-from convqa.documents.blocks import Block
+from convqa.documents.blocks import Block, BlockKind
 from convqa.documents.pdf_layout import Line, Table
 from convqa.documents.pdf_lines import BULLET, NEAR, SENTENCE_END, joined, marker_of, rows_of, text_of
 from convqa.documents.tables import table
@@ -56,7 +56,8 @@ class _Document:
         self._body = max(letters, key=lambda style: letters[style], default=(0.0, False))
         self._leading = mode(steps)
         headings = {line.style for line in lines if self._is_heading(line.style, line.text)}
-        self._levels = dict(zip(sorted(headings, reverse=True), (1, 2, 3, 4, 5), strict=False))
+        by_size = sorted(headings, reverse=True)
+        self._levels = dict(zip(by_size, (1, 2, 3, 4, 5), strict=False))
 
     def goes_on(self, lines: Sequence[Line], line: Line) -> bool:
         """Return whether a line belongs to the block of the lines before."""
@@ -68,8 +69,10 @@ class _Document:
         is_lower = line.text[0].islower() and not marker
         is_unfinished = is_lower or before.text.endswith((",", "-", "\u2013"))
         if before.column is not line.column:
-            is_open = is_unfinished or not (before.has_room_for(line) or SENTENCE_END.search(before.text))
-            return is_open and before.column.depth == line.column.depth
+            if before.column.depth != line.column.depth:
+                return False
+            is_ended = before.has_room_for(line) or SENTENCE_END.search(before.text)
+            return is_unfinished or not is_ended
         step = line.base - before.base
         usual = self._leading * before.size
         if step > _PARAGRAPH_GAP * max(usual, 1.1 * before.size):
@@ -85,22 +88,26 @@ class _Document:
         usual_size, is_usually_bold = self._body
         if not _LETTERS.search(text):
             return False
+        if size > usual_size * _HEADING_SIZE:
+            return True
         is_bolder = is_bold and not is_usually_bold
         is_title = len(text) <= _MAX_BOLD_HEADING and not text.endswith((".", ",", ";"))
-        return size > usual_size * _HEADING_SIZE or (is_bolder and is_title)
+        return is_bolder and is_title
 
     def block(self, lines: Sequence[Line]) -> Block:
         first = lines[0]
         page = first.column.page
         text = joined(line.text for line in lines)
         marker = marker_of(first.words)
-        if marker and not self._is_heading(first.style, text):
+        if self._is_heading(first.style, text):
+            level = self._levels.get(first.style, 6)
+            return Block("heading", text, level, page=page)
+        if marker:
             rest = text[len(marker) :].lstrip()
             is_number = any(map(str.isalnum, marker))
             return Block("item", rest, marker=marker if is_number else "", page=page)
-        if self._is_heading(first.style, text):
-            return Block("heading", text, self._levels.get(first.style, 6), page=page)
-        return Block("caption" if _CAPTION.match(text) else "paragraph", text, page=page)
+        kind: BlockKind = "caption" if _CAPTION.match(text) else "paragraph"
+        return Block(kind, text, page=page)
 
     def rows(self, element: Table) -> Iterator[Block]:
         is_bold = [all(word.is_bold for cell in row for word in cell) for row in element.rows]

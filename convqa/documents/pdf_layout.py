@@ -50,13 +50,16 @@ class Line:
         self.base = words[0].base
         longest = max(words, key=lambda word: len(word.text))
         self.size = longest.size
-        self.style = (round(self.size * 2) / 2, all(word.is_bold for word in words))
+        is_bold = all(word.is_bold for word in words)
+        self.style = (round(self.size * 2) / 2, is_bold)
         self.indent = words[0].left - column.left
 
     def has_room_for(self, line: Line) -> bool:
         """Return whether the next line's first word would fit on this line."""
         first = line.words[0]
-        return self.words[-1].right + first.right - first.left + 0.8 * line.size < self.column.right
+        width = first.right - first.left
+        blank = 0.8 * line.size
+        return self.words[-1].right + blank + width < self.column.right
 
 
 class Table(NamedTuple):
@@ -88,7 +91,9 @@ def _running_titles(sheets: Sequence[Sheet], pages: Sequence[list[Row]]) -> set[
     titles = set()
     last = sheets[-1].page
     for sheet, rows in zip(sheets, pages, strict=True):
-        around = range(max(1, sheet.page - _AROUND), min(last, sheet.page + _AROUND) + 1)
+        first_around = max(1, sheet.page - _AROUND)
+        last_around = min(last, sheet.page + _AROUND)
+        around = range(first_around, last_around + 1)
         for side in (rows, rows[::-1]):
             for row in side[:_EDGE_ROWS]:
                 title = _title(row, sheet.page)
@@ -139,9 +144,13 @@ def _laid_out(words: Sequence[Word], sheet: Sheet, depth: int) -> Iterator[Line 
 def _column(rows: Sequence[Row], sheet: Sheet, depth: int) -> Column:
     left = min(row[0].left for row in rows)
     right = max(row[-1].right for row in rows)
-    if not is_prose(rows):
-        # Short lines are no wrapped paragraphs.
-        right = left + 1.25 * (right - left) if depth else max(right, left + sheet.width / 2)
+    if is_prose(rows):
+        return Column(sheet.page, depth, left, right)
+    # Short lines are no wrapped paragraphs.
+    if depth:
+        right += (right - left) / 4
+    else:
+        right = max(right, left + sheet.width / 2)
     return Column(sheet.page, depth, left, right)
 
 
@@ -155,4 +164,6 @@ def _side_by_side(rows: Sequence[Row], start: int) -> tuple[list[Row], int]:
     shared = sum(map(len, lines)) - (end - start)
     least = min(map(len, lines))
     is_apart = least > 1 and shared < 0.6 * least
-    return (sides, end) if is_apart or all(map(is_prose, lines)) else ([], start)
+    if is_apart or all(map(is_prose, lines)):
+        return sides, end
+    return [], start

@@ -165,8 +165,9 @@ def band(rows: Sequence[Row], start: int, keeps_all: bool) -> tuple[int, list[Sp
     """
     columns: list[Span] = []
     for end in range(start, len(rows)):
-        spans = [(chunk[0].left, chunk[-1].right) for chunk in chunks_of(rows[end])]
-        wider = _merged([*columns, *spans], _GUTTER * rows[end][0].size)
+        row = rows[end]
+        spans = [(chunk[0].left, chunk[-1].right) for chunk in chunks_of(row)]
+        wider = _merged([*columns, *spans], _GUTTER * row[0].size)
         least = len(columns) if keeps_all else min(len(columns), 2)
         if len(wider) < least:
             return end, columns

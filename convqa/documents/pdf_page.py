@@ -14,8 +14,8 @@ from pypdfium2 import raw
 from convqa.documents.pdf_lines import Box, Sheet, Word
 from convqa.documents.text import clean
 
-_MAX_RULES = 4_000
-"""Rules and edges of rectangles that are read of a page."""
+_MAX_EDGES = 4_000
+"""Edges of rectangles that are read of a page."""
 _MAX_SEGMENTS = 5
 """Lines of a rectangle. A drawing with more is no rule."""
 _BOLD = re.compile(rb"(?i)bold|black|heavy|cmbx|demi")
@@ -37,11 +37,13 @@ def read_page(pdf: Any, number: int) -> list[Sheet]:
     words: dict[complex, list[Word]] = defaultdict(list)
     for turn, word in _words(page.get_textpage()):
         # PDFium gives the two halves of a surrogate pair apart.
-        word.text = clean(word.text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
+        units = word.text.encode("utf-16-le", "surrogatepass")
+        word.text = clean(units.decode("utf-16-le", "replace"))
         # The dots between two columns are a blank.
         if word.text and not _LEADERS.fullmatch(word.text):
             words[turn].append(word)
-    edges = list(islice(_edges(page), _MAX_RULES)) if words else []
+    # Both edges of a narrow rectangle have one place.
+    edges = dict.fromkeys(islice(_edges(page), _MAX_EDGES)) if words else {}
     sheets = []
     for turn in words:
         rules = [_box(*edge, turn) for edge in edges]
@@ -82,8 +84,10 @@ def _words(text_page: Any) -> Iterator[tuple[complex, Word]]:
             turn, base, size = _writing(text_page, index)
             box = _box(edges.left, edges.bottom, edges.right, edges.top, turn)
             word = Word(char, box.left, box.right, base, size, _is_bold(text_page, index))
-        # Letters of other fonts have other heights, so that those of the first count.
-        before = Box(box.left, before.top, box.right, before.bottom) if len(word.text) > 1 else box
+        if len(word.text) > 1:
+            # Letters of other fonts have other heights, so that those of the first count.
+            box = Box(box.left, before.top, box.right, before.bottom)
+        before = box
     if word:
         yield turn, word
 
@@ -131,7 +135,7 @@ def _edges(page: Any) -> Iterator[tuple[float, float, float, float]]:
     for path in page.get_objects([raw.FPDF_PAGEOBJ_PATH], max_depth=1):
         if raw.FPDFPath_CountSegments(path) > _MAX_SEGMENTS:
             continue
-        left, bottom, right, top = path.get_bounds()
+        left, bottom, right, top = map(round, path.get_bounds())
         yield left, bottom, left, top
         yield right, bottom, right, top
         yield left, bottom, right, bottom

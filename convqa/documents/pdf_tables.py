@@ -10,6 +10,7 @@ from convqa.documents.pdf_lines import NEAR, Box, Row, TableRow, Word, band, chu
 
 _MIN_RULE = 6.0
 """Points. Shorter lines are no rules."""
+_MAX_FRAMES = 300
 _MAX_CELL = 800
 """Characters of a cell. A frame around more than that is no table."""
 
@@ -22,25 +23,31 @@ def with_ruled_tables(words: list[Word], rules: Sequence[Box]) -> list[Word]:
     for frame in _frames(rules):
         down = [rule for rule in frame if rule.right - rule.left < 1]
         across = [rule for rule in frame if rule not in down]
-        ends = [end for rule in across for end in (rule.left, rule.right)]
-        xs = _places([*ends, *(rule.left for rule in down)])
+        lefts = [rule.left for rule in frame]
+        rights = [rule.right for rule in across]
+        xs = _places([*lefts, *rights])
         ys = _places(rule.top for rule in across)
         if not down or len(xs) < 3 or len(ys) < 3:
             continue
         inside: list[Word] = []
         others: list[Word] = []
         for word in words:
-            is_inside = not word.table and xs[0] < word.middle < xs[-1] and ys[0] < word.height < ys[-1]
-            (inside if is_inside else others).append(word)
+            is_between = xs[0] < word.middle < xs[-1] and ys[0] < word.height < ys[-1]
+            if is_between and not word.table:
+                inside.append(word)
+            else:
+                others.append(word)
         table = _ruled_table(inside, xs, ys, across, down)
-        longest = max(sum(len(word.text) for word in cell) for row in table for cell in row)
-        if longest <= _MAX_CELL and any(sum(map(bool, row)) > 1 for row in table):
-            words = [*others, Word("|", xs[0], xs[-1], ys[0], 0, table=table)]
+        lengths = [sum(len(word.text) for word in cell) for row in table for cell in row]
+        has_columns = any(sum(map(bool, row)) > 1 for row in table)
+        if has_columns and max(lengths) <= _MAX_CELL:
+            sign = Word("|", xs[0], xs[-1], ys[0], 0, table=table)
+            words = [*others, sign]
     return words
 
 
 def _frames(rules: Iterable[Box]) -> list[list[Box]]:
-    """Return the rules that touch one another, together."""
+    """Return the rules that touch one another, together; none of a drawing with many that are apart."""
     frames: list[list[Box]] = []
     for rule in rules:
         if max(rule.right - rule.left, rule.bottom - rule.top) <= _MIN_RULE:
@@ -53,6 +60,8 @@ def _frames(rules: Iterable[Box]) -> list[list[Box]]:
             else:
                 apart.append(other)
         frames = [*apart, frame]
+        if len(frames) > _MAX_FRAMES:
+            return []
     return frames
 
 
@@ -76,11 +85,16 @@ def _ruled_table(
     for top, bottom in pairwise(ys):
         middle = (top + bottom) / 2
         # A cell over several columns has no rules in it.
-        edges = [x for x in xs if x == xs[0] or any(rule.touches(Box(x, middle, x, middle)) for rule in down)]
+        edges = xs[:1]
+        for x in xs[1:]:
+            point = Box(x, middle, x, middle)
+            if any(rule.touches(point) for rule in down):
+                edges.append(x)
         cells: TableRow = [[] for _ in xs[1:]]
         for column, (left, right) in enumerate(pairwise(xs)):
             center = (left + right) / 2
-            is_new = any(rule.touches(Box(center, top, center, top)) for rule in across)
+            point = Box(center, top, center, top)
+            is_new = any(rule.touches(point) for rule in across)
             if table and not is_new:
                 # A cell over several rows belongs to each of them.
                 cells[column] = table[-1][column]
@@ -108,7 +122,8 @@ def aligned_table(rows: Sequence[Row], start: int) -> tuple[list[TableRow], int]
     if len(filled) < _MIN_ROWS:
         return [], start
     table: list[TableRow] = []
-    for cells, is_new in zip(lines, _begin_rows(rows[start:end], lines), strict=False):
+    begin_rows = _begin_rows(rows[start:end], lines)
+    for cells, is_new in zip(lines, begin_rows, strict=False):
         if is_new:
             table.append([[] for _ in cells])
         for cell, words in zip(table[-1], cells, strict=True):
@@ -118,7 +133,8 @@ def aligned_table(rows: Sequence[Row], start: int) -> tuple[list[TableRow], int]
 
 def _begin_rows(rows: Sequence[Row], lines: Sequence[TableRow]) -> list[bool]:
     """Return for each line of a table whether it begins a row: by larger distances, else by its first cell."""
-    steps = [row[0].base - before[0].base for before, row in pairwise(rows[: len(lines)])]
+    bases = [row[0].base for row in rows[: len(lines)]]
+    steps = [base - before for before, base in pairwise(bases)]
     is_loose = [step > 1.3 * min(steps) for step in steps]
     if sum(is_loose) >= 0.3 * len(steps):
         return [True, *is_loose]

@@ -26,15 +26,19 @@ def table(rows: Sequence[Sequence[str]], headers: int = 0, page: int = 0) -> Ite
     columns = islice(zip_longest(*rows, fillvalue=""), MAX_COLUMNS)
     filled = filter(any, columns)
     grid = list(filter(any, zip(*filled, strict=True)))
-    if len(grid) > 2 and len(grid[0]) > 1 and not any(grid[0][1:]):
+    is_large = len(grid) > 2 and len(grid[0]) > 1
+    if is_large and not any(grid[0][1:]):
         yield Block("caption", grid.pop(0)[0], page=page)
         headers -= 1
     if headers < 1 and grid:
         headers = int(_has_header(grid))
     if 0 < headers < len(grid):
         # A column's header is the words of all header rows.
-        words = [dict.fromkeys(filter(None, column)) for column in zip(*grid[:headers], strict=True)]
-        yield Block("header", cells=tuple(map(" ".join, words)), page=page)
+        cells = []
+        for column in zip(*grid[:headers], strict=True):
+            words = dict.fromkeys(filter(None, column))
+            cells.append(" ".join(words))
+        yield Block("header", cells=tuple(cells), page=page)
         grid = grid[headers:]
     for row in grid:
         yield Block("row", cells=row, page=page)
@@ -47,8 +51,11 @@ def _has_header(grid: Sequence[Sequence[str]]) -> bool:
     first, *others = grid
     if not first[0]:
         return all(first[1:])
-    has_numbers = any(any(column) and all(map(_is_number, column)) for column in zip(*others, strict=True))
-    return (has_numbers or len(first) > 2) and all(map(_NAME.fullmatch, first[1:]))
+    if not all(map(_NAME.fullmatch, first[1:])):
+        return False
+    columns = zip(*others, strict=True)
+    has_numbers = any(any(column) and all(map(_is_number, column)) for column in columns)
+    return has_numbers or len(first) > 2
 
 
 def _is_number(cell: str) -> bool:

@@ -40,7 +40,7 @@ def decoded(data: bytes) -> str:
     from charset_normalizer import from_bytes
 
     best = from_bytes(data[:_MAX_GUESSED_BYTES]).best()
-    if best is None:
+    if best is None or (b"\x00" in data and not best.bom):
         raise Unreadable("it contains binary data")
     logger.warning("it is not UTF-8, and read as %s", best.encoding)
     return clean(data.decode(best.encoding, "replace"))

@@ -6,15 +6,13 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from lxml import etree
-
 from convqa.documents.archive import Archive, lines, number, properties, value
 from convqa.documents.blocks import Block, Document
 from convqa.documents.numbering import Numbering
 from convqa.documents.tables import MAX_COLUMNS, table
 
-_MAX_PAGE_WORDS = 3
-"""Words beside a page number in a header or footer that says nothing else, such as "Page 2 of 9"."""
+_PAGE_NUMBER = re.compile(r"(?i)\W*(page|seite|strona|página|pagina|p|s)?\W*\d{1,4}(\W+(of|von|z|de|sur)?\W*\d+)?\W*")
+"""A header or footer that says nothing else, such as "Page 2 of 9"."""
 _MAX_STYLES = 10
 """Styles that a style can be based on, one on another."""
 _HEADING = re.compile("heading ?([1-9])")
@@ -90,14 +88,9 @@ class _WordReader:
         for kind, part in self.relations.values():
             if kind not in ("header", "footer"):
                 continue
-            root = self.archive.xml(part)
-            for paragraph in root.iter("p"):
-                words = re.findall(r"[^\W\d]+", "".join(self._pieces(paragraph)))
-                has_number = b"PAGE" in etree.tostring(paragraph)
-                if has_number and len(words) <= _MAX_PAGE_WORDS:
-                    paragraph.clear()
-            for block in self.blocks(root):
-                yield block if block.cells else Block("paragraph", block.text)
+            for block in self.blocks(self.archive.xml(part)):
+                if not _PAGE_NUMBER.fullmatch(block.text):
+                    yield block if block.cells else Block("paragraph", block.text)
 
     def blocks(self, container: Any) -> Iterator[Block]:
         """Yield the blocks of an element, such as the body, a cell or a footnote."""

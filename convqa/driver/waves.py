@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from convqa.domain import Conversation, Response, Turn, TurnId, Turns
 from convqa.driver.history import History, HistoryMode, response_of
 from convqa.errors import InputError, RunError
-from convqa.pipeline.pipeline import OUTPUTS, OnOutput, Pipeline
+from convqa.pipeline.pipeline import OUTPUTS, ComponentFailed, OnOutput, Pipeline
 from convqa.workers.shard import ALL, Shard
 
 BATCH_SIZE = 256
@@ -182,7 +182,12 @@ def answer(
 
     :param on_output: called with each output as soon as it is available (:meth:`Pipeline.run`).
     """
-    outputs = pipeline.run(Turns(tuple(turns)), on_output)
+    try:
+        outputs = pipeline.run(Turns(tuple(turns)), on_output)
+    except ComponentFailed as error:
+        if len(turns) > 1:
+            return [response for turn in turns for response in answer(pipeline, [turn])]
+        return [Response(turns[0].id, error=error.failure)]
     share = {name: seconds / len(turns) for name, seconds in outputs.timings.items()}
     responses = []
     for index, turn in enumerate(turns):

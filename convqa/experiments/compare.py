@@ -193,7 +193,7 @@ def _questions(evaluation: Evaluation) -> dict[TurnId, str]:
 
 
 def names_of(runs: Sequence[Path]) -> list[str]:
-    """Return the last distinguishing parts of the runs' paths, or else their numbers and paths.
+    """Return the last distinguishing parts of the runs' paths, or else their folders with numbers.
 
     >>> names_of([Path("out/a/cast"), Path("out/b/cast")]), names_of([Path("x/a/run.json"), Path("x/b")])
     (['a', 'b'], ['a', 'b'])
@@ -209,7 +209,7 @@ def names_of(runs: Sequence[Path]) -> list[str]:
     names = [path[-1] if path else "" for path in paths]
     if len(set(names)) == len(names):
         return names
-    return [f"{number} {folder}" for number, folder in enumerate(folders, 1)]
+    return [f"{folder.name} ({number})" for number, folder in enumerate(folders, 1)]
 
 
 def _field(evaluation: Evaluation, name: str, id: TurnId) -> str | None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from convqa.documents import Unreadable
 from convqa.documents.child import DocumentReader
-from convqa.documents.find import DocumentFile, Files, describe_skipped, find_documents
+from convqa.documents.find import DocumentFile, Files, described, find_documents
 from convqa.documents.formats import document_formats
 from convqa.documents.passages import digest, read_document
 from convqa.domain import Passage
@@ -94,7 +94,7 @@ def index_sources(
     for name, why in indexed.unread.items():
         logger.warning("not indexed: %s: %s", name, why)
     if skipped:
-        logger.warning(describe_skipped(skipped))
+        logger.warning("other files were skipped: %s", described(skipped))
     return dataclasses.replace(indexed, info=open_store(url).info())
 
 

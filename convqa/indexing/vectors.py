@@ -127,7 +127,9 @@ def _encoded(
 
 def _encode(encoder: Encoder, choice: Choice | None, texts: list[str]) -> Matrix:
     """Encode texts in a worker. :param choice: how the encoder runs; None = on a server."""
-    options = Options() if choice is None else Options(choice.device, choice.precision)
+    options = Options()
+    if choice is not None and choice.precision != "int8":
+        options = Options(choice.device, choice.precision)
     model = load_encoder(encoder.name, options)
     if named(model) != encoder:
         raise InputError(f"the worker on {gethostname()}: expected {label(encoder)}, got {label(named(model))}.")

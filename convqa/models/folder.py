@@ -105,18 +105,13 @@ class ModelFolder:
         if self.manifest is not None and self.manifest.kind != kind:
             raise InputError(f"{self.path}: expected a model of kind {kind!r}, got kind {self.manifest.kind!r}.")
 
-    def settings(
-        self,
-        shape: type[Shape],
-        values: Mapping[str, Any],
-        advice: str = _EXPORT,
-    ) -> Shape:
+    def settings(self, shape: type[Shape], values: Mapping[str, Any]) -> Shape:
         """Validate the settings specific to the kind of model."""
         return read_as(
             shape,
             values,
             f"{self.path / MANIFEST}: settings",
-            advice,
+            _EXPORT,
         )
 
     def checksum(self) -> str:
@@ -183,7 +178,8 @@ def write_folder(
                     shutil.copyfile(source, folder / name)
             hashes = {name: file_hash(folder / name) for name in sorted(files) if name != CARD}
             manifest = Manifest(format=1, files=hashes, **about)
-            (folder / MANIFEST).write_bytes(orjson.dumps(manifest.model_dump(), option=orjson.OPT_INDENT_2) + b"\n")
+            text = orjson.dumps(manifest.model_dump(), option=orjson.OPT_INDENT_2)
+            (folder / MANIFEST).write_bytes(text + b"\n")
             if target.is_dir():
                 target.rmdir()  # empty; not every system replaces an empty folder
             folder.rename(target)
@@ -209,8 +205,13 @@ def languages_of(folder: Path) -> list[str]:
     match = re.search(r"^language:(.*(?:\n *- .*)*)", _card(folder), re.M)
     if not match:
         return []
-    names = [name.partition("-")[0].lower() for name in re.findall(r"\w[\w-]*", match[1])]
-    return names if all(len(name) == len("en") for name in names) else []
+    names = []
+    for tag in re.findall(r"\w[\w-]*", match[1]):
+        name = tag.partition("-")[0].lower()
+        if len(name) != len("en"):
+            return []
+        names.append(name)
+    return names
 
 
 def _card(folder: Path) -> str:

@@ -100,7 +100,8 @@ def sharing(network: Network, identity: str) -> Network:
 
 def _dump(seconds: float, arrays: list[Array]) -> bytes:
     header = orjson.dumps([seconds, [array.shape for array in arrays]])
-    return header + b"\n" + b"".join(np.asarray(array, np.float32).tobytes() for array in arrays)
+    contents = [np.asarray(array, np.float32).tobytes() for array in arrays]
+    return header + b"\n" + b"".join(contents)
 
 
 def _load(data: bytes) -> tuple[float, list[Array]]:

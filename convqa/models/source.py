@@ -54,7 +54,8 @@ def _from_hub(name: str) -> Path:
     config = try_to_load_from_cache(name, "config.json")
     if isinstance(config, str) and _has_weights(Path(config).parent):
         return Path(config).parent
-    if os.environ.get(ALLOW_DOWNLOAD, "").strip().lower() in {"1", "true", "yes"}:
+    allowed = os.environ.get(ALLOW_DOWNLOAD, "").strip().lower()
+    if allowed in {"1", "true", "yes"}:
         return _download(name)
     raise InputError(
         f"the model {name} is not on this machine. Download it with: hf download {name}; or permit the download with "

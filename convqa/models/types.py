@@ -47,7 +47,8 @@ class Tokenizer:
         return self._encode([tuple(replace_surrogates(list(pair))) for pair in pairs])
 
     def _encode(self, inputs: list[Any]) -> list[TokenSequence]:
-        return [TokenSequence(encoding.ids, encoding.type_ids) for encoding in self.inner.encode_batch_fast(inputs)]
+        encodings = self.inner.encode_batch_fast(inputs)
+        return [TokenSequence(encoding.ids, encoding.type_ids) for encoding in encodings]
 
 
 def load_tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
@@ -161,6 +162,7 @@ class NetworkModel(Model):
     def outputs(self, sequences: Sequence[TokenSequence]) -> list[list[Array]]:
         """Run the network, whose outputs must be finite numbers."""
         results = self._network.run(sequences)
-        if not all(np.isfinite(output).all() for outputs in results for output in outputs):
-            raise self.invalid("model")
+        for outputs in results:
+            if not all(np.isfinite(output).all() for output in outputs):
+                raise self.invalid("model")
         return results

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import graphlib
 import inspect
 from collections.abc import Mapping
-from typing import Any
+from operator import itemgetter
+from typing import Annotated, Any
 
 import yaml
-from pydantic import BaseModel
+from pydantic import BaseModel, BeforeValidator, Field
 
 from convqa.components.base import STATIONS
 from convqa.errors import InputError
@@ -28,21 +30,59 @@ class Node(BaseModel, extra="forbid"):
         return Node(type=self.type, init_parameters=self.init_parameters | parameters)
 
 
-class PipelineDocument(BaseModel, extra="forbid"):
-    """A resolved pipeline.
+Socket = Annotated[str, Field(pattern=r"^[^.]+\.[^.]+$")]
+"""``node.socket``. The socket is required, although Haystack could guess it, so that readers need not."""
 
-    ``connections``: (sender, receiver), each ``station.socket``. ``outputs``: the label of each output, such as
-    ``answers``, and the socket that sends it. ``modules``: modules of the user's that it may load.
-    """
+
+class Connection(BaseModel, extra="forbid"):
+    """An arrow from ``node.socket`` to ``node.socket``."""
+
+    sender: Socket
+    receiver: Socket
+
+
+def node_of(socket: str) -> str:
+    """Return the node in ``node.socket``."""
+    return socket.partition(".")[0]
+
+
+def _listed(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+class Graph(BaseModel, extra="forbid"):
+    """A pipeline in Haystack's form, with ``inputs`` and ``outputs`` for turns, rewrites, rankings and so on."""
 
     metadata: dict[str, Any] = {}
     components: dict[str, Node]
-    connections: list[tuple[str, str]] = []
+    connections: list[Connection] = []
+    inputs: dict[str, Annotated[list[str], BeforeValidator(_listed)]] = {}
     outputs: dict[str, str] = {}
+
+
+class PipelineDocument(Graph):
+    """A resolved pipeline.
+
+    ``is_line``: whether it is written as ``stations:``. ``modules``: modules of the user's that it may load.
+    """
+
+    is_line: bool = False
     modules: list[str] = []
 
+    def in_order(self) -> list[str]:
+        """Return the nodes in topological order.
+
+        :raises graphlib.CycleError: if the connections form a cycle.
+        """
+        sorter = graphlib.TopologicalSorter(dict.fromkeys(sorted(self.components), ()))
+        for arrow in self.connections:
+            sorter.add(node_of(arrow.receiver), node_of(arrow.sender))
+        return list(sorter.static_order())
+
     def to_yaml(self) -> str:
-        """Return the pipeline as it is written, with ``stations:``."""
+        """Return the pipeline in the form in which it was written."""
+        if not self.is_line:
+            return self.to_haystack()
         data = {
             "metadata": self.metadata,
             "stations": {name: node.flat() for name, node in self.components.items()},
@@ -50,12 +90,16 @@ class PipelineDocument(BaseModel, extra="forbid"):
         return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=120)
 
     def to_haystack(self) -> str:
-        """Return the pipeline in the form that Haystack's loader reads."""
+        """Return the pipeline in Haystack's form, with sorted nodes and connections."""
+        components = {name: _nested(node.flat()) for name, node in self.components.items()}
+        arrows = [arrow.model_dump() for arrow in self.connections]
+        arrows.sort(key=itemgetter("receiver", "sender"))
+        inputs = {name: sorted(sockets) for name, sockets in self.inputs.items()}
         data = {
             "metadata": self.metadata,
-            "components": {name: _nested(node.flat()) for name, node in self.components.items()},
-            "connections": [{"sender": sender, "receiver": receiver} for sender, receiver in self.connections],
-            "inputs": {"turns": [f"{name}.turns" for name in self.components]},
+            "components": components,
+            "connections": arrows,
+            "inputs": inputs,
             "outputs": self.outputs,
         }
         return yaml.safe_dump(data, sort_keys=True, allow_unicode=True, width=120)
@@ -69,13 +113,13 @@ def line(metadata: Mapping[str, Any], stations: Mapping[str, Node]) -> PipelineD
     :raises InputError: if no station before it makes a required input.
     """
     senders: dict[str, str] = {}
-    connections = []
+    arrows = []
     ordered = {name: stations[name] for name in STATIONS if name in stations}
     for name in ordered:
         station = STATIONS[name]
         for label, parameter in inspect.signature(station.run).parameters.items():  # type: ignore[attr-defined]
             if label in senders:
-                connections.append((senders[label], f"{name}.{label}"))
+                arrows.append(Connection(sender=senders[label], receiver=f"{name}.{label}"))
             elif label not in {"self", "turns"} and parameter.default is parameter.empty:
                 maker = next(other for other, base in STATIONS.items() if base.makes == label)
                 raise InputError(
@@ -86,8 +130,10 @@ def line(metadata: Mapping[str, Any], stations: Mapping[str, Node]) -> PipelineD
     return PipelineDocument(
         metadata=dict(metadata),
         components=ordered,
-        connections=connections,
+        connections=arrows,
+        inputs={"turns": [f"{name}.turns" for name in ordered]},
         outputs=senders,
+        is_line=True,
     )
 
 

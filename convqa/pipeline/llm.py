@@ -152,9 +152,9 @@ def _with_role(role: Role, node: Node, llm: Llm) -> Node:
         type_name, parameters = described(wrapped, station, f"a {station}")
         inner = _with_role(role, Node(type=type_name, init_parameters=parameters), llm)
         return node.having(**{station: inner.flat()})
-    kind = full_name(member, station)
+    kind = full_name(member, station, [station])
     made = Node(type=kind)
-    if full_name(node.type, station) == kind:
+    if full_name(node.type, station, [station]) == kind:
         made = made.having(**node.init_parameters)
     elif llm.fallback:
         made = made.having(fallback=node.flat())

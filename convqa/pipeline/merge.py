@@ -38,10 +38,14 @@ def resolve(
         for key, value in (settings or {}).items():
             refuse_secrets(value, f"--set {key}", names_secret(key.rpartition(".")[2]))
             changes[key] = give(value) if isinstance(value, type) else value
-        metadata, nodes = _extended(content, file)
+        if isinstance(content, StationList):
+            metadata, nodes = _extended(content, file)
+        else:
+            nodes = {name: _with_full_name(name, node) for name, node in content.components.items()}
         modules: list[str] = []
         if trusted and is_yaml(str(pipeline)):
-            modules = _foreign_modules([[node.flat() for node in nodes.values()], changes])
+            given = [node.flat() for node in nodes.values()]
+            modules = _foreign_modules([given, changes])
             allow(modules)
             folder = str(file.resolve().parent)
             if modules and folder not in sys.path:
@@ -49,7 +53,11 @@ def resolve(
                 sys.path.append(folder)
         if llm is not None:
             nodes = with_llm(nodes, llm)
-        document = line(metadata, _with_settings(nodes, changes))
+        nodes = _with_settings(nodes, changes, isinstance(content, StationList))
+        if isinstance(content, StationList):
+            document = line(metadata, nodes)
+        else:
+            document = PipelineDocument(**content.model_dump(exclude={"components"}), components=nodes)
     return document.model_copy(update={"modules": modules})
 
 
@@ -63,8 +71,9 @@ def _extended(content: StationList, file: Path) -> tuple[dict[str, Any], dict[st
     if content.extends is not None:
         base_file = find(content.extends, file)
         base = read(base_file)
-        if base.extends is not None:
-            raise InputError(f"extends: {content.extends} itself extends a file; expected one with all its stations.")
+        if not isinstance(base, StationList) or base.extends is not None:
+            trouble = "itself extends a file" if isinstance(base, StationList) else "has no stations"
+            raise InputError(f"extends: {content.extends} {trouble}; expected a file with all its stations.")
         with errors_in(f"pipeline {base_file}"):
             metadata, nodes = _extended(base, base_file)
     for name, entry in content.stations.items():
@@ -90,7 +99,7 @@ def _with_entry(
     if isinstance(entry, Mapping) and "type" not in entry and old is not None:
         entry = {"type": old.type, **entry}
     type_name, parameters = described(entry, where, "{type: NAME, PARAMETER: VALUE, ...}, a name or null")
-    node = Node(type=full_name(type_name, name), init_parameters=parameters)
+    node = _with_full_name(name, Node(type=type_name, init_parameters=parameters))
     if old is not None and old.type == node.type:
         node.init_parameters = _merged(old.init_parameters, parameters)
     changed[name] = node
@@ -109,22 +118,32 @@ def _merged(old: Any, new: Any) -> Any:
     return merged
 
 
-def _with_settings(nodes: Mapping[str, Node], settings: Mapping[str, Any]) -> dict[str, Node]:
+def _with_full_name(name: str, node: Node) -> Node:
+    """Return a node with the dotted path of its type. A short name is one of the station that the node's name names.
+
+    :raises InputError: for an unknown or ambiguous short name.
+    """
+    stations = [station for station in STATIONS if station in name] or list(STATIONS)
+    return Node(type=full_name(node.type, name, stations), init_parameters=node.init_parameters)
+
+
+def _with_settings(nodes: Mapping[str, Node], settings: Mapping[str, Any], is_line: bool) -> dict[str, Node]:
     """Return the nodes with settings applied: outer ones first, and a type before the parameters of its component."""
     changed = dict(nodes)
     for key in sorted(settings, key=lambda key: (key.count("."), not key.endswith(".type"))):
         value = settings[key]
         where = f"--set {key}"
         name, _, path = key.partition(".")
-        known = STATIONS if path in {"", "type"} else changed
+        known = STATIONS if is_line and path in {"", "type"} else changed
         if name not in known:
             raise InputError(
                 f"{where}: unknown station {name!r}.{nearest(name, known)} Stations: {', '.join(known)}; expected "
                 "STATION.PARAMETER, STATION.type or STATION."
             )
+        if value is None and not path and not is_line:
+            raise InputError(f"{where}: remove {name} and its connections in the file.")
         if path in {"", "type"}:
-            entry = {"type": value} if path else value
-            changed = _with_entry(changed, name, entry, where)
+            changed = _with_entry(changed, name, {"type": value} if path else value, where)
         else:
             changed[name] = _with_parameter(name, changed[name], path.split("."), value, where)
     return changed
@@ -138,6 +157,8 @@ def _with_parameter(
     where: str,
 ) -> Node:
     """Return a node with a parameter, or a part of one: a field of a mapping, or a parameter of a nested component."""
+    if keys[0] == "init_parameters" or not all(keys):
+        raise InputError(f"{where}: expected the station's name followed by a parameter, such as {name}.{keys[-1]}.")
     parameters = dict(node.init_parameters)
     inner, path = parameters, name
     for key, following in itertools.pairwise(keys):
@@ -147,6 +168,10 @@ def _with_parameter(
             part = {"type": part}
         if not isinstance(part, dict | None):
             raise InputError(f"{where}: {path} is {shorten(part)}, which has no part {following!r}.")
+        if part and part.keys() == {"type", "init_parameters"} and following not in part:
+            raise InputError(
+                f"{where}: {path} is a component; expected {path}.init_parameters.{following} or {path}.type."
+            )
         # A copy, because YAML aliases or the caller may share the mapping.
         inner[key] = dict(part or {})
         inner = inner[key]

@@ -11,11 +11,11 @@ from typing import Any
 from convqa.components.base import ON_OUTPUT, PARTIAL, TIMINGS, Station
 from convqa.components.chat import ChatStation
 from convqa.components.framework import Pipeline as HaystackPipeline
-from convqa.domain import DEFAULT_LANGUAGE, Answers, Rankings, Readings, Rewrites, Turns
+from convqa.domain import DEFAULT_LANGUAGE, Answers, Failure, Rankings, Readings, Rewrites, Turns
 from convqa.domain.batches import Batch
-from convqa.errors import InputError
+from convqa.errors import InputError, RunError
 from convqa.models.shared import clock
-from convqa.pipeline.document import PipelineDocument
+from convqa.pipeline.document import PipelineDocument, node_of
 from convqa.stores import open_store
 from convqa.workers.threads import threads
 
@@ -28,6 +28,17 @@ OUTPUTS: Mapping[str, type] = {
 
 OnOutput = Callable[[str, Batch], None]
 """A callback that receives the label (``rewrites``, ``rankings`` ...) and batch of each output as it is made."""
+
+
+class ComponentFailed(RunError):
+    """A component with its own ``run`` raised, or returned a value that does not fit its turns.
+
+    The driver turns this into failures of the turns; elsewhere it stops the run.
+    """
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(f"{failure.stage} failed: {failure.message}")
+        self.failure = failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +59,11 @@ class Pipeline:
         self.document = document
         self.graph = graph
         self.collection: str | None = None
-        self._stations: dict[str, Station] = {name: graph.get_component(name) for name in document.components}
+        self._stations: dict[str, Station] = {}
+        for name in document.components:
+            component = graph.get_component(name)
+            if isinstance(component, Station):
+                self._stations[name] = component
 
     @property
     def stages(self) -> frozenset[str]:
@@ -63,8 +78,12 @@ class Pipeline:
     @property
     def models(self) -> dict[str, dict[str, str]]:
         """The identity of each node's models; nodes without models are omitted."""
-        identities = {name: dict(station.identity()) for name, station in self._stations.items()}
-        return {name: identity for name, identity in identities.items() if identity}
+        identities = {}
+        for name, station in self._stations.items():
+            identity = station.identity()
+            if identity:
+                identities[name] = dict(identity)
+        return identities
 
     @property
     def asks_a_server(self) -> bool:
@@ -112,9 +131,14 @@ class Pipeline:
         :param on_output: called with the label and batch of each output as it is made. A language model's answer to a
             single turn is streamed: the label ``partial`` has its sentences so far, and comes from another thread.
         :raises RunError: if the run cannot continue (an unavailable store, a full disk).
+        :raises ComponentFailed: if a component that is not a :class:`Station` raises.
         """
-        data = {name: {"turns": turns} for name in self._stations}
-        labels = {sender.partition(".")[0]: label for label, sender in self.document.outputs.items()}
+        data: dict[str, dict[str, Turns]] = {}
+        for receiver in self.document.inputs.get("turns", []):
+            node, _, socket = receiver.partition(".")
+            inputs = data.setdefault(node, {})
+            inputs[socket] = turns
+        labels = {node_of(sender): label for label, sender in self.document.outputs.items()}
 
         def by_label(node: str, batch: Batch) -> None:
             label = labels.get(node, node if node == PARTIAL else None)
@@ -131,7 +155,9 @@ class Pipeline:
             TIMINGS.reset(timings_token)
             ON_OUTPUT.reset(callback_token)
         batches: dict[str, Any] = dict.fromkeys(OUTPUTS)
-        for node, label in labels.items():
-            batches[label] = results[node][label]
+        for label, sender in self.document.outputs.items():
+            node, _, socket = sender.partition(".")
+            outputs = results.get(node, {})
+            batches[label] = outputs.get(socket)
         timings["pipeline"] = clock() - start - sum(timings.values())
         return Outputs(timings=timings, **batches)

@@ -1,4 +1,4 @@
-"""A pipeline file as written."""
+"""A pipeline file as written: stations in a line, or a graph in Haystack's form."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from convqa.components.base import STATIONS
 from convqa.errors import InputError, errors_in, nearest
+from convqa.pipeline.document import Graph
 from convqa.places import is_yaml, shipped_yaml, yaml_file
 from convqa.safe_yaml import read_yaml
 from convqa.validation import UNKNOWN_FIELD, explain, refuse_secrets
@@ -43,7 +44,7 @@ def find(name: str, file: Path | None = None) -> Path:
     raise InputError(f"pipeline {name!r}: no such file. Shipped pipelines: {', '.join(shipped_pipelines())}.")
 
 
-def read(file: Path) -> StationList:
+def read(file: Path) -> StationList | Graph:
     """Read and validate one pipeline file.
 
     :raises InputError: naming the file and the line or the field.
@@ -52,25 +53,31 @@ def read(file: Path) -> StationList:
     if not isinstance(data, dict):
         got = "nothing" if data is None else type(data).__name__
         raise InputError(f"pipeline {file}: expected a mapping with stations, got {got}.")
+    form: type[StationList | Graph] = Graph if "components" in data else StationList
     with errors_in(f"pipeline {file}"):
         for name, value in data.items():
             refuse_secrets(value, str(name))
         try:
-            content = StationList.model_validate(data)
+            content = form.model_validate(data)
         except ValidationError as error:
-            mistakes = dict.fromkeys(_mistake(field, message) for field, message in explain(error))
+            mistakes = dict.fromkeys(_mistake(field, message, form) for field, message in explain(error))
             raise InputError(" ".join(mistakes)) from error
-        for name in content.stations:
-            if name not in STATIONS:
-                known = ", ".join(STATIONS)
-                raise InputError(f"stations.{name}: unknown station.{nearest(name, STATIONS)} Stations: {known}.")
+        if isinstance(content, StationList):
+            _check_names(content)
     return content
 
 
-def _mistake(field: str, message: str) -> str:
+def _check_names(content: StationList) -> None:
+    for name in content.stations:
+        if name not in STATIONS:
+            known = ", ".join(STATIONS)
+            raise InputError(f"stations.{name}: unknown station.{nearest(name, STATIONS)} Stations: {known}.")
+
+
+def _mistake(field: str, message: str, form: type[BaseModel]) -> str:
     if "." in field or message != UNKNOWN_FIELD:
         return f"{field}: {message}."
-    known = list(StationList.model_fields)
+    known = list(form.model_fields)
     if not field.isidentifier():  # not a pipeline, perhaps a file with secrets: its text is not repeated
         field = "a malformed key"
     return f"{field}: {message}.{nearest(field, known)} Expected some of {', '.join(known)}."

@@ -11,7 +11,6 @@ from pydantic import Field
 
 from convqa.components.base import Builder, MaybeReadings
 from convqa.components.checks import nothing
-from convqa.components.encoding import ModelOptions
 from convqa.components.members import describe, make, member
 from convqa.domain import (
     Answer,
@@ -23,7 +22,6 @@ from convqa.domain import (
     Sentence,
     Turn,
 )
-from convqa.models import Options
 from convqa.sharc.conditions import Condition
 from convqa.sharc.judge import Conditions, load_conditions
 from convqa.sharc.replies import (
@@ -103,14 +101,12 @@ class Rules(Builder):
         rule).
     :param builder: answers questions that no rule decides: its name, or ``{type: ..., init_parameters: {...}}``.
         Decisions then quote the rule. None: every answer is a label, Yes, No or Irrelevant, as in ShARC.
-    :param options: ``device`` and ``precision`` of the model.
     """
 
     min_condition_score: Annotated[float, Field(ge=0, le=1)] | None = None
     max_passages: Annotated[int, Field(ge=1)] = 1
     min_word_overlap: Annotated[float, Field(ge=0, le=1)] = 0.12
     builder: Any = None
-    options: ModelOptions | None = None
 
     def __post_init__(self) -> None:
         self._builder = None if self.builder is None else make(self.builder, "builder", Builder)
@@ -120,7 +116,7 @@ class Rules(Builder):
 
     @cached_property
     def _judge(self) -> Conditions:
-        return load_conditions(Options(**(self.options or {})))
+        return load_conditions()
 
     def models(self) -> Mapping[str, Conditions]:
         return {"conditions": self._judge}
@@ -132,8 +128,14 @@ class Rules(Builder):
         rankings: Sequence[Ranking],
         readings: MaybeReadings,
     ) -> Sequence[Answer | Failure]:
-        cases = [self._case(turn, ranking) for turn, ranking in zip(turns, rankings, strict=True)]
-        facts = self._facts([pair for case in cases if case is not None for pair in case.pairs])
+        cases = []
+        pairs: list[tuple[str, str]] = []
+        for turn, ranking in zip(turns, rankings, strict=True):
+            case = self._case(turn, ranking)
+            cases.append(case)
+            if case is not None:
+                pairs += case.pairs
+        facts = self._facts(pairs)
         answers: list[Answer | Failure | None] = [
             None if case is None else self._answer(case, facts, ranking)
             for case, ranking in zip(cases, rankings, strict=True)
@@ -169,7 +171,8 @@ class Rules(Builder):
         """Whether a passage has a text and, if another builder answers the rest, a rule about the question."""
         if self._builder is None:
             return bool(passage.text.strip())
-        return any(fit(passage.text, rule, question) >= self.min_word_overlap for rule in rules(passage.text))
+        overlaps = [fit(passage.text, rule, question) for rule in rules(passage.text)]
+        return any(overlap >= self.min_word_overlap for overlap in overlaps)
 
     def _facts(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Fact]:
         """Return what the model says about pairs of a text and a question."""
@@ -231,7 +234,9 @@ def _replied(
 ) -> Fact:
     yes = agreed(reply)
     unclear = Fact(asked, None)
-    return facts.get((reply, asked), unclear) if yes is None else Fact(asked, yes)
+    if yes is None:
+        return facts.get((reply, asked), unclear)
+    return Fact(asked, yes)
 
 
 def _follow_up(verdict: Verdict, passage: Passage, ranking: Ranking) -> Answer:
@@ -249,7 +254,9 @@ def _decision(verdict: Verdict, passage: Passage, quotes: bool) -> Answer:
     label = verdict.answer.capitalize()
     rule = verdict.rule
     start, end = (rule.start, rule.end) if rule else (0, len(passage.text))
-    decisive = [(condition.start, condition.end) for condition in verdict.settled] or [(start, end)]
+    decisive = [(condition.start, condition.end) for condition in verdict.settled]
+    if not decisive:
+        decisive.append((start, end))
     if not quotes:
         return Answer("answer", label, (_cited(label, passage, decisive),), label=label)
     spans = [(start, end)]

@@ -13,7 +13,7 @@ from convqa.models.folder import ModelFolder
 from convqa.models.kinds.encoder import load_encoder
 from convqa.models.once import once
 from convqa.models.source import find_model
-from convqa.models.types import Array, Model, Options, Pair
+from convqa.models.types import Array, Model, Pair
 from convqa.sharc.lexicon import NEGATED_ANYWHERE
 from convqa.text.sentences import sentences
 from convqa.text.support import CAP, overlap
@@ -66,10 +66,10 @@ class JudgeSettings(BaseModel, frozen=True):
 class Conditions(Model):
     """Judges questions by a user's statements. ``threshold``: minimum ``known`` of an answer. Thread-safe."""
 
-    def __init__(self, folder: ModelFolder, options: Options) -> None:
+    def __init__(self, folder: ModelFolder) -> None:
         assert folder.manifest is not None
         self._settings = folder.settings(JudgeSettings, folder.manifest.settings)
-        self._encoder = load_encoder(self._settings.encoder, options)
+        self._encoder = load_encoder(self._settings.encoder)
         super().__init__(folder.name, folder.checksum(), str(self._encoder.runs))
         self.threshold = self._settings.threshold
 
@@ -83,7 +83,11 @@ class Conditions(Model):
         texts.update(*statements.values())
         distinct = sorted(texts)
         vectors = dict(zip(distinct, self._encoder.encode(distinct), strict=True))
-        return [self._judgment(_features(text, statements[text], question, vectors)) for text, question in pairs]
+        judgments = []
+        for text, question in pairs:
+            features = _features(text, statements[text], question, vectors)
+            judgments.append(self._judgment(features))
+        return judgments
 
     def _judgment(self, features: Mapping[str, float]) -> Judgment:
         yes = self._settings.yes.probability(features)
@@ -93,13 +97,12 @@ class Conditions(Model):
         return Judgment(self._settings.known.probability(features), yes)
 
 
-def load_conditions(options: Options = Options()) -> Conditions:  # noqa: B008 - frozen
+def load_conditions() -> Conditions:
     """Load the condition check that ships, once per process.
 
-    :raises InputError: if it is damaged, or cannot run with these options.
+    :raises InputError: if it is damaged.
     """
-    folder = find_model(CONDITIONS)
-    return once((CONDITIONS, folder.checksum(), options), lambda: Conditions(folder, options))
+    return once(CONDITIONS, lambda: Conditions(find_model(CONDITIONS)))
 
 
 def _sentences(text: str) -> list[str]:

@@ -78,7 +78,11 @@ def _question(words: list[str]) -> str:
     first = words[0].lower()
     index = _auxiliary(words)
     if index:
-        return _inverted(words[:index], words[index].lower(), words[index + 1 :])
+        return _inverted(
+            words[:index],
+            words[index].lower(),
+            words[index + 1 :],
+        )
     if len(words) > 1 and first in lexicon.PRONOUNS - DEMONSTRATIVES:
         return _with_verb(words[:1], words[1:])
     if index == 0:
@@ -208,7 +212,9 @@ def _verb(words: list[str]) -> int:
 
 
 def _agreeing(auxiliary: str, subject: list[str]) -> str:
-    return auxiliary if _is_plural(subject) else {"Do": "Does", "Are": "Is", "Have": "Has"}[auxiliary]
+    if _is_plural(subject):
+        return auxiliary
+    return {"Do": "Does", "Are": "Is", "Have": "Has"}[auxiliary]
 
 
 def _is_plural(subject: list[str]) -> bool:
@@ -229,9 +235,12 @@ def _present(verb: str) -> str:
     stem = verb[:-2]
     if verb.endswith("ied"):
         return verb[:-3] + "y"
-    if len(stem) > 2 and stem[-1] == stem[-2] and stem[-1] not in "lsz":
+    is_doubled = len(stem) > 2 and stem[-1] == stem[-2]
+    if is_doubled and stem[-1] not in "lsz":
         return stem[:-1]
-    return stem + "e" if _SILENT.search(stem) else stem
+    if _SILENT.search(stem):
+        return stem + "e"
+    return stem
 
 
 def _bare(verb: str) -> str:
@@ -240,7 +249,9 @@ def _bare(verb: str) -> str:
         return verb[:-3] + "y"
     if verb.endswith(("sses", "shes", "ches", "xes", "oes")):
         return verb[:-2]
-    return verb[:-1] if verb.endswith("s") and not verb.endswith("ss") else verb
+    if verb.endswith("s") and not verb.endswith("ss"):
+        return verb[:-1]
+    return verb
 
 
 def _lowered(words: list[str]) -> list[str]:

@@ -178,8 +178,9 @@ def _completed(stem: str, point: str) -> str:
     clause = re.match(r"(?:you|your|it|they|he|she|their)[\u2019'\s]", point, re.I)
     if not stem or clause or len(stem.split()) > _MAX_STEM_WORDS:
         return point
-    lowered = point if point[:2].isupper() else point[:1].lower() + point[1:]
-    return f"{stem} {lowered}"
+    if not point[:2].isupper():
+        point = point[:1].lower() + point[1:]
+    return f"{stem} {point}"
 
 
 def _all_of(
@@ -192,12 +193,18 @@ def _all_of(
     if _EVERY.search(intro):
         return True
     texts = [text[start:end] for start, end in points]
-    joints = [joint[1].lower() for point in texts if (joint := _JOINT.search(point))]
+    joints: list[str] = []
+    for point in texts:
+        joint = _JOINT.search(point)
+        if joint:
+            joints.append(joint[1].lower())
     if joints:
         return joints.count("and") > joints.count("or")
     if not wanted or _ANY.search(intro):
         return False
-    return _MUST.search(intro) is not None or all(_MUST.search(point) for point in texts)
+    if _MUST.search(intro):
+        return True
+    return all(_MUST.search(point) for point in texts)
 
 
 def _head(text: str, intro: tuple[int, int] | None) -> list[Condition | Group]:
@@ -220,8 +227,10 @@ def _sentence_rule(text: str, start: int, end: int) -> Rule | None:
     if marks:
         return _marked(text, start, end, marks)
     must = _MUST.search(sentence)
-    if must and DENIED.search(sentence[max(0, must.start() - 8) : must.start()]):
-        return None
+    if must:
+        before = sentence[max(0, must.start() - 8) : must.start()]
+        if DENIED.search(before):
+            return None
     if must and len(sentence[must.end() :].split()) >= SHORTEST:
         subject = sentence[: must.start()]
         duties = parts(text, start + must.end(), end, f"{_actor(subject)} must")
@@ -261,7 +270,8 @@ def _marked(
     stops = [*(mark.start() for mark in marks[1:]), end]
     for mark, stop in zip(marks, stops, strict=True):
         rest.append(text[rest_start : mark.start()])
-        closed = _close(text, mark.end(), stop, leads=mark.start() - start < _SHORT)
+        leads = mark.start() - start < _SHORT
+        closed = _close(text, mark.end(), stop, leads)
         close = closed.start() if closed else stop
         rest_start = closed.end() if closed else stop
         if mark["unless"] is None:
@@ -277,7 +287,10 @@ def _marked(
 def _askable(group: Group) -> bool:
     """Return whether there are conditions and all can be asked; markup, tables and symbols cannot."""
     questions = [condition.question for condition in group.conditions()]
-    return bool(questions) and all(_WORDS.search(text) and not _MARKUP.search(text) for text in questions)
+    for text in questions:
+        if not _WORDS.search(text) or _MARKUP.search(text):
+            return False
+    return bool(questions)
 
 
 def _close(
@@ -297,4 +310,5 @@ def _close(
     if commas:
         return commas[-1]
     # No comma separates the outcome in "If you want it you will need ...".
-    return _GOES_ON.search(text, start + _SHORT, end) or _CLOSED.search(text, start, end)
+    goes_on = _GOES_ON.search(text, start + _SHORT, end)
+    return goes_on or _CLOSED.search(text, start, end)

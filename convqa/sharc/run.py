@@ -55,7 +55,10 @@ def problems(input_path: Path, file: Path) -> Iterator[tuple[str, str]]:
     records = read_official_array(file, EXPECTED)
     yield from _faults(records)
     # The faults name repeated ids.
-    answered = {str(record.get("utterance_id")): None for record in records if isinstance(record, dict)}
+    answered: dict[str, None] = {}
+    for record in records:
+        if isinstance(record, dict):
+            answered[str(record.get("utterance_id"))] = None
     yield from id_problems("utterances", asked, answered)
 
 

@@ -59,13 +59,18 @@ def score(gold: ShARCGold, run: ShARCRun, *_: object) -> list[Scores]:
         )
     comparison = _Comparison(gold.form, ids, truths, answers)
     pairs = zip(truths, answers, strict=True)
-    questions = [answer.words for truth, answer in pairs if answer.asks and (truth.asks or is_open)]
+    questions = []
+    for truth, answer in pairs:
+        if answer.asks and (truth.asks or is_open):
+            questions.append(answer.words)
     if questions and not any(questions):
         raise InputError(
             f"{run.path}: all {len(questions)} answers that BLEU is computed from, of {len(answers)}, are empty, and "
             "the official script divides by zero; expected a label or a question as answer."
         )
-    return [*_open(comparison), *_retrieval(gold, run)] if is_open else [*_official(comparison)]
+    if is_open:
+        return [*_open(comparison), *_retrieval(gold, run)]
+    return list(_official(comparison))
 
 
 def judged(gold: ShARCGold, run: ShARCRun) -> JudgedRankings | None:
@@ -135,7 +140,10 @@ class _Comparison:
             hypothesis = answer.words if answer.asks else ()
             counts = bleu_counts(reference, hypothesis)
             is_used = (answer.asks or not run_asks) and (truth.asks or not truth_asks)
-            rows.append([1, *counts] if is_used else [0] * (1 + len(counts)))
+            row = [1, *counts]
+            if not is_used:
+                row = [0] * len(row)
+            rows.append(row)
         table = numpy.array(rows)
 
         def figure(sample: Sample) -> float | None:

@@ -103,7 +103,11 @@ def apply_rules(
         )
     yes = holds == (rule.grants != bool(DENIED.search(question)))
     settled = sorted(_deciding(group, answers), key=lambda condition: condition.start)
-    return Verdict("yes" if yes else "no", rule, None, tuple(each for each in settled if each.start >= 0))
+    return Verdict(
+        "yes" if yes else "no",
+        rule,
+        settled=tuple(condition for condition in settled if condition.start >= 0),
+    )
 
 
 def as_condition(fact: Fact, conditions: Sequence[Condition], least: float) -> Fact | None:
@@ -120,7 +124,8 @@ def as_condition(fact: Fact, conditions: Sequence[Condition], least: float) -> F
     near = _nearest(fact.question, conditions, {})
     if alike(fact.question, near.question) <= least:
         return None
-    if set(_NUMBER.findall(fact.question)) != set(_NUMBER.findall(near.question)):
+    numbers = set(_NUMBER.findall(fact.question))
+    if numbers != set(_NUMBER.findall(near.question)):
         return None
     return Fact(
         near.question,
@@ -210,7 +215,11 @@ def fit(text: str, rule: Rule, question: str) -> float:
 def _about(rule: Rule, facts: Sequence[Fact]) -> int:
     """Count the facts that are about the rule's conditions."""
     questions = [condition.question for condition in rule.group.conditions()]
-    return sum(any(alike(fact.question, question) > SAME for question in questions) for fact in facts)
+    count = 0
+    for fact in facts:
+        if any(alike(fact.question, question) > SAME for question in questions):
+            count += 1
+    return count
 
 
 def _together(rule: Rule, others: Sequence[Rule]) -> Group:

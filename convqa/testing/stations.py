@@ -131,7 +131,7 @@ class StationContract:
     def subject(self, collection: str, _member_allowed: None) -> Subject:
         cls: Any = self.member
         if isinstance(cls, str):
-            cls = import_type(full_name(cls, self.station), "member")
+            cls = import_type(full_name(cls, "member", [self.station]), "member")
         base = STATIONS[self.station]
         assert issubclass(cls, base), f"{cls.__module__}.{cls.__name__} is not a subclass of {base.__name__}"
         return Subject(cls, self.parameters, collection)

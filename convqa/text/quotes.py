@@ -33,7 +33,12 @@ def whole_units(passage: Passage, start: int, end: int, language: str) -> list[U
     return [unit for unit in touched if unit.is_quotable]
 
 
-def quotable_units(passage: Passage, start: int, end: int, language: str) -> tuple[int, int] | None:
+def quotable_units(
+    passage: Passage,
+    start: int,
+    end: int,
+    language: str,
+) -> tuple[int, int] | None:
     """Return the characters to quote for ``[start, end)``: whole units, or None if there are none fit to be quoted.
 
     The sentences of web pages are judged (:func:`quotable`), since menus and ads are among them. The units of

@@ -84,7 +84,12 @@ def _sentences(text: str, language: str) -> tuple[tuple[int, int], ...]:
     return tuple(spans)
 
 
-def _parts(text: str, start: int, end: int, language: str) -> Iterator[tuple[int, int]]:
+def _parts(
+    text: str,
+    start: int,
+    end: int,
+    language: str,
+) -> Iterator[tuple[int, int]]:
     line_end = _LINE_JA if language == "ja" else _LINE
     lines: Iterable[tuple[int, int]] = [(start, end)]
     if "\n" in text[start:end]:
@@ -97,7 +102,12 @@ def _parts(text: str, start: int, end: int, language: str) -> Iterator[tuple[int
             yield from cut(text, begin, stop, MAX_SENTENCE_CHARS, _BLANK)
 
 
-def _split(mark: re.Pattern[str], text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _split(
+    mark: re.Pattern[str],
+    text: str,
+    start: int,
+    end: int,
+) -> Iterator[tuple[int, int]]:
     for match in mark.finditer(text, start, end):
         yield start, match.end()
         start = match.end()

@@ -120,10 +120,18 @@ def units_of_parts(text: str, parts: Sequence[Part], language: str) -> tuple[Uni
 
 def _is_other_list(before: PartKind | None, kind: PartKind) -> bool:
     """Return whether a list or a table begins that what stood before does not introduce."""
-    return (before == "item" and kind in ("header", "row")) or (before == "row" and kind in ("header", "item"))
+    if before == "item":
+        return kind in ("header", "row")
+    return before == "row" and kind in ("header", "item")
 
 
-def _units_of_part(text: str, part: Part, heading: str, context: str, language: str) -> Iterator[Unit]:
+def _units_of_part(
+    text: str,
+    part: Part,
+    heading: str,
+    context: str,
+    language: str,
+) -> Iterator[Unit]:
     kind = _UNIT_KINDS.get(part.kind, "sentence")
     if part.is_numbered:
         kind = "step"
@@ -164,17 +172,18 @@ def _with_replies(text: str, found: Sequence[Unit]) -> Iterator[Unit]:
 def _end_of_reply(text: str, found: Sequence[Unit], index: int) -> int:
     """Return where the reply to a question ends in ``found``; ``index + 1`` if there is none."""
     question = found[index]
-    if not _is_question(text, question):
-        return index + 1
     end = index + 1
+    if not _is_question(text, question):
+        return end
     while end < len(found):
         unit = found[end]
-        if unit.kind in ("heading", "question") or (unit.kind == "sentence" and _is_question(text, unit)):
+        if unit.kind == "heading" or _is_question(text, unit):
             break
         end += 1
         # A sentence is a question to what follows it at once; a heading to all below it.
         is_last_of_paragraph = text[unit.end : unit.end + 2] in ("\n\n", "")
-        if question.kind == "sentence" and is_last_of_paragraph and not text[unit.start : unit.end].endswith(":"):
+        introduces = text[unit.end - 1] == ":"
+        if question.kind == "sentence" and is_last_of_paragraph and not introduces:
             break
     return end
 
@@ -185,8 +194,11 @@ def _is_question(text: str, unit: Unit) -> bool:
         return False
     if _MARKED_QUESTION.match(asked):
         return True
-    stands_alone = text[unit.start - 1 : unit.start] in ("\n", "") and text[unit.end : unit.end + 1] == "\n"
-    return bool(_ENDS_WITH_QUESTION.search(asked)) and (unit.kind == "heading" or stands_alone)
+    if not _ENDS_WITH_QUESTION.search(asked):
+        return False
+    begins_line = text[unit.start - 1 : unit.start] in ("\n", "")
+    ends_line = text[unit.end : unit.end + 1] == "\n"
+    return unit.kind == "heading" or (begins_line and ends_line)
 
 
 class _TextLine(NamedTuple):

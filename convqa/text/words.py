@@ -72,7 +72,13 @@ def numerals(words: str, first: int, step: int = 1) -> dict[str, int]:
     return {word: first + step * index for index, word in enumerate(words.split())}
 
 
-def cut(text: str, start: int, end: int, max_chars: int, *marks: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+def cut(
+    text: str,
+    start: int,
+    end: int,
+    max_chars: int,
+    *marks: re.Pattern[str],
+) -> Iterator[tuple[int, int]]:
     """Cut ``text[start:end]`` into spans of at most ``max_chars`` characters.
 
     A span ends after the last match of a mark in its second half, of the first mark that has one there, else anywhere.

@@ -111,7 +111,8 @@ def _occurrences(
     occurrences = []
     for first in range(len(texts) - len(slot) + 1):
         last = first + len(slot) - 1
-        if texts[first : last + 1] == slot and history[first].utterance == history[last].utterance:
+        is_whole = history[first].utterance == history[last].utterance
+        if is_whole and texts[first : last + 1] == slot:
             occurrences.append((first, last))
     return occurrences
 

@@ -59,11 +59,12 @@ class ReaderTraining(Recipe):
     def __init__(self, settings: ReaderSettings, bench: Bench) -> None:
         super().__init__(settings, bench)
         training = required_files(bench.data, TRAIN)
-        self.checks = _contexts(required_files(bench.data, VALIDATION)) | _contexts(files(bench.data, REPORT))
+        self.checks = _contexts(required_files(bench.data, VALIDATION))
+        self.checks |= _contexts(files(bench.data, REPORT))
         self.base = trainable(settings.base)
         config = load_config(self.base)
         self.most = min(READER_TOKENS, positions(config) or READER_TOKENS)
-        self.tokenizer = tokenizer_of(self.base, config, self.most)
+        self.tokenizer = tokenizer_of(self.base, self.most)
         reading = ReaderInput(self.tokenizer.inner, self.most)
         self.windows: list[LabeledWindow] = []
         for path in training.values():
@@ -111,7 +112,8 @@ def _asked(contexts: Iterable[Context]) -> Iterator[tuple[Question, str]]:
 def score(reader: SpanReader, contexts: Sequence[Context]) -> dict[str, float]:
     """Return exact match and F1 (SQuAD 2) in per cent. The reader abstains if no answer is likelier than any span."""
     asked = list(_asked(contexts))
-    readings = reader.read([(question.text, text) for question, text in asked], 1)
+    pairs = [(question.text, text) for question, text in asked]
+    readings = reader.read(pairs, 1)
     exact = []
     overlaps = []
     for (question, text), reading in zip(asked, readings, strict=True):
@@ -202,9 +204,11 @@ def _loss(
     """Return -log of the total probability of all right answers, averaged over the batch."""
     nothing = torch.finfo(starts.dtype).min
     device = str(starts.device)
-    first = padded([[start for start, _ in row] for row in spans], 0, device)
-    last = padded([[end for _, end in row] for row in spans], 0, device)
-    start_log = functional.log_softmax(starts.masked_fill(mask == 0, nothing), -1).gather(1, first)
-    end_log = functional.log_softmax(ends.masked_fill(mask == 0, nothing), -1).gather(1, last)
     is_padding = mask_of(spans, device) == 0
-    return -torch.logsumexp((start_log + end_log).masked_fill(is_padding, nothing), 1).mean()
+    total = torch.zeros(is_padding.shape, device=device)
+    for side, logits in enumerate((starts, ends)):
+        tokens = padded([[span[side] for span in row] for row in spans], 0, device)
+        real = logits.masked_fill(mask == 0, nothing)
+        total = total + functional.log_softmax(real, -1).gather(1, tokens)
+    answers = total.masked_fill(is_padding, nothing)
+    return -torch.logsumexp(answers, 1).mean()

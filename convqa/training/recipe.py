@@ -60,9 +60,13 @@ class Recipe:
     ) -> tuple[Tensor, ...]:
         """Run the network on a batch of sequences and return its outputs in float32."""
         device = self.bench.device
-        inputs = padded(ids, 0, device), mask_of(ids, device), padded(types, 0, device)
-        with torch.autocast(device, torch.bfloat16, enabled=self.bench.precision == "bfloat16"):
-            outputs = self.net(*inputs)
+        is_rough = self.bench.precision == "bfloat16"
+        with torch.autocast(device, torch.bfloat16, enabled=is_rough):
+            outputs = self.net(
+                padded(ids, 0, device),
+                mask_of(ids, device),
+                padded(types, 0, device),
+            )
         return tuple(output.float() for output in outputs)
 
     def write(self, folder: Path, scores: Scores) -> None:

@@ -42,14 +42,15 @@ class ResolverTraining(Recipe):
 
     def __init__(self, settings: ResolverSettings, bench: Bench) -> None:
         super().__init__(settings, bench)
-        self.checks = _examples(required_files(bench.data, VALIDATION)) | _examples(files(bench.data, REPORT))
+        self.checks = _examples(required_files(bench.data, VALIDATION))
+        self.checks |= _examples(files(bench.data, REPORT))
         examples = []
         for part in _examples(required_files(bench.data, TRAIN)).values():
             examples += part
         settings.steps(len(examples))  # fails early, before the long work
         self.base = trainable(settings.base)
         config = load_config(self.base)
-        self.tokenizer = tokenizer_of(self.base, config, MAX_TOKENS)
+        self.tokenizer = tokenizer_of(self.base, MAX_TOKENS)
         self.tokenizer.inner.no_truncation()
         self.most = _max_tokens(self.base, config, self.tokenizer)
         self.layouts = []
@@ -67,7 +68,8 @@ class ResolverTraining(Recipe):
         pairs = zip(self.layouts, edits, strict=True)
         self.targets = [target(layout, edit, self.patterns) for layout, edit in pairs]
         trunk = load_module(self.base, "AutoModel", "cpu", "float32")
-        self.net = ResolverNet(trunk, len(self.patterns), settings.seed).to(bench.device)
+        net = ResolverNet(trunk, len(self.patterns), settings.seed)
+        self.net = net.to(bench.device)
 
     def fit(self) -> None:
         """Minimize the sum of the heads' cross-entropies."""
@@ -83,7 +85,9 @@ class ResolverTraining(Recipe):
 
     def _batch_loss(self, indices: Sequence[int]) -> Tensor:
         layouts = [self.layouts[index] for index in indices]
-        outputs = self.outputs([layout.ids for layout in layouts], [layout.types for layout in layouts])
+        ids = [layout.ids for layout in layouts]
+        types = [layout.types for layout in layouts]
+        outputs = self.outputs(ids, types)
         return loss(outputs, [self.targets[index] for index in indices])
 
     def validate(self, folder: Path) -> Scores:
@@ -114,7 +118,8 @@ def score(resolver: Resolver, examples: Sequence[RewriteExample]) -> dict[str, f
 
 
 def _mean_rouge(examples: Sequence[RewriteExample], texts: Sequence[str]) -> tuple[float, float]:
-    scores = [rouge1(example.rewrite, text) for example, text in zip(examples, texts, strict=True)]
+    pairs = zip(examples, texts, strict=True)
+    scores = [rouge1(example.rewrite, text) for example, text in pairs]
     recall = sum(score.recall for score in scores) / len(scores)
     f1 = sum(score.f1 for score in scores) / len(scores)
     return recall, f1
@@ -250,7 +255,8 @@ def _pointing(
     right: list[int],
 ) -> Tensor:
     chosen = torch.tensor(right, device=logits.device)
-    return torch.logsumexp(logits[keys], 0) - torch.logsumexp(logits[chosen], 0)
+    all_keys = torch.logsumexp(logits[keys], 0)
+    return all_keys - torch.logsumexp(logits[chosen], 0)
 
 
 def _columns(labels: Sequence[Labels], like: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -90,12 +90,6 @@ def test_a_turn_that_fails_is_told_and_the_conversation_goes_on(call, indexed, t
     assert "[1]" in out and turns[1].history[0].status == "failed"
 
 
-def test_what_asks_nothing_gets_a_friendly_line_and_no_passages(call, indexed):
-    _, out, _ = call("chat", "--collection", indexed, stdin="ok cool\n/new\nhi, how are you?\n")
-    friendly = "Nothing to look up. Ask whenever you like.\n\n"
-    assert out == f"> ok cool\n{friendly}> /new\nNew conversation.\n\n> hi, how are you?\n{friendly}"
-
-
 def test_commands_in_any_case_and_unknown_ones(call, indexed, turns):
     said = "\ufeff/NEW\n/Help me\n/quti\nWhat is it?\n/Quit\nand this?\n"
     code, out, err = call("chat", *PLAIN, "--collection", indexed, stdin=said.encode())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 
 import pytest
@@ -17,9 +16,6 @@ def test_list_names_what_ships(call):
     code, out, _ = call("models", "list")
     assert code == 0 and "encoder     encoder     int8" in out and "Apache-2.0" in out
     assert "conditions  conditions  float32" in out
-    found = {row["name"]: row for row in json.loads(call("models", "list", "--json")[1])}
-    assert {row["licence"] for row in found.values()} == {"Apache-2.0"}
-    assert found["encoder"]["kind"] == "encoder" and 20 < found["encoder"]["megabytes"] <= 25.5
 
 
 def test_a_bad_model_is_exit_code_2(call, tmp_path):

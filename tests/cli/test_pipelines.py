@@ -66,7 +66,7 @@ def test_show_as_text(call):
     assert code == 0
     order = [line.split(":")[0] for line in out.splitlines() if not line.startswith(" ") and ":" in line]
     assert order == ["rewriter", "retriever", "reader", "builder", "decider"]
-    assert "top_k=7" in out
+    assert "top_k=7" in out and "answers = decider.answers" in out
 
 
 def test_show_as_yaml_is_a_pipeline_that_gives_itself(call, tmp_path):

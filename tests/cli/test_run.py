@@ -160,18 +160,9 @@ def test_another_fingerprint_is_refused_until_restart(call, small, indexed, tmp_
     arguments = ("run", small, tmp_path / "out", "--collection", indexed, *PLAIN)
     call(*arguments)
     code, _, err = call(*arguments, "--set", "retriever.top_k=5")
-    assert code == 2 and "in: pipeline (- top_k: 100; + top_k: 5)" in err and "--restart" in err
-    (tmp_path / "mine.yaml").write_text(
-        "extends: copy-bm25\nmetadata: {note: new}\nstations: {rewriter: expansion, retriever: {max_texts: 5}}\n"
-    )
-    code, _, err = call(*arguments, "--pipeline", tmp_path / "mine.yaml")
-    kinds = [f"type: convqa.components.rewriters.{name}" for name in ("copy.Copy", "expansion.Expansion")]
-    assert code == 2 and f"- {kinds[0]}; + {kinds[1]}" in err and "+ note: new" in err
-    (tmp_path / "out" / "pipeline.resolved.yaml").unlink()
-    code, _, err = call(*arguments, "--set", "retriever.top_k=5")
-    assert code == 2 and "in: pipeline. " in err
+    assert code == 2 and "in: pipeline. Compare with its pipeline.resolved.yaml" in err and "--restart" in err
     code, _, err = call(*arguments, "--limit", 2, "--history", "none")
-    assert code == 2 and "in: history, limit (none, now 2)" in err
+    assert code == 2 and "in: history, limit. " in err
     assert call(*arguments, "--set", "retriever.top_k=5", "--restart")[0] == 0
     assert len(json.loads((tmp_path / "out" / "run.json").read_text())[0]["Model_passages"]) == 5
 

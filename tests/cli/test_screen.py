@@ -166,15 +166,6 @@ def test_a_place_is_marked_in_its_surroundings():
     assert "Before. »Goethe wrote Faust.« Behind." in last.plain
 
 
-@pytest.mark.parametrize("columns", [30, 50, 80])
-def test_lines_are_broken_between_words_on_a_terminal_only(terminal, capsys, columns):
-    screen, line = terminal(columns), "    " + "word " * 30 + "end"
-    screen.show([line, "", "語" * 60])
-    broken = capsys.readouterr().out.splitlines()
-    assert all(part.startswith("    word") for part in broken[: broken.index("") - 1])
-    assert max(len(part) + part.count("語") for part in broken) <= columns
-
-
 def test_lines_are_whole_where_no_terminal_is(capsys):
     Screen().show(["    " + "word " * 30 + "end", ""])
     assert capsys.readouterr().out == "    " + "word " * 30 + "end\n\n"

@@ -133,7 +133,7 @@ def test_mistakes(call, arguments, line):
 
 @pytest.mark.parametrize(
     ("name", "removed", "message"),
-    [("mute.yaml", "  builder: span\n", "writes answers"), ("own-passages.yaml", "", "same name")],
+    [("mute.yaml", ", answers: builder.answers", "writes answers"), ("own-passages.yaml", "", "same name")],
 )
 def test_pipelines_that_cannot_be_served(call, pipeline, tmp_path, name, removed, message):
     other = tmp_path / name

@@ -122,7 +122,7 @@ NEEDED = {"component": Chatting}
 def shipped():
     """Every builder that ships, to be made from the reply of a language model, which most do not look at."""
     for member in members("builder"):
-        cls = import_type(full_name(member, "builder"), "type")
+        cls = import_type(full_name(member, "type", ["builder"]), "type")
         needed = {name: NEEDED[name] for name in parameters_of(cls) if name in NEEDED}
         yield pytest.param(
             lambda says, cls=cls, needed=needed: cls(**{name: make(says) for name, make in needed.items()}),

@@ -108,7 +108,7 @@ class Doubting(Decider):
     installed("doubting_for_test", "convqa.deciders", "doubting = doubting_for_test:Doubting", source)
     assert members("decider") == ["doubting", "threshold"]
     assert "doubting_for_test" not in sys.modules
-    path = full_name("doubting", "decider")
+    path = full_name("doubting", "decider", ["decider"])
     assert path == "doubting_for_test.Doubting" and "doubting_for_test" not in sys.modules
     assert make({"type": "doubting", "score": 0.7}, "decider", Decider).score == 0.7
     assert make({"type": path, "score": 0.7}, "decider", Decider).score == 0.7

@@ -19,7 +19,7 @@ UNLIMITED = {"rewriters.generate.seconds"}
 def parameters():
     for station in STATIONS:
         for member in members(station):
-            cls = import_type(full_name(member, station), "type")
+            cls = import_type(full_name(member, "type", [station]), "type")
             kinds = get_type_hints(cls)
             for name in parameters_of(cls):
                 if kinds[name] is not Any and f"{station}s.{member}.{name}" not in UNLIMITED:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from convqa.documents import Block, Unreadable
+from convqa.documents import Unreadable
 from convqa.documents.child import MAX_BYTES, DocumentReader
 from convqa.errors import InputError
 
@@ -74,9 +74,3 @@ def test_a_file_of_too_many_bytes_is_not_read():
 def test_warnings_of_a_reader_are_returned(reader):
     document, warnings = reader.read(".txt", "Größe".encode("cp1252"))
     assert document.blocks and "not UTF-8" in warnings[0]
-
-
-@pytest.mark.parametrize("block", [("list item", "a"), ("row", "a")])
-def test_a_block_of_no_kind_is_refused(block):
-    with pytest.raises(ValueError, match=r"expected one of heading|cells and no text"):
-        Block(*block)

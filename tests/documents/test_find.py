@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from convqa.documents.find import describe_skipped, find_documents
+from convqa.documents.find import described, find_documents
 from convqa.documents.formats import document_formats
 from convqa.errors import InputError
 
@@ -55,7 +55,7 @@ def test_files_of_other_kinds_are_counted(tmp_path):
     documents, skipped = find_documents([tmp_path], FORMATS)
     assert list(documents) == ["a.txt"]
     assert skipped == {".doc": 2, ".zip": 1, "without extension": 1}
-    assert describe_skipped(skipped) == "4 other files were skipped: 2 .doc, 1 .zip, 1 without extension"
+    assert described(skipped) == "2 .doc, 1 .zip, 1 without extension"
 
 
 def test_special_files_and_links_that_are_broken_or_lead_out_are_skipped(tmp_path):

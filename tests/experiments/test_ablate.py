@@ -131,10 +131,10 @@ def test_turns_that_fail_are_told_and_a_cell_of_nothing_else_has_failed(grid, so
         "{pipeline: copy-bm25, axes: {row: {some: {rewriter.type: failing.Fails},"
         " all: {rewriter.type: failing.Fails, rewriter.every: true}}}}"
     )
-    command = [sys.executable, "-m", "convqa", "ablate", str(grid), str(source), str(tmp_path / "out"), "--json"]
+    command = [sys.executable, "-m", "convqa", "ablate", str(grid), str(source), str(tmp_path / "out")]
     variables = {"PYTHONPATH": f"{tmp_path}:{ROOT}", "HAYSTACK_DESERIALIZATION_ALLOWLIST": "failing"}
     done = subprocess.run(command, env=os.environ | variables, capture_output=True, check=False)
-    some, every = json.loads(done.stdout)["cells"]
+    some, every = json.loads((tmp_path / "out" / "ablation.json").read_bytes())["cells"]
     assert done.returncode == 1
     assert some["status"] == "done" and some["message"].startswith("3 turns failed, the first in rewriter: ValueError")
     assert every["status"] == "failed" and "every turn failed" in every["message"] and not every["measures"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -200,17 +199,6 @@ def test_a_macro_average_weighs_turns_by_their_groups():
     assert (made.better, made.worse, made.p) == (4, 4, 2 * 2**4 / 2**8)
 
 
-def test_other_runs_and_measures_do_not_change_a_number():
-    draw = random.Random(5)
-    runs = {name: evaluation([column([draw.random() for _ in range(90)])]) for name in "abc"}
-    extra = replace(runs["b"].columns[0], measure=Measure("N"))
-    more = {name: replace(one, columns=(*one.columns, extra)) for name, one in runs.items()}
-    alone = compare_evaluations({name: runs[name] for name in "ab"}, "a").of("b", "M")
-    among = compare_evaluations(more, "a").of("b", "M")
-    assert (among.low, among.high) == pytest.approx((alone.low, alone.high))
-    assert replace(among, low=alone.low, high=alone.high, adjusted=alone.adjusted) == alone
-
-
 def test_without_a_turn_in_common_there_is_nothing_to_compare():
     first, second = column([1, 1, 1]), column([1, 1, 1], tuple(TurnId(9, number) for number in range(3)))
     with pytest.raises(InputError, match="a shares no measure and turn with another run"):
@@ -231,9 +219,3 @@ def test_runs_of_other_inputs_and_inputs_without_truth_are_refused(truth, tmp_pa
 
 def note(run, place):
     (run / "run.meta.json").write_text(json.dumps({"input": str(place)}))
-
-
-def test_without_scipy_the_message_names_the_extra(truth, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "scipy.stats", None)
-    with pytest.raises(InputError, match=r"pip install 'convqa\[experiments\]'"):
-        compare([write(tmp_path / "a", 0.2, 1), write(tmp_path / "b", 0.6, 2)], truth)

@@ -5,8 +5,8 @@ A case is a command on a small folder of good files (``GOOD``) of which some wer
     case("a list as the run", "validate qrecc qrecc-run", {"qrecc-run/run.json": "[]"}, says="run.json")
 
 A file ``test_*.py`` of this folder has a list ``CASES``; each becomes a test. Whatever comes in, a call ends in bounded
-time and memory, with an exit code of the contract and a message, never with a traceback or the words that there is a
-bug in convqa. A case says what it expects beyond that.
+time and memory, with an exit code of the contract and a message, never with a traceback. A case says what it expects
+beyond that.
 """
 
 from __future__ import annotations

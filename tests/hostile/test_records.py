@@ -57,15 +57,12 @@ FIELDS: list[tuple[str, str, object, tuple[str | int, ...], str]] = [
 MAY_BE_MISSING = {"Model_rewrite", "Model_answer", "Truth_passages", "id"}
 """Fields without which a file is right."""
 
-NUMBERS = {"Conversation_no", "Turn_no", "id"}
-"""Fields for which Python takes true as 1."""
-
 
 def _fields() -> list[Case]:
     cases = []
     for file, command, records, path, field in FIELDS:
-        for what, value in (("missing", ...), ("an object", {"a": 1}), ("true", True)):
-            if (what != "missing" or field not in MAY_BE_MISSING) and (what != "true" or field in NUMBERS):
+        for what, value in (("missing", ...), ("an object", {"a": 1})):
+            if what != "missing" or field not in MAY_BE_MISSING:
                 text = changed(records, (*path, field), value)
                 cases.append(
                     case(
@@ -110,41 +107,12 @@ CASES = [
         exits=0,
         says="kept once",
     ),
-    case(
-        "passages: a title of a megabyte",
-        INDEX,
-        _passages({"id": "a", "title": "t " * 500_000, "text": "x"}),
-        exits=0,
-        says="1 passage in made",
-    ),
     case("passages: one token of 100,000 letters", INDEX, _passages({"id": "a", "text": "x" * 100_000}), exits=0),
-    case("passages: a text of nothing but marks", INDEX, _passages({"id": "a", "text": "?! ... --"}), exits=0),
     case(
         "passages: a text of combining marks", INDEX, _passages({"id": "a", "text": "a" + "\u0301" * 20_000}), exits=0
     ),
-    case("passages: 10,000 colons in a row", INDEX, _passages({"id": "a", "text": "a:" * 10_000}), exits=0),
-    case(
-        "passages: meta of 10,000 fields",
-        INDEX,
-        _passages({"id": "a", "text": "x", "meta": {str(n): n for n in range(10_000)}}),
-        exits=0,
-        says="1 passage in made",
-    ),
-    case(
-        "questions: a turn twice",
-        RUNS,
-        {"qrecc/questions.json": json.dumps([QUESTIONS[0], QUESTIONS[0]])},
-        says="1_1",
-    ),
     case(
         "questions: out of order", RUNS, {"qrecc/questions.json": json.dumps(QUESTIONS[::-1])}, exits=0, says="sorted"
-    ),
-    case("questions: none", RUNS, {"qrecc/questions.json": "[]"}, says="the array is empty"),
-    case(
-        "questions: of a megabyte",
-        RUNS,
-        {"qrecc/questions.json": changed(QUESTIONS, (0, "Question"), "who " * 250_000)},
-        exits=0,
     ),
     case(
         "questions: a conversation of 300 turns",
@@ -153,54 +121,17 @@ CASES = [
         exits=0,
     ),
     case(
-        "questions: a turn's number beyond 64 bits",
-        RUNS,
-        {"qrecc/questions.json": changed(QUESTIONS, (0, "Turn_no"), 2**64)},
-        says="Turn_no",
-    ),
-    case(
         "run.json: scores that are lists",
         EVALUATE,
         {"qrecc-run/run.json": changed(RUN, (0, "Model_passages"), {"a": [1]})},
         says="Model_passages",
     ),
-    case(
-        "run.json: an empty passage id",
-        EVALUATE,
-        {"qrecc-run/run.json": changed(RUN, (0, "Model_passages"), {"": 1})},
-        says="1_1",
-    ),
-    case(
-        "run.json: turns that the truth has not",
-        EVALUATE,
-        {"qrecc-run/run.json": json.dumps([*RUN, {**RUN[0], "Conversation_no": 99}])},
-        exits=0,
-    ),
-    case(
-        "run.json: an answer of a megabyte",
-        EVALUATE,
-        {"qrecc-run/run.json": changed(RUN, (0, "Model_answer"), "a " * 500_000)},
-        exits=0,
-    ),
-    case(
-        "run.json: 100,000 passages",
-        EVALUATE,
-        {"qrecc-run/run.json": changed(RUN, (0, "Model_passages"), {f"p{n}": n / 7 for n in range(100_000)})},
-        exits=0,
-    ),
     case("truth: none", EVALUATE, {"qrecc/ground-truth.json": "[]"}, exits=0, says="ignored 2 turns"),
-    case("run.json: none", EVALUATE, {"qrecc-run/run.json": "[]"}, exits=0, says="lacks 2 of the 2 turns"),
     case(
         "mrqa: a line that is no record",
         "run mrqa out",
         {"mrqa/dev.jsonl.gz": None, "mrqa/dev.jsonl": lines(*MRQA, [1])},
         says="dev.jsonl",
-    ),
-    case(
-        "mrqa: a name that ends in .gz and no gzip",
-        "run mrqa out --task mrqa",
-        {"mrqa/dev.jsonl.gz": "plain"},
-        says="dev.jsonl.gz",
     ),
     case(
         "mrqa: gzip cut off",
@@ -209,33 +140,13 @@ CASES = [
         says="gzip",
     ),
     case(
-        "mrqa: an answer out of the context",
-        "run mrqa out",
-        {
-            "mrqa/dev.jsonl.gz": None,
-            "mrqa/dev.jsonl": lines(
-                MRQA[0], json.loads(changed(MRQA, (1, "qas", 0, "detected_answers", 0, "char_spans"), [[5, 999]]))[1]
-            ),
-        },
-        exits=0,
-    ),
-    case(
         "poleval: more lines than questions",
         "evaluate poleval poleval-run",
         {"poleval-run/out.tsv": "2-0\n1-0\n"},
         says="out.tsv",
     ),
-    case("poleval: no line", "evaluate poleval poleval-run", {"poleval-run/out.tsv": ""}, says="out.tsv"),
-    case("poleval: NUL in a line", "evaluate poleval poleval-run", {"poleval-run/out.tsv": "2-0\0\t1-0\n"}, exits=0),
     case(
         "poleval: a question without a column", "run poleval out", {"poleval/in.tsv": "Która rzeka?\n"}, says="in.tsv"
-    ),
-    case(
-        "poleval: a column of 1,000,000 letters",
-        "run poleval out",
-        {"poleval/in.tsv": "wiki\t" + "ż" * 1_000_000 + "\n"},
-        exits=0,
-        says="fewer than 10 passages",
     ),
     case(
         "sharc: a history of 500 exchanges",
@@ -248,35 +159,11 @@ CASES = [
         exits=0,
     ),
     case(
-        "sharc: a rule of 2,000 bullets",
-        "run sharc out",
-        {"sharc/sharc.json": changed(SHARC, (0, "snippet"), "You can apply if:\n" + "* you are over 60\n" * 2000)},
-        exits=0,
-    ),
-    case(
-        "sharc: an answer twice",
-        "evaluate sharc sharc-run",
-        {"sharc-run/predictions.json": json.dumps([{"utterance_id": "u1", "answer": "Yes"}] * 2)},
-        says="u1",
-    ),
-    case(
         "jwhr: a citation of no reference",
         "evaluate jwhr jwhr-run",
         {
             "jwhr-run/run.jsonl": json.dumps(
                 json.loads(changed(JWHR, (0, "answer", "sentences", 0, "citations"), [9]))[0]
-            )
-        },
-        exits=0,
-    ),
-    case(
-        "jwhr: a referrer of nothing",
-        "run jwhr out",
-        {
-            "jwhr/answered.jsonl": json.dumps(
-                json.loads(
-                    changed(JWHR, (0, "references", 0), {"link": {"referrer": 5}, "page": {"title": "t", "url": "u"}})
-                )[0]
             )
         },
         exits=0,

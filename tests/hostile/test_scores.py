@@ -58,7 +58,7 @@ CASES = [
         "evaluate: no true answers",
         f"{EVALUATE} --no-answering",
         {"qrecc/ground-truth.json": json.dumps([{**turn, "Truth_answer": None} for turn in TRUTH])},
-        exits=0,
+        says="Truth_answer",
     ),
     case("evaluate: a negative seed", f"{EVALUATE} --seed -1", says="--seed"),
     case("evaluate: nothing of the truth alone", f"{EVALUATE} --partial", {RUN_FILE: "[]"}, says="--partial"),

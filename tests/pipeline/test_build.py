@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from convqa.domain import Hit, Turn, TurnId, Turns
+from convqa.domain import Failure, Hit, Turn, TurnId, Turns
+from convqa.driver.waves import answer
 from convqa.errors import InputError, RunError, StoreUnavailable
 from convqa.pipeline.build import build
 from convqa.pipeline.document import Node, line
@@ -43,6 +46,44 @@ def test_the_collection_is_filled_in_and_not_written_down():
     pipeline.bind("some-folder")
     assert pipeline.graph.get_component("retriever").collection == "some-folder"
     assert "some-folder" not in pipeline.document.to_yaml()
+
+
+FOREIGN = """
+from haystack import component
+from convqa.domain import Rewrite, Query, Rewrites, Turns
+
+@component
+class Foreign:
+    @component.output_types(rewrites=Rewrites)
+    def run(self, turns: Turns):
+        if any(turn.question == "bad" for turn in turns):
+            raise KeyError("cause")
+        made = tuple(Rewrite(turn.question, (Query(turn.question),)) for turn in turns)
+        return {"rewrites": Rewrites(made[1:] if made[0].text == "short" else made)}
+"""
+
+
+@pytest.fixture
+def foreign(tmp_path, monkeypatch):
+    (tmp_path / "foreign_for_test.py").write_text(FOREIGN)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("HAYSTACK_DESERIALIZATION_ALLOWLIST", "foreign_for_test")
+    return build(one_node("foreign_for_test.Foreign"), "test")
+
+
+def test_a_foreign_component_that_raises_leaves_nothing_in_the_home_folder(foreign):
+    first, second = answer(foreign, list(turns("a", "bad")))
+    assert first.rewrite.text == "a"
+    assert second.error == Failure("rewriter", "KeyError", "'cause'")
+    assert list(Path.home().iterdir()) == []
+
+
+def test_a_foreign_component_that_loses_an_item_fails_there(foreign):
+    first, second = answer(foreign, list(turns("short", "a")))
+    assert (
+        "Foreign returned 0 values; expected 1, one Rewrite for each turn" in first.error.message
+        and second.rewrite.text == "a"
+    )
 
 
 def test_a_users_mistake_found_while_running_stops_the_run(monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -111,6 +112,18 @@ def test_with_a_model_of_ones_own(call, collection, tiny_generator):
     pipeline = load("qrecc-supervised", settings)
     pipeline.bind(str(collection))
     answers_alike(text, conversation(), pipeline)
+
+
+def test_both_forms_of_a_pipeline_give_the_same_run(call, example, example_cache, tmp_path):
+    forms = {"lines": load("talk").document.to_yaml(), "graph": load("talk").to_haystack("elsewhere")}
+    forms["graph"] = re.sub(r" +collection: elsewhere\n", "", forms["graph"])
+    for name, text in forms.items():
+        pipeline = tmp_path / f"{name}.yaml"
+        pipeline.write_text(text, encoding="utf-8")
+        assert call("run", example, tmp_path / name, "--pipeline", pipeline, "--limit", 2)[0] == 0
+        assert (tmp_path / name / "pipeline.resolved.yaml").read_text(encoding="utf-8") == text
+    lines, graph = ((tmp_path / name / "run.json").read_bytes() for name in forms)
+    assert lines == graph and json.loads(lines)[0]["Model_citations"]
 
 
 def test_a_folder_is_named_by_its_whole_path(call, collection, monkeypatch):

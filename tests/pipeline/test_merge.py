@@ -20,6 +20,15 @@ stations:
   rewriter: copy
   retriever: {type: bm25, top_k: 10}
 """
+GRAPH = """
+components:
+  rewriter:  {type: copy}
+  retriever: {type: convqa.components.retrievers.bm25.BM25, init_parameters: {top_k: 10}}
+connections:
+  - {sender: rewriter.rewrites, receiver: retriever.rewrites}
+inputs:  {turns: [rewriter.turns, retriever.turns]}
+outputs: {rewrites: rewriter.rewrites, rankings: retriever.rankings}
+"""
 COPY = "convqa.components.rewriters.copy.Copy"
 SHOUT = """
 from convqa.components.base import Rewriter
@@ -78,7 +87,7 @@ def test_a_station_is_added_in_its_place_replaced_or_removed(tmp_path):
         "readings": "reader.readings",
         "answers": "builder.answers",
     }
-    arrows = document.connections
+    arrows = {(arrow.sender, arrow.receiver) for arrow in document.connections}
     assert ("retriever.rankings", "reranker.rankings") in arrows and ("reranker.rankings", "builder.rankings") in arrows
     assert resolve("copy-bm25", {"rewriter": "edit", "reranker": {"type": "encoder", "depth": 5}, "decider": None}) == (
         document.model_copy(update={"modules": []})
@@ -88,7 +97,7 @@ def test_a_station_is_added_in_its_place_replaced_or_removed(tmp_path):
 def test_a_builder_answers_without_a_reader():
     document = resolve("expansion-bm25", {"reader": None})
     assert set(document.outputs) == {"rewrites", "rankings", "answers"}
-    assert "builder.readings" not in {receiver for _, receiver in document.connections}
+    assert "builder.readings" not in {arrow.receiver for arrow in document.connections}
 
 
 def test_a_new_type_starts_from_its_own_defaults():
@@ -147,9 +156,11 @@ def test_an_alias_of_what_is_changed_stays_as_it_is(tmp_path):
 @pytest.mark.parametrize(
     ("key", "message"),
     [
-        ("component.model", r"builder\.component: expected a component of Haystack"),
+        ("component.model", r"expected builder\.component\.init_parameters\.model"),
         ("component.init_parameters.modell", r"builder\.component\.modell: .* 'model'\?"),
         ("componen.init_parameters.model", r"builder\.componen: .* 'component'\?"),
+        ("init_parameters.cache_replies", r"such as builder\.cache_replies"),
+        (".cache_replies", r"such as builder\.cache_replies"),
         ("cache_replies.x", r"builder\.cache_replies is True"),
     ],
 )
@@ -195,33 +206,63 @@ def test_a_setting_that_fits_no_station_is_named(settings, message):
         ("stations: {rewriter: 3}", "stations.rewriter"),
         ("extends: p.yaml\n", "itself extends"),
         ("extends: child.yaml\n", "itself extends"),
+        ("extends: graph.yaml\n", "has no stations"),
         ("extends: nothing-here\n", "unknown name 'nothing-here'"),
         ("extends: /etc/shadow\n", "unknown name '/etc/shadow'."),
-        ("{}", "stations: missing"),
+        ("{}", "outputs: missing"),
         ("[1, 2]", "expected a mapping"),
         ("", "expected a mapping"),
         ("a: [1", "is not valid YAML"),
         ("extends: copy-bm25\nmetadata: &m {x: *m}\n", "line 2, column 18: the alias *m is"),
+        (GRAPH.replace("rewriter.turns, ", ""), "rewriter.turns has no connection"),
+        (GRAPH.replace("retriever.turns]", "retriever.turn]"), "unknown socket 'retriever.turn'"),
+        (GRAPH.replace("rewrites: rewriter.rewrites", "rewrites: retriever.rankings"), "does not return rewrites"),
+        (GRAPH.replace("outputs:", "output:"), "output: unknown field. Did you mean 'outputs'?"),
+        (GRAPH.replace("connections:", "connections:\n  - {sender: a.b, receiver: rewriter.turns}"), "a.b"),
     ],
 )
 def test_mistakes_are_named(tmp_path, text, message):
     write(tmp_path, "child.yaml", "extends: default\n")
+    write(tmp_path, "graph.yaml", GRAPH)
     said = mistakes(write(tmp_path, "p.yaml", text))
     assert message in said and "p.yaml" in said
+
+
+def test_a_circle_of_connections_is_refused(tmp_path):
+    text = """
+components: {first_reranker: {type: encoder}, second_reranker: {type: encoder}}
+connections:
+  - {sender: first_reranker.rankings, receiver: second_reranker.rankings}
+  - {sender: second_reranker.rankings, receiver: first_reranker.rankings}
+outputs: {rankings: second_reranker.rankings}
+"""
+    assert "connections form a cycle" in mistakes(write(tmp_path, "p.yaml", text))
+
+
+def test_both_forms_are_the_same_pipeline(tmp_path):
+    lined, graph = (load(write(tmp_path, f"{name}.yaml", text)) for name, text in (("a", SMALL), ("b", GRAPH)))
+    assert lined.document.to_haystack() == graph.document.to_haystack() == graph.document.to_yaml()
+    assert resolve(str(tmp_path / "b.yaml"), {"retriever.top_k": 3, "rewriter.type": "edit"}).components.keys() == {
+        "rewriter",
+        "retriever",
+    }
+    assert "remove retriever and its connections" in mistakes(str(tmp_path / "b.yaml"), {"retriever": None})
 
 
 @pytest.mark.parametrize("name", ["talk", "asking", "generative", "transformers"])
 def test_what_is_resolved_can_be_read_again(tmp_path, name):
     document = load(name).document
-    again = load(write(tmp_path, "resolved.yaml", document.to_yaml())).document
-    assert again.to_haystack() == document.to_haystack()
-    assert again.to_yaml() == document.to_yaml()
+    for form in (document.to_yaml(), document.to_haystack()):
+        again = load(write(tmp_path, "resolved.yaml", form)).document
+        assert again.to_haystack() == document.to_haystack()
+        assert again.to_yaml() == form
 
 
 @pytest.mark.parametrize(
     ("text", "field"),
     [
         (SMALL.replace("top_k: 10", "api_key: sk-0815"), "stations.retriever.api_key"),
+        (GRAPH.replace("top_k: 10", "api_key: sk-0815"), "components.retriever.init_parameters.api_key"),
         (f"{SMALL}metadata: {{hf_token: [sk-0815]}}", "metadata.hf_token"),
         ("extends: default\nstations: {retriever: {hosts: ['https://me:sk-0815@host']}}", "stations.retriever.hosts"),
         ("extends: secret.yaml\nstations: {retriever: {api_key: null}}", "secret.yaml: stations.retriever"),

@@ -197,7 +197,8 @@ class Grounding:
         return verdict
 
     def _check(self, text: str, evidence: Sequence[_Evidence]) -> _Verdict:
-        plain = _VERDICT.sub("", _INTRODUCTION.sub("", text))
+        claim = _INTRODUCTION.sub("", text)
+        plain = _VERDICT.sub("", claim)
         said = support_words(plain, self._language)
         words = [word for word in said if word.is_content]
         chosen = _chosen({word.token: word.weight for word in words}, evidence)
@@ -215,7 +216,7 @@ class Grounding:
         enough = _part(weights, evident) >= _MIN_SHARE and (not stated or _part(stated, evident) >= _MIN_STATED)
         if not enough or not names <= evident | self._topic:
             return _Verdict()
-        opposite = _opposite(_clauses(plain, self._language), chosen, _VERDICT.match(text) is not None)
+        opposite = _opposite(_clauses(plain, self._language), chosen, plain != claim)
         if opposite:
             return _Verdict(reason=opposite.said)
         citations = [Citation(one.passage.id, one.unit.start, one.unit.end) for one in chosen]

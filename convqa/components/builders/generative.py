@@ -188,7 +188,7 @@ def _on_text(request: _Request, listener: Callable[[str, Answers], None]) -> Cal
     def add(part: str) -> None:
         nonlocal text, count
         text += part
-        if _ENDINGS.isdisjoint(part) or text.lstrip()[:1] in ("{", "`"):
+        if _ENDINGS.isdisjoint(part):
             return
         parsed = parse(text, len(request.passages), request.turn.language)
         complete = parsed.sentences[:-1]

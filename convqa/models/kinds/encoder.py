@@ -125,7 +125,8 @@ class RemoteEncoder(TextEncoder):
 
         parts = urlsplit(address)
         query = parse_qs(parts.query)
-        if not parts.hostname or "@" in parts.netloc or not {"model"} <= set(query) <= {"model", "key"}:
+        has_fields = {"model"} <= set(query) <= {"model", "key"}
+        if not parts.hostname or "@" in parts.netloc or not has_fields:
             raise InputError(f"malformed address of an encoder; expected {_ADDRESS_FORM}.")
         model = query["model"][0]
         variable = query.get("key", [""])[0]
@@ -157,7 +158,8 @@ class RemoteEncoder(TextEncoder):
         for start in range(0, len(texts), _TEXTS_PER_REQUEST):
             rows += self._request(texts[start : start + _TEXTS_PER_REQUEST])
         invalid = WorkError(f"{self._label} returned invalid vectors for {len(texts)} texts.")
-        if len(rows) != len(texts) or {len(row) for row in rows} != {self.dimension}:
+        dimensions = {len(row) for row in rows}
+        if len(rows) != len(texts) or dimensions != {self.dimension}:
             raise invalid
         vectors = np.array(rows, np.float32)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)

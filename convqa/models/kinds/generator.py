@@ -205,4 +205,5 @@ def load_generator(name: str, options: Options = Options()) -> Generator:  # noq
     if options.precision == "auto":
         options = replace(options, precision="float32")
     choice = choose(folder, options)
-    return once(("generator", folder.path, folder.checksum(), choice), lambda: Generator(folder, choice))
+    key = ("generator", folder.path, folder.checksum(), choice)
+    return once(key, lambda: Generator(folder, choice))

@@ -54,7 +54,8 @@ class Band:
         null = starts[0] + ends[0]
         passage = slice(window.at, window.at + window.last - window.first)
         rows = self._margins[window.first : window.last]
-        margins = (starts[passage] - null)[:, None] + _following(ends[passage], -np.inf, rows.shape[1])
+        following = _following(ends[passage], -np.inf, rows.shape[1])
+        margins = (starts[passage] - null)[:, None] + following
         np.maximum(rows, margins, out=rows)
 
     def best(self, most: int) -> list[ScoredSpan]:
@@ -91,7 +92,8 @@ class Band:
     def _remove(self, start: int, end: int) -> None:
         """Remove every span with one of these characters, which tokens can share."""
         width = self._margins.shape[1]
-        touched = np.flatnonzero((self._offsets[:, 0] < end) & (self._offsets[:, 1] > start))
+        starts, ends = self._offsets.T
+        touched = np.flatnonzero((starts < end) & (ends > start))
         first = int(touched[0])
         last = int(touched[-1])
         self._margins[first : last + 1] = -np.inf
@@ -101,7 +103,8 @@ class Band:
 
 def _following(values: NDArray[Any], beyond: float, width: int) -> NDArray[Any]:
     """Return an array whose row i has the ``width`` values from index i on, padded with ``beyond``."""
-    padded = np.concatenate([values, np.full(width - 1, beyond, dtype=values.dtype)])
+    padding = np.full(width - 1, beyond, dtype=values.dtype)
+    padded = np.concatenate([values, padding])
     return sliding_window_view(padded, width)
 
 
@@ -167,7 +170,7 @@ class SpanReader(NetworkModel):
         :raises WorkError: if the model returns invalid numbers.
         """
         # Passages of similar length run together; questions about the same passage share its tokens.
-        distinct = sorted(set(pairs), key=lambda pair: (len(pair[1]), pair[1], pair[0]))
+        distinct = sorted(set(pairs), key=_by_length)
         readings: dict[Pair, PairReading] = {}
         for start in range(0, len(distinct), _PAIRS_IN_MEMORY):
             chunk = distinct[start : start + _PAIRS_IN_MEMORY]
@@ -195,11 +198,18 @@ class SpanReader(NetworkModel):
             # A span cannot be longer than a window.
             band = Band(passage, min(longest, self.max_tokens))
             bands.append(band)
-            windows += [(band, window) for window in self._input.windows(self._input.question(question), passage)]
+            tokens = self._input.question(question)
+            of_passage = self._input.windows(tokens, passage)
+            windows += [(band, window) for window in of_passage]
         results = self.outputs([window.tokens for _, window in windows])
         for (band, window), (starts, ends, *_) in zip(windows, results, strict=True):
             band.add(window, starts, ends)
         return bands
+
+
+def _by_length(pair: Pair) -> tuple[int, str, str]:
+    question, text = pair
+    return len(text), text, question
 
 
 def load_reader(name: str = "reader", options: Options = Options()) -> SpanReader:  # noqa: B008 - frozen

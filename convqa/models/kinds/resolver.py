@@ -148,10 +148,15 @@ def _best_phrase(
     spans = _noun_phrases(layout)
     if not spans:
         return None
-    logits = [float(starts[words[0].first] + ends[words[-1].last]) for words in spans]
+    logits = []
+    for words in spans:
+        first = words[0].first
+        last = words[-1].last
+        logits.append(float(starts[first] + ends[last]))
     probabilities: dict[str, float] = {}
     words_of: dict[str, tuple[LayoutWord, ...]] = {}
-    for words, probability in zip(spans, _softmax(np.array(logits)), strict=True):
+    shares = _softmax(np.array(logits))
+    for words, probability in zip(spans, shares, strict=True):
         key = layout.span(words[0], words[-1]).lower()
         probabilities[key] = probabilities.get(key, 0.0) + float(probability)
         words_of.setdefault(key, words)
@@ -169,7 +174,9 @@ def _noun_phrases(layout: TurnLayout) -> list[tuple[LayoutWord, ...]]:
             continue
         for end in range(start, min(start + MAX_PHRASE_WORDS, len(history))):
             text = texts[end]
-            if history[end].utterance != word.utterance or not (text in _SIGNS or _is_word(text, _SEPARATES)):
+            if history[end].utterance != word.utterance:
+                break
+            if text not in _SIGNS and not _is_word(text, _SEPARATES):
                 break
             if text in _POSSESSIVE or _is_word(text, _NOT_LAST):
                 phrases.append(tuple(history[start : end + 1]))
@@ -182,8 +189,12 @@ def _is_word(text: str, others: frozenset[str]) -> bool:
 
 
 def _content_words(layout: TurnLayout, words: Sequence[LayoutWord]) -> set[str]:
-    texts = {layout.text(word).lower() for word in words}
-    return {text for text in texts if len(text) > 1 and text[0].isalnum() and text not in _STOPWORDS}
+    content = set()
+    for word in words:
+        text = layout.text(word).lower()
+        if len(text) > 1 and text[0].isalnum() and text not in _STOPWORDS:
+            content.add(text)
+    return content
 
 
 def _filled(pattern: str, text: str) -> str:
@@ -196,7 +207,9 @@ def _filled(pattern: str, text: str) -> str:
 
 
 def _sigmoid(logit: float) -> float:
-    return 1.0 / (1.0 + math.exp(-float(logit))) if logit > -700 else 0.0
+    if logit <= -700:
+        return 0.0
+    return 1.0 / (1.0 + math.exp(-float(logit)))
 
 
 def _softmax(row: Matrix) -> Matrix:
@@ -226,7 +239,11 @@ class Resolution:
         The oldest exchange comes first, and in each exchange the answer.
         """
         words = sorted(self._layout.history_words, key=lambda word: (-word.utterance, word.start))
-        return [(self._layout.text(word), self._needed * _sigmoid(self._logits.terms[word.first])) for word in words]
+        terms = []
+        for word in words:
+            probability = self._needed * _sigmoid(self._logits.terms[word.first])
+            terms.append((self._layout.text(word), probability))
+        return terms
 
     def text(self, sure: float = 0.2) -> str:
         """Return the self-contained question, the question itself if nothing is missing.

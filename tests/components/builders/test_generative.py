@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import socket
 from dataclasses import replace
 
 import pytest
@@ -29,7 +28,6 @@ from convqa.domain import (
     Query,
     Ranking,
     Rankings,
-    Response,
     Rewrite,
     Rewrites,
     Sentence,
@@ -37,7 +35,6 @@ from convqa.domain import (
     TurnId,
     Turns,
 )
-from convqa.driver.summary import RunSummary
 from convqa.errors import InputError
 from convqa.evaluation.compute import support_scorer
 from convqa.pipeline.build import build
@@ -337,16 +334,6 @@ def test_where_the_model_does_not_do_its_part_another_builder_does(openai_server
     assert replace(other, usage=()) == replace(alone, notes=unaided(reason)) and other.kind == "answer"
 
 
-def test_a_server_that_is_not_there_keeps_nobody_waiting_where_another_builder_is():
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{held.getsockname()[1]}/v1"
-        answers = built(builder(url, fallback="sentences"), *asked(20))
-    assert {(answer.kind, answer.notes) for answer in answers} == {
-        ("answer", unaided("the language model's server does not answer"))
-    }
-
-
 def test_where_the_model_finds_no_answer_no_other_builder_is_asked(openai_server):
     server = openai_server(always("NO_ANSWER"))
     (declined,) = built(builder(server.url, fallback="sentences"), turn())
@@ -383,16 +370,6 @@ def test_it_says_who_checks_and_who_finds_the_quotes(tmp_path, caplog):
     assert "--support lexical: this run was built with it" in caplog.text
 
 
-FRENCH = Ranking((Hit("f", 1.0, Passage("f", "Goethe était un poète. Goethe a écrit Faust à Weimar.")),))
-
-
-def test_a_language_without_an_analysis_goes_by_words():
-    chat = Scripted("Goethe a écrit Faust à Weimar [1]. Il a vendu des montres à Napoléon [1].")
-    (answer,) = built(Generative(chat), turn("Qui a écrit Faust ?", language="fr"), ranking=FRENCH)
-    assert answer.sentences[0].citations == (Citation("f", 23, 53),)
-    assert answer.sentences[1].mark == "not found in the passages"
-
-
 def test_the_shipped_pipeline(openai_server, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     server = openai_server(always("Goethe wrote Faust in Weimar [1]."))
@@ -408,12 +385,3 @@ def test_the_shipped_pipeline(openai_server, monkeypatch):
     assert server.keys == [f"Bearer {KEY}"]
     assert KEY not in json.dumps(pipeline.document.model_dump(mode="json"))
     assert pipeline.models["builder"] == {"prompt": load_prompt("answer").digest, "quotes": IDENTITY}
-
-
-def test_notes_are_counted_in_a_runs_summary():
-    answer = Answer("none", "", reason="none", notes=("generative: empty", "generative: cut short"))
-    rewrite = Rewrite("a", (), ("llm: timeout",))
-    summary = RunSummary()
-    responses = [Response(TurnId(1, place), rewrite, answer=answer) for place in range(2)]
-    assert [Response.from_json(one.to_json()) for one in summary.counting(responses)] == responses
-    assert summary.notes == {"generative: empty": 2, "generative: cut short": 2, "llm: timeout": 2}

@@ -79,7 +79,7 @@ def test_another_encoders_collection_and_one_without_vectors_are_refused(tmp_pat
     url = str(tmp_path / "c")
     with create_store(url, "en") as store:
         store.add(PASSAGES)
-    with pytest.raises(InputError, match="has no vectors; add them with convqa index --coll"):
+    with pytest.raises(InputError, match="add them with convqa index --collection"):
         Dense(url).warm_up()
     model = load_encoder("encoder")
     other = type(named(model))("another", "f" * 64, 3)

@@ -230,12 +230,6 @@ def test_vectors_of_an_encoder_that_does_not_know_the_language_are_left_aside(ge
     )
 
 
-def test_nor_are_they_recommended(german, caplog):
-    url = german(vectors=False)
-    assert rank(Hybrid(url), MOUTH) == rank(BM25(url, stopwords="long"), MOUTH)
-    assert caplog.messages == []
-
-
 def test_an_encoder_that_names_no_language_is_used_with_any(german, caplog, monkeypatch):
     url = german(vectors=True)
     caplog.clear()

@@ -17,15 +17,12 @@ torch = runtime.import_torch()
 class Module(torch.nn.Module):  # type: ignore[name-defined,misc]
     """A model of transformers whose states or logits become outputs.
 
-    ``inputs`` names the arguments of ``forward``. ``part``: the attribute with the model,
-    under which graphs have its weights.
+    ``inputs`` names the arguments of ``forward``.
     """
-
-    part = "trunk"
 
     def __init__(self, model: Any) -> None:
         super().__init__()
-        setattr(self, self.part, model)
+        self.trunk = model
         self.config = model.config
         self.inputs: tuple[str, ...] = ("input_ids", "attention_mask")
         if getattr(model.config, "type_vocab_size", 0) > 1:
@@ -34,7 +31,7 @@ class Module(torch.nn.Module):  # type: ignore[name-defined,misc]
     def forward(self, *inputs: Any) -> Any:
         """Ids, mask and types, (n, tokens) each -> the outputs, with one row per sequence."""
         named = dict(zip(self.inputs, inputs, strict=False))
-        return self.result(getattr(self, self.part)(**named), inputs[1])
+        return self.result(self.trunk(**named), inputs[1])
 
     def result(self, output: Any, mask: Any) -> Any:
         """Return the outputs, made of those of the model."""
@@ -71,8 +68,6 @@ class Classifier(Module):
     It is the probability of the class ``label``. Without a label, it is the only logit, or the second minus the first.
     """
 
-    part = "classifier"
-
     def __init__(self, classifier: Any, label: int | None = None) -> None:
         super().__init__(classifier)
         self._label = label
@@ -82,13 +77,13 @@ class Classifier(Module):
         logits = output.logits.float()
         if self._label is not None:
             return torch.softmax(logits, -1)[:, self._label]
-        return logits[:, 0] if logits.shape[1] == 1 else logits[:, 1] - logits[:, 0]
+        if logits.shape[1] == 1:
+            return logits[:, 0]
+        return logits[:, 1] - logits[:, 0]
 
 
 class Spanned(Module):
     """The logits of span starts and span ends."""
-
-    part = "answering"
 
     def result(self, output: Any, mask: Any) -> tuple[Any, Any]:  # noqa: ARG002
         """Return starts and ends, each (n, tokens) in float32."""
@@ -123,7 +118,9 @@ class ResolverNet(Module):
         to_start, to_end = self.spans(states).chunk(2, -1)
         starts = from_start @ to_start.transpose(1, 2) / self.scale
         ends = from_end @ to_end.transpose(1, 2) / self.scale
-        return terms, deleted, self.patterns(states), starts, ends, self.needs(states).squeeze(-1)
+        patterns = self.patterns(states)
+        needs = self.needs(states).squeeze(-1)
+        return terms, deleted, patterns, starts, ends, needs
 
 
 Loaded = tuple[Any, Tokenizer, dict[str, Any]]
@@ -146,7 +143,8 @@ def load(folder: ModelFolder, choice: Choice, kind: str) -> Network:
     def run(sequences: Sequence[TokenSequence]) -> list[list[Array]]:
         rows = runtime.rows(module, sequences, pad, choice)
         if kind in PER_TOKEN:
-            return [_unpadded(row, len(tokens)) for row, tokens in zip(rows, sequences, strict=True)]
+            pairs = zip(rows, sequences, strict=True)
+            return [_unpadded(row, len(tokens)) for row, tokens in pairs]
         return rows
 
     return Network(
@@ -188,7 +186,7 @@ def load_source(folder: ModelFolder, choice: Choice, kind: str) -> Loaded:
             module = Spanned(model)
         case _:
             module = Classifier(model, _label(folder, config, kind))
-    return module, transformers.tokenizer_of(folder, config, longest), about
+    return module, transformers.tokenizer_of(folder, longest), about
 
 
 def _label(folder: ModelFolder, config: Any, kind: str) -> int | None:
@@ -196,7 +194,10 @@ def _label(folder: ModelFolder, config: Any, kind: str) -> int | None:
     labels = {int(index): str(label) for index, label in (config.id2label or {}).items()}
     if kind == "pairs" and len(labels) in {1, 2}:
         return None
-    entailing = [index for index, label in labels.items() if label.strip().lower().startswith("entail")]
+    entailing = []
+    for index, label in labels.items():
+        if label.strip().lower().startswith("entail"):
+            entailing.append(index)
     if kind == "support" and len(entailing) == 1:
         return entailing[0]
     raise InputError(f"{folder.path}: expected a model of kind {kind!r}, got the labels {', '.join(labels.values())}.")

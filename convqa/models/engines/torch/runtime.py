@@ -118,7 +118,8 @@ def batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
     [[1, 2], [0], [3]]
     """
     groups: list[list[int]] = []
-    for index in sorted(range(len(lengths)), key=lambda index: (lengths[index], index)):
+    shortest_first = sorted(range(len(lengths)), key=lambda index: (lengths[index], index))
+    for index in shortest_first:
         if not groups or (len(groups[-1]) + 1) * lengths[index] > budget:
             groups.append([])
         groups[-1].append(index)

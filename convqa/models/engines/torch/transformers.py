@@ -115,27 +115,17 @@ def load_writer(
     is_encoder_decoder = load_config(folder).is_encoder_decoder
     auto = "AutoModelForSeq2SeqLM" if is_encoder_decoder else "AutoModelForCausalLM"
     model = load_module(folder, auto, device, precision)
-    tokenizer = _auto_tokenizer(folder)
-    _check_vocabulary(
-        folder,
-        len(tokenizer),
-        model.get_input_embeddings().num_embeddings,
-    )
-    return model, tokenizer
+    return model, _auto_tokenizer(folder)
 
 
-def tokenizer_of(folder: ModelFolder, config: Any, most: int) -> Tokenizer:
+def tokenizer_of(folder: ModelFolder, most: int) -> Tokenizer:
     """Load the tokenizer in a folder of transformers; one without ``tokenizer.json`` is converted.
 
     :param most: maximum tokens of a sequence.
     """
     if (folder.path / TOKENIZER).is_file():
-        tokenizer = load_tokenizer(folder.path, most)
-    else:
-        tokenizer = Tokenizer(_auto_tokenizer(folder).backend_tokenizer, most)
-    size = max(tokenizer.inner.get_vocab().values(), default=-1) + 1
-    _check_vocabulary(folder, size, config.vocab_size)
-    return tokenizer
+        return load_tokenizer(folder.path, most)
+    return Tokenizer(_auto_tokenizer(folder).backend_tokenizer, most)
 
 
 def _auto_tokenizer(folder: ModelFolder) -> Any:
@@ -143,13 +133,6 @@ def _auto_tokenizer(folder: ModelFolder) -> Any:
     if not any((folder.path / name).is_file() for name in (TOKENIZER, *_VOCABULARIES)):
         raise InputError(f"{folder.path}: the model has no tokenizer; expected {TOKENIZER}. {_ADVICE}")
     return _load(folder, "AutoTokenizer", "the tokenizer")
-
-
-def _check_vocabulary(folder: ModelFolder, tokens: int, known: int) -> None:
-    if tokens > known:
-        raise InputError(
-            f"{folder.path}: the tokenizer has {tokens} tokens, the model {known}: they do not belong together."
-        )
 
 
 def max_tokens(path: Path, config: Any) -> int:
