@@ -77,6 +77,10 @@ class StoreDamaged(RunError):
     """A collection does not match its manifest."""
 
 
+INDEX_AGAIN = "Index its passages again with --replace."
+"""Advice for a damaged collection."""
+
+
 class StorageFull(RunError):
     """A file cannot be written: no space, no permission, a read-only disk."""
 

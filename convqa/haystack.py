@@ -18,15 +18,17 @@ from pydantic import Field
 
 from convqa.components.base import Builder, Decider, Reader, Rewriter, Station
 from convqa.components.encoding import expanded
-from convqa.components.haystack import ranked, to_passage
+from convqa.components.filtering import filter_of
+from convqa.components.haystack import ranked, to_document, to_passage
 from convqa.components.members import member
-from convqa.domain import DEFAULT_LANGUAGE, Exchange, Failure, Hit, Rewrite, Turn, TurnId
+from convqa.domain import DEFAULT_LANGUAGE, Exchange, Failure, Hit, Ranking, Rewrite, Turn, TurnId
 from convqa.domain.batches import Batch, Rankings, Rewrites, Turns
 from convqa.driver.history import exchange, response_of
 from convqa.errors import InputError, WorkError, ordinary_errors
 from convqa.exports import replies
+from convqa.indexing import collection_of
 from convqa.pipeline.load import load as load_pipeline
-from convqa.pipeline.pipeline import OUTPUTS
+from convqa.pipeline.pipeline import OUTPUTS, Pipeline
 from convqa.text.analysis import analyzer
 from convqa.validation import shorten
 
@@ -53,10 +55,7 @@ class _Part:
 
     def __post_init__(self) -> None:
         analyzer(self.language)
-        # The file may come with a pipeline of somebody else's, so that it may not name modules of its own.
-        loaded = load_pipeline(self.pipeline, self.overrides, trusted=False)
-        if self.makes not in loaded.stages:
-            raise InputError(f"pipeline {self.pipeline}: expected a pipeline that makes {self.makes}.")
+        loaded = _loaded(self.pipeline, self.overrides, self.makes)
         components = [loaded.graph.get_component(name) for name in loaded.document.in_order()]
         self._stations = [station for station in components if isinstance(station, self.kinds)]
 
@@ -94,9 +93,7 @@ class QuestionRewriter(_Part):
             of the conversation that the question needs; none for small talk.
         """
         history, last = conversation_of(messages)
-        if last is None:
-            raise InputError("messages: the last one is not the user's; expected a question.")
-        turns = Turns((_turn(last, history, self.language),))
+        turns = Turns((_turn(_question(last), history, self.language),))
         rewrite = self._run(turns=turns)["rewrites"]
         return {"query": rewrite.text, "queries": [expanded(query) for query in rewrite.queries]}
 
@@ -140,6 +137,69 @@ class CitedAnswerBuilder(_Part):
         return _answer(turn, {label: items.get(label) for label in OUTPUTS}, documents)
 
 
+@member
+class ConversationalQA:
+    """A whole pipeline, from a chat's messages to a cited answer.
+
+    :param pipeline: a shipped name or the path of a YAML file. :param collection: the passages, as in
+        ``--collection``. :param overrides: overrides of the pipeline, as in ``--set``.
+    :raises InputError: for a malformed pipeline, or one without answers.
+    """
+
+    pipeline: str = "talk"
+    collection: str | None = None
+    overrides: dict[str, Any] = Field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._loaded = _loaded(self.pipeline, self.overrides, "answers")
+
+    def warm_up(self) -> None:
+        """Open the collection (passages in a file are indexed once) and load the models."""
+        with ordinary_errors():
+            if self._loaded.collection is None and self.collection is not None:
+                self._loaded.bind(collection_of(self.collection))
+            self._loaded.warm_up()
+
+    @component.output_types(
+        answers=list[GeneratedAnswer], replies=list[ChatMessage], documents=list[Document], query=str
+    )
+    def run(
+        self,
+        messages: list[ChatMessage] | None = None,
+        query: str | None = None,
+        filter: dict[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Answer ``query``, by default the user's last message.
+
+        :param messages: the conversation. :param query: the question, if it is not the last message.
+        :param filter: meta field -> the accepted values.
+        :returns: ``answers`` and ``replies`` as in :class:`CitedAnswerBuilder`; ``documents``: the best passages;
+            ``query``: the self-contained question.
+        """
+        history, last = conversation_of(messages or [])
+        if query is None:
+            query = _question(last)
+        elif last not in {None, query}:
+            history.append(Exchange(str(last), status="unanswered"))
+        turn = replace(_turn(query, history, self._loaded.language), filter=filter_of(filter))
+        with ordinary_errors():
+            outputs = self._loaded.run(Turns((turn,)))
+        batches = {label: getattr(outputs, label) for label in OUTPUTS}
+        items = _only({label: batch for label, batch in batches.items() if batch is not None})
+        hits = items.get("rankings", Ranking()).hits
+        documents = [to_document(hit) for hit in hits if hit.passage is not None]
+        result = _answer(turn, dict.fromkeys(OUTPUTS) | items, documents)
+        return {**result, "documents": documents, "query": result["answers"][0].query}
+
+
+def _loaded(name: str, overrides: dict[str, Any], makes: str) -> Pipeline:
+    # The file may come with a pipeline of somebody else's, so that it may not name modules of its own.
+    loaded = load_pipeline(name, overrides, trusted=False)
+    if makes not in loaded.stages:
+        raise InputError(f"pipeline {name}: expected a pipeline that makes {makes}.")
+    return loaded
+
+
 def conversation_of(messages: Sequence[ChatMessage]) -> tuple[list[Exchange], str | None]:
     """Return the exchanges of a chat and its last question, None if the last message is not the user's.
 
@@ -165,6 +225,12 @@ def conversation_of(messages: Sequence[ChatMessage]) -> tuple[list[Exchange], st
     if is_open:
         return history[:-1], history[-1].question
     return history, None
+
+
+def _question(last: str | None) -> str:
+    if last is None:
+        raise InputError("messages: the last one is not the user's; expected a question.")
+    return last
 
 
 def _turn(question: str, history: Sequence[Exchange], language: str) -> Turn:

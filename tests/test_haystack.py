@@ -10,14 +10,16 @@ import pytest
 import yaml
 from haystack import Document, Pipeline, component
 from haystack.components.retrievers.in_memory import InMemoryBM25Retriever
-from haystack.core.errors import DeserializationError
+from haystack.core.errors import DeserializationError, PipelineRuntimeError
 from haystack.dataclasses import ChatMessage
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 
+import convqa
 from convqa.components.base import Reader
-from convqa.domain import Exchange
-from convqa.errors import InputError, WorkError
-from convqa.haystack import CitedAnswerBuilder, QuestionRewriter, conversation_of
+from convqa.domain import Exchange, Passage
+from convqa.errors import ConvqaError, InputError, StoreUnavailable, WorkError
+from convqa.haystack import CitedAnswerBuilder, ConversationalQA, QuestionRewriter, conversation_of
+from convqa.stores import create_store
 
 DOCUMENTS = [
     Document(
@@ -147,6 +149,9 @@ def test_nothing_is_loaded_before_it_is_made_ready():
     rewriter = QuestionRewriter(overrides={"rewriter.model": "./nowhere"})
     with pytest.raises(InputError, match="nowhere"):
         rewriter.warm_up()
+    qa = ConversationalQA(collection="nowhere.jsonl")
+    with pytest.raises(InputError, match=r"nowhere\.jsonl do not exist"):
+        qa.warm_up()
 
 
 @pytest.mark.parametrize(
@@ -154,6 +159,7 @@ def test_nothing_is_loaded_before_it_is_made_ready():
     [
         (lambda: QuestionRewriter("nothing"), "pipeline: unknown name 'nothing'"),
         (lambda: CitedAnswerBuilder("poleval"), "expected a pipeline"),
+        (lambda: ConversationalQA("poleval"), "expected a pipeline"),
         (lambda: QuestionRewriter(language="xx"), "xx"),
         (lambda: QuestionRewriter(overrides={"rewriter.min_probability": 7}), r"rewriter\.min_probability"),
         (lambda: QuestionRewriter().run([user("Hi"), assistant("Hello")]), "the last one is not the user's"),
@@ -201,3 +207,65 @@ def test_a_station_that_fails_is_an_ordinary_error():
     builder._stations[0] = Failing()
     with pytest.raises(WorkError, match=r"reader failed: KeyError.*no such thing"):
         builder.run("Who wrote Faust?", DOCUMENTS)
+
+
+@pytest.fixture
+def collection(tmp_path):
+    with create_store(str(tmp_path / "collection"), "en") as store:
+        store.add(
+            [
+                Passage("faust", DOCUMENTS[0].content, "Faust", "https://example.org/faust", {"year": 1808}),
+                Passage("robbers", DOCUMENTS[1].content, "The Robbers", "", {"year": 1781}),
+            ]
+        )
+    return str(tmp_path / "collection")
+
+
+@pytest.fixture
+def whole(collection):
+    pipeline = Pipeline()
+    pipeline.add_component("qa", ConversationalQA("default", collection))
+    return pipeline
+
+
+def test_a_whole_pipeline_answers_as_convqa_does(whole, collection):
+    text = whole.dumps()
+    again = Pipeline.loads(text, allowed_modules=["convqa"])
+    assert again.dumps() == text
+    conversation, messages = convqa.load("default", collection).conversation(), []
+    for question in QUESTIONS:
+        messages.append(user(question))
+        made = again.run({"qa": {"messages": messages}})["qa"]
+        (answer,), response = made["answers"], conversation.ask(question)
+        assert is_located(answer)
+        assert (answer.data, made["query"]) == (response.answer.text, response.rewrite.text)
+        assert [(one.id, one.score) for one in made["documents"]] == [
+            (hit.id, hit.score) for hit in response.ranking.hits
+        ]
+        messages += made["replies"]
+    assert conversation_of(messages)[0] == list(conversation.history)
+
+
+def test_a_question_alone_and_a_filter(whole):
+    made = whole.run({"qa": {"query": "Who wrote the drama?", "filter": {"year": [1781]}}})["qa"]
+    assert [document.id for document in made["documents"]] == ["robbers"]
+    before = [user("How about Faust?"), assistant("It is a tragedy.")]
+    asked = {"query": "Where was it first printed?"}
+    after = [whole.run({"qa": {"messages": said, **asked}})["qa"] for said in (before, [*before, user(asked["query"])])]
+    assert [made["query"] for made in after] == ["Where was Faust first printed?"] * 2
+    with pytest.raises(PipelineRuntimeError, match=r"filter: year: expected a text, a number, true or false, got None"):
+        whole.run({"qa": {"query": "Who?", "filter": {"year": [None]}}})
+    with pytest.raises(PipelineRuntimeError, match="expected a question"):
+        whole.run({"qa": {}})
+
+
+def test_what_stops_a_run_is_an_ordinary_exception(collection):
+    qa = ConversationalQA("copy-bm25", collection)
+    qa.warm_up()
+    qa._loaded.graph.get_component("retriever").search = _away
+    with pytest.raises(ConvqaError, match="the server is away"):
+        qa.run(query="Who wrote Faust?")
+
+
+def _away(*arguments, **options):
+    raise StoreUnavailable("the server is away")

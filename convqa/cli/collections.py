@@ -16,9 +16,6 @@ from convqa.errors import InputError, StoreDamaged, StoreUnavailable
 if TYPE_CHECKING:
     from convqa.stores.base import Info
 
-_MAX_PROBLEMS = 20
-"""Problems of a collection to list."""
-
 Collection = Annotated[
     str,
     Argument(metavar="COLLECTION", help="Folder or URL of a collection, or a file or name in configs/collections."),
@@ -71,6 +68,22 @@ def show_collection(collection: Collection, json: Json = False) -> None:
     typer.echo(f"{'collection':<12}{_url(collection)}")
     for name, value in _lines(info).items():
         typer.echo(f"{name:<12}{value}")
+
+
+@collections("check")
+def check_collection(collection: Collection, json: Json = False) -> None:
+    """Read a collection and compare it with its checksums.
+
+    Exit code 1 if it is damaged.
+    """
+    from convqa.stores import check_store
+
+    left = check_store(collection)
+    if json:
+        print_json({"url": _url(collection), "leftovers": left})
+        return
+    note = f"; left by killed loads, or being written: {', '.join(left)}" if left else ""
+    typer.echo(f"{_url(collection)}: ok{note}")
 
 
 @collections("delete")

@@ -27,9 +27,9 @@ def download(
 ) -> int:
     """Download benchmarks or training data.
 
-    Files come from their publishers and are verified by checksum, then converted. Run the same command again to resume
-    an interrupted download; files that are complete are kept. Data that cannot be downloaded is named. Exit code 1 if a
-    download fails.
+    Files come from their publishers and are verified by checksum, then converted. After an
+    interruption, run the same command again; files that are complete are kept. Data that cannot be downloaded is named.
+    Exit code 1 if a download fails.
     """
     from convqa.tasks.downloads import downloads, fetch, http_client
     from convqa.tasks.published import convert

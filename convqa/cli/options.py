@@ -89,8 +89,8 @@ def needed(position: Path | None, option: Path | None, name: str, flag: str) -> 
     return path
 
 
-def parse_settings(settings: list[str] | None, form: str = "NODE.PARAMETER") -> dict[str, Any]:
-    """Parse ``--set``; values are YAML.
+def parse_settings(settings: list[str] | None, form: str = "NODE.PARAMETER", option: str = "--set") -> dict[str, Any]:
+    """Parse ``--set`` or another ``option``; values are YAML.
 
     :raises InputError: for a pair without ``=`` or name, or a value that is not YAML.
     """
@@ -100,8 +100,8 @@ def parse_settings(settings: list[str] | None, form: str = "NODE.PARAMETER") -> 
     for pair in settings or ():
         name, equals, value = (part.strip() for part in pair.partition("="))
         if not name or not equals:
-            raise InputError(f"--set {pair}: expected {form}=VALUE.")
-        parsed[name] = parse_yaml(value, f"--set {name}: the value")
+            raise InputError(f"{option} {pair}: expected {form}=VALUE.")
+        parsed[name] = parse_yaml(value, f"{option} {name}: the value")
     return parsed
 
 

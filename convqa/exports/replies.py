@@ -19,6 +19,8 @@ MAX_NEAREST_CHARS = 160
 NAMELESS = Passage("", "")
 """Stands for a passage of which only the id is known."""
 
+NO_LONGER = Failure("access", "NotAllowed", "You may no longer see the passages of this answer.")
+
 
 @dataclass(frozen=True, slots=True)
 class RewriteReply:
@@ -147,6 +149,8 @@ def turn(response: Response, question: str, pipeline: str, conversation: str | N
 
 def failure_message(failure: Failure) -> str:
     """Return what clients learn about a failed turn."""
+    if failure is NO_LONGER:
+        return failure.message
     return f"The {failure.stage} failed to process this question."
 
 

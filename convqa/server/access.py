@@ -1,4 +1,4 @@
-"""Access control: keys, and the passages that each may see."""
+"""Access control: keys, users named by a proxy, and the passages that each may see."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ from starlette.requests import Request
 
 from convqa.components.filtering import both, filter_of
 from convqa.domain import Passage
-from convqa.server.config import ServerConfig
+from convqa.server.config import ServerConfig, UserRules
 from convqa.stores.base import Filter
 from convqa.stores.content import meta_term, meta_terms
+
+_USER = "{user}"
+_BLANKS = " \t"
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The sender of a request. ``owner``: the name of the key, "" without keys; ``filter``: the passages to see."""
+    """The sender of a request. ``owner``: name of the key and the user, "" without; ``filter``: the passages to see."""
 
     owner: str
     filter: Filter = field(default_factory=dict, hash=False)
@@ -32,21 +35,52 @@ class Access:
         for name, key in config.keys.items():
             accepted = both(self._everybody.filter, filter_of(key.filter))
             self._callers[config.secrets[name].encode()] = Caller(name, accepted)
+        self._users = config.users
 
     def caller(self, request: Request) -> Caller:
         """Identify the sender of a request.
 
-        :raises HTTPException: 401 without a valid key.
+        :raises HTTPException: 401 without a valid key; 403 for a user who may see nothing.
         """
-        if not self._callers:
-            return self._everybody
+        caller = self._holder(request) if self._callers else self._everybody
+        users = self._users
+        if users is None or caller.owner not in users.keys:
+            return caller
+        user = _user(request, users)
+        rule = users.filters.get(user, users.others)
+        if rule is None:
+            raise HTTPException(403, "This user has no access to any passages.")
+        own = {}
+        for name, values in rule.items():
+            own[name] = [user if value == _USER else value for value in values]
+        return Caller(f"{caller.owner}\n{user}", both(caller.filter, filter_of(own)))
+
+    def _holder(self, request: Request) -> Caller:
+        """Return the holder of a request's key."""
         header = request.headers.get("Authorization", "")
-        token = header.partition(" ")[2].strip().encode("latin-1")
+        token = header.partition(" ")[2].strip(_BLANKS).encode("latin-1")
         for secret, caller in self._callers.items():
             if hmac.compare_digest(secret, token):
                 return caller
         message = "This server requires a key: Authorization: Bearer KEY."
         raise HTTPException(401, message, {"WWW-Authenticate": "Bearer"})
+
+
+def _user(request: Request, users: UserRules) -> str:
+    """Return the name of the user in a request's header.
+
+    :raises HTTPException: 400 for two headers or one that is not UTF-8; 403 without a name.
+    """
+    values = request.headers.getlist(users.header)
+    if len(values) > 1:
+        raise HTTPException(400, f"Duplicate header {users.header}.")
+    try:
+        user = "".join(values).encode("latin-1").decode("utf-8").strip(_BLANKS)
+    except UnicodeDecodeError:
+        raise HTTPException(400, f"The header {users.header} is not UTF-8.") from None
+    if not user:
+        raise HTTPException(403, f"This server requires the name of the user in the header {users.header}.")
+    return user
 
 
 def passes(passage: Passage, filter: Filter) -> bool:
@@ -59,3 +93,12 @@ def passes(passage: Passage, filter: Filter) -> bool:
     """
     terms = {meta_term(name, value) for name, value in passage.meta.items()}
     return all(terms.intersection(group) for group in meta_terms(filter))
+
+
+def within(narrow: Filter, wide: Filter) -> bool:
+    """Return whether every passage that passes ``narrow`` certainly passes ``wide``.
+
+    >>> within({"set": ("law",), "year": (1,)}, {"set": ("law", "wiki")}), within({}, {"set": ("law",)})
+    (True, False)
+    """
+    return meta_terms(both(narrow, wide)) == meta_terms(narrow)

@@ -1,4 +1,4 @@
-"""Server settings: pipelines, keys and limits, from a file in ``configs/server`` and the command line."""
+"""Server settings: pipelines, keys, users and limits, from a file in ``configs/server`` and the command line."""
 
 from __future__ import annotations
 
@@ -70,6 +70,20 @@ class AccessKey(_Section):
         return key
 
 
+class UserRules(_Section):
+    """Users whom a proxy or a chat client names in a header because they share a key.
+
+    The header counts only with one of ``keys``, because anybody could send it. ``filters``: the passages that each user
+    may see. ``others``: those for all other users, None = these are refused. The value ``{user}`` in a filter is
+    replaced by the user's name.
+    """
+
+    header: str
+    keys: Annotated[list[str], Field(min_length=1)]
+    filters: dict[str, FilterFields] = {}
+    others: FilterFields | None = None
+
+
 class Limits(_Section):
     """Limits of a request, and of waiting requests."""
 
@@ -101,6 +115,7 @@ class ServerConfig(_Section):
     port: Annotated[int, Field(ge=0, le=65535)] = 8000
     without_keys: bool = False
     keys: dict[str, AccessKey] = {}
+    users: UserRules | None = None
     filter: FilterFields = {}
     conversations: str | None = None
     hosts: list[str] = []
@@ -127,6 +142,9 @@ class ServerConfig(_Section):
                 f"host {self.host}: other machines can reach the server, but it has no keys. Add some under keys: in a "
                 "file for --config, or pass --without-keys to let everybody ask."
             )
+        for name in self.users.keys if self.users else ():
+            if name not in self.keys:
+                raise InputError(f"users.keys: unknown key {name!r}; expected a name under keys.")
         return self
 
 

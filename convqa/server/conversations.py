@@ -11,11 +11,13 @@ from pathlib import Path
 
 import orjson
 
+from convqa.components.filtering import filter_of
 from convqa.domain import Exchange, Response, Turn, TurnId
 from convqa.driver.history import exchange
 from convqa.errors import InputError
-from convqa.exports.replies import MAX_HITS
+from convqa.exports.replies import MAX_HITS, NO_LONGER
 from convqa.files import to_json_bytes
+from convqa.server.access import Caller, within
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS conversations (
@@ -23,9 +25,9 @@ CREATE TABLE IF NOT EXISTS conversations (
     updated TEXT NOT NULL
 );
 CREATE INDEX IF NOT EXISTS by_owner ON conversations (owner, updated);
-CREATE TABLE IF NOT EXISTS kept_turns (
+CREATE TABLE IF NOT EXISTS turns (
     conversation TEXT NOT NULL REFERENCES conversations (id) ON DELETE CASCADE, number INTEGER NOT NULL,
-    pipeline TEXT NOT NULL, exchange BLOB NOT NULL, response BLOB NOT NULL,
+    pipeline TEXT NOT NULL, exchange BLOB NOT NULL, response BLOB NOT NULL, filter BLOB NOT NULL,
     PRIMARY KEY (conversation, number)
 );
 """
@@ -82,7 +84,7 @@ class Conversations:
     ) -> list[ConversationSummary]:
         """Return an owner's conversations, or only the one with an id, latest first."""
         rows = self._database.execute(
-            "SELECT id, title, c.pipeline, count(number), created, updated FROM conversations c LEFT JOIN kept_turns"
+            "SELECT id, title, c.pipeline, count(number), created, updated FROM conversations c LEFT JOIN turns"
             " ON conversation = id WHERE owner = ? AND id = coalesce(?, id) GROUP BY id ORDER BY updated DESC, id"
             " LIMIT ?",
             [owner, id, limit],
@@ -93,17 +95,23 @@ class Conversations:
         """Return an owner's conversation, None if it does not exist."""
         return next(iter(self.summaries(owner, id=id)), None)
 
-    def turns(self, owner: str, id: str) -> list[KeptTurn]:
-        """Return the turns of an owner's conversation in order, none if it does not exist."""
+    def turns(self, caller: Caller, id: str) -> list[KeptTurn]:
+        """Return the turns of a caller's conversation in order, none if it does not exist.
+
+        An answer from passages that the caller may no longer see is replaced by a failure.
+        """
         rows = self._database.execute(
-            "SELECT t.pipeline, exchange, response FROM kept_turns t JOIN conversations ON id = conversation"
+            "SELECT t.pipeline, exchange, response, filter FROM turns t JOIN conversations ON id = conversation"
             " WHERE id = ? AND owner = ? ORDER BY number",
-            [id, owner],
+            [id, caller.owner],
         )
         turns = []
-        for pipeline, exchange_json, response_json in rows:
+        for pipeline, exchange_json, response_json, filter_json in rows:
             kept_exchange = Exchange.from_json(orjson.loads(exchange_json))
             response = Response.from_json(orjson.loads(response_json))
+            if not within(filter_of(orjson.loads(filter_json)), caller.filter):
+                kept_exchange = Exchange(kept_exchange.question, status="failed")
+                response = Response(response.id, error=NO_LONGER)
             turns.append(KeptTurn(pipeline, kept_exchange, response))
         return turns
 
@@ -129,13 +137,14 @@ class Conversations:
             pipeline,
             to_json_bytes(exchange(turn, response).to_json()),
             to_json_bytes(replace(_trimmed(response), id=TurnId(id, number)).to_json()),
+            to_json_bytes(turn.filter),
         ]
         try:
             with self._lock, self._database:
                 if is_new:
                     first = [id, owner, turn.question[:_MAX_TITLE_CHARS], pipeline, now, now]
                     self._database.execute("INSERT INTO conversations VALUES (?, ?, ?, ?, ?, ?)", first)
-                self._database.execute("INSERT INTO kept_turns VALUES (?, ?, ?, ?, ?)", row)
+                self._database.execute("INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?)", row)
                 self._database.execute("UPDATE conversations SET updated = ? WHERE id = ?", [now, id])
         except sqlite3.IntegrityError:
             return None

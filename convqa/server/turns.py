@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any, TypeVar
 
 import orjson
@@ -140,7 +140,9 @@ async def turn(
         response = await pending.response
         id = body.conversation
         if kept is not None:
-            id = await asyncio.to_thread(kept.add, caller.owner, id, asked, service.name, response)
+            # The history may have brought in words of any passage that the caller may see.
+            visible = replace(asked, filter=caller.filter) if asked.history else asked
+            id = await asyncio.to_thread(kept.add, caller.owner, id, visible, service.name, response)
             if id is None:
                 raise HTTPException(409, "This conversation has changed or was deleted. Load it and ask again.")
         return replies.turn(response, body.question, service.name, id)
@@ -231,7 +233,7 @@ def conversation(kept: KeptConversations, id: str, caller: RequestCaller) -> Con
         raise HTTPException(404, UNKNOWN_CONVERSATION)
     turns = [
         replies.turn(kept_turn.response, kept_turn.exchange.question, kept_turn.pipeline, id)
-        for kept_turn in kept.turns(caller.owner, id)
+        for kept_turn in kept.turns(caller, id)
     ]
     return ConversationReply(**asdict(summary) | {"turns": turns})
 
@@ -245,7 +247,7 @@ def forget(kept: KeptConversations, id: str, caller: RequestCaller) -> None:
 
 def _turns(kept: Conversations, caller: Caller, id: str) -> list[KeptTurn]:
     """:raises HTTPException: 404 if the caller has no such conversation."""
-    turns = kept.turns(caller.owner, id)
+    turns = kept.turns(caller, id)
     if not turns:
         raise HTTPException(404, UNKNOWN_CONVERSATION)
     return turns

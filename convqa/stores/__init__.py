@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import cast
 
 from convqa.domain import DEFAULT_LANGUAGE
-from convqa.errors import InputError, nearest
+from convqa.errors import INDEX_AGAIN, InputError, StoreDamaged, nearest
 from convqa.plugins import load, plugins
 from convqa.stores.address import SCHEME, Address, address, redact, resolved
 from convqa.stores.base import Engine, Store, WritableStore
+from convqa.stores.content import checksum, content, digest
 from convqa.validation import expect_type
 
 _ENGINES = {
@@ -91,6 +92,30 @@ def delete_store(url: str) -> None:
     delete(location)
     if opened := _opened.pop(key_of(url), None):
         opened[1].close()
+
+
+def check_store(url: str) -> list[str]:
+    """Read all passages of a collection, and count its vectors. Return what killed loads left beside it.
+
+    :raises InputError: if convqa did not make the collection, so that it has no checksum.
+    :raises StoreDamaged: if something differs from what was written.
+    """
+    engine, location = _locate(url)
+    store = engine.open_collection(location)
+    info = store.info()
+    name = f"collection {redact(location.url)}"
+    if not isinstance(store, WritableStore):
+        raise InputError(f"{name} was not made by convqa: it has no checksum.")
+    total = sum(digest(content(passage)) for passage in store.scan())
+    if checksum(total) != info.checksum:
+        raise StoreDamaged(f"{name} is damaged: its passages do not match its checksum. {INDEX_AGAIN}")
+    vectors = info.count - sum(1 for _ in store.without_vectors())
+    if vectors != info.vectors:
+        raise StoreDamaged(
+            f"{name} is damaged: expected vectors of {info.vectors} passages, found {vectors}. {INDEX_AGAIN}"
+        )
+    leftovers = getattr(engine, "leftovers", None)
+    return leftovers(location) if leftovers else []
 
 
 def find_stores(place: str) -> list[str]:

@@ -273,7 +273,10 @@ class Writing:
 
 
 class Engine(Protocol):
-    """Functions of an engine's module. A read-only engine lacks create and delete."""
+    """Functions of an engine's module. A read-only engine lacks create and delete.
+
+    ``leftovers(address) -> list[str]`` is optional: what killed loads left beside the collection.
+    """
 
     def identity(self, address: Address) -> Hashable | None:
         """Return a cheap stamp that changes with the collection, or None if the collection does not exist."""

@@ -31,6 +31,18 @@ def test_without_a_question_nothing_is_answered(call):
         assert (code, out) == (2, "") and "question" in err
 
 
+def test_a_filter_narrows_what_is_searched(call, tmp_path):
+    passages = tmp_path / "passages.jsonl"
+    rows = [{"id": name, "text": f"Faust was written by {name}.", "meta": {"set": kind, "year": 1}}
+            for name, kind in (("Goethe", "plays"), ("Marlowe", "lies"))]  # fmt: skip
+    passages.write_bytes(b"\n".join(map(orjson.dumps, rows)))
+    asked = ("ask", "Who wrote Faust?", "--collection", passages, "--filter")
+    assert "Goethe" in (out := call(*asked, "set=plays", "--filter", "year=[1, 2]")[1]) and "Marlowe" not in out
+    assert call(*asked, "year=2")[1].startswith("No answer: ")
+    code, _, err = call(*asked, "set")
+    assert code == 2 and "--filter set: expected FIELD=VALUE" in err
+
+
 def test_ask_needs_a_collection(call):
     code, _, err = call("ask", "Who wrote Faust?")
     assert code == 2 and "--collection" in err

@@ -169,3 +169,16 @@ def test_a_collection_on_a_real_server_from_its_making_to_its_end(call, index_ur
     assert code == 2 and f"would delete {index_url} (326 passages" in err
     assert call("collections", "delete", file, "--yes")[0] == 0
     assert call("collections", "show", file)[0] == 2
+
+
+def test_check_names_a_damaged_passage_with_exit_code_1(call, folder, server):
+    assert call("collections", "check", "a")[:2] == (0, "a: ok\n")
+    left = folder / "a" / "data-0123456789ab"
+    left.mkdir()
+    assert json.loads(call("collections", "check", "a", "--json")[1]) == {"url": "a", "leftovers": [f"a/{left.name}"]}
+    for database in (folder / "a").glob("data-*/passages.sqlite"):
+        database.write_bytes(database.read_bytes().replace(b"The text of x", b"Thy text of x"))
+    code, _, err = call("collections", "check", "a")
+    assert code == 1 and "collection a is damaged: passage 'x' does not match its checksum. Index its" in err
+    code, _, err = call("collections", "check", "rec://host/one")
+    assert code == 2 and "it has no checksum" in err

@@ -10,6 +10,12 @@ BAD = "p\udce4sse"
 """The byte E4 in the name of a file, as Latin-1 writes an umlaut."""
 
 
+def _flip(path):
+    """Change a letter of a passage in the collection that a file lies in."""
+    (text,) = path.parent.glob("data-*/passages.sqlite")
+    text.write_bytes(text.read_bytes().replace(b"tragedy", b"traxedy"))
+
+
 def _cut(path):
     """Empty the manifest."""
     path.with_name("manifest.json").write_bytes(b"")
@@ -29,6 +35,11 @@ CASES = [
     ),
     case("a collection whose name is not UTF-8", f"index passages.jsonl --collection {BAD}", exits=0),
     case("an index whose name is not UTF-8", f"ask --collection elasticsearch://h/{BAD} faust", says="not a valid"),
+    case("check: whole", "collections check vectors", exits=0, says="vectors: ok"),
+    case(
+        "check: a flipped letter", "collections check collection", {"collection/flipped": _flip},
+        exits=1, says=("collection is damaged: passage", "--replace"),
+    ),
     case(
         "delete: the user's files stay", "collections delete collection --yes", {"collection/notes.txt": "mine"},
         exits=0, says="deleted",

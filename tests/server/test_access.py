@@ -1,8 +1,10 @@
-"""Who may see what: keys, and filters that no client can widen."""
+"""Who may see what: keys, users in a header, and filters that no client can widen."""
 
 from __future__ import annotations
 
 import pytest
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
 
 KEY, OTHER = "k" * 20, "o" * 20
 SALARY = "What is the salary of the director?"
@@ -62,6 +64,68 @@ def test_conversations_belong_to_whoever_held_them(make_client, keys):
         assert client.request(method, f"/api/conversations/{path}", headers=bearer(OTHER)).status_code == 404
     assert ask(client, "And when?", bearer(OTHER), conversation=id).status_code == 404
     assert client.get(f"/api/conversations/{id}", headers=bearer(KEY)).status_code == 200
+
+
+def test_kept_answers_are_hidden_once_the_rule_forbids_them(make_client, keys):
+    first = make_client(keys=keys)
+    id = ask(first, SALARY, bearer(KEY)).json()["conversation"]
+    narrow = make_client(keys={**keys, "mine": {"env": "MY_KEY", "filter": {"set": ["people"]}}})
+    read = narrow.get(f"/api/conversations/{id}", headers=bearer(KEY))
+    (turn,) = read.json()["turns"]
+    assert turn["question"] == SALARY and turn["answer"] is None and "no longer" in turn["error"]["message"]
+    assert "90,000" not in read.text
+    assert "90,000" not in ask(narrow, "How much is it?", bearer(KEY), conversation=id).text
+
+
+def named(name):
+    return bearer(KEY) | {"X-User": name.encode()}
+
+
+def test_users_behind_one_key_are_told_apart(make_client, keys):
+    users = {
+        "header": "X-User",
+        "keys": ["mine"],
+        "filters": {"anna": {"set": ["secret"]}},
+        "others": {"set": ["people", "{user}"]},
+    }
+    client = make_client(keys=keys, users=users)
+    assert "salary" in ids(ask(client, SALARY, named("anna")))
+    assert "salary" not in ids(ask(client, SALARY, named("bert")))
+    assert "salary" in ids(ask(client, SALARY, named("secret")))  # stands for {user}
+    assert ask(client, SALARY, bearer(KEY)).status_code == 403
+    assert "salary" not in ids(ask(client, SALARY, bearer(OTHER, **{"X-User": "anna"})))  # that key is not believed
+    lists = [client.get("/api/conversations", headers=named(user)).json()["conversations"] for user in ("anna", "carl")]
+    assert [len(kept) for kept in lists] == [1, 0]
+
+
+def test_users_who_are_not_named_are_refused(make_client, keys):
+    client = make_client(keys=keys, users={"header": "X-User", "keys": ["mine"], "filters": {"anna": {}}})
+    assert ask(client, SALARY, named(" anna\t")).status_code == 200
+    assert ask(client, SALARY, named("bert")).status_code == 403
+
+
+@pytest.mark.parametrize("name", ["blocked-ü@example.org", "à", "\xa0x", "x\x85"])
+def test_names_of_users_are_utf8_and_keep_their_letters(make_client, keys, name):
+    users = {"header": "X-User", "keys": ["mine"], "filters": {name: {"set": ["people"]}}, "others": {}}
+    client = make_client(keys=keys, users=users)
+    assert "salary" not in ids(ask(client, SALARY, named(name)))
+    assert "salary" in ids(ask(client, SALARY, named("another")))
+
+
+@pytest.mark.parametrize("values", [[b"\xfc"], [b"anna", b"bert"]])
+def test_names_of_users_that_are_no_utf8_or_two_are_refused(make_client, keys, values):
+    client = make_client(keys=keys, users={"header": "X-User", "keys": ["mine"], "others": {}})
+    headers = [(b"authorization", f"Bearer {KEY}".encode()), *((b"x-user", value) for value in values)]
+    with pytest.raises(HTTPException) as refused:
+        client.app.state.access.caller(Request({"type": "http", "headers": headers}))
+    assert refused.value.status_code == 400
+
+
+def test_a_key_keeps_its_letters(make_client, monkeypatch):
+    monkeypatch.setenv("MY_KEY", KEY + "à")
+    client = make_client(keys={"mine": {"env": "MY_KEY"}})
+    for key, status in ((KEY + "à", 200), (KEY, 401), (KEY + "Ã", 401)):
+        assert ask(client, SALARY, {"Authorization": f"Bearer {key} ".encode()}).status_code == status
 
 
 def test_keys_are_never_logged_or_shown(make_client, keys, caplog):

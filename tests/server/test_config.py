@@ -30,6 +30,7 @@ def test_shipped_files_can_be_read(root):
         ("pipelines: {talk: {colection: x}}", "pipelines.talk.colection: unknown field"),
         ("limits: {seconds: 0}", "limits.seconds: expected more than 0, got 0"),
         ("keys: {mine: {env: A, token: abc}}", "secrets are not allowed"),
+        ("users: {header: X-User, keys: []}", "users.keys: is empty"),
     ],
 )
 def test_mistakes_in_a_file(tmp_path, text, said):
@@ -53,6 +54,7 @@ def test_no_file():
         ({"keys": {"a": {"env": "A", "file": "b"}}}, "expected either env"),
         ({"keys": {"a": {"env": "NOT_SET_HERE"}}}, "characters or more in the environment variable NOT_SET_HERE"),
         ({"keys": {"a": {"file": "/nowhere/key"}}}, "the file /nowhere/key cannot be read"),
+        ({"users": {"header": "X-User", "keys": ["b"]}}, "unknown key 'b'"),
     ],
 )
 def test_mistakes_in_what_is_asked(fields, said):

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from convqa.qa import QA
+from convqa.server.access import Caller
 
 
 def ask(client, question, **fields):
@@ -168,7 +169,7 @@ def test_a_turn_that_another_overtook(client, monkeypatch):
     id = ask(client, "Who was Marie Curie?")["conversation"]
     ask(client, "What did she win?", conversation=id)
     kept = client.app.state.conversations
-    earlier = kept.turns("", id)[:1]
+    earlier = kept.turns(Caller(""), id)[:1]
     monkeypatch.setattr(type(kept), "turns", lambda *_: earlier)  # as if the second turn were not there yet
     reply = client.post("/api/turn", json={"question": "When?", "conversation": id})
     assert reply.status_code == 409 and "has changed" in reply.json()["error"]["message"]

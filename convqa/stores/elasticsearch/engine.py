@@ -128,6 +128,10 @@ def delete(address: Address) -> None:
             each.delete()
 
 
+def leftovers(address: Address) -> list[str]:
+    return [index.name for index in unfinished(IndexTarget.parse(address.url))]
+
+
 def find(address: Address) -> list[str]:
     target = IndexTarget.parse(address.url, needs_index=False)
     aliases = set()

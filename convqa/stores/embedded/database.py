@@ -6,6 +6,7 @@ A reader ignores rows that its manifest does not count, so it keeps the state th
 from __future__ import annotations
 
 import sqlite3
+from binascii import crc32
 from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
@@ -14,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from convqa.stores.embedded.files import Mask
-from convqa.stores.embedded.manifest import CollectionManifest
+from convqa.stores.embedded.manifest import CollectionManifest, damaged
 
 NAME = "passages.sqlite"
 
 _SCHEMA = """
 PRAGMA page_size = 8192;
-CREATE TABLE passages (number INTEGER PRIMARY KEY, id TEXT NOT NULL, content BLOB NOT NULL);
+CREATE TABLE passages (number INTEGER PRIMARY KEY, id TEXT NOT NULL, crc32 INTEGER NOT NULL, content BLOB NOT NULL);
 CREATE INDEX passages_by_id ON passages (id);
 CREATE TABLE terms (number INTEGER PRIMARY KEY, token TEXT NOT NULL UNIQUE);
 CREATE TABLE deletions (number INTEGER PRIMARY KEY, generation INTEGER NOT NULL);
@@ -29,7 +30,7 @@ _LIVE = """
 SELECT number FROM passages WHERE id = ? AND number < ? AND NOT EXISTS
 (SELECT 1 FROM deletions WHERE deletions.number = passages.number AND generation <= ?)
 """
-_CONTENTS = "SELECT number, content FROM json_each(?) CROSS JOIN passages ON number = value"
+_CONTENTS = "SELECT number, passages.id, crc32, content FROM json_each(?) CROSS JOIN passages ON number = value"
 _MAPPED_BYTES = 1 << 40
 """SQLite maps at most its own limit, usually 2 GB, and reads the rest."""
 _TIMEOUT_SECONDS = 60
@@ -55,6 +56,7 @@ class Database:
         self.numbers = manifest.numbers
         self.terms = manifest.terms
         self._generation = manifest.generation
+        self._folder = data.parent if manifest.data else data
         path = (data / NAME).absolute()
         path.stat()
         # Opened for writing, so that SQLite can undo the commit of a killed writer. It falls back to reading.
@@ -85,8 +87,16 @@ class Database:
         return found[0][0] if found else None
 
     def contents(self, numbers: Sequence[int]) -> dict[int, bytes]:
-        """Return the contents of passages by number."""
-        return dict(self.rows(_CONTENTS, str(list(numbers)))) if numbers else {}
+        """Return the contents of passages by number.
+
+        :raises StoreDamaged: if one does not match its checksum.
+        """
+        contents = {}
+        for number, id, checksum, content in self.rows(_CONTENTS, str(list(numbers))):
+            if crc32(content) != checksum:
+                raise damaged(self._folder, f"passage {id!r} does not match its checksum")
+            contents[number] = content
+        return contents
 
     def term(self, token: str) -> int | None:
         """Return a token's term number, None if it is unknown."""
@@ -110,7 +120,8 @@ class Database:
         self._generation += 1
 
     def add(self, id: str, content: bytes) -> None:
-        self._connection.execute("INSERT INTO passages VALUES (?, ?, ?)", (self.numbers, id, content))
+        row = self.numbers, id, crc32(content), content
+        self._connection.execute("INSERT INTO passages VALUES (?, ?, ?, ?)", row)
         self.numbers += 1
 
     def add_term(self, token: str) -> int:

@@ -133,6 +133,12 @@ def delete(address: Address) -> None:
         link.unlink()
 
 
+def leftovers(address: Address) -> list[str]:
+    folder = Path(address.url)
+    used = CollectionManifest.read(folder).data
+    return [str(path) for path in _data_folders(folder) if path.name != used]
+
+
 def find(address: Address) -> list[str]:
     """Return the collections among a folder and its direct subfolders."""
     folder = Path(address.url)

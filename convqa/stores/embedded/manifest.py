@@ -12,14 +12,14 @@ from pathlib import Path
 import orjson
 from pydantic import TypeAdapter, ValidationError
 
-from convqa.errors import InputError, StoreDamaged
+from convqa.errors import INDEX_AGAIN, InputError, StoreDamaged
 from convqa.files import whole_file
 from convqa.stores.base import Encoder
 from convqa.stores.checks import check_folder
 
 NAME = "manifest.json"
 FORMAT = "convqa-index"
-VERSION = 8
+VERSION = 9
 
 _CORRUPT = OSError, ValueError, LookupError, TypeError, OverflowError
 _ADVICE = "Expected a folder made by convqa index."
@@ -122,4 +122,4 @@ def reading(folder: Path) -> Iterator[None]:
 
 
 def damaged(folder: Path, problem: str) -> StoreDamaged:
-    return StoreDamaged(f"collection {folder} is damaged: {problem}. Index its passages again with --replace.")
+    return StoreDamaged(f"collection {folder} is damaged: {problem}. {INDEX_AGAIN}")

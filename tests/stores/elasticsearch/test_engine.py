@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from convqa.domain import Passage
-from convqa.errors import InputError, StoreUnavailable, WorkError
-from convqa.stores import open_store
+from convqa.errors import InputError, StoreDamaged, StoreUnavailable, WorkError
+from convqa.stores import check_store, open_store
 from convqa.stores.address import Address, Fields
 from convqa.stores.base import Encoder
 from convqa.stores.content import checksum, content, digest
@@ -22,7 +22,7 @@ from convqa.stores.elasticsearch import engine
 from convqa.stores.elasticsearch.client import client
 from convqa.stores.elasticsearch.index import ServerIndex, indices_like, look_up
 from convqa.stores.elasticsearch.lock import LOCKS
-from convqa.stores.elasticsearch.schema import Version, meta_of, vectors_of
+from convqa.stores.elasticsearch.schema import Version, document_id, meta_of, vectors_of
 from convqa.stores.elasticsearch.target import IndexTarget
 from convqa.stores.elasticsearch.writer import BulkWriter
 
@@ -261,3 +261,17 @@ def test_collections_are_found_on_a_server(target, elasticsearch):
     found = engine.find(Address(url=elasticsearch))
     assert target.url in found
     assert f"{target.url}-x" not in found
+
+
+def test_a_passage_that_is_not_as_it_was_written_is_found(target):
+    make(target, passages(20))
+    store = open_store(target.url)
+    store.delete(["p3"])
+    store.add_vectors(["p4"], np.eye(2)[:1], Encoder("e", "c", 2))
+    store.commit()
+    assert check_store(target.url) == []
+    name, _ = look_up(target)
+    script = {"source": "ctx._source.passage.text = 'Rome is in Spain'"}
+    client(target).update(index=name, id=document_id("p7"), script=script, refresh=True)
+    with pytest.raises(StoreDamaged, match="its passages do not match its checksum"):
+        check_store(target.url)

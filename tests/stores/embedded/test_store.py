@@ -11,13 +11,14 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
 from convqa.domain import Passage, Query
 from convqa.errors import InputError, StorageFull, StoreDamaged, WorkError
-from convqa.stores import open_store
+from convqa.stores import check_store, open_store
 from convqa.stores.address import Address
-from convqa.stores.base import SearchParams
+from convqa.stores.base import Encoder, SearchParams
 from convqa.stores.embedded import engine
 from convqa.stores.embedded.engine import create, open_collection
 from convqa.stores.embedded.manifest import CollectionManifest
@@ -140,7 +141,7 @@ def test_a_missing_cut_or_garbled_file_is_damage(folder, name, damage):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "[]", '{"format": "convqa-index", "version": 8}', '{"format": "convqa-index", "version": 8, "a": 1}'],
+    ["", "{", "[]", '{"format": "convqa-index", "version": 9}', '{"format": "convqa-index", "version": 9, "a": 1}'],
 )
 def test_a_bad_manifest_is_refused(folder, text):
     (folder / "manifest.json").write_text(text)
@@ -151,9 +152,9 @@ def test_a_bad_manifest_is_refused(folder, text):
 def test_another_format_is_refused_with_what_to_do_and_may_be_replaced(folder):
     path = folder / "manifest.json"
     (folder / "notes.txt").write_text("of the user")
-    for version in (7, 9):
+    for version in (8, 10):
         path.write_text(json.dumps({**json.loads(path.read_text()), "version": version}))
-        with pytest.raises(InputError, match=rf"format {version}; this version of convqa reads 8. Index .* again with"):
+        with pytest.raises(InputError, match=rf"format {version}; this version of convqa reads 9. Index .* again with"):
             open_store(str(folder))
     with create(at(folder), "en", replace=True) as store:
         store.add(PASSAGES[:1])
@@ -426,3 +427,67 @@ def test_a_collection_without_a_word_is_searched_and_whole(tmp_path):
     store.delete(["word"])
     store.commit()
     assert ids(tmp_path / "c", "word") == []
+
+
+@pytest.fixture
+def changed(tmp_path):
+    """A collection after two commits, with a deletion and vectors."""
+    folder = tmp_path / "changed"
+    with create(at(folder), "en") as store:
+        store.add(PASSAGES[:9])
+    store = open_store(str(folder))
+    store.delete(["p3"])
+    store.add_vectors(["p0", "p1"], np.eye(2), Encoder("mini", "abc", 2))
+    store.commit()
+    assert check_store(str(folder)) == []
+    return folder
+
+
+def test_one_flipped_bit_in_a_passage_is_named_wherever_it_is_read(changed):
+    file = data(changed) / "passages.sqlite"
+    content = bytearray(file.read_bytes())
+    content[content.index(PASSAGES[5].text.encode())] ^= 1
+    file.write_bytes(content)
+    store = open_collection(at(changed))
+    damage = re.escape(f"collection {changed} is damaged: passage 'p5' does not match its checksum. Index its passages")
+    for read in (
+        lambda: store.fetch(["p5"]),
+        lambda: list(store.scan()),
+        lambda: store.search([Query(PASSAGES[5].text)], 9, SearchParams()),
+        lambda: store.delete(["p5"]),
+        lambda: check_store(str(changed)),
+    ):
+        with pytest.raises(StoreDamaged, match=damage):
+            read()
+    assert store.fetch(["p4"]) == [PASSAGES[4]]
+
+
+@pytest.mark.parametrize(
+    ("statement", "problem"),
+    [
+        ("DELETE FROM passages WHERE id = 'p8'", "missing or corrupt"),
+        ("DELETE FROM deletions", "its passages do not match its checksum"),
+    ],
+)
+def test_a_passage_that_is_missing_or_back_is_damage(changed, statement, problem):
+    connection = sqlite3.connect(data(changed) / "passages.sqlite")
+    connection.execute(statement)
+    connection.commit()
+    connection.close()
+    with pytest.raises(StoreDamaged, match=problem):
+        check_store(str(changed))
+
+
+def test_a_lost_vector_is_damage(changed):
+    path = changed / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["vectors"]["count"] = 3
+    path.write_text(json.dumps(manifest))
+    with pytest.raises(StoreDamaged, match="expected vectors of 3 passages, found 2"):
+        check_store(str(changed))
+
+
+def test_what_a_killed_load_left_is_no_damage(changed):
+    left = changed / "data-0123456789ab"
+    left.mkdir()
+    assert check_store(str(changed)) == [str(left)]
