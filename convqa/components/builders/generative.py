@@ -11,7 +11,7 @@ from pydantic import Field
 
 from convqa.components.base import ON_OUTPUT, PARTIAL, Builder, MaybeReadings
 from convqa.components.builders._grounding import Grounding
-from convqa.components.builders._prompt import PassagePart, numbered_parts, passage_parts
+from convqa.components.builders._prompt import PassagePart, numbered_parts, passage_parts, quoted_parts
 from convqa.components.builders._reply import ReplyKind, parse
 from convqa.components.chat import ChatStation, Reply, fallback_note, plain
 from convqa.components.checks import NOTHING_ASKED, nothing
@@ -142,6 +142,7 @@ class Generative(ChatStation, Builder):
             "rewrite": quoted(rewrite.text),
             "words": str(self.max_words),
             "passages": _NOT_SEARCHED,
+            "quoted_passages": _NOT_SEARCHED,
         }
         if not rewrite.queries:
             return _Request(self._template.messages(texts), (), turn, turn.question)
@@ -157,7 +158,7 @@ class Generative(ChatStation, Builder):
         )
         if not parts:
             return "no passage that was found has a text to quote" if ranking.hits else "no passage was found"
-        texts["passages"] = numbered_parts(parts)
+        texts |= {"passages": numbered_parts(parts), "quoted_passages": quoted_parts(parts)}
         question = f"{turn.question}\n{rewrite.text}"
         return _Request(self._template.messages(texts), parts, turn, question)
 
