@@ -16,6 +16,7 @@ from convqa.components.builders._reply import ReplyKind, parse
 from convqa.components.chat import ChatStation, Reply, fallback_note, plain
 from convqa.components.checks import NOTHING_ASKED, nothing
 from convqa.components.members import member
+from convqa.components.one_document import document_asked
 from convqa.components.prompts import conversation, count_tokens, quoted
 from convqa.domain import CAVEAT, UNAIDED, Answer, Failure, Ranking, Reading, Rewrite, Sentence, Turn
 from convqa.domain.batches import Answers
@@ -36,12 +37,16 @@ _ENDINGS = frozenset(".!?\n\u3002\uff01\uff1f")
 
 
 class _Request(NamedTuple):
-    """The messages for a turn, and the passages in them; none if the turn asks nothing of them."""
+    """The messages for a turn, and the passages in them; none if the turn asks nothing of them.
+
+    ``note``: how much of a document it has, if the question is about one as a whole.
+    """
 
     messages: Sequence[ChatMessage]
     passages: Sequence[PassagePart]
     turn: Turn
     question: str
+    note: str = ""
 
     def grounding(self) -> Grounding:
         """Return what a reply is checked against."""
@@ -148,11 +153,13 @@ class Generative(ChatStation, Builder):
             return _Request(self._template.messages(texts), (), turn, turn.question)
         fixed = "".join([self._template.system, self._template.user, *texts.values()])
         room = self.context - count_tokens(fixed) - _TOKENS_A_WORD * self.max_words
+        whole = document_asked(turn, rewrite, ranking.passages())
+        others = [passage for passage in ranking.passages() if passage not in whole]
         parts = passage_parts(
-            ranking,
+            [*whole, *others],
             reading,
             turn.language,
-            count=self.max_passages,
+            count=len(whole) + self.max_passages,
             max_chars=self.max_passage_chars,
             max_tokens=max(room, _MIN_ROOM),
         )
@@ -160,7 +167,11 @@ class Generative(ChatStation, Builder):
             return "no passage that was found has a text to quote" if ranking.hits else "no passage was found"
         texts |= {"passages": numbered_parts(parts), "quoted_passages": quoted_parts(parts)}
         question = f"{turn.question}\n{rewrite.text}"
-        return _Request(self._template.messages(texts), parts, turn, question)
+        note = ""
+        if whole:
+            count = sum(part.passage in whole for part in parts)
+            note = f"read: {count} of {len(whole)} passages of {whole[0].meta['file']}"
+        return _Request(self._template.messages(texts), parts, turn, question, note)
 
     def _answer(self, reply: Reply, request: _Request, ranking: Ranking) -> Answer | Failure:
         if reply.doubt:
@@ -173,8 +184,9 @@ class Generative(ChatStation, Builder):
         answer = _of_kind(parsed.kind if request.passages else "talk", sentences, request, ranking)
         left_out = [f"one sentence was left out: {reason}" for reason in grounding.left_out]
         notes = [f"generative: {note}" for note in [*grounding.notes, *["left out"] * len(left_out)]]
-        if left_out:
-            notes.append(f"{CAVEAT}{'; '.join(left_out).capitalize()}.")
+        said = "; ".join(filter(None, [request.note, *left_out]))
+        if said:
+            notes.append(f"{CAVEAT}{said[0].upper()}{said[1:]}.")
         return replace(answer, notes=tuple(notes))
 
 
