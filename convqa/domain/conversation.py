@@ -35,7 +35,7 @@ class Named:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in data.items()})
+        return cls(**data)
 
 
 _OMITTED = frozenset({"added", "cited", "notes", "usage", "withheld"})
@@ -180,7 +180,7 @@ class Exchange(Named):
     answer: str = ""
     rewrite: str | None = None
     status: ExchangeStatus = "answered"
-    cited: tuple[str, ...] = field(default=(), compare=False)
+    cited: Sequence[str] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
