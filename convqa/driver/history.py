@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
-from convqa.domain import DEFAULT_LANGUAGE, Conversation, Exchange, ExchangeStatus, Failure, Response, Turn, TurnId
+from convqa.domain import DEFAULT_LANGUAGE, Conversation, Exchange, Failure, Response, Turn, TurnId
 from convqa.errors import InputError, nearest
 from convqa.text.dialogue import added, open_question
 from convqa.validation import expect_type
@@ -57,8 +57,8 @@ def exchange(turn: Turn, response: Response) -> Exchange:
         return Exchange(turn.question, "", rewrite, "unanswered" if searches else "idle")
     if answer.kind == "talk":
         return Exchange(turn.question, answer.shown, rewrite, "idle")
-    status: ExchangeStatus = "asked" if answer.kind == "question" else "answered"
-    return Exchange(turn.question, answer.text, rewrite, status, tuple(sorted(answer.cited_ids())))
+    cited = sorted(answer.cited_ids())
+    return Exchange(turn.question, answer.text, rewrite, "asked" if answer.kind == "question" else "answered", cited)
 
 
 def checked(conversations: Iterable[Conversation], mode: HistoryMode) -> Iterator[Conversation]:
