@@ -1,12 +1,13 @@
 """What becomes of a language model's replies? Replays recorded ones through the door that people use.
 
-    python benchmarks/language_model.py REPLIES.jsonl [--list] [--rate TOKENS]
+    python benchmarks/language_model.py REPLIES.jsonl [--list] [--rate TOKENS] [--quotes]
 
 A server of this process answers the requests of ``convqa.load(..., llm=...)`` with the recorded reply, its numbers
 mapped to the passages of the prompt. Prints how many of the sentences, all right, are shown without a mark, marked, and
 left out, with their markers and with every marker removed; how many wrong variants (``benchmarks/falsified.py``) are
 marked, by kind; and tokens and calls. ``--rate``: measures the time to the first sentence with a server that writes so
-many tokens a second.
+many tokens a second. ``--quotes``: measures instead how many sentences have so many consecutive words of a passage
+that they cite, a stand-in for a check by literal quotes, which the recorded replies do not have.
 
 A line of REPLIES.jsonl: collection, turn, question, passages (n, id, title, text), sentences (text, cites, item, and
 whether an earlier version kept it).
@@ -33,7 +34,10 @@ from convqa.pipeline.llm import Llm
 
 SHOWN = re.compile(r"^\[(\d+)\] (.*?)(?=^\[\d+\] |^end of passages)", re.M | re.S)
 BEFORE = "kept_at_30702f9b"
-
+RIGHT = "right sentences"
+WORDS = re.compile(r"\w+")
+QUOTE_WORDS = (3, 5, 8)
+"""Lengths of a quote, in words. A shorter sentence is a quote as a whole."""
 
 Sentences = list[tuple[str, list[str]]]
 """(text with its item's mark, ids of the passages that it cites)."""
@@ -164,7 +168,11 @@ def main() -> None:
     parser.add_argument("replies", type=Path)
     parser.add_argument("--list", action="store_true", help="list the right sentences that are marked or left out")
     parser.add_argument("--rate", type=float, default=0.0, help="tokens a second of the server")
+    parser.add_argument("--quotes", action="store_true", help="measure a stand-in for literal quotes")
     options = parser.parse_args()
+    if options.quotes:
+        print_quotes(list(turns(options.replies)))
+        return
     model = Model(options.rate)
     fates = {"before": Counter[str](), "now": Counter[str](), "now, without markers": Counter[str]()}
     caught, wrong = Counter[str](), Counter[str]()
@@ -189,8 +197,7 @@ def main() -> None:
         for sentence in bare.answer.sentences if bare.answer else ():
             became = "shown" if sentence.citations else "marked" if sentence.mark else "left out"
             fates["now, without markers"][became] += 1
-        others = [other for other, _ in recorded if other["collection"] != turn["collection"]]
-        strangers = [one["text"] for other in others for one in other["sentences"]]
+        strangers = strangers_of(turn, recorded)
         shown = "\n".join(model.passages.values())
         for number, (one, (_, cited)) in enumerate(zip(turn["sentences"], said, strict=True)):
             seed = 100 * place + number
@@ -209,6 +216,50 @@ def main() -> None:
     used = model.tokens
     print(f"\n{len(recorded)} turns. The first sentence comes after {first:.2f} s, the last after {whole:.2f} s.")
     print(f"{used['prompt'] / used['calls']:.0f} tokens a prompt, {used['completion'] / used['calls']:.0f} a reply.")
+
+
+Recorded = list[tuple[dict[str, Any], list[Exchange]]]
+
+
+def strangers_of(turn: dict[str, Any], recorded: Recorded) -> list[str]:
+    """Return the sentences on other collections."""
+    others = [other for other, _ in recorded if other["collection"] != turn["collection"]]
+    return [one["text"] for other in others for one in other["sentences"]]
+
+
+def print_quotes(recorded: Recorded) -> None:
+    """Print the share of sentences without a literal run of a cited passage, by length of the run and by kind."""
+    lacking = {words: Counter[str]() for words in QUOTE_WORDS}
+    total = Counter[str]()
+    for place, (turn, _) in enumerate(recorded):
+        passages = {one["n"]: one["text"] for one in turn["passages"]}
+        shown = "\n".join(passages.values())
+        for number, one in enumerate(turn["sentences"]):
+            seed = 100 * place + number
+            own = "\n".join(passages[n] for n in one["cites"])
+            wrong = falsified(one["text"], own, shown, seed)
+            for kind, text in [
+                (RIGHT, one["text"]),
+                *wrong,
+                *nowhere(strangers_of(turn, recorded), turn["collection"], seed),
+            ]:
+                total[kind] += 1
+                longest = longest_run(text, own)
+                for words in QUOTE_WORDS:
+                    lacking[words][kind] += longest < min(words, len(WORDS.findall(text)))
+    rows = [[kind, *(share(lacking[words][kind], total[kind]) for words in QUOTE_WORDS)] for kind in (RIGHT, *KINDS)]
+    table(["without a literal run of", *(f"{words} words" for words in QUOTE_WORDS)], rows)
+
+
+def longest_run(text: str, passage: str) -> int:
+    """Return how many consecutive words of a text a passage has in the same order."""
+    said = [f" {word}" for word in WORDS.findall(text.lower())]
+    within = " ".join(["", *WORDS.findall(passage.lower()), ""])
+    longest = 0
+    for start in range(len(said)):
+        while "".join(said[start : start + longest + 1]) + " " in within and start + longest < len(said):
+            longest += 1
+    return longest
 
 
 def share(count: int, total: int) -> str:

@@ -11,8 +11,10 @@ from itertools import chain
 import typer
 from rich.text import Text
 
-from convqa.cli.screen import Screen, failure_message, response_lines, rewrite_line, source_lines
-from convqa.domain import Response
+from convqa.cli.screen import Screen, answer_lines, failure_message, response_lines, rewrite_line, source_lines
+from convqa.components.base import PARTIAL
+from convqa.domain import Response, TurnId
+from convqa.domain.batches import Batch
 from convqa.errors import ConvqaError, InputError, RunError, nearest
 from convqa.exports.text import escape
 from convqa.qa import Talk
@@ -65,8 +67,14 @@ class Chat:
             os._exit(0)
 
     def _answer(self, question: str) -> list[Text]:
-        with self._screen.status("Answering"):
-            response = self._talk.ask(question)
+        with self._screen.status("Answering") as status:
+
+            def show_partial(label: str, output: Batch) -> None:
+                if label == PARTIAL:
+                    response = Response(TurnId("", 1), answer=output.items[0])
+                    status.update(Text("\n").join([Text("Answering ..."), *answer_lines(response, self._screen)]))
+
+            response = self._talk.ask(question, on_output=show_partial if self._is_typed else None)
         self._last = response
         if response.error is None:
             return response_lines(response, self._screen, brief=True)

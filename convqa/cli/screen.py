@@ -94,7 +94,7 @@ def response_lines(response: Response, screen: Screen, brief: bool = False) -> l
         result += [screen.mark(escape(response.caveat), "yellow"), Text()]
     answer = response.answer
     if answer is not None and (answer.sentences or answer.text):
-        result += _answer_lines(response, answer, screen)
+        result += answer_lines(response, screen)
     if answer is None or (answer.kind == "none" and not answer.sentences):
         result += _nearest_lines(response, screen)
     sources = list(title_lines(response, screen) if brief else source_lines(response, screen))
@@ -131,11 +131,12 @@ def _nearest_lines(response: Response, screen: Screen) -> Iterator[Text]:
         yield screen.mark("    nearest: ", "dim") + _cut(" ".join(text[:1000].split()), columns)
 
 
-def _answer_lines(response: Response, answer: Answer, screen: Screen) -> list[Text]:
+def answer_lines(response: Response, screen: Screen) -> list[Text]:
     """Return the sentences with their numbers, after the opening words. List items have lines of their own."""
-    first = openings(answer)
-    numbers = numbered(answer)
-    sentences = [marked(sentence, numbers) for sentence in _cited(response).sentences()]
+    cited = _cited(response)
+    first = openings(cited.answer)
+    numbers = numbered(cited.answer)
+    sentences = [marked(sentence, numbers) for sentence in cited.sentences()]
     lines = [Text(line) for text in laid_out([*first, *sentences]) for line in table_lines(text)]
     if screen.styled:
         lines[0].stylize("bold yellow", 0, len(" ".join(first)))

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, TypeVar
 
 from convqa.components.checks import NOTHING_ASKED, failed, located, returned, verified
 from convqa.components.framework import component
+from convqa.components.one_document import with_document
 from convqa.components.rankings import attach, fuse
 from convqa.domain import Answer, Failure, NotFinite, Query, Ranking, Reading, Rewrite, Turn
 from convqa.domain.batches import Answers, Batch, Rankings, Readings, Rewrites, Turns
@@ -163,7 +164,7 @@ class Retriever(Station):
     """Rewrite -> ranking. Implement ``search``.
 
     The rankings of several queries are fused by reciprocal rank and the queries' weights. A single query keeps its raw
-    scores.
+    scores. If a document is asked about as a whole, its other passages follow (:mod:`convqa.components.one_document`).
 
     ::
 
@@ -201,7 +202,9 @@ class Retriever(Station):
         for rewrite in rewrites:
             parts = [(query.weight, next(results)) for query in rewrite.queries]
             rankings += [parts[0][1]] if len(parts) == 1 else self.attached([fuse(parts, self.top_k)], self.max_texts)
-        return rankings
+        if getattr(self, "collection", None) is None:
+            return rankings
+        return [with_document(*row, self.store) for row in zip(turns, rewrites, rankings, strict=True)]
 
     @component.output_types(rankings=Rankings)
     def run(self, turns: Turns, rewrites: Rewrites) -> dict[str, Rankings]:

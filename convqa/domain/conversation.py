@@ -38,7 +38,7 @@ class Named:
         return cls(**data)
 
 
-_OMITTED = frozenset({"added", "notes", "usage", "withheld"})
+_OMITTED = frozenset({"added", "cited", "notes", "usage", "withheld"})
 
 
 def _to_json(value: Any) -> Any:
@@ -173,13 +173,14 @@ class Exchange(Named):
     """One earlier exchange of a conversation.
 
     With status ``asked``, ``answer`` is the question that the system asked back. With ``idle``, the user asked nothing,
-    and later turns ignore the exchange.
+    and later turns ignore the exchange. ``cited``: the ids of the passages that the answer cites, if known.
     """
 
     question: str
     answer: str = ""
     rewrite: str | None = None
     status: ExchangeStatus = "answered"
+    cited: Sequence[str] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,8 @@ def exchange(turn: Turn, response: Response) -> Exchange:
         return Exchange(turn.question, "", rewrite, "unanswered" if searches else "idle")
     if answer.kind == "talk":
         return Exchange(turn.question, answer.shown, rewrite, "idle")
-    return Exchange(turn.question, answer.text, rewrite, "asked" if answer.kind == "question" else "answered")
+    cited = sorted(answer.cited_ids())
+    return Exchange(turn.question, answer.text, rewrite, "asked" if answer.kind == "question" else "answered", cited)
 
 
 def checked(conversations: Iterable[Conversation], mode: HistoryMode) -> Iterator[Conversation]:

@@ -82,14 +82,14 @@ def _served(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def make_server(_served, tmp_path_factory):
-    """``make_server("talk")``: the server of that configuration; it ends with the tests."""
+    """``make_server("talk")``: the server of that configuration, or of the one given; it ends with the tests."""
     made = {}
 
-    def make(name):
+    def make(name, config=None):
         if name not in made:
             folder = _served / name
             folder.mkdir()
-            made[name] = Server(folder, CONFIGS[name], _served / "cache").start()
+            made[name] = Server(folder, config or CONFIGS[name], _served / "cache").start()
         return made[name]
 
     yield make

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import threading
 
 import pytest
+
+import convqa
 
 pytestmark = pytest.mark.browser
 TALKS = [
@@ -56,6 +59,49 @@ def test_pictures(open_page, server, ask, root, tmp_path):
     ask(phone, "How about Marbury vs Madison?")
     phone.wait_for_timeout(500)
     shoot(phone, folder / "page-phone.png")
+
+
+LEAVE = """# Leave
+
+## Carrying over
+
+You can carry over up to five days of annual leave into the next year. They have to be used by 31 March. Otherwise they
+are lost.
+"""
+SENTENCES = (
+    "Yes, you can carry over up to five days of annual leave into the next year [1]. ",
+    "They have to be used by 31 May [1]. ",
+    "Otherwise they are lost [1]. ",
+)
+
+
+def test_sentences_of_a_model_that_is_writing(make_server, open_page, ask, openai_server, root, tmp_path):
+    may_end = threading.Event()
+
+    def written():
+        yield from SENTENCES
+        assert may_end.wait(60)
+        yield "Ask your manager."
+
+    def reply(prompt, number):
+        return written() if "carry over" in prompt else "NO_ANSWER"
+
+    (tmp_path / "leave.md").write_text(LEAVE)
+    convqa.index(tmp_path / "leave.md", tmp_path / "mine")
+    model = tmp_path / "model.yaml"
+    model.write_text(f"{{url: '{openai_server(reply).url}', model: m, role: [answer]}}")
+    pipelines = {"talk": {"llm": str(model), "examples": []}}
+    server = make_server("writing", {"collection": str(tmp_path / "mine"), "pipelines": pipelines})
+    page = open_page(server.url, width=1000, height=520, color_scheme="light")
+    try:
+        turn = ask(page, "Can I carry over annual leave into the next year?", settled=False)
+        turn.get_by_text("31 May").wait_for()
+        assert turn.get_by_text("not found in the passages").count() == 1 and page.locator("body.busy").count() == 1
+        page.mouse.move(600, 5)
+        shoot(page, (root / "docs" / "images" if ARE_KEPT else tmp_path) / "language-model-writing.png")
+    finally:
+        may_end.set()
+    turn.get_by_text("Ask your manager.").wait_for()
 
 
 def shoot(page, file):

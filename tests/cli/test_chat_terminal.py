@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 import termios
+import threading
 import time
 
 import pytest
@@ -127,6 +128,24 @@ def test_an_answer_can_be_abandoned_and_is_no_part_of_the_conversation(terminal,
     assert "no question yet" in chat.reply("/sources")
     chat.type("/quit")
     assert chat.end() == 0 and time.monotonic() - start < 10
+
+
+def test_sentences_are_shown_while_the_model_writes(terminal, openai_server):
+    may_end = threading.Event()
+
+    def reply(prompt, number):
+        yield from ("Assistants work ", "in clinics. ", "They cost ", "money. ")
+        assert may_end.wait(60)
+        yield "They have licences."
+
+    server = openai_server(reply)
+    chat = terminal("--llm", server.url, "--llm-model", "m", "--llm-role", "answer")
+    chat.type("What is a physician's assistant?")
+    shown = chat.until(r"Answering \.\.\.\r\nAssistants work in clinics\. ", 20)
+    assert "money" not in shown
+    may_end.set()
+    whole = STYLE.sub("", chat.until(PROMPT))
+    assert re.search(r"Assistants work in clinics\..*They cost money\..*They have licences\.", whole, re.S)
 
 
 AWAY = """

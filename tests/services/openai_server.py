@@ -2,7 +2,7 @@
 
 What it was asked is kept in ``requests``; what it replies is made by ``reply(prompt, number)``, of embeddings
 ``reply(texts, number)``: a string is the message's text, a list the texts' vectors, an int a status, a float seconds to
-wait before ``"slow"``, bytes a whole body, and a tuple a status with headers.
+wait before ``"slow"``, bytes a whole body, a tuple a status with headers, and an iterator the parts of a stream.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import json
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 USAGE = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-Reply = str | int | float | bytes | list[list[float]] | tuple[int, dict[str, str]]
+Reply = str | int | float | bytes | list[list[float]] | tuple[int, dict[str, str]] | Iterator[str]
 
 
 class Server:
@@ -46,8 +46,8 @@ class Server:
                 try:
                     asked = body["messages"][-1]["content"] if "messages" in body else body["input"]
                     reply = outer.reply(asked, number)
-                    if body.get("stream") and isinstance(reply, str):
-                        self._stream(reply)
+                    if body.get("stream") and isinstance(reply, str | Iterator):
+                        self._stream(re.findall(r"\s*\S+", reply) if isinstance(reply, str) else reply)
                     else:
                         self._answer(reply)
                 finally:
@@ -78,13 +78,13 @@ class Server:
                 except OSError:
                     self.close_connection = True  # the client went away
 
-            def _stream(self, text: str) -> None:
+            def _stream(self, parts: Iterable[str]) -> None:
                 self.send_response(200)
                 self.send_header("Content-Type", "text/event-stream")
                 self.send_header("Connection", "close")
                 self.end_headers()
-                for word in re.findall(r"\s*\S+", text):
-                    choice = {"index": 0, "delta": {"content": word}, "finish_reason": None}
+                for part in parts:
+                    choice = {"index": 0, "delta": {"content": part}, "finish_reason": None}
                     self._event([choice], None)
                 self._event([{"index": 0, "delta": {}, "finish_reason": "stop"}], None)
                 self._event([], USAGE)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from convqa.components.prompts import count_tokens, harmless, quoted
-from convqa.domain import Passage, Ranking, Reading, Unit
+from convqa.domain import Passage, Reading, Unit
 from convqa.text.units import units
 
 _ELLIPSIS = "..."
@@ -29,7 +29,7 @@ class PassagePart(NamedTuple):
 
 
 def passage_parts(
-    ranking: Ranking,
+    passages: Sequence[Passage],
     reading: Reading | None,
     language: str,
     *,
@@ -37,14 +37,14 @@ def passage_parts(
     max_chars: int,
     max_tokens: int,
 ) -> list[PassagePart]:
-    """Return the first passages of a ranking with a text, each cut to whole units.
+    """Return the first passages with a text, each cut to whole units.
 
     They are around the reader's best span in the passage or, without one, at its beginning.
     """
     read = {span.passage_id: span.start for span in reversed(reading.spans if reading else ())}
     parts: list[PassagePart] = []
     room = max_tokens
-    for passage in ranking.passages():
+    for passage in passages:
         if len(parts) == count or not passage.text.strip():
             continue
         size = len(passage.text)
@@ -97,3 +97,14 @@ def shown(passage: Passage, start: int, end: int) -> str:
 def numbered_parts(parts: Sequence[PassagePart]) -> str:
     """Return the parts, numbered from 1 in their order."""
     return "\n".join(f"[{number}] {shown(*part)}" for number, part in enumerate(parts, 1))
+
+
+def quoted_parts(parts: Sequence[PassagePart]) -> str:
+    """Return the numbered parts as the prompt ``answer-1`` has them: JSON strings on one line each."""
+    lines = []
+    for number, (passage, start, end) in enumerate(parts, 1):
+        before = f"{_ELLIPSIS} " if start else ""
+        after = f" {_ELLIPSIS}" if end < len(passage.text) else ""
+        title = f"{quoted(passage.title)}: " if passage.title else ""
+        lines.append(f"[{number}] {title}{quoted(before + passage.text[start:end] + after)}")
+    return "\n".join(lines)

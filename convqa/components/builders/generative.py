@@ -11,11 +11,12 @@ from pydantic import Field
 
 from convqa.components.base import ON_OUTPUT, PARTIAL, Builder, MaybeReadings
 from convqa.components.builders._grounding import Grounding
-from convqa.components.builders._prompt import PassagePart, numbered_parts, passage_parts
+from convqa.components.builders._prompt import PassagePart, numbered_parts, passage_parts, quoted_parts
 from convqa.components.builders._reply import ReplyKind, parse
 from convqa.components.chat import ChatStation, Reply, fallback_note, plain
-from convqa.components.checks import NOTHING_ASKED, nothing
+from convqa.components.checks import nothing
 from convqa.components.members import member
+from convqa.components.one_document import document_asked
 from convqa.components.prompts import conversation, count_tokens, quoted
 from convqa.domain import CAVEAT, UNAIDED, Answer, Failure, Ranking, Reading, Rewrite, Sentence, Turn
 from convqa.domain.batches import Answers
@@ -25,6 +26,7 @@ from convqa.text.support import IDENTITY as QUOTES
 _DECLINED = "the language model found no answer in the passages"
 _LEFT_OUT = "nothing of the language model's reply may be shown"
 _EMPTY = "the language model's reply is empty"
+_NO_TEXT = "no passage that was found has a text to quote"
 _NOT_SEARCHED = "(none: the message asks nothing of them)"
 _TOKENS_A_WORD = 3
 """Room for an answer's words, with markers and thoughts."""
@@ -36,12 +38,16 @@ _ENDINGS = frozenset(".!?\n\u3002\uff01\uff1f")
 
 
 class _Request(NamedTuple):
-    """The messages for a turn, and the passages in them; none if the turn asks nothing of them."""
+    """The messages for a turn, and the passages in them; none if the turn asks nothing of them.
+
+    ``note``: how much of a document it has, if the question is about one as a whole.
+    """
 
     messages: Sequence[ChatMessage]
     passages: Sequence[PassagePart]
     turn: Turn
     question: str
+    note: str = ""
 
     def grounding(self) -> Grounding:
         """Return what a reply is checked against."""
@@ -99,10 +105,10 @@ class Generative(ChatStation, Builder):
         requests: dict[int, _Request] = {}
         for index, row in enumerate(zip(turns, rewrites, rankings, readings, strict=True)):
             request = self._request(*row)
-            if isinstance(request, _Request):
-                requests[index] = request
+            if isinstance(request, Answer):
+                answers[index] = request
             else:
-                answers[index] = nothing(rankings[index], request)
+                requests[index] = request
         listener = ON_OUTPUT.get()
         on_text = None
         if listener is not None and len(turns) == len(requests) == 1:
@@ -122,19 +128,17 @@ class Generative(ChatStation, Builder):
             for index, answer in answers.items()
             if isinstance(answer, Failure) or answer.reason == _EMPTY
         }
-        rewrites = columns[1]
-        asked = sorted(index for index in reasons if rewrites[index].queries)
-        others = dict.fromkeys(reasons, NOTHING_ASKED) | self._fallback.build_at(asked, columns)
-        for index, other in others.items():
+        others = self._fallback._build_asked(*([column[index] for index in reasons] for column in columns))
+        for index, other in zip(reasons, others, strict=True):
             if isinstance(other, Answer):
                 caveat = fallback_note(reasons[index], "Only the passages were asked.")
                 other = replace(other, notes=(*other.notes, UNAIDED, caveat))
             answers[index] = other
 
-    def _request(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> _Request | str:
-        """Return the request for a turn, or the reason not to ask."""
+    def _request(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> _Request | Answer:
+        """Return the request for a turn, or the answer without one."""
         if not open_question(turn).strip():
-            return "there is no question"
+            return nothing(ranking, "there is no question")
         said = conversation(turn, self.history, self._template.speaker)
         texts = {
             "conversation": said or "(this is the first message)",
@@ -142,24 +146,31 @@ class Generative(ChatStation, Builder):
             "rewrite": quoted(rewrite.text),
             "words": str(self.max_words),
             "passages": _NOT_SEARCHED,
+            "quoted_passages": _NOT_SEARCHED,
         }
         if not rewrite.queries:
             return _Request(self._template.messages(texts), (), turn, turn.question)
         fixed = "".join([self._template.system, self._template.user, *texts.values()])
         room = self.context - count_tokens(fixed) - _TOKENS_A_WORD * self.max_words
+        whole = document_asked(turn, rewrite, ranking.passages())
+        others = [passage for passage in ranking.passages() if passage not in whole]
         parts = passage_parts(
-            ranking,
+            [*whole, *others],
             reading,
             turn.language,
-            count=self.max_passages,
+            count=len(whole) + self.max_passages,
             max_chars=self.max_passage_chars,
             max_tokens=max(room, _MIN_ROOM),
         )
         if not parts:
-            return "no passage that was found has a text to quote" if ranking.hits else "no passage was found"
-        texts["passages"] = numbered_parts(parts)
+            return nothing(ranking, _NO_TEXT if ranking.hits else "no passage was found")
+        texts |= {"passages": numbered_parts(parts), "quoted_passages": quoted_parts(parts)}
         question = f"{turn.question}\n{rewrite.text}"
-        return _Request(self._template.messages(texts), parts, turn, question)
+        note = ""
+        if whole:
+            count = sum(part.passage in whole for part in parts)
+            note = f"Read: {count} of {len(whole)} passages of {whole[0].meta['file']}."
+        return _Request(self._template.messages(texts), parts, turn, question, note)
 
     def _answer(self, reply: Reply, request: _Request, ranking: Ranking) -> Answer | Failure:
         if reply.doubt:
@@ -170,10 +181,11 @@ class Generative(ChatStation, Builder):
         grounding = request.grounding()
         sentences = grounding.shown(parsed.sentences)
         answer = _of_kind(parsed.kind if request.passages else "talk", sentences, request, ranking)
-        left_out = [f"one sentence was left out: {reason}" for reason in grounding.left_out]
+        left_out = [f"One sentence was left out: {reason}." for reason in grounding.left_out]
         notes = [f"generative: {note}" for note in [*grounding.notes, *["left out"] * len(left_out)]]
-        if left_out:
-            notes.append(f"{CAVEAT}{'; '.join(left_out).capitalize()}.")
+        said = " ".join(filter(None, [request.note, *left_out]))
+        if said:
+            notes.append(CAVEAT + said)
         return replace(answer, notes=tuple(notes))
 
 

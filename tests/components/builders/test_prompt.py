@@ -24,7 +24,7 @@ def ranking(*passages):
 
 
 def parts(*passages, reading=None, count=5, max_chars=1200, max_tokens=5000):
-    return passage_parts(ranking(*passages), reading, "en", count=count, max_chars=max_chars, max_tokens=max_tokens)
+    return passage_parts(passages, reading, "en", count=count, max_chars=max_chars, max_tokens=max_tokens)
 
 
 def made(passages, said=()):
@@ -142,7 +142,7 @@ def test_parts_say_that_they_are_parts():
 
 def test_passages_without_a_text_have_no_number():
     hits = (Hit("a", 3.0), Hit("b", 2.0, Passage("b", " \n")), Hit("c", 1.0, GOETHE), Hit("d", 0.5, LONG))
-    found = passage_parts(Ranking(hits), None, "en", count=1, max_chars=1200, max_tokens=900)
+    found = passage_parts(Ranking(hits).passages(), None, "en", count=1, max_chars=1200, max_tokens=900)
     assert found == [PassagePart(GOETHE, 0, len(GOETHE.text))]
 
 
