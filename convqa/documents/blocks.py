@@ -50,10 +50,21 @@ class Document:
 
     :param title: the document's own title, "" for none.
     :param meta: its properties as fields that filters compare: date (ISO 8601), author, version, language ...
-    :param unread: what was not read, such as "page 2 is a picture".
+    :param unread: what was not read, such as "page 2 is a picture" or "images: 3".
+    :param recognized: the pages that are pictures, whose text was recognized.
     """
 
     blocks: tuple[Block, ...]
     title: str = ""
     meta: Mapping[str, MetaValue] = field(default_factory=dict)
     unread: tuple[str, ...] = ()
+    recognized: frozenset[int] = frozenset()
+
+
+def amounts(counts: Mapping[str, int]) -> tuple[str, ...]:
+    """Return counts of what was not read as texts, without those that are 0.
+
+    >>> amounts({"images": 3, "charts": 0})
+    ('images: 3',)
+    """
+    return tuple(f"{things}: {count}" for things, count in counts.items() if count)

@@ -39,7 +39,8 @@ def decoded(data: bytes) -> str:
             return clean(data.decode(charset))
     from charset_normalizer import from_bytes
 
-    best = from_bytes(data[:_MAX_GUESSED_BYTES]).best()
+    # Any bytes are UTF-16, which has a byte order mark.
+    best = from_bytes(data[:_MAX_GUESSED_BYTES], cp_exclusion=["utf_16_be", "utf_16_le"]).best()
     if best is None:
         raise Unreadable("it contains binary data")
     logger.warning("it is not UTF-8, and read as %s", best.encoding)
