@@ -61,8 +61,9 @@ def quotable_units(passage: Passage, start: int, end: int, language: str) -> tup
 
 
 def is_web(passage: Passage) -> bool:
-    """Return whether a passage has a web address and was not indexed as a document."""
-    return not passage.units and "://" in (passage.url or passage.id)
+    """Return whether a passage is of a web page, as its ``meta.kind`` says, or else its address."""
+    kind = passage.meta.get("kind")
+    return kind == "web" or (kind != "documents" and not passage.units and "://" in (passage.url or passage.id))
 
 
 def shown_unit(passage: Passage, unit: Unit) -> str:
