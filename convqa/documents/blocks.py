@@ -51,6 +51,7 @@ class Document:
     :param title: the document's own title, "" for none.
     :param meta: its properties as fields that filters compare: date (ISO 8601), author, version, language ...
     :param unread: what was not read, such as "page 2 is a picture" or "images: 3".
+    :param pages: the number of pages that were read, 0 for formats without pages.
     :param recognized: the pages that are pictures, whose text was recognized.
     """
 
@@ -58,6 +59,7 @@ class Document:
     title: str = ""
     meta: Mapping[str, MetaValue] = field(default_factory=dict)
     unread: tuple[str, ...] = ()
+    pages: int = 0
     recognized: frozenset[int] = frozenset()
 
 

@@ -111,10 +111,9 @@ def _meta(file: DocumentFile, document: Document, title: str) -> dict[str, MetaV
 
 def _counts(document: Document) -> dict[str, int]:
     """Return the numbers of pages, of tables, and of pages that are recognized."""
-    pages = {block.page for block in document.blocks if block.page}
     # An empty paragraph ends each table.
     tables = sum(bool(before.cells) and not block.cells for before, block in pairwise(document.blocks))
-    return {"pages": len(pages), "tables": tables, "recognized pages": len(document.recognized)}
+    return {"pages": document.pages, "tables": tables, "recognized pages": len(document.recognized)}
 
 
 def _without_title(unit: Unit, title: str) -> Unit:

@@ -73,6 +73,7 @@ def _document(pdf: Any) -> Document:
         clean(properties.get("Title", "")),
         _meta(properties),
         tuple(unread),
+        min(total, _MAX_PAGES) - len(pictures),
         frozenset(recognized_pages),
     )
 

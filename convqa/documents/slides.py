@@ -43,7 +43,7 @@ def read_pptx(data: bytes) -> Document:
         blocks += (replace(block, page=page) for block in content)
     title, meta = properties(archive.xml("docProps/core.xml"))
     unread = amounts({"hidden slides": hidden})
-    return Document(tuple(blocks), title, meta, (*unread, *archive.not_read()))
+    return Document(tuple(blocks), title, meta, (*unread, *archive.not_read()), len(entries) - hidden)
 
 
 def _content(slide: Any) -> Iterator[Block]:

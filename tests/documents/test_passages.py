@@ -225,3 +225,11 @@ def test_a_filter_answers_from_the_documents_of_a_folder_with_that_meta(tmp_path
         response = talk.ask("When does the office open?", filter={"team": [team]})
         assert response.answer.text == f"The office opens at {hour}."
         assert [hit.passage.meta["author"] for hit in response.ranking.hits] == ["Ada"]
+
+
+def test_pages_and_tables_are_counted(make, tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.pdf").write_bytes(make.pdf([["# Handbook"], ["It opens at nine."]]))
+    (tmp_path / "docs" / "b.md").write_text("| a | b |\n|---|---|\n| 1 | 2 |\n\n| c | d |\n|---|---|\n| 3 | 4 |\n")
+    indexed = index_sources([tmp_path / "docs"], str(tmp_path / "c"))
+    assert indexed.counts == {"pages": 2, "tables": 2, "recognized pages": 0}

@@ -86,6 +86,7 @@ def all_text(data):
 def test_wrapped_lines_are_joined_and_a_paragraph_goes_on_on_the_next_page():
     data = make(["Once. " + PROSE * 30])
     document = read_pdf(data)
+    assert document.pages == 2
     assert [block.text for block in document.blocks] == ["Once. " + (PROSE * 30).strip()]
     assert document.blocks[0].page == 1
 
