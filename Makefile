@@ -103,7 +103,7 @@ fix: $(VENV)/.test  ## fix lint and formatting, and regenerate docs
 	@$(BIN)/python benchmarks/tables.py
 
 screenshots: $(VENV)/.browser  ## retake the screenshots in docs/images
-	@CONVQA_SCREENSHOTS=1 $(BIN)/pytest -q tests/browser/test_screenshots.py tests/browser/test_report.py -k pictures
+	@CONVQA_SCREENSHOTS=1 $(BIN)/pytest -q tests/browser/test_screenshots.py tests/browser/test_tables.py tests/browser/test_report.py -k pictures
 
 release: $(VENV)/.test  ## check version and changelog, build packages into dist/, and test the wheel
 	@$(BIN)/python scripts/release.py

@@ -112,7 +112,7 @@ def main() -> None:
             kind, own = list(KINDS)[number % len(KINDS)], sections[number * size : (number + 1) * size]
             path = folder / f"{number:04d}.{kind}"
             path.write_bytes(KINDS[kind](own))
-            file = DocumentFile(path.name, path)
+            file = DocumentFile(path.name, path.read_bytes)
             read = read_document(file, path.read_bytes(), reader, "en").passages
             texts = [" ".join(passage.text.split()) for passage in read]
             whole = [lead[start:end] for _, lead in own for start, end in sentences(lead)]

@@ -161,6 +161,9 @@ def _print(indexed: Indexed | None, info: Info, collection: str) -> None:
         if documents:
             changes = f"{indexed.read} read, {indexed.same} unchanged, {indexed.gone} removed"
             typer.echo(f"{_number(documents, 'documents')}: {changes}, {unread} could not be read")
+        if any(indexed.counts.values()):
+            counts = [_number(count, things) for things, count in indexed.counts.items() if count]
+            typer.echo(f"in what was read: {', '.join(counts)}")
     where = f"{redact(collection)} ({info.engine}, {info.language})"
     typer.echo(f"{_number(info.count, 'passages')} in {where}, checksum {info.checksum}")
     encoder = info.encoder

@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import posixpath
 import re
+from collections import Counter
 from io import BytesIO
 from typing import Any
 from zipfile import ZipFile
 
 from lxml import etree
 
-from convqa.documents.blocks import Unreadable
+from convqa.documents.blocks import Unreadable, amounts
 from convqa.documents.text import clean
 from convqa.domain import MetaValue
 
@@ -31,6 +32,7 @@ _PROPERTIES = {
     "version": "version",
 }
 """Name of an element -> field of the meta. The last name of a field counts."""
+_IMAGE = re.compile(r"(?i)(?<!thumbnail)\.(bmp|emf|gif|jpe?g|png|svg|tiff?|webp|wmf)$")
 _WRAPPERS = (
     "{*}customXml",
     "{*}ins",
@@ -98,6 +100,14 @@ class Archive:
     def main(self) -> str:
         """Return the name of the main part of a Word or PowerPoint document."""
         return dict(self.relations("").values())["officeDocument"]
+
+    def not_read(self) -> tuple[str, ...]:
+        """Return what is not read, such as "images: 3"."""
+        counts: Counter[str] = Counter()
+        for name in self._zip.NameToInfo:
+            counts["images"] += bool(_IMAGE.search(name))
+            counts["charts"] += "/charts/chart" in name
+        return amounts(counts)
 
 
 def properties(root: Any) -> tuple[str, dict[str, MetaValue]]:

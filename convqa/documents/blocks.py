@@ -42,10 +42,23 @@ class Document:
 
     :param title: the document's own title, "" for none.
     :param meta: its properties as fields that filters compare: date (ISO 8601), author, version, language ...
-    :param unread: what was not read, such as "page 2 is a picture".
+    :param unread: what was not read, such as "page 2 is a picture" or "images: 3".
+    :param pages: the number of pages that were read, 0 for formats without pages.
+    :param recognized: the pages that are pictures, whose text was recognized.
     """
 
     blocks: tuple[Block, ...]
     title: str = ""
     meta: Mapping[str, MetaValue] = field(default_factory=dict)
     unread: tuple[str, ...] = ()
+    pages: int = 0
+    recognized: frozenset[int] = frozenset()
+
+
+def amounts(counts: Mapping[str, int]) -> tuple[str, ...]:
+    """Return counts of what was not read as texts, without those that are 0.
+
+    >>> amounts({"images": 3, "charts": 0})
+    ('images: 3',)
+    """
+    return tuple(f"{things}: {count}" for things, count in counts.items() if count)

@@ -30,4 +30,4 @@ def read_epub(data: bytes) -> Document:
         if page:
             blocks += read_html(page).blocks
     title, meta = properties(package)
-    return Document(tuple(blocks), title, meta)
+    return Document(tuple(blocks), title, meta, archive.not_read())

@@ -1,10 +1,10 @@
-"""Find documents among files and in folders."""
+"""Find documents among files, in folders, and in sources of other packages."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -13,8 +13,12 @@ from convqa.documents.text import meta_of
 from convqa.domain import MetaValue
 from convqa.errors import InputError
 from convqa.files import files_in
+from convqa.plugins import load, plugins
 from convqa.safe_yaml import read_yaml
+from convqa.validation import expect_type
 
+SOURCES_GROUP = "convqa.document_sources"
+"""Entry points of sources of documents in other packages: scheme = module:function."""
 PASSAGE_SUFFIXES = (".jsonl", ".jsonl.gz")
 _SIDECAR = "meta.yaml"
 """A file with the meta of the documents in a folder and below."""
@@ -25,13 +29,13 @@ Formats = Mapping[str, DocumentFormat]
 
 @dataclass(frozen=True, slots=True)
 class DocumentFile:
-    """A document to index: its name, which begins the ids of its passages, and its file.
+    """A document to index: its name, which begins the ids of its passages, and the function that returns its bytes.
 
-    ``meta`` is added to that of each passage.
+    ``meta`` is added to that of each passage. A document whose ``data`` raises ``OSError`` keeps its passages.
     """
 
     name: str
-    path: Path
+    data: Callable[[], bytes]
     meta: Mapping[str, MetaValue] = field(default_factory=dict)
 
 
@@ -40,7 +44,7 @@ Files = Mapping[str, DocumentFile]
 
 
 def find_documents(sources: Sequence[str | Path], formats: Formats) -> tuple[Files, Mapping[str, int]]:
-    """Return the documents among files, and in folders at any depth, and the other files: suffix or kind -> number.
+    """Return the documents among files, in folders at any depth and in sources, and the other files: kind -> number.
 
     The name is the path in the given folder. A folder with JSONL files is one of passages. Hidden files are ignored.
     Links that lead out of a folder and files that are not regular are skipped. A file ``meta.yaml`` gives the meta of
@@ -49,18 +53,23 @@ def find_documents(sources: Sequence[str | Path], formats: Formats) -> tuple[Fil
     :raises InputError: for missing sources, documents of unknown formats, documents mixed with passages, duplicate
         names, a malformed ``meta.yaml``, or a folder without documents and passages.
     """
-    known = ", ".join(sorted(f"*{suffix}" for suffix in formats))
+    schemes = plugins(SOURCES_GROUP)
+    known = ", ".join([*sorted(f"*{suffix}" for suffix in formats), *(f"{scheme}:" for scheme in schemes)])
     expected = f"Expected documents ({known}), passages (*.jsonl, *.jsonl.gz), or folders of them."
     documents: list[DocumentFile] = []
     passages: list[str] = []
     skipped: Counter[str] = Counter()
-    for source in map(Path, sources):
-        if not _holds_documents(source, formats, expected):
+    for given in sources:
+        source = Path(given)
+        scheme = str(given).partition(":")[0]
+        if scheme in schemes:
+            documents += _from_source(str(given), load(schemes[scheme]), formats, skipped)
+        elif not _holds_documents(source, formats, expected):
             passages.append(str(source))
         elif source.is_dir():
             documents += _below(source, formats, skipped)
         else:
-            documents.append(DocumentFile(source.name, source))
+            documents.append(DocumentFile(source.name, source.read_bytes))
     if passages and len(passages) < len(sources):
         raise InputError(
             f"{', '.join(passages)}: passages mixed with documents; index them one after another with --add."
@@ -94,6 +103,19 @@ def _holds_documents(source: Path, formats: Formats, expected: str) -> bool:
     return suffix in formats
 
 
+def _from_source(
+    location: str, source: Callable[[str], Iterable[DocumentFile]], formats: Formats, skipped: Counter[str]
+) -> Iterator[DocumentFile]:
+    """Yield the documents of another package's source. Count those of unknown formats."""
+    for file in source(location):
+        expect_type(location, file, DocumentFile, "values of convqa.documents.DocumentFile")
+        suffix = suffix_of(file.name)
+        if suffix in formats:
+            yield file
+        else:
+            skipped[suffix or "without extension"] += 1
+
+
 def _below(source: Path, formats: Formats, skipped: Counter[str]) -> Iterator[DocumentFile]:
     """Yield the documents in a folder. Count the other files."""
 
@@ -115,7 +137,7 @@ def _below(source: Path, formats: Formats, skipped: Counter[str]) -> Iterator[Do
             if kind := _skipped_kind(path, source, formats):
                 skipped[kind] += 1
             else:
-                yield DocumentFile(path.relative_to(source).as_posix(), path, meta)
+                yield DocumentFile(path.relative_to(source).as_posix(), path.read_bytes, meta)
 
 
 def _skipped_kind(path: Path, root: Path, formats: Formats) -> str:

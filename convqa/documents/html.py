@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from convqa.documents.blocks import Block, BlockKind, Document, Unreadable
+from convqa.documents.blocks import Block, BlockKind, Document, Unreadable, amounts
 from convqa.documents.numbering import numeral
 from convqa.documents.tables import MAX_COLUMNS, table
 from convqa.documents.text import decoded
@@ -16,11 +17,13 @@ from convqa.domain import MetaValue
 logger = logging.getLogger(__name__)
 
 _DROPPED = re.compile(
-    "area|audio|base|button|canvas|datalist|dialog|embed|head|iframe|img|link|map|math|meta|nav|noscript|object|option|"
+    "area|audio|base|button|canvas|datalist|dialog|embed|head|iframe|link|map|math|meta|nav|noscript|object|option|"
     "script|select|style|svg|template|textarea|track|video"
 )
+_UNREAD = {"img": "images", "form": "forms"}
+"""Elements that are not read, but for the text in them, and what a document's reader calls them."""
 _INLINE = re.compile(
-    "a|abbr|acronym|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|input|ins|kbd|label|mark|q|rp|rt|ruby|s|samp|"
+    "a|abbr|acronym|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|img|input|ins|kbd|label|mark|q|rp|rt|ruby|s|samp|"
     "small|span|strike|strong|sub|sup|time|tt|u|var|wbr"
 )
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
@@ -78,10 +81,11 @@ def read_markup(text: str, is_page: bool = False) -> Document:
     body = root.find("body")
     body = root if body is None else body
     _prepare(body, is_page)
+    unread = Counter(_UNREAD[element.tag] for element in body.iter(*_UNREAD))
     reader = _HTMLReader()
     reader.walk(body)
     reader.flush()
-    return Document(tuple(reader.blocks), _title(title, reader.blocks), _meta(root, given))
+    return Document(tuple(reader.blocks), _title(title, reader.blocks), _meta(root, given), amounts(unread))
 
 
 def _prepare(body: Any, is_page: bool) -> None:

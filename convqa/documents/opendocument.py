@@ -65,4 +65,4 @@ def read_odt(data: bytes) -> Document:
             element.text = f" ({text})"
     document = read_markup(etree.tostring(root, encoding="unicode", method="html"))
     title, meta = properties(archive.xml("meta.xml"))
-    return replace(document, title=title, meta=meta)
+    return replace(document, title=title, meta=meta, unread=archive.not_read())

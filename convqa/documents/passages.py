@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from hashlib import blake2b
+from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import NamedTuple
 from urllib.parse import quote
@@ -17,7 +18,7 @@ from convqa.documents.layout import laid_out
 from convqa.domain import MetaValue, Passage, Unit
 from convqa.files import replace_surrogates
 
-_FORMAT = 4
+_FORMAT = 5
 """Part of every digest. Increased when unchanged files must be read again."""
 _MAX_TITLE_CHARS = 200
 _MAX_BLOCKS_BEFORE_TITLE = 4
@@ -27,13 +28,15 @@ _NO_TITLE = re.compile(
     r"(?i)\W*|untitled.*|microsoft word\b.*|(powerpoint )?presentation|(word )?document ?\d*|"
     r".*\.(docx?|pdf|tex|dvi|indd|rtf)"
 )
+_DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)(?:[-_.]?(0[1-9]|1[0-2])(?:[-_.]?(0[1-9]|[12]\d|3[01]))?)?(?!\d)")
 _LETTER_OR_DIGIT = re.compile(r"\w")
 
 
 class ReadDocument(NamedTuple):
-    """The passages of a document, and what of it was not read, such as "page 2 is a picture"."""
+    """The passages of a document, counts of what was read, and what was not, such as "page 2 is a picture"."""
 
     passages: list[Passage]
+    counts: Mapping[str, int]
     unread: tuple[str, ...]
 
 
@@ -53,7 +56,8 @@ def read_document(
     """Return the passages of a document: its text from ``meta.start`` to ``meta.end``, with units.
 
     ``meta`` also has the document's properties, the ``file`` and, for a document with pages, the ``page`` where the
-    passage begins. The first passage also has the document's ``digest``. ``url`` is empty without ``base_url``.
+    passage begins; ``recognized`` is true where its text was recognized in a picture. The first passage also has the
+    document's ``digest``. ``url`` is empty without ``base_url``.
 
     :raises Unreadable: if the document has no readable text.
     """
@@ -65,22 +69,24 @@ def read_document(
     document, warnings = reader.read(suffix_of(name), data)
     text = laid_out(document.blocks)
     title = _title(document) or PurePosixPath(name).stem
+    shared = _meta(file, document, title)
     url = base_url and base_url.rstrip("/") + "/" + quote(name)
     passages = []
     for number, part in enumerate(cut(text, language), 1):
-        # What its folder says is the administrator's word.
-        meta = {**document.meta, **file.meta, "file": name, "start": part.start, "end": part.end}
+        meta = {**shared, "file": name, "start": part.start, "end": part.end}
         link = url
         if part.page:
             meta["page"] = part.page
             link = url and f"{url}#page={part.page}"
+        if part.page in document.recognized:
+            meta["recognized"] = True
         if number == 1:
             meta["digest"] = digest(data, file.meta, base_url)
         units = tuple(_without_title(unit, title) for unit in part.units)
         passages.append(Passage(f"{name}_p{number}", text.text[part.start : part.end], title, link, meta, units))
     if not any(_LETTER_OR_DIGIT.search(passage.text) for passage in passages):
         raise Unreadable("it has no text")
-    return ReadDocument(passages, (*document.unread, *warnings))
+    return ReadDocument(passages, _counts(document), (*document.unread, *warnings))
 
 
 def _title(document: Document) -> str:
@@ -92,6 +98,22 @@ def _title(document: Document) -> str:
         if not _NO_TITLE.fullmatch(title):
             return title
     return ""
+
+
+def _meta(file: DocumentFile, document: Document, title: str) -> dict[str, MetaValue]:
+    """Return the document's properties and, over them, what its folder says, which is the administrator's word."""
+    meta = {**document.meta, **file.meta}
+    date = _DATE.search(title) or _DATE.search(PurePosixPath(file.name).stem)
+    if date and "date" not in meta:
+        meta["date"] = "-".join(filter(None, date.groups()))
+    return meta
+
+
+def _counts(document: Document) -> dict[str, int]:
+    """Return the numbers of pages, of tables, and of pages that are recognized."""
+    # An empty paragraph ends each table.
+    tables = sum(bool(before.cells) and not block.cells for before, block in pairwise(document.blocks))
+    return {"pages": document.pages, "tables": tables, "recognized pages": len(document.recognized)}
 
 
 def _without_title(unit: Unit, title: str) -> Unit:

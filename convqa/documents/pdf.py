@@ -12,7 +12,7 @@ from convqa.documents.blocks import Document, Unreadable
 from convqa.documents.pdf_blocks import blocks_of
 from convqa.documents.pdf_layout import elements_of
 from convqa.documents.pdf_lines import Sheet
-from convqa.documents.pdf_page import has_picture, read_page
+from convqa.documents.pdf_page import has_picture, read_page, recognized
 from convqa.documents.text import clean
 from convqa.domain import MetaValue
 
@@ -43,18 +43,23 @@ def _document(pdf: Any) -> Document:
     sheets: list[Sheet] = []
     unread: list[str] = []
     pictures: list[str] = []
+    recognized_pages = set()
     total = len(pdf)
     for number in range(1, min(total, _MAX_PAGES) + 1):
         try:
             page = read_page(pdf, number)
+            if not page and has_picture(pdf[number - 1]):
+                page = recognized(pdf[number - 1], number)
+                if page:
+                    recognized_pages.add(number)
+                else:
+                    pictures.append(str(number))
         except PdfiumError:
             unread.append(f"page {number} is damaged")
             continue
         sheets += page
-        if not page and has_picture(pdf[number - 1]):
-            pictures.append(str(number))
     if not sheets:
-        raise Unreadable("it has no text: run OCR on a scan first")
+        raise Unreadable("it has no text: run OCR on a scan first, or pip install 'convqa[ocr]'")
     if len(pictures) == 1:
         unread.append(f"page {pictures[0]} is a picture")
     elif pictures:
@@ -63,7 +68,14 @@ def _document(pdf: Any) -> Document:
         unread.append(f"pages {_MAX_PAGES + 1:,} to {total:,} were not read, because it is too long")
     properties = pdf.get_metadata_dict(skip_empty=True)
     blocks = blocks_of(list(elements_of(sheets)))
-    return Document(tuple(blocks), clean(properties.get("Title", "")), _meta(properties), tuple(unread))
+    return Document(
+        tuple(blocks),
+        clean(properties.get("Title", "")),
+        _meta(properties),
+        tuple(unread),
+        min(total, _MAX_PAGES) - len(pictures),
+        frozenset(recognized_pages),
+    )
 
 
 def _meta(properties: Mapping[str, str]) -> dict[str, MetaValue]:

@@ -1,4 +1,4 @@
-"""Read a page of a PDF with PDFium: its words and rules with their places."""
+"""Read a page of a PDF with PDFium: its words and rules with their places. Recognize a page that is a picture."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from ctypes import c_double, create_string_buffer
+from functools import cache
 from itertools import islice
+from statistics import median
 from typing import Any
 
 from pypdfium2 import raw
@@ -18,6 +20,8 @@ _MAX_EDGES = 4_000
 """Edges of rectangles that are read of a page."""
 _MAX_SEGMENTS = 5
 """Lines of a rectangle. A drawing with more is no rule."""
+_OCR_SCALE = 2.0
+"""Pixels a point of pages that are recognized, 144 an inch."""
 _BOLD = re.compile(rb"(?i)bold|black|heavy|cmbx|demi")
 _LEADERS = re.compile(r"[.·…]+")
 _LINE_END_HYPHENS = "\x02\ufffe"
@@ -54,6 +58,32 @@ def read_page(pdf: Any, number: int) -> list[Sheet]:
 def has_picture(page: Any) -> bool:
     """Return whether something other than text is drawn on a page."""
     return any(item.type != raw.FPDF_PAGEOBJ_TEXT for item in page.get_objects(max_depth=1))
+
+
+def recognized(page: Any, number: int) -> list[Sheet]:
+    """Return the lines of the picture of a page as words; none if rapidocr is not installed or finds none."""
+    recognizer = _recognizer()
+    result = recognizer and recognizer(page.render(scale=_OCR_SCALE).to_numpy())
+    if not result or result.boxes is None:
+        return []
+    boxes = (result.boxes / _OCR_SCALE).tolist()
+    # The height of a box depends on its letters, not only on their size.
+    size = median(box[3][1] - box[0][1] for box in boxes)
+    words = []
+    for (left_top, _, right_bottom, _), text in zip(boxes, result.txts, strict=True):
+        if text.strip():
+            words.append(Word(clean(text.strip()), left_top[0], right_bottom[0], right_bottom[1], size))
+    return [Sheet(number, page.get_width(), words)] if words else []
+
+
+@cache
+def _recognizer() -> Any:
+    """Return rapidocr, which is slow to load, or None if it is not installed."""
+    try:
+        from rapidocr import RapidOCR
+    except ImportError:
+        return None
+    return RapidOCR(params={"Global.log_level": "critical"})
 
 
 def _words(text_page: Any) -> Iterator[tuple[complex, Word]]:

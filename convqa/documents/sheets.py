@@ -40,7 +40,7 @@ def read_xlsx(data: bytes) -> Document:
     warnings.filterwarnings("ignore", module="openpyxl")
     workbook = load_workbook(BytesIO(data), read_only=True, data_only=True)
     blocks: list[Block] = []
-    unread: list[str] = []
+    unread = list(archive.not_read())
     for sheet in workbook.worksheets:
         if sheet.sheet_state != "visible":
             unread.append(f"the hidden sheet {sheet.title}")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from convqa.documents.archive import Archive, properties, value
-from convqa.documents.blocks import Block, Document
+from convqa.documents.blocks import Block, Document, amounts
 from convqa.documents.tables import table
 
 _NOT_SHOWN = ("dt", "ftr", "sldNum")
@@ -42,8 +42,8 @@ def read_pptx(data: bytes) -> Document:
             content.insert(0, Block("heading", f"Slide {page}"))
         blocks += (replace(block, page=page) for block in content)
     title, meta = properties(archive.xml("docProps/core.xml"))
-    unread = (f"hidden slides: {hidden}",) if hidden else ()
-    return Document(tuple(blocks), title, meta, unread)
+    unread = amounts({"hidden slides": hidden})
+    return Document(tuple(blocks), title, meta, (*unread, *archive.not_read()), len(entries) - hidden)
 
 
 def _content(slide: Any) -> Iterator[Block]:

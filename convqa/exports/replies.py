@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import shorten
 
-from convqa.domain import Answer, AnswerKind, Failure, Passage, Ranking, Response, Rewrite
+from convqa.domain import Answer, AnswerKind, Failure, Passage, Ranking, Response, Rewrite, Sentence
 from convqa.exports.cited import CitedAnswer
 from convqa.exports.text import begins_item, numbered
+from convqa.text.quotes import TableRow, shown_unit, table_row
+from convqa.text.units import units
 
 MAX_HITS = 20
 """Hits of a ranking in a reply."""
@@ -45,7 +47,7 @@ class SentenceReply:
     """Characters [start, end) of the answer's text. ``item``: whether a list item begins there.
 
     ``supported``: whether the passages support what a language model said; null = not checked. ``mark``: the words that
-    mark a sentence without support, "" for any other.
+    mark a sentence without support, "" for any other. ``row``: of a sentence that is a quoted row of a table.
     """
 
     text: str
@@ -55,6 +57,7 @@ class SentenceReply:
     citations: list[int]
     supported: bool | None
     mark: str
+    row: TableRow | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,13 +201,13 @@ def _answer(answer: Answer, passages: Mapping[str, Passage]) -> AnswerReply:
         answer.label,
         answer.reason,
         answer.score,
-        sentences(answer),
+        sentences(answer, passages),
         nearest,
         list(answer.notes),
     )
 
 
-def sentences(answer: Answer) -> list[SentenceReply]:
+def sentences(answer: Answer, passages: Mapping[str, Passage]) -> list[SentenceReply]:
     numbers = numbered(answer)
     whole = answer.shown
     replies: list[SentenceReply] = []
@@ -215,5 +218,17 @@ def sentences(answer: Answer) -> list[SentenceReply]:
         end = start + len(text)
         cited = [numbers[citation] for citation in sentence.citations]
         item = begins_item(text)
-        replies.append(SentenceReply(text, start, end, item, cited, sentence.supported, sentence.mark))
+        row = _quoted_row(sentence, passages)
+        replies.append(SentenceReply(text, start, end, item, cited, sentence.supported, sentence.mark, row))
     return replies
+
+
+def _quoted_row(sentence: Sentence, passages: Mapping[str, Passage]) -> TableRow | None:
+    """Return the row that a sentence quotes; None for any other sentence, also one of a language model about a row."""
+    for citation in sentence.citations:
+        passage = passages.get(citation.passage_id, NAMELESS)
+        # Rows are the same in every language.
+        for unit in units(passage, "en"):
+            if unit.kind == "row" and unit.start == citation.start and sentence.text == shown_unit(passage, unit):
+                return table_row(passage, unit)
+    return None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -33,7 +33,8 @@ logger = logging.getLogger(__name__)
 class Indexed:
     """The result of indexing. Of the documents, ``read`` were new or changed, ``same`` unchanged and ``gone`` deleted.
 
-    ``unread``: name -> reason of the documents that could not be read.
+    ``unread``: name -> reason of the documents that could not be read. ``counts``: what was read, such as {"pages": 12,
+    "tables": 3}.
     """
 
     info: Info
@@ -41,6 +42,7 @@ class Indexed:
     same: int = 0
     gone: int = 0
     unread: Mapping[str, str] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 def index_sources(
@@ -60,7 +62,7 @@ def index_sources(
     An existing collection of documents is updated; a document that cannot be opened keeps its passages there. Passages
     are added to an existing collection only with ``add``.
 
-    :param sources: files and folders.
+    :param sources: files, folders, and ``scheme:...`` of a source of documents in another package.
     :param add: keep what is not among the sources. :param replace: build a new collection and swap it in.
     :param language: the language of the texts; None = the collection's, or its file's, else English.
     :param settings: engine settings of a new collection.
@@ -146,6 +148,7 @@ def _update(
     changed = [*gone, *(file.name for file in fresh)]
     outdated = [id for name in changed for id in held[name]]
     partly: dict[str, tuple[str, ...]] = {}
+    counts: Counter[str] = Counter()
 
     def passages() -> Iterator[Passage]:
         with DocumentReader() as reader:
@@ -155,6 +158,7 @@ def _update(
                 except Unreadable as error:
                     unread[file.name] = str(error)
                     continue
+                counts.update(document.counts)
                 if document.unread:
                     partly[file.name] = document.unread
                 yield from document.passages
@@ -167,13 +171,13 @@ def _update(
     for name, parts in partly.items():
         logger.warning("not read of %s: %s", name, "; ".join(parts))
     read = len(files) - same - len(unread)
-    return Indexed(info, read, same, len(gone), unread)
+    return Indexed(info, read, same, len(gone), unread, counts)
 
 
 def _data(file: DocumentFile) -> bytes:
     """Return the bytes of a document. :raises Unreadable: if it cannot be opened."""
     try:
-        return file.path.read_bytes()
+        return file.data()
     except OSError as error:
         raise Unreadable(f"it cannot be opened ({error.strerror or error})") from error
 

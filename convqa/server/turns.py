@@ -193,7 +193,7 @@ async def _events(
         elif label == "rankings":
             yield _event("passages", {"ranking": replies.ranking(output)})
         elif label == PARTIAL:
-            yield _event(PARTIAL, {"sentences": replies.sentences(output)})
+            yield _event(PARTIAL, {"sentences": replies.sentences(output, {})})
     yield _event("answer", await reply())
 
 

@@ -25,6 +25,7 @@ for module in ("parts", "stations", "stores", "tasks", "vectors"):
 
 from convqa.testing.parts import (
     DocumentFormatContract,
+    DocumentSourceContract,
     ExportContract,
     LanguageContract,
     MeasureContract,
@@ -48,6 +49,7 @@ __all__ = [
     "BuilderContract",
     "DeciderContract",
     "DocumentFormatContract",
+    "DocumentSourceContract",
     "ExportContract",
     "LanguageContract",
     "MeasureContract",

@@ -9,7 +9,8 @@ from typing import ClassVar
 
 import pytest
 
-from convqa.documents import Document, DocumentFormat, Unreadable
+from convqa.documents import Document, DocumentFile, DocumentFormat, Unreadable
+from convqa.documents.find import find_documents
 from convqa.documents.formats import document_formats
 from convqa.documents.layout import laid_out
 from convqa.domain import Answer, Citation, Failure, Hit, Passage, Ranking, Response, Rewrite, Sentence, TurnId
@@ -160,6 +161,33 @@ class DocumentFormatContract:
         url = str(tmp_path / "collection")
         index_sources([folder], url)
         assert any(self.text in passage.text for passage in open_store(url).scan())
+
+
+class DocumentSourceContract:
+    """Set ``location``, as ``convqa index`` takes it. Its documents must be found without a network.
+
+    ::
+
+        class TestWiki(DocumentSourceContract):
+            location = "wiki:en"
+    """
+
+    location: ClassVar[str]
+
+    def test_its_documents_have_names_and_bytes(self) -> None:
+        documents, _ = find_documents([self.location], document_formats())
+        assert documents
+        for name, document in documents.items():
+            assert isinstance(document, DocumentFile)
+            assert isinstance(document.data(), bytes), name
+
+    def test_it_is_indexed_and_a_second_time_nothing_changes(self, tmp_path: Path) -> None:
+        url = str(tmp_path / "collection")
+        index_sources([self.location], url)
+        before = open_store(url).info()
+        assert before.count > 0
+        index_sources([self.location], url)
+        assert open_store(url).info() == before
 
 
 _FAUST = Passage(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import re
+from dataclasses import dataclass
 from itertools import zip_longest
 
 from convqa.domain import Passage, Unit
@@ -25,6 +26,15 @@ _MAX_ODDS_OF_HEADING_IN_LINE = -6.5
 """Log odds of fitness below which a heading is cut off a sentence: at the start of a line, and within a line."""
 
 _EMPTY = re.compile(r"\s\((?:[\s,;:]|\b(?:or|and|from)\b)*\)|(?<=\()\s*[;,][;,\s]*")
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """A row of a table, with the table's caption or the heading above it, and its header row, empty if it has none."""
+
+    caption: str
+    header: list[str]
+    cells: list[str]
 
 
 def whole_units(passage: Passage, start: int, end: int, language: str) -> list[Unit]:
@@ -56,8 +66,9 @@ def quotable_units(
 
 
 def is_web(passage: Passage) -> bool:
-    """Return whether a passage has a web address and was not indexed as a document."""
-    return not passage.units and "://" in (passage.url or passage.id)
+    """Return whether a passage is of a web page, as its ``meta.kind`` says, or else its address."""
+    kind = passage.meta.get("kind")
+    return kind == "web" or (kind != "documents" and not passage.units and "://" in (passage.url or passage.id))
 
 
 def shown_unit(passage: Passage, unit: Unit) -> str:
@@ -69,19 +80,23 @@ def shown_unit(passage: Passage, unit: Unit) -> str:
     """
     text = passage.text[unit.start : unit.end]
     if unit.kind == "row":
-        return _row_sentence(text, unit)
+        return _row_sentence(table_row(passage, unit))
     if unit.kind in ("item", "step") and unit.context.endswith((":", "\uff1a")):
         return shown(f"{unit.context} {text}")
     return shown(text)
 
 
-def _row_sentence(row: str, unit: Unit) -> str:
+def table_row(passage: Passage, unit: Unit) -> TableRow:
+    """Return a unit that is a row by its cells."""
     caption, _, header = unit.context.rpartition("\n")
     lead = shown(caption) or unit.heading.rpartition(" > ")[2]
-    first, *cells = _cells(row)
-    names = _cells(header)[1:] if header else []
-    values = [f"{name} {cell}".strip() for name, cell in zip_longest(names, cells, fillvalue="") if cell]
-    subject = ", ".join(filter(None, (lead, first)))
+    return TableRow(lead, _cells(header) if header else [], _cells(passage.text[unit.start : unit.end]))
+
+
+def _row_sentence(row: TableRow) -> str:
+    first, *cells = row.cells
+    values = [f"{name} {cell}".strip() for name, cell in zip_longest(row.header[1:], cells, fillvalue="") if cell]
+    subject = ", ".join(filter(None, (row.caption, first)))
     return f"{subject}: {', '.join(values)}" if values else subject
 
 

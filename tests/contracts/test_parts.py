@@ -1,4 +1,4 @@
-"""The contracts of exports, measures, languages and formats of documents, for every one of ours."""
+"""The contracts of exports, measures, languages, and formats and sources of documents, for every one of ours."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ import pytest
 from convqa.documents.formats import document_formats
 from convqa.evaluation.measures import OWN
 from convqa.exports import formats
-from convqa.testing import DocumentFormatContract, ExportContract, LanguageContract, MeasureContract
+from convqa.testing import (
+    DocumentFormatContract,
+    DocumentSourceContract,
+    ExportContract,
+    LanguageContract,
+    MeasureContract,
+)
 from convqa.text.languages import languages
 
 TEXTS = {
@@ -54,3 +60,20 @@ class TestLanguages(LanguageContract):
 class TestDocumentFormats(DocumentFormatContract):
     document = b"<html><body><p>Faust is a tragedy that Goethe wrote in Weimar.</p></body></html>"
     text = "Faust is a tragedy"
+
+
+SOURCE = """
+from convqa.documents import DocumentFile
+
+
+def shelf(location):
+    yield DocumentFile("a.txt", b"Faust is a tragedy.".strip, {"from": location})
+"""
+
+
+class TestDocumentSources(DocumentSourceContract):
+    location = "shelf:left"
+
+    @pytest.fixture(autouse=True)
+    def source(self, installed):
+        installed("shelf_source", "convqa.document_sources", "shelf = shelf_source:shelf", SOURCE)

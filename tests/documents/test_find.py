@@ -22,7 +22,7 @@ def test_documents_are_found_at_any_depth_and_named_by_their_paths(folder):
     assert list(files) == [
         "manual.PDF", "notes.txt", "sub/coffee.html", "sub/deep/handbook.md", "sub/rules.docx",
     ]  # fmt: skip
-    assert files["sub/rules.docx"].path == folder / "sub" / "rules.docx"
+    assert files["sub/rules.docx"].data() == (folder / "sub" / "rules.docx").read_bytes()
     assert list(found(folder / "notes.txt", folder / "sub" / "deep")) == ["handbook.md", "notes.txt"]
 
 

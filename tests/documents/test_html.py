@@ -127,3 +127,11 @@ def test_a_page_without_text_is_refused():
 
 def test_deep_nesting_is_read():
     assert [block.text for block in blocks("<div>" * 5000 + "Text.")] in (["Text."], [])
+
+
+def test_images_and_forms_outside_of_navigation_are_counted():
+    form = "<form><label>Name</label><input></form>"
+    page = f"<nav><img src=a>{form}</nav><p>The <img src=b>kiln.</p><img src=c>{form}"
+    document = read_html(page.encode())
+    assert document.blocks[0].text == "The kiln."
+    assert document.unread == ("images: 2", "forms: 1")

@@ -5,14 +5,12 @@ from __future__ import annotations
 import sys
 import uuid
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
 import convqa
-from convqa.documents import Unreadable
+from convqa.documents import DocumentFile, Unreadable
 from convqa.documents.child import DocumentReader
-from convqa.documents.find import DocumentFile
 from convqa.documents.passages import read_document
 from convqa.errors import InputError
 from convqa.indexing import index_sources
@@ -28,7 +26,7 @@ def reader():
 @pytest.fixture
 def read(reader):
     def of(name, data, language="en", base_url="", **meta):
-        file = DocumentFile(name, Path(name), meta)
+        file = DocumentFile(name, lambda: data, meta)
         return read_document(file, data, reader, language, base_url).passages
 
     return of
@@ -94,6 +92,16 @@ def test_the_file_name_is_the_title_where_there_is_no_other(read, make):
     assert read("r.pdf", make.pdf([["It begins with a sentence."]], "untitled"))[0].title == "r"
 
 
+def test_a_date_in_title_or_name_counts_where_nothing_else_says_one(read):
+    def date(name, text, **meta):
+        return read(name, text.encode(), **meta)[0].meta.get("date")
+
+    assert date("2024/minutes-2025-03-14.md", "Text.") == "2025-03-14"
+    assert date("minutes-2025-03-14.md", "# Budget of 2026\n\nText.") == "2026"
+    assert date("minutes_202503.md", "Text.", date="2024-01-01") == "2024-01-01"
+    assert date("order-1234567.md", "Text.") is None
+
+
 def test_soft_hyphens_ligatures_and_control_characters_are_no_part_of_words(read):
     (passage,) = read("n.txt", "The of\ufb01ce is o\u00adpen\x07.".encode())
     assert passage.text == "The office is open."
@@ -140,7 +148,7 @@ def test_what_cannot_be_read_says_why(caplog, read, name, data, message):
 
 
 OUTSIDE = """
-from convqa.documents import Block, Document, DocumentFormat, Unreadable
+from convqa.documents import Block, Document, DocumentFile, DocumentFormat, Unreadable
 
 
 def read(data):
@@ -151,14 +159,23 @@ def read(data):
 
 
 form = DocumentFormat((".form",), read)
+
+
+def shelf(location):
+    for name in ("a.form", "b.form", "c.unknown"):
+        yield DocumentFile(name, lambda name=name: contents[name], {"shelf": location})
+
+
+contents = {"a.form": b"The first page of it. +The second page of it.", "b.form": b"odd"}
 """
 
 
 @pytest.fixture
 def outside(installed):
-    """Installs a package with a format of documents."""
+    """Installs a package with a format and a source of documents."""
     name = f"outside_{uuid.uuid4().hex[:8]}"
     installed(name, "convqa.document_formats", f"form = {name}:form", OUTSIDE)
+    installed(f"{name}_source", "convqa.document_sources", f"shelf = {name}:shelf", "")
     yield name
     sys.modules.pop(name, None)
 
@@ -171,6 +188,19 @@ def test_a_format_of_another_package_is_read_as_convqas_own(outside, tmp_path):
     first, text = sorted(open_store(str(tmp_path / "c")).scan(), key=lambda passage: passage.id)
     assert (indexed.read, first.title, first.text) == (2, "The title", "One sentence.\n\nAnd another one.")
     assert first.meta["page"] == 1 and text.title == "b"
+
+
+def test_a_source_of_another_package_yields_documents_with_meta(outside, tmp_path):
+    url = str(tmp_path / "c")
+    indexed = index_sources(["shelf:top//left"], url)
+    (passage,) = open_store(url).scan()
+    assert (indexed.read, indexed.unread) == (1, {"b.form": "it is odd"})
+    assert (passage.id, passage.meta["shelf"], passage.meta["file"]) == ("a.form_p1", "shelf:top//left", "a.form")
+    assert index_sources(["shelf:top//left"], url).same == 1
+    # Changed meta is a changed document.
+    assert index_sources(["shelf:bottom"], url).read == 1
+    with pytest.raises(InputError, match=r"\*\.form.*shelf:"):
+        index_sources(["shelves:x"], url)
 
 
 @pytest.mark.parametrize(
@@ -195,3 +225,11 @@ def test_a_filter_answers_from_the_documents_of_a_folder_with_that_meta(tmp_path
         response = talk.ask("When does the office open?", filter={"team": [team]})
         assert response.answer.text == f"The office opens at {hour}."
         assert [hit.passage.meta["author"] for hit in response.ranking.hits] == ["Ada"]
+
+
+def test_pages_and_tables_are_counted(make, tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.pdf").write_bytes(make.pdf([["# Handbook"], ["It opens at nine."]]))
+    (tmp_path / "docs" / "b.md").write_text("| a | b |\n|---|---|\n| 1 | 2 |\n\n| c | d |\n|---|---|\n| 3 | 4 |\n")
+    indexed = index_sources([tmp_path / "docs"], str(tmp_path / "c"))
+    assert indexed.counts == {"pages": 2, "tables": 2, "recognized pages": 0}

@@ -1,6 +1,7 @@
 """PDFs are read by the places of their words: columns, tables, lists, headings and paragraphs, and nothing is lost."""
 
 import time
+import types
 from datetime import datetime
 from io import BytesIO
 
@@ -16,6 +17,11 @@ PROSE = (
     "The mill was built in 1790 by a family of bakers from the north. It stands on the river bank and still grinds "
     "flour for the town, though most of the grain now comes by rail from the plains beyond the hills. "
 )
+
+
+@pytest.fixture(autouse=True)
+def without_ocr(monkeypatch):
+    monkeypatch.setattr("convqa.documents.pdf_page._recognizer", lambda: None)
 
 
 def filled(document):
@@ -80,6 +86,7 @@ def all_text(data):
 def test_wrapped_lines_are_joined_and_a_paragraph_goes_on_on_the_next_page():
     data = make(["Once. " + PROSE * 30])
     document = read_pdf(data)
+    assert document.pages == 2
     assert [block.text for block in document.blocks] == ["Once. " + (PROSE * 30).strip()]
     assert document.blocks[0].page == 1
 
@@ -225,6 +232,8 @@ def test_what_dots_lead_to_is_a_cell(last):
 def test_text_drawn_twice_is_read_once():
     text = "The kiln in the cellar was built in 1903."
     assert texts(drawn((20, 20, text), (20.2, 20.2, text))) == [text]
+    letters = [(20 + 3 * place, 20, letter) for place, letter in enumerate("feet")]
+    assert texts(drawn(*letters, *((x + 0.15, y, letter) for x, y, letter in letters))) == ["f e e t"]
 
 
 def test_values_of_forms_are_read():
@@ -393,6 +402,23 @@ def test_controls_are_dropped_surrogates_replaced_and_ligatures_unfolded(unicode
 def test_a_pdf_without_pages_is_unreadable():
     with pytest.raises(Unreadable):
         read_pdf(raw_pdf("0041", kids="[]", count=0))
+
+
+def test_pages_that_are_pictures_are_recognized(monkeypatch):
+    numpy = pytest.importorskip("numpy")
+
+    def recognize(picture):
+        places = [(100, 100, 900, 124), (100, 128, 400, 152)]
+        boxes = [[(x0, y0), (x1, y0), (x1, y1), (x0, y1)] for x0, y0, x1, y1 in places]
+        lines = ("The mill was built in 1790 by a family of bakers from the", "north of the town.")
+        return types.SimpleNamespace(boxes=numpy.array(boxes, float), txts=lines, scores=(0.9, 0.9))
+
+    monkeypatch.setattr("convqa.documents.pdf_page._recognizer", lambda: recognize)
+    document = read_pdf(with_pictures(PROSE, ""))
+    assert document.blocks[1].text == "The mill was built in 1790 by a family of bakers from the north of the town."
+    assert document.blocks[1].page == 2
+    assert document.recognized == {2}
+    assert document.unread == ()
 
 
 def test_a_page_named_many_times_is_bounded():

@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from convqa.text.quotes import quotable, shown
+from convqa.domain import Passage, Unit
+from convqa.text.quotes import is_web, quotable, shown
 from convqa.text.sentences import sentences
 
 PROSE = "Ada Lovelace wrote the first notes on the engine in 1843."
@@ -138,3 +139,12 @@ def test_quotes_lie_in_their_text_whatever_it_is():
             place = quotable(text, start, end, "en")
             assert place is None or (0 <= place[0] < place[1] <= len(text) and text[slice(*place)].strip())
             assert shown(text[start:end])
+
+
+def test_passages_are_web_text_by_their_kind_or_else_their_address():
+    url = "https://example.org/a"
+    assert is_web(Passage("a", PROSE, url=url)) and is_web(Passage(url, PROSE))
+    assert not is_web(Passage("a", PROSE)) and not is_web(Passage("a", PROSE, url=url, units=(Unit(0, 9),)))
+    assert is_web(Passage("a", PROSE, meta={"kind": "web"}))
+    assert not is_web(Passage("a", PROSE, url=url, meta={"kind": "documents"}))
+    assert is_web(Passage("a", PROSE, url=url, meta={"kind": "article"}))

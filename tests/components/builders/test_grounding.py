@@ -139,10 +139,7 @@ def test_what_was_said_before_and_other_languages_are_not_checked():
     ],
 )  # fmt: skip
 def test_an_address_that_no_passage_has_is_never_said(address):
-    assert (
-        grounding().fault(f"Goethe wrote Faust in Weimar, see {address}.")
-        == "it had an address that no passage has"
-    )
+    assert grounding().fault(f"Goethe wrote Faust in Weimar, see {address}.") == "it had an address that no passage has"
 
 
 def test_an_address_of_a_passage_may_be_said():

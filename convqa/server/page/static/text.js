@@ -79,14 +79,21 @@ const MARK = /^(?:(\d{1,3})\.|-)\s+/;
 /**
  * The sentences of an answer as paragraphs and lists: [{kind: "p" | "ol" | "ul", items: [[sentence, ...], ...]}].
  * The server marks the sentences that begin an item; the item's mark is removed. `number` is the item's own number,
- * so that gaps in a list stay visible; `gap` is the space before a sentence.
+ * so that gaps in a list stay visible; `gap` is the space before a sentence. Quoted rows of one table are one block
+ * {kind: "rows", items: [[sentence], ...]}; a table in Markdown is one of the kind "table".
  */
 export function blocks(answer) {
   const made = [];
   answer.sentences.forEach((sentence, index) => {
     if (sentence.text.includes("\n")) return made.push({ kind: "table", items: [[sentence]] });
+    if (sentence.row) {
+      const table = JSON.stringify([sentence.row.caption, sentence.row.header]);
+      if (made.at(-1)?.table === table) made.at(-1).items.push([sentence]);
+      else made.push({ kind: "rows", table, items: [[sentence]] });
+      return undefined;
+    }
     const mark = sentence.item ? MARK.exec(sentence.text) : null;
-    const last = made.at(-1)?.kind === "table" ? null : made.at(-1);
+    const last = ["table", "rows"].includes(made.at(-1)?.kind) ? null : made.at(-1);
     const gap = sentence.start > (answer.sentences[index - 1]?.end ?? 0) ? " " : "";
     if (mark) {
       const kind = mark[1] ? "ol" : "ul";

@@ -61,6 +61,7 @@ function shown({ kind, items }, citations, open) {
       return [sentence.gap, h("span", { class: sentence.mark ? "sentence unfound" : "sentence" }, before, last, mark(sentence))];
     });
   if (kind === "table") return table(items[0][0], citations, open);
+  if (kind === "rows") return rows(items.flat(), citations, open);
   if (kind === "p") return h("p", {}, sentences(items[0]));
   return h(kind, {}, items.map((item) => h("li", { value: item[0].number }, sentences(item))));
 }
@@ -78,6 +79,16 @@ function table(sentence, citations, open) {
     h("table", {}, h("thead", {}, row(head, "th")), h("tbody", {}, rest.map((line) => row(line, "td")))),
     h("p", {}, chips(sentence.citations, citations, open), mark(sentence)),
   );
+}
+
+/** Quoted rows of one table; the citations of each stand behind it. */
+function rows(sentences, citations, open) {
+  const { caption, header } = sentences[0].row;
+  const head = header.length > 0 && h("thead", {}, h("tr", {}, header.map((cell) => h("th", { scope: "col" }, cell)), h("td")));
+  const body = sentences.map(({ row, citations: numbers }) =>
+    h("tr", {}, row.cells.map((cell) => h("td", {}, cell)), h("td", {}, chips(numbers, citations, open))),
+  );
+  return h("table", {}, caption && h("caption", {}, caption), head, h("tbody", {}, body));
 }
 
 function chips(numbers, citations, open) {

@@ -1,0 +1,55 @@
+"""Quoted rows of a document's table are shown as a small table, each with its citation."""
+
+from __future__ import annotations
+
+import pytest
+
+from convqa.indexing import index_sources
+from tests.browser.conftest import Server
+from tests.browser.test_screenshots import ARE_KEPT, shoot
+
+pytestmark = pytest.mark.browser
+MUSEUM = """# The museum of kilns
+
+The museum stands in an old brick works on the river.
+
+## Entry fees
+
+| | Weekday | Weekend |
+|---|---|---|
+| Adults | €7.00 | €9.00 |
+| Children under twelve | €3.50 | €4.50 |
+| Groups of ten or more, a head | €5.00 | €6.00 |
+
+## Opening hours
+
+It opens at ten in the morning on every day but Monday.
+"""
+
+
+@pytest.fixture
+def server(tmp_path):
+    (tmp_path / "documents").mkdir()
+    (tmp_path / "documents" / "museum.md").write_text(MUSEUM, encoding="utf-8")
+    index_sources([tmp_path / "documents"], str(tmp_path / "museum"))
+    (tmp_path / "server").mkdir()
+    fields = {"collection": str(tmp_path / "museum"), "pipelines": {"talk": {"examples": []}}}
+    server = Server(tmp_path / "server", fields, tmp_path / "cache").start()
+    yield server
+    server.stop()
+
+
+def test_rows_of_one_table_become_one_table_in_pictures(open_page, ask, root, tmp_path):
+    page = open_page(width=1100, height=470, color_scheme="light")
+    turn = ask(page, "How much do adults and children under twelve pay?")
+    table = turn.locator(".answer table")
+    assert table.locator("caption").inner_text() == "Entry fees"
+    assert table.locator("thead th").all_inner_texts() == ["", "Weekday", "Weekend"]
+    rows = [row.locator("td").all_inner_texts() for row in table.locator("tbody tr").all()]
+    assert rows == [["Children under twelve", "€3.50", "€4.50", "1"], ["Adults", "€7.00", "€9.00", "2"]]
+    page.mouse.move(600, 5)
+    page.wait_for_timeout(500)
+    shoot(page, (root / "docs" / "images" if ARE_KEPT else tmp_path) / "page-table.png")
+    table.locator(".chip").first.click()
+    page.wait_for_selector("#panel mark")
+    assert page.locator("#panel mark").inner_text() == "| Children under twelve | €3.50 | €4.50 |"

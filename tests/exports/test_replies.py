@@ -1,0 +1,34 @@
+"""Turns as JSON replies: a quoted row of a table has its cells."""
+
+from __future__ import annotations
+
+from convqa.domain import Answer, Citation, Hit, Passage, Ranking, Response, Rewrite, Sentence, TurnId, Unit
+from convqa.exports import replies
+from convqa.text.quotes import TableRow
+
+TEXT = "| | Weekday | Weekend |\n| Children | €3.50 | €4.50 |\n\nCash only."
+UNITS = (Unit(0, 23, "header", "Entry fees"), Unit(24, 52, "row", "Entry fees", TEXT[:23]), Unit(54, 64))
+
+
+def sentences(*given, units=UNITS, text=TEXT):
+    answer = Answer.of([Sentence(said, (Citation("museum", *span),)) for said, span in given], "en")
+    ranking = Ranking((Hit("museum", 1.0, Passage("museum", text, "Visit", units=units)),))
+    response = Response(TurnId(1, 1), Rewrite.unchanged("How much?"), ranking, answer=answer)
+    return replies.turn(response, "How much?", "talk").answer.sentences
+
+
+def test_a_quoted_row_has_its_cells_and_those_of_its_header_row():
+    quoted = "Entry fees, Children: Weekday €3.50, Weekend €4.50"
+    row, other = sentences((quoted, (24, 52)), ("Cash only.", (54, 64)))
+    assert row.row == TableRow("Entry fees", ["", "Weekday", "Weekend"], ["Children", "€3.50", "€4.50"])
+    assert other.row is None
+
+
+def test_a_row_of_a_text_without_units_is_found_in_it():
+    (row,) = sentences(("Kiln: Room 14", (0, 18)), units=(), text="| Kiln | Room 14 |")
+    assert row.row == TableRow("", [], ["Kiln", "Room 14"])
+
+
+def test_what_a_language_model_says_about_a_row_is_shown_as_written():
+    (said,) = sentences(("Children pay €3.50 on weekdays.", (24, 52)))
+    assert said.row is None
