@@ -168,7 +168,7 @@ MAX_TOKENS = {
     "(modules)": 6_550,
     "metrics": 4_500,
     "evaluation": 3_900,
-    "domain": 3_950,
+    "domain": 3_970,
     "exports": 3_500,
     "workers": 2_000,
 }
