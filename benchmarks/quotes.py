@@ -26,12 +26,13 @@ import numpy as np
 import torch
 from _common import arguments
 from conversation_sets import TUNED
+from convqa.training.heads import logistic
 from quotes_made import Example, Maker, Records, folded
 from torch import nn
 from transformers import AutoModel, AutoTokenizer
 
 from convqa.text.english import prose
-from convqa.text.quotes import _LEAD, judged, shown
+from convqa.text.quotes import _LEAD, judged, share_of_prose, shown
 
 READ, WORDS, SIZE, WIDE, EPOCHS, BATCH, RATE = 6, 9000, 32, 48, 12, 128, 0.004
 """Times that a read sentence counts; words, sizes of the layers; passes, sentences a step, greatest rate."""
@@ -196,18 +197,24 @@ def write(net: Net, names: list[str], target: Path) -> None:
 
 
 def report(held: Sequence[Read]) -> None:
-    """Evaluate boundaries and fitness of held-out sentences."""
+    """Evaluate boundaries and fitness of held-out sentences, and the prediction by passage."""
     found = [(one, *judged(one.passage, one.start, one.end)) for one in held]
     for label in ("clean", "heading", "junk"):
         cuts = [(start - one.start, one.cut) for one, start, _ in found if one.label == label]
         right = sum(0 < cut == wanted for cut, wanted in cuts)
         print(f"{label}: {len(cuts)}; cut {sum(cut > 0 for cut, _ in cuts)}, rightly {right}")
     clean = sum(one.label == "clean" for one in held)
-    for least in (0, 0.5, prose.FIT, 1, 2):
-        quoted = [(one, start - one.start) for one, start, odds in found if odds >= least]
+    for least in (0.5, 0.7, prose.FIT, 0.86, 0.9):
+        quoted = [(one, start - one.start) for one, start, fitness in found if fitness >= least]
         wrong = sum(one.label == "junk" or cut != one.cut for one, cut in quoted)
         lost = clean - sum(one.label == "clean" for one, _ in quoted)
         print(f"fit from {least}: {len(quoted)} of {len(held)} quoted, {wrong} wrong; {lost} of {clean} clean refused")
+    rows = [
+        [prose.judged(shown(one.passage[start : one.end]))[1], share_of_prose(one.passage)] for one, start, _ in found
+    ]
+    good = [float(one.label != "junk" and start - one.start == one.cut) for one, start, _ in found]
+    weights, offset = logistic(np.array(rows), np.array(good), np.ones(len(rows)), 1.0)
+    print(f"in a passage: {weights[0]:.2f} x log odds + {weights[1]:.2f} x share of prose + {offset:.2f}")
 
 
 def main() -> None:

@@ -69,7 +69,12 @@ def refuse_bom(path: Path, start: bytes) -> None:
         raise InputError(f"{path}: {problem}; save it as UTF-8 without BOM.")
 
 
-def parse_json(path: Path, data: bytes, expected: str, official: bool = False) -> Any:
+def parse_json(
+    path: Path,
+    data: bytes,
+    expected: str,
+    official: bool = False,
+) -> Any:
     """Parse the bytes of a file as :func:`read_json` does."""
     try:
         value, replaced = _parse(data, "utf-8-sig", official)
@@ -85,7 +90,12 @@ def parse_json(path: Path, data: bytes, expected: str, official: bool = False) -
     return value
 
 
-def parse_line(line: bytes, where: str, advice: str, first: bool = False) -> tuple[Any, int]:
+def parse_line(
+    line: bytes,
+    where: str,
+    advice: str,
+    first: bool = False,
+) -> tuple[Any, int]:
     """Return the JSON value of a line and how many of its lone surrogates were replaced by U+FFFD.
 
     :param where: names the line in messages. :param advice: ends each message. :param first: skip a BOM.
@@ -114,7 +124,11 @@ class _DuplicateKey(ValueError):
     """An object has two values for one key."""
 
 
-def _parse(data: bytes, encoding: str, keep_surrogates: bool = False) -> tuple[Any, int]:
+def _parse(
+    data: bytes,
+    encoding: str,
+    keep_surrogates: bool = False,
+) -> tuple[Any, int]:
     """Return a JSON value and how many lone surrogates were replaced.
 
     orjson is fast and strict. The standard library locates errors and accepts lone surrogates and NaN.

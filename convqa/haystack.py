@@ -238,7 +238,11 @@ def _turn(question: str, history: Sequence[Exchange], language: str) -> Turn:
     return Turn(id, question, tuple(history), language=language)
 
 
-def _answer(turn: Turn, items: dict[str, Any], documents: Sequence[Document]) -> dict[str, Any]:
+def _answer(
+    turn: Turn,
+    items: dict[str, Any],
+    documents: Sequence[Document],
+) -> dict[str, Any]:
     """Return a turn's answer, and the same as the assistant's message."""
     response = response_of(turn, items, {})
     reply = asdict(replies.turn(response, turn.question, ""))

@@ -127,7 +127,12 @@ class QA:
         self.pipeline = pipeline
         self._language = pipeline.language
 
-    def conversation(self, id: int | str = "talk", language: str | None = None, scenario: str = "") -> Talk:
+    def conversation(
+        self,
+        id: int | str = "talk",
+        language: str | None = None,
+        scenario: str = "",
+    ) -> Talk:
         """Start a new conversation, by default in the collection's language.
 
         :param scenario: what the user says about themselves beforehand; part of every turn.

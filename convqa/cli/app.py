@@ -79,7 +79,11 @@ class LogOptions:
     log_file: Annotated[Path | None, Option(help="Also write the log to this file.")] = None
 
 
-def command(function: Function, name: str | None = None, members: typer.Typer = app) -> Function:
+def command(
+    function: Function,
+    name: str | None = None,
+    members: typer.Typer = app,
+) -> Function:
     """Register a command. Its function's annotations are read only when it is called, or its help is shown."""
 
     class Deferred(typer.core.TyperCommand):

@@ -76,7 +76,12 @@ def given(**options: object) -> dict[str, object]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def needed(position: Path | None, option: Path | None, name: str, flag: str) -> Path:
+def needed(
+    position: Path | None,
+    option: Path | None,
+    name: str,
+    flag: str,
+) -> Path:
     """Return a path that is given either by position or by option.
 
     :raises InputError: if it is missing or given twice.
@@ -89,7 +94,11 @@ def needed(position: Path | None, option: Path | None, name: str, flag: str) -> 
     return path
 
 
-def parse_settings(settings: list[str] | None, form: str = "NODE.PARAMETER", option: str = "--set") -> dict[str, Any]:
+def parse_settings(
+    settings: list[str] | None,
+    form: str = "NODE.PARAMETER",
+    option: str = "--set",
+) -> dict[str, Any]:
     """Parse ``--set`` or another ``option``; values are YAML.
 
     :raises InputError: for a pair without ``=`` or name, or a value that is not YAML.

@@ -42,7 +42,13 @@ class Screen:
         """Maximum columns of a line; 0 = unlimited."""
         return min(self._console.width, _MAX_COLUMNS) if self.is_terminal else 0
 
-    def mark(self, text: str, style: str, before: str = "", after: str = "") -> Text:
+    def mark(
+        self,
+        text: str,
+        style: str,
+        before: str = "",
+        after: str = "",
+    ) -> Text:
         """Return highlighted text: styled, or between the given marks where styles are off."""
         return Text.assemble((text, style)) if self.styled else Text(f"{before}{text}{after}")
 
@@ -80,7 +86,11 @@ def failure_message(failure: Failure) -> str:
     return f"{failure.stage} failed: {failure.error}: {failure.message}. -v shows where in the code."
 
 
-def response_lines(response: Response, screen: Screen, brief: bool = False) -> list[Text]:
+def response_lines(
+    response: Response,
+    screen: Screen,
+    brief: bool = False,
+) -> list[Text]:
     """Return the rewritten question, the answer with ``[n]`` after each sentence, and its sources.
 
     Without an answer, the nearest passages follow the reason.

@@ -113,7 +113,12 @@ class Station:
             on_output(name, batch)
         return batch
 
-    def _safely(self, kind: type, work: Callable[..., Sequence[Any]], rows: list[tuple[Any, ...]]) -> list[Any]:
+    def _safely(
+        self,
+        kind: type,
+        work: Callable[..., Sequence[Any]],
+        rows: list[tuple[Any, ...]],
+    ) -> list[Any]:
         if not rows:
             return []
         try:
@@ -223,7 +228,12 @@ class Reranker(Station):
     station = "reranker"
     makes = "rankings"
 
-    def rerank(self, turn: Turn, rewrite: Rewrite, ranking: Ranking) -> Ranking:
+    def rerank(
+        self,
+        turn: Turn,
+        rewrite: Rewrite,
+        ranking: Ranking,
+    ) -> Ranking:
         raise NotImplementedError(self._missing)
 
     def rerank_batch(
@@ -235,7 +245,12 @@ class Reranker(Station):
         return list(map(self.rerank, turns, rewrites, rankings))
 
     @component.output_types(rankings=Rankings)
-    def run(self, turns: Turns, rewrites: Rewrites, rankings: Rankings) -> dict[str, Rankings]:
+    def run(
+        self,
+        turns: Turns,
+        rewrites: Rewrites,
+        rankings: Rankings,
+    ) -> dict[str, Rankings]:
         return {"rankings": self._each(Rankings, self.rerank_batch, turns, rewrites, rankings)}
 
 
@@ -263,7 +278,12 @@ class Reader(Station):
         return list(map(self.read, turns, rewrites, rankings))
 
     @component.output_types(readings=Readings)
-    def run(self, turns: Turns, rewrites: Rewrites, rankings: Rankings) -> dict[str, Readings]:
+    def run(
+        self,
+        turns: Turns,
+        rewrites: Rewrites,
+        rankings: Rankings,
+    ) -> dict[str, Readings]:
         return {"readings": self._each(Readings, self.read_batch, turns, rewrites, rankings)}
 
 
@@ -282,7 +302,13 @@ class Builder(Station):
     station = "builder"
     makes = "answers"
 
-    def build(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> Answer:
+    def build(
+        self,
+        turn: Turn,
+        rewrite: Rewrite,
+        ranking: Ranking,
+        reading: Reading | None,
+    ) -> Answer:
         raise NotImplementedError(self._missing)
 
     def build_batch(

@@ -60,7 +60,11 @@ def located(reading: Reading, ranking: Ranking) -> None:
             raise ValueError(f"the span {position} is outside the texts of the ranking")
 
 
-def nothing(ranking: Ranking, reason: str, score: float | None = None) -> Answer:
+def nothing(
+    ranking: Ranking,
+    reason: str,
+    score: float | None = None,
+) -> Answer:
     """Return an explicit no-answer with its reason and the ids of the nearest passages.
 
     >>> from convqa.domain import Hit
@@ -92,7 +96,12 @@ def _check_citation(citation: Citation, passages: dict[str, Passage | None]) -> 
         raise ValueError(f"the answer quotes {position}, where the ranking has no text")
 
 
-def returned(result: object, expected: type, count: int, cls: type) -> list[Any]:
+def returned(
+    result: object,
+    expected: type,
+    count: int,
+    cls: type,
+) -> list[Any]:
     """Check what a class returned for ``count`` turns. Each value may also be a Failure.
 
     :raises TypeError: saying what was expected and what was returned.

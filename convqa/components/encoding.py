@@ -89,7 +89,11 @@ def _vectors(model: TextEncoder, texts: tuple[str, ...]) -> Matrix:
     return vectors
 
 
-def passage_vectors(model: TextEncoder, store: Store, rankings: Sequence[Ranking]) -> dict[str, Matrix]:
+def passage_vectors(
+    model: TextEncoder,
+    store: Store,
+    rankings: Sequence[Ranking],
+) -> dict[str, Matrix]:
     """Return the vector of every hit by id: the collection's if it is of this encoder, otherwise a new one."""
     ids = list(dict.fromkeys(hit.id for ranking in rankings for hit in ranking.hits))
     vectors: dict[str, Matrix] = {}

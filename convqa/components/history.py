@@ -45,7 +45,11 @@ def said_before(turn: Turn) -> list[Past]:
     return [exchange for exchange in shortened if any(exchange)]
 
 
-def first_and_latest(history: tuple[Exchange, ...], latest: int, idle: bool = False) -> tuple[Exchange, ...]:
+def first_and_latest(
+    history: tuple[Exchange, ...],
+    latest: int,
+    idle: bool = False,
+) -> tuple[Exchange, ...]:
     """Return the first exchange that is not blank and the latest ones.
 
     Blank exchanges among the latest are kept. :param idle: whether to return idle exchanges too.
@@ -61,7 +65,11 @@ def blank(exchange: Exchange) -> bool:
     return not exchange.question.strip() and not exchange.answer.strip()
 
 
-def fitted(said: Sequence[Past], room: int, lengths: Callable[[Sequence[str]], Sequence[int]]) -> list[Past]:
+def fitted(
+    said: Sequence[Past],
+    room: int,
+    lengths: Callable[[Sequence[str]], Sequence[int]],
+) -> list[Past]:
     """Return the latest exchanges that fit into a model's input.
 
     :param room: maximum number of tokens.

@@ -120,7 +120,11 @@ def make_component(description: object, place: str) -> Any:
     return create(import_type(name, place), parameters, place)
 
 
-def described(description: object, place: str, expected: str) -> tuple[str, dict[str, Any]]:
+def described(
+    description: object,
+    place: str,
+    expected: str,
+) -> tuple[str, dict[str, Any]]:
     """Return the type and the parameters of a description: flat, in Haystack's form, or a name alone.
 
     >>> described({"type": "span", "words": 9}, "", ""), described({"type": "x", "init_parameters": {"a": 1}}, "", "")
@@ -248,7 +252,12 @@ def _path_of_member(name: str, station: str) -> str:
     raise InputError(f"module {module} has no {station}.")
 
 
-def _unknown_parameters(cls: type, parameters: Iterable[str], known: Collection[str], place: str) -> str:
+def _unknown_parameters(
+    cls: type,
+    parameters: Iterable[str],
+    known: Collection[str],
+    place: str,
+) -> str:
     renamed = RENAMED.get(cls.__module__.removeprefix(f"{components.__name__}."), {})
     lines = []
     for name in parameters:

@@ -29,7 +29,11 @@ _WHOLE_OF_LAST = re.compile(
 """Questions about the document that was just cited."""
 
 
-def document_asked(turn: Turn, rewrite: Rewrite, passages: Sequence[Passage]) -> list[Passage]:
+def document_asked(
+    turn: Turn,
+    rewrite: Rewrite,
+    passages: Sequence[Passage],
+) -> list[Passage]:
     """Return those passages, in order, that are of the document which a turn asks about as a whole; [] without one.
 
     The question names the document, by its file or title, or refers to the only one that the last answer cites.
@@ -45,7 +49,12 @@ def document_asked(turn: Turn, rewrite: Rewrite, passages: Sequence[Passage]) ->
     return sorted(own, key=lambda passage: passage.meta.get("start", 0))
 
 
-def with_document(turn: Turn, rewrite: Rewrite, ranking: Ranking, store: Store) -> Ranking:
+def with_document(
+    turn: Turn,
+    rewrite: Rewrite,
+    ranking: Ranking,
+    store: Store,
+) -> Ranking:
     """Return a ranking with all passages of the document that a turn asks about as a whole, if it does."""
     cited = store.fetch(_just_cited(turn)) if _WHOLE_OF_LAST.search(open_question(turn)) else ()
     own = document_asked(turn, rewrite, [*ranking.passages(), *filter(None, cited)])

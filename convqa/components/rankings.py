@@ -43,7 +43,11 @@ FUSIONS: Mapping[str, Fusion] = {"rrf": fuse, "interpolation": interpolate}
 """Fusion functions by name."""
 
 
-def _summed(rankings: Sequence[Ranking], values: Sequence[Sequence[float]], top_k: int) -> Ranking:
+def _summed(
+    rankings: Sequence[Ranking],
+    values: Sequence[Sequence[float]],
+    top_k: int,
+) -> Ranking:
     """Return the ranking by the sums of each hit's values; ``values[i]`` belongs to ``rankings[i]``."""
     scores: dict[str, float] = {}
     passages: dict[str, Passage | None] = {}
@@ -102,7 +106,11 @@ def reordered(
     return Ranking(behind(ordered, rest).hits[:top_k])
 
 
-def attach(rankings: Sequence[Ranking], count: int, fetch: Fetch) -> list[Ranking]:
+def attach(
+    rankings: Sequence[Ranking],
+    count: int,
+    fetch: Fetch,
+) -> list[Ranking]:
     """Return the rankings with the passages of the first ``count`` hits. Missing passages are fetched together."""
     wanted = [hit.id for ranking in rankings for hit in ranking.hits[:count] if hit.passage is None]
     missing = list(dict.fromkeys(wanted))

@@ -123,7 +123,12 @@ def properties(root: Any) -> tuple[str, dict[str, MetaValue]]:
     return str(meta.pop("title", "")), meta
 
 
-def value(element: Any, path: str, name: str = "val", default: str = "") -> str:
+def value(
+    element: Any,
+    path: str,
+    name: str = "val",
+    default: str = "",
+) -> str:
     """Return an attribute of the element at a path; "" if there is no element, ``default`` if it has none."""
     found = element.find(path)
     return "" if found is None else str(found.get(name, default))

@@ -116,7 +116,11 @@ def _from_source(
             skipped[suffix or "without extension"] += 1
 
 
-def _below(source: Path, formats: Formats, skipped: Counter[str]) -> Iterator[DocumentFile]:
+def _below(
+    source: Path,
+    formats: Formats,
+    skipped: Counter[str],
+) -> Iterator[DocumentFile]:
     """Yield the documents in a folder. Count the other files."""
 
     def stop(error: OSError) -> None:

@@ -234,7 +234,11 @@ class _HTMLReader:
         self.blocks += table(grid, headers)
 
 
-def _cells(row: Any, number: int, spanned: dict[tuple[int, int], str]) -> list[str]:
+def _cells(
+    row: Any,
+    number: int,
+    spanned: dict[tuple[int, int], str],
+) -> list[str]:
     """Return the texts of a row's cells, with those of earlier rows that span it.
 
     :param spanned: (row, column) -> the text of a cell of a row above, to which those of this row are added.

@@ -64,7 +64,11 @@ class Numbering:
         return _marker(levels, level, reached)
 
 
-def _marker(levels: dict[int, Any], level: int, reached: dict[int, int]) -> str:
+def _marker(
+    levels: dict[int, Any],
+    level: int,
+    reached: dict[int, int],
+) -> str:
     """Return the text of a level, such as "%1.%2", with the numbers of the levels in it."""
     if value(levels[level], "numFmt") == "bullet":
         return ""

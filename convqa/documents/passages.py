@@ -100,7 +100,11 @@ def _title(document: Document) -> str:
     return ""
 
 
-def _meta(file: DocumentFile, document: Document, title: str) -> dict[str, MetaValue]:
+def _meta(
+    file: DocumentFile,
+    document: Document,
+    title: str,
+) -> dict[str, MetaValue]:
     """Return the document's properties and, over them, what its folder says, which is the administrator's word."""
     meta = {**document.meta, **file.meta}
     date = _DATE.search(title) or _DATE.search(PurePosixPath(file.name).stem)

@@ -117,7 +117,11 @@ def _title(row: Row, page: int) -> str:
     return f"{' '.join(words)} {row[0].base:.0f}"
 
 
-def _laid_out(words: Sequence[Word], sheet: Sheet, depth: int) -> Iterator[Line | Table]:
+def _laid_out(
+    words: Sequence[Word],
+    sheet: Sheet,
+    depth: int,
+) -> Iterator[Line | Table]:
     """Yield the lines and tables of a page, or of a column of it."""
     rows = rows_of(words)
     start = 0

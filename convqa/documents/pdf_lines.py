@@ -158,7 +158,11 @@ def chunks_of(row: Row) -> list[Row]:
     return chunks
 
 
-def band(rows: Sequence[Row], start: int, keeps_all: bool) -> tuple[int, list[Span]]:
+def band(
+    rows: Sequence[Row],
+    start: int,
+    keeps_all: bool,
+) -> tuple[int, list[Span]]:
     """Return the line after those whose parts stand below one another, and the columns in which they stand.
 
     :param keeps_all: whether the lines keep all columns of the lines before apart, or two at least.

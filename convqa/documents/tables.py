@@ -14,7 +14,11 @@ _NAME = re.compile(r"(19|20)\d\d|\D{1,60}")
 """A cell that can be the name of a column: a year or words."""
 
 
-def table(rows: Sequence[Sequence[str]], headers: int = 0, page: int = 0) -> Iterator[Block]:
+def table(
+    rows: Sequence[Sequence[str]],
+    headers: int = 0,
+    page: int = 0,
+) -> Iterator[Block]:
     """Yield the blocks of a table without its empty rows and columns.
 
     A first row with a single text is the caption, if other rows have more. An empty paragraph ends the table, which

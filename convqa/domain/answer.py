@@ -129,7 +129,12 @@ class Answer(Named):
     usage: tuple[int, ...] = field(default=(), compare=False)
 
     @classmethod
-    def of(cls, sentences: Sequence[Sentence], language: str, score: float | None = None) -> Answer:
+    def of(
+        cls,
+        sentences: Sequence[Sentence],
+        language: str,
+        score: float | None = None,
+    ) -> Answer:
         """Return an answer of these sentences, joined by a space (by nothing in :data:`UNSPACED` languages).
 
         >>> Answer.of([Sentence("Yes."), Sentence("It is.")], "en").text

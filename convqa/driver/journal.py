@@ -61,7 +61,13 @@ class Journal:
             for line in wave:
                 self._add(line.turn, line.start, line.end, line.record["history"])
 
-    def _add(self, turn: TurnId, start: int, end: int, history: Iterable[int]) -> None:
+    def _add(
+        self,
+        turn: TurnId,
+        start: int,
+        end: int,
+        history: Iterable[int],
+    ) -> None:
         given, own = history
         self.given += given
         self.own += own

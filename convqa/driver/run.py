@@ -129,7 +129,11 @@ def write_run(
         summary.run_file = task.write(responses, output, stages, questions)
 
 
-def check_place(output: Path, input_path: Path, collection: str | None) -> None:
+def check_place(
+    output: Path,
+    input_path: Path,
+    collection: str | None,
+) -> None:
     """Check that the run folder is separate from the input and the collection.
 
     :param collection: the value of ``--collection``.

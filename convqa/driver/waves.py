@@ -84,7 +84,11 @@ def drive(
         yield from _walked(walks, submit or here, at_once)
 
 
-def _walked(walks: Iterator[Walk], submit: Submit, at_once: int) -> Iterator[Wave]:
+def _walked(
+    walks: Iterator[Walk],
+    submit: Submit,
+    at_once: int,
+) -> Iterator[Wave]:
     """Yield the waves of all groups as they are answered, at most one of each group at a time."""
     under_way: dict[Future[list[Response]], tuple[Wave, Walk]] = {}
 

@@ -56,7 +56,12 @@ class Comparison:
                 return difference
         return None
 
-    def turns(self, run: str, measure: str, count: int) -> list[TurnDifference]:
+    def turns(
+        self,
+        run: str,
+        measure: str,
+        count: int,
+    ) -> list[TurnDifference]:
         """Return ``count`` turns that are scored in both runs: those that gained most, then those that lost most."""
         base = self.evaluations[self.against]
         other = self.evaluations[run]

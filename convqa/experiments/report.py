@@ -52,7 +52,11 @@ def report(output: Path, file: Path | None = None) -> Path:
     return page
 
 
-def _section(record: AblationRecord, source: AblationInput, output: Path) -> dict[str, Any]:
+def _section(
+    record: AblationRecord,
+    source: AblationInput,
+    output: Path,
+) -> dict[str, Any]:
     """Return the variables of the template for one input.
 
     :raises InputError: if a finished cell cannot be evaluated.

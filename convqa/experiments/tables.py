@@ -55,7 +55,11 @@ def _caption(comparison: Comparison, measure: str) -> str:
     return f"{CAPTION.format(against=comparison.against)} {basis_of(comparison, measure)}"
 
 
-def _rows(comparison: Comparison, measures: Sequence[str], best_form: str) -> Iterator[Sequence[str]]:
+def _rows(
+    comparison: Comparison,
+    measures: Sequence[str],
+    best_form: str,
+) -> Iterator[Sequence[str]]:
     """Return a row for each run: its name and its means, the best ones in a form such as ``**{}**``."""
     columns = [list(comparison.evaluations)]
     for measure in measures:
@@ -115,7 +119,11 @@ def _means(comparison: Comparison, measures: Sequence[str]) -> Table:
     return table
 
 
-def _breakdown(comparison: Comparison, breakdown: str, measure: str) -> Iterator[Table]:
+def _breakdown(
+    comparison: Comparison,
+    breakdown: str,
+    measure: str,
+) -> Iterator[Table]:
     """Yield a table of each run's differences by group."""
     for run in comparison.others:
         by_group = {}

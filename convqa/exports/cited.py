@@ -20,7 +20,12 @@ class CitedAnswer:
     alone: bool = False
 
     @classmethod
-    def of(cls, response: Response, alone: bool = False, needs_answer: bool = True) -> CitedAnswer:
+    def of(
+        cls,
+        response: Response,
+        alone: bool = False,
+        needs_answer: bool = True,
+    ) -> CitedAnswer:
         """Create the answer of a response. A failed turn is unanswered, with the failure as its reason.
 
         :param needs_answer: if False, a turn without an answer is unanswered, and one without a ranking is refused.

@@ -130,7 +130,12 @@ class TurnReply:
     error: ErrorReply | None
 
 
-def turn(response: Response, question: str, pipeline: str, conversation: str | None = None) -> TurnReply:
+def turn(
+    response: Response,
+    question: str,
+    pipeline: str,
+    conversation: str | None = None,
+) -> TurnReply:
     """Return the reply for a turn. A failure names the station; details are in the server's log."""
     answer = response.answer
     failure = response.error

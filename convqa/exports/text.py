@@ -143,7 +143,11 @@ def table_lines(text: str) -> list[str]:
     return text.split(r"\n") if begins_table(text) else [text]
 
 
-def heading(number: int, citation: Citation, cited: CitedAnswer) -> Iterator[str]:
+def heading(
+    number: int,
+    citation: Citation,
+    cited: CitedAnswer,
+) -> Iterator[str]:
     """Yield the first lines of a numbered source: its name, and URL and id of the passage."""
     passage = cited.passages.get(citation.passage_id, Passage("", ""))
     yield f"[{number}] {escape(passage.source(citation.start))}".rstrip()

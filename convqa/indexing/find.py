@@ -65,7 +65,11 @@ def collection_for(
     )
 
 
-def collection_of(url: str, language: str = "en", progress: PassageProgress | None = None) -> str:
+def collection_of(
+    url: str,
+    language: str = "en",
+    progress: PassageProgress | None = None,
+) -> str:
     """Return the URL of a collection, given its URL or a file of passages, which is indexed once into the cache.
 
     :raises InputError: if it does not exist, or for malformed passages.

@@ -150,7 +150,11 @@ def _encoded(
     yield from pending
 
 
-def _encode(encoder: Encoder, choice: Choice | None, texts: list[str]) -> Matrix:
+def _encode(
+    encoder: Encoder,
+    choice: Choice | None,
+    texts: list[str],
+) -> Matrix:
     """Encode texts in a worker. :param choice: how the encoder runs; None = on a server."""
     options = Options()
     if choice is not None and choice.precision != "int8":

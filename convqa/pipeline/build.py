@@ -19,7 +19,11 @@ from convqa.pipeline.document import Node, PipelineDocument
 from convqa.pipeline.pipeline import OUTPUTS, ComponentFailed, Pipeline
 
 
-def build(document: PipelineDocument, name: str, options: ModelOptions | None = None) -> Pipeline:
+def build(
+    document: PipelineDocument,
+    name: str,
+    options: ModelOptions | None = None,
+) -> Pipeline:
     """Create and connect the components of a resolved pipeline.
 
     :param name: the pipeline's name, for errors.

@@ -127,7 +127,11 @@ def _with_full_name(name: str, node: Node) -> Node:
     return Node(type=full_name(node.type, name, stations), init_parameters=node.init_parameters)
 
 
-def _with_settings(nodes: Mapping[str, Node], settings: Mapping[str, Any], is_line: bool) -> dict[str, Node]:
+def _with_settings(
+    nodes: Mapping[str, Node],
+    settings: Mapping[str, Any],
+    is_line: bool,
+) -> dict[str, Node]:
     """Return the nodes with settings applied: outer ones first, and a type before the parameters of its component."""
     changed = dict(nodes)
     for key in sorted(settings, key=lambda key: (key.count("."), not key.endswith(".type"))):

@@ -77,7 +77,12 @@ class GuardMiddleware:
     :param hosts: allowed host names of requests; None = any.
     """
 
-    def __init__(self, app: ASGIApp, max_bytes: int, hosts: Sequence[str] | None) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        max_bytes: int,
+        hosts: Sequence[str] | None,
+    ) -> None:
         self._app = app
         self._max_bytes = max_bytes
         self._hosts = hosts
@@ -203,7 +208,11 @@ def failure(error: BaseException, seconds: float = 0) -> JSONResponse:
     return _error_response(500, "The server failed to process this request. See its log.")
 
 
-def _error_response(status: int, message: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
+def _error_response(
+    status: int,
+    message: str,
+    headers: Mapping[str, str] | None = None,
+) -> JSONResponse:
     default = "invalid_request_error" if status < 500 else "server_error"
     error: _Error = {"message": message, "type": _OPENAI_TYPES.get(status, default), "code": status}
     return JSONResponse({"error": error}, status, headers)

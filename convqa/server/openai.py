@@ -79,7 +79,11 @@ async def models(request: Request) -> dict[str, Any]:
 
 
 @router.post("/chat/completions")
-async def complete(request: Request, body: CompletionRequest, caller: RequestCaller) -> Response:
+async def complete(
+    request: Request,
+    body: CompletionRequest,
+    caller: RequestCaller,
+) -> Response:
     """Answer the last message; the messages before it are the conversation.
 
     Citations appear as marks with a list of sources in the text, as ``annotations`` of type url_citation (indices into
@@ -186,7 +190,11 @@ def _answered(
     return pieces, {"annotations": annotations, "citations": list(citations.values())}
 
 
-def _link(citation: replies.CitationReply, address: str, pipeline: str) -> dict[str, str]:
+def _link(
+    citation: replies.CitationReply,
+    address: str,
+    pipeline: str,
+) -> dict[str, str]:
     """Return title and URL of a passage, on this server if the passage has no URL."""
     url = citation.url
     if not chat_text.is_address(url):
@@ -195,7 +203,12 @@ def _link(citation: replies.CitationReply, address: str, pipeline: str) -> dict[
     return {"url": url, "title": citation.title or citation.passage}
 
 
-def _completion(body: CompletionRequest, content: str, cited: Mapping[str, Any], usage: tuple[int, int]) -> Response:
+def _completion(
+    body: CompletionRequest,
+    content: str,
+    cited: Mapping[str, Any],
+    usage: tuple[int, int],
+) -> Response:
     choice = {
         "index": 0,
         "message": {"role": "assistant", "content": content, "refusal": None, **cited},

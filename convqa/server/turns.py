@@ -226,7 +226,11 @@ def conversations(
 
 
 @router.get("/conversations/{id}")
-def conversation(kept: KeptConversations, id: str, caller: RequestCaller) -> ConversationReply:
+def conversation(
+    kept: KeptConversations,
+    id: str,
+    caller: RequestCaller,
+) -> ConversationReply:
     """Return a kept conversation with its turns."""
     summary = kept.find(caller.owner, id)
     if summary is None:

@@ -110,7 +110,11 @@ def apply_rules(
     )
 
 
-def as_condition(fact: Fact, conditions: Sequence[Condition], least: float) -> Fact | None:
+def as_condition(
+    fact: Fact,
+    conditions: Sequence[Condition],
+    least: float,
+) -> Fact | None:
     """Restate a fact as an answer to the question of the most similar condition, None if none is similar enough.
 
     :param least: overlap above which two questions ask the same, provided that they have the same numbers.
@@ -194,7 +198,11 @@ def _settled(group: Group, replies: Sequence[Fact]) -> tuple[Group, _Answers, se
     return group, answers, asked
 
 
-def _nearest(question: str, conditions: Sequence[Condition], answers: _Answers) -> Condition:
+def _nearest(
+    question: str,
+    conditions: Sequence[Condition],
+    answers: _Answers,
+) -> Condition:
     """Return the most similar condition: of those with the same words, the identical one, then one that is open."""
 
     def similarity(condition: Condition) -> tuple[float, bool, bool]:
@@ -257,7 +265,11 @@ def _deciding(part: Condition | Group, answers: _Answers) -> Iterator[Condition]
             yield from _deciding(inner, answers)
 
 
-def _next(group: Group, answers: _Answers, asked: set[str]) -> Condition | None:
+def _next(
+    group: Group,
+    answers: _Answers,
+    asked: set[str],
+) -> Condition | None:
     """Return the first open condition that was not asked for and can still change whether the group holds."""
     for part in group.parts:
         if _holds(part, answers) is not None:

@@ -76,7 +76,11 @@ def checked_vectors(
     return values
 
 
-def refuse_other_encoder(known: Encoder | None, encoder: Encoder, place: str) -> None:
+def refuse_other_encoder(
+    known: Encoder | None,
+    encoder: Encoder,
+    place: str,
+) -> None:
     """:raises InputError: if the encoder of new vectors is not that of a collection's, if it has any."""
     if known not in {None, encoder}:
         raise InputError(

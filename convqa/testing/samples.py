@@ -35,5 +35,10 @@ def reopen(url: str) -> Any:
     return open_store(url)
 
 
-def ids(store: Store, text: str, k: int = 10, params: SearchParams = DEFAULT) -> list[str]:
+def ids(
+    store: Store,
+    text: str,
+    k: int = 10,
+    params: SearchParams = DEFAULT,
+) -> list[str]:
     return [hit.id for hit in store.search([Query(text)], k, params)[0].hits]

@@ -99,7 +99,12 @@ class Subject:
         member.warm_up()
         return member
 
-    def run(self, member: Any, columns: Columns, chosen: slice = slice(None)) -> tuple[Any, ...]:
+    def run(
+        self,
+        member: Any,
+        columns: Columns,
+        chosen: slice = slice(None),
+    ) -> tuple[Any, ...]:
         """Return what a member makes of the chosen rows."""
         inputs, output = SOCKETS[self.station]
         batches = {name: TYPES[name](tuple(columns[name][chosen])) for name in inputs}

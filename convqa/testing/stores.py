@@ -41,7 +41,11 @@ def bm25(
     return idf * tf / (tf + k1 * (1 - b + b * length / average))
 
 
-def scores(store: Store, query: Query, params: SearchParams = DEFAULT) -> dict[str, float]:
+def scores(
+    store: Store,
+    query: Query,
+    params: SearchParams = DEFAULT,
+) -> dict[str, float]:
     return {hit.id: hit.score for hit in store.search([query], 10, params)[0].hits}
 
 

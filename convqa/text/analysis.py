@@ -143,7 +143,11 @@ def analyzer_or_words(language: str) -> Analyzer:
         return Analyzer(language, "words", frozenset(), frozenset(), str)
 
 
-def weigh(query: Query, analyzer: Analyzer, stopwords: Literal["default", "long"] = "default") -> dict[str, float]:
+def weigh(
+    query: Query,
+    analyzer: Analyzer,
+    stopwords: Literal["default", "long"] = "default",
+) -> dict[str, float]:
     """Return the token -> weight map that every store searches for.
 
     Each occurrence of a token in the text counts 1; each token of a history term adds the term's weight. Stop words are

@@ -9,11 +9,12 @@ from __future__ import annotations
 import html
 import re
 from dataclasses import dataclass
-from itertools import zip_longest
+from functools import lru_cache
+from itertools import pairwise, zip_longest
 
 from convqa.domain import Passage, Unit
 from convqa.text.english import prose
-from convqa.text.sentences import MAX_SENTENCE_CHARS
+from convqa.text.sentences import MAX_SENTENCE_CHARS, sentences
 from convqa.text.units import units
 
 _LEAD = re.compile(r"(?:[*\u2022\u25aa#|:;,]+\s*|(?:[>\u00b7\u2013\u2014-]+|\d{1,2}[.)])\s+|\[\w{1,3}\]\s*)+")
@@ -25,7 +26,26 @@ _MAX_ODDS_OF_HEADING = -1.0
 _MAX_ODDS_OF_HEADING_IN_LINE = -6.5
 """Log odds of fitness below which a heading is cut off a sentence: at the start of a line, and within a line."""
 
+_MAX_QUOTE_CHARS = 700
+"""Maximum length of a quote assembled from parts."""
+
+_MAX_ABBREVIATION_CHARS = 6
+_MAX_JUDGED_CHARS = 10_000
+"""The rest of a longer passage is not judged."""
+
 _EMPTY = re.compile(r"\s\((?:[\s,;:]|\b(?:or|and|from)\b)*\)|(?<=\()\s*[;,][;,\s]*")
+_LOST = re.compile(r"\b(?:of|from|to|by|as|being|the|a|an|than|with|called|about)  (?=[a-z])")
+_BROKEN = re.compile(
+    r"</|/>|(?<![-'\u2019\w])(?:(?:the|an|than|The)\s*[;,)]|[Aa] ,|(?:than|the)\s*\.(?!\w)"
+    r")|\s\"[.,]?\"(?=[\s.,]|$)"
+)
+"""Markup, and gaps where a formula, a unit or a foreign word is missing from the text."""
+_BROKEN_ATTACHED = re.compile(
+    r"\b(?:of|with|called|named|from|between|approximately|is|was|are|were|as|by|for|to|and|or|at|in)"
+    r"(?: [,;)]| \.(?!\w))"
+)
+_ATTACHED = re.compile(r"[a-z][,.] [A-Za-z]")
+"""A text with no space before commas and full stops, in which ``_BROKEN_ATTACHED`` also marks a gap."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +57,12 @@ class TableRow:
     cells: list[str]
 
 
-def whole_units(passage: Passage, start: int, end: int, language: str) -> list[Unit]:
+def whole_units(
+    passage: Passage,
+    start: int,
+    end: int,
+    language: str,
+) -> list[Unit]:
     """Return the units that the characters ``[start, end)`` of a passage touch, without headings and header rows."""
     touched = [unit for unit in units(passage, language) if unit.start < end and unit.end > start]
     return [unit for unit in touched if unit.is_quotable]
@@ -104,11 +129,16 @@ def _cells(row: str) -> list[str]:
     return [cell.strip() for cell in row.strip().removeprefix("|").removesuffix("|").split("|")]
 
 
-def quotable(text: str, start: int, end: int, language: str) -> tuple[int, int] | None:
+def quotable(
+    text: str,
+    start: int,
+    end: int,
+    language: str,
+) -> tuple[int, int] | None:
     """Return the characters ``[start, end)`` of a sentence to quote, or None if it is unfit to be quoted.
 
     Omits surrounding bullets, numbers and footnote marks. English sentences are also judged for fitness, lose a heading
-    that runs into them.
+    that runs into them, and are restored where they were cut at an abbreviation or for their length.
 
     >>> text = "* Contact Us Privacy Policy [3] Ada wrote notes on the engine in 1843.[4] Menu Home Shop"
     >>> quotable(text, 0, 27, "en"), quotable(text, 28, 73, "en")
@@ -116,6 +146,8 @@ def quotable(text: str, start: int, end: int, language: str) -> tuple[int, int] 
     """
     # English is the default language; the passages may be in another.
     is_english = language == "en" and 2 * sum(map(str.isascii, text[start:end])) > end - start
+    if is_english:
+        start, end = _grown(text, start, end)
     lead = _LEAD.match(text, start, end)
     if lead:
         start = lead.end()
@@ -127,24 +159,75 @@ def quotable(text: str, start: int, end: int, language: str) -> tuple[int, int] 
         return None
     if not is_english:
         return start, end
-    is_cut = end - start > MAX_SENTENCE_CHARS // 2 and text[end - 1] not in prose.CLOSING
-    if is_cut:
-        return None
-    begin, odds = judged(text, start, end)
-    return (begin, end) if odds >= prose.FIT else None
+    begin, fitness = judged(text, start, end)
+    return (begin, end) if fitness >= prose.FIT else None
+
+
+def _grown(text: str, start: int, end: int) -> tuple[int, int]:
+    """Add the parts before and after, where one sentence was cut at an abbreviation or for its length."""
+    # Skips very long texts: their sentences are not cached, and splitting them again each time would be slow.
+    if len(text) > _MAX_JUDGED_CHARS:
+        return start, end
+    for (first, last), (begin, stop) in pairwise(sentences(text, "en")):
+        if not _continues(text, first, last, begin):
+            continue
+        if last == end and stop - start <= _MAX_QUOTE_CHARS:
+            end = stop
+        elif begin == start and end - first <= _MAX_QUOTE_CHARS:
+            start = first
+    return start, end
+
+
+def _continues(text: str, first: int, last: int, begin: int) -> bool:
+    """Return whether the sentence that begins at ``begin`` continues that of the characters ``[first, last)``."""
+    if "\n" in text[last:begin]:
+        return False
+    is_closed = text[last - 1] in prose.CLOSING
+    if text[begin].islower():
+        abbreviation = prose.ABBREVIATED.search(text, max(0, last - _MAX_ABBREVIATION_CHARS), last)
+        if not is_closed or abbreviation:
+            return True
+    return not is_closed and last - first > MAX_SENTENCE_CHARS // 2
 
 
 def judged(text: str, start: int, end: int) -> tuple[int, float]:
-    """Return where an English sentence begins after a heading, and the log odds that it is fit to be quoted.
+    """Return where an English sentence begins after a heading, and its fitness to be quoted, 0 to 1.
 
     The network sometimes takes names for headings, so a cut needs high confidence, especially within a line.
     """
     cut, odds = prose.judged(text[start:end])
     begin = start + cut
+    quote = shown(text[begin:end])
+    attached = _BROKEN_ATTACHED.search(quote) and _ATTACHED.search(text)
+    if attached or _BROKEN.search(quote) or _LOST.search(text, begin, end):
+        return begin, 0.0
     is_in_line = text[begin - 1] == " " and "\n" in text and "\n" not in text[start:begin]
     max_odds = _MAX_ODDS_OF_HEADING_IN_LINE if is_in_line else _MAX_ODDS_OF_HEADING
-    _, odds_after = prose.judged(shown(text[begin:end]))
-    return (begin if odds < max_odds else start), odds_after
+    if odds < max_odds:
+        start = begin
+    if quote != text[begin - cut : end]:
+        odds = prose.judged(quote)[1]
+    return start, prose.fitness(odds, share_of_prose(text[:_MAX_JUDGED_CHARS]))
+
+
+@lru_cache(4096)
+def share_of_prose(text: str) -> float:
+    """Return the share of a passage's sentences that are fit to be quoted, smoothed by three more fit ones.
+
+    A line without closing punctuation before an empty line is a heading, not a sentence.
+    """
+    fit = 3
+    count = 3
+    for start, end in sentences(text):
+        is_heading = text[end : end + 2] == "\n\n" and text[end - 1] not in prose.CLOSING
+        if is_heading:
+            continue
+        sentence = text[start:end]
+        begin, _ = prose.judged(sentence)
+        _, odds = prose.judged(sentence[begin:])
+        fit += odds > 0
+        count += 1
+    return fit / count
 
 
 def shown(quote: str) -> str:

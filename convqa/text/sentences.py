@@ -60,7 +60,12 @@ def sentences(text: str, language: str = "en") -> list[tuple[int, int]]:
     return list(_sentences(text, language))
 
 
-def whole_sentences(text: str, start: int, end: int, language: str) -> tuple[int, int]:
+def whole_sentences(
+    text: str,
+    start: int,
+    end: int,
+    language: str,
+) -> tuple[int, int]:
     """Extend the characters ``[start, end)`` to whole sentences."""
     touched = [span for span in sentences(text, language) if span[0] < end and span[1] > start]
     if not touched:

@@ -106,7 +106,11 @@ class _Text(NamedTuple):
     pairs: frozenset[tuple[str, str]]
 
 
-def lexical_support(evidence: str, sentence: str, language: str = "en") -> float:
+def lexical_support(
+    evidence: str,
+    sentence: str,
+    language: str = "en",
+) -> float:
     """Return how far the evidence supports a sentence, 0 to 1; from .5 on the sentence counts as supported.
 
     A sentence supports itself (1). Empty evidence or an empty sentence gives 0. More evidence lowers the score only if

@@ -94,7 +94,11 @@ def is_heading(line: str) -> bool:
     return len(line) <= _MAX_HEADING_CHARS and not _NO_HEADING.search(line) and _LETTER.search(line) is not None
 
 
-def units_of_parts(text: str, parts: Sequence[Part], language: str) -> tuple[Unit, ...]:
+def units_of_parts(
+    text: str,
+    parts: Sequence[Part],
+    language: str,
+) -> tuple[Unit, ...]:
     """Return the units of a text whose parts are known, in order."""
     found: list[Unit] = []
     path: list[tuple[int, str]] = []

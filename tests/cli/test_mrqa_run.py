@@ -62,9 +62,8 @@ def test_a_folder_of_sets(call, input, tmp_path):
     write(input.parent / "DROP.jsonl", [other])
     assert call("run", input.parent, tmp_path / "run2", "--quiet")[0] == 0
     assert set(json.loads((tmp_path / "run2" / "predictions.json").read_text())) == set("abcd")
-    code, out, err = call("evaluate", input.parent, tmp_path / "run2")
+    code, out, _ = call("evaluate", input.parent, tmp_path / "run2")
     assert code == 0 and "SQuAD F1" in out and "DROP F1" in out and "all F1" in out
-    assert "in-domain average" in err
 
 
 def test_the_flag_for_missing_answers(call, input, tmp_path):

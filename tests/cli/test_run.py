@@ -67,7 +67,7 @@ def test_a_run_is_the_same_with_vectors_that_were_made_before_and_another_with_i
     (small / "ground-truth.json").unlink()
     with gzip.open(EXAMPLE / "passages.jsonl.gz") as stream:
         (tmp_path / "few.jsonl").write_bytes(b"".join(islice(stream, 12)))
-    assert call("index", tmp_path / "few.jsonl", "--collection", collection)[0] == 0
+    assert call("index", tmp_path / "few.jsonl", "--collection", collection, "--no-vectors")[0] == 0
 
     def run(name):
         monkeypatch.setattr(once, "_LOADED", {})  # as in a new process
@@ -146,7 +146,7 @@ def test_failed_turns_are_named_and_can_be_tried_again(call, slow, small, indexe
     assert code == 1 and "add -v to see where" in err
     monkeypatch.setenv("FAIL_ON", "What does it cost?")
     _, _, err = call(*arguments, "--retry-errors", "-v")
-    assert "rewriter failed in slow_for_test.Slow.rewrite\nTraceback" in err and 'told to fail")\nValueError' in err
+    assert "rewriter failed\nTraceback" in err and 'told to fail")\nValueError' in err
     monkeypatch.delenv("FAIL_ON")
     code, out, err = call(*arguments, "--retry-errors")
     assert (code, err) == (0, "") and "0 failed" in out

@@ -121,7 +121,6 @@ def needs(cls, request):
 
 
 @pytest.fixture(scope="module")
-@pytest.fixture(scope="module")
 def recording(tmp_path_factory):
     """A run.json of other systems, of some of the turns that are tried."""
     file = tmp_path_factory.mktemp("recorded") / "run.json"

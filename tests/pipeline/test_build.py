@@ -139,7 +139,6 @@ def test_they_reach_every_station_that_has_a_model():
     made = load("talk", options=ASKED)
     for path in (("retriever",), ("rewriter", "rewriter")):
         assert options(made, *path) == ASKED, path
-    assert options(load("asking", options=ASKED), "builder") == ASKED
 
 
 def test_what_the_pipeline_says_comes_first():

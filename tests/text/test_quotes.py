@@ -6,8 +6,7 @@ import random
 
 import pytest
 
-from convqa.domain import Passage, Unit
-from convqa.text.quotes import is_web, quotable, shown
+from convqa.text.quotes import judged, quotable, shown
 from convqa.text.sentences import sentences
 
 PROSE = "Ada Lovelace wrote the first notes on the engine in 1843."
@@ -44,6 +43,8 @@ def test_what_says_something_is_quoted_as_it_is(clean):
         "Home Services Poets Goethe Schiller Faust Tickets Contact Jobs Shop Login Imprint.",
         "Skip to Main Content",
         "Copyright © 2024 All Rights Reserved Terms of Use Privacy Policy",
+        "It protects an area of no more than ; this is enough for a small country.",
+        "The seats are cushioned, and tea is called , as it is elsewhere.",
         "innovates for the benefit of all, and inspires the world through its discoveries.",
         "Opening hours and directions",
         "Pros and Cons of Steam Engines.",
@@ -81,6 +82,19 @@ def test_in_doubt_no_name_is_cut_off():
     assert quoted(clean) == [clean]
 
 
+def test_a_sentence_is_judged_more_severely_among_others_that_are_junk():
+    doubtful = "Notes on the engine, with a table of the numbers of Bernoulli, are in the library of Turin."
+    menu = "Home Menu Contact Us Shop. View Cart Login. Read More Share Tweet. Terms of Use Privacy Policy. "
+    alone, among = judged(doubtful, 0, len(doubtful))[1], judged(menu + doubtful, len(menu), len(menu + doubtful))[1]
+    assert among < alone
+
+
+def test_headings_on_lines_of_their_own_do_not_make_a_passage_worse():
+    canteen = "The canteen moves to building B in October. Its new cook is Ana Costa."
+    handbook = f"Holiday\n\nEmployees have 28 days of holiday a year.\n\nCanteen\n\n{canteen}"
+    assert "Its new cook is Ana Costa." in quoted(handbook)
+
+
 def test_bullets_numbers_and_footnote_marks_around_a_sentence_are_no_part_of_it():
     for lead in ("* ", "*", "1. ", "\u2022 ", "[76] ", "- "):
         assert quoted(lead + PROSE) == [PROSE]
@@ -88,8 +102,15 @@ def test_bullets_numbers_and_footnote_marks_around_a_sentence_are_no_part_of_it(
     assert quotable(PROSE + " 2.", 0, len(PROSE) + 3, "en") == (0, len(PROSE))
 
 
-def test_parts_of_a_sentence_that_is_too_long_are_not_quoted():
-    assert quoted("They bought " + "a large old engine of steel, " * 60) == []
+def test_a_sentence_that_was_cut_at_an_abbreviation_is_quoted_whole():
+    text = "It was a subsidiary of Systems Union Group plc. until August 2006, when it was sold."
+    assert set(quoted(text)) == {text}
+
+
+def test_a_long_sentence_is_quoted_whole_or_not_at_all():
+    text = f"They bought {', '.join(f'a large engine of the {number}th kind' for number in range(16))} and a house."
+    assert 400 < len(text) <= 700 and set(quoted(text)) == {text}
+    assert not any(quote.endswith(",") for quote in quoted("They bought " + "a large old engine of steel, " * 60))
 
 
 def test_other_languages_are_not_judged():
@@ -139,12 +160,3 @@ def test_quotes_lie_in_their_text_whatever_it_is():
             place = quotable(text, start, end, "en")
             assert place is None or (0 <= place[0] < place[1] <= len(text) and text[slice(*place)].strip())
             assert shown(text[start:end])
-
-
-def test_passages_are_web_text_by_their_kind_or_else_their_address():
-    url = "https://example.org/a"
-    assert is_web(Passage("a", PROSE, url=url)) and is_web(Passage(url, PROSE))
-    assert not is_web(Passage("a", PROSE)) and not is_web(Passage("a", PROSE, url=url, units=(Unit(0, 9),)))
-    assert is_web(Passage("a", PROSE, meta={"kind": "web"}))
-    assert not is_web(Passage("a", PROSE, url=url, meta={"kind": "documents"}))
-    assert is_web(Passage("a", PROSE, url=url, meta={"kind": "article"}))

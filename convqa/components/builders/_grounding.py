@@ -125,7 +125,13 @@ class Grounding:
     :param instruction: the model's instruction, which no sentence may repeat.
     """
 
-    def __init__(self, passages: Sequence[PassagePart], question: str, turn: Turn, instruction: str = "") -> None:
+    def __init__(
+        self,
+        passages: Sequence[PassagePart],
+        question: str,
+        turn: Turn,
+        instruction: str = "",
+    ) -> None:
         language = self._language = turn.language
         self._passages = passages
         self._evidence = [list(_evidence(part, language)) for part in passages]
@@ -346,7 +352,11 @@ def _counted(words: Sequence[SupportWord], position: int) -> frozenset[str]:
     return frozenset(word.token for word in following if word.is_content and not word.is_number)
 
 
-def _is_counted(number: str, noun: frozenset[str], evidence: Sequence[_Evidence]) -> bool:
+def _is_counted(
+    number: str,
+    noun: frozenset[str],
+    evidence: Sequence[_Evidence],
+) -> bool:
     """Return whether a number counts in a passage what it counts in a sentence, unless no number does so."""
     own = [one.counted[number] for one in evidence if number in one.counted]
     if not noun or any(noun.issubset(words) or not words for words in own):
@@ -354,7 +364,11 @@ def _is_counted(number: str, noun: frozenset[str], evidence: Sequence[_Evidence]
     return not any(noun.issubset(words) for one in evidence for words in one.counted.values())
 
 
-def _is_in_place(best: _Evidence, rival: _Evidence | None, near: _Weights) -> bool:
+def _is_in_place(
+    best: _Evidence,
+    rival: _Evidence | None,
+    near: _Weights,
+) -> bool:
     """Return whether the unit of a word has the words beside it as well as a rival does.
 
     Of rows, the words that only one of the two has decide.
@@ -378,7 +392,11 @@ def _is_computed(number: str, known: Collection[str]) -> bool:
     return any(result in (sum(group), prod(group), max(group) * 2 - sum(group)) for group in groups)
 
 
-def _opposite(clauses: Sequence[_Clause], chosen: Sequence[_Evidence], is_verdict: bool) -> _Evidence | None:
+def _opposite(
+    clauses: Sequence[_Clause],
+    chosen: Sequence[_Evidence],
+    is_verdict: bool,
+) -> _Evidence | None:
     """Return the unit whose nearest clause says the opposite of a clause."""
     for clause in clauses:
         same = [0.0]

@@ -59,7 +59,12 @@ def passage_parts(
     return parts
 
 
-def _cut(passage: Passage, start: int, max_chars: int, language: str) -> PassagePart:
+def _cut(
+    passage: Passage,
+    start: int,
+    max_chars: int,
+    language: str,
+) -> PassagePart:
     """Return whole units around the one at ``start``."""
     spans = [(unit.start, unit.end) for unit in units(passage, language)] or [(0, len(passage.text))]
     first = max((index for index, (begin, _) in enumerate(spans) if begin <= start), default=0)

@@ -252,7 +252,11 @@ def _lines(text: str) -> list[_Line]:
     return lines
 
 
-def _line_sentences(line: str, passages: int, language: str) -> Iterator[ReplySentence]:
+def _line_sentences(
+    line: str,
+    passages: int,
+    language: str,
+) -> Iterator[ReplySentence]:
     """Yield the sentences of a line with their numbers."""
     plain, markers = _without_markers(line, passages)
     bounds: list[tuple[int, int]] = []

@@ -135,7 +135,13 @@ class Generative(ChatStation, Builder):
                 other = replace(other, notes=(*other.notes, UNAIDED, caveat))
             answers[index] = other
 
-    def _request(self, turn: Turn, rewrite: Rewrite, ranking: Ranking, reading: Reading | None) -> _Request | Answer:
+    def _request(
+        self,
+        turn: Turn,
+        rewrite: Rewrite,
+        ranking: Ranking,
+        reading: Reading | None,
+    ) -> _Request | Answer:
         """Return the request for a turn, or the answer without one."""
         if not open_question(turn).strip():
             return nothing(ranking, "there is no question")
@@ -172,7 +178,12 @@ class Generative(ChatStation, Builder):
             note = f"Read: {count} of {len(whole)} passages of {whole[0].meta['file']}."
         return _Request(self._template.messages(texts), parts, turn, question, note)
 
-    def _answer(self, reply: Reply, request: _Request, ranking: Ranking) -> Answer | Failure:
+    def _answer(
+        self,
+        reply: Reply,
+        request: _Request,
+        ranking: Ranking,
+    ) -> Answer | Failure:
         if reply.doubt:
             return Failure(self.station, "NoReply", plain(reply.doubt))
         parsed = parse(reply.text, len(request.passages), request.turn.language)
@@ -212,7 +223,12 @@ def _on_text(request: _Request, listener: Callable[[str, Answers], None]) -> Cal
     return add
 
 
-def _of_kind(kind: ReplyKind, sentences: Sequence[Sentence], request: _Request, ranking: Ranking) -> Answer:
+def _of_kind(
+    kind: ReplyKind,
+    sentences: Sequence[Sentence],
+    request: _Request,
+    ranking: Ranking,
+) -> Answer:
     answer = Answer.of(sentences, request.turn.language)
     if kind in ("talk", "question") and sentences:
         unchecked = tuple(Sentence(sentence.text) for sentence in sentences)

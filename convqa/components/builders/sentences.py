@@ -85,7 +85,12 @@ class SentencesBuilder(Builder):
         answer = Answer.of(_sentences(ordered, _passages(ranking), turn.language), turn.language)
         return replace(answer, notes=(TOLD,)) if is_repeat else answer
 
-    def _candidates(self, turn: Turn, ranking: Ranking, reading: Reading | None) -> list[Span]:
+    def _candidates(
+        self,
+        turn: Turn,
+        ranking: Ranking,
+        reading: Reading | None,
+    ) -> list[Span]:
         """Return the sentences to choose from, best first."""
         spans = [span for span in reading.spans if span.text.strip()] if reading else []
         if not spans:
@@ -123,7 +128,11 @@ def _passages(ranking: Ranking) -> dict[str, Passage]:
     return {hit.id: hit.passage for hit in ranking.hits if hit.passage is not None}
 
 
-def _sentences(spans: Sequence[Span], passages: Mapping[str, Passage], language: str) -> list[Sentence]:
+def _sentences(
+    spans: Sequence[Span],
+    passages: Mapping[str, Passage],
+    language: str,
+) -> list[Sentence]:
     """Return quotes as sentences, the items of a list with its introduction only once."""
     made = []
     introduction = ""
@@ -153,7 +162,11 @@ def _introduces(line: str, unit: Unit) -> bool:
     return line.endswith(_COLONS) and unit.context.startswith(line)
 
 
-def _quotes(spans: Iterable[Span], passages: Mapping[str, Passage], language: str) -> list[Span]:
+def _quotes(
+    spans: Iterable[Span],
+    passages: Mapping[str, Passage],
+    language: str,
+) -> list[Span]:
     """Return the spans extended to whole units, if the passage has a text, without those that are not quotable.
 
     If none is quotable, return the first.
@@ -175,7 +188,12 @@ def _quotes(spans: Iterable[Span], passages: Mapping[str, Passage], language: st
     return quotes or whole_spans[:1]
 
 
-def _with_items(passage: Passage, line: Unit, start: int, language: str) -> tuple[int, int] | None:
+def _with_items(
+    passage: Passage,
+    line: Unit,
+    start: int,
+    language: str,
+) -> tuple[int, int] | None:
     """Return the characters from ``start`` to the last item that a line introduces; None if it introduces none."""
     text = passage.text
     end = None

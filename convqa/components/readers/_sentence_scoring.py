@@ -94,7 +94,11 @@ class PassageFeatures(NamedTuple):
     units: tuple[UnitFeatures, ...]
 
 
-def sentence_scores(passage: PassageFeatures, query: QueryTokens, rank: int) -> tuple[list[float], float]:
+def sentence_scores(
+    passage: PassageFeatures,
+    query: QueryTokens,
+    rank: int,
+) -> tuple[list[float], float]:
     """Return a score per sentence, and the largest share of the question in a sentence with the title.
 
     :param rank: the passage's index in the ranking.
@@ -117,7 +121,11 @@ def sentence_scores(passage: PassageFeatures, query: QueryTokens, rank: int) -> 
     return scores, max(shares)
 
 
-def _summed(shares: Mapping[str, float], tokens: frozenset[str], start: float) -> float:
+def _summed(
+    shares: Mapping[str, float],
+    tokens: frozenset[str],
+    start: float,
+) -> float:
     total = start
     for token, share in shares.items():
         if token in tokens:

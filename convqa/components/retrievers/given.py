@@ -49,7 +49,11 @@ class Given(Retriever):
         return Ranking(Ranking.of(hits).hits[: self.top_k])
 
 
-def _scores(passages: Sequence[Passage], weights: Mapping[str, float], language: str) -> list[float]:
+def _scores(
+    passages: Sequence[Passage],
+    weights: Mapping[str, float],
+    language: str,
+) -> list[float]:
     """Return the BM25 of each passage among these passages."""
     counts = [_counts(passage.title, passage.text, language) for passage in passages]
     lengths = np.array([length for _, length in counts], np.int64)
@@ -70,7 +74,11 @@ def _scores(passages: Sequence[Passage], weights: Mapping[str, float], language:
 
 
 @lru_cache(4096)
-def _counts(title: str, text: str, language: str) -> tuple[Mapping[str, int], int]:
+def _counts(
+    title: str,
+    text: str,
+    language: str,
+) -> tuple[Mapping[str, int], int]:
     """Return the count of each token and the number of tokens. Cached, because many questions share a passage."""
     tokens = [*analyzer(language).tokens(title), *analyzer(language).tokens(text)]
     return Counter(tokens), len(tokens)

@@ -122,7 +122,11 @@ def replied_only(history: Sequence[Past]) -> bool:
     return all(exchange.question and _YES_OR_NO.fullmatch(exchange.answer.strip()) for exchange in history)
 
 
-def history_terms(question: str, resolution: Resolution, analysis: Analyzer) -> list[tuple[str, float]]:
+def history_terms(
+    question: str,
+    resolution: Resolution,
+    analysis: Analyzer,
+) -> list[tuple[str, float]]:
     """Return the words of the history that the question needs, with their probabilities, in order of occurrence.
 
     Each stem is returned once, with its highest probability. Stop words and words of the question, in any form, are

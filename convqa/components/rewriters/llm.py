@@ -76,7 +76,12 @@ class LlmRewriter(ChatStation, Rewriter):
             rewrite = rewritten(question, query, self.weight)
         return replace(rewrite, usage=reply.usage)
 
-    def _complete(self, turns: Sequence[Turn], rewrites: list[Rewrite], replies: Mapping[int, Reply]) -> None:
+    def _complete(
+        self,
+        turns: Sequence[Turn],
+        rewrites: list[Rewrite],
+        replies: Mapping[int, Reply],
+    ) -> None:
         """Replace the rewrites without a query of the model by those of the fallback."""
         rejected = [row for row in replies if rewrites[row].notes and rewrites[row].queries]
         others = self._fallback.rewrite_batch([turns[row] for row in rejected])

@@ -86,7 +86,11 @@ class LuceneIndex:
         return passage
 
 
-def stored_passage(id: str, raw: str | None, contents: str | None) -> Passage | None:
+def stored_passage(
+    id: str,
+    raw: str | None,
+    contents: str | None,
+) -> Passage | None:
     """Return the passage of the stored fields ``raw`` and ``contents``; None if neither has a text.
 
     ``raw`` is the indexed line of JSON (``id``, ``contents``, and optionally ``title``, ``url`` and ``meta``), or the

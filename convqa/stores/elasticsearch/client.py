@@ -68,7 +68,11 @@ def client(target: IndexTarget) -> Elasticsearch:
     return _connected(replace(target, index=""), tuple(credentials(target).items()), os.getpid())
 
 
-def ask(target: IndexTarget, call: Callable[[Elasticsearch], T], patience: float = PATIENCE) -> T:
+def ask(
+    target: IndexTarget,
+    call: Callable[[Elasticsearch], T],
+    patience: float = PATIENCE,
+) -> T:
     """Return the result of a call of a server's client, retrying transient errors after growing pauses.
 
     (The client's own retries do not pause.)

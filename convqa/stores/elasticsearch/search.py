@@ -36,7 +36,11 @@ _OVERSAMPLE = 2.0
 """This many times more candidates are chosen by vectors in 8 bits, and scored by the full ones."""
 
 
-def best(index: ServerIndex, queries: Sequence[dict[str, Any]], k: int) -> list[list[Scored]]:
+def best(
+    index: ServerIndex,
+    queries: Sequence[dict[str, Any]],
+    k: int,
+) -> list[list[Scored]]:
     """Return the hits that may be among the best ``k`` of each query, without scores of 0. Ties are settled by id."""
     size = hits_asked(k)
     bodies = [{"size": size, "query": query, **BARE} for query in queries]

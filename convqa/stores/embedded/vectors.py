@@ -29,7 +29,11 @@ _ROUNDINGS = 10
 """Roundings in addition to the sums: of the query, of the score and of the bound."""
 
 
-def append_vectors(arrays: ArrayWriter, numbers: Array, values: Floats) -> None:
+def append_vectors(
+    arrays: ArrayWriter,
+    numbers: Array,
+    values: Floats,
+) -> None:
     """Append the vectors of passages, by number."""
     rows = np.empty(len(numbers), ROW)
     rows["number"] = numbers

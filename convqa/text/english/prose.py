@@ -7,6 +7,7 @@ synthetic sentences by ``python benchmarks/quotes.py``; docs/reference/reading.m
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from functools import cache, lru_cache
@@ -18,8 +19,8 @@ from numpy.typing import NDArray
 
 Matrix = NDArray[np.float32]
 
-FIT = 0.75
-"""Minimum log odds that a quoted sentence is fit."""
+FIT = 0.77
+"""Minimum fitness of a quoted sentence."""
 _MIN_CUT_ODDS = 1.4
 """Minimum log odds of a cut."""
 _MAX_ODDS = 7.0
@@ -36,6 +37,8 @@ EDGE = (WIDTH - 1) * (1 + STEP) // 2
 """Padding before and after a sentence."""
 
 CLOSING = frozenset(".!?\u2026\"'\u201d\u2019\u00bb)]")
+ABBREVIATED = re.compile(r"\b\w{1,4}\.\s*$")
+"""A full stop that may mark an abbreviation."""
 WORD = re.compile(r"(?:[A-Z]+[^\W\d_A-Z]*|[^\W\d_A-Z]+)(?:['\u2019][^\W\d_A-Z]+)?|\d+(?:[.,]\d+)*|\S")
 """A word, a number or a mark. Words that run together are split at their capitals."""
 
@@ -74,7 +77,17 @@ def judged(text: str) -> tuple[int, float]:
     return sentence.starts[cuts[-1] + 1] if len(cuts) else 0, odds
 
 
-def _convolved(rows: Matrix, weights: Matrix, offset: Matrix, step: int) -> Matrix:
+def fitness(odds: float, share: float) -> float:
+    """Return the fitness of a sentence, 0 to 1, in a passage with this share of fit sentences."""
+    return 1 / (1 + math.exp(-(0.47 * odds + 2.6 * share - 1.48)))
+
+
+def _convolved(
+    rows: Matrix,
+    weights: Matrix,
+    offset: Matrix,
+    step: int,
+) -> Matrix:
     # One small product per tap runs on one thread; larger ones would lose more to synchronization.
     count = len(rows) - (WIDTH - 1) * step
     states: Matrix = sum(rows[tap * step :][:count] @ part for tap, part in enumerate(weights)) + offset
