@@ -151,33 +151,33 @@ def test_nothing_large_and_no_machine_paths_are_tracked():
 
 
 MAX_TOKENS = {
-    "components": 40_000,
-    "stores": 32_600,
-    "tasks": 27_550,
-    "models": 21_900,
-    "sharc": 18_900,
-    "cli": 15_000,
-    "server": 13_250,
-    "training": 9_400,
-    "experiments": 11_200,
-    "text": 12_500,
-    "documents": 21_650,
-    "driver": 8_300,
-    "indexing": 4_200,
-    "pipeline": 6_500,
+    "components": 37_150,
+    "stores": 27_650,
+    "tasks": 26_400,
+    "models": 18_750,
+    "sharc": 15_750,
+    "cli": 13_300,
+    "server": 11_350,
+    "training": 6_700,
+    "experiments": 8_600,
+    "text": 11_700,
+    "documents": 19_800,
+    "driver": 8_200,
+    "indexing": 3_600,
+    "pipeline": 6_550,
     "(modules)": 6_550,
-    "metrics": 4_500,
-    "evaluation": 3_900,
-    "domain": 3_970,
+    "metrics": 3_650,
+    "evaluation": 3_850,
+    "domain": 4_050,
     "exports": 3_500,
-    "workers": 2_000,
+    "workers": 2_050,
 }
-"""The budget of each package in tokens of code (scripts/size.py). Raise one only by lowering another."""
+"""The budget of each package in tokens of code (scripts/size.py), with a fiftieth to spare for a new member."""
 
-MAX_TOKENS_OF_TESTING = 13_450
+MAX_TOKENS_OF_TESTING = 11_450
 """The budget of convqa.testing, which runs only in tests and is not part of the total."""
-MAX_TOKENS_IN_ALL = 267_500
-MAX_TOKENS_A_LINE = 8.7
+MAX_TOKENS_IN_ALL = 240_000
+MAX_TOKENS_A_LINE = 8.5
 
 
 @pytest.fixture(scope="module")
