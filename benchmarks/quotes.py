@@ -26,7 +26,6 @@ import numpy as np
 import torch
 from _common import arguments
 from conversation_sets import TUNED
-from convqa.training.heads import logistic
 from quotes_made import Example, Maker, Records, folded
 from torch import nn
 from transformers import AutoModel, AutoTokenizer
@@ -213,8 +212,19 @@ def report(held: Sequence[Read]) -> None:
         [prose.judged(shown(one.passage[start : one.end]))[1], share_of_prose(one.passage)] for one, start, _ in found
     ]
     good = [float(one.label != "junk" and start - one.start == one.cut) for one, start, _ in found]
-    weights, offset = logistic(np.array(rows), np.array(good), np.ones(len(rows)), 1.0)
-    print(f"in a passage: {weights[0]:.2f} x log odds + {weights[1]:.2f} x share of prose + {offset:.2f}")
+    line = torch.nn.Linear(2, 1)
+    optimizer = torch.optim.LBFGS(line.parameters(), max_iter=200, line_search_fn="strong_wolfe")
+
+    def loss() -> torch.Tensor:
+        optimizer.zero_grad()
+        logits = line(torch.tensor(rows, dtype=torch.float32)).squeeze(-1)
+        value = torch.nn.functional.binary_cross_entropy_with_logits(logits, torch.tensor(good))
+        value.backward()
+        return value
+
+    optimizer.step(loss)
+    (odds, share), offset = line.weight[0].tolist(), line.bias.item()
+    print(f"in a passage: {odds:.2f} x log odds + {share:.2f} x share of prose + {offset:.2f}")
 
 
 def main() -> None:
