@@ -157,14 +157,15 @@ def answer_lines(response: Response, screen: Screen) -> list[Text]:
 
 
 def title_lines(response: Response, screen: Screen) -> Iterator[Text]:
-    """Yield a line for each cited passage: ``[1][3] Title``, or its short URL or id if it has no title."""
-    marks: dict[str, str] = defaultdict(str)
+    """Yield a line for each cited place: ``[1][3] Title, heading``, or its short URL or id if it has no title."""
+    marks: dict[tuple[str, str], str] = defaultdict(str)
     cited = _cited(response)
     for citation, number in numbered(cited.answer).items():
-        marks[citation.passage_id] += f"[{number}]"
-    for id, mark in marks.items():
+        id = citation.passage_id
         passage = cited.passages.get(id, Passage(id, ""))
-        name = passage.source() or _URL_START.sub("", passage.url or id)
+        name = passage.source(citation.start) or _URL_START.sub("", passage.url or id)
+        marks[id, name] += f"[{number}]"
+    for (_, name), mark in marks.items():
         yield screen.mark(mark, "cyan") + screen.mark(f" {escape(name)}", "dim")
 
 

@@ -6,8 +6,10 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path, PurePosixPath
 
+from convqa.documents.child import MAX_BYTES
 from convqa.documents.formats import DocumentFormat
 from convqa.documents.text import meta_of
 from convqa.domain import MetaValue
@@ -69,7 +71,7 @@ def find_documents(sources: Sequence[str | Path], formats: Formats) -> tuple[Fil
         elif source.is_dir():
             documents += _below(source, formats, skipped)
         else:
-            documents.append(DocumentFile(source.name, source.read_bytes))
+            documents.append(DocumentFile(source.name, partial(_bytes_of, source)))
     if passages and len(passages) < len(sources):
         raise InputError(
             f"{', '.join(passages)}: passages mixed with documents; index them one after another with --add."
@@ -141,7 +143,13 @@ def _below(
             if kind := _skipped_kind(path, source, formats):
                 skipped[kind] += 1
             else:
-                yield DocumentFile(path.relative_to(source).as_posix(), path.read_bytes, meta)
+                yield DocumentFile(path.relative_to(source).as_posix(), partial(_bytes_of, path), meta)
+
+
+def _bytes_of(path: Path) -> bytes:
+    """Return the bytes of a file, up to one more than a document may have."""
+    with path.open("rb") as file:
+        return file.read(MAX_BYTES + 1)
 
 
 def _skipped_kind(path: Path, root: Path, formats: Formats) -> str:
@@ -149,15 +157,18 @@ def _skipped_kind(path: Path, root: Path, formats: Formats) -> str:
     suffix = suffix_of(path.name)
     if suffix not in formats:
         return suffix or "without extension"
-    if not path.resolve().is_relative_to(root.resolve()):
+    # Unlike Path.resolve, this raises no error for a link that leads to itself.
+    if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root)):
         return "links out of the folder"
+    if path.is_symlink() and not path.is_file():
+        return "broken links"
     return "" if path.is_file() else "special files"
 
 
 def _sidecar(folder: Path) -> Mapping[str, MetaValue]:
     """Return the meta that a file in the folder gives to the documents in it and below."""
     path = folder / _SIDECAR
-    if not path.exists():
+    if not path.is_file():
         return {}
     values = read_yaml(path, "meta file")
     if not isinstance(values, dict):

@@ -20,6 +20,7 @@ from convqa.documents.formats import document_formats
 from convqa.documents.passages import digest, read_document
 from convqa.domain import Passage
 from convqa.errors import InputError
+from convqa.exports.text import escape
 from convqa.indexing.passages import PassageProgress, read_passages, reporting
 from convqa.indexing.vectors import writable
 from convqa.stores import create_store, exists, open_store
@@ -91,10 +92,10 @@ def index_sources(
             store.add(reporting(passages, progress))
             store.commit()
         if files and is_new and len(indexed.unread) == len(files):
-            reasons = "; ".join(f"{name}: {why}" for name, why in indexed.unread.items())
+            reasons = "; ".join(f"{escape(name)}: {why}" for name, why in indexed.unread.items())
             raise InputError(f"no document can be read: {reasons}.")
     for name, why in indexed.unread.items():
-        logger.warning("not indexed: %s: %s", name, why)
+        logger.warning("not indexed: %s: %s", escape(name), why)
     if skipped:
         logger.warning("other files were skipped: %s", described(skipped))
     return dataclasses.replace(indexed, info=open_store(url).info())

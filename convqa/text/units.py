@@ -70,7 +70,7 @@ def units(passage: Passage, language: str) -> Sequence[Unit]:
 
 @lru_cache(4096)
 def units_of_text(text: str, language: str) -> tuple[Unit, ...]:
-    """Return the units of a text.
+    """Return the units of a text. One of headings or rules alone, such as a name, is one sentence.
 
     >>> text = "Fees\\n\\nMembers pay:\\n- 5 euros a day\\n- 20 euros a week\\n\\nCash only. No cards."
     >>> for unit in units_of_text(text, "en"):
@@ -82,7 +82,11 @@ def units_of_text(text: str, language: str) -> tuple[Unit, ...]:
     sentence | Cash only. | ('Fees', '')
     sentence | No cards. | ('Fees', '')
     """
-    return units_of_parts(text, list(parts(text)), language)
+    found = units_of_parts(text, list(parts(text)), language)
+    if any(unit.is_quotable for unit in found) or not text.strip():
+        return found
+    start = len(text) - len(text.lstrip())
+    return (Unit(start, len(text.rstrip()), "sentence"),)
 
 
 def is_heading(line: str) -> bool:

@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from convqa.components.base import Rewriter
 from convqa.components.members import describe, make, member
 from convqa.domain import Rewrite, Turn
+from convqa.models import TextEncoder, load_encoder
+from convqa.models.types import Array
 from convqa.places import shipped
 from convqa.safe_yaml import read_yaml
 from convqa.text.dialogue import replies
 
 IDLE = "small_talk: nothing was asked"
+
+WEIGHTS = Path(__file__).with_suffix(".npy")
+"""Weights of the features of a text. ``python -m recipes.small_talk`` makes them."""
+
+MIN_LOG_ODDS = 1.0
+"""Minimum log odds of small talk."""
+
+_LANGUAGE = "en"
+"""The language of the weights."""
 
 _MAX_WORDS = 20
 
@@ -29,8 +43,8 @@ class SmallTalk(Rewriter):
     """Make no query for small talk ("thanks", "ok cool"), and hide it from the other rewriter in later turns.
 
     A text is small talk if it consists only of phrases from ``configs/small_talk.yaml``: "ok, thanks!" does, "thanks,
-    and his wife?" does not. A reply to a question of the system is never small talk. A run's
-    summary counts these turns.
+    and his wife?" does not. An English text is also judged by its vector, so that "thank you my dear, back to my
+    needles" is. A reply to a question of the system is never small talk. A run's summary counts these turns.
 
     Example::
 
@@ -46,14 +60,28 @@ class SmallTalk(Rewriter):
         self.inner = [self._rewriter]
         self.rewriter = describe(self._rewriter)
 
+    @cached_property
+    def _encoder(self) -> TextEncoder:
+        return load_encoder("encoder")
+
+    def models(self) -> Mapping[str, TextEncoder]:
+        return {"small talk": self._encoder}
+
     def rewrite_batch(self, turns: Sequence[Turn]) -> Sequence[Rewrite]:
-        idle = [not replies(turn) and asks_nothing(turn.question, turn.language) for turn in turns]
+        idle = [not replies(turn) and self._is_small_talk(turn) for turn in turns]
         rewrites = [Rewrite(turn.question, (), (IDLE,)) for turn in turns]
         asking = [index for index, is_idle in enumerate(idle) if not is_idle]
         others = self._rewriter.rewrite_batch([_without_small_talk(turns[index]) for index in asking])
         for index, rewrite in zip(asking, others, strict=True):
             rewrites[index] = rewrite
         return rewrites
+
+    def _is_small_talk(self, turn: Turn) -> bool:
+        if asks_nothing(turn.question, turn.language):
+            return True
+        if turn.language != _LANGUAGE or not turn.question.strip():
+            return False
+        return (features(self._encoder, [turn.question]) @ _weights()).item() > MIN_LOG_ODDS
 
 
 def _without_small_talk(turn: Turn) -> Turn:
@@ -92,6 +120,18 @@ def _made_of(phrase: re.Pattern[str], words: list[str]) -> bool:
         else:
             return False
     return True
+
+
+def features(encoder: TextEncoder, texts: Sequence[str]) -> Array:
+    """Return the features of texts, (n, dimension + 3): vector, 1, whether it has a question mark, tens of words."""
+    others = [(1.0, "?" in text, min(len(text.split()), 30) / 10) for text in texts]
+    return np.hstack([encoder.remembered(texts, role="query"), np.array(others, np.float32)])
+
+
+@cache
+def _weights() -> Array:
+    weights: Array = np.load(WEIGHTS)
+    return weights
 
 
 @cache

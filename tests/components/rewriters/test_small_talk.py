@@ -131,3 +131,19 @@ def test_long_and_wild_texts_take_no_time():
     for text in ("so " * 100_000, "very very really so " * 5 + "x", "that's a " * 6, "ha" * 200_000, "\x00" * 10_000):
         asks_nothing(text)
     assert time.process_time() - start < 1
+
+
+@pytest.mark.parametrize(
+    ("text", "is_small_talk"),
+    [
+        ("Thank you my dear, back to my needles.", True),
+        ("All right. I look forward to it, bye!", True),
+        ("You're calming me down, thanks!", True),
+        ("thanks, and when does the shop open", False),
+        ("hello can i come to the meeting and say something", False),
+        ("goodbye ceremony date", False),
+    ],
+)
+def test_a_vector_tells_small_talk_in_other_words(text, is_small_talk):
+    (made,) = SmallTalk(rewriter="copy").rewrite_batch([turn(text, ADA)])
+    assert (made.notes == (IDLE,)) == is_small_talk
