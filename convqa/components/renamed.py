@@ -26,8 +26,10 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
         "sentences": "max_sentences",
         "words": "target_words",
         "again": "allow_repeats",
+        "near": "max_score_gap",
+        "fact_words": "",
     },
-    "builders.generative": {**_CHAT, **_PASSAGES, "longest": "max_passage_chars", "max_sentences": ""},
+    "builders.generative": {**_CHAT, **_PASSAGES, "longest": "max_passage_chars", "sentences": ""},
     "convqa.sharc.builder": {**_PASSAGES, "known": "min_condition_score", "relevant": "min_word_overlap"},
 }
 """A member's module, in ``convqa.components`` or with its full name -> old name -> new name, "" for none, for the

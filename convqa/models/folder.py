@@ -29,8 +29,6 @@ ONNX = "model.onnx"
 TOKENIZER = "tokenizer.json"
 CARD = "README.md"
 
-SUPPORT = "support"
-
 _EXPORT = "The model may be of another version of convqa: make it again with convqa models export."
 _WEIGHT_ENDINGS = (".safetensors", ".bin")
 _RESULT_FILES = {

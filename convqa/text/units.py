@@ -83,7 +83,7 @@ def units_of_text(text: str, language: str) -> tuple[Unit, ...]:
     sentence | No cards. | ('Fees', '')
     """
     found = units_of_parts(text, list(parts(text)), language)
-    if any(unit.is_quotable for unit in found) or not text.strip():
+    if any(unit.is_quotable for unit in found) or not any(map(str.isalnum, text)):
         return found
     start = len(text) - len(text.lstrip())
     return (Unit(start, len(text.rstrip()), "sentence"),)

@@ -181,7 +181,8 @@ def test_every_citation_is_a_quote(question, given_passages, history):
     for reading in (SentencesReader().read(turn, rewrite, ranking), None):
         answer = SentencesBuilder().build(turn, rewrite, ranking, reading)
         texts = {passage.id: passage.text for passage in given_passages}
-        assert (answer.kind == "none") == (not any(text.strip() for text in texts.values()))
+        if any(map(str.isalnum, "".join(texts.values()))):
+            assert answer.kind == "answer"
         assert answer.text == " ".join(sentence.text for sentence in answer.sentences)
         for sentence in answer.sentences:
             (citation,) = sentence.citations
