@@ -135,12 +135,19 @@ def laid_out(sentences: Iterable[str]) -> list[str]:
 
 
 def table_lines(text: str) -> list[str]:
-    r"""Return the lines of a laid out table; any other text as one line.
+    r"""Return the lines of a laid out table, and its marks below it; any other text as one line.
+
+    In Markdown, what follows the last cell of a row is not shown.
 
     >>> table_lines(r"| a | b |\n| 1 | 2 | [1]")
-    ['| a | b |', '| 1 | 2 | [1]']
+    ['| a | b |', '| 1 | 2 |', '', '[1]']
     """
-    return text.split(r"\n") if begins_table(text) else [text]
+    if not begins_table(text):
+        return [text]
+    *lines, last = text.split(r"\n")
+    row, end, marks = last.rpartition("|")
+    lines.append(row + end)
+    return [*lines, "", marks.strip()] if marks.strip() else lines
 
 
 def heading(
