@@ -137,14 +137,14 @@ def test_a_document_that_lost_its_text_loses_its_passages_and_one_that_cannot_be
 ):
     run(folder, local)
     (folder / "notes.txt").write_text("")
-    real = Path.read_bytes
+    real = Path.open
 
-    def read(path):
+    def opened(path, *arguments):
         if path.name == "rules.docx":
             raise PermissionError(13, "Permission denied")
-        return real(path)
+        return real(path, *arguments)
 
-    monkeypatch.setattr(Path, "read_bytes", read)
+    monkeypatch.setattr(Path, "open", opened)
     made = run(folder, local)
     assert (counts(made), made.unread) == (
         (0, 3, 0),
