@@ -139,10 +139,10 @@ def test_a_document_that_lost_its_text_loses_its_passages_and_one_that_cannot_be
     (folder / "notes.txt").write_text("")
     real = Path.open
 
-    def opened(path, *arguments):
+    def opened(path, *arguments, **options):
         if path.name == "rules.docx":
             raise PermissionError(13, "Permission denied")
-        return real(path, *arguments)
+        return real(path, *arguments, **options)
 
     monkeypatch.setattr(Path, "open", opened)
     made = run(folder, local)
