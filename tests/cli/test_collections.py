@@ -150,7 +150,7 @@ def test_a_server_that_is_away_is_no_mistake_of_the_users(call, server):
 def test_a_collection_on_a_real_server_from_its_making_to_its_end(call, index_url, small, indexed, tmp_path):
     source, file = EXAMPLE / "passages.jsonl.gz", tmp_path / "there.yaml"
     file.write_text(f"url: {index_url}\nsettings: {{shards: 2, k1: 0.9}}\n")
-    code, out, err = call("index", source, "--collection", file)
+    code, out, err = call("index", source, "--collection", file, "--no-vectors")
     assert (code, err) == (0, "") and out.startswith(f"326 passages in {file} (elasticsearch, en)")
     assert out.rstrip().endswith(open_store(str(indexed)).info().checksum)
     assert (
@@ -161,7 +161,7 @@ def test_a_collection_on_a_real_server_from_its_making_to_its_end(call, index_ur
     code, _, err = call("run", small, tmp_path / "out", *asked)
     assert code == 2 and "k1=0.9" in err
     file.write_text(f"url: {index_url}\nsettings: {{k1: 0.82}}\n")
-    assert call("index", source, "--collection", file, "--replace")[0] == 0
+    assert call("index", source, "--collection", file, "--replace", "--no-vectors")[0] == 0
     assert json.loads(call("collections", "show", file, "--json")[1])["k1"] == 0.82
     assert call("run", small, tmp_path / "out", *asked)[0] == 0
     assert call("run", small, tmp_path / "own", "--collection", file, "--pipeline", "copy-bm25", "--quiet")[0] == 0

@@ -358,17 +358,3 @@ def test_names_that_are_not_utf8_are_written_down_as_far_as_they_are(process, sm
     _, err = run.communicate(timeout=60)
     assert run.returncode == 0, err
     assert str(target).replace("\udce4", "\ufffd") in json.loads((target / "run.meta.json").read_bytes())["command"]
-
-
-@pytest.mark.models
-def test_a_device_that_is_not_there_is_a_mistake_and_a_precision_is_part_of_the_run(call, tmp_path):
-    pytest.importorskip("torch")
-    given = ["run", "examples/qrecc-trec", tmp_path / "run", "--limit", "1", "--quiet"]
-    code, _, error = call(*given, "--device", "mps")
-    assert code == 2 and "device mps: torch" in error and "Leave out the device" in error
-    code, _, error = call(*given, "--precision", "float32")
-    assert code == 0, error
-    assert "precision: float32" in (tmp_path / "run" / "pipeline.resolved.yaml").read_text()
-    assert "torch float32 on cpu" in (tmp_path / "run" / "run.meta.json").read_text()
-    code, _, error = call(*given)
-    assert code == 2 and "--restart" in error

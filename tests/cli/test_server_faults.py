@@ -17,7 +17,7 @@ AWAY = "nothing answers at http://127.0.0.1:.*Finished work is kept. Run the sam
 FAULTS = {
     "break": (1, AWAY),
     "half": (1, AWAY),
-    429: (1, "status 429: told to fail.*Try again later.*Finished work is kept"),
+    429: (1, "status 429: told to fail.*[Tt]ry again.*Finished work is kept"),
     500: (1, "status 500: told to fail.*Finished work is kept"),
     503: (1, "status 503: told to fail.*Finished work is kept"),
     "garbled": (2, "answers, but not as Elasticsearch does: is it OpenSearch, or a proxy"),

@@ -72,9 +72,6 @@ def test_what_is_shown(written):
     station, shown = written("")
     station.rewrite_batch([turn()])
     assert shown.pop() == "Who wrote Faust ? ||| When ? ||| When was he born ?"
-    station, shown = written("", kind="llama")
-    station.rewrite_batch([turn()])
-    assert shown.pop().endswith('Last question: "When was he born?"')
 
 
 def test_what_needs_no_model_asks_none(written):
