@@ -29,7 +29,7 @@ _INLINE = re.compile(
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LISTS = frozenset({"ul", "ol", "menu", "dir"})
 _IN_ITEMS = (*_LISTS, "dl", "table", "pre")
-"""What is read in blocks of its own after the text of the list item that has it."""
+"""Elements inside a list item that become blocks of their own, after the item's text."""
 _MAX_SPANNED_ROWS = 100
 _MAX_DEFINITION_CHARS = 200
 

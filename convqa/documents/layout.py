@@ -38,7 +38,7 @@ def laid_out(blocks: Sequence[Block]) -> LaidOut:
         start = length + len(gap)
         length = start + len(shown)
         if block.kind == "item" and not block.marker:
-            # The bullet is no part of the item.
+            # The bullet is not part of the item.
             start += 2
         parts.append(Part(start, length, block.kind, block.level, bool(block.marker), block.page))
         pieces += (gap, shown)

@@ -150,7 +150,7 @@ def _column(rows: Sequence[Row], sheet: Sheet, depth: int) -> Column:
     right = max(row[-1].right for row in rows)
     if is_prose(rows):
         return Column(sheet.page, depth, left, right)
-    # Short lines are no wrapped paragraphs.
+    # Short lines are not wrapped paragraphs.
     if depth:
         right += (right - left) / 4
     else:

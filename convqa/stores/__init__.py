@@ -95,7 +95,7 @@ def delete_store(url: str) -> None:
 
 
 def check_store(url: str) -> list[str]:
-    """Read all passages of a collection, and count its vectors. Return what killed loads left beside it.
+    """Read all passages of a collection, count its vectors, and return the leftovers of killed loads.
 
     :raises InputError: if convqa did not make the collection, so that it has no checksum.
     :raises StoreDamaged: if something differs from what was written.

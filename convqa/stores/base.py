@@ -275,7 +275,7 @@ class Writing:
 class Engine(Protocol):
     """Functions of an engine's module. A read-only engine lacks create and delete.
 
-    ``leftovers(address) -> list[str]`` is optional: what killed loads left beside the collection.
+    ``leftovers(address) -> list[str]`` is optional. It lists the leftovers of killed loads beside the collection.
     """
 
     def identity(self, address: Address) -> Hashable | None:

@@ -236,7 +236,8 @@ def parts(text: str) -> Iterator[Part]:
             end += 1
         elif line.text.startswith("|") or _is_rule(line.text):
             is_header = end < len(lines) and _is_rule(lines[end].text)
-            if not _is_rule(line.text):
+            has_text = any(map(str.isalnum, line.text))
+            if has_text and not _is_rule(line.text):
                 yield Part(line.start, line.end, "header" if is_header else "row")
         elif heading := _heading(line, is_alone):
             yield heading

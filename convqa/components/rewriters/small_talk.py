@@ -68,7 +68,7 @@ class SmallTalk(Rewriter):
         return {"small talk": self._encoder}
 
     def rewrite_batch(self, turns: Sequence[Turn]) -> Sequence[Rewrite]:
-        idle = [not replies(turn) and self._is_small_talk(turn) for turn in turns]
+        idle = self._small_talk(turns)
         rewrites = [Rewrite(turn.question, (), (IDLE,)) for turn in turns]
         asking = [index for index, is_idle in enumerate(idle) if not is_idle]
         others = self._rewriter.rewrite_batch([_without_small_talk(turns[index]) for index in asking])
@@ -76,12 +76,18 @@ class SmallTalk(Rewriter):
             rewrites[index] = rewrite
         return rewrites
 
-    def _is_small_talk(self, turn: Turn) -> bool:
-        if asks_nothing(turn.question, turn.language):
-            return True
-        if turn.language != _LANGUAGE or not turn.question.strip():
-            return False
-        return (features(self._encoder, [turn.question]) @ _weights()).item() > MIN_LOG_ODDS
+    def _small_talk(self, turns: Sequence[Turn]) -> list[bool]:
+        """Return whether each turn is small talk."""
+        idle = [not replies(turn) and asks_nothing(turn.question, turn.language) for turn in turns]
+        unsure = []
+        for index, turn in enumerate(turns):
+            if turn.language == _LANGUAGE and turn.question.strip() and not idle[index] and not replies(turn):
+                unsure.append(index)
+        if unsure:
+            log_odds = features(self._encoder, [turns[index].question for index in unsure]) @ _weights()
+            for index, odds in zip(unsure, log_odds, strict=True):
+                idle[index] = bool(odds > MIN_LOG_ODDS)
+        return idle
 
 
 def _without_small_talk(turn: Turn) -> Turn:
