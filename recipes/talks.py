@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -305,12 +305,21 @@ def read_leads(root: Path) -> list[Lead]:
     return [lead for one in _articles(root) if (lead := lead_of(one.title, one.extract, one.topic == "People"))]
 
 
-def read_passages(root: Path) -> list[str]:
-    """Read the leads, the contexts of questions, and the passages of even conversations."""
-    texts = [article.extract for article in _articles(root)]
-    for name in FILES.values():
+def read_contexts(root: Path, names: Iterable[str] = (LEADS, *FILES.values())) -> list[str]:
+    """Read the leads and the contexts of questions."""
+    texts = []
+    for name in names:
+        if name == LEADS:
+            texts += [article.extract for article in _articles(root)]
+            continue
         articles = read_json(root / name, "SQuAD's format")["data"]
         texts += [paragraph["context"] for article in articles for paragraph in article["paragraphs"]]
+    return list(dict.fromkeys(texts))
+
+
+def read_passages(root: Path) -> list[str]:
+    """Read the leads, the contexts of questions, and the passages of even conversations."""
+    texts = read_contexts(root)
     for name in EVEN:
         folder = root / "conversations" / name
         truths = read_list(folder / "ground-truth.json", Truth, "records with Conversation_no and Truth_passages")

@@ -77,6 +77,7 @@ Array = NDArray[np.float32]
 
 OUTPUTS = {
     "encoder": ("vectors",),
+    "query_encoder": ("vectors",),
     "pairs": ("scores",),
     "reader": ("starts", "ends"),
     "resolver": ("terms", "deleted", "patterns", "starts", "ends", "needs"),

@@ -5,4 +5,4 @@ Unusable settings, data and base models raise InputError.
 
 from __future__ import annotations
 
-RECIPES = ("reader", "resolver")
+RECIPES = ("query_encoder", "reader", "resolver")

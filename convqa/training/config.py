@@ -61,7 +61,18 @@ class ReaderSettings(Settings):
     recipe: Literal["reader"]
 
 
-_SHAPES: dict[str, type[Settings]] = {"reader": ReaderSettings, "resolver": ResolverSettings}
+class QueryEncoderSettings(Settings):
+    """``teacher``: the encoder whose vectors the passages of a collection have; ``base`` holds its weights."""
+
+    recipe: Literal["query_encoder"]
+    teacher: str = "encoder"
+
+
+_SHAPES: dict[str, type[Settings]] = {
+    "query_encoder": QueryEncoderSettings,
+    "reader": ReaderSettings,
+    "resolver": ResolverSettings,
+}
 
 
 def load(

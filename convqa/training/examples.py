@@ -33,6 +33,28 @@ class RewriteExample(Record, extra="forbid"):
     rewrite: str = Field(min_length=1)
 
 
+class SearchExample(Record, extra="forbid"):
+    """A question, its history (oldest first), and what it searches for.
+
+    ``rewrite``: its human rewrite, "" if there is none. ``gold``: ids of passages of ``collection`` that answer.
+    """
+
+    conversation: str = Field(strict=False, coerce_numbers_to_str=True)
+    question: str = Field(min_length=1)
+    history: list[Past] = []
+    rewrite: str = ""
+    collection: str = ""
+    gold: list[str] = []
+
+
+class SearchPassage(Record, extra="forbid"):
+    """A passage of a collection that examples search in."""
+
+    collection: str = ""
+    id: str = Field(min_length=1)
+    text: str = Field(min_length=1)
+
+
 def files(folder: Path, part: str) -> dict[str, Path]:
     """Return label -> file for the files of a part, by name.
 

@@ -11,11 +11,16 @@ from convqa.files import whole_file
 from convqa.models.folder import check_target
 from convqa.training.config import Settings
 from convqa.training.loop import Bench
+from convqa.training.query_encoder import QueryEncoderTraining
 from convqa.training.reader import ReaderTraining
 from convqa.training.recipe import Recipe, Scores
 from convqa.training.resolver import ResolverTraining
 
-_CLASSES: dict[str, type[Recipe]] = {"reader": ReaderTraining, "resolver": ResolverTraining}
+_CLASSES: dict[str, type[Recipe]] = {
+    "query_encoder": QueryEncoderTraining,
+    "reader": ReaderTraining,
+    "resolver": ResolverTraining,
+}
 
 
 def train(settings: Settings, bench: Bench) -> tuple[Path, Scores]:

@@ -62,6 +62,18 @@ class Pooled(Module):
         return torch.nn.functional.normalize(pooled, dim=1)
 
 
+class TurnPooled(Module):
+    """A trunk whose last states are pooled into one vector of length 1: their mean over the tokens of type 0."""
+
+    def forward(self, *inputs: Any) -> Any:
+        """Ids, mask and types, (n, tokens) each -> a tuple of vectors, (n, dimension) in float32."""
+        ids, mask, types = inputs
+        output = self.trunk(input_ids=ids, attention_mask=mask, token_type_ids=types)
+        own = (mask * (1 - types)).unsqueeze(-1).to(output.last_hidden_state.dtype)
+        pooled = (output.last_hidden_state * own).sum(1) / own.sum(1).clamp(min=1)
+        return (torch.nn.functional.normalize(pooled.float(), dim=1),)
+
+
 class Classifier(Module):
     """A classifier reduced to one number.
 
