@@ -20,15 +20,14 @@ from typing import NamedTuple
 from convqa.indexing import index_sources
 from convqa.models.kinds.resolver_input import Past
 from convqa.stores import open_store
-from convqa.tasks.records import read_json_lines
 from convqa.training.examples import RewriteExample, SearchExample, SearchPassage
 from convqa.validation import Record
+from recipes import own_documents as own
 from recipes.files import GUARD, Files, Truth, main, need_files, read_list, read_passages
 from recipes.resolver import silenced
 from recipes.rewrites import CANARD, QRECC_4K, QRECC_DEV, split
 from recipes.talks import LEADS, TalkShares, read_contexts, read_leads, talks
 
-OWN = "own-documents"
 WITH_GOLD = ("doc2dial_a", "mtrag_un")
 
 _LEADS = 2_500
@@ -62,17 +61,6 @@ _SOURCES = """- QReCC (Anantha et al. 2021; CC BY-SA 3.0): 4,000 turns of the tr
 """
 
 
-class OwnTurn(Record):
-    """A line of ``turns.jsonl`` of a folder of own-documents."""
-
-    conversation: str
-    question: str
-    alone: str
-    kind: str
-    answer: str
-    gold: list[str]
-
-
 class _Asked(Record):
     Conversation_no: int
     Turn_no: int
@@ -84,7 +72,7 @@ class Dialog(NamedTuple):
     """A turn with its history as (question, possible answers) and what is known about it."""
 
     example: SearchExample
-    history: list[tuple[str, list[str]]]
+    history: list[tuple[str, tuple[str, ...]]]
     holds_out: bool
     self_contained: bool
 
@@ -92,10 +80,13 @@ class Dialog(NamedTuple):
 def make(data: Path) -> tuple[Files, str]:
     """Return the files of the examples, and their sources."""
     chance = random.Random(1)
-    need_files(data, [f"conversations/{name}/{file}.json" for name in WITH_GOLD for file in ("questions", "ground-truth")])
+    need_files(
+        data, [f"conversations/{name}/{file}.json" for name in WITH_GOLD for file in ("questions", "ground-truth")]
+    )
     passages: list[SearchPassage] = []
     dialogs: list[Dialog] = []
-    for found, texts in (own_documents(data / OWN), *(with_gold(data, name) for name in WITH_GOLD)):
+    parts = [own_documents(data, False), own_documents(data, True), *(with_gold(data, name) for name in WITH_GOLD)]
+    for found, texts in parts:
         dialogs += found
         passages += texts
     for number, lead in enumerate(chance.sample(read_contexts(data, [LEADS]), _LEADS)):
@@ -113,35 +104,27 @@ def make(data: Path) -> tuple[Files, str]:
 def human(data: Path, chance: random.Random) -> list[RewriteExample]:
     """Return examples with human rewrites, after the changes by talks."""
     sets = split(data).training
-    examples = []
-    for example in (*sets[QRECC_DEV], *sets[QRECC_4K], *sets[CANARD]):
-        if _VAGUE not in example.question or chance.random() < _VAGUE_KEPT:
-            examples.append(example)
+    examples = [*sets[QRECC_DEV], *sets[QRECC_4K], *sets[CANARD]]
+    examples = [example for example in examples if _VAGUE not in example.question or chance.random() < _VAGUE_KEPT]
     changed = talks(silenced(examples, 0.1, 1), read_leads(data), read_contexts(data), 1, TalkShares())
     return chance.sample(changed, _HUMAN)
 
 
-def own_documents(folder: Path) -> tuple[list[Dialog], list[SearchPassage]]:
+def own_documents(data: Path, held_out: bool) -> tuple[list[Dialog], list[SearchPassage]]:
     """Return the turns that ask something, and the passages of all documents."""
-    untrained = set((folder / "untrained.txt").read_text().split())
     dialogs: list[Dialog] = []
     passages: list[SearchPassage] = []
-    names = [path.name for path in sorted(folder.iterdir()) if path.is_dir() and path.name not in untrained]
-    for index, name in enumerate(names):
+    for folder in own.collections(data, held_out):
         with tempfile.TemporaryDirectory() as aside:
             collection = str(Path(aside) / "collection")
-            index_sources([folder / name / "documents"], collection)
+            index_sources([folder / "documents"], collection)
             texts = {passage.id: passage.whole_text for passage in open_store(collection).scan()}
-        passages += [SearchPassage(collection=name, id=id, text=text) for id, text in texts.items()]
-        history: dict[str, list[tuple[str, list[str]]]] = {}
-        for _, turn in read_json_lines(folder / name / "turns.jsonl", OwnTurn, "a turn"):
-            before = history.setdefault(turn.conversation, [])
-            if turn.kind != "talk":
-                gold = [id for id, text in texts.items() if turn.gold and _holds(text, turn.gold[0])]
-                example = _example(f"{name}-{turn.conversation}", turn.question, turn.alone, name, gold)
-                alone = not before or turn.question == turn.alone
-                dialogs.append(Dialog(example, list(before), index % _HELD_OUT == 0, alone))
-            before.append((turn.question, [turn.answer, " ".join(turn.gold), ""]))
+        passages += [SearchPassage(collection=folder.name, id=id, text=text) for id, text in texts.items()]
+        for turn in own.turns(folder):
+            gold = [id for id, text in texts.items() if turn.gold and _holds(text, turn.gold[0])]
+            example = _example(turn.conversation, turn.question, turn.alone, folder.name, gold)
+            is_alone = not turn.history or turn.question == turn.alone
+            dialogs.append(Dialog(example, turn.history, held_out, is_alone))
     return dialogs, passages
 
 
@@ -157,7 +140,7 @@ def with_gold(data: Path, name: str) -> tuple[list[Dialog], list[SearchPassage]]
         if not truth.Truth_passages or (is_even and number % 2):
             continue
         pairs = zip(turn.Context[::2], turn.Context[1::2], strict=False)
-        history = [(question, [answer, answer, ""]) for question, answer in pairs]
+        history = [(question, (answer, answer, "")) for question, answer in pairs]
         rewrite = "" if history else turn.Question
         example = _example(f"{name}-{number}", turn.Question, rewrite, name, truth.Truth_passages[:6])
         dialogs.append(Dialog(example, history, number % _HELD_OUT == 0, not history))
@@ -173,7 +156,7 @@ def with_gold(data: Path, name: str) -> tuple[list[Dialog], list[SearchPassage]]
 
 
 def _told(dialog: Dialog, others: Sequence[Dialog], chance: random.Random) -> SearchExample:
-    """Return the example with one of the possible answers in each exchange, and for some another conversation before."""
+    """Return the example with one of the possible answers in each exchange, some after another conversation."""
     history = dialog.history
     if others and dialog.self_contained and chance.random() < _FOREIGN:
         history = chance.choice(others).history
@@ -189,7 +172,12 @@ def _search(example: RewriteExample) -> SearchExample:
 
 def _example(conversation: str, question: str, rewrite: str, collection: str, gold: Iterable[str]) -> SearchExample:
     return SearchExample(
-        conversation=conversation, question=question, history=[], rewrite=rewrite, collection=collection, gold=list(gold)
+        conversation=conversation,
+        question=question,
+        history=[],
+        rewrite=rewrite,
+        collection=collection,
+        gold=list(gold),
     )
 
 

@@ -12,12 +12,18 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict, with_config
 from typing_extensions import TypedDict
 
-from convqa.domain import Query, Ranking, Rewrite
+from convqa.components.history import questions_with_history, reads
+from convqa.domain import Query, Ranking, Rewrite, Turn
 from convqa.models import Options, TextEncoder, load_encoder
-from convqa.models.types import Device, Precision
+from convqa.models.kinds.query_encoder import QueryEncoder, load_query_encoder
+from convqa.models.types import Device, Model, Precision
 from convqa.stores.base import Encoder, Info, Store, WritableStore
 
 Matrix = NDArray[np.float32]
+
+HISTORY_SHARE = 0.75
+"""Weight of the query encoder's vector; the rest is that of the query's texts, because it strays after a change of
+topic."""
 
 
 @with_config(ConfigDict(strict=True, extra="forbid"))
@@ -28,23 +34,70 @@ class ModelOptions(TypedDict, total=False):
     precision: Precision
 
 
-class QueryEncoder:
-    """Encodes queries: the mean of the vectors of their distinct texts, normalized.
+class QueryVectors:
+    """Makes the vectors of queries: the mean of the vectors of their distinct texts, normalized.
 
     The texts of a query are its own words, these with its history terms, and the self-contained question, unless the
-    rewrite has several queries. They work well with every rewriter (docs/benchmarks/vectors.md). The model is loaded on
-    first use, once per process.
+    rewrite has several queries. They work well with every rewriter (docs/benchmarks/vectors.md). The models are loaded
+    on first use, once per process.
 
     :param name: an encoder: a folder, a Hugging Face name or a server's URL; None = the shipped one.
+    :param query_encoder: a model that encodes questions with their history; None = none.
     """
 
-    def __init__(self, name: str | None, options: ModelOptions | None = None) -> None:
+    def __init__(
+        self,
+        name: str | None,
+        options: ModelOptions | None = None,
+        query_encoder: str | None = None,
+    ) -> None:
         self.name = name or "encoder"
         self.options = Options(**(options or {}))
+        self._query_encoder = query_encoder
 
     @cached_property
     def model(self) -> TextEncoder:
         return load_encoder(self.name, self.options)
+
+    @cached_property
+    def history_model(self) -> QueryEncoder | None:
+        """The query encoder; None if its vectors are not comparable with those of the encoder."""
+        if self._query_encoder is None:
+            return None
+        model = load_query_encoder(self._query_encoder)
+        return model if model.family == self.model.family else None
+
+    def models(self) -> dict[str, Model]:
+        """Return the models by the names of their parameters."""
+        models: dict[str, Model] = {"encoder": self.model}
+        if self.history_model is not None:
+            models["query_encoder"] = self.history_model
+        return models
+
+    def in_conversation(
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+        queries: Sequence[Query],
+    ) -> tuple[NDArray[np.intp], Matrix]:
+        """:meth:`encode` with ``HISTORY_SHARE`` of the query encoder's vector for each question with a history.
+
+        ``queries[i]`` is of ``turns[i]``.
+        """
+        indexes, matrix = self.encode(rewrites, queries)
+        if self.history_model is None:
+            return indexes, matrix
+        rows = {index: row for row, index in enumerate(indexes)}
+        questions = [question for question in questions_with_history(turns) if question.row in rows]
+        questions = [question for question in questions if reads(question.text, question.language)]
+        if not questions:
+            return indexes, matrix
+        matrix = matrix.copy()
+        vectors = self.history_model.encode([(question.text, question.history) for question in questions])
+        for question, vector in zip(questions, vectors, strict=True):
+            row = rows[question.row]
+            matrix[row] = HISTORY_SHARE * vector + (1 - HISTORY_SHARE) * matrix[row]
+        return indexes, unit(matrix)
 
     def encode(self, rewrites: Sequence[Rewrite], queries: Sequence[Query]) -> tuple[NDArray[np.intp], Matrix]:
         """Return the indexes of the queries with a text, and their vectors.

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from convqa.domain import Exchange, Turn
+from convqa.models.kinds.resolver_input import LANGUAGE
 from convqa.models.kinds.resolver_input import Past as Past
+from convqa.text.dialogue import open_question
 from convqa.text.dialogue import replies as replied
+from convqa.text.words import latin
 
 MAX_EXCHANGES = 50
 """Maximum number of exchanges, in addition to the first one."""
@@ -43,6 +47,34 @@ def said_before(turn: Turn) -> list[Past]:
         pairs += zip(replies, questions, strict=True)
     shortened = [Past(short(question), short(answer)) for question, answer in pairs]
     return [exchange for exchange in shortened if any(exchange)]
+
+
+class OpenQuestion(NamedTuple):
+    """The open question of a turn with a history; ``row`` is the turn's place in its batch."""
+
+    row: int
+    text: str
+    history: list[Past]
+    language: str
+
+
+def questions_with_history(turns: Sequence[Turn]) -> list[OpenQuestion]:
+    """Return the open questions of the turns that have a history."""
+    questions = []
+    for index, turn in enumerate(turns):
+        history = said_before(turn)
+        if history:
+            questions.append(OpenQuestion(index, open_question(turn), history, turn.language))
+    return questions
+
+
+def reads(question: str, language: str) -> bool:
+    """Return whether the models of conversations read a question: it is in their language, in Latin letters.
+
+    >>> reads("When was he born?", "en"), reads("Wann wurde er geboren?", "de"), reads("\u4ed6\u5728\u54ea\u91cc", "en")
+    (True, False, False)
+    """
+    return language == LANGUAGE and latin(question)
 
 
 def first_and_latest(

@@ -44,7 +44,9 @@ class QueryEncoderTraining(Recipe):
 
     def __init__(self, settings: QueryEncoderSettings, bench: Bench) -> None:
         super().__init__(settings, bench)
-        self.checks = {label: read(path, SearchExample) for label, path in required_files(bench.data, VALIDATION).items()}
+        self.checks = {
+            label: read(path, SearchExample) for label, path in required_files(bench.data, VALIDATION).items()
+        }
         self.examples: list[SearchExample] = []
         for path in required_files(bench.data, TRAIN).values():
             self.examples += [example for example in read(path, SearchExample) if example.rewrite or example.gold]
@@ -93,6 +95,9 @@ class QueryEncoderTraining(Recipe):
         if losses:
             total = total + _GOLD_FACTOR * torch.stack(losses).mean()
         return total
+
+    def learned(self) -> dict[str, Any]:
+        return {"family": self.teacher.family}
 
     def validate(self, folder: Path) -> Scores:
         """Score by the rank of the first passage that answers, in its collection, and beside the question's own."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from convqa.components.base import Reader
-from convqa.components.encoding import ModelOptions, QueryEncoder
+from convqa.components.encoding import ModelOptions, QueryVectors
 from convqa.components.members import member
 from convqa.components.parameters import Count
 from convqa.components.readers import _sentence_scoring as scoring
@@ -49,7 +49,7 @@ class SentencesReader(Reader):
     options: ModelOptions | None = None
 
     def __post_init__(self) -> None:
-        self._queries = None if self.encoder is None else QueryEncoder(self.encoder, self.options)
+        self._queries = None if self.encoder is None else QueryVectors(self.encoder, self.options)
 
     def models(self) -> Mapping[str, TextEncoder]:
         return {} if self._queries is None else {"encoder": self._queries.model}

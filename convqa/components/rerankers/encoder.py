@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field, NonNegativeInt
 
 from convqa.components.base import Reranker
-from convqa.components.encoding import ModelOptions, QueryEncoder, passage_vectors
+from convqa.components.encoding import ModelOptions, QueryVectors, passage_vectors
 from convqa.components.members import member
 from convqa.components.parameters import Count, Name
 from convqa.components.rankings import reordered
@@ -45,7 +45,7 @@ class EncoderReranker(Reranker):
     options: ModelOptions | None = None
 
     def __post_init__(self) -> None:
-        self._queries = QueryEncoder(self.encoder, self.options)
+        self._queries = QueryVectors(self.encoder, self.options)
 
     def models(self) -> Mapping[str, TextEncoder]:
         return {"encoder": self._queries.model}

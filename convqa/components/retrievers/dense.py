@@ -10,12 +10,13 @@ from pydantic import NonNegativeInt
 
 from convqa.components import encoding
 from convqa.components.base import Retriever
-from convqa.components.encoding import ModelOptions, QueryEncoder
+from convqa.components.encoding import ModelOptions, QueryVectors
 from convqa.components.filtering import by_filter
 from convqa.components.members import member
 from convqa.components.parameters import Count, Name
 from convqa.domain import Hit, Query, Ranking, Rewrite, Turn
 from convqa.models import TextEncoder
+from convqa.models.types import Model
 from convqa.stores.address import redact
 from convqa.stores.base import Filter, Store, refuse_encoder
 
@@ -36,6 +37,8 @@ class Dense(Retriever):
 
     :param top_k: passages in a ranking.
     :param encoder: a folder, a Hugging Face name or a server's URL; None = the shipped one.
+    :param query_encoder: a model that encodes the question with its history, whose vector has three quarters of the
+        weight where there is a history; it is used if it was trained for the encoder. None = none.
     :param max_texts: how many of the first hits have their passages.
     :param options: ``device`` and ``precision`` of the encoder.
     """
@@ -45,11 +48,17 @@ class Dense(Retriever):
     collection: str | None = None
     top_k: Count = 100
     encoder: Name | None = None
+    query_encoder: Name | None = None
     max_texts: NonNegativeInt = 20
     options: ModelOptions | None = None
 
     def __post_init__(self) -> None:
-        self._queries = QueryEncoder(self.encoder, self.options)
+        self._queries = QueryVectors(self.encoder, self.options, self.query_encoder)
+
+    @property
+    def encoder_model(self) -> TextEncoder:
+        """The encoder of the passages."""
+        return self._queries.model
 
     @cached_property
     def _vector_store(self) -> Store:
@@ -78,8 +87,8 @@ class Dense(Retriever):
     def warm_up(self) -> None:
         _ = self._vector_store
 
-    def models(self) -> Mapping[str, TextEncoder]:
-        return {"encoder": self._queries.model}
+    def models(self) -> Mapping[str, Model]:
+        return self._queries.models()
 
     def search_rewritten(
         self,
@@ -88,7 +97,7 @@ class Dense(Retriever):
         queries: Sequence[Query],
     ) -> Sequence[Ranking]:
         rankings = [Ranking()] * len(queries)
-        indexes, vectors = self._queries.encode(rewrites, queries)
+        indexes, vectors = self._queries.in_conversation(turns, rewrites, queries)
 
         def search_filtered(rows: list[int], accepted: Filter) -> Sequence[Ranking]:
             encoder = encoding.named(self._queries.model)
@@ -107,13 +116,14 @@ class Dense(Retriever):
 
     def rerank(
         self,
+        turns: Sequence[Turn],
         rewrites: Sequence[Rewrite],
         queries: Sequence[Query],
         rankings: Sequence[Ranking],
     ) -> Sequence[Ranking]:
         """Rank the passages of ``rankings[i]`` by their vectors. Missing vectors are made now."""
         reranked = [Ranking()] * len(queries)
-        indexes, query_vectors = self._queries.encode(rewrites, queries)
+        indexes, query_vectors = self._queries.in_conversation(turns, rewrites, queries)
         vectors = encoding.passage_vectors(self._queries.model, self.store, rankings)
         for index, query_vector in zip(indexes, query_vectors, strict=True):
             hits = [

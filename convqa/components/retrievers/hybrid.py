@@ -51,7 +51,7 @@ class Hybrid(Retriever):
     :param fusion: ``interpolation``: sum of weight x score, with each ranking's scores normalized to 0 to 1; ``rrf``:
         sum of weight / (60 + rank).
     :param weights: weights of the rankings; defaults: 1 for ``sparse``, 1.5 for ``dense``.
-    :param encoder: as in ``dense``. :param k1, b, title_weight: as in ``bm25``.
+    :param encoder, query_encoder: as in ``dense``. :param k1, b, title_weight: as in ``bm25``.
     :param stopwords: as in ``bm25``, but with the long list as default.
     :param candidates: in a collection without all vectors, how many passages of the BM25 ranking are also ranked by
         vector; 0 = words alone.
@@ -66,6 +66,7 @@ class Hybrid(Retriever):
     fusion: Literal["rrf", "interpolation"] = "interpolation"
     weights: Weights = Field(default_factory=dict)
     encoder: Name | None = None
+    query_encoder: Name | None = None
     k1: NonNegative | None = None
     b: Share | None = None
     title_weight: NonNegative | None = None
@@ -90,6 +91,7 @@ class Hybrid(Retriever):
             self.collection,
             depth,
             self.encoder,
+            self.query_encoder,
             max_texts=0,
             options=self.options,
         )
@@ -102,7 +104,7 @@ class Hybrid(Retriever):
     @cached_property
     def _vector_candidates(self) -> int | None:
         """How many passages of the BM25 ranking are ranked by vector; None: the whole collection."""
-        encoder = self._dense.models()["encoder"]
+        encoder = self._dense.encoder_model
         info = self.store.info()
         place = f"collection {redact(str(self.collection))}"
         unknown = encoding.unknown_language(encoder, info, place)
@@ -148,7 +150,7 @@ class Hybrid(Retriever):
             by_vector = self._dense.search_rewritten(turns, rewrites, queries)
         else:
             heads = [Ranking(ranking.hits[:candidates]) for ranking in by_words]
-            by_vector = self._dense.rerank(rewrites, queries, heads)
+            by_vector = self._dense.rerank(turns, rewrites, queries, heads)
         rankings = [self._fused(sparse, dense) for sparse, dense in zip(by_words, by_vector, strict=True)]
         return self.attached(rankings, self.max_texts)
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 from contextlib import suppress
-from typing import NamedTuple
 
-from convqa.components.history import Past, said_before
-from convqa.domain import Query, Rewrite, Turn
+from convqa.components.history import OpenQuestion
+from convqa.domain import Query, Rewrite
 from convqa.files import replace_surrogates
 from convqa.text.analysis import analyzer, placed
-from convqa.text.dialogue import asks, open_question
+from convqa.text.dialogue import asks
 from convqa.text.words import words as split_words
 
 FALLBACKS = ("empty", "unfinished", "too long", "no question", "strays", "unreadable")
@@ -28,24 +26,6 @@ _QUERY = re.compile(
 )
 _MARKUP = re.compile(r"[{}<>\[\]]")
 _THOUGHTS = re.compile(r"^.*?</think>", re.S)
-
-
-class OpenQuestion(NamedTuple):
-    """The open question of a turn with a history; ``row`` is the turn's place in its batch."""
-
-    row: int
-    text: str
-    history: list[Past]
-    language: str
-
-
-def questions_with_history(turns: Sequence[Turn]) -> list[OpenQuestion]:
-    questions = []
-    for index, turn in enumerate(turns):
-        history = said_before(turn)
-        if history:
-            questions.append(OpenQuestion(index, open_question(turn), history, turn.language))
-    return questions
 
 
 def rewritten(question: OpenQuestion, text: str, weight: float) -> Rewrite:

@@ -12,16 +12,13 @@ from pydantic import Field
 
 from convqa.components.base import Rewriter
 from convqa.components.encoding import ModelOptions
-from convqa.components.history import Past
+from convqa.components.history import OpenQuestion, Past, questions_with_history, reads
 from convqa.components.members import member
-from convqa.components.rewriters._rewrites import questions_with_history
 from convqa.components.rewriters.expansion import Expansion
 from convqa.domain import Query, Rewrite, Turn
 from convqa.models import Options, Resolution, Resolver, load_resolver
-from convqa.models.kinds.resolver_input import LANGUAGE
 from convqa.text.analysis import Analyzer, analyzer
 from convqa.text.dialogue import open_question
-from convqa.text.words import latin
 
 FOREIGN = "resolver: not in its language; expanded instead"
 QUOTED = "resolver: a history of replies; expanded instead"
@@ -42,8 +39,9 @@ class Edit(Rewriter):
     "What about NAME?" is left unchanged.
 
     The query is the question, and as terms the words of the history that it needs, each with ``weight`` x its
-    probability. This follows QuReTeC (Voskarides et al., "Query Resolution for Conversational Search with Limited
-    Supervision", SIGIR 2020), whose terms have no weights.
+    probability, and the best words of the history (``expansion``). Both count half. The first follows QuReTeC
+    (Voskarides et al., "Query Resolution for Conversational Search with Limited Supervision", SIGIR 2020), whose terms
+    have no weights.
 
     ``expansion`` replaces the model if it does not read the question's language or script, or if every answer of the
     history is a bare yes or no. A run's summary counts both.
@@ -87,30 +85,28 @@ class Edit(Rewriter):
             pairs = [(question.text, question.history) for question in pending]
             resolutions = self._resolver.resolve(pairs)
             for question, resolution in zip(pending, resolutions, strict=True):
-                rewrites[question.row] = self._rewrite(question.text, resolution, question.language)
+                rewrites[question.row] = self._rewrite(turns[question.row], question, resolution)
         return rewrites
 
     def _rewrite(
         self,
-        question: str,
+        turn: Turn,
+        question: OpenQuestion,
         resolution: Resolution,
-        language: str,
     ) -> Rewrite:
-        terms = [
-            (term, self.weight * probability)
-            for term, probability in history_terms(question, resolution, analyzer(language))
-        ]
-        text = question if _NAMES_ITS_SUBJECT.match(question) else resolution.text(self.min_probability)
-        return Rewrite(text, (Query(question, tuple(terms)),))
-
-
-def reads(question: str, language: str) -> bool:
-    """Return whether a resolver can read a question: it is in the resolver's language, in mostly Latin letters.
-
-    >>> reads("When was he born?", "en"), reads("Wann wurde er geboren?", "de"), reads("\u4ed6\u5728\u54ea\u91cc", "en")
-    (True, False, False)
-    """
-    return language == LANGUAGE and latin(question)
+        analysis = analyzer(question.language)
+        weights: dict[str, float] = {}
+        written: dict[str, str] = {}
+        needed = history_terms(question.text, resolution, analysis)
+        terms = [(term, self.weight * probability) for term, probability in needed]
+        for term, weight in (*terms, *Expansion().rewrite(turn).queries[0].terms):
+            stem = analysis.stem(term.lower())
+            written.setdefault(stem, term)
+            weights[stem] = weights.get(stem, 0.0) + weight / 2
+        is_complete = _NAMES_ITS_SUBJECT.match(question.text)
+        text = question.text if is_complete else resolution.text(self.min_probability)
+        query = Query(question.text, tuple((written[stem], weight) for stem, weight in weights.items()))
+        return Rewrite(text, (query,))
 
 
 def replied_only(history: Sequence[Past]) -> bool:

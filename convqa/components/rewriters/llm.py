@@ -10,9 +10,10 @@ from pydantic import Field
 
 from convqa.components.base import Rewriter
 from convqa.components.chat import UNREADABLE, ChatStation, Reply, fallback_note, plain
+from convqa.components.history import OpenQuestion, questions_with_history
 from convqa.components.members import member
 from convqa.components.prompts import conversation, quoted
-from convqa.components.rewriters._rewrites import OpenQuestion, from_json, questions_with_history, rewritten
+from convqa.components.rewriters._rewrites import from_json, rewritten
 from convqa.domain import Rewrite, Turn
 from convqa.text.dialogue import open_question, stands_alone
 

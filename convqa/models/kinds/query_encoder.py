@@ -5,21 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from pydantic import BaseModel
 
 from convqa.models.engines import load_once
+from convqa.models.folder import ModelFolder
 from convqa.models.kinds.resolver_input import Past, lay_out
 from convqa.models.source import find_model
-from convqa.models.types import Array, NetworkModel, Options, TokenSequence
+from convqa.models.types import Array, Choice, Network, NetworkModel, Options, TokenSequence
 
 MAX_TOKENS = 128
+
+
+class QueryEncoderFields(BaseModel):
+    """Manifest fields of query encoders. ``family``: that of the encoder whose vectors it was trained on."""
+
+    family: str
 
 
 class QueryEncoder(NetworkModel):
     """Encodes questions of a conversation as vectors of length 1, like those that ``encoder`` makes of their rewrites.
 
     It is never a search's only vector: after a change of topic it strays, and without a history the encoder itself is
-    better (docs/benchmarks/vectors.md).
+    better (docs/benchmarks/vectors.md). ``family`` is that of the encoder. Thread-safe.
     """
+
+    def __init__(self, folder: ModelFolder, choice: Choice, network: Network) -> None:
+        super().__init__(folder, choice, network)
+        network.tokenizer.inner.no_truncation()
+        self.family = folder.settings(QueryEncoderFields, network.settings).family
 
     def encode(self, turns: Sequence[tuple[str, Sequence[Past]]]) -> Array:
         """Return the vectors of questions with their histories (oldest first), shape (n, dimension) in float32."""

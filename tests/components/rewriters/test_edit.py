@@ -2,7 +2,8 @@
 
 import pytest
 
-from convqa.components.rewriters.edit import FOREIGN, QUOTED, Edit, reads
+from convqa.components.history import reads
+from convqa.components.rewriters.edit import FOREIGN, QUOTED, Edit
 from convqa.components.rewriters.expansion import Expansion
 from convqa.domain import Exchange, Turn, TurnId, Turns
 from convqa.errors import InputError, RunError

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from convqa.components.history import Past
-from convqa.components.rewriters._rewrites import FALLBACKS, OpenQuestion, asks, first_line, from_json, why_not
+from convqa.components.history import OpenQuestion
+from convqa.components.rewriters._rewrites import FALLBACKS, asks, first_line, from_json, why_not
 
 SAID = [Past("Who was Ada Lovelace?", "A mathematician who worked with Charles Babbage in London.")]
 
