@@ -1,53 +1,97 @@
-"""Fit the weights that tell small talk from questions: a logistic regression on vectors of the shipped encoder.
+"""Fit the weights that tell acts, such as thanks or "are you sure?", from questions: a multinomial logistic regression.
 
     python -m recipes.small_talk FOLDER
 
 FOLDER has conversations over own documents: ``COLLECTION/turns.jsonl`` with ``question``, ``kind`` and ``act``, and
-``untrained.txt``, which names the collections that are left out. Thanks, greetings, praise and goodbyes are small talk;
-other acts, such as "are you sure?", are not used. Prints how many of the untrained turns are told right.
+``untrained.txt``, which names the collections that are left out. Phrases of rare acts are in ``small_talk.yaml``. The
+features are the vectors of the shipped encoder. Prints how many of the untrained turns are told right.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 
-from convqa.components.rewriters.small_talk import MIN_LOG_ODDS, WEIGHTS, features
+from convqa.components.acts import SOCIAL
+from convqa.components.rewriters.small_talk import JUDGED, MIN_LOG_ODDS, WEIGHTS, features, words_of
 from convqa.models import load_encoder
+from convqa.safe_yaml import read_yaml
 
-ACTS = {"thanks", "greeting", "praise", "bye"}
-VARIANCE = 10.0
+QUESTION = len(JUDGED)
+"""The class of a question."""
+
+VARIANCE = 50.0
 """Prior variance of the weights of the vector."""
 FREE_VARIANCE = 1000.0
-"""That of the other three."""
+"""That of the next three."""
+WORD_VARIANCE = 5.0
+"""That of words."""
+
+MIN_TEXTS = 3
+"""Texts of acts that have a word, at least."""
+
+POLITE_EVERY = 10
+"""Every so many questions get a polite opening."""
+
+ROUNDS = 250
 
 
-def turns(folder: Path, names: list[str]) -> tuple[list[str], list[bool]]:
-    """Return the questions of collections and whether each is small talk."""
+def turns(folder: Path, names: list[str]) -> tuple[list[str], list[int]]:
+    """Return the questions of collections and the classes of their acts."""
     questions = []
     labels = []
     for name in names:
         for line in (folder / name / "turns.jsonl").read_text(encoding="utf-8").splitlines():
             turn = json.loads(line)
             is_talk = turn["kind"] == "talk"
-            if not is_talk or turn["act"] in ACTS:
+            if not is_talk or turn["act"] in JUDGED:
                 questions.append(turn["question"])
-                labels.append(is_talk)
+                labels.append(JUDGED.index(turn["act"]) if is_talk else QUESTION)
     return questions, labels
 
 
-def fitted(rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Return the weights by Newton's method."""
-    precision = np.full(rows.shape[1], 1 / VARIANCE)
-    precision[-3:] = 1 / FREE_VARIANCE
-    weights = np.zeros(rows.shape[1])
-    for _ in range(60):
-        chances = 1 / (1 + np.exp(-rows @ weights))
-        curvature = (rows.T * np.maximum(chances * (1 - chances), 1e-6)) @ rows + np.diag(precision)
-        weights += np.linalg.solve(curvature, rows.T @ (labels - chances) - precision * weights)
+def phrases(texts: list[str], labels: list[int]) -> tuple[list[str], list[int]]:
+    """Return the phrases of ``small_talk.yaml`` with the classes of their acts, and questions that begin politely."""
+    lists = read_yaml(Path(__file__).with_suffix(".yaml"), "phrases")
+    openings = lists.pop("before")
+    classes = (*JUDGED, "question")
+    pairs = [(text, classes.index(act)) for act, texts in lists.items() for text in texts]
+    questions = [text for text, label in zip(texts, labels, strict=True) if label == QUESTION]
+    for index, question in enumerate(questions[::POLITE_EVERY]):
+        pairs.append((f"{openings[index % len(openings)]} {question}", QUESTION))
+    return [text for text, _ in pairs], [label for _, label in pairs]
+
+
+def frequent_words(texts: list[str], labels: list[int]) -> list[str]:
+    """Return the words that enough texts of acts have."""
+    counts: Counter[str] = Counter()
+    for text, label in zip(texts, labels, strict=True):
+        if label != QUESTION:
+            counts.update(words_of(text))
+    return sorted(word for word, count in counts.items() if count >= MIN_TEXTS)
+
+
+def fitted(rows: np.ndarray, labels: np.ndarray, words: int) -> np.ndarray:
+    """Return the weights of the acts, (acts, features).
+
+    Newton's method with a bound of the curvature (Boehning, "Multinomial logistic regression algorithm", 1992).
+    """
+    acts = len(JUDGED)
+    vector = rows.shape[1] - words - 3
+    precision = np.repeat([1 / VARIANCE, 1 / FREE_VARIANCE, 1 / WORD_VARIANCE], [vector, 3, words])
+    weights = np.zeros((acts, rows.shape[1]))
+    wanted = np.eye(acts + 1)[labels][:, :acts]
+    step = np.linalg.inv(0.5 * (rows.T @ rows) + np.diag(precision))
+    for _ in range(ROUNDS):
+        logits = np.hstack([rows @ weights.T, np.zeros((len(rows), 1))])
+        shares = np.exp(logits - logits.max(1, keepdims=True))
+        shares /= shares.sum(1, keepdims=True)
+        slope = (wanted - shares[:, :acts]).T @ rows - weights * precision
+        weights += slope @ step
     return weights
 
 
@@ -56,14 +100,27 @@ def main() -> None:
     untrained = (folder / "untrained.txt").read_text(encoding="utf-8").split()
     names = sorted(path.parent.name for path in folder.glob("*/turns.jsonl"))
     encoder = load_encoder("encoder")
-    questions, labels = turns(folder, [name for name in names if name not in untrained])
-    weights = fitted(features(encoder, questions).astype(np.float64), np.array(labels, np.float64))
-    np.save(WEIGHTS, weights.astype(np.float32))
-    questions, labels = turns(folder, untrained)
-    taken = features(encoder, questions) @ weights > MIN_LOG_ODDS
-    right = sum(taken[index] for index, label in enumerate(labels) if label)
-    wrong = sum(taken[index] for index, label in enumerate(labels) if not label)
-    print(f"small talk: {right} of {sum(labels)}; questions taken for it: {wrong} of {len(labels) - sum(labels)}")
+    texts, labels = turns(folder, [name for name in names if name not in untrained])
+    more, their_labels = phrases(texts, labels)
+    texts += more
+    labels += their_labels
+    words = frequent_words(texts, labels)
+    weights = fitted(features(encoder, texts, words).astype(np.float64), np.array(labels), len(words))
+    np.savez_compressed(WEIGHTS, weights=weights.astype(np.float32), words=np.array(words))
+    texts, labels = turns(folder, untrained)
+    log_odds = features(encoder, texts, words) @ weights.T
+    taken = np.logaddexp.reduce(log_odds, axis=1) > MIN_LOG_ODDS
+    right = exact = wrong = asked = 0
+    for is_taken, odds, label in zip(taken, log_odds, labels, strict=True):
+        if label == QUESTION:
+            asked += 1
+            wrong += is_taken
+        elif is_taken:
+            right += 1
+            best = int(np.argmax(odds))
+            exact += best == label or max(best, label) < len(SOCIAL) - 1
+    print(f"acts: {right} of {len(labels) - asked}, {exact} of the right kind")
+    print(f"questions taken for acts: {wrong} of {asked}")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,8 @@ from contextvars import ContextVar
 from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
-from convqa.components.checks import NOTHING_ASKED, failed, located, returned, verified
+from convqa.components import acts
+from convqa.components.checks import failed, located, returned, verified
 from convqa.components.framework import component
 from convqa.components.one_document import with_document
 from convqa.components.rankings import attach, fuse
@@ -209,7 +210,13 @@ class Retriever(Station):
             rankings += [parts[0][1]] if len(parts) == 1 else self.attached([fuse(parts, self.top_k)], self.max_texts)
         if getattr(self, "collection", None) is None:
             return rankings
-        return [with_document(*row, self.store) for row in zip(turns, rewrites, rankings, strict=True)]
+        return [self._completed(*row) for row in zip(turns, rewrites, rankings, strict=True)]
+
+    def _completed(self, turn: Turn, rewrite: Rewrite, ranking: Ranking) -> Ranking:
+        """Return the ranking with what an act cites, or with the document that is asked about as a whole."""
+        if rewrite.act:
+            return acts.passages_of(rewrite.act, turn, self.store)
+        return with_document(turn, rewrite, ranking, self.store)
 
     @component.output_types(rankings=Rankings)
     def run(self, turns: Turns, rewrites: Rewrites) -> dict[str, Rankings]:
@@ -338,13 +345,16 @@ class Builder(Station):
         return {"answers": self._each(Answers, self._build_asked, *columns)}
 
     def _build_asked(self, *columns: Sequence[Any]) -> Sequence[Answer | Failure]:
-        """Build answers for the turns with queries. The others ask nothing."""
-        rewrites = columns[1]
+        """Build answers for the turns with queries. The others are acts."""
+        turns, rewrites, rankings, _ = columns
         asked = [index for index, rewrite in enumerate(rewrites) if rewrite.queries]
         if len(asked) == len(rewrites):
             return self.build_batch(*columns)
         answers = self.build_at(asked, columns)
-        return [answers.get(index, NOTHING_ASKED) for index in range(len(rewrites))]
+        for index, rewrite in enumerate(rewrites):
+            if index not in answers:
+                answers[index] = acts.reply(rewrite.act, turns[index], rankings[index])
+        return [answers[index] for index in range(len(rewrites))]
 
 
 class Decider(Station):

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from convqa.domain import Answer, Citation, Failure, Passage, Ranking, Reading, Sentence
+from convqa.domain import Answer, Citation, Failure, Passage, Ranking, Reading
 from convqa.domain.answer import joined
 from convqa.validation import shorten
 
@@ -17,8 +17,6 @@ logger = logging.getLogger(__name__)
 
 _KINDS = ("answer", "question", "talk", "none")
 _NEAREST = 3
-_NOTHING_TO_DO = "Nothing to look up. Ask whenever you like."
-NOTHING_ASKED = Answer("talk", "", (Sentence(_NOTHING_TO_DO),))
 
 
 def verified(answer: Answer, ranking: Ranking) -> Answer:

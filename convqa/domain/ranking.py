@@ -46,7 +46,8 @@ class Query(Named):
 class Rewrite(Named):
     """``text`` is the self-contained question (run.json's Model_rewrite); ``queries`` are sent to the store.
 
-    A rewrite without queries means that the user asked nothing: nothing is searched or answered.
+    A rewrite without queries means that the user asked the passages nothing: nothing is searched. ``act`` says what the
+    user did instead, such as "thanks" (:mod:`convqa.components.acts`).
     ``notes`` are counted in a run's summary, such as why a model's text was rejected.
     ``usage``: tokens of the prompt and of the completion, as a language model's server reports them.
     """
@@ -55,6 +56,7 @@ class Rewrite(Named):
     queries: tuple[Query, ...]
     notes: tuple[str, ...] = ()
     usage: tuple[int, ...] = field(default=(), compare=False)
+    act: str = ""
 
     @classmethod
     def unchanged(cls, question: str, *notes: str) -> Rewrite:
@@ -64,7 +66,8 @@ class Rewrite(Named):
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Rewrite:
         queries = tuple(Query.from_json(query) for query in data["queries"])
-        return cls(data["text"], queries, tuple(data.get("notes", ())), tuple(data.get("usage", ())))
+        notes = tuple(data.get("notes", ()))
+        return cls(data["text"], queries, notes, tuple(data.get("usage", ())), data.get("act", ""))
 
 
 class NotFinite(ValueError):

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator
 from textwrap import shorten
 
-from convqa.components.checks import NOTHING_ASKED
+from convqa.components import acts
 from convqa.domain import Answer, Exchange, ExchangeStatus, Response
 from convqa.domain.answer import UNSPACED
 from convqa.exports import replies
@@ -87,7 +87,7 @@ def exchange(question: str, content: str) -> Exchange:
     >>> exchange("Who?", 'Not sure: Goethe did. [1]\n\nSources:\n\n- [1] Faust: "Goethe did."').answer
     'Goethe did.'
     """
-    if content.startswith(NOTHING_ASKED.shown):
+    if acts.is_reply(content):
         return Exchange(question, "", status="idle")
     if content.startswith(OPENINGS["none"]) or not content.strip():
         return Exchange(question, "", status="unanswered")

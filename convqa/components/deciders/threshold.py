@@ -52,6 +52,8 @@ class Threshold(Decider):
             return answer
         if reading is None or self.language not in (None, turn.language):
             return replace(answer, score=None)
+        if answer.kind == "talk":
+            return answer
         score = _score(reading)
         if answer.kind != "answer" or score >= max(self.min_score, self.sure_score):
             return replace(answer, score=score)

@@ -10,17 +10,10 @@ from pydantic import Field
 
 from convqa.components.base import Rewriter
 from convqa.components.encoding import ModelOptions
-from convqa.components.history import Past, fitted
+from convqa.components.history import OpenQuestion, Past, fitted, questions_with_history
 from convqa.components.members import member
 from convqa.components.rewriters._prompts import canard_t5, chat
-from convqa.components.rewriters._rewrites import (
-    OpenQuestion,
-    first_line,
-    from_json,
-    questions_with_history,
-    rewritten,
-    why_not,
-)
+from convqa.components.rewriters._rewrites import first_line, from_json, rewritten, why_not
 from convqa.domain import Rewrite, Turn
 from convqa.models import Generator, Options, load_generator
 from convqa.text.dialogue import open_question

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from convqa.components.history import Past
-from convqa.components.history import OpenQuestion
+from convqa.components.history import OpenQuestion, Past
 from convqa.components.rewriters._rewrites import FALLBACKS, asks, first_line, from_json, why_not
 
 SAID = [Past("Who was Ada Lovelace?", "A mathematician who worked with Charles Babbage in London.")]

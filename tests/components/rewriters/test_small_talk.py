@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from convqa.components.acts import SOCIAL
 from convqa.components.builders.sentences import SentencesBuilder
 from convqa.components.rewriters.expansion import Expansion
 from convqa.components.rewriters.small_talk import IDLE, SmallTalk, asks_nothing
@@ -24,7 +25,8 @@ def test_what_asks_nothing_has_no_query_and_the_others_are_rewritten_in_their_or
     turns = [turn("When was she born?", ADA), turn("ok cool", ADA), turn("Who is Goethe?"), turn("hi")]
     made = SmallTalk(rewriter="expansion").rewrite_batch(turns)
     assert made[0] == Expansion().rewrite(turns[0]) and made[2] == Rewrite.unchanged("Who is Goethe?")
-    assert made[1] == Rewrite("ok cool", (), (IDLE,)) and made[3] == Rewrite("hi", (), (IDLE,))
+    assert made[1] == Rewrite("ok cool", (), (IDLE,), act=made[1].act) and made[1].act in SOCIAL
+    assert made[3] == Rewrite("hi", (), (IDLE,), act="greeting")
     assert SmallTalk(rewriter="expansion").rewrite_batch(turns[1:2]) == [made[1]]
 
 

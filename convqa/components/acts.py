@@ -1,0 +1,127 @@
+"""What a turn does instead of asking the passages something, and how it is answered: from the conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+
+from convqa.components.history import first_and_latest
+from convqa.domain import Answer, Citation, Exchange, Hit, Passage, Ranking, Sentence, Turn
+from convqa.stores.base import Store
+from convqa.text.analysis import analyzer
+from convqa.text.sentences import sentences
+
+SOCIAL: Mapping[str, str] = {
+    "thanks": "You're welcome.",
+    "greeting": "Hello! What would you like to know?",
+    "praise": "Glad to hear it.",
+    "bye": "Goodbye!",
+    "complaint": "I'm sorry. Please ask in other words; I know only what the passages say.",
+    "": "Nothing to look up. Ask whenever you like.",
+}
+"""Act -> the reply. "" is small talk of any kind."""
+
+AGAIN: Mapping[str, str] = {
+    "sure": "I know it only from the passage that I quoted:",
+    "repeat": "I said:",
+    "shorter": "In short:",
+    "simpler": "I can only quote. In short:",
+}
+"""Act about an earlier answer -> what opens the reply, which quotes the answer."""
+
+_ABOUT_OPENINGS: Mapping[str, str] = {
+    "capability": "Ask me what these texts say",
+    "documents": "I answer from these texts",
+}
+ABOUT = tuple(_ABOUT_OPENINGS)
+"""Acts that ask what can be asked, or what is read."""
+
+ACTS = (*SOCIAL, *AGAIN, *ABOUT)
+
+NO_ANSWER_YET = "I have not answered a question yet."
+NOT_FOUND = "I found no answer to that in the passages."
+
+_SCANNED_PASSAGES = 2000
+"""Passages that are searched for names of documents."""
+
+_MAX_DOCUMENTS = 10
+
+
+def is_reply(text: str) -> bool:
+    """Return whether a text is a reply to an act.
+
+    >>> [is_reply(text) for text in ("You're welcome.", "I said: Goethe.", "Goethe wrote it.")]
+    [True, True, False]
+    """
+    openings = (*AGAIN.values(), NO_ANSWER_YET, NOT_FOUND, *_ABOUT_OPENINGS.values())
+    return text in SOCIAL.values() or text.startswith(openings)
+
+
+def passages_of(act: str, turn: Turn, store: Store) -> Ranking:
+    """Return the passages that the reply cites: those of the last answer, or the first ones of documents."""
+    passages: Iterable[Passage | None] = ()
+    if act in AGAIN:
+        earlier = meant(act, turn)
+        passages = store.fetch(earlier.cited) if earlier else ()
+    elif act in ABOUT:
+        passages = _of_documents(islice(store.scan(), _SCANNED_PASSAGES))
+    found = [passage for passage in passages if passage is not None]
+    return Ranking(tuple(Hit(passage.id, float(len(found) - row), passage) for row, passage in enumerate(found)))
+
+
+def reply(act: str, turn: Turn, ranking: Ranking) -> Answer:
+    """Return the answer to an act, of kind ``talk``."""
+    if act in ABOUT:
+        return _talk(Sentence(_texts_line(act, ranking.passages())))
+    if act not in AGAIN:
+        return _talk(Sentence(SOCIAL.get(act, SOCIAL[""])))
+    earlier = meant(act, turn)
+    if earlier is None:
+        return _talk(Sentence(NO_ANSWER_YET))
+    if not earlier.answer.strip():
+        return _talk(Sentence(NOT_FOUND))
+    text = earlier.answer
+    if act in ("shorter", "simpler"):
+        start, end = sentences(text, turn.language)[0]
+        text = text[start:end]
+    citations = tuple(Citation(hit.id) for hit in ranking.hits)
+    return _talk(Sentence(AGAIN[act]), Sentence(text, citations))
+
+
+def meant(act: str, turn: Turn) -> Exchange | None:
+    """Return the exchange that an act is about: the last in which something was asked.
+
+    To repeat, it is the last that shares a word with the turn, such as that about drinks for "What did you say about
+    the drinks?".
+    """
+    history = first_and_latest(turn.history, len(turn.history))
+    analysis = analyzer(turn.language)
+    words = {stem for _, stem in analysis.content_words(turn.question)}
+    for exchange in reversed(history):
+        texts = f"{exchange.question} {exchange.answer}"
+        if act == "repeat" and any(stem in words for _, stem in analysis.content_words(texts)):
+            return exchange
+    return history[-1] if history else None
+
+
+def _talk(*parts: Sentence) -> Answer:
+    return Answer("talk", "", parts)
+
+
+def _of_documents(passages: Iterable[Passage]) -> list[Passage]:
+    """Return the first passage of each document; of collections without documents, of each title."""
+    firsts: dict[object, Passage] = {}
+    for passage in passages:
+        name = passage.meta.get("file") or passage.title
+        if name:
+            firsts.setdefault(name, passage)
+    return list(firsts.values())
+
+
+def _texts_line(act: str, passages: Sequence[Passage]) -> str:
+    names = [passage.title or str(passage.meta.get("file", "")) for passage in passages[:_MAX_DOCUMENTS]]
+    more = ["others"] if len(passages) > _MAX_DOCUMENTS else []
+    listed = list(dict.fromkeys(names)) + more
+    # Titles may have commas.
+    end = f": {'; '.join(listed)}." if listed else "."
+    return f"{_ABOUT_OPENINGS[act]}{end}"

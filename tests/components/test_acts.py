@@ -1,0 +1,103 @@
+"""Acts: what is answered from the conversation, at what passages, and how replies are told from answers."""
+
+from __future__ import annotations
+
+import pytest
+
+from convqa.components import acts
+from convqa.components.builders.sentences import SentencesBuilder
+from convqa.components.rewriters.small_talk import SmallTalk
+from convqa.domain import Exchange, Hit, Passage, Ranking, Rankings, Rewrite, Rewrites, Turn, TurnId, Turns
+
+DRINKS = Exchange("What about drinks?", "The drinks are yours. Tea is free.", cited=("b",))
+PRICE = Exchange("What does the course cost?", "It costs 78 pounds. Members pay 60.", cited=("a",))
+IDLE = Exchange("thanks", "You're welcome.", status="idle")
+
+
+class Store:
+    """Has two documents of two passages."""
+
+    passages = [
+        Passage("a", "It costs 78 pounds.", "Prices", meta={"file": "prices.md"}),
+        Passage("a2", "Members pay 60.", "Prices", meta={"file": "prices.md"}),
+        Passage("b", "The drinks are yours.", "Rules, food", meta={"file": "rules.md"}),
+    ]
+
+    def fetch(self, ids):
+        return [next((passage for passage in self.passages if passage.id == id), None) for id in ids]
+
+    def scan(self):
+        return iter(self.passages)
+
+
+def turn(question, *history):
+    return Turn(TurnId(1, len(history) + 1), question, history)
+
+
+def replied(act, asked):
+    ranking = acts.passages_of(act, asked, Store())
+    return acts.reply(act, asked, ranking)
+
+
+@pytest.mark.parametrize("act", acts.SOCIAL)
+def test_a_social_act_gets_a_line_and_no_citation(act):
+    answer = replied(act, turn("thanks", PRICE))
+    assert (answer.kind, answer.text, answer.shown) == ("talk", "", acts.SOCIAL[act])
+    assert acts.is_reply(answer.shown)
+
+
+@pytest.mark.parametrize("act", acts.AGAIN)
+def test_an_act_about_an_answer_quotes_the_last_one_with_its_passage(act):
+    answer = replied(act, turn("are you sure?", DRINKS, PRICE, IDLE))
+    opening, quoted = answer.sentences
+    assert opening.text == acts.AGAIN[act] and quoted.text.startswith("It costs 78 pounds.")
+    assert [citation.passage_id for citation in quoted.citations] == ["a"]
+    assert ("Members" in quoted.text) == (act in ("sure", "repeat"))
+    assert acts.is_reply(answer.shown)
+
+
+def test_what_was_said_about_something_is_repeated():
+    answer = replied("repeat", turn("what did you say about the drinks?", DRINKS, PRICE))
+    assert answer.shown == "I said: The drinks are yours. Tea is free."
+
+
+def test_without_an_answer_it_is_said_so():
+    assert replied("sure", turn("sure?")).shown == acts.NO_ANSWER_YET
+    assert replied("sure", turn("sure?", Exchange("Why?", status="unanswered"))).shown == acts.NOT_FOUND
+
+
+def test_documents_are_named_by_their_titles():
+    assert replied("documents", turn("what do you read?")).shown == "I answer from these texts: Prices; Rules, food."
+    assert acts.reply("capability", turn("help"), Ranking()).shown == "Ask me what these texts say."
+
+
+def test_acts_pass_the_builder_beside_questions():
+    found = Ranking((Hit("a", 1.0, Store.passages[0]),))
+    rewrites = Rewrites((Rewrite("sure?", (), act="sure"), Rewrite.unchanged("What does it cost?")))
+    turns = Turns((turn("sure?", PRICE), turn("What does it cost?")))
+    sure, answered = SentencesBuilder().run(turns, rewrites, Rankings((found, found)))["answers"]
+    assert (sure.kind, answered.kind) == ("talk", "answer")
+
+
+ACTS = {
+    "You've been a great help, thank you!": ("thanks", "praise"),
+    "Are you absolutely sure about that?": ("sure",),
+    "Could you say that again?": ("repeat",),
+    "Make it shorter, please": ("shorter",),
+    "Which documents do you know?": ("documents",),
+    "What can you help me with?": ("capability",),
+}
+
+
+@pytest.mark.parametrize("text", ACTS)
+def test_the_shipped_weights_know_acts(text):
+    (rewrite,) = SmallTalk(rewriter="copy").rewrite_batch([turn(text, PRICE)])
+    assert rewrite.act in ACTS[text] and not rewrite.queries
+
+
+@pytest.mark.parametrize(
+    "text", ["Which documents do I have to bring?", "Is it shorter by bus?", "Can I repeat the course?"]
+)
+def test_questions_are_no_acts(text):
+    (rewrite,) = SmallTalk(rewriter="copy").rewrite_batch([turn(text, PRICE)])
+    assert not rewrite.act and rewrite.queries
