@@ -1,10 +1,10 @@
 """Fit the weights that tell acts, such as thanks or "are you sure?", from questions: a multinomial logistic regression.
 
-    python -m recipes.small_talk FOLDER
+    python -m recipes.small_talk DATA
 
-FOLDER has conversations over own documents: ``COLLECTION/turns.jsonl`` with ``question``, ``kind`` and ``act``, and
-``untrained.txt``, which names the collections that are left out. Phrases of rare acts are in ``small_talk.yaml``. The
-features are the vectors of the shipped encoder. Prints how many of the untrained turns are told right.
+DATA has ``own-documents``, conversations with ``question``, ``kind`` and ``act`` in ``COLLECTION/turns.jsonl``, and
+``qrecc/train-rewrites-4k.jsonl``, whose questions are no acts. Phrases of rare acts are in ``small_talk.yaml``. The
+collections of ``untrained.txt`` are left out; prints how many of their turns are told right.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from convqa.components.acts import SOCIAL
 from convqa.components.rewriters.small_talk import JUDGED, MIN_LOG_ODDS, WEIGHTS, features, words_of
 from convqa.models import load_encoder
 from convqa.safe_yaml import read_yaml
+from recipes.own_documents import FOLDER
+from recipes.rewrites import qrecc_4k
 
 QUESTION = len(JUDGED)
 """The class of a question."""
@@ -52,6 +54,11 @@ def turns(folder: Path, names: list[str]) -> tuple[list[str], list[int]]:
                 questions.append(turn["question"])
                 labels.append(JUDGED.index(turn["act"]) if is_talk else QUESTION)
     return questions, labels
+
+
+def qrecc_questions(path: Path) -> list[str]:
+    """Return the questions of QReCC's training part."""
+    return sorted({example.question for example in qrecc_4k(path)})
 
 
 def phrases(texts: list[str], labels: list[int]) -> tuple[list[str], list[int]]:
@@ -96,12 +103,15 @@ def fitted(rows: np.ndarray, labels: np.ndarray, words: int) -> np.ndarray:
 
 
 def main() -> None:
-    folder = Path(sys.argv[1])
+    data = Path(sys.argv[1])
+    folder = data / FOLDER
     untrained = (folder / "untrained.txt").read_text(encoding="utf-8").split()
     names = sorted(path.parent.name for path in folder.glob("*/turns.jsonl"))
     encoder = load_encoder("encoder")
     texts, labels = turns(folder, [name for name in names if name not in untrained])
     more, their_labels = phrases(texts, labels)
+    more += qrecc_questions(data / "qrecc" / "train-rewrites-4k.jsonl")
+    their_labels += [QUESTION] * (len(more) - len(their_labels))
     texts += more
     labels += their_labels
     words = frequent_words(texts, labels)

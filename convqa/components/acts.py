@@ -30,15 +30,14 @@ AGAIN: Mapping[str, str] = {
 """Act about an earlier answer -> what opens the reply, which quotes the answer."""
 
 _ABOUT_OPENINGS: Mapping[str, str] = {
-    "capability": "Ask me what these texts say",
-    "documents": "I answer from these texts",
+    "capability": "You can ask me about",
+    "documents": "I answer from",
 }
 ABOUT = tuple(_ABOUT_OPENINGS)
 """Acts that ask what can be asked, or what is read."""
 
 ACTS = (*SOCIAL, *AGAIN, *ABOUT)
 
-NO_ANSWER_YET = "I have not answered a question yet."
 NOT_FOUND = "I found no answer to that in the passages."
 
 _SCANNED_PASSAGES = 2000
@@ -53,7 +52,7 @@ def is_reply(text: str) -> bool:
     >>> [is_reply(text) for text in ("You're welcome.", "I said: Goethe.", "Goethe wrote it.")]
     [True, True, False]
     """
-    openings = (*AGAIN.values(), NO_ANSWER_YET, NOT_FOUND, *_ABOUT_OPENINGS.values())
+    openings = (*AGAIN.values(), NOT_FOUND, *_ABOUT_OPENINGS.values())
     return text in SOCIAL.values() or text.startswith(openings)
 
 
@@ -76,9 +75,7 @@ def reply(act: str, turn: Turn, ranking: Ranking) -> Answer:
     if act not in AGAIN:
         return _talk(Sentence(SOCIAL.get(act, SOCIAL[""])))
     earlier = meant(act, turn)
-    if earlier is None:
-        return _talk(Sentence(NO_ANSWER_YET))
-    if not earlier.answer.strip():
+    if earlier is None or not earlier.answer.strip():
         return _talk(Sentence(NOT_FOUND))
     text = earlier.answer
     if act in ("shorter", "simpler"):
@@ -109,19 +106,18 @@ def _talk(*parts: Sentence) -> Answer:
 
 
 def _of_documents(passages: Iterable[Passage]) -> list[Passage]:
-    """Return the first passage of each document; of collections without documents, of each title."""
+    """Return the first passage of each document."""
     firsts: dict[object, Passage] = {}
     for passage in passages:
-        name = passage.meta.get("file") or passage.title
-        if name:
-            firsts.setdefault(name, passage)
+        if "file" in passage.meta:
+            firsts.setdefault(passage.meta["file"], passage)
     return list(firsts.values())
 
 
 def _texts_line(act: str, passages: Sequence[Passage]) -> str:
-    names = [passage.title or str(passage.meta.get("file", "")) for passage in passages[:_MAX_DOCUMENTS]]
+    names = [passage.title or str(passage.meta["file"]) for passage in passages[:_MAX_DOCUMENTS]]
     more = ["others"] if len(passages) > _MAX_DOCUMENTS else []
     listed = list(dict.fromkeys(names)) + more
     # Titles may have commas.
-    end = f": {'; '.join(listed)}." if listed else "."
-    return f"{_ABOUT_OPENINGS[act]}{end}"
+    source = f"these documents: {'; '.join(listed)}" if listed else "the passages of this collection"
+    return f"{_ABOUT_OPENINGS[act]} {source}."

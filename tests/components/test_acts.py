@@ -62,13 +62,14 @@ def test_what_was_said_about_something_is_repeated():
 
 
 def test_without_an_answer_it_is_said_so():
-    assert replied("sure", turn("sure?")).shown == acts.NO_ANSWER_YET
     assert replied("sure", turn("sure?", Exchange("Why?", status="unanswered"))).shown == acts.NOT_FOUND
 
 
 def test_documents_are_named_by_their_titles():
-    assert replied("documents", turn("what do you read?")).shown == "I answer from these texts: Prices; Rules, food."
-    assert acts.reply("capability", turn("help"), Ranking()).shown == "Ask me what these texts say."
+    assert (
+        replied("documents", turn("what do you read?")).shown == "I answer from these documents: Prices; Rules, food."
+    )
+    assert acts.reply("documents", turn("help"), Ranking()).shown == "I answer from the passages of this collection."
 
 
 def test_acts_pass_the_builder_beside_questions():

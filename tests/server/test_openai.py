@@ -89,7 +89,7 @@ def test_a_conversation_goes_on_as_in_python(ai, talk):
             said = content.partition("\n\nSources:")[0].replace(" [1]", "").replace(" [2]", "").replace(" [3]", "")
             assert said.removeprefix("As said before: ").removeprefix("Not sure: ") == expected.answer.text
         else:
-            assert content == "Nothing to look up. Ask whenever you like."
+            assert content == "You're welcome."
 
 
 def test_thanks_are_no_history(ai, client):

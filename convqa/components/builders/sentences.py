@@ -34,6 +34,15 @@ _COLONS = (":", "\uff1a")
 
 _ASKS_AGAIN = re.compile(r"\b(?:again|repeat\w*|once more|nochmals?|noch einmal|wiederhole?n?)\b", re.I)
 
+_DEPENDS = re.compile(
+    r"(?:and|but|or|so|then|also|otherwise|however|therefore|instead|afterwards|in (?:that|this) case|if (?:so|not)|it|"
+    r"they|he|she|this|that|these|those|its|their|his|her|both|neither|such)\b|no \w+ either\b|\(",
+    re.I,
+)
+"""The beginning of an English sentence that refers to the one before."""
+
+_MAX_ANTECEDENT_WORDS = 40
+
 TargetWords = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 ScoreGap = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -58,6 +67,8 @@ class SentencesBuilder(Builder):
         order.
     :param allow_repeats: whether sentences of earlier answers are repeated. If not, only the best one is, and the
         answer has a note; if the user says "again" or "repeat", all are.
+    :param antecedents: whether a sentence that refers to the one before ("It includes lunch.") is quoted with it.
+        English.
     """
 
     max_sentences: Count = 2
@@ -65,6 +76,7 @@ class SentencesBuilder(Builder):
     max_score_gap: ScoreGap | None = None
     best_first: bool = False
     allow_repeats: bool = True
+    antecedents: bool = False
 
     def build(
         self,
@@ -81,8 +93,11 @@ class SentencesBuilder(Builder):
         if not chosen:
             reason = "no passage that was found has a text to quote" if ranking.hits else "no passage was found"
             return nothing(ranking, reason)
+        passages = _passages(ranking)
+        if self.antecedents and turn.language == "en":
+            chosen = with_antecedents(chosen, passages)
         ordered = self._ordered(chosen, ranking)
-        answer = Answer.of(_sentences(ordered, _passages(ranking), turn.language), turn.language)
+        answer = Answer.of(_sentences(ordered, passages, turn.language), turn.language)
         return replace(answer, notes=(TOLD,)) if is_repeat else answer
 
     def _candidates(
@@ -122,6 +137,34 @@ class SentencesBuilder(Builder):
             ranks[first[0].passage_id] = -1
         others = sorted(chosen[len(first) :], key=lambda span: (ranks.get(span.passage_id, len(ranks)), span.start))
         return [*first, *others]
+
+
+def with_antecedents(spans: Sequence[Span], passages: Mapping[str, Passage]) -> list[Span]:
+    """Return the spans, each with the sentence that it refers to, without those that are then contained."""
+    extended: list[Span] = []
+    for span in spans:
+        passage = passages.get(span.passage_id)
+        start = span.start if passage is None else _antecedent_start(span, passage)
+        whole = _extended(span, passage.text, start, span.end) if passage else span
+        for other in extended:
+            if other.passage_id == span.passage_id and whole.start < other.end and other.start < whole.end:
+                break
+        else:
+            extended.append(whole)
+    return extended
+
+
+def _antecedent_start(span: Span, passage: Passage) -> int:
+    """Return where the sentence begins that the beginning of a span refers to; the span's start if there is none."""
+    text = passage.text
+    if not _DEPENDS.match(text, span.start):
+        return span.start
+    before = [unit for unit in units(passage, "en") if unit.end <= span.start]
+    if not before or before[-1].kind != "sentence" or "\n" in text[before[-1].end : span.start]:
+        return span.start
+    start = before[-1].start
+    is_long = len(text[start : span.start].split()) > _MAX_ANTECEDENT_WORDS
+    return span.start if is_long or quotable_units(passage, start, span.end, "en") is None else start
 
 
 def _passages(ranking: Ranking) -> dict[str, Passage]:

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from convqa.components.base import Reader
+from convqa.components.history import first_and_latest
 from convqa.components.members import member
 from convqa.components.parameters import Count, Name
 from convqa.components.readers._sentence_scoring import behind
@@ -28,6 +29,9 @@ _MARGIN_WEIGHT = 0.2
 _PASSAGE_WEIGHT = 0.5
 _RANK_WEIGHT = 2.0
 """Weights of the scores besides the unit's own (docs/reference/reading.md)."""
+
+_MAX_EXCHANGES = 2
+"""Exchanges that are read with the question."""
 
 _QUESTION_MARKS = ("?", "\uff1f")
 
@@ -99,7 +103,8 @@ class UnitsReader(Reader):
         """Return the passages to read for a turn."""
         if turn.language != _LANGUAGE:
             return []
-        history = tuple((exchange.question, exchange.answer or "") for exchange in turn.history[-2:])
+        latest = first_and_latest(turn.history, _MAX_EXCHANGES)[-_MAX_EXCHANGES:]
+        history = tuple((exchange.question, exchange.answer or "") for exchange in latest)
         asked = AskedQuestion(turn.question, rewrite.text, history)
         hits = ranking.hits[: self.max_passages]
         distances = behind([hit.score for hit in hits])
