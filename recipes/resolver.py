@@ -21,20 +21,17 @@ from convqa.safe_yaml import read_yaml
 from convqa.training.config import Share
 from convqa.training.examples import RewriteExample, read
 from convqa.validation import Record, read_as
-from recipes import own_documents as own
 from recipes.files import GUARD, Files, main
 from recipes.rewrites import CANARD, QRECC_4K, QRECC_DEV, split, without_overlap
-from recipes.rewrites import example as made
 from recipes.talks import TalkShares, read_leads, read_passages, talks
 
-OWN, OWN_DOCUMENTS = "own", "own-documents"
+OWN = "own"
 
 _SOURCES = {
     QRECC_DEV: "QReCC (Anantha et al. 2021; CC BY-SA 3.0), turns of the dev part, every other conversation",
     QRECC_4K: "QReCC (CC BY-SA 3.0), 4,000 turns of the training part",
     CANARD: "CANARD (Elgohary et al. 2019; CC BY-SA 4.0), training part",
     OWN: "the user's own examples",
-    OWN_DOCUMENTS: "conversations over people's own documents, written for convqa",
 }
 _TALKS = (
     "leads of Wikipedia (CC BY-SA 4.0); for answers also contexts of SQuAD 2 and SQuADShifts, and passages of the "
@@ -45,7 +42,7 @@ _TALKS = (
 class Part(Record, extra="forbid"):
     """Sets of examples, repeated ``times`` times."""
 
-    sets: list[Literal["qrecc-dev", "qrecc-4k", "canard", "own", "own-documents"]] = Field(min_length=1)
+    sets: list[Literal["qrecc-dev", "qrecc-4k", "canard", "own"]] = Field(min_length=1)
     times: int = Field(1, ge=1)
 
 
@@ -70,8 +67,6 @@ def make(data: Path, settings: Settings) -> tuple[Files, str]:
     parts = split(data)
     sets = dict(parts.training)
     measured = [example for examples in parts.measured.values() for example in examples]
-    if any(OWN_DOCUMENTS in part.sets for part in settings.mix):
-        sets[OWN_DOCUMENTS] = own_documents(data, settings.seed, held_out=False)
     sets[OWN] = without_overlap((one for name in settings.own for one in read(data / name, RewriteExample)), measured)
     names = [name for part in settings.mix for _ in range(part.times) for name in part.sets]
     if not all(sets[name] for name in names):
@@ -84,24 +79,10 @@ def make(data: Path, settings: Settings) -> tuple[Files, str]:
         examples = talks(examples, read_leads(data), read_passages(data), settings.seed, settings.talks)
     file_names = {"validation": "validation", "qrecc-report": "report-qrecc", "canard-report": "report-canard"}
     files = {"train.jsonl": examples, **{f"{name}.jsonl": parts.measured[key] for key, name in file_names.items()}}
-    if OWN_DOCUMENTS in sets:
-        files["validation-own-documents.jsonl"] = own_documents(data, settings.seed, held_out=True)
     texts = [_SOURCES[name] for name in dict.fromkeys(names)] + ([_TALKS] if settings.talks else [])
     made = f"```yaml\n{yaml.safe_dump(settings.model_dump(), sort_keys=False)}```"
     sources = "".join(f"- {text}\n" for text in texts) + f"{GUARD}\n\nMade by `python -m recipes.resolver`:\n\n{made}"
     return files, sources
-
-
-def own_documents(data: Path, seed: int, held_out: bool) -> list[RewriteExample]:
-    """Return the turns with a history, which has one of its possible answers in each exchange."""
-    chance = random.Random(seed)
-    examples = []
-    for collection in own.collections(data, held_out):
-        for turn in own.turns(collection):
-            history = [Past(question, chance.choice(answers)) for question, answers in turn.history]
-            if history:
-                examples.append(made(turn.conversation, turn.question, history, turn.alone))
-    return examples
 
 
 def silenced(examples: Iterable[RewriteExample], share: float, seed: int) -> list[RewriteExample]:

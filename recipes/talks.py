@@ -69,7 +69,7 @@ class _Article(Record):
 
 
 LEADS = "wiki/summaries-en.json"
-EVEN = ("mtrag_un",)
+EVEN = ("inscit_dev", "mtrag_un")
 NEEDED = (
     LEADS, *FILES.values(),
     *(f"conversations/{name}/{file}" for name in EVEN for file in ("passages.jsonl", "ground-truth.json")),

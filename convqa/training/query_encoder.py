@@ -18,7 +18,7 @@ from torch.nn import functional
 from convqa.errors import InputError
 from convqa.models import TextEncoder, load_encoder
 from convqa.models.engines.torch.networks import TurnPooled
-from convqa.models.engines.torch.transformers import load_module, tokenizer_of
+from convqa.models.engines.torch.transformers import load_config, load_module, tokenizer_of
 from convqa.models.kinds.query_encoder import MAX_TOKENS, QueryEncoder, load_query_encoder
 from convqa.models.kinds.resolver_input import lay_out
 from convqa.training.config import QueryEncoderSettings
@@ -56,6 +56,12 @@ class QueryEncoderTraining(Recipe):
         self.tokenizer.inner.no_truncation()
         self.most = MAX_TOKENS
         self.teacher = load_encoder(settings.teacher)
+        width = load_config(self.base).hidden_size
+        if width != self.teacher.dimension:
+            raise InputError(
+                f"base: {settings.base} has {width} dimensions, the teacher {self.teacher.dimension}; "
+                f"expected the same. Name the model that {settings.teacher} was made of."
+            )
         self.passages = Passages(bench.data, self.teacher)
         self.gold = [self.passages.rows(example) for example in self.examples]
         self.targets = _targets(self.examples, self.teacher)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from convqa.components.encoding import QueryEncoder, expanded
-from convqa.domain import Query, Rewrite
+from convqa.components.encoding import HISTORY_SHARE, QueryVectors, expanded
+from convqa.components.history import said_before
+from convqa.domain import Exchange, Query, Rewrite, Turn, TurnId
 from convqa.models import load_encoder
+from convqa.models.kinds.query_encoder import load_query_encoder
 
 QUESTION, TERMS = "Who wrote it?", (("Faust", 0.3), ("Weimar", 0.3))
 
 
 def encode(*rows):
     rewrites, queries = zip(*rows, strict=True)
-    places, matrix = QueryEncoder("encoder").encode(rewrites, queries)
+    places, matrix = QueryVectors("encoder").encode(rewrites, queries)
     return places.tolist(), matrix
 
 
@@ -57,7 +59,7 @@ def test_queries_without_words_have_no_vector():
 
 
 def test_each_text_of_a_batch_is_encoded_once(monkeypatch):
-    encoder = QueryEncoder("encoder")
+    encoder = QueryVectors("encoder")
     asked = []
     remembered = type(encoder.model).remembered
 
@@ -77,3 +79,39 @@ def test_two_stations_that_ask_for_the_same_texts_encode_them_once(monkeypatch):
     monkeypatch.setattr(type(load_encoder("encoder")), "_run", lambda *_: pytest.fail("encoded again"))
     _, second = encode(row)
     assert first.tolist() == second.tolist()
+
+
+GOETHE = Exchange("Who was Goethe?", "A poet of Weimar.")
+
+
+def in_conversation(turn, query_encoder="query_encoder", encoder=None):
+    vectors = QueryVectors(encoder, None, query_encoder)
+    _, matrix = vectors.in_conversation([turn], [Rewrite(turn.question, ())], [Query(turn.question)])
+    return matrix[0]
+
+
+def test_a_question_with_a_history_has_three_quarters_of_the_query_encoders_vector():
+    asked = Turn(TurnId(1, 2), "When was he born?", (GOETHE,))
+    (own,) = load_query_encoder("query_encoder").encode([(asked.question, said_before(asked))])
+    expected = HISTORY_SHARE * own + (1 - HISTORY_SHARE) * vectors(asked.question)[0]
+    assert in_conversation(asked) == pytest.approx(expected / np.linalg.norm(expected), abs=1e-6)
+    passage = load_encoder("encoder").encode(["Goethe was born in 1749."])[0]
+    assert own @ passage > vectors(asked.question)[0] @ passage + 0.2
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        Turn(TurnId(1, 1), "When was he born?"),
+        Turn(TurnId(1, 2), "When was he born?", (Exchange("thanks", "", status="idle"),)),
+        Turn(TurnId(1, 2), "Wann wurde er geboren?", (GOETHE,), language="de"),
+    ],
+)
+def test_other_questions_have_the_encoders(turn):
+    assert in_conversation(turn) == pytest.approx(vectors(turn.question)[0], abs=1e-6)
+
+
+def test_a_query_encoder_of_another_encoder_is_not_used(monkeypatch):
+    queries = QueryVectors(None, None, "query_encoder")
+    monkeypatch.setattr(queries.model, "family", "another")
+    assert queries.history_model is None and list(queries.models()) == ["encoder"]

@@ -258,3 +258,32 @@ def test_a_unit_of_a_document_is_shown_so_that_it_is_understood_alone(parts, tex
     assert answer.text == text
     quotes = [DOCUMENT.text[one.start : one.end] for sentence in answer.sentences for one in sentence.citations]
     assert all(part in quote for part, quote in zip(parts, quotes, strict=True))
+
+
+CARD = Passage(
+    "card", "A card costs 48 pounds a year. It includes the workshop. No tools either.\n\nThey close at six."
+)
+CARDS = Ranking((Hit("card", 1.0, CARD),))
+
+
+@pytest.mark.parametrize(
+    ("best", "text"),
+    [
+        ("It includes the workshop.", "A card costs 48 pounds a year. It includes the workshop."),
+        ("No tools either.", "It includes the workshop. No tools either."),
+        ("A card costs 48 pounds a year.", "A card costs 48 pounds a year."),
+        ("They close at six.", "They close at six."),
+    ],
+)
+def test_a_sentence_is_quoted_with_the_one_that_it_refers_to(best, text):
+    answer = build(span(CARD, best, 2.0), ranking=CARDS, max_sentences=1, antecedents=True)
+    assert answer.text == text
+    (citation,) = answer.sentences[0].citations
+    assert CARD.text[citation.start : citation.end] == text
+    assert build(span(CARD, best, 2.0), ranking=CARDS, max_sentences=1).text == best
+
+
+def test_the_sentence_referred_to_is_not_said_twice():
+    spans = (span(CARD, "It includes the workshop.", 2.0), span(CARD, "A card costs 48 pounds a year.", 1.0))
+    answer = build(*spans, ranking=CARDS, max_sentences=2, best_first=True, antecedents=True)
+    assert answer.text == "A card costs 48 pounds a year. It includes the workshop."

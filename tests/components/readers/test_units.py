@@ -48,6 +48,12 @@ def test_the_history_and_the_rewrite_are_read():
     assert alone != following
 
 
+def test_thanks_in_between_are_not_read():
+    before = Exchange("How much is a day ticket?", "Prices, Day ticket: Adults 6 euros, Children 3 euros")
+    thanks = Exchange("thanks", "You're welcome.", status="idle")
+    assert read("And on Mondays?", (before, thanks)) == read("And on Mondays?", (before,))
+
+
 def test_headings_and_header_rows_are_read_but_never_spans():
     reading = read("What are the prices for adults and children?")
     texts = [span.text for span in reading.spans]

@@ -1,0 +1,105 @@
+"""Conversations over people's own documents: how many turns are answered, refused and taken as talk, and MRR@10.
+
+    python benchmarks/own_documents.py DATA [COLLECTION ...] [--pipeline talk] [--set STATION.FIELD=VALUE ...]
+
+DATA is ``own-documents``: ``COLLECTION/documents`` and ``COLLECTION/turns.jsonl``, and ``untrained.txt``, the default
+collections, which no shipped model was trained on. Each collection is indexed alone, as ``convqa index`` does, and each
+conversation is held in order with the program's own answers as history. A turn is answered if the quotes or the
+sentences shown hold 90 % of the words of its first gold unit, in at most 60 words more. MRR@10 is that of the first
+passage with the gold unit. Prints a JSON object.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import re
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+import convqa
+
+MIN_SHARE = 0.9
+MAX_MORE_WORDS = 60
+
+
+def words(text: str) -> Counter[str]:
+    return Counter(re.findall(r"\w+", text.lower()))
+
+
+def holds(text: str, unit: str, most: float = float("inf")) -> bool:
+    """Return whether a text of at most so many words has a unit's words."""
+    wanted, own = words(unit), words(text)
+    return own.total() <= most and (own & wanted).total() >= MIN_SHARE * wanted.total()
+
+
+def is_answered(response: Any, unit: str) -> bool:
+    passages = {hit.id: hit.passage.text for hit in response.ranking.hits if hit.passage is not None}
+    quotes = []
+    for sentence in response.answer.sentences:
+        for citation in sentence.citations:
+            if citation.start is not None:
+                quotes.append(passages[citation.passage_id][citation.start : citation.end])
+    most = words(unit).total() + MAX_MORE_WORDS
+    return any(holds(text, unit, most) for text in (" ".join(quotes), response.answer.text))
+
+
+def reciprocal_rank(response: Any, unit: str) -> float:
+    for rank, hit in enumerate(response.ranking.hits[:10], 1):
+        if hit.passage is not None and holds(hit.passage.whole_text, unit):
+            return 1 / rank
+    return 0.0
+
+
+def count(qa: Any, lines: list[dict[str, Any]], totals: Counter[str]) -> None:
+    """Hold the conversations of a collection and add to the counts."""
+    conversations: dict[str, Any] = {}
+    for turn in lines:
+        conversation = conversations.setdefault(turn["conversation"], qa.conversation())
+        response = conversation.ask(turn["question"])
+        kind = response.answer.kind
+        totals[turn["kind"]] += 1
+        if turn["kind"] == "answerable":
+            unit = turn["gold"][0]
+            is_right = is_answered(response, unit)
+            is_row = unit.lstrip().startswith("|")
+            totals["answered"] += is_right
+            totals["rows"] += is_row
+            totals["rows answered"] += is_right and is_row
+            totals["answerable, refused"] += kind == "none"
+            totals["rewritten"] += response.rewrite.text != turn["question"]
+            totals["sum of 1/rank"] += reciprocal_rank(response, unit)
+        elif turn["kind"] == "unanswerable":
+            totals["unanswerable, refused"] += kind == "none"
+        else:
+            totals["talk taken as talk"] += kind == "talk"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("collections", nargs="*")
+    parser.add_argument("--pipeline", default="talk")
+    parser.add_argument("--set", action="append", default=[], metavar="STATION.FIELD=VALUE")
+    arguments = parser.parse_args()
+    logging.disable(logging.WARNING)
+    overrides = {name: yaml.safe_load(value) for name, _, value in (text.partition("=") for text in arguments.set)}
+    names = arguments.collections or (arguments.data / "untrained.txt").read_text(encoding="utf-8").split()
+    totals: Counter[str] = Counter()
+    for name in names:
+        with tempfile.TemporaryDirectory() as aside:
+            convqa.index(arguments.data / name / "documents", collection=f"{aside}/collection")
+            qa = convqa.load(arguments.pipeline, f"{aside}/collection", overrides)
+            lines = (arguments.data / name / "turns.jsonl").read_text(encoding="utf-8").splitlines()
+            count(qa, [json.loads(line) for line in lines], totals)
+    mean = totals.pop("sum of 1/rank") / max(1, totals["answerable"])
+    print(json.dumps({**totals, "MRR@10": round(mean, 3)}, indent=2))
+
+
+if __name__ == "__main__":
+    main()
