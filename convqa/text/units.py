@@ -147,8 +147,15 @@ def _units_of_part(
     if kind in ("heading", "header", "row") or (is_short and kind != "sentence"):
         yield Unit(part.start, part.end, kind, heading, context)
         return
-    for start, end in sentences(text[part.start : part.end], language):
-        yield Unit(part.start + start, part.start + end, kind, heading, context)
+    start = part.start
+    line_end = text.find("\n", start, part.end)
+    line = text[start:line_end]
+    if line_end != -1 and len(line) <= _MAX_QUESTION_CHARS and _ENDS_WITH_QUESTION.search(line):
+        # "There is water in the tray. Is it leaking?" is one question to what follows.
+        yield Unit(start, start + len(line.rstrip()), kind, heading, context)
+        start = line_end
+    for first, last in sentences(text[start : part.end], language):
+        yield Unit(start + first, start + last, kind, heading, context)
 
 
 def _with_replies(text: str, found: Sequence[Unit]) -> Iterator[Unit]:

@@ -11,6 +11,7 @@ from typing import Annotated
 from pydantic import Field
 
 from convqa.components.base import Builder
+from convqa.components.builders._versions import Rival, latest_first
 from convqa.components.checks import nothing
 from convqa.components.history import MAX_EXCHANGES
 from convqa.components.members import member
@@ -53,7 +54,7 @@ class SentencesBuilder(Builder):
 
     A span is quoted with the whole units that contain it, and the introduction of a list with its items. Duplicates and
     overlaps of better spans are skipped. Without a reading, or with an empty one, the answer is the beginning of the
-    best passage with a text.
+    best passage with a text. If documents answer differently, the later one is quoted, and the other is named.
 
     Example::
 
@@ -85,7 +86,7 @@ class SentencesBuilder(Builder):
         ranking: Ranking,
         reading: Reading | None,
     ) -> Answer:
-        candidates = self._candidates(turn, ranking, reading)
+        candidates, rival = self._candidates(turn, ranking, reading)
         chosen = self._chosen(turn, candidates)
         is_repeat = False
         if not self.allow_repeats:
@@ -97,7 +98,12 @@ class SentencesBuilder(Builder):
         if self.antecedents and turn.language == "en":
             chosen = with_antecedents(chosen, passages)
         ordered = self._ordered(chosen, ranking)
-        answer = Answer.of(_sentences(ordered, passages, turn.language), turn.language)
+        quoted = _sentences(ordered, passages, turn.language)
+        if rival is not None:
+            for sentence in _sentences([rival.span], passages, turn.language):
+                text = rival.shown(sentence.text, passages[rival.span.passage_id])
+                quoted.append(replace(sentence, text=text))
+        answer = Answer.of(quoted, turn.language)
         return replace(answer, notes=(TOLD,)) if is_repeat else answer
 
     def _candidates(
@@ -105,14 +111,16 @@ class SentencesBuilder(Builder):
         turn: Turn,
         ranking: Ranking,
         reading: Reading | None,
-    ) -> list[Span]:
-        """Return the sentences to choose from, best first."""
+    ) -> tuple[list[Span], Rival | None]:
+        """Return the sentences to choose from, best first, and what an older document says instead."""
         spans = [span for span in reading.spans if span.text.strip()] if reading else []
         if not spans:
             spans = _beginning(ranking, turn.language)
-        quotes = _quotes(spans, _passages(ranking), turn.language)
+        passages = _passages(ranking)
+        quotes = _quotes(spans, passages, turn.language)
+        quotes, rival = latest_first(quotes, passages, turn.question, turn.language)
         count = max(_MAX_CANDIDATES, self.max_sentences)
-        return list(islice(_distinct(quotes, turn.language), count))
+        return list(islice(_distinct(quotes, turn.language), count)), rival
 
     def _chosen(self, turn: Turn, candidates: Sequence[Span]) -> list[Span]:
         """Return the best candidates that are good enough, at least one, up to the number and length of sentences."""
