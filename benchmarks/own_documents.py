@@ -56,8 +56,9 @@ def reciprocal_rank(response: Any, unit: str) -> float:
     return 0.0
 
 
-def count(qa: Any, lines: list[dict[str, Any]], totals: Counter[str]) -> None:
-    """Hold the conversations of a collection and add to the counts."""
+def count(qa: Any, lines: list[dict[str, Any]], totals: Counter[str]) -> list[float]:
+    """Hold the conversations of a collection and add to the counts. Return 1 / rank of the gold passages."""
+    ranks = []
     conversations: dict[str, Any] = {}
     for turn in lines:
         conversation = conversations.setdefault(turn["conversation"], qa.conversation())
@@ -73,11 +74,12 @@ def count(qa: Any, lines: list[dict[str, Any]], totals: Counter[str]) -> None:
             totals["rows answered"] += is_right and is_row
             totals["answerable, refused"] += kind == "none"
             totals["rewritten"] += response.rewrite.text != turn["question"]
-            totals["sum of 1/rank"] += reciprocal_rank(response, unit)
+            ranks.append(reciprocal_rank(response, unit))
         elif turn["kind"] == "unanswerable":
             totals["unanswerable, refused"] += kind == "none"
         else:
             totals["talk taken as talk"] += kind == "talk"
+    return ranks
 
 
 def main() -> None:
@@ -91,14 +93,14 @@ def main() -> None:
     overrides = {name: yaml.safe_load(value) for name, _, value in (text.partition("=") for text in arguments.set)}
     names = arguments.collections or (arguments.data / "untrained.txt").read_text(encoding="utf-8").split()
     totals: Counter[str] = Counter()
+    ranks: list[float] = []
     for name in names:
         with tempfile.TemporaryDirectory() as aside:
             convqa.index(arguments.data / name / "documents", collection=f"{aside}/collection")
             qa = convqa.load(arguments.pipeline, f"{aside}/collection", overrides)
             lines = (arguments.data / name / "turns.jsonl").read_text(encoding="utf-8").splitlines()
-            count(qa, [json.loads(line) for line in lines], totals)
-    mean = totals.pop("sum of 1/rank") / max(1, totals["answerable"])
-    print(json.dumps({**totals, "MRR@10": round(mean, 3)}, indent=2))
+            ranks += count(qa, [json.loads(line) for line in lines], totals)
+    print(json.dumps({**totals, "MRR@10": round(sum(ranks) / max(1, len(ranks)), 3)}, indent=2))
 
 
 if __name__ == "__main__":

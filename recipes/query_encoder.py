@@ -72,7 +72,7 @@ class Dialog(NamedTuple):
     """A turn with its history as (question, possible answers) and what is known about it."""
 
     example: SearchExample
-    history: list[tuple[str, tuple[str, ...]]]
+    history: Sequence[tuple[str, Sequence[str]]]
     holds_out: bool
     self_contained: bool
 

@@ -74,30 +74,20 @@ class QueryVectors:
             models["query_encoder"] = self.history_model
         return models
 
-    def in_conversation(
-        self,
-        turns: Sequence[Turn],
-        rewrites: Sequence[Rewrite],
-        queries: Sequence[Query],
-    ) -> tuple[NDArray[np.intp], Matrix]:
-        """:meth:`encode` with ``HISTORY_SHARE`` of the query encoder's vector for each question with a history.
+    def with_histories(self, turns: Sequence[Turn], matrix: Matrix) -> Matrix:
+        """Return vectors of questions with ``HISTORY_SHARE`` of the query encoder's, for those with a history.
 
-        ``queries[i]`` is of ``turns[i]``.
+        :param matrix: the vector of each turn's question, without its history.
         """
-        indexes, matrix = self.encode(rewrites, queries)
-        if self.history_model is None:
-            return indexes, matrix
-        rows = {index: row for row, index in enumerate(indexes)}
-        questions = [question for question in questions_with_history(turns) if question.row in rows]
+        questions = questions_with_history(turns)
         questions = [question for question in questions if reads(question.text, question.language)]
-        if not questions:
-            return indexes, matrix
-        matrix = matrix.copy()
+        if self.history_model is None or not questions:
+            return matrix
+        mixed = matrix.copy()
         vectors = self.history_model.encode([(question.text, question.history) for question in questions])
         for question, vector in zip(questions, vectors, strict=True):
-            row = rows[question.row]
-            matrix[row] = HISTORY_SHARE * vector + (1 - HISTORY_SHARE) * matrix[row]
-        return indexes, unit(matrix)
+            mixed[question.row] = HISTORY_SHARE * vector + (1 - HISTORY_SHARE) * matrix[question.row]
+        return unit(mixed)
 
     def encode(self, rewrites: Sequence[Rewrite], queries: Sequence[Query]) -> tuple[NDArray[np.intp], Matrix]:
         """Return the indexes of the queries with a text, and their vectors.

@@ -84,10 +84,8 @@ def test_two_stations_that_ask_for_the_same_texts_encode_them_once(monkeypatch):
 GOETHE = Exchange("Who was Goethe?", "A poet of Weimar.")
 
 
-def in_conversation(turn, query_encoder="query_encoder", encoder=None):
-    vectors = QueryVectors(encoder, None, query_encoder)
-    _, matrix = vectors.in_conversation([turn], [Rewrite(turn.question, ())], [Query(turn.question)])
-    return matrix[0]
+def in_conversation(turn):
+    return QueryVectors(None, None, "query_encoder").with_histories([turn], vectors(turn.question))[0]
 
 
 def test_a_question_with_a_history_has_three_quarters_of_the_query_encoders_vector():

@@ -10,7 +10,7 @@ from pydantic import NonNegativeInt
 
 from convqa.components import encoding
 from convqa.components.base import Retriever
-from convqa.components.encoding import ModelOptions, QueryVectors
+from convqa.components.encoding import Matrix, ModelOptions, QueryVectors
 from convqa.components.filtering import by_filter
 from convqa.components.members import member
 from convqa.components.parameters import Count, Name
@@ -97,7 +97,7 @@ class Dense(Retriever):
         queries: Sequence[Query],
     ) -> Sequence[Ranking]:
         rankings = [Ranking()] * len(queries)
-        indexes, vectors = self._queries.in_conversation(turns, rewrites, queries)
+        indexes, vectors = self._encoded(turns, rewrites, queries)
 
         def search_filtered(rows: list[int], accepted: Filter) -> Sequence[Ranking]:
             encoder = encoding.named(self._queries.model)
@@ -123,7 +123,7 @@ class Dense(Retriever):
     ) -> Sequence[Ranking]:
         """Rank the passages of ``rankings[i]`` by their vectors. Missing vectors are made now."""
         reranked = [Ranking()] * len(queries)
-        indexes, query_vectors = self._queries.in_conversation(turns, rewrites, queries)
+        indexes, query_vectors = self._encoded(turns, rewrites, queries)
         vectors = encoding.passage_vectors(self._queries.model, self.store, rankings)
         for index, query_vector in zip(indexes, query_vectors, strict=True):
             hits = [
@@ -131,3 +131,13 @@ class Dense(Retriever):
             ]
             reranked[index] = Ranking.of(hits)
         return reranked
+
+    def _encoded(
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+        queries: Sequence[Query],
+    ) -> tuple[Sequence[int], Matrix]:
+        """Return the indexes of the queries with a text, and their vectors."""
+        indexes, matrix = self._queries.encode(rewrites, queries)
+        return indexes.tolist(), self._queries.with_histories([turns[index] for index in indexes], matrix)
