@@ -49,6 +49,9 @@ Text = Annotated[str, AfterValidator(_without_nul)]
 """A text that every store and file format accepts."""
 QuestionText = Annotated[Text, Field(min_length=1, pattern=r"\S")]
 """A question: a text that is not blank."""
+Item = TypeVar("Item")
+BoundedList = Annotated[list[Item], Field(max_length=1000, fail_fast=True)]
+"""A list of limited length, whose validation stops at the first mistake."""
 
 
 class Record(BaseModel):

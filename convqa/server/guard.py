@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import secrets
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from sqlite3 import OperationalError
 from typing import Any
@@ -50,6 +51,19 @@ _OPENAI_TYPES = {
     404: "not_found_error",
 }
 """Types of errors in OpenAI's API, by status."""
+
+_OPENAI_CODES = {
+    401: "invalid_api_key",
+    403: "permission_denied",
+    404: "not_found",
+    413: "request_too_large",
+    503: "overloaded",
+    504: "timeout",
+}
+"""Codes of errors in OpenAI's API, by status."""
+
+_PARAMETER = re.compile(r"([a-z_]+(?:[.\[][\w.\[\]]*)?): ")
+"""The field at the beginning of a message."""
 
 
 class _Error(TypedDict):
@@ -107,9 +121,11 @@ class GuardMiddleware:
                 raise HTTPException(413, problem, {"Connection": "close"})
             return message
 
+        request_id = (b"x-request-id", f"req_{secrets.token_hex(12)}".encode())
+
         async def secured(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message = {**message, "headers": [*message.get("headers", ()), *_HEADERS]}
+                message = {**message, "headers": [*message.get("headers", ()), *_HEADERS, request_id]}
             await send(message)
 
         app = self._app
@@ -136,6 +152,10 @@ class _JsonRequest(Request):
 class GuardedRoute(APIRoute):
     """A route that identifies the caller (``app.state.access``) and has a time limit."""
 
+    def failure(self, error: BaseException, seconds: float) -> JSONResponse:
+        """Return the reply for an error."""
+        return failure(error, seconds)
+
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
 
@@ -148,9 +168,16 @@ class GuardedRoute(APIRoute):
                 async with asyncio.timeout(state.config.limits.seconds):
                     return await handle(_JsonRequest(request.scope, request.receive))
             except (RunError, Exception) as error:
-                return failure(error, state.config.limits.seconds)
+                return self.failure(error, state.config.limits.seconds)
 
         return guarded
+
+
+class OpenAIRoute(GuardedRoute):
+    """A route whose errors have the form of OpenAI's API."""
+
+    def failure(self, error: BaseException, seconds: float) -> JSONResponse:
+        return openai_failure(error, seconds)
 
 
 def stream(
@@ -158,12 +185,15 @@ def stream(
     events: AsyncIterable[ServerSentEvent],
     seconds: float,
     error: str | None = None,
+    reply: Callable[[BaseException, float], JSONResponse] | None = None,
 ) -> EventSourceResponse:
     """Return a stream of events with a heartbeat, which gets the same grace period at shutdown as other replies.
 
     :param pending: the turn to cancel if the client disconnects.
     :param seconds: the time limit. :param error: the name of error events.
+    :param reply: makes the data of error events; by default :func:`failure`.
     """
+    reply = reply or failure
 
     async def guarded() -> AsyncIterator[ServerSentEvent]:
         try:
@@ -171,7 +201,7 @@ def stream(
                 async for event in events:
                     yield event
         except (RunError, Exception) as raised:
-            yield ServerSentEvent(bytes(failure(raised, seconds).body).decode(), event=error)
+            yield ServerSentEvent(bytes(reply(raised, seconds).body).decode(), event=error)
         finally:
             pending.response.cancel()
 
@@ -208,18 +238,38 @@ def failure(error: BaseException, seconds: float = 0) -> JSONResponse:
     return _error_response(500, "The server failed to process this request. See its log.")
 
 
+def openai_failure(error: BaseException, seconds: float = 0) -> JSONResponse:
+    """Return an error as OpenAI's API does: a code in words, the parameter, and 400 for every mistake of a body."""
+    reply = failure(error, seconds)
+    message = orjson.loads(reply.body)["error"]["message"]
+    status = 400 if reply.status_code in {415, 422} else reply.status_code
+    parameter = _PARAMETER.match(message)
+    code = _OPENAI_CODES.get(status, "invalid_value" if status < 500 else "server_error")
+    content = {
+        "message": message,
+        "type": _error_type(status),
+        "param": parameter[1] if parameter else None,
+        "code": "model_not_found" if status == 404 and parameter else code,
+    }
+    headers = {name: value for name, value in reply.headers.items() if name not in {"content-length", "content-type"}}
+    return JSONResponse({"error": content}, status, headers)
+
+
 def _error_response(
     status: int,
     message: str,
     headers: Mapping[str, str] | None = None,
 ) -> JSONResponse:
-    default = "invalid_request_error" if status < 500 else "server_error"
-    error: _Error = {"message": message, "type": _OPENAI_TYPES.get(status, default), "code": status}
+    error: _Error = {"message": message, "type": _error_type(status), "code": status}
     return JSONResponse({"error": error}, status, headers)
 
 
-async def _handled(_: Request, error: Exception) -> JSONResponse:
-    return failure(error)
+def _error_type(status: int) -> str:
+    return _OPENAI_TYPES.get(status, "invalid_request_error" if status < 500 else "server_error")
+
+
+async def _handled(request: Request, error: Exception) -> JSONResponse:
+    return openai_failure(error) if request.url.path.startswith("/v1/") else failure(error)
 
 
 HANDLERS: Any = {HTTPException: _handled, Exception: _handled}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import orjson
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
@@ -23,14 +23,11 @@ from convqa.server.conversations import Conversations, ConversationSummary, Kept
 from convqa.server.guard import ERRORS, GuardedRoute, stream
 from convqa.server.service import PendingTurn, Service
 from convqa.text.dialogue import added, open_question
-from convqa.validation import QuestionText, Record, Text
+from convqa.validation import BoundedList, QuestionText, Record, Text
 
 router = APIRouter(prefix="/api", route_class=GuardedRoute, responses=ERRORS)
 
 
-Item = TypeVar("Item")
-BoundedList = Annotated[list[Item], Field(max_length=1000, fail_fast=True)]
-"""A list of limited length, whose validation stops at the first mistake."""
 Filters = Annotated[dict[str, BoundedList[MetaValue]], Field(max_length=50)]
 
 

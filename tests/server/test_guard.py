@@ -50,7 +50,7 @@ def test_errors_have_one_form(client, path):
 def test_many_mistakes_are_refused_at_once_and_in_few_words(client, path, body):
     begun = time.process_time()
     reply = client.post(path, content=body, headers=JSON)
-    assert reply.status_code == 422 and len(reply.content) < 2000
+    assert reply.status_code in {400, 422} and len(reply.content) < 2000
     assert time.process_time() - begun < 1
 
 

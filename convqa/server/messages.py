@@ -1,0 +1,160 @@
+"""The messages of a chat client: the question, the conversation before it, and what the client asks on its own.
+
+Open WebUI puts the text of attached files before a question, in ``<context>``, as sources with numbers of its own. It
+also asks for titles, tags, follow-ups and queries in JSON; LibreChat asks for titles.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from textwrap import shorten
+
+import orjson
+
+from convqa.domain import Exchange
+from convqa.errors import InputError
+from convqa.server import chat_text
+from convqa.validation import BoundedList, Record, Text
+
+UNREAD = "Attached files and pictures are not read. The answer is from this server's passages."
+"""The caveat of an answer to a message with attachments."""
+
+_TASK = "### Task:"
+_CONTEXT = re.compile(r"<context>.*</context>", re.DOTALL)
+_SOURCE_NUMBER = re.compile(r'<source id="(\d{1,4})"')
+_QUERY_TAG = re.compile(r"</?user_query>")
+_ERRAND = re.compile(r'\{\s*"(title|tags|follow_ups|queries|prompt|text)"\s*:')
+_TITLE_PROMPT = re.compile(
+    r"\s*(?:Provide a concise, 5-word-or-less title|Analyze this conversation and provide"
+    r"|Please generate a concise title)"
+)
+"""The beginnings of LibreChat's prompts for a title, which is not JSON."""
+
+_FIRST_QUESTION = re.compile(r"^[ \t]*(?:USER|User|Human|user):[ \t]*(\S.*)$", re.M)
+_MAX_TITLE_CHARS = 60
+_MAX_FOLLOW_UPS = 5
+_TEXT_TYPES = frozenset(["text", "input_text"])
+
+
+class MessagePart(Record, extra="allow"):
+    """A part of a message. Parts other than text are not read."""
+
+    type: str
+    text: Text | None = None
+
+
+class Message(Record, extra="allow"):
+    """A message. Roles other than user and assistant are ignored."""
+
+    role: str
+    content: Text | BoundedList[MessagePart] | None = None
+
+    @property
+    def text(self) -> str:
+        """The text, or the text parts, one a line."""
+        if isinstance(self.content, str):
+            return self.content
+        return "\n".join(part.text for part in self.content or () if part.type in _TEXT_TYPES and part.text)
+
+    @property
+    def has_attachments(self) -> bool:
+        """Whether the message has pictures or files, or the text of files."""
+        if isinstance(self.content, list) and any(part.type not in _TEXT_TYPES for part in self.content):
+            return True
+        return _CONTEXT.search(self.text) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    """The last question, and the exchanges before it.
+
+    ``caveat``: what the reply must say about attachments. ``sources``: how many numbered sources the client shows
+    before those of the answer.
+    """
+
+    question: str
+    history: list[Exchange]
+    caveat: str
+    sources: int
+
+
+def read(messages: Sequence[Message]) -> AskedQuestion:
+    """Read a conversation. Consecutive questions are joined, and answers without a question are ignored.
+
+    An empty answer at the end, which some clients add, and results of tools leave the question open.
+
+    :raises InputError: if no question is open at the end.
+    """
+    history: list[Exchange] = []
+    questions: list[str] = []
+    answer: str | None = None
+    last: Message | None = None
+    for message in messages:
+        text = _question(message.text)
+        if message.role == "user" and text:
+            if answer is not None:
+                history.append(chat_text.exchange("\n".join(questions), answer))
+                questions, answer = [], None
+            questions.append(text)
+            last = message
+        elif message.role == "assistant" and questions:
+            answer = message.text.strip() or answer or ""
+        elif message.role == "tool" and answer:
+            answer = ""
+    if last is None or answer:
+        raise InputError("messages: the last one must be a question: role user, with a text.")
+    caveat = UNREAD if last.has_attachments else ""
+    return AskedQuestion("\n".join(questions), history, caveat, _numbered_sources(messages, last))
+
+
+def _question(text: str) -> str:
+    """Return a user's own words: those after the texts of attached files, or else before them."""
+    context = _CONTEXT.search(text)
+    if context is None or _requested_field(text) is not None:
+        return text.strip()
+    after = _QUERY_TAG.sub("", text[context.end() :]).strip()
+    return after or text[: context.start()].partition(_TASK)[0].strip()
+
+
+def _numbered_sources(messages: Sequence[Message], last: Message) -> int:
+    """Return the last number of the sources that come with a question, in its message or in the system's."""
+    numbers = [0]
+    for message in messages:
+        if message is last or message.role == "system":
+            numbers += map(int, _SOURCE_NUMBER.findall(message.text))
+    return max(numbers)
+
+
+def _requested_field(prompt: str) -> str | None:
+    """Return the field of the JSON that a client asks for on its own, "" for a plain title, None for a question."""
+    if _TITLE_PROMPT.match(prompt):
+        return ""
+    instructions = _CONTEXT.sub("", prompt)
+    is_task = instructions == prompt and prompt.lstrip().startswith(_TASK)
+    field = _ERRAND.search(instructions)
+    if field is None or "JSON" not in instructions or not (is_task or "<chat_history>" in instructions):
+        return None
+    return field[1]
+
+
+def reply_to_errand(asked: AskedQuestion, suggestions: Sequence[str]) -> str | None:
+    """Reply to a prompt that a client sends on its own, without a search; None for a question.
+
+    A title is the first question. Follow-ups are the suggestions that were not asked.
+    """
+    prompt = asked.question
+    field = _requested_field(prompt)
+    if field is None:
+        return None
+    match = _FIRST_QUESTION.search(prompt)
+    first = asked.history[0].question if asked.history else ""
+    title = shorten(match[1] if match else first, _MAX_TITLE_CHARS, placeholder=" ...")
+    replies = {
+        "title": title,
+        "tags": [],
+        "queries": [],
+        "follow_ups": [question for question in suggestions if question not in prompt][:_MAX_FOLLOW_UPS],
+    }
+    return orjson.dumps({field: replies.get(field, "")}).decode() if field else title
