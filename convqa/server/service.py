@@ -7,7 +7,6 @@ import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import PurePath
 from typing import Any, TypeVar
 
 from starlette.exceptions import HTTPException
@@ -19,7 +18,7 @@ from convqa.errors import InputError, RunError
 from convqa.pipeline.pipeline import Pipeline
 from convqa.server.config import BatchLimits
 from convqa.stores import open_store
-from convqa.stores.address import redact
+from convqa.stores.address import name_of
 
 T = TypeVar("T")
 
@@ -83,8 +82,7 @@ class Service:
         info = self._info
         name = None
         if info is not None:
-            location = info.source or redact(self.pipeline.collection or "")
-            name = PurePath(location.rstrip("/")).name
+            name = name_of(self.pipeline.collection or "", info.source)
         return {
             "id": self.name,
             "collection": name,
