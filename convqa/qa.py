@@ -30,7 +30,7 @@ from convqa.domain import (
 from convqa.domain.batches import Batch
 from convqa.driver.history import HistoryMode, checked, exchange, in_language
 from convqa.driver.waves import BATCH_SIZE, WAIT_SECONDS, answer, drive
-from convqa.errors import InputError, ordinary_errors
+from convqa.errors import ArgumentError, InputError, ordinary_errors
 from convqa.indexing import (
     Indexed,
     add_vectors,
@@ -144,7 +144,7 @@ def _errors_name_arguments() -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise InputError(_OPTION.sub(_argument, str(error))) from error
+        raise ArgumentError(_OPTION.sub(_argument, str(error))) from error
 
 
 def _argument(option: re.Match[str]) -> str:

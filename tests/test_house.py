@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 import zipfile
 from collections import Counter
 from graphlib import TopologicalSorter
@@ -131,6 +132,34 @@ def test_a_pipeline_loads_without_what_it_does_not_use():
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "True []"
+
+
+DISTRIBUTIONS = {
+    "docutils": "docutils", "elastic_transport": "elastic-transport", "huggingface_hub": "huggingface-hub",
+    "jpype": "jpype1", "lxml": "lxml", "markdown_it": "markdown-it-py", "mcp_types": "mcp-types",
+    "mdit_py_plugins": "mdit-py-plugins", "charset_normalizer": "charset-normalizer", "haystack": "haystack-ai",
+    "sse_starlette": "sse-starlette", "Stemmer": "pystemmer", "yaml": "pyyaml", "ir_measures": "ir-measures",
+    "typing_extensions": "typing-extensions", "pydantic_core": "pydantic",
+}  # fmt: skip
+"""Imported name -> the distribution that has it, where they differ; pydantic_core is pinned by pydantic."""
+
+
+def test_whatever_is_imported_is_declared():
+    """Not left to the requirements of other packages, which may drop it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    lines = [*project["dependencies"], *(line for name, lines in extras.items() if name != "all" for line in lines)]
+    declared = {re.split(r"[\[<>=;! ]", line)[0].lower() for line in lines}
+    imported = set()
+    for path in (ROOT / "convqa").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                imported.add(node.module.partition(".")[0])
+    foreign = imported - sys.stdlib_module_names - {"convqa"}
+    assert len(foreign) > 20
+    assert {name for name in foreign if DISTRIBUTIONS.get(name, name).lower() not in declared} == set()
 
 
 def tracked():

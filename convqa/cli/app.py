@@ -20,7 +20,7 @@ import typer
 from typer import Option
 
 import convqa
-from convqa.errors import ConvqaError, RunError, StorageFull
+from convqa.errors import ArgumentError, ConvqaError, RunError, StorageFull
 
 
 class _Alphabetical(typer.core.TyperGroup):
@@ -65,7 +65,7 @@ def _print_version(is_given: bool) -> None:
 def _app(
     version: Annotated[
         bool,
-        Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
+        Option("--version", "-V", callback=_print_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
     """Conversational question answering over a collection of passages, with cited answers."""
@@ -163,7 +163,7 @@ def _exit_code(function: Function, arguments: dict[str, Any]) -> int:
     try:
         return function(**arguments) or 0
     except ConvqaError as error:
-        _say_error(str(error))
+        _say_error(str(error.__cause__ if isinstance(error, ArgumentError) else error))
         return error.exit_code
     except RunError as error:
         is_kept = function.__name__ in _RESUMABLE and (error.transient or isinstance(error, StorageFull))

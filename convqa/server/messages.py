@@ -67,7 +67,7 @@ class Message(Record, extra="allow"):
 
 
 @dataclass(frozen=True, slots=True)
-class AskedQuestion:
+class ChatQuestion:
     """The last question, and the exchanges before it.
 
     ``caveat``: what the reply must say about attachments. ``sources``: how many numbered sources the client shows
@@ -80,7 +80,7 @@ class AskedQuestion:
     sources: int
 
 
-def read(messages: Sequence[Message]) -> AskedQuestion:
+def read(messages: Sequence[Message]) -> ChatQuestion:
     """Read a conversation. Consecutive questions are joined, and answers without a question are ignored.
 
     An empty answer at the end, which some clients add, and results of tools leave the question open.
@@ -106,7 +106,7 @@ def read(messages: Sequence[Message]) -> AskedQuestion:
     if last is None or answer:
         raise InputError("messages: the last one must be a question: role user, with a text.")
     caveat = UNREAD if last.has_attachments else ""
-    return AskedQuestion("\n".join(questions), history, caveat, _numbered_sources(messages, last))
+    return ChatQuestion("\n".join(questions), history, caveat, _numbered_sources(messages, last))
 
 
 def _question(text: str) -> str:
@@ -139,7 +139,7 @@ def _requested_field(prompt: str) -> str | None:
     return field[1]
 
 
-def reply_to_errand(asked: AskedQuestion, suggestions: Sequence[str]) -> str | None:
+def reply_to_errand(asked: ChatQuestion, suggestions: Sequence[str]) -> str | None:
     """Reply to a prompt that a client sends on its own, without a search; None for a question.
 
     A title is the first question. Follow-ups are the suggestions that were not asked.

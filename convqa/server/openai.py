@@ -23,7 +23,7 @@ from convqa.errors import InputError
 from convqa.exports import replies
 from convqa.server import chat_text
 from convqa.server.guard import ERRORS, OpenAIRoute, openai_failure, stream
-from convqa.server.messages import AskedQuestion, Message, read, reply_to_errand
+from convqa.server.messages import ChatQuestion, Message, read, reply_to_errand
 from convqa.server.service import PendingTurn, Service
 from convqa.server.turns import Filters, RequestCaller, prepared
 from convqa.validation import BoundedList, Record
@@ -169,7 +169,7 @@ async def _events(
 
 def _answered(
     body: CompletionRequest,
-    asked: AskedQuestion,
+    asked: ChatQuestion,
     response: TurnResponse,
     language: str,
     address_of: Callable[[str], str],

@@ -146,3 +146,17 @@ def test_without_the_extra(call, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "uvicorn" else object())
     code, _, err = call("serve")
     assert code == 2 and "uvicorn" in err and "convqa[server]" in err
+
+
+def test_the_default_collection_and_further_host_names(call, monkeypatch):
+    from convqa.server import app
+
+    served = []
+    monkeypatch.setattr(app, "run", lambda config, *_: served.append(config))
+    monkeypatch.setenv("CONVQA_COLLECTION", "library")
+    assert call("serve", "--allow-host", "host.docker.internal")[0] == 0
+    assert call("serve", "--collection", "other")[0] == 0
+    assert [(config.collection, config.hosts) for config in served] == [
+        ("library", ["host.docker.internal"]),
+        ("other", []),
+    ]
