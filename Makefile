@@ -92,7 +92,7 @@ LOWEST := build/lowest/bin/python
 test-lowest: $(VENV)/.test  ## run tests of most parts with the lowest declared versions of all requirements
 	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python build/lowest
 	@$(BIN)/uv pip install --quiet --python $(LOWEST) --resolution lowest-direct \
-		--editable '.[documents,experiments,mcp,server]' 'pytest>=8.2' 'hypothesis>=6.100' 'fpdf2>=2.8'
+		--editable '.[documents,experiments,mcp,server]' 'pytest>=8.2' 'hypothesis>=6.100' 'fpdf2>=2.8' 'pypdf>=5'
 	@$(LOWEST) -m pytest -q -p no:cacheprovider tests/test_qa.py tests/cli/test_ask.py tests/server/test_openai.py \
 		tests/server/test_service.py tests/server/test_mcp.py tests/documents/test_word.py tests/documents/test_pdf.py
 

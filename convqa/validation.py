@@ -122,7 +122,10 @@ def shorten(value: object, limit: int = 60) -> str:
     >>> shorten("x" * 100, 10)
     "'xxxxxx..."
     """
-    text = repr(value)
+    try:
+        text = repr(value)
+    except RecursionError:
+        text = "a value that is nested too deeply"
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 

@@ -18,11 +18,12 @@ from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from typing_extensions import TypedDict
 
 from convqa.errors import ConvqaError, InputError, RunError
-from convqa.server.listening import GRACE_SECONDS
+from convqa.server.listening import GRACE_SECONDS, MAX_HEADER_BYTES
 from convqa.server.service import RETRY_SECONDS, PendingTurn
 from convqa.validation import explain
 
@@ -62,6 +63,9 @@ _OPENAI_CODES = {
 }
 """Codes of errors in OpenAI's API, by status."""
 
+_HOST = re.compile(r"(?:(?P<name>[a-z0-9._-]+)|\[(?P<address>[0-9a-f:.]+)\])(?::[0-9]{1,5})?")
+"""A Host header: a name or an IPv6 address, and perhaps a port."""
+
 _PARAMETER = re.compile(r"([a-z_]+(?:[.\[][\w.\[\]]*)?): ")
 """The field at the beginning of a message."""
 
@@ -79,7 +83,7 @@ class ErrorBody(TypedDict):
 
 
 ERRORS: dict[int | str, dict[str, Any]] = {
-    status: {"model": ErrorBody} for status in (400, 401, 403, 404, 405, 409, 413, 415, 422, 503, 504)
+    status: {"model": ErrorBody} for status in (400, 401, 403, 404, 405, 409, 413, 415, 422, 431, 503, 504)
 }
 """The errors that every route documents."""
 
@@ -129,10 +133,19 @@ class GuardMiddleware:
             await send(message)
 
         app = self._app
-        if self._hosts is not None and Request(scope).url.hostname not in self._hosts:
-            message = "Unknown host: a server without keys accepts local names, and those under hosts: in its file."
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEADER_BYTES:
+            app = failure(HTTPException(431, f"The headers have more than {MAX_HEADER_BYTES} bytes."))
+        elif self._hosts is not None and _host(scope) not in self._hosts:
+            message = "Unknown host: a server without keys accepts local names, and those of --allow-host or hosts:."
             app = failure(HTTPException(400, message))
         await app(scope, counted, secured)
+
+
+def _host(scope: Scope) -> str | None:
+    """Return the name in the only Host header of a request, None without one or for a malformed one."""
+    values = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
+    match = _HOST.fullmatch(values[0].lower()) if len(values) == 1 else None
+    return match and (match["name"] or match["address"])
 
 
 class _JsonRequest(Request):
@@ -229,7 +242,8 @@ def failure(error: BaseException, seconds: float = 0) -> JSONResponse:
             return _error_response(400, str(error))
         case OperationalError() | RunError(transient=True):
             log.warning("%s", error)
-            message = "The collection is unavailable. Try again."
+            what = "collection is" if isinstance(error, RunError) else "stored conversations are"
+            message = f"The {what} unavailable. Try again."
             return _error_response(503, message, {"Retry-After": RETRY_SECONDS})
         case ConvqaError():
             log.error("%s", error)
@@ -269,6 +283,12 @@ def _error_type(status: int) -> str:
 
 
 async def _handled(request: Request, error: Exception) -> JSONResponse:
+    if isinstance(error, HTTPException) and error.status_code == 405:
+        # Several routes may have the path, each with a method.
+        routes = [route for route in request.app.state.routes if route.matches(request.scope)[0] is not Match.NONE]
+        error.headers = {
+            "Allow": ", ".join(sorted({method for route in routes for method in getattr(route, "methods", ())}))
+        }
     return openai_failure(error) if request.url.path.startswith("/v1/") else failure(error)
 
 

@@ -123,7 +123,7 @@ async def complete(
     address = str(request.base_url)
 
     def address_of(passage: str) -> str:
-        return f"{address}api/passages/{quote(passage, safe='')}?pipeline={quote(service.name)}"
+        return f"{address}api/passages?id={quote(passage, safe='')}&pipeline={quote(service.name)}"
 
     async def replied() -> _Reply:
         return _answered(body, asked, await pending.response, turn.language, address_of)

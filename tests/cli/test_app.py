@@ -60,6 +60,20 @@ def test_names_that_are_not_utf8_are_printed_where_the_output_takes_utf8_alone(p
         assert (listing.returncode, err) == (0, "") and "sse" in out
 
 
+def test_secrets_of_the_environment_are_masked(call, monkeypatch, tmp_path):
+    from convqa import stores
+
+    def fail(*_):
+        raise WorkError("the server answers: invalid key sk-123456789")
+
+    monkeypatch.setenv("CONVQA_LLM_KEY", "sk-123456789")
+    monkeypatch.setattr(stores, "check_store", fail)
+    _, _, err = call("collections", "check", "x", "-v", "--log-file", tmp_path / "log")
+    assert "invalid key ***" in err and "sk-123456789" not in err
+    log = (tmp_path / "log").read_text()
+    assert "invalid key ***" in log and "sk-123456789" not in log
+
+
 @pytest.mark.parametrize(
     ("words", "completed"),
     [
