@@ -82,10 +82,24 @@ class ErrorBody(TypedDict):
     error: _Error
 
 
-ERRORS: dict[int | str, dict[str, Any]] = {
-    status: {"model": ErrorBody} for status in (400, 401, 403, 404, 405, 409, 413, 415, 422, 431, 503, 504)
-}
+class _OpenAIError(TypedDict):
+    message: str
+    type: str
+    param: str | None
+    code: str
+
+
+class OpenAIErrorBody(TypedDict):
+    """The body of an error of OpenAI's API."""
+
+    error: _OpenAIError
+
+
+_STATUSES = (400, 401, 403, 404, 405, 409, 413, 415, 422, 431, 500, 503, 504)
+ERRORS: dict[int | str, dict[str, Any]] = {status: {"model": ErrorBody} for status in _STATUSES}
 """The errors that every route documents."""
+OPENAI_ERRORS: dict[int | str, dict[str, Any]] = {status: {"model": OpenAIErrorBody} for status in _STATUSES}
+"""The errors that the routes of OpenAI's API document."""
 
 
 class GuardMiddleware:
@@ -259,7 +273,7 @@ def openai_failure(error: BaseException, seconds: float = 0) -> JSONResponse:
     status = 400 if reply.status_code in {415, 422} else reply.status_code
     parameter = _PARAMETER.match(message)
     code = _OPENAI_CODES.get(status, "invalid_value" if status < 500 else "server_error")
-    content = {
+    content: _OpenAIError = {
         "message": message,
         "type": _error_type(status),
         "param": parameter[1] if parameter else None,

@@ -1,7 +1,7 @@
 """The messages of a chat client: the question, the conversation before it, and what the client asks on its own.
 
-Open WebUI puts the text of attached files before a question, in ``<context>``, as sources with numbers of its own. It
-also asks for titles, tags, follow-ups and queries in JSON; LibreChat asks for titles.
+Open WebUI puts the names of attached files before a question, in ``<attached_files>``, and their texts, in
+``<context>``, as sources with numbers of its own. It also asks for titles, tags, follow-ups and queries in JSON; LibreChat asks for titles.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from convqa.errors import InputError
 from convqa.server import chat_text
 from convqa.validation import BoundedList, Record, Text
 
-UNREAD = "Attached files and pictures are not read. The answer is from this server's passages."
+UNREAD = "Attached files and pictures are not read; answers come from this server's passages."
 """The caveat of an answer to a message with attachments."""
 
 _TASK = "### Task:"
-_CONTEXT = re.compile(r"<context>.*</context>", re.DOTALL)
+_ATTACHED = re.compile(r"<(context|attached_files)>.*</\1>", re.DOTALL)
 _SOURCE_NUMBER = re.compile(r'<source id="(\d{1,4})"')
 _QUERY_TAG = re.compile(r"</?user_query>")
 _ERRAND = re.compile(r'\{\s*"(title|tags|follow_ups|queries|prompt|text)"\s*:')
@@ -32,7 +32,7 @@ _TITLE_PROMPT = re.compile(
 )
 """The beginnings of LibreChat's prompts for a title, which is not JSON."""
 
-_FIRST_QUESTION = re.compile(r"^[ \t]*(?:USER|User|Human|user):[ \t]*(\S.*)$", re.M)
+_FIRST_QUESTION = re.compile(r"^[ \t]*(?:USER|User|Human|user):\s*(\S.*)$", re.M)
 _MAX_TITLE_CHARS = 60
 _MAX_FOLLOW_UPS = 5
 _TEXT_TYPES = frozenset(["text", "input_text"])
@@ -63,7 +63,7 @@ class Message(Record, extra="allow"):
         """Whether the message has pictures or files, or the text of files."""
         if isinstance(self.content, list) and any(part.type not in _TEXT_TYPES for part in self.content):
             return True
-        return _CONTEXT.search(self.text) is not None
+        return _ATTACHED.search(self.text) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +110,12 @@ def read(messages: Sequence[Message]) -> ChatQuestion:
 
 
 def _question(text: str) -> str:
-    """Return a user's own words: those after the texts of attached files, or else before them."""
-    context = _CONTEXT.search(text)
-    if context is None or _requested_field(text) is not None:
+    """Return a user's own words: those after the names and texts of attached files, or else before them."""
+    blocks = list(_ATTACHED.finditer(text))
+    if not blocks or _requested_field(text) is not None:
         return text.strip()
-    after = _QUERY_TAG.sub("", text[context.end() :]).strip()
-    return after or text[: context.start()].partition(_TASK)[0].strip()
+    after = _QUERY_TAG.sub("", text[blocks[-1].end() :]).strip()
+    return after or text[: blocks[0].start()].partition(_TASK)[0].strip()
 
 
 def _numbered_sources(messages: Sequence[Message], last: Message) -> int:
@@ -131,7 +131,7 @@ def _requested_field(prompt: str) -> str | None:
     """Return the field of the JSON that a client asks for on its own, "" for a plain title, None for a question."""
     if _TITLE_PROMPT.match(prompt):
         return ""
-    instructions = _CONTEXT.sub("", prompt)
+    instructions = _ATTACHED.sub("", prompt)
     is_task = instructions == prompt and prompt.lstrip().startswith(_TASK)
     field = _ERRAND.search(instructions)
     if field is None or "JSON" not in instructions or not (is_task or "<chat_history>" in instructions):
@@ -148,7 +148,7 @@ def reply_to_errand(asked: ChatQuestion, suggestions: Sequence[str]) -> str | No
     field = _requested_field(prompt)
     if field is None:
         return None
-    match = _FIRST_QUESTION.search(prompt)
+    match = _FIRST_QUESTION.search(_ATTACHED.sub("", prompt))
     first = asked.history[0].question if asked.history else ""
     title = shorten(match[1] if match else first, _MAX_TITLE_CHARS, placeholder=" ...")
     replies = {

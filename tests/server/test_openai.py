@@ -156,6 +156,7 @@ CONTEXT = """<context>
     "prompt",
     [
         f"### Task:\nRespond to the query and cite as [id].\n\n{CONTEXT}\n\n{CURIE}",
+        f"### Task:\nRespond.\n\n{CONTEXT}\n\n<attached_files>\n<file name='n.txt'/>\n</attached_files>\n\n{CURIE}",
         f"### Task:\nRespond to the query.\n\n{CONTEXT}\n\n<user_query>\n{CURIE}\n</user_query>\n",
         f"{CURIE}\n### Task:\nRespond to the query.\n\n{CONTEXT}",
     ],
@@ -167,6 +168,15 @@ def test_a_question_behind_attached_files_is_answered(ai, prompt):
     assert "Polish physicist" in ["note.txt", "menu.txt", *open_webui_sources(message)][3 - 1]
     again = answered(ai, user(prompt, message.content, "What did she win?"))
     assert "Nobel Prize" in again.content and UNREAD not in again.content
+
+
+def test_names_of_attached_files_are_no_words_of_the_question(ai):
+    named = "<attached_files>\n<file type='file' name='note.txt'/>\n</attached_files>\n\n"
+    expected = answered(ai, user(CURIE)).content
+    assert answered(ai, user(named + CURIE)).content == f"{expected}\n\n{UNREAD}"
+    assert "Nobel Prize" in answered(ai, user(named + CURIE, expected, "What did she win?")).content
+    title = TITLE.replace("USER: ", f"USER: {named}").replace(CURIE, f"{CURIE}\n")
+    assert json.loads(answered(ai, user(title)).content)["title"] == CURIE
 
 
 def test_a_task_without_json_is_a_question(ai):
