@@ -1,7 +1,8 @@
 """The messages of a chat client: the question, the conversation before it, and what the client asks on its own.
 
 Open WebUI puts the names of attached files before a question, in ``<attached_files>``, and their texts, in
-``<context>``, as sources with numbers of its own. It also asks for titles, tags, follow-ups and queries in JSON; LibreChat asks for titles.
+``<context>``, as sources with numbers of its own. It also asks for titles, tags, follow-ups and queries in JSON;
+LibreChat asks for titles.
 """
 
 from __future__ import annotations
