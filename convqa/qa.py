@@ -48,14 +48,7 @@ from convqa.validation import expect_type, shorten
 
 _OPTION = re.compile(r"convqa [a-z]+ [^.]*|(?<!\S)--([a-z][a-z-]+)")
 """An option, or a command, whose options stay."""
-_ARGUMENTS = {
-    "--add": "add=True",
-    "--allow-download": "CONVQA_ALLOW_DOWNLOAD=1",
-    "--llm-model": "model=",
-    "--llm-role": "roles=",
-    "--replace": "replace=True",
-    "--set": "overrides=",
-}
+_ARGUMENTS = {"--allow-download": "CONVQA_ALLOW_DOWNLOAD=1", "--llm-model": "model=", "--set": "overrides="}
 """Options of the command line that have other names in Python."""
 
 

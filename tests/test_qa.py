@@ -341,4 +341,4 @@ def test_passages_add_no_markup_to_notebooks():
     shown = Response(TurnId("t", 1), ranking=ranking, answer=answer)._repr_markdown_()
     assert shown.count(r"!\[x](https://a.example) \<script>") == 2
     none = Response(TurnId("t", 1), answer=Answer("none", "", reason="nothing was found"))
-    assert none._repr_markdown_() == "No answer: nothing was found."
+    assert "nothing was found" in none._repr_markdown_()

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from convqa.qa import QA
 
 
-def _pipelines(incomplete: str) -> list[str]:
+def _pipelines(incomplete: str) -> list[str]:  # noqa: ARG001 - the signature of completions
     """Complete the name of a shipped pipeline."""
     from convqa.places import shipped_yaml
 
-    return [name for name in shipped_yaml("pipelines") if name.startswith(incomplete)]
+    return shipped_yaml("pipelines")
 
 
 def _collections(incomplete: str) -> list[str]:
@@ -31,9 +31,8 @@ def _collections(incomplete: str) -> list[str]:
     from convqa.places import shipped_yaml
     from convqa.stores import find_stores
 
-    folder = os.path.dirname(incomplete)
-    names = [*find_stores(folder or "."), *shipped_yaml("configs", "collections")]
-    return [name for name in map(os.path.normpath, names) if name.startswith(incomplete)]
+    found = find_stores(os.path.dirname(incomplete) or ".")
+    return [*map(os.path.normpath, found), *shipped_yaml("configs", "collections")]
 
 
 PipelineName = Annotated[

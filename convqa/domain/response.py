@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from convqa.domain.answer import CAVEAT, Answer, Citation, Reading
+from convqa.domain.answer import CAVEAT, Answer, Reading
 from convqa.domain.conversation import Listed, Named, Passage, TurnId
 from convqa.domain.ranking import Ranking, Rewrite
 
@@ -55,20 +55,17 @@ class Response(Named):
 
     def _repr_markdown_(self) -> str:
         """Return the answer with its numbered quotes, for notebooks."""
-        if self.answer is None or not self.answer.shown:
-            return _plain(f"No answer: {self.answer.reason}." if self.answer else repr(self))
-        numbers: dict[Citation, int] = {}
-        sentences = []
-        for sentence in self.answer.sentences:
-            marks = "".join(f"[{numbers.setdefault(citation, len(numbers) + 1)}]" for citation in sentence.citations)
-            sentences.append(f"{_plain(sentence.text)} {marks}")
-        passages = {hit.id: hit.passage for hit in self.ranking.hits if hit.passage} if self.ranking else {}
-        lines = [" ".join(sentences) or _plain(self.answer.text)]
-        for citation, number in numbers.items():
-            passage = passages.get(citation.passage_id, Passage(citation.passage_id, ""))
-            name = passage.source(citation.start) or passage.id
-            lines.append(f"[{number}] {_plain(name)}: *{_plain(passage.text[citation.start : citation.end])}*")
-        return "\n\n".join(lines)
+        sentences = self.answer.sentences if self.answer else ()
+        numbers = {citation: 0 for sentence in sentences for citation in sentence.citations}
+        passages = {hit.id: hit.passage for hit in self.ranking.hits} if self.ranking else {}
+        quotes = []
+        for number, citation in enumerate(numbers, 1):
+            numbers[citation] = number
+            passage = passages[citation.passage_id] or Passage(citation.passage_id, "")
+            source = passage.source(citation.start) or passage.id
+            quotes.append(f"[{number}] {_plain(source)}: *{_plain(passage.text[citation.start : citation.end])}*")
+        said = [_plain(one.text) + "".join(f" [{numbers[key]}]" for key in one.citations) for one in sentences]
+        return "\n\n".join([" ".join(said) or _plain(repr(self)), *quotes])
 
     @property
     def caveat(self) -> str:

@@ -7,8 +7,9 @@ import logging
 import re
 import secrets
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from http import HTTPStatus
 from sqlite3 import OperationalError
-from typing import Any
+from typing import Any, NotRequired
 
 import anyio
 import orjson
@@ -53,16 +54,6 @@ _OPENAI_TYPES = {
 }
 """Types of errors in OpenAI's API, by status."""
 
-_OPENAI_CODES = {
-    401: "invalid_api_key",
-    403: "permission_denied",
-    404: "not_found",
-    413: "request_too_large",
-    503: "overloaded",
-    504: "timeout",
-}
-"""Codes of errors in OpenAI's API, by status."""
-
 _HOST = re.compile(r"(?:(?P<name>[a-z0-9._-]+)|\[(?P<address>[0-9a-f:.]+)\])(?::[0-9]{1,5})?")
 """A Host header: a name or an IPv6 address, and perhaps a port."""
 
@@ -71,9 +62,12 @@ _PARAMETER = re.compile(r"([a-z_]+(?:[.\[][\w.\[\]]*)?): ")
 
 
 class _Error(TypedDict):
+    """An error. Those of OpenAI's API have a parameter, and a code in words instead of the status."""
+
     message: str
     type: str
-    code: int
+    code: int | str
+    param: NotRequired[str | None]
 
 
 class ErrorBody(TypedDict):
@@ -82,24 +76,9 @@ class ErrorBody(TypedDict):
     error: _Error
 
 
-class _OpenAIError(TypedDict):
-    message: str
-    type: str
-    param: str | None
-    code: str
-
-
-class OpenAIErrorBody(TypedDict):
-    """The body of an error of OpenAI's API."""
-
-    error: _OpenAIError
-
-
 _STATUSES = (400, 401, 403, 404, 405, 409, 413, 415, 422, 431, 500, 503, 504)
 ERRORS: dict[int | str, dict[str, Any]] = {status: {"model": ErrorBody} for status in _STATUSES}
 """The errors that every route documents."""
-OPENAI_ERRORS: dict[int | str, dict[str, Any]] = {status: {"model": OpenAIErrorBody} for status in _STATUSES}
-"""The errors that the routes of OpenAI's API document."""
 
 
 class GuardMiddleware:
@@ -179,10 +158,6 @@ class _JsonRequest(Request):
 class GuardedRoute(APIRoute):
     """A route that identifies the caller (``app.state.access``) and has a time limit."""
 
-    def failure(self, error: BaseException, seconds: float) -> JSONResponse:
-        """Return the reply for an error."""
-        return failure(error, seconds)
-
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
 
@@ -195,16 +170,9 @@ class GuardedRoute(APIRoute):
                 async with asyncio.timeout(state.config.limits.seconds):
                     return await handle(_JsonRequest(request.scope, request.receive))
             except (RunError, Exception) as error:
-                return self.failure(error, state.config.limits.seconds)
+                return failure_of(request)(error, state.config.limits.seconds)
 
         return guarded
-
-
-class OpenAIRoute(GuardedRoute):
-    """A route whose errors have the form of OpenAI's API."""
-
-    def failure(self, error: BaseException, seconds: float) -> JSONResponse:
-        return openai_failure(error, seconds)
 
 
 def stream(
@@ -266,21 +234,23 @@ def failure(error: BaseException, seconds: float = 0) -> JSONResponse:
     return _error_response(500, "The server failed to process this request. See its log.")
 
 
+def failure_of(request: Request) -> Callable[..., JSONResponse]:
+    """Return the form of a request's errors."""
+    return openai_failure if request.url.path.startswith("/v1/") else failure
+
+
 def openai_failure(error: BaseException, seconds: float = 0) -> JSONResponse:
     """Return an error as OpenAI's API does: a code in words, the parameter, and 400 for every mistake of a body."""
     reply = failure(error, seconds)
-    message = orjson.loads(reply.body)["error"]["message"]
     status = 400 if reply.status_code in {415, 422} else reply.status_code
-    parameter = _PARAMETER.match(message)
-    code = _OPENAI_CODES.get(status, "invalid_value" if status < 500 else "server_error")
-    content: _OpenAIError = {
-        "message": message,
-        "type": _error_type(status),
-        "param": parameter[1] if parameter else None,
-        "code": "model_not_found" if status == 404 and parameter else code,
-    }
-    headers = {name: value for name, value in reply.headers.items() if name not in {"content-length", "content-type"}}
-    return JSONResponse({"error": content}, status, headers)
+    content: _Error = orjson.loads(reply.body)["error"]
+    parameter = _PARAMETER.match(content["message"])
+    content["param"] = parameter and parameter[1]
+    content["code"] = "model_not_found" if status == 404 and parameter else HTTPStatus(status).name.lower()
+    reply.status_code = status
+    reply.body = reply.render({"error": content})
+    reply.headers["Content-Length"] = str(len(reply.body))
+    return reply
 
 
 def _error_response(
@@ -288,12 +258,9 @@ def _error_response(
     message: str,
     headers: Mapping[str, str] | None = None,
 ) -> JSONResponse:
-    error: _Error = {"message": message, "type": _error_type(status), "code": status}
+    default = "invalid_request_error" if status < 500 else "server_error"
+    error: _Error = {"message": message, "type": _OPENAI_TYPES.get(status, default), "code": status}
     return JSONResponse({"error": error}, status, headers)
-
-
-def _error_type(status: int) -> str:
-    return _OPENAI_TYPES.get(status, "invalid_request_error" if status < 500 else "server_error")
 
 
 async def _handled(request: Request, error: Exception) -> JSONResponse:
@@ -303,7 +270,7 @@ async def _handled(request: Request, error: Exception) -> JSONResponse:
         error.headers = {
             "Allow": ", ".join(sorted({method for route in routes for method in getattr(route, "methods", ())}))
         }
-    return openai_failure(error) if request.url.path.startswith("/v1/") else failure(error)
+    return failure_of(request)(error)
 
 
 HANDLERS: Any = {HTTPException: _handled, Exception: _handled}

@@ -5,12 +5,10 @@ from __future__ import annotations
 import logging
 import os
 import socket
-import sys
 import threading
 from typing import Any
 
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from convqa.errors import InputError
 
@@ -19,19 +17,9 @@ GRACE_SECONDS = 30
 
 
 MAX_HEADER_BYTES = 65_536
-"""Bytes of a request's headers."""
-
-
-class _Protocol(H11Protocol):
-    """HTTP whose headers have a limit."""
-
-    def send_400_response(self, msg: str) -> None:
-        error = sys.exc_info()[1]
-        if getattr(error, "error_status_hint", 400) != 431:
-            super().send_400_response(msg)
-            return
-        self.transport.write(b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\n\r\n")
-        self.transport.close()
+"""Bytes of a request's headers. More are refused in words."""
+_MAX_BUFFERED_BYTES = 1_000_000
+"""Bytes of headers that are read at all. A request with more is cut off."""
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -62,8 +50,8 @@ def serve(app: Any, listener: socket.socket) -> None:
     log.propagate = False
     options = uvicorn.Config(
         app,
-        http=_Protocol,
-        h11_max_incomplete_event_size=MAX_HEADER_BYTES,
+        http="h11",
+        h11_max_incomplete_event_size=_MAX_BUFFERED_BYTES,
         log_config=None,
         log_level="warning",
         access_log=False,

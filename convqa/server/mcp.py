@@ -113,14 +113,7 @@ def create_server(qa: QA, name: str) -> MCPServer:
         if response.error is not None:
             raise ToolError(f"The {response.error.stage} failed to process this question.")
         reply = replies.turn(response, question, name, id)
-        return AskResult(
-            conversation=id,
-            question=question,
-            rewrite=reply.rewrite,
-            answer=reply.answer,
-            citations=reply.citations,
-            caveat=reply.caveat,
-        )
+        return {name: getattr(reply, name) for name in AskResult.__annotations__}  # type: ignore[return-value]
 
     @server.tool(annotations=_READ_ONLY, description=f"{_SEARCH}{about}")
     def search(query: SearchQuery, k: Count = None) -> SearchResult:

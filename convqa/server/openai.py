@@ -22,13 +22,13 @@ from convqa.domain import Response as TurnResponse
 from convqa.errors import InputError
 from convqa.exports import replies
 from convqa.server import chat_text
-from convqa.server.guard import OPENAI_ERRORS, OpenAIRoute, openai_failure, stream
+from convqa.server.guard import ERRORS, GuardedRoute, openai_failure, stream
 from convqa.server.messages import ChatQuestion, Message, read, reply_to_errand
 from convqa.server.service import PendingTurn, Service
 from convqa.server.turns import Filters, RequestCaller, prepared
 from convqa.validation import BoundedList, Record
 
-router = APIRouter(prefix="/v1", route_class=OpenAIRoute, responses=OPENAI_ERRORS)
+router = APIRouter(prefix="/v1", route_class=GuardedRoute, responses=ERRORS)
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 """What ``max_tokens`` counts: words and signs."""

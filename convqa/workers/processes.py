@@ -14,9 +14,9 @@ from typing import Any
 from convqa.workers.pool import Function, Outcome, WorkerDied, Workers, perform
 from convqa.workers.threads import cores
 
-_START = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
-"""How processes start. Windows has no forkserver."""
-CONTEXT = multiprocessing.get_context(_START)
+_HAS_FORKSERVER = "forkserver" in multiprocessing.get_all_start_methods()
+"""Windows has none."""
+CONTEXT: Any = multiprocessing.get_context("forkserver" if _HAS_FORKSERVER else "spawn")
 
 
 def start(count: int | None) -> Workers:
@@ -29,7 +29,7 @@ def start(count: int | None) -> Workers:
     CONTEXT.set_forkserver_preload(["convqa.driver.run"])  # workers share its memory
     unset = "OMP_NUM_THREADS" not in os.environ
     os.environ.update(environment)
-    if _START == "forkserver":
+    if _HAS_FORKSERVER:
         from multiprocessing.forkserver import ensure_running
 
         ensure_running()  # numpy reads the variable when the forkserver imports it for all workers

@@ -258,7 +258,7 @@ def test_prompts_of_librechat_get_a_title(ai, prompt):
 def test_mistakes_are_said(client, fields, parameter, said):
     reply = client.post("/v1/chat/completions", json={"model": "talk", "messages": user("x"), **fields})
     error = reply.json()["error"]
-    assert (reply.status_code, error["param"], error["code"]) == (400, parameter, "invalid_value")
+    assert (reply.status_code, error["param"], error["code"]) == (400, parameter, "bad_request")
     assert said in error["message"] and error["type"] == "invalid_request_error"
 
 
