@@ -73,6 +73,8 @@ def try_wheel(wheel: Path, folder: Path) -> None:
 
 
 def main() -> None:
+    if not os.environ.get("CONVQA_REPOSITORY", "").startswith("https://"):
+        sys.exit("release: set CONVQA_REPOSITORY to the repository's address; links on the package index lead there.")
     changes, tags = output("git", "status", "--porcelain", cwd=ROOT), output("git", "tag", cwd=ROOT).split()
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     if reason := problem(changelog, __version__, tags, changes):
