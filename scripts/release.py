@@ -2,9 +2,9 @@
 
 Fails, with what to do, unless the tree is clean, the version is new, and CHANGELOG.md has a dated section for it and
 nothing under [Unreleased]. Then it builds the source archive and from it the wheel, from a copy whose README has
-absolute links and whose pyproject.toml has the project's addresses (``CONVQA_REPOSITORY`` is the repository's), installs the wheel alone in a new
-environment, and there, outside the checkout, holds a conversation and answers and scores the bundled example. It
-publishes nothing: the last lines say how to.
+absolute links and whose pyproject.toml has the project's addresses (``CONVQA_REPOSITORY`` names the repository). It
+installs the wheel alone in a new environment, and there, outside the checkout, holds a conversation and answers and
+scores the bundled example. It publishes nothing: the last lines say how to.
 """
 
 from __future__ import annotations
