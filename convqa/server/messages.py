@@ -23,7 +23,7 @@ UNREAD = "Attached files and pictures are not read; answers come from this serve
 """The caveat of an answer to a message with attachments."""
 
 _TASK = "### Task:"
-_ATTACHED = re.compile(r"<(context|attached_files)>.*</\1>", re.DOTALL)
+_TAGS = ("context", "attached_files")
 _SOURCE_NUMBER = re.compile(r'<source id="(\d{1,4})"')
 _QUERY_TAG = re.compile(r"</?user_query>")
 _ERRAND = re.compile(r'\{\s*"(title|tags|follow_ups|queries|prompt|text)"\s*:')
@@ -62,9 +62,8 @@ class Message(Record, extra="allow"):
     @property
     def has_attachments(self) -> bool:
         """Whether the message has pictures or files, or the text of files."""
-        if isinstance(self.content, list) and any(part.type not in _TEXT_TYPES for part in self.content):
-            return True
-        return _ATTACHED.search(self.text) is not None
+        parts = self.content if isinstance(self.content, list) else ()
+        return _around_files(self.text) is not None or any(part.type not in _TEXT_TYPES for part in parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +92,8 @@ def read(messages: Sequence[Message]) -> ChatQuestion:
     answer: str | None = None
     last: Message | None = None
     for message in messages:
-        text = _question(message.text)
-        if message.role == "user" and text:
+        text = _own_words(message.text) if message.role == "user" else ""
+        if text:
             if answer is not None:
                 history.append(chat_text.exchange("\n".join(questions), answer))
                 questions, answer = [], None
@@ -107,33 +106,38 @@ def read(messages: Sequence[Message]) -> ChatQuestion:
     if last is None or answer:
         raise InputError("messages: the last one must be a question: role user, with a text.")
     caveat = UNREAD if last.has_attachments else ""
-    return ChatQuestion("\n".join(questions), history, caveat, _numbered_sources(messages, last))
+    # Open WebUI may put the texts of files into the system's message.
+    texts = [message.text for message in messages if message is last or message.role == "system"]
+    numbers = map(int, _SOURCE_NUMBER.findall("\n".join(texts)))
+    return ChatQuestion("\n".join(questions), history, caveat, max(numbers, default=0))
 
 
-def _question(text: str) -> str:
-    """Return a user's own words: those after the names and texts of attached files, or else before them."""
-    blocks = list(_ATTACHED.finditer(text))
-    if not blocks or _requested_field(text) is not None:
+def _around_files(text: str) -> tuple[str, str] | None:
+    """Return what stands before and after the names and texts of attached files, None without any."""
+    begin, end = len(text), 0
+    for tag in _TAGS:
+        start, stop = text.find(f"<{tag}>"), text.rfind(f"</{tag}>")
+        if 0 <= start < stop:
+            begin, end = min(begin, start), max(end, stop + len(f"</{tag}>"))
+    return (text[:begin], text[end:]) if end else None
+
+
+def _own_words(text: str) -> str:
+    """Return a user's own words: those after the attached files, or else before them."""
+    parts = _around_files(text)
+    if parts is None or _requested_field(text) is not None:
         return text.strip()
-    after = _QUERY_TAG.sub("", text[blocks[-1].end() :]).strip()
-    return after or text[: blocks[0].start()].partition(_TASK)[0].strip()
-
-
-def _numbered_sources(messages: Sequence[Message], last: Message) -> int:
-    """Return the last number of the sources that come with a question, in its message or in the system's."""
-    numbers = [0]
-    for message in messages:
-        if message is last or message.role == "system":
-            numbers += map(int, _SOURCE_NUMBER.findall(message.text))
-    return max(numbers)
+    before, after = parts
+    return _QUERY_TAG.sub("", after).strip() or before.partition(_TASK)[0].strip()
 
 
 def _requested_field(prompt: str) -> str | None:
     """Return the field of the JSON that a client asks for on its own, "" for a plain title, None for a question."""
     if _TITLE_PROMPT.match(prompt):
         return ""
-    instructions = _ATTACHED.sub("", prompt)
-    is_task = instructions == prompt and prompt.lstrip().startswith(_TASK)
+    parts = _around_files(prompt)
+    instructions = "".join(parts or prompt)
+    is_task = parts is None and prompt.lstrip().startswith(_TASK)
     field = _ERRAND.search(instructions)
     if field is None or "JSON" not in instructions or not (is_task or "<chat_history>" in instructions):
         return None
@@ -149,7 +153,7 @@ def reply_to_errand(asked: ChatQuestion, suggestions: Sequence[str]) -> str | No
     field = _requested_field(prompt)
     if field is None:
         return None
-    match = _FIRST_QUESTION.search(_ATTACHED.sub("", prompt))
+    match = _FIRST_QUESTION.search("".join(_around_files(prompt) or prompt))
     first = asked.history[0].question if asked.history else ""
     title = shorten(match[1] if match else first, _MAX_TITLE_CHARS, placeholder=" ...")
     replies = {

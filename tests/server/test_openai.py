@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import openai
 import pytest
@@ -177,6 +178,14 @@ def test_names_of_attached_files_are_no_words_of_the_question(ai):
     assert "Nobel Prize" in answered(ai, user(named + CURIE, expected, "What did she win?")).content
     title = TITLE.replace("USER: ", f"USER: {named}").replace(CURIE, f"{CURIE}\n")
     assert json.loads(answered(ai, user(title)).content)["title"] == CURIE
+
+
+def test_many_tags_cost_no_time(client):
+    for text in ("<context>" * 100_000, "</context><context>" * 50_000, '{ "title"' * 90_000, "USER: \n" * 100_000):
+        begun = time.process_time()
+        reply = client.post("/v1/chat/completions", json={"model": "talk", "messages": user(text)})
+        assert reply.status_code in {200, 400}
+        assert time.process_time() - begun < 2
 
 
 def test_a_task_without_json_is_a_question(ai):
