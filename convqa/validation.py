@@ -94,7 +94,9 @@ def explain(error: ValidationError) -> list[tuple[str, str]]:
     """Return (field, message) for each mistake; the field is a path such as ``components.reader.type``."""
     mistakes: list[tuple[str, str]] = []
     for item in error.errors():
-        location, message = item["loc"], _message(item)
+        message = _message(item)
+        # Without the names of pydantic's types, such as list[str].
+        location = tuple(part for part in item["loc"] if "[" not in str(part))
         if location and _SCALARS.get(location[-1]) == item["type"]:  # one alternative of a union
             location = location[:-1]
             if mistakes and mistakes[-1][0] == path(location):

@@ -105,11 +105,11 @@ def read(messages: Sequence[Message]) -> ChatQuestion:
             answer = ""
     if last is None or answer:
         raise InputError("messages: the last one must be a question: role user, with a text.")
-    caveat = UNREAD if last.has_attachments else ""
     # Open WebUI may put the texts of files into the system's message.
     texts = [message.text for message in messages if message is last or message.role == "system"]
-    numbers = map(int, _SOURCE_NUMBER.findall("\n".join(texts)))
-    return ChatQuestion("\n".join(questions), history, caveat, max(numbers, default=0))
+    sources = max(map(int, _SOURCE_NUMBER.findall("\n".join(texts))), default=0)
+    caveat = UNREAD if sources or last.has_attachments else ""
+    return ChatQuestion("\n".join(questions), history, caveat, sources)
 
 
 def _around_files(text: str) -> tuple[str, str] | None:

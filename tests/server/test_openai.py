@@ -171,6 +171,11 @@ def test_a_question_behind_attached_files_is_answered(ai, prompt):
     assert "Nobel Prize" in again.content and UNREAD not in again.content
 
 
+def test_files_in_the_system_s_message_have_the_first_numbers(ai):
+    message = answered(ai, [{"role": "system", "content": f"Use this.\n{CONTEXT}"}, *user(CURIE)])
+    assert "Marie Curie was a Polish physicist. [3]" in message.content and UNREAD in message.content
+
+
 def test_names_of_attached_files_are_no_words_of_the_question(ai):
     named = "<attached_files>\n<file type='file' name='note.txt'/>\n</attached_files>\n\n"
     expected = answered(ai, user(CURIE)).content
@@ -252,7 +257,7 @@ def test_prompts_of_librechat_get_a_title(ai, prompt):
         ({"messages": user("x", "y")}, "messages", "the last one must be a question"),
         ({"messages": user(" ")}, "messages", "the last one must be a question"),
         ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "messages", "must be a question"),
-        ({"messages": [{"role": "user", "content": 3}]}, None, "messages[0].content"),
+        ({"messages": [{"role": "user", "content": 3}]}, "messages[0].content", "expected a string, got 3"),
         ({"messages": [{"content": "x"}]}, "messages[0].role", "is missing"),
         ({"model": None}, "model", "expected a string"),
         ({"messages": user("x" * 5000)}, "question", "at most 4000"),
