@@ -12,7 +12,7 @@ PYTEST := $(BIN)/pytest --durations=10 -n 2 --dist loadfile
 # Starts one server for all tests, and passes its address in CONVQA_TEST_ELASTICSEARCH.
 WITH_SERVER := $(BIN)/python tests/services/elasticsearch_server.py run --brief --
 
-.PHONY: help run test test-hostile test-hostile-sample test-services test-models test-gpu test-browser test-all screenshots check fix release bench clean
+.PHONY: help run test test-hostile test-hostile-sample test-services test-models test-gpu test-browser test-lowest test-all screenshots check fix release bench clean
 .DEFAULT_GOAL := help
 
 help:  ## show this help
@@ -86,6 +86,15 @@ test-gpu: $(VENV)/.models  ## run the tests with torch on a GPU, skipped without
 
 test-browser: $(VENV)/.browser  ## run the tests of the web page in headless Chromium (apt-get install --yes chromium)
 	@$(PYTEST) -m 'browser and not slow' tests/browser
+
+# Of the direct requirements only, as those of others are not ours to declare.
+LOWEST := build/lowest/bin/python
+test-lowest: $(VENV)/.test  ## run tests of most parts with the lowest declared versions of all requirements
+	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python build/lowest
+	@$(BIN)/uv pip install --quiet --python $(LOWEST) --resolution lowest-direct \
+		--editable '.[documents,experiments,mcp,server]' 'pytest>=8.2' 'hypothesis>=6.100' 'fpdf2>=2.8' 'pypdf>=5'
+	@$(LOWEST) -m pytest -q -p no:cacheprovider tests/test_qa.py tests/cli/test_ask.py tests/server/test_openai.py \
+		tests/server/test_service.py tests/server/test_mcp.py tests/documents/test_word.py tests/documents/test_pdf.py
 
 test-all: $(VENV)/.services $(VENV)/.models $(VENV)/.browser check  ## run all tests, including slow ones
 	@$(WITH_SERVER) $(PYTEST) --hypothesis-profile=default

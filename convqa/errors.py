@@ -24,6 +24,10 @@ class InputError(ConvqaError):
     exit_code = 2
 
 
+class ArgumentError(InputError):
+    """A mistake in a call from Python, which its message names. That of its cause names options of the command line."""
+
+
 class OtherRun(InputError):
     """The output folder holds a run of another input, pipeline, collection or code."""
 

@@ -18,8 +18,8 @@ from pydantic import Field
 
 from convqa.components.base import Builder, Decider, Reader, Rewriter, Station
 from convqa.components.encoding import expanded
-from convqa.components.filtering import filter_of
-from convqa.components.haystack import ranked, to_document, to_passage
+from convqa.components.filtering import both, filter_of
+from convqa.components.haystack import filter_of_conditions, ranked, to_document, to_passage
 from convqa.components.members import member
 from convqa.domain import DEFAULT_LANGUAGE, Exchange, Failure, Hit, Ranking, Rewrite, Turn, TurnId
 from convqa.domain.batches import Batch, Rankings, Rewrites, Turns
@@ -168,11 +168,13 @@ class ConversationalQA:
         messages: list[ChatMessage] | None = None,
         query: str | None = None,
         filter: dict[str, Any] | None = None,
+        filters: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
         """Answer ``query``, by default the user's last message.
 
         :param messages: the conversation. :param query: the question, if it is not the last message.
-        :param filter: meta field -> the accepted values.
+        :param filter: meta field -> the accepted values. :param filters: a filter in Haystack's form, of the operators
+            ==, in and AND.
         :returns: ``answers`` and ``replies`` as in :class:`CitedAnswerBuilder`; ``documents``: the best passages;
             ``query``: the self-contained question.
         """
@@ -181,7 +183,8 @@ class ConversationalQA:
             query = _question(last)
         elif last not in {None, query}:
             history.append(Exchange(str(last), status="unanswered"))
-        turn = replace(_turn(query, history, self._loaded.language), filter=filter_of(filter))
+        accepted = both(filter_of(filter), filter_of_conditions(filters))
+        turn = replace(_turn(query, history, self._loaded.language), filter=accepted)
         with ordinary_errors():
             outputs = self._loaded.run(Turns((turn,)))
         batches = {label: getattr(outputs, label) for label in OUTPUTS}

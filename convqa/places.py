@@ -6,6 +6,8 @@ import os
 import site
 from pathlib import Path
 
+import platformdirs
+
 from convqa.errors import InputError, nearest
 
 _PACKAGE = Path(__file__).resolve().parent
@@ -51,13 +53,23 @@ def yaml_file(name: str, what: str, *folder: str, alternative: str = "") -> Path
 
 
 def cache_folder() -> Path:
-    """Return ``$XDG_CACHE_HOME/convqa``, or ``~/.cache/convqa`` if it is unset."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "convqa")
+    """Return the folder of what can be made again: ``$CONVQA_HOME/cache``, or the system's, ``~/.cache/convqa``."""
+    return _home("cache") or platformdirs.user_cache_path("convqa", appauthor=False)
 
 
 def data_folder() -> Path:
-    """Return ``$XDG_DATA_HOME/convqa``, or ``~/.local/share/convqa`` if it is unset: for data to keep."""
-    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share", "convqa")
+    """Return the folder of data to keep: ``$CONVQA_HOME/data``, or the system's, ``~/.local/share/convqa``."""
+    return _home("data") or platformdirs.user_data_path("convqa", appauthor=False)
+
+
+def settings_file() -> Path:
+    """Return the user's settings: ``$CONVQA_HOME/config.yaml``, or the system's, ``~/.config/convqa/config.yaml``."""
+    return _home("config.yaml") or platformdirs.user_config_path("convqa", appauthor=False) / "config.yaml"
+
+
+def _home(name: str) -> Path | None:
+    home = os.environ.get("CONVQA_HOME")
+    return Path(home, name) if home else None
 
 
 def is_installed(path: Path) -> bool:

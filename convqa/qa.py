@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from queue import SimpleQueue
 from types import NoneType
 from typing import Any, Literal
 
+from convqa.components.base import PARTIAL
 from convqa.components.encoding import ModelOptions
 from convqa.components.filtering import filter_of
-from convqa.domain import DEFAULT_LANGUAGE, Conversation, Exchange, MetaValue, Passage, Response, Turn, TurnId
+from convqa.domain import (
+    DEFAULT_LANGUAGE,
+    Answer,
+    Conversation,
+    Exchange,
+    MetaValue,
+    Passage,
+    Response,
+    Sentence,
+    Turn,
+    TurnId,
+)
+from convqa.domain.batches import Batch
 from convqa.driver.history import HistoryMode, checked, exchange, in_language
 from convqa.driver.waves import BATCH_SIZE, WAIT_SECONDS, answer, drive
-from convqa.errors import InputError, ordinary_errors
+from convqa.errors import ArgumentError, InputError, ordinary_errors
 from convqa.indexing import (
     Indexed,
     add_vectors,
@@ -28,6 +45,11 @@ from convqa.pipeline.load import load as load_pipeline
 from convqa.pipeline.pipeline import OnOutput, Pipeline
 from convqa.text.analysis import analyzer
 from convqa.validation import expect_type, shorten
+
+_OPTION = re.compile(r"convqa [a-z]+ [^.]*|(?<!\S)--([a-z][a-z-]+)")
+"""An option, or a command, whose options stay."""
+_ARGUMENTS = {"--allow-download": "CONVQA_ALLOW_DOWNLOAD=1", "--llm-model": "model=", "--set": "overrides="}
+"""Options of the command line that have other names in Python."""
 
 
 def load(
@@ -58,7 +80,7 @@ def load(
     expect_type("overrides", overrides, (Mapping, NoneType), "a mapping such as {'retriever.top_k': 20}")
     for key in overrides or {}:
         expect_type("overrides", key, str, "strings such as 'retriever.top_k' as its keys")
-    with ordinary_errors():
+    with ordinary_errors(), _errors_name_arguments():
         loaded = load_pipeline(pipeline, overrides, read_llm(llm) if isinstance(llm, str | Path) else llm, options)
         if isinstance(collection, str | Path):
             return QA(ready(loaded, collection_of(str(collection), language)))
@@ -94,7 +116,7 @@ def index(
     :raises ConvqaError: if nothing is readable, or the collection is not writable.
     """
     given = [sources] if isinstance(sources, str | Path) else sources
-    with ordinary_errors():
+    with ordinary_errors(), _errors_name_arguments():
         encoder = load_encoder(vectors, Options(**(options or {}))) if vectors else None
         indexed = index_sources(
             given,
@@ -107,6 +129,21 @@ def index(
         if vectors is None:
             encoder = default_encoder(str(collection), indexed.info)
         return indexed if encoder is None else dataclasses.replace(indexed, info=add_vectors(str(collection), encoder))
+
+
+@contextmanager
+def _errors_name_arguments() -> Iterator[None]:
+    """Name arguments of Python instead of options of the command line in messages: ``llm=`` instead of ``--llm``."""
+    try:
+        yield
+    except InputError as error:
+        raise ArgumentError(_OPTION.sub(_argument, str(error))) from error
+
+
+def _argument(option: re.Match[str]) -> str:
+    if option[1] is None:
+        return option[0]
+    return _ARGUMENTS.get(option[0]) or f"{option[1].replace('-', '_')}="
 
 
 def ready(pipeline: Pipeline, collection: str | None) -> Pipeline:
@@ -165,6 +202,14 @@ class QA:
             ):
                 yield from wave.responses
 
+    def ask(self, question: str, filter: GivenFilter = None) -> Response:
+        """Answer a single question, without a history. :meth:`Talk.ask` describes parameters and errors."""
+        return self.conversation().ask(question, filter)
+
+
+GivenFilter = Mapping[str, MetaValue | Collection[MetaValue]] | None
+"""Meta field -> accepted value, or several; only passages that match all fields are searched."""
+
 
 class Talk:
     """One conversation, whose history is the context of each question."""
@@ -185,7 +230,7 @@ class Talk:
     def ask(
         self,
         question: str,
-        filter: Mapping[str, MetaValue | Collection[MetaValue]] | None = None,
+        filter: GivenFilter = None,
         on_output: OnOutput | None = None,
     ) -> Response:
         """Answer a question and add the exchange to the history. A failed turn is a response with an error.
@@ -210,3 +255,26 @@ class Talk:
             response = answer(self._qa.pipeline, [turn], on_output)[0]
         self.history = (*self.history, exchange(turn, response))
         return response
+
+    def sentences(self, question: str, filter: GivenFilter = None) -> Iterator[Sentence]:
+        """Answer a question and yield the answer's sentences, those of a language model as they arrive.
+
+        Afterwards, the history has the exchange. The parameters are those of :meth:`ask`.
+
+        :raises ConvqaError: as :meth:`ask` does.
+        """
+        partial: SimpleQueue[Answer | None] = SimpleQueue()
+
+        def report(label: str, batch: Batch) -> None:
+            if label == PARTIAL:
+                partial.put(batch.items[0])
+
+        with ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(self.ask, question, filter, report)
+            asked.add_done_callback(lambda _: partial.put(None))
+            shown = 0
+            for answer in iter(partial.get, None):
+                yield from answer.sentences[shown:]
+                shown = len(answer.sentences)
+            whole = asked.result().answer
+            yield from whole.sentences[shown:] if whole else ()

@@ -49,6 +49,9 @@ Text = Annotated[str, AfterValidator(_without_nul)]
 """A text that every store and file format accepts."""
 QuestionText = Annotated[Text, Field(min_length=1, pattern=r"\S")]
 """A question: a text that is not blank."""
+Item = TypeVar("Item")
+BoundedList = Annotated[list[Item], Field(max_length=1000, fail_fast=True)]
+"""A list of limited length, whose validation stops at the first mistake."""
 
 
 class Record(BaseModel):
@@ -91,7 +94,9 @@ def explain(error: ValidationError) -> list[tuple[str, str]]:
     """Return (field, message) for each mistake; the field is a path such as ``components.reader.type``."""
     mistakes: list[tuple[str, str]] = []
     for item in error.errors():
-        location, message = item["loc"], _message(item)
+        message = _message(item)
+        # Without the names of pydantic's types, such as list[str].
+        location = tuple(part for part in item["loc"] if "[" not in str(part))
         if location and _SCALARS.get(location[-1]) == item["type"]:  # one alternative of a union
             location = location[:-1]
             if mistakes and mistakes[-1][0] == path(location):
@@ -119,7 +124,10 @@ def shorten(value: object, limit: int = 60) -> str:
     >>> shorten("x" * 100, 10)
     "'xxxxxx..."
     """
-    text = repr(value)
+    try:
+        text = repr(value)
+    except RecursionError:
+        text = "a value that is nested too deeply"
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 

@@ -1,9 +1,10 @@
 """Build a release into ``dist/`` and try it as a user would: ``make release``.
 
 Fails, with what to do, unless the tree is clean, the version is new, and CHANGELOG.md has a dated section for it and
-nothing under [Unreleased]. Then it builds the source archive and from it the wheel, installs the wheel alone in a new
-environment, and there, outside the checkout, holds a conversation and answers and scores the bundled example. It
-publishes nothing: the last lines say how to.
+nothing under [Unreleased]. Then it builds the source archive and from it the wheel, from a copy whose README has
+absolute links and whose pyproject.toml has the project's addresses (``CONVQA_REPOSITORY`` names the repository). It
+installs the wheel alone in a new environment, and there, outside the checkout, holds a conversation and answers and
+scores the bundled example. It publishes nothing: the last lines say how to.
 """
 
 from __future__ import annotations
@@ -21,6 +22,14 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from convqa import __version__  # noqa: E402 - of this checkout
+
+PAGES = {
+    "Homepage": "",
+    "Documentation": "/blob/main/docs/README.md",
+    "Changelog": "/blob/main/CHANGELOG.md",
+    "Issues": "/issues",
+}
+"""Pages of the repository that the package index links to."""
 
 LARGEST = 100 * 1024**2
 """Bytes that the package index accepts in one file."""
@@ -44,6 +53,29 @@ def problem(changelog: str, version: str, tags: list[str], changes: str) -> str 
     if sections.get("[Unreleased]", "").strip():
         return f"CHANGELOG.md has entries under [Unreleased]: move them to [{version}], or raise the version."
     return None
+
+
+def absolute(text: str, repository: str) -> str:
+    """Make relative links of a Markdown text absolute.
+
+    >>> absolute("[a](docs/a.md#b) and [c](https://example.org)", "https://here.example/convqa")
+    '[a](https://here.example/convqa/blob/main/docs/a.md#b) and [c](https://example.org)'
+    """
+    return re.sub(r"\]\((?!https?://|#)", f"]({repository}/blob/main/", text)
+
+
+def copy_for_the_index(repository: str, folder: Path) -> None:
+    """Copy the committed files, with the addresses that the package index shows."""
+    archive = folder.with_suffix(".tar")
+    output("git", "archive", "--output", archive, "HEAD", cwd=ROOT)
+    shutil.unpack_archive(archive, folder)
+    archive.unlink()
+    readme = folder / "README.md"
+    readme.write_text(absolute(readme.read_text(encoding="utf-8"), repository), encoding="utf-8")
+    lines = ["[project.urls]", *(f'{name} = "{repository}{path}"' for name, path in PAGES.items()), "", ""]
+    project = folder / "pyproject.toml"
+    text = project.read_text(encoding="utf-8")
+    project.write_text(text.replace("[project.scripts]", "\n".join(lines) + "[project.scripts]"), encoding="utf-8")
 
 
 def try_wheel(wheel: Path, folder: Path) -> None:
@@ -73,6 +105,9 @@ def try_wheel(wheel: Path, folder: Path) -> None:
 
 
 def main() -> None:
+    repository = os.environ.get("CONVQA_REPOSITORY", "").rstrip("/")
+    if not repository.startswith("https://"):
+        sys.exit("release: set CONVQA_REPOSITORY to the repository's address; links on the package index lead there.")
     changes, tags = output("git", "status", "--porcelain", cwd=ROOT), output("git", "tag", cwd=ROOT).split()
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     if reason := problem(changelog, __version__, tags, changes):
@@ -80,7 +115,10 @@ def main() -> None:
     dist = ROOT / "dist"
     shutil.rmtree(dist, ignore_errors=True)
     print(f"building convqa {__version__} ...", flush=True)
-    output(sys.executable, "-m", "build", "--outdir", dist, ROOT)
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "convqa"
+        copy_for_the_index(repository, source)
+        output(sys.executable, "-m", "build", "--outdir", dist, source)
     files = sorted(dist.iterdir())
     for file in files:
         print(f"{file.relative_to(ROOT)}  {file.stat().st_size / 1e6:.1f} MB")

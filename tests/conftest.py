@@ -27,6 +27,8 @@ ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data"
 
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
+for name in ("CONVQA_COLLECTION", "CONVQA_HOME"):
+    os.environ.pop(name, None)
 # make test-all takes Hypothesis' own hundred, by --hypothesis-profile=default.
 settings.register_profile("brief", max_examples=30)
 settings.load_profile("brief")

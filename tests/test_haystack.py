@@ -259,6 +259,26 @@ def test_a_question_alone_and_a_filter(whole):
         whole.run({"qa": {}})
 
 
+def test_filters_in_haystacks_form(whole):
+    def found(filters):
+        made = whole.run({"qa": {"query": "Which drama and which tragedy?", "filters": filters}})["qa"]
+        return {document.id for document in made["documents"]}
+
+    year = {"field": "meta.year", "operator": "==", "value": 1781}
+    either = {"field": "year", "operator": "in", "value": [1781, 1808]}
+    assert found(year) == {"robbers"} and found(either) == {"faust", "robbers"}
+    assert found({"operator": "AND", "conditions": [year, either]}) == {"robbers"}
+    for unknown in (
+        {"operator": "OR", "conditions": [year]},
+        {**year, "operator": ">="},
+        {**year, "value": [1781]},
+        {"year": 1781},
+        {"field": "meta.yaer", "operator": "==", "value": 1781},
+    ):
+        with pytest.raises(PipelineRuntimeError, match=r"filters?: "):
+            found(unknown)
+
+
 def test_what_stops_a_run_is_an_ordinary_exception(collection):
     qa = ConversationalQA("copy-bm25", collection)
     qa.warm_up()

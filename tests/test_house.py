@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 import zipfile
 from collections import Counter
 from graphlib import TopologicalSorter
@@ -133,6 +134,34 @@ def test_a_pipeline_loads_without_what_it_does_not_use():
     assert out.strip() == "True []"
 
 
+DISTRIBUTIONS = {
+    "docutils": "docutils", "elastic_transport": "elastic-transport", "huggingface_hub": "huggingface-hub",
+    "jpype": "jpype1", "lxml": "lxml", "markdown_it": "markdown-it-py", "mcp_types": "mcp-types",
+    "mdit_py_plugins": "mdit-py-plugins", "charset_normalizer": "charset-normalizer", "haystack": "haystack-ai",
+    "sse_starlette": "sse-starlette", "Stemmer": "pystemmer", "yaml": "pyyaml", "ir_measures": "ir-measures",
+    "typing_extensions": "typing-extensions", "pydantic_core": "pydantic",
+}  # fmt: skip
+"""Imported name -> the distribution that has it, where they differ; pydantic_core is pinned by pydantic."""
+
+
+def test_whatever_is_imported_is_declared():
+    """Not left to the requirements of other packages, which may drop it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    lines = [*project["dependencies"], *(line for name, lines in extras.items() if name != "all" for line in lines)]
+    declared = {re.split(r"[\[<>=;! ]", line)[0].lower() for line in lines}
+    imported = set()
+    for path in (ROOT / "convqa").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                imported.add(node.module.partition(".")[0])
+    foreign = imported - sys.stdlib_module_names - {"convqa"}
+    assert len(foreign) > 20
+    assert {name for name in foreign if DISTRIBUTIONS.get(name, name).lower() not in declared} == set()
+
+
 def tracked():
     out = subprocess.run(["git", "-C", str(ROOT), "ls-files"], capture_output=True, text=True, check=False)
     if out.returncode:
@@ -151,28 +180,28 @@ def test_nothing_large_and_no_machine_paths_are_tracked():
 
 
 MAX_TOKENS = {
-    "components": 37_150,
-    "stores": 27_650,
-    "tasks": 26_400,
-    "models": 18_750,
-    "sharc": 15_750,
-    "cli": 13_300,
-    "server": 11_350,
-    "training": 6_700,
-    "experiments": 8_600,
-    "text": 11_700,
+    "components": 36_950,
+    "stores": 27_200,
+    "tasks": 25_920,
+    "models": 18_450,
+    "sharc": 15_450,
+    "cli": 13_450,
+    "server": 13_480,
+    "training": 6_600,
+    "experiments": 8_450,
+    "text": 11_550,
     "documents": 19_800,
     "driver": 8_200,
     "indexing": 3_600,
     "pipeline": 6_550,
-    "(modules)": 6_550,
+    "(modules)": 6_900,
     "metrics": 3_650,
     "evaluation": 3_850,
-    "domain": 4_050,
+    "domain": 4_250,
     "exports": 3_500,
-    "workers": 2_050,
+    "workers": 2_180,
 }
-"""The budget of each package in tokens of code (scripts/size.py), with a fiftieth to spare for a new member."""
+"""The budget of each package in tokens of code (scripts/size.py), with a little to spare."""
 
 MAX_TOKENS_OF_TESTING = 11_450
 """The budget of convqa.testing, which runs only in tests and is not part of the total."""

@@ -134,8 +134,14 @@ def test_drive_and_conversation_speak_the_collections_language(tmp_path):
 def test_overrides_and_errors(tmp_path):
     with pytest.raises(ConvqaError, match="Did you mean 'copy-bm25'"):
         convqa.load("copy-bm26")
-    with pytest.raises(ConvqaError, match="--collection"):
-        convqa.load("default")
+    for wrong, expected in [
+        ({}, "Give collection= with a folder"),
+        ({"llm": "olama"}, "llm=: unknown name"),
+        ({"llm": "ollama"}, "add model= NAME"),
+        ({"collection": "nowhere"}, "convqa index SOURCES --collection nowhere"),
+    ]:
+        with pytest.raises(ConvqaError, match=expected):
+            convqa.load("default", **wrong)
     with pytest.raises(ConvqaError, match="nowhere"):
         convqa.load("default", collection=tmp_path / "nowhere")
 
@@ -275,3 +281,60 @@ def test_a_class_that_is_no_component_is_refused():
 def test_a_file_still_names_only_modules_that_are_allowed():
     with pytest.raises(InputError, match="the module '__main__' is not allowed"):
         convqa.load("copy-bm25", [Passage("a", "A text.")], {"rewriter.type": "__main__.Unknown"})
+
+
+def test_a_single_question_and_its_sentences(qa):
+    question = "What makes Uranus so unusual?"
+    response = qa.ask(question)
+    assert response.answer == qa.conversation().ask(question).answer
+    talk = qa.conversation()
+    assert list(talk.sentences(question)) == list(response.answer.sentences)
+    assert talk.history[-1].question == question
+
+
+def test_sentences_arrive_while_a_language_model_writes(qa, monkeypatch):
+    from convqa import qa as door
+    from convqa.domain import Answer, Response, Sentence
+    from convqa.domain.batches import Answers
+
+    said = [Sentence("One."), Sentence("Two."), Sentence("Three.")]
+    seen = []
+
+    def answer(pipeline, turns, on_output):
+        for count in (1, 2):
+            on_output("partial", Answers((Answer.of(said[:count], "en"),)))
+        while len(seen) < 2:  # two sentences arrive before the answer is complete
+            pass
+        return [Response(turns[0].id, answer=Answer.of(said, "en"))]
+
+    monkeypatch.setattr(door, "answer", answer)
+    for sentence in qa.conversation().sentences("x"):
+        seen.append(sentence)
+    assert seen == said
+
+    def fail(*arguments):
+        raise StoreUnavailable("the store is away.")
+
+    monkeypatch.setattr(door, "answer", fail)
+    with pytest.raises(ConvqaError, match="the store is away"):
+        list(qa.conversation().sentences("x"))
+
+
+def test_a_response_is_short_and_has_its_citations_in_notebooks(qa):
+    response = qa.ask("What makes Uranus so unusual?")
+    assert len(repr(response)) < 200 and "Uranus" in repr(response)
+    shown = response._repr_markdown_()
+    for number, sentence in enumerate(response.answer.sentences[:2], 1):
+        assert f"{sentence.text} [{number}]" in shown and f"*{sentence.text}*" in shown
+
+
+def test_passages_add_no_markup_to_notebooks():
+    from convqa.domain import Answer, Citation, Hit, Ranking, Response, Sentence
+
+    text = "![x](https://a.example) <script>"
+    ranking = Ranking((Hit("p", 1.0, Passage("p", text)),))
+    answer = Answer.of([Sentence(text, (Citation("p", 0, len(text)),))], "en")
+    shown = Response(TurnId("t", 1), ranking=ranking, answer=answer)._repr_markdown_()
+    assert shown.count(r"!\[x](https://a.example) \<script>") == 2
+    none = Response(TurnId("t", 1), answer=Answer("none", "", reason="nothing was found"))
+    assert "nothing was found" in none._repr_markdown_()

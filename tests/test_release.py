@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
-from release import problem
+from release import absolute, copy_for_the_index, problem
 
 GOOD = """# Changelog
 
@@ -41,3 +44,20 @@ def test_a_dated_section_and_a_clean_tree_suffice():
 )
 def test_what_is_missing_is_named(changelog, version, changes, reason):
     assert reason in problem(changelog, version, ["v0.1.0"], changes)
+
+
+def test_links_of_the_readme_lead_somewhere_on_the_package_index():
+    readme = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
+    shown = absolute(readme, "https://example.org/convqa")
+    links = re.findall(r"\]\(([^)]+)\)", shown)
+    assert len(links) > 10 and all(link.startswith(("https://", "#")) for link in links)
+
+
+def test_the_index_shows_the_project_s_addresses(tmp_path):
+    try:
+        copy_for_the_index("https://example.org/convqa", tmp_path / "copy")
+    except subprocess.CalledProcessError:
+        pytest.skip("not a git checkout")
+    project = tomllib.loads((tmp_path / "copy" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["urls"]["Issues"] == "https://example.org/convqa/issues" and project["scripts"]
+    assert "](docs/" not in (tmp_path / "copy" / "README.md").read_text(encoding="utf-8")

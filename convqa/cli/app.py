@@ -7,6 +7,7 @@ import inspect
 import io
 import logging
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable
@@ -20,7 +21,7 @@ import typer
 from typer import Option
 
 import convqa
-from convqa.errors import ConvqaError, RunError, StorageFull
+from convqa.errors import ArgumentError, ConvqaError, RunError, StorageFull
 
 
 class _Alphabetical(typer.core.TyperGroup):
@@ -51,6 +52,10 @@ _SERVING = frozenset(["serve", "mcp"])
 """Commands that run until a signal ends them, which is not an error."""
 
 
+_SECRET_VARIABLE = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.I)
+_MIN_SECRET_CHARS = 8
+
+
 class Terminated(BaseException):
     """Raised on SIGTERM."""
 
@@ -65,7 +70,7 @@ def _print_version(is_given: bool) -> None:
 def _app(
     version: Annotated[
         bool,
-        Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
+        Option("--version", "-V", callback=_print_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
     """Conversational question answering over a collection of passages, with cited answers."""
@@ -163,7 +168,7 @@ def _exit_code(function: Function, arguments: dict[str, Any]) -> int:
     try:
         return function(**arguments) or 0
     except ConvqaError as error:
-        _say_error(str(error))
+        _say_error(str(error.__cause__ if isinstance(error, ArgumentError) else error))
         return error.exit_code
     except RunError as error:
         is_kept = function.__name__ in _RESUMABLE and (error.transient or isinstance(error, StorageFull))
@@ -198,7 +203,7 @@ def _say_interrupted(how: str, command: str) -> None:
 
 def _say_error(message: str) -> None:
     logging.getLogger("convqa").debug("traceback of the error below", exc_info=True)
-    typer.echo(f"convqa: error: {message}", err=True)
+    typer.echo(_masked(f"convqa: error: {message}"), err=True)
 
 
 def _terminate(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the handler's signature
@@ -220,11 +225,26 @@ def _log(verbose: bool, log_file: Path | None) -> None:
         except OSError as error:
             _say_error(f"--log-file {log_file}: cannot be written ({error.strerror or error}).")
             raise typer.Exit(2) from error
-        file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        file.setFormatter(_Masking("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         logger.addHandler(file)
     logging.getLogger("haystack").setLevel(logging.INFO if verbose else logging.WARNING)
 
 
-class _ConsoleFormatter(logging.Formatter):
+class _Masking(logging.Formatter):
+    """A formatter that masks secrets, which a server's error may repeat."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return _masked(super().format(record))
+
+
+def _masked(text: str) -> str:
+    """Mask the values of environment variables whose names suggest a secret."""
+    for name, value in os.environ.items():
+        if len(value) >= _MIN_SECRET_CHARS and _SECRET_VARIABLE.search(name):
+            text = text.replace(value, "***")
+    return text
+
+
+class _ConsoleFormatter(_Masking):
     def formatMessage(self, record: logging.LogRecord) -> str:
         return f"convqa: {record.levelname.lower()}: {record.message}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from typing import Annotated
 
+import typer
 from typer import Argument, Option
 
 from convqa.cli.app import command
@@ -14,7 +15,7 @@ from convqa.errors import InputError, WorkError
 
 @command
 def ask(
-    question: Annotated[str, Argument(help="The question, in quotes.")],
+    question: Annotated[str, Argument(help="The question, in quotes; - reads it from standard input.")],
     pipeline: PipelineName = "talk",
     *,
     options: PipelineOptions,
@@ -33,6 +34,8 @@ def ask(
     The cited passages are listed below the answer. An answer with a low score begins with "Not sure". If no passage
     answers the question, the nearest passages are listed.
     """
+    if question == "-":
+        question = typer.get_text_stream("stdin", errors="replace").read().strip()
     if not question.strip():
         raise InputError('the question is empty: write it in quotes, as in convqa ask "Who wrote Faust?"')
     gc.disable()  # collecting cycles takes a tenth of the time of a single question

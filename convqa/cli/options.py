@@ -18,12 +18,33 @@ if TYPE_CHECKING:
     from convqa.pipeline.llm import Llm
     from convqa.qa import QA
 
-PipelineName = Annotated[str, Option("--pipeline", help="Name of a shipped pipeline, or a YAML file.")]
+
+def _pipelines(incomplete: str) -> list[str]:  # noqa: ARG001 - the signature of completions
+    """Complete the name of a shipped pipeline."""
+    from convqa.places import shipped_yaml
+
+    return shipped_yaml("pipelines")
+
+
+def _collections(incomplete: str) -> list[str]:
+    """Complete a collection in a folder, or the name of a file in configs/collections."""
+    from convqa.places import shipped_yaml
+    from convqa.stores import find_stores
+
+    found = find_stores(os.path.dirname(incomplete) or ".")
+    return [*map(os.path.normpath, found), *shipped_yaml("configs", "collections")]
+
+
+PipelineName = Annotated[
+    str, Option("--pipeline", help="Name of a shipped pipeline, or a YAML file.", autocompletion=_pipelines)
+]
 Collection = Annotated[
     str | None,
     Option(
         help="Collection to search: a folder made by convqa index, elasticsearch://HOST:PORT/INDEX, anserini:FOLDER, "
-        "a file or name in configs/collections, or a JSONL file of passages (plain or gzip).",
+        "a file or name in configs/collections, or a JSONL file of passages (plain or gzip). For ask, chat, serve and "
+        "mcp, CONVQA_COLLECTION or collection: in your config.yaml is the default.",
+        autocompletion=_collections,
     ),
 ]
 Settings = Annotated[
@@ -69,6 +90,24 @@ Breakdown = Annotated[
         help="Group turns by history, depth, answerable (QReCC) or a field of the truth. Repeatable.",
     ),
 ]
+
+
+def default_collection() -> str | None:
+    """Return the collection of CONVQA_COLLECTION or else of the user's settings, None without either.
+
+    :raises InputError: for malformed settings.
+    """
+    from convqa.places import settings_file
+    from convqa.safe_yaml import read_yaml
+
+    collection = os.environ.get("CONVQA_COLLECTION")
+    file = settings_file()
+    if not collection and file.is_file():
+        settings = read_yaml(file, "settings file") or {}
+        if not isinstance(settings, dict) or settings.keys() != {"collection"}:
+            raise InputError(f"{file}: expected a single field, collection: with a folder or a URL.")
+        collection = str(settings["collection"])
+    return os.path.expanduser(collection) if collection else None
 
 
 def given(**options: object) -> dict[str, object]:
@@ -168,7 +207,8 @@ class PipelineOptions(ModelSettings):
         """Load a pipeline bound to the collection."""
         from convqa.qa import load
 
-        return load(pipeline, self.collection, self.overrides, self.language_model(), options=self.models)
+        collection = self.collection or default_collection()
+        return load(pipeline, collection, self.overrides, self.language_model(), options=self.models)
 
     def language_model(self, fallback: bool | None = None) -> Llm | None:
         """Return the language model of ``--llm``, None without one.

@@ -9,7 +9,7 @@ from typing import Annotated
 from typer import Option
 
 from convqa.cli.app import command
-from convqa.cli.options import PipelineOptions, given
+from convqa.cli.options import PipelineOptions, default_collection, given
 from convqa.errors import InputError
 
 
@@ -29,6 +29,13 @@ def serve(
         str | None,
         Option("--config", help="Settings: a file or name in configs/server (see docs/reference/server.md)."),
     ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        Option(
+            metavar="NAME",
+            help="Also accept requests to this host name, such as host.docker.internal. Repeatable.",
+        ),
+    ] = None,
     without_keys: Annotated[
         bool, Option("--without-keys", help="Allow other machines to connect without a key.")
     ] = False,
@@ -45,7 +52,9 @@ def serve(
     from convqa.server.config import ServedPipeline, ServerConfig, read_config
 
     base = read_config(config) if config else ServerConfig()
-    changes = given(collection=options.collection, host=host, port=port, without_keys=without_keys or None)
+    collection = options.collection or base.collection or default_collection()
+    changes = given(collection=collection, host=host, port=port, without_keys=without_keys or None)
+    changes["hosts"] = [*base.hosts, *(allow_host or ())]
     if pipeline:
         served = {Path(name).stem: ServedPipeline(pipeline=name) for name in pipeline}
         if len(served) < len(set(pipeline)):

@@ -24,6 +24,7 @@ from convqa.errors import InputError, RunError
 from convqa.models.shared import clock
 from convqa.stores import open_store
 from convqa.stores.base import Store
+from convqa.workers.stopping import stop_check
 
 TIMINGS: ContextVar[dict[str, float] | None] = ContextVar("timings", default=None)
 """Seconds by node of the pipeline run in progress; None outside one."""
@@ -95,8 +96,10 @@ class Station:
         If the batch raises, its rows are retried one by one, and those that raise again become Failures. No Exception
         leaves a node, because Haystack would write a snapshot into the home folder.
 
-        :raises RunError: for errors that affect every item: a mistake of the user, a score that is not finite.
+        :raises RunError: for errors that affect every item: a mistake of the user, a score that is not finite; and if
+            nobody waits for the results any more.
         """
+        stop_check()()
         start = clock()
         rows = list(zip(*columns, strict=True))
         results: list[Any] = [next((item for item in row if isinstance(item, Failure)), None) for row in rows]

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import reduce
 from itertools import pairwise
+from typing import Any
 
 from haystack import Document
 
+from convqa.components.filtering import both, filter_of
 from convqa.components.rankings import RRF_K
 from convqa.domain import Hit, MetaValue, Passage, Ranking
+from convqa.errors import InputError
 from convqa.files import replace_surrogates
+from convqa.stores.base import Filter
+from convqa.validation import shorten
 
 
 def to_document(hit: Hit) -> Document:
@@ -48,3 +54,26 @@ def ranked(hits: Iterable[Hit], scored: bool) -> Ranking:
 
 def _is_plain(value: object) -> bool:
     return isinstance(value, MetaValue) and not (isinstance(value, float) and not math.isfinite(value))
+
+
+def filter_of_conditions(conditions: Mapping[str, Any] | None) -> Filter:
+    """Return the filter of a filter in Haystack's form, of the operators ==, in and AND.
+
+    >>> year = {"field": "meta.year", "operator": "in", "value": [2001, 2002]}
+    >>> filter_of_conditions({"operator": "AND", "conditions": [year]})
+    {'year': (2001, 2002)}
+
+    :raises InputError: for another operator, or a malformed filter.
+    """
+    match conditions:
+        case None:
+            return {}
+        case {"operator": "AND", "conditions": [*parts]}:
+            return reduce(both, map(filter_of_conditions, parts), {})
+        case {"field": str(field), "operator": "==", "value": value} if not isinstance(value, list):
+            return filter_of({field.removeprefix("meta."): value})
+        case {"field": str(field), "operator": "in", "value": [*values]}:
+            return filter_of({field.removeprefix("meta."): values})
+    raise InputError(
+        f"filters: expected conditions in Haystack's form with the operators ==, in and AND, got {shorten(conditions)}."
+    )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from convqa.domain.answer import CAVEAT, Answer, Reading
-from convqa.domain.conversation import Listed, Named, TurnId
+from convqa.domain.conversation import Listed, Named, Passage, TurnId
 from convqa.domain.ranking import Ranking, Rewrite
 
 NAMED_HITS = 10
@@ -23,7 +24,7 @@ class Failure(Listed):
     message: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Response(Named):
     """The results for one turn; a part is None if the pipeline lacks the stage or the turn failed.
 
@@ -39,6 +40,32 @@ class Response(Named):
     timings: Mapping[str, float] = field(default_factory=dict, hash=False)
     error: Failure | None = None
     added: tuple[tuple[int, int], ...] = ()
+
+    def __repr__(self) -> str:
+        """Return the turn and the beginning of its answer. ``to_json()`` has all parts.
+
+        >>> Response(TurnId("talk", 1), answer=Answer("none", "", reason="nothing was found"))
+        <Response talk_1: none, 'nothing was found'>
+        """
+        if self.error is not None:
+            return f"<Response {self.id}: {self.error.stage} failed, {self.error.message!r:.80}>"
+        answer = self.answer
+        said = f"{answer.kind}, {answer.shown or answer.reason!r:.80}" if answer else "no answer"
+        return f"<Response {self.id}: {said}>"
+
+    def _repr_markdown_(self) -> str:
+        """Return the answer with its numbered quotes, for notebooks."""
+        sentences = self.answer.sentences if self.answer else ()
+        numbers = {citation: 0 for sentence in sentences for citation in sentence.citations}
+        passages = {hit.id: hit.passage for hit in self.ranking.hits} if self.ranking else {}
+        quotes = []
+        for number, citation in enumerate(numbers, 1):
+            numbers[citation] = number
+            passage = passages[citation.passage_id] or Passage(citation.passage_id, "")
+            source = passage.source(citation.start) or passage.id
+            quotes.append(f"[{number}] {_plain(source)}: *{_plain(passage.text[citation.start : citation.end])}*")
+        said = [_plain(one.text) + "".join(f" [{numbers[key]}]" for key in one.citations) for one in sentences]
+        return "\n\n".join([" ".join(said) or _plain(repr(self)), *quotes])
 
     @property
     def caveat(self) -> str:
@@ -74,6 +101,11 @@ class Response(Named):
             parts[name] = None if data[name] is None else kind.from_json(data[name])
         added = tuple((start, end) for start, end in data.get("added", ()))
         return cls(TurnId.from_json(data["id"]), timings=data["timings"], added=added, **parts)
+
+
+def _plain(text: str) -> str:
+    """Return a text on one line that Markdown shows as it is."""
+    return re.sub(r"([\\`*_\[<&|])", r"\\\1", " ".join(text.split()))
 
 
 _PARTS: Mapping[str, Any] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -110,6 +111,7 @@ def _cell(summary: ScoreSummary | None) -> str:
     return f"{summary.mean:.3f} ({summary.turns:,})" if summary else "-"
 
 
+_MAX_ID_CHARS = 64
 RUN = "run.trec"
 QRELS = "truth.qrels"
 
@@ -120,8 +122,9 @@ def write_trec(
 ) -> tuple[Path, Path]:
     """Write DIRECTORY/run.trec and DIRECTORY/truth.qrels, and return their paths.
 
-    Query ids are turns as text (``conversation_turn``). Only blanks in ids are percent-encoded, since they separate the
-    fields. The truth holds the turns of the task's official measure of rankings. All tools compute the same means
+    Query ids are turns as text (``conversation_turn``). Blanks in ids are percent-encoded, since they separate the
+    fields, and an id of more than 64 characters has a digest at its end, because ranx takes minutes for long ids. Both
+    files hold the turns of the task's official measure of rankings. All tools compute the same means
     without options: ties are broken by the next lower score, and an empty ranking has a line with the id of no passage,
     since trec_eval would leave the turn out otherwise.
 
@@ -134,9 +137,19 @@ def write_trec(
     qrels = directory / QRELS
     with whole_file(run) as stream:
         for turn, scores in judged.rankings.items():
-            ranking = scores or ({NOTHING: 0.0} if judged.relevant.get(turn) else {})
+            if not judged.relevant.get(turn):
+                continue
+            ranking = {_short(id): score for id, score in scores.items()} or {NOTHING: 0.0}
             stream.writelines(line.encode() for line in run_lines(turn, ranking, "convqa"))
     with whole_file(qrels) as stream:
         for turn, relevant in judged.relevant.items():
-            stream.writelines(f"{encoded(turn)} 0 {encoded(id)} 1\n".encode() for id in relevant)
+            stream.writelines(f"{encoded(turn)} 0 {encoded(_short(id))} 1\n".encode() for id in relevant)
     return run, qrels
+
+
+def _short(id: str) -> str:
+    """Return an id, or the beginning of a long one with its digest."""
+    if len(id) <= _MAX_ID_CHARS:
+        return id
+    digest = hashlib.blake2b(id.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return f"{id[: _MAX_ID_CHARS - len(digest) - 1]}~{digest}"

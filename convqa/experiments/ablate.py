@@ -6,7 +6,6 @@ The same call continues a stopped ablation: every cell resumes from its journal.
 from __future__ import annotations
 
 import logging
-import multiprocessing
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -24,7 +23,7 @@ from convqa.files import replace_surrogates, whole_file
 from convqa.pipeline.load import load
 from convqa.tasks import find_task, tasks
 from convqa.workers.pool import Workers
-from convqa.workers.processes import Process
+from convqa.workers.processes import CONTEXT, Process
 
 Progress = Callable[[int, int, str], None]
 """Called with (cells done, total cells, label of the next cell)."""
@@ -130,7 +129,7 @@ def _run(cell: Cell) -> dict[str, Any]:
         if not Path(value).exists():
             return {"status": "skipped", "message": f"{value} does not exist"}
     # The server imports the modules once, and each cell is forked from it.
-    multiprocessing.get_context("forkserver").set_forkserver_preload(["convqa.experiments.cell"])
+    CONTEXT.set_forkserver_preload(["convqa.experiments.cell"])
     try:
         with closing(Workers(lambda: Process({}), 1)) as workers:
             return {"status": "done", **workers.call(work, cell)}

@@ -29,6 +29,7 @@ _UNSAFE = re.compile("[\\\\\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]
 _SHORT_ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r"}
 _ITEM = re.compile(r"(?:\d{1,2}\.|-|\|)\s")
 _MARK = re.compile(r"\[(?=[0-9]+\])")
+_NEXT_ROW = re.compile(r"(?:\\n|\n)\|")
 
 
 def write(cited: CitedAnswer, submission: Submission) -> bytes:  # noqa: ARG001 - the signature of all writers
@@ -116,7 +117,12 @@ def begins_item(text: str) -> bool:
 
 
 def begins_table(text: str) -> bool:
-    return text.startswith("|")
+    r"""Whether a text starts with two rows of a table, with an escaped or a plain line break between them.
+
+    >>> [begins_table(text) for text in (r"| a |\n| --- |", "|x| is never negative.")]
+    [True, False]
+    """
+    return text.startswith("|") and _NEXT_ROW.search(text) is not None
 
 
 def laid_out(sentences: Iterable[str]) -> list[str]:

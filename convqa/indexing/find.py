@@ -121,7 +121,7 @@ def _cached(
                     store.add(reporting(iter(passages()), progress))
     except OSError as error:
         raise WorkError(
-            f"the cache {folder} cannot be written ({error.strerror or error}). Set XDG_CACHE_HOME to a "
+            f"the cache {folder} cannot be written ({error.strerror or error}). Set CONVQA_HOME to a "
             "writable folder, or index the passages with convqa index and give --collection."
         ) from error
     return str(place)

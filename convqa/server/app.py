@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
+from fastapi.security import HTTPBearer
 
 import convqa
 from convqa.components.encoding import ModelOptions
@@ -66,12 +67,20 @@ def create_app(config: ServerConfig, pipelines: Mapping[str, Pipeline]) -> FastA
     app.state.services = services
     app.state.access = Access(config)
     app.state.conversations = conversations
-    for router in (open_routes, turns.router, openai.router, page.router):
-        app.include_router(router)
+    # The key is checked by the routes; this declares it in the schema.
+    keys = [Depends(HTTPBearer(auto_error=False))] if config.keys else []
+    guarded = [turns.router, openai.router]
     if config.is_local or config.keys:
-        app.include_router(mrqa.router)
+        guarded.append(mrqa.router)
+    for router in guarded:
+        app.include_router(router, dependencies=keys)
+    for router in (open_routes, page.router):
+        app.include_router(router)
+    app.state.routes = [route for router in (*guarded, open_routes, page.router) for route in router.routes]
     # Prevents DNS rebinding, by which the page of another site could read everything here.
-    hosts = [*LOOPBACK, config.host, *config.hosts] if config.is_local and not config.keys else None
+    hosts = None
+    if config.is_local and not config.keys:
+        hosts = [host.lower() for host in (*LOOPBACK, config.host, *config.hosts)]
     app.add_middleware(guard.GuardMiddleware, max_bytes=config.limits.body_bytes, hosts=hosts)
     return app
 

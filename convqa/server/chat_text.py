@@ -7,13 +7,15 @@
     - [1] [Faust](https://example.org/faust): "Faust is a play by Goethe."
     - ...
 
-The marks and the list are Markdown. ``[1]`` within a sentence is escaped as ``\\[1]``.
+The marks and the list are Markdown. What passages say is not: its brackets and tags are escaped (``\\[1]``, ``\\<b>``),
+so that no passage adds a link, a picture or a mark.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from textwrap import shorten
 
 from convqa.components import acts
@@ -25,37 +27,55 @@ from convqa.exports.text import OPENINGS, begins_item, begins_table, escape, mar
 _SOURCES = "\n\nSources:\n\n"
 _MAX_QUOTE_CHARS = 200
 _MARK = re.compile(r"(?<!\\)\[(\d+)\]")
-_MARKS = re.compile(r" (?:\[\d+\])+")
-_ESCAPES = re.compile(r"\\(\\|\[|n|r|u[0-9a-f]{4})")
-_ESCAPED = {"\\": "\\", "[": "[", "n": "\n", "r": "\r"}
+_MARKS = re.compile(r"(?: |\n\n)(?:\[\d+\])+")
+_ESCAPES = re.compile(r"\\(\\|\[|<|n|r|u[0-9a-f]{4})")
+_ESCAPED = {"\\": "\\", "[": "[", "<": "<", "n": "\n", "r": "\r"}
+_END = re.compile(r"\n\n(?!\[\d)")
+"""The end of an answer: an empty line, but not the one between a table and its marks."""
+_MARKUP = re.compile(r"\\.|\[(?!\d+\])|<(?=[A-Za-z/!?])")
+"""What opens a link, a picture or a tag in Markdown; and escapes, which stay."""
 
 
-def pieces(response: Response, language: str) -> Iterator[str]:
-    """Yield the text of a message: its sentences, the list of sources, and the caveat."""
+def pieces(
+    response: Response,
+    language: str,
+    sources: int = 0,
+    caveat: str = "",
+) -> Iterator[str]:
+    """Yield the text of a message: its sentences, the list of sources, and the caveats.
+
+    :param sources: how many numbered sources the client shows before those of the answer.
+    :param caveat: another caveat, about the question.
+    """
     answer = response.answer
-    caveat = f"\n\n{response.caveat}" if response.caveat else ""
+    caveat = "".join(f"\n\n{text}" for text in (caveat, response.caveat) if text)
     if answer is None or (answer.kind == "none" and not answer.sentences):
         reason = answer.reason if answer else "this pipeline writes no answers"
         yield f"{OPENINGS['none']} {escape(reason)}.{caveat}"
         return
-    yield from sentence_pieces(answer, language)
+    yield from sentence_pieces(answer, language, sources)
     if not answer.sentences:
         yield escape(answer.text)
-    sources = [_source(citation) for citation in replies.citations(response)]
-    if sources:
-        yield _SOURCES + "\n".join(sources)
+    listed = [_source(citation) for citation in citations(response, sources)]
+    if listed:
+        yield _SOURCES + "\n".join(listed)
     if caveat:
         yield caveat
 
 
-def sentence_pieces(answer: Answer, language: str) -> Iterator[str]:
+def citations(response: Response, sources: int = 0) -> list[replies.CitationReply]:
+    """Return the citations of an answer, numbered after the ``sources`` of the client."""
+    return [replace(citation, number=citation.number + sources) for citation in replies.citations(response)]
+
+
+def sentence_pieces(answer: Answer, language: str, sources: int = 0) -> Iterator[str]:
     """Yield the beginning of a message, and its sentences with their marks."""
     yield "".join(f"{words} " for words in openings(answer))
-    numbers = numbered(answer)
+    numbers = {citation: number + sources for citation, number in numbered(answer).items()}
     space = "" if language in UNSPACED else " "
     before = ""
     for sentence in answer.sentences:
-        text = "\n".join(table_lines(marked(sentence, numbers)))
+        text = "\n".join(table_lines(_without_markup(marked(sentence, numbers))))
         separator = "\n" if begins_item(text) or begins_table(before) else space
         yield separator + text if before else text
         before = text
@@ -63,11 +83,31 @@ def sentence_pieces(answer: Answer, language: str) -> Iterator[str]:
 
 def _source(citation: replies.CitationReply) -> str:
     title = escape(citation.title or citation.passage)
-    title = title.replace("[", "(").replace("]", ")")
+    title = _without_markup(title.replace("[", "(").replace("]", ")"))
     if is_address(citation.url):
         title = f"[{title}]({citation.url})"
     quote = shorten(escape(citation.quote), _MAX_QUOTE_CHARS, placeholder=" ...")
+    quote = _without_markup(quote.replace("[", r"\["))
     return f'- [{citation.number}] {title}: "{quote}"'
+
+
+def _without_markup(text: str) -> str:
+    r"""Escape what opens a link, a picture or a tag in an escaped text, but not marks.
+
+    >>> _without_markup("![a](b) <b>1 < 2</b> [1]")
+    '!\\[a](b) \\<b>1 < 2\\</b> [1]'
+    """
+    return _MARKUP.sub(lambda match: match[0] if match[0].startswith("\\") else f"\\{match[0]}", text)
+
+
+def numbered_address(url: str, number: int) -> str:
+    """Return an address that no other citation has, because some clients show one source for each address.
+
+    >>> numbered_address("https://example.org/a", 2), numbered_address("https://example.org/#b", 2)
+    ('https://example.org/a#c2', 'https://example.org/#b:~:c2')
+    """
+    # Browsers ignore what follows :~: in a fragment, and go to the place before it.
+    return f"{url}:~:c{number}" if "#" in url else f"{url}#c{number}"
 
 
 def is_address(url: str) -> bool:
@@ -77,7 +117,7 @@ def is_address(url: str) -> bool:
 
 def marks(content: str) -> list[tuple[int, int, int]]:
     """Return start, end and number of each citation mark before the list of sources."""
-    text = content.partition("\n\n")[0]
+    text = _END.split(content, 1)[0]
     return [(mark.start(), mark.end(), int(mark[1])) for mark in _MARK.finditer(text)]
 
 
@@ -91,7 +131,7 @@ def exchange(question: str, content: str) -> Exchange:
         return Exchange(question, "", status="idle")
     if content.startswith(OPENINGS["none"]) or not content.strip():
         return Exchange(question, "", status="unanswered")
-    text = content.partition("\n\n")[0]
+    text = _END.split(content, 1)[0]
     status: ExchangeStatus = "asked" if text.startswith(OPENINGS["question"]) else "answered"
     for words in OPENINGS.values():
         text = text.removeprefix(f"{words} ")

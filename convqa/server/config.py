@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +20,7 @@ from convqa.validation import Record, read_as, refuse_secrets
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 _MIN_KEY_CHARS = 16
+_VARIABLE = re.compile(r"[A-Z_]+|[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")
 
 FilterFields = dict[str, list[MetaValue]]
 """A filter in a file: meta field -> accepted values."""
@@ -56,15 +58,18 @@ class AccessKey(_Section):
         """
         if bool(self.env) == bool(self.file):
             raise InputError(f"keys.{name}: expected either env, the name of a variable, or file, the name of a file.")
+        # Either name may be the key itself, in the wrong place: messages show only what looks like a name.
         if self.env:
-            source = f"the environment variable {self.env}"
+            shown = self.env if _VARIABLE.fullmatch(self.env) else "that env names"
+            source = f"the environment variable {shown}"
             key = os.environ.get(self.env, "").strip()
         else:
-            source = f"the file {self.file}"
+            source = f"the file {self.file if self.file.startswith(('/', './')) else 'that file names'}"
             try:
                 key = Path(self.file).read_text(encoding="utf-8").strip()
             except (OSError, UnicodeError) as error:
-                raise InputError(f"keys.{name}: {source} cannot be read ({error}).") from error
+                reason = getattr(error, "strerror", None) or "it is not UTF-8"
+                raise InputError(f"keys.{name}: {source} cannot be read ({reason}).") from None
         if len(key) < _MIN_KEY_CHARS:
             raise InputError(f"keys.{name}: expected a key of {_MIN_KEY_CHARS} characters or more in {source}.")
         return key
@@ -156,4 +161,9 @@ def read_config(name: str) -> ServerConfig:
     file = yaml_file(name, "--config", "configs", "server")
     settings = read_yaml(file, "server file") or {}
     refuse_secrets(settings, str(file))
+    keys = settings.get("keys", {}) if isinstance(settings, dict) else {}
+    if not isinstance(keys, dict) or not all(isinstance(key, dict) for key in keys.values()):
+        raise InputError(
+            f"{file}: keys: expected {{NAME: {{env: VARIABLE}}}} or {{NAME: {{file: FILE}}}}, without the key."
+        )
     return read_as(ServerConfig, settings, str(file), "See docs/reference/server.md for all fields.")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import secrets
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from http import HTTPStatus
 from sqlite3 import OperationalError
-from typing import Any
+from typing import Any, NotRequired
 
 import anyio
 import orjson
@@ -17,11 +19,12 @@ from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from typing_extensions import TypedDict
 
 from convqa.errors import ConvqaError, InputError, RunError
-from convqa.server.listening import GRACE_SECONDS
+from convqa.server.listening import GRACE_SECONDS, MAX_HEADER_BYTES
 from convqa.server.service import RETRY_SECONDS, PendingTurn
 from convqa.validation import explain
 
@@ -51,11 +54,20 @@ _OPENAI_TYPES = {
 }
 """Types of errors in OpenAI's API, by status."""
 
+_HOST = re.compile(r"(?:(?P<name>[a-z0-9._-]+)|\[(?P<address>[0-9a-f:.]+)\])(?::[0-9]{1,5})?")
+"""A Host header: a name or an IPv6 address, and perhaps a port."""
+
+_PARAMETER = re.compile(r"([a-z_]+(?:[.\[][\w.\[\]]*)?): ")
+"""The field at the beginning of a message."""
+
 
 class _Error(TypedDict):
+    """An error. Those of OpenAI's API have a parameter, and a code in words instead of the status."""
+
     message: str
     type: str
-    code: int
+    code: int | str
+    param: NotRequired[str | None]
 
 
 class ErrorBody(TypedDict):
@@ -64,9 +76,8 @@ class ErrorBody(TypedDict):
     error: _Error
 
 
-ERRORS: dict[int | str, dict[str, Any]] = {
-    status: {"model": ErrorBody} for status in (400, 401, 403, 404, 405, 409, 413, 415, 422, 503, 504)
-}
+_STATUSES = (400, 401, 403, 404, 405, 409, 413, 415, 422, 431, 500, 503, 504)
+ERRORS: dict[int | str, dict[str, Any]] = {status: {"model": ErrorBody} for status in _STATUSES}
 """The errors that every route documents."""
 
 
@@ -107,16 +118,27 @@ class GuardMiddleware:
                 raise HTTPException(413, problem, {"Connection": "close"})
             return message
 
+        request_id = (b"x-request-id", f"req_{secrets.token_hex(12)}".encode())
+
         async def secured(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message = {**message, "headers": [*message.get("headers", ()), *_HEADERS]}
+                message = {**message, "headers": [*message.get("headers", ()), *_HEADERS, request_id]}
             await send(message)
 
         app = self._app
-        if self._hosts is not None and Request(scope).url.hostname not in self._hosts:
-            message = "Unknown host: a server without keys accepts local names, and those under hosts: in its file."
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEADER_BYTES:
+            app = failure(HTTPException(431, f"The headers have more than {MAX_HEADER_BYTES} bytes."))
+        elif self._hosts is not None and _host(scope) not in self._hosts:
+            message = "Unknown host: a server without keys accepts local names, and those of --allow-host or hosts:."
             app = failure(HTTPException(400, message))
         await app(scope, counted, secured)
+
+
+def _host(scope: Scope) -> str | None:
+    """Return the name in the only Host header of a request, None without one or for a malformed one."""
+    values = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
+    match = _HOST.fullmatch(values[0].lower()) if len(values) == 1 else None
+    return match and (match["name"] or match["address"])
 
 
 class _JsonRequest(Request):
@@ -148,7 +170,7 @@ class GuardedRoute(APIRoute):
                 async with asyncio.timeout(state.config.limits.seconds):
                     return await handle(_JsonRequest(request.scope, request.receive))
             except (RunError, Exception) as error:
-                return failure(error, state.config.limits.seconds)
+                return failure_of(request)(error, state.config.limits.seconds)
 
         return guarded
 
@@ -158,12 +180,15 @@ def stream(
     events: AsyncIterable[ServerSentEvent],
     seconds: float,
     error: str | None = None,
+    reply: Callable[[BaseException, float], JSONResponse] | None = None,
 ) -> EventSourceResponse:
     """Return a stream of events with a heartbeat, which gets the same grace period at shutdown as other replies.
 
     :param pending: the turn to cancel if the client disconnects.
     :param seconds: the time limit. :param error: the name of error events.
+    :param reply: makes the data of error events; by default :func:`failure`.
     """
+    reply = reply or failure
 
     async def guarded() -> AsyncIterator[ServerSentEvent]:
         try:
@@ -171,7 +196,7 @@ def stream(
                 async for event in events:
                     yield event
         except (RunError, Exception) as raised:
-            yield ServerSentEvent(bytes(failure(raised, seconds).body).decode(), event=error)
+            yield ServerSentEvent(bytes(reply(raised, seconds).body).decode(), event=error)
         finally:
             pending.response.cancel()
 
@@ -199,13 +224,33 @@ def failure(error: BaseException, seconds: float = 0) -> JSONResponse:
             return _error_response(400, str(error))
         case OperationalError() | RunError(transient=True):
             log.warning("%s", error)
-            message = "The collection is unavailable. Try again."
+            what = "collection is" if isinstance(error, RunError) else "stored conversations are"
+            message = f"The {what} unavailable. Try again."
             return _error_response(503, message, {"Retry-After": RETRY_SECONDS})
         case ConvqaError():
             log.error("%s", error)
         case _:
             log.error("unexpected: %s: %s", type(error).__name__, error, exc_info=error)
     return _error_response(500, "The server failed to process this request. See its log.")
+
+
+def failure_of(request: Request) -> Callable[..., JSONResponse]:
+    """Return the form of a request's errors."""
+    return openai_failure if request.url.path.startswith("/v1/") else failure
+
+
+def openai_failure(error: BaseException, seconds: float = 0) -> JSONResponse:
+    """Return an error as OpenAI's API does: a code in words, the parameter, and 400 for every mistake of a body."""
+    reply = failure(error, seconds)
+    status = 400 if reply.status_code in {415, 422} else reply.status_code
+    content: _Error = orjson.loads(reply.body)["error"]
+    parameter = _PARAMETER.match(content["message"])
+    content["param"] = parameter and parameter[1]
+    content["code"] = "model_not_found" if status == 404 and parameter else HTTPStatus(status).name.lower()
+    reply.status_code = status
+    reply.body = reply.render({"error": content})
+    reply.headers["Content-Length"] = str(len(reply.body))
+    return reply
 
 
 def _error_response(
@@ -218,8 +263,14 @@ def _error_response(
     return JSONResponse({"error": error}, status, headers)
 
 
-async def _handled(_: Request, error: Exception) -> JSONResponse:
-    return failure(error)
+async def _handled(request: Request, error: Exception) -> JSONResponse:
+    if isinstance(error, HTTPException) and error.status_code == 405:
+        # Several routes may have the path, each with a method.
+        routes = [route for route in request.app.state.routes if route.matches(request.scope)[0] is not Match.NONE]
+        error.headers = {
+            "Allow": ", ".join(sorted({method for route in routes for method in getattr(route, "methods", ())}))
+        }
+    return failure_of(request)(error)
 
 
 HANDLERS: Any = {HTTPException: _handled, Exception: _handled}

@@ -16,6 +16,12 @@ GRACE_SECONDS = 30
 """Time that requests in progress have at shutdown."""
 
 
+MAX_HEADER_BYTES = 65_536
+"""Bytes of a request's headers. More are refused in words."""
+_MAX_BUFFERED_BYTES = 1_000_000
+"""Bytes of headers that are read at all. A request with more is cut off."""
+
+
 def bound(host: str, port: int) -> socket.socket:
     """Return a socket bound to an address, which does not listen yet.
 
@@ -44,6 +50,8 @@ def serve(app: Any, listener: socket.socket) -> None:
     log.propagate = False
     options = uvicorn.Config(
         app,
+        http="h11",
+        h11_max_incomplete_event_size=_MAX_BUFFERED_BYTES,
         log_config=None,
         log_level="warning",
         access_log=False,

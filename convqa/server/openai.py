@@ -5,77 +5,99 @@ from __future__ import annotations
 import re
 import secrets
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from textwrap import shorten
 from typing import Annotated, Any
 from urllib.parse import quote
 
 import orjson
 from fastapi import APIRouter, Request, Response
-from pydantic import Field
+from pydantic import Field, PositiveInt
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.exceptions import HTTPException
 
 from convqa.components.base import PARTIAL
-from convqa.domain import Exchange
 from convqa.domain import Response as TurnResponse
+from convqa.errors import InputError
 from convqa.exports import replies
 from convqa.server import chat_text
-from convqa.server.guard import ERRORS, GuardedRoute, stream
-from convqa.server.service import PendingTurn
-from convqa.server.turns import BoundedList, Filters, RequestCaller, prepared, service_of
-from convqa.validation import Record, Text
+from convqa.server.guard import ERRORS, GuardedRoute, openai_failure, stream
+from convqa.server.messages import ChatQuestion, Message, read, reply_to_errand
+from convqa.server.service import PendingTurn, Service
+from convqa.server.turns import Filters, RequestCaller, prepared
+from convqa.validation import BoundedList, Record
 
 router = APIRouter(prefix="/v1", route_class=GuardedRoute, responses=ERRORS)
 
-_CLIENT_PROMPT = re.compile(
-    r"\s*### Task:|\s*Provide a concise, 5-word-or-less title|\s*Analyze this conversation and provide"
-    r"|\s*Please generate a concise title"
-)
-"""The beginnings of prompts that Open WebUI and LibreChat send on their own."""
-
-_FIRST_QUESTION = re.compile(r"^[ \t]*(?:USER|User|Human|user):[ \t]*(\S.*)$", re.M)
-_MAX_TITLE_CHARS = 60
-_TEXT_TYPES = frozenset(["text", "input_text"])
-
-
-class MessagePart(Record, extra="allow"):
-    """A part of a message. Parts other than text are ignored."""
-
-    type: str
-    text: Text | None = None
-
-
-class Message(Record, extra="allow"):
-    """A message. Roles other than user and assistant are ignored."""
-
-    role: str
-    content: Text | BoundedList[MessagePart] | None = None
-
-    @property
-    def text(self) -> str:
-        """The text, or the text parts, one a line."""
-        if isinstance(self.content, str):
-            return self.content
-        return "\n".join(part.text for part in self.content or () if part.type in _TEXT_TYPES and part.text)
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+"""What ``max_tokens`` counts: words and signs."""
+_MAX_QUOTE_CHARS = 200
+"""Characters of a quote in the title of an annotation."""
 
 
 class CompletionRequest(Record, extra="allow"):
-    """A request. ``filter`` is an extension: meta field -> accepted values. Unknown fields are ignored."""
+    """A request. ``filter`` is an extension: meta field -> accepted values. Other unknown fields are ignored."""
 
     model: str
     messages: Annotated[BoundedList[Message], Field(min_length=1)]
     stream: bool | None = False
     stream_options: dict[str, Any] | None = None
-    filter: Filters = {}
+    filter: Filters | None = None
+    n: int | None = None
+    stop: str | BoundedList[str] | None = None
+    max_tokens: PositiveInt | None = None
+    max_completion_tokens: PositiveInt | None = None
+    response_format: dict[str, Any] | None = None
+    tool_choice: str | dict[str, Any] | None = None
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether the reply may have to end early."""
+        return bool(self.stop or self.max_tokens or self.max_completion_tokens)
+
+    def refuse_unsupported(self) -> None:
+        """:raises InputError: for a parameter that would have no effect."""
+        if self.n is not None and self.n != 1:
+            raise InputError(f"n: expected 1, got {self.n}; a question has one answer.")
+        if self.response_format and self.response_format.get("type") != "text":
+            raise InputError("response_format: expected text. Quotes and citations as JSON are at /api/turn.")
+        if self.tool_choice not in (None, "none", "auto"):
+            raise InputError("tool_choice: expected none or auto; this server calls no tools.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    """A reply in pieces, with ``annotations`` and ``citations`` of its message."""
+
+    pieces: Sequence[str]
+    cited: Mapping[str, Any]
+    usage: tuple[int, int]
+    finish_reason: str
 
 
 @router.get("/models")
 async def models(request: Request) -> dict[str, Any]:
     """List the served pipelines as models."""
-    names = request.app.state.services
-    data = [{"id": name, "object": "model", "created": 0, "owned_by": "convqa"} for name in names]
-    return {"object": "list", "data": data}
+    return {"object": "list", "data": [_described(name) for name in request.app.state.services]}
+
+
+@router.get("/models/{id:path}")
+async def model(request: Request, id: str) -> dict[str, Any]:
+    """Return a served pipeline as a model."""
+    return _described(_served(request, id).name)
+
+
+def _described(name: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": 0, "owned_by": "convqa"}
+
+
+def _served(request: Request, model: str) -> Service:
+    """:raises HTTPException: 404 for an unknown model."""
+    services: Mapping[str, Service] = request.app.state.services
+    if model not in services:
+        raise HTTPException(404, f"model: unknown model {model!r:.80}; expected one of {', '.join(services)}.")
+    return services[model]
 
 
 @router.post("/chat/completions")
@@ -89,152 +111,140 @@ async def complete(
     Citations appear as marks with a list of sources in the text, as ``annotations`` of type url_citation (indices into
     the text, in code points), and as ``citations`` with passage, quote and offsets into the passage's text.
     """
-    service = service_of(request, body.model)
-    question, history = conversation(body.messages)
-    if _CLIENT_PROMPT.match(question):
-        reply = reply_to_client(question, history)
-        if body.stream:
-            return EventSourceResponse(_chunks(body, _head(body), [reply], {}, (0, 0)))
-        return _completion(body, reply, {}, (0, 0))
-    turn = prepared(request, service, caller, question, history, body.filter)
+    service = _served(request, body.model)
+    body.refuse_unsupported()
+    asked = read(body.messages)
+    errand = reply_to_errand(asked, service.examples)
+    if errand is not None:
+        reply = _Reply([errand], {}, (0, 0), "stop")
+        return EventSourceResponse(_chunks(body, _head(body), reply)) if body.stream else _completion(body, reply)
+    turn = prepared(request, service, caller, asked.question, asked.history, body.filter or {})
     pending = service.ask(turn)
     address = str(request.base_url)
+
+    def address_of(passage: str) -> str:
+        return f"{address}api/passages?id={quote(passage, safe='')}&pipeline={quote(service.name)}"
+
+    async def replied() -> _Reply:
+        return _answered(body, asked, await pending.response, turn.language, address_of)
+
     if body.stream:
         seconds = request.app.state.config.limits.seconds
-        return stream(pending, _events(pending, body, address, service.name), seconds)
+        return stream(pending, _events(pending, body, asked.sources, replied), seconds, reply=openai_failure)
     try:
-        response = await pending.response
-        pieces, cited = _answered(response, pending, address, service.name)
+        return _completion(body, await replied())
     finally:
         pending.response.cancel()
-    return _completion(body, "".join(pieces), cited, response.usage)
-
-
-def conversation(messages: Sequence[Message]) -> tuple[str, list[Exchange]]:
-    """Return the question and the exchanges before it.
-
-    Consecutive questions are joined, and answers without a question are ignored.
-
-    :raises HTTPException: 422 if the last message is not a question.
-    """
-    history: list[Exchange] = []
-    open_question: list[str] = []
-    for message in messages:
-        if message.role == "user":
-            open_question += [message.text] if message.text.strip() else []
-        elif message.role == "assistant" and open_question:
-            history.append(chat_text.exchange("\n".join(open_question), message.text))
-            open_question = []
-    if not open_question:
-        raise HTTPException(422, "messages: the last one must be a question: role user, with a text.")
-    return "\n".join(open_question), history
-
-
-def reply_to_client(prompt: str, history: Sequence[Exchange]) -> str:
-    """Reply to a prompt that a client sends on its own: the first question as a title, nothing else."""
-    match = _FIRST_QUESTION.search(prompt)
-    first = history[0].question if history else ""
-    title = shorten(match[1] if match else first, _MAX_TITLE_CHARS, placeholder=" ...")
-    return orjson.dumps({"title": title}).decode() if prompt.lstrip().startswith("### Task:") else title
 
 
 async def _events(
     pending: PendingTurn,
     body: CompletionRequest,
-    address: str,
-    pipeline: str,
+    sources: int,
+    replied: Callable[[], Awaitable[_Reply]],
 ) -> AsyncIterator[ServerSentEvent]:
     """Yield the chunks of an answer, after the stages as comments, which clients ignore.
 
-    Sentences of a language model are sent as they arrive.
+    Sentences of a language model are sent as they arrive, unless the reply may have to end early.
     """
     head = _head(body)
     sent = ""
     async for label, output in pending.outputs():
-        if label != PARTIAL:
+        if label != PARTIAL or body.is_limited:
             yield ServerSentEvent(comment=label)
             continue
-        text = "".join(chat_text.sentence_pieces(output, pending.turn.language))
+        text = "".join(chat_text.sentence_pieces(output, pending.turn.language, sources))
         role = {} if sent else {"role": "assistant"}
         yield _chunk(head, {**role, "content": text[len(sent) :]})
         sent = text
-    response = await pending.response
-    pieces, cited = _answered(response, pending, address, pipeline)
-    whole = "".join(pieces)
+    reply = await replied()
     if sent:
         # The answer differs from what was sent only if the model failed on the way.
-        pieces = [whole.removeprefix(sent) if whole.startswith(sent) else f"\n\n{whole}"]
-    for chunk in _chunks(body, head, pieces, cited, response.usage):
+        whole = "".join(reply.pieces)
+        rest = whole.removeprefix(sent) if whole.startswith(sent) else f"\n\n{whole}"
+        reply = replace(reply, pieces=[rest])
+    for chunk in _chunks(body, head, reply):
         yield chunk
 
 
 def _answered(
-    response: TurnResponse, pending: PendingTurn, address: str, pipeline: str
-) -> tuple[list[str], dict[str, Any]]:
-    """Return the pieces of a message's text, and its annotations and citations.
+    body: CompletionRequest,
+    asked: ChatQuestion,
+    response: TurnResponse,
+    language: str,
+    address_of: Callable[[str], str],
+) -> _Reply:
+    """Return the reply of an answered turn.
 
+    :param address_of: returns the address of a passage on this server, given its id.
     :raises HTTPException: 500 for a failed turn.
     """
     if response.error is not None:
         raise HTTPException(500, replies.failure_message(response.error))
-    pieces = list(chat_text.pieces(response, pending.turn.language))
-    citations = {citation.number: citation for citation in replies.citations(response)}
-    if not citations:
-        return pieces, {}
+    pieces: Sequence[str] = list(chat_text.pieces(response, language, asked.sources, asked.caveat))
+    finish_reason = "stop"
+    if body.is_limited:
+        text, finish_reason = _limited("".join(pieces), body)
+        pieces = [text]
+    citations = {citation.number: citation for citation in chat_text.citations(response, asked.sources)}
     annotations = []
+    cited = {}
     for start, end, number in chat_text.marks("".join(pieces)):
-        if number in citations:
-            link = _link(citations[number], address, pipeline)
-            url_citation = {**link, "start_index": start, "end_index": end}
+        citation = citations.get(number)
+        if citation is not None:
+            cited[number] = citation
+            url_citation = {**_link(citation, address_of), "start_index": start, "end_index": end}
             annotations.append({"type": "url_citation", "url_citation": url_citation})
-    return pieces, {"annotations": annotations, "citations": list(citations.values())}
+    fields = {"annotations": annotations, "citations": list(cited.values())} if cited else {}
+    return _Reply(pieces, fields, response.usage, finish_reason)
 
 
-def _link(
-    citation: replies.CitationReply,
-    address: str,
-    pipeline: str,
-) -> dict[str, str]:
-    """Return title and URL of a passage, on this server if the passage has no URL."""
+def _limited(text: str, body: CompletionRequest) -> tuple[str, str]:
+    """Return a text up to the first stop sequence or the maximum of tokens, and the reason why it ends."""
+    stops = [body.stop] if isinstance(body.stop, str) else body.stop or ()
+    for stop in filter(None, stops):
+        text = text.partition(stop)[0]
+    most = body.max_completion_tokens or body.max_tokens
+    tokens = list(_TOKEN.finditer(text))
+    if most is None or len(tokens) <= most:
+        return text, "stop"
+    return text[: tokens[most].start()], "length"
+
+
+def _link(citation: replies.CitationReply, address_of: Callable[[str], str]) -> dict[str, str]:
+    """Return title and URL of a citation, on this server if the passage has no URL. No two citations share a URL.
+
+    The title has the quote, which clients show behind the mark.
+    """
     url = citation.url
     if not chat_text.is_address(url):
-        passage = quote(citation.passage, safe="")
-        url = f"{address}api/passages/{passage}?pipeline={quote(pipeline)}"
-    return {"url": url, "title": citation.title or citation.passage}
+        url = address_of(citation.passage)
+    title = citation.title or citation.passage
+    quoted = shorten(citation.quote, _MAX_QUOTE_CHARS, placeholder=" ...")
+    return {"url": chat_text.numbered_address(url, citation.number), "title": f'{title}: "{quoted}"'}
 
 
-def _completion(
-    body: CompletionRequest,
-    content: str,
-    cited: Mapping[str, Any],
-    usage: tuple[int, int],
-) -> Response:
-    choice = {
-        "index": 0,
-        "message": {"role": "assistant", "content": content, "refusal": None, **cited},
-        "finish_reason": "stop",
-        "logprobs": None,
-    }
-    data = {**_head(body, "chat.completion"), "choices": [choice], "usage": _usage(usage)}
+def _completion(body: CompletionRequest, reply: _Reply) -> Response:
+    message = {"role": "assistant", "content": "".join(reply.pieces), "refusal": None, **reply.cited}
+    choice = {"index": 0, "message": message, "finish_reason": reply.finish_reason, "logprobs": None}
+    data = {**_head(body, "chat.completion"), "choices": [choice], "usage": _usage(reply.usage)}
     return Response(orjson.dumps(data), media_type="application/json")
 
 
 def _chunks(
     body: CompletionRequest,
     head: Mapping[str, Any],
-    pieces: Sequence[str],
-    cited: Mapping[str, Any],
-    usage: tuple[int, int],
+    reply: _Reply,
 ) -> Iterator[ServerSentEvent]:
     deltas: list[Any] = [{"role": "assistant", "content": ""}]
-    deltas += [{"content": piece} for piece in pieces]
-    if cited:
-        deltas.append(cited)
+    deltas += [{"content": piece} for piece in reply.pieces]
+    if reply.cited:
+        deltas.append(reply.cited)
     for delta in deltas:
         yield _chunk(head, delta)
-    yield _event({**head, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    yield _event({**head, "choices": [{"index": 0, "delta": {}, "finish_reason": reply.finish_reason}]})
     if body.stream_options and body.stream_options.get("include_usage"):
-        yield _event({**head, "choices": [], "usage": _usage(usage)})
+        yield _event({**head, "choices": [], "usage": _usage(reply.usage)})
     yield ServerSentEvent("[DONE]")
 
 

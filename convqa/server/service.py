@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import PurePath
 from typing import Any, TypeVar
 
 from starlette.exceptions import HTTPException
@@ -19,7 +19,8 @@ from convqa.errors import InputError, RunError
 from convqa.pipeline.pipeline import Pipeline
 from convqa.server.config import BatchLimits
 from convqa.stores import open_store
-from convqa.stores.address import redact
+from convqa.stores.address import name_of
+from convqa.workers.stopping import until
 
 T = TypeVar("T")
 
@@ -83,8 +84,7 @@ class Service:
         info = self._info
         name = None
         if info is not None:
-            location = info.source or redact(self.pipeline.collection or "")
-            name = PurePath(location.rstrip("/")).name
+            name = name_of(self.pipeline.collection or "", info.source)
         return {
             "id": self.name,
             "collection": name,
@@ -117,14 +117,23 @@ class Service:
         return pending
 
     async def do(self, work: Callable[[], T]) -> T:
-        """Run other work with the pipeline once it is free.
+        """Run other work with the pipeline once it is free. It stops soon after the caller is cancelled.
 
         :raises HTTPException: 503 if too many questions are waiting.
         """
         self._enter()
-        done = asyncio.get_running_loop().run_in_executor(self._pool, work)
+        is_left = threading.Event()
+
+        def work_until_left() -> T:
+            with until(is_left.is_set):
+                return work()
+
+        done = asyncio.get_running_loop().run_in_executor(self._pool, work_until_left)
         done.add_done_callback(self._done)
-        return await asyncio.shield(done)
+        try:
+            return await asyncio.shield(done)
+        finally:
+            is_left.set()
 
     def passage(self, id: str) -> Passage | None:
         """Return a passage of the pipeline's collection, None if it does not exist."""
@@ -165,7 +174,8 @@ class Service:
                     loop.call_soon_threadsafe(pending.stages.put_nowait, (label, item))
 
         try:
-            responses = answer(self.pipeline, [pending.turn for pending in batch], report)
+            with until(lambda: all(pending.response.done() for pending in batch)):
+                responses = answer(self.pipeline, [pending.turn for pending in batch], report)
         except (RunError, Exception) as error:
             is_transient = isinstance(error, RunError) and error.transient
             for pending in batch:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Annotated, Any, TypeVar
+from sqlite3 import OperationalError
+from typing import Annotated, Any
 
 import orjson
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
@@ -23,14 +25,12 @@ from convqa.server.conversations import Conversations, ConversationSummary, Kept
 from convqa.server.guard import ERRORS, GuardedRoute, stream
 from convqa.server.service import PendingTurn, Service
 from convqa.text.dialogue import added, open_question
-from convqa.validation import QuestionText, Record, Text
+from convqa.validation import BoundedList, QuestionText, Record, Text
 
+log = logging.getLogger("convqa")
 router = APIRouter(prefix="/api", route_class=GuardedRoute, responses=ERRORS)
 
 
-Item = TypeVar("Item")
-BoundedList = Annotated[list[Item], Field(max_length=1000, fail_fast=True)]
-"""A list of limited length, whose validation stops at the first mistake."""
 Filters = Annotated[dict[str, BoundedList[MetaValue]], Field(max_length=50)]
 
 
@@ -85,6 +85,7 @@ def conversations_of(request: Request) -> Conversations:
 
 RequestCaller = Annotated[Caller, Depends(caller_of)]
 KeptConversations = Annotated[Conversations, Depends(conversations_of)]
+_NOT_STORED = "The server could not store this conversation: its disk is full or cannot be written."
 UNKNOWN_CONVERSATION = "There is no such conversation."
 
 
@@ -142,7 +143,11 @@ async def turn(
         if kept is not None:
             # The history may have brought in words of any passage that the caller may see.
             visible = replace(asked, filter=caller.filter) if asked.history else asked
-            id = await asyncio.to_thread(kept.add, caller.owner, id, visible, service.name, response)
+            try:
+                id = await asyncio.to_thread(kept.add, caller.owner, id, visible, service.name, response)
+            except OperationalError as error:
+                log.error("conversations: a turn was not stored: %s", error)
+                return replace(replies.turn(response, body.question, service.name), caveat=_NOT_STORED)
             if id is None:
                 raise HTTPException(409, "This conversation has changed or was deleted. Load it and ask again.")
         return replies.turn(response, body.question, service.name, id)
@@ -201,6 +206,7 @@ def _event(name: str, data: Any) -> ServerSentEvent:
     return ServerSentEvent(orjson.dumps(data).decode(), event=name)
 
 
+@router.get("/passages", summary="Passage by ?id=, also one that is no path, such as ..")
 @router.get("/passages/{id:path}")
 def passage(
     request: Request,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from pydantic import Field
 
@@ -85,6 +85,15 @@ def resolved(folder: Path, url: str) -> str:
         return str(folder / url)
     rest = url[scheme.end() :]
     return url if rest.startswith("//") else f"{scheme[0]}{folder / rest}"
+
+
+def name_of(url: str, source: str = "") -> str:
+    """Return the last part of a collection's URL, or of the file or input of its passages.
+
+    >>> name_of("elasticsearch://host:9200/library"), name_of("/cache/8f2e", "/data/passages.jsonl")
+    ('library', 'passages.jsonl')
+    """
+    return PurePath((source or redact(url)).rstrip("/")).name
 
 
 def redact(url: str) -> str:

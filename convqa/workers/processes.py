@@ -9,13 +9,14 @@ import threading
 from collections.abc import Mapping
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection
-from multiprocessing.forkserver import ensure_running
 from typing import Any
 
 from convqa.workers.pool import Function, Outcome, WorkerDied, Workers, perform
 from convqa.workers.threads import cores
 
-_CONTEXT = multiprocessing.get_context("forkserver")
+_HAS_FORKSERVER = "forkserver" in multiprocessing.get_all_start_methods()
+"""Windows has none."""
+CONTEXT: Any = multiprocessing.get_context("forkserver" if _HAS_FORKSERVER else "spawn")
 
 
 def start(count: int | None) -> Workers:
@@ -25,12 +26,15 @@ def start(count: int | None) -> Workers:
     """
     count = count or cores()
     environment = {"OMP_NUM_THREADS": str(max(1, cores() // count)), **os.environ}
-    _CONTEXT.set_forkserver_preload(["convqa.driver.run"])  # workers share its memory
+    CONTEXT.set_forkserver_preload(["convqa.driver.run"])  # workers share its memory
     unset = "OMP_NUM_THREADS" not in os.environ
     os.environ.update(environment)
-    ensure_running()  # numpy reads the variable when the forkserver imports it for all workers
-    if unset:
-        del os.environ["OMP_NUM_THREADS"]
+    if _HAS_FORKSERVER:
+        from multiprocessing.forkserver import ensure_running
+
+        ensure_running()  # numpy reads the variable when the forkserver imports it for all workers
+        if unset:
+            del os.environ["OMP_NUM_THREADS"]
     return Workers(lambda: Process(environment), count)
 
 
@@ -41,8 +45,8 @@ class Process:
     """
 
     def __init__(self, environment: Mapping[str, str]) -> None:
-        self._pipe, its = _CONTEXT.Pipe()
-        self._process = _CONTEXT.Process(target=_serve, args=(its, environment), daemon=True)
+        self._pipe, its = CONTEXT.Pipe()
+        self._process = CONTEXT.Process(target=_serve, args=(its, environment), daemon=True)
         self._process.start()
         its.close()
 
@@ -53,7 +57,7 @@ class Process:
         except (EOFError, OSError) as error:
             self._process.join()
             code = self._process.exitcode
-            memory = "; did it run out of memory?" if code == -signal.SIGKILL else ""
+            memory = "; did it run out of memory?" if code == -9 else ""
             raise WorkerDied(f"process {self._process.pid} ended with code {code}{memory}") from error
         return outcome
 

@@ -69,6 +69,23 @@ def test_compare_two_pipelines(page, server, ask):
     page.wait_for_selector("#panel mark")
 
 
+def test_a_passage_whose_id_is_a_path_upwards_opens(page, server, ask):
+    turn = ask(page, "When was the Zandoli lighthouse painted?")
+    turn.locator(".chip").first.click()
+    page.wait_for_selector("#panel mark")
+    assert "1932" in page.locator("#panel mark").inner_text()
+
+
+def test_the_page_survives_an_address_that_is_none(page, server, ask):
+    errors = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    for fragment in ("#c=%", "#c=%E0%A4%A", "#c=", "#%"):
+        page.goto(server.url + fragment)
+        page.reload()
+        page.locator("#question").wait_for()
+    assert errors == [] and "Marbury" in ask(page, MARBURY).locator(".answer").inner_text()
+
+
 def test_reload_finds_the_conversation(page, open_page, server, ask):
     ask(page, MARBURY)
     ask(page, "Was it unanimous?")

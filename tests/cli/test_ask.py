@@ -48,6 +48,29 @@ def test_ask_needs_a_collection(call):
     assert code == 2 and "--collection" in err
 
 
+def test_a_default_collection(call, indexed, tmp_path, monkeypatch):
+    question = "What is a physician's assistant?"
+    expected = call("ask", question, "--collection", indexed)[1]
+    settings = tmp_path / "home" / "config.yaml"
+    settings.parent.mkdir()
+    monkeypatch.setenv("CONVQA_HOME", str(settings.parent))
+    settings.write_text(f"collection: {indexed}\n")
+    assert call("ask", question)[1] == expected
+    settings.write_text("colection: x\n")
+    code, _, err = call("ask", question)
+    assert code == 2 and f"{settings}: expected a single field, collection:" in err
+    monkeypatch.setenv("CONVQA_COLLECTION", str(indexed))
+    assert call("ask", question)[1] == expected
+
+
+def test_a_question_of_standard_input(call, indexed):
+    question = "What is a physician's assistant?"
+    expected = call("ask", question, "--collection", indexed)[1]
+    assert call("ask", "-", "--collection", indexed, stdin=f"{question}\n")[1] == expected
+    code, _, err = call("ask", "-", "--collection", indexed, stdin=" \n")
+    assert code == 2 and "the question is empty" in err
+
+
 def test_json_is_the_whole_response(call, indexed):
     code, out, _ = call("ask", "What is a physician's assistant?", "--collection", indexed, "--json")
     response = Response.from_json(orjson.loads(out))

@@ -146,3 +146,33 @@ def test_without_the_extra(call, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "uvicorn" else object())
     code, _, err = call("serve")
     assert code == 2 and "uvicorn" in err and "convqa[server]" in err
+
+
+def test_the_default_collection_and_further_host_names(call, monkeypatch):
+    from convqa.server import app
+
+    served = []
+    monkeypatch.setattr(app, "run", lambda config, *_: served.append(config))
+    monkeypatch.setenv("CONVQA_COLLECTION", "library")
+    assert call("serve", "--allow-host", "host.docker.internal")[0] == 0
+    assert call("serve", "--collection", "other")[0] == 0
+    assert [(config.collection, config.hosts) for config in served] == [
+        ("library", ["host.docker.internal"]),
+        ("other", []),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("length", "statuses"), [(60_000, {200}), (70_000, {431}), (300_000, {431}), (3_000_000, {400})]
+)
+def test_headers_beyond_the_limit_are_not_read(serve, length, statuses):
+    _, port = serve()
+    with socket.create_connection(("127.0.0.1", port)) as client:
+        client.settimeout(20)
+        try:
+            client.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Long: " + b"a" * length + b"\r\n\r\n")
+            status = int(client.recv(1000).split()[1])
+        except ConnectionError:  # the server closed while the client was sending
+            assert length > 1_000_000
+            return
+    assert status in statuses

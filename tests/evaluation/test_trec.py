@@ -32,10 +32,19 @@ def test_lines(tmp_path):
         "c%201_1 Q0 Types%20of%20cheese:19 1 15.1 convqa",
         "c%201_1 Q0 c 2 2.0 convqa",
         "c%201_1 Q0 b 3 1.9999999 convqa",
-        "c%201_2 Q0 x 1 1.0 convqa",
         "c%201_3 Q0 (nothing) 1 0.0 convqa",
     ]
     assert paths[1].read_text().splitlines() == ["c%201_1 0 b 1", "c%201_3 0 q 1"]
+
+
+def test_long_ids_are_short_in_both_files(tmp_path):
+    """Ranx takes minutes for ids as long as the URLs of archived pages."""
+    long = [f"https://example.org/{'a' * 500}{number}" for number in range(2)]
+    evaluation = evaluated(tmp_path, {1: [long[0]]}, {1: {long[0]: 2, long[1]: 1}})
+    run, qrels = [
+        [line.split()[2] for line in path.read_text().splitlines()] for path in write_trec(evaluation, tmp_path)
+    ]
+    assert len(set(run)) == 2 and qrels == run[:1] and max(map(len, run)) == 64
 
 
 def test_plain_calls_of_other_tools_agree_on_ties_and_turns_without_a_ranking(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -87,3 +88,25 @@ def test_addresses_that_are_none_are_no_links():
         answer=Answer.of([Sentence("S.", (Citation("p"),))], "en"),
     )
     assert "javascript" not in "".join(pieces(made, "en"))
+
+
+def test_no_passage_adds_a_link_a_picture_or_a_tag():
+    """Markdown shows nothing of a passage but its text, in sentences and in the list of sources."""
+    markdown = pytest.importorskip("markdown_it").MarkdownIt("commonmark")
+    text = r"![x](https://a.example/?q) [a](javascript:1) \[b](c) <img src=x onerror=y> <!-- [1] [d]: e"
+    passage = Passage("<b>id</b>", text, "[t](u) <script>", "https://a.example/b")
+    ranking = Ranking((Hit(passage.id, 1.0, passage),))
+    answer = Answer.of([Sentence(text, (Citation(passage.id, 0, len(text)),))], "en")
+    said = "".join(pieces(Response(TurnId("t", 1), ranking=ranking, answer=answer), "en"))
+    kinds = [part.type for block in markdown.parse(said) for part in [block, *(block.children or ())]]
+    assert not {"image", "html_inline", "html_block"}.intersection(kinds)
+    assert kinds.count("link_open") == 1  # the address of the source
+    assert [number for _, _, number in marks(said)] == [1]
+    assert exchange("q", said).answer == text
+
+
+def test_the_marks_of_a_table_count():
+    table = Sentence("| a |\n| --- |\n| 1 |", (Citation("p1", 0, 4),))
+    text = content(Answer.of([table, Sentence("More.", (Citation("p2"),))], "en"))
+    assert [number for _, _, number in marks(text)] == [1, 2]
+    assert exchange("q", text).answer == "| a | | --- | | 1 | More."

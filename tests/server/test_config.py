@@ -70,3 +70,26 @@ def test_a_key_in_a_file(tmp_path):
     file.write_text("short")
     with pytest.raises(InputError, match="16 characters or more"):
         ServerConfig.model_validate({"keys": {"a": {"file": str(file)}}}).checked()
+
+
+SECRET = "q3Zk/9x+T7mWv2=="
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"keys: {{webui: '{SECRET}'}}",
+        f"keys: ['{SECRET}']",
+        f"keys: '{SECRET}'",
+        f"keys: {{webui: {{env: '{SECRET}'}}}}",
+        f"keys: {{webui: {{file: '{SECRET}'}}}}",
+        f"keys: {{webui: {{key: '{SECRET}'}}}}",
+        f"key: '{SECRET}'",
+    ],
+)
+def test_a_key_in_the_wrong_place_is_not_shown(tmp_path, text):
+    file = tmp_path / "server.yaml"
+    file.write_text(text)
+    with pytest.raises(InputError) as refused:
+        read_config(str(file)).checked()
+    assert SECRET not in str(refused.value) and "key" in str(refused.value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import sqlite3
 import time
 
 import pytest
@@ -50,7 +52,7 @@ def test_errors_have_one_form(client, path):
 def test_many_mistakes_are_refused_at_once_and_in_few_words(client, path, body):
     begun = time.process_time()
     reply = client.post(path, content=body, headers=JSON)
-    assert reply.status_code == 422 and len(reply.content) < 2000
+    assert reply.status_code in {400, 422} and len(reply.content) < 2000
     assert time.process_time() - begun < 1
 
 
@@ -85,6 +87,115 @@ def test_a_name_that_was_made_to_point_here_is_refused(make_client, monkeypatch)
     monkeypatch.setenv("MY_KEY", "k" * 16)
     client = make_client(keys={"mine": {"env": "MY_KEY"}})
     assert client.get("/healthz", headers={"Host": "any.example"}).status_code == 200
+
+
+HERE = b"127.0.0.1:8000"
+
+
+@pytest.mark.parametrize(
+    ("hosts", "status"),
+    [
+        ([HERE], 200),
+        ([b"LOCALHOST"], 200),
+        ([], 400),
+        ([b""], 400),
+        ([HERE, HERE], 400),
+        ([HERE, b"evil.example"], 400),
+        ([b"evil.example", HERE], 400),
+        ([b"a{b.example"], 400),
+        ([b"127.0.0.1@evil.example"], 400),
+        ([b"evil.example#@127.0.0.1"], 400),
+        ([b"127.0.0.1/x"], 400),
+        ([b"127.0.0.1, evil.example"], 400),
+        ([b"127.0.0.1:port"], 400),
+        ([b"\xff"], 400),
+    ],
+)
+def test_the_check_of_hosts_fails_closed(make_app, hosts, status):
+    assert statuses_of(make_app(), [(b"host", host) for host in hosts]) == [status]
+
+
+def test_headers_have_a_limit(make_app):
+    headers = [(b"host", HERE)]
+    for length, status in ((60_000, 200), (66_000, 431), (1_000_000, 431)):
+        assert statuses_of(make_app(), [*headers, (b"x-long", b"a" * length)]) == [status]
+    many = [(f"x-{number}".encode(), b"a" * 100) for number in range(700)]
+    assert statuses_of(make_app(), headers + many) == [431]
+
+
+def statuses_of(app, headers):
+    """The status of a request with exactly these headers, which no client would send."""
+    sent = []
+
+    async def receive():
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {"type": "http", "method": "GET", "path": "/healthz", "query_string": b"", "headers": headers}
+    scope |= {"server": ("127.0.0.1", 8000), "scheme": "http", "root_path": "", "http_version": "1.1"}
+    asyncio.run(app(scope, receive, send))
+    return [message["status"] for message in sent if message["type"] == "http.response.start"]
+
+
+@pytest.mark.parametrize("depth", [100, 1000, 1020, 5000])
+def test_deep_bodies_are_refused(client, depth):
+    deep = b"[" * depth + b"]" * depth
+    for path, body in (
+        ("/api/turn", b'{"question":"x","filter":{"a":' + deep + b"}}"),
+        ("/api/turn", deep),
+        ("/v1/chat/completions", b'{"model":"talk","messages":[],"filter":' + deep + b"}"),
+    ):
+        reply = client.post(path, content=body, headers=JSON)
+        assert reply.status_code in {400, 422} and reply.json()["error"]["message"], (path, depth)
+
+
+def test_other_methods_of_a_path_are_named(client):
+    for path, allowed in (("/api/conversations/x", "DELETE, GET"), ("/api/turn", "POST"), ("/healthz", "GET, HEAD")):
+        reply = client.put(path)
+        assert (reply.status_code, reply.headers["allow"]) == (405, allowed)
+
+
+def test_no_station_starts_after_the_timeout(make_client, talk, monkeypatch):
+    from convqa.components.builders.sentences import SentencesBuilder
+    from convqa.components.readers.units import UnitsReader
+
+    entered = []
+    read, build = UnitsReader.read_batch, SentencesBuilder.build_batch
+
+    def slow(self, *columns):
+        entered.append("reader")
+        time.sleep(4)
+        return read(self, *columns)
+
+    def noted(self, *columns):
+        entered.append("builder")
+        return build(self, *columns)
+
+    monkeypatch.setattr(UnitsReader, "read_batch", slow)
+    monkeypatch.setattr(SentencesBuilder, "build_batch", noted)
+    client = make_client(limits={"seconds": 2})
+    assert client.post("/api/turn", json={"question": "Who was Marie Curie?"}).status_code == 504
+    time.sleep(3)
+    assert entered == ["reader"]
+    monkeypatch.setattr(UnitsReader, "read_batch", read)
+    assert make_client().post("/api/turn", json={"question": "Who was Marie Curie?"}).status_code == 200
+
+
+def test_a_full_disk_costs_no_answer(client, monkeypatch):
+    from convqa.server.conversations import Conversations
+
+    def fail(*arguments):
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(Conversations, "add", fail)
+    reply = client.post("/api/turn", json={"question": "Who was Marie Curie?"}).json()
+    assert "physicist" in reply["answer"]["text"]
+    assert reply["conversation"] is None and "could not store this conversation" in reply["caveat"]
+    monkeypatch.setattr(Conversations, "summaries", fail)
+    message = client.get("/api/conversations").json()["error"]["message"]
+    assert message == "The stored conversations are unavailable. Try again."
 
 
 def test_what_takes_too_long(make_client, talk, monkeypatch):

@@ -49,7 +49,23 @@ def test_the_tools_say_what_they_take(server):
     assert [tool.name for tool in tools] == ["ask", "search", "passage"]
     assert all(tool.annotations.read_only_hint and len(tool.description) > 50 for tool in tools)
     assert tools[0].input_schema["required"] == ["question"]
+    for tool in tools:
+        assert all(schema["description"] for schema in tool.input_schema["properties"].values())
+    assert all("library has 6 passages, such as: Faust; Goethe; Curie" in tool.description for tool in tools[:2])
     assert "collection of passages" in instructions
+    answer, hits, passage = (tool.output_schema for tool in tools)
+    assert set(answer["properties"]) >= {"answer", "citations", "conversation"} and "CitationReply" in answer["$defs"]
+    assert hits["$defs"]["SearchHit"]["properties"]["score"]["type"] == "number"
+    assert passage["properties"]["text"]["type"] == "string"
+
+
+def test_null_is_like_an_absent_argument(server):
+    first, found = asked(
+        server,
+        ("ask", {"question": QUESTIONS[0], "conversation": None}),
+        ("search", {"query": "Goethe", "k": None}),
+    )
+    assert first["conversation"] and 1 < len(found["passages"]) <= 5
 
 
 def test_a_conversation_with_citations(server, talk):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 
 import openai
 import pytest
 
 from convqa.qa import QA
+from convqa.server.messages import UNREAD
 
 CURIE = "Who was Marie Curie?"
 TITLE = """### Task:
@@ -38,6 +40,13 @@ def answered(ai, messages, **fields):
 
 def test_models(ai):
     assert [model.id for model in ai.models.list()] == ["talk"]
+    assert ai.models.retrieve("talk").owned_by == "convqa"
+    with pytest.raises(openai.NotFoundError, match="expected one of talk") as raised:
+        ai.models.retrieve("gpt-4o")
+    assert (raised.value.param, raised.value.code) == ("model", "model_not_found")
+    with pytest.raises(openai.NotFoundError) as raised:
+        ai.embeddings.create(model="talk", input="x")
+    assert raised.value.code == "not_found" and raised.value.request_id.startswith("req_")
 
 
 def test_citations_go_out_three_ways(ai, client):
@@ -47,7 +56,8 @@ def test_citations_go_out_three_ways(ai, client):
     assert sources.startswith('- [1] Curie: "Marie Curie was')
     for annotation in message.annotations:
         cited = annotation.url_citation
-        assert message.content[cited.start_index : cited.end_index] == "[1]" and cited.title == "Curie"
+        assert message.content[cited.start_index : cited.end_index] == "[1]"
+        assert cited.title == 'Curie: "Marie Curie was a Polish physicist."'
         assert client.get(cited.url).json()["id"] == "curie"
     (citation,) = message.citations
     passage = client.get("/api/passages/curie").json()["text"]
@@ -108,8 +118,8 @@ def test_addresses_that_are_none_are_not_annotated(make_client, talk, monkeypatc
     from convqa.server import openai as routes
 
     citation = replies.CitationReply(1, "a b", "", "javascript:alert(1)", None, None, "")
-    named = routes._link(citation, "http://here/", "talk")
-    assert named == {"url": "http://here/api/passages/a%20b?pipeline=talk", "title": "a b"}
+    named = routes._link(citation, "http://here/{}".format)
+    assert named == {"url": "http://here/a b#c1", "title": 'a b: ""'}
 
 
 def test_contents_of_parts_and_messages_of_the_system(ai):
@@ -119,7 +129,83 @@ def test_contents_of_parts_and_messages_of_the_system(ai):
         {"role": "assistant", "content": "Hello! How can I help?"},
         {"role": "user", "content": parts},
     ]
-    assert answered(ai, messages).content == answered(ai, user(CURIE)).content
+    assert answered(ai, messages).content == f"{answered(ai, user(CURIE)).content}\n\n{UNREAD}"
+
+
+def open_webui_sources(message):
+    """The sources that Open WebUI shows, one for each address: mark [n] opens the n-th."""
+    named = {note.url_citation.url: note.url_citation.title for note in message.annotations}
+    return list(named.values())
+
+
+def test_open_webui_opens_the_right_quote_behind_every_mark(ai):
+    message = answered(ai, user("Who was Johann Wolfgang von Goethe and where was he born?"))
+    assert len({citation["passage"] for citation in message.citations}) < len(message.citations)
+    shown = open_webui_sources(message)
+    assert len(shown) == len(message.citations)
+    for citation in message.citations:
+        assert citation["quote"] in shown[citation["number"] - 1]
+
+
+CONTEXT = """<context>
+<source id="1" name="note.txt">The staff meeting is on Friday. {"title": "JSON"}</source>
+<source id="2" name="menu.txt">Soup costs 4 euros.</source>
+</context>"""
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        f"### Task:\nRespond to the query and cite as [id].\n\n{CONTEXT}\n\n{CURIE}",
+        f"### Task:\nRespond.\n\n{CONTEXT}\n\n<attached_files>\n<file name='n.txt'/>\n</attached_files>\n\n{CURIE}",
+        f"### Task:\nRespond to the query.\n\n{CONTEXT}\n\n<user_query>\n{CURIE}\n</user_query>\n",
+        f"{CURIE}\n### Task:\nRespond to the query.\n\n{CONTEXT}",
+    ],
+)
+def test_a_question_behind_attached_files_is_answered(ai, prompt):
+    message = answered(ai, user("Who wrote Faust?", "Goethe.", prompt))
+    assert "Marie Curie was a Polish physicist. [3]" in message.content and UNREAD in message.content
+    # Open WebUI shows the two attached files first.
+    assert "Polish physicist" in ["note.txt", "menu.txt", *open_webui_sources(message)][3 - 1]
+    again = answered(ai, user(prompt, message.content, "What did she win?"))
+    assert "Nobel Prize" in again.content and UNREAD not in again.content
+
+
+def test_files_in_the_system_s_message_have_the_first_numbers(ai):
+    message = answered(ai, [{"role": "system", "content": f"Use this.\n{CONTEXT}"}, *user(CURIE)])
+    assert "Marie Curie was a Polish physicist. [3]" in message.content and UNREAD in message.content
+
+
+def test_names_of_attached_files_are_no_words_of_the_question(ai):
+    named = "<attached_files>\n<file type='file' name='note.txt'/>\n</attached_files>\n\n"
+    expected = answered(ai, user(CURIE)).content
+    assert answered(ai, user(named + CURIE)).content == f"{expected}\n\n{UNREAD}"
+    assert "Nobel Prize" in answered(ai, user(named + CURIE, expected, "What did she win?")).content
+    title = TITLE.replace("USER: ", f"USER: {named}").replace(CURIE, f"{CURIE}\n")
+    assert json.loads(answered(ai, user(title)).content)["title"] == CURIE
+
+
+def test_many_tags_cost_no_time(client):
+    for text in ("<context>" * 100_000, "</context><context>" * 50_000, '{ "title"' * 90_000, "USER: \n" * 100_000):
+        begun = time.process_time()
+        reply = client.post("/v1/chat/completions", json={"model": "talk", "messages": user(text)})
+        assert reply.status_code in {200, 400}
+        assert time.process_time() - begun < 2
+
+
+def test_a_task_without_json_is_a_question(ai):
+    assert "Polish physicist" in answered(ai, user(f"### Task: {CURIE}")).content
+
+
+def test_a_tool_s_result_and_an_empty_answer_leave_the_question_open(ai):
+    calls = [{"id": "1", "type": "function", "function": {"name": "search", "arguments": "{}"}}]
+    called = {"role": "assistant", "content": None, "tool_calls": calls}
+    result = {"role": "tool", "tool_call_id": "1", "content": "No hits."}
+    expected = answered(ai, user(CURIE)).content
+    assert answered(ai, [*user(CURIE), called, result]).content == expected
+    assert answered(ai, [*user(CURIE), {**called, "content": "Let me look."}, result]).content == expected
+    assert answered(ai, user(CURIE, "")).content == expected
+    assert "Frankfurt" in answered(ai, user("Who was Goethe?", "", "Where was Goethe born?")).content
 
 
 def test_what_is_not_answered_is_no_history(ai):
@@ -130,12 +216,23 @@ def test_what_is_not_answered_is_no_history(ai):
 
 
 @pytest.mark.parametrize(
-    "prompt", [TITLE, '### Task:\nGenerate 1-3 broad tags\nJSON format: { "tags": [] }\n\nUSER: ' + CURIE]
+    ("prompt", "reply"),
+    [
+        (TITLE, {"title": CURIE}),
+        (f'### Task:\nGenerate 1-3 tags\nJSON format: {{ "tags": ["a"] }}\n\nUSER: {CURIE}', {"tags": []}),
+        (f'Name searches as JSON: {{"queries": []}}\n<chat_history>USER: {CURIE}</chat_history>', {"queries": []}),
+        (
+            f'### Task:\nPredict.\nJSON format: {{ "follow_ups": ["a"] }}\n<chat_history>\nUSER: {CURIE}',
+            {"follow_ups": ["Who wrote Faust?"]},
+        ),
+        ('### Task:\nComplete.\nRespond in JSON: `{ "text": "..." }`\n<text>Who w</text>', {"text": ""}),
+    ],
 )
-def test_prompts_of_open_webui_go_to_no_retrieval(client, talk, monkeypatch, prompt):
+def test_prompts_of_open_webui_go_to_no_retrieval(make_client, talk, monkeypatch, prompt, reply):
+    client = make_client(served={"talk": {"examples": [CURIE, "Who wrote Faust?"]}})
     monkeypatch.setattr(talk, "run", lambda *_: pytest.fail("searched"))
-    reply = client.post("/v1/chat/completions", json={"model": "talk", "messages": user(prompt)}).json()
-    assert json.loads(reply["choices"][0]["message"]["content"]) == {"title": CURIE}
+    said = client.post("/v1/chat/completions", json={"model": "talk", "messages": user(prompt)}).json()
+    assert json.loads(said["choices"][0]["message"]["content"]) == reply
 
 
 @pytest.mark.parametrize(
@@ -153,28 +250,53 @@ def test_prompts_of_librechat_get_a_title(ai, prompt):
 
 
 @pytest.mark.parametrize(
-    ("fields", "status", "said"),
+    ("fields", "parameter", "said"),
     [
-        ({"messages": []}, 422, "messages"),
-        ({"messages": [{"role": "assistant", "content": "x"}]}, 422, "the last one must be a question"),
-        ({"messages": [{"role": "user", "content": " "}]}, 422, "the last one must be a question"),
-        ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, 422, "the last one must be a question"),
-        ({"messages": [{"role": "user", "content": 3}]}, 422, "messages[0].content"),
-        ({"messages": [{"content": "x"}]}, 422, "messages[0].role: is missing"),
-        ({"model": "gpt-4o"}, 404, "expected one of talk"),
-        ({"model": None}, 422, "model"),
-        ({"messages": [{"role": "user", "content": "x" * 5000}]}, 422, "at most 4000"),
-        ({"stream": "yes"}, 422, "stream"),
+        ({"messages": []}, "messages", "is empty"),
+        ({"messages": [{"role": "assistant", "content": "x"}]}, "messages", "the last one must be a question"),
+        ({"messages": user("x", "y")}, "messages", "the last one must be a question"),
+        ({"messages": user(" ")}, "messages", "the last one must be a question"),
+        ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "messages", "must be a question"),
+        ({"messages": [{"role": "user", "content": 3}]}, "messages[0].content", "expected a string, got 3"),
+        ({"messages": [{"content": "x"}]}, "messages[0].role", "is missing"),
+        ({"model": None}, "model", "expected a string"),
+        ({"messages": user("x" * 5000)}, "question", "at most 4000"),
+        ({"stream": "yes"}, "stream", "expected true or false"),
+        ({"n": 2}, "n", "a question has one answer"),
+        ({"max_tokens": 0}, "max_tokens", "more than 0"),
+        ({"response_format": {"type": "json_schema", "json_schema": {}}}, "response_format", "/api/turn"),
+        ({"tool_choice": "required"}, "tool_choice", "calls no tools"),
+        ({"tool_choice": {"type": "function", "function": {"name": "f"}}}, "tool_choice", "calls no tools"),
     ],
 )
-def test_mistakes_are_said(client, fields, status, said):
+def test_mistakes_are_said(client, fields, parameter, said):
     reply = client.post("/v1/chat/completions", json={"model": "talk", "messages": user("x"), **fields})
-    assert reply.status_code == status and said in reply.json()["error"]["message"]
+    error = reply.json()["error"]
+    assert (reply.status_code, error["param"], error["code"]) == (400, parameter, "bad_request")
+    assert said in error["message"] and error["type"] == "invalid_request_error"
 
 
-def test_unknown_fields_do_no_harm(ai):
-    fields = {"temperature": 0.2, "top_p": 1, "n": 1, "max_tokens": 5, "user": "me", "seed": 3, "stop": ["."]}
-    assert answered(ai, user(CURIE), **fields).content == answered(ai, user(CURIE)).content
+def test_other_fields_do_no_harm(ai):
+    fields = {"temperature": 0.2, "top_p": 1, "n": 1, "user": "me", "seed": 3, "tool_choice": "auto"}
+    nothing = dict.fromkeys(["stop", "max_tokens", "response_format", "tools", "stream"])
+    expected = answered(ai, user(CURIE)).content
+    assert answered(ai, user(CURIE), **fields).content == expected
+    assert answered(ai, user(CURIE), extra_body={"filter": None, **nothing}).content == expected
+
+
+@pytest.mark.parametrize("is_streamed", [False, True])
+def test_a_reply_ends_at_a_stop_sequence_or_after_so_many_tokens(ai, is_streamed):
+    def reply(**fields):
+        made = ai.chat.completions.create(model="talk", messages=user(CURIE), stream=is_streamed, **fields)
+        if not is_streamed:
+            return made.choices[0].message.content, made.choices[0].finish_reason
+        choices = [chunk.choices[0] for chunk in made]
+        return "".join(choice.delta.content or "" for choice in choices), choices[-1].finish_reason
+
+    assert reply(stop=[" physicist", " Polish"]) == ("Marie Curie was a", "stop")
+    assert reply(stop="physicist") == ("Marie Curie was a Polish ", "stop")
+    assert reply(max_tokens=3) == ("Marie Curie was ", "length")
+    assert reply(max_completion_tokens=500)[1] == "stop"
 
 
 def test_a_filter(ai):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,6 +15,7 @@ from convqa.driver.waves import answer
 from convqa.errors import InputError, RunError, StoreUnavailable
 from convqa.server.config import BatchLimits
 from convqa.server.service import Service
+from convqa.workers.stopping import Abandoned, stop_check
 
 QUESTIONS = ["Who was Marie Curie?", "What is Faust?", "Who was Johann Wolfgang von Goethe?", "thanks"]
 
@@ -116,6 +118,29 @@ def test_whoever_went_away_is_not_answered(talk):
         return await there.response
 
     assert served(talk, work)[1] == [1]
+
+
+def test_other_work_stops_when_its_caller_leaves(talk):
+    ended = threading.Event()
+
+    def endless():
+        check = stop_check()
+        try:
+            while True:
+                check()
+                time.sleep(0.01)
+        except Abandoned:
+            ended.set()
+            raise
+
+    async def work(service):
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.2):
+                await service.do(endless)
+        await asyncio.to_thread(ended.wait, 10)
+        return await service.do(lambda: "free")
+
+    assert served(talk, work)[0] == "free" and ended.is_set()
 
 
 def test_saturation_over_http(make_client, talk, monkeypatch):

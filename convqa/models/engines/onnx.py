@@ -16,6 +16,7 @@ from convqa.errors import InputError, reason_of
 from convqa.models.folder import ONNX, ModelFolder
 from convqa.models.once import workers
 from convqa.models.types import OUTPUTS, UNIT_OUTPUTS, Array, Network, TokenSequence, load_tokenizer
+from convqa.workers.stopping import stop_check
 
 
 def load(folder: ModelFolder, kind: str) -> Network:
@@ -39,7 +40,13 @@ def load(folder: ModelFolder, kind: str) -> Network:
         return [result[0].astype(np.float32, copy=False) for result in results]
 
     def run(sequences: Sequence[TokenSequence]) -> list[list[Array]]:
-        return list(workers().map(run_one, sequences))
+        check = stop_check()
+
+        def run_unless_stopped(sequence: TokenSequence) -> list[Array]:
+            check()
+            return run_one(sequence)
+
+        return list(workers().map(run_unless_stopped, sequences))
 
     tokenizer = load_tokenizer(folder.path, manifest.max_tokens)
     return Network(

@@ -5,17 +5,17 @@ CONVQA_COLLECTION=my-collection hayhooks run --pipelines-dir examples/hayhooks
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from itertools import pairwise
 
 from hayhooks import BasePipelineWrapper
 from hayhooks.open_webui import OpenWebUIEvent, create_source_event
 
 import convqa
-from convqa.domain import Conversation, Response, Turn, TurnId
+from convqa.domain import Conversation, Exchange, Response, Turn, TurnId
 from convqa.exports import replies
 from convqa.server import chat_text
+from convqa.server.messages import Message, read, reply_to_errand
 
 
 class PipelineWrapper(BasePipelineWrapper):
@@ -34,25 +34,26 @@ class PipelineWrapper(BasePipelineWrapper):
         body: dict,  # noqa: ARG002
     ) -> Iterator[str | OpenWebUIEvent]:
         """Sentences with their marks; Open WebUI shows the events as its own sources."""
-        said = []
-        for before, after in pairwise(messages):
-            if before["role"] == "user" and after["role"] == "assistant":
-                said.append(chat_text.exchange(before["content"], after["content"]))
-        response = self._answer(messages[-1]["content"], said)
-        for citation in replies.citations(response):
+        asked = read([Message.model_validate(dict(message)) for message in messages])
+        errand = reply_to_errand(asked, suggestions=[])
+        if errand is not None:  # Open WebUI asks for titles and tags on its own
+            yield errand
+            return
+        response = self._answer(asked.question, asked.history)
+        for citation in chat_text.citations(response, asked.sources):
             yield create_source_event(_source(citation))
-        yield from chat_text.pieces(response, "en")
+        yield from chat_text.pieces(response, self.qa.pipeline.language, asked.sources, asked.caveat)
 
-    def _answer(self, question: str, said: list) -> Response:
-        turn = Turn(TurnId("hayhooks", len(said) + 1), question, tuple(said))
-        return next(iter(self.qa.drive([Conversation("hayhooks", (turn,))], history="gold" if said else "own")))
+    def _answer(self, question: str, history: Sequence[Exchange]) -> Response:
+        turn = Turn(TurnId("hayhooks", len(history) + 1), question, tuple(history))
+        return next(iter(self.qa.drive([Conversation("hayhooks", (turn,))], history="gold" if history else "own")))
 
 
 def _source(citation: replies.CitationReply) -> dict:
-    """A citation as Open WebUI takes it."""
-    name = f"[{citation.number}] {citation.title or citation.passage}"
+    """A citation as Open WebUI takes it: mark [n] opens the n-th address, so no two citations share one."""
+    name = citation.title or citation.passage
     return {
-        "source": {"name": name, "id": citation.passage},
+        "source": {"name": name, "id": citation.passage, "url": citation.url},
         "document": [citation.quote],
-        "metadata": [{"source": citation.url or citation.passage, "name": name}],
+        "metadata": [{"source": f"{citation.url or citation.passage}#c{citation.number}", "name": name}],
     }

@@ -6,6 +6,10 @@ import os
 import subprocess
 import sys
 
+import pytest
+
+from convqa.workers.stopping import Abandoned, until
+
 
 def test_nothing_is_noted_for_anybody(tmp_path):
     code = "from convqa.models import load_encoder; load_encoder('encoder').encode(['Who wrote Faust?'])"
@@ -16,3 +20,20 @@ def test_nothing_is_noted_for_anybody(tmp_path):
 
     assert (done.returncode, done.stderr) == (0, "")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_batch_stops_within_if_nobody_waits(monkeypatch):
+    from convqa.models import load_reader
+
+    reader = load_reader("reader")
+    checks = []
+
+    def is_stopped():
+        checks.append(1)
+        return len(checks) > 3
+
+    pairs = [(f"Who wrote number {number}?", "Goethe wrote Faust.") for number in range(100)]
+    with pytest.raises(Abandoned), until(is_stopped):
+        reader.read(pairs, 5)
+    assert 3 < len(checks) <= 100
+    assert reader.read(pairs[:1], 5)[0].spans

@@ -72,7 +72,7 @@ export const conversations = async (limit) => (await json(`api/conversations?lim
 export const conversation = (id) => json(`api/conversations/${encodeURIComponent(id)}`);
 export const remove = (id) => fetched(`api/conversations/${encodeURIComponent(id)}`, { method: "DELETE" });
 export const passage = (id, pipeline) =>
-  json(`api/passages/${encodeURIComponent(id)}?pipeline=${encodeURIComponent(pipeline)}`);
+  json(`api/passages?id=${encodeURIComponent(id)}&pipeline=${encodeURIComponent(pipeline)}`);
 
 /** Ask a question; calls `heard(event, data)` for each stage and resolves to the turn. */
 export async function turn(body, heard, signal) {

@@ -15,7 +15,7 @@ let chosen = 0; // counts conversations begun or opened, so that a late answer i
 
 /** The address of a kept conversation, and the id in the page's address. */
 const address = (id) => `#c=${encodeURIComponent(id)}`;
-const wanted = () => (location.hash.startsWith("#c=") ? decodeURIComponent(location.hash.slice(3)) : "");
+const wanted = () => new URLSearchParams(location.hash.slice(1)).get("c") ?? "";
 
 // --- pipelines
 
