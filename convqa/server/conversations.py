@@ -15,7 +15,7 @@ from convqa.components.filtering import filter_of
 from convqa.domain import Exchange, Response, Turn, TurnId
 from convqa.driver.history import exchange
 from convqa.errors import InputError
-from convqa.exports.replies import MAX_HITS, NO_LONGER
+from convqa.exports import replies
 from convqa.files import to_json_bytes
 from convqa.server.access import Caller, within
 
@@ -111,7 +111,7 @@ class Conversations:
             response = Response.from_json(orjson.loads(response_json))
             if not within(filter_of(orjson.loads(filter_json)), caller.filter):
                 kept_exchange = Exchange(kept_exchange.question, status="failed")
-                response = Response(response.id, error=NO_LONGER)
+                response = Response(response.id, error=replies.NO_LONGER)
             turns.append(KeptTurn(pipeline, kept_exchange, response))
         return turns
 
@@ -158,12 +158,15 @@ class Conversations:
 
 
 def _trimmed(response: Response) -> Response:
-    """Drop the texts that a reply does not show: all but those of cited and nearest passages."""
-    answer, ranking = response.answer, response.ranking
+    """Drop the texts that a reply does not show, of passages and spans."""
+    answer, ranking, reading = response.answer, response.ranking, response.reading
     if ranking is not None:
-        with_text = answer.cited_ids().union(answer.nearest) if answer else ()
-        ranking = ranking.trimmed(with_text, MAX_HITS)
-    return replace(response, ranking=ranking, reading=None)
+        others = [reply.id for reply in replies.others(response)]
+        with_text = answer.cited_ids().union(answer.nearest, others) if answer else ()
+        ranking = ranking.trimmed(with_text, replies.MAX_HITS)
+    if reading is not None:
+        reading = replace(reading, spans=reading.spans[: replies.MAX_HITS])
+    return replace(response, ranking=ranking, reading=reading)
 
 
 def _now() -> str:

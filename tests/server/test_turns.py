@@ -9,6 +9,7 @@ import pytest
 
 from convqa.qa import QA
 from convqa.server.access import Caller
+from tests.server.conftest import PASSAGES
 
 
 def ask(client, question, **fields):
@@ -43,7 +44,20 @@ def test_offsets_are_code_points(client):
 def test_what_is_not_answered_names_the_nearest(client):
     found = ask(client, "What did Marie Curie say about the tax on sugar in 1765?")
     assert found["answer"]["kind"] == "none" and found["answer"]["reason"]
-    assert found["answer"]["nearest"][0]["title"] == "Curie" and found["answer"]["nearest"][0]["text"]
+    passage = {id: text for id, text, _ in PASSAGES}["curie"]
+    for near in (found["answer"]["nearest"][0], found["answer"]["withheld"]):
+        assert near["title"] == "Curie" and near["text"] == passage[near["start"] : near["end"]]
+    kept = client.get(f"/api/conversations/{found['conversation']}").json()["turns"][0]
+    assert kept["answer"] == found["answer"]
+
+
+def test_sentences_that_an_answer_does_not_quote(client):
+    found = ask(client, "Who was Johann Wolfgang von Goethe?")
+    quoted = {(citation["passage"], citation["start"]) for citation in found["citations"]}
+    others = {(other["id"], other["start"]) for other in found["answer"]["others"]}
+    assert others and quoted and not quoted & others
+    kept = client.get(f"/api/conversations/{found['conversation']}").json()["turns"][0]
+    assert kept["answer"]["others"] == found["answer"]["others"]
 
 
 def test_events_come_as_they_are_made(client):
