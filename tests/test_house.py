@@ -156,8 +156,8 @@ MAX_TOKENS = {
     "tasks": 26_400,
     "models": 18_750,
     "sharc": 15_750,
-    "cli": 13_300,
-    "server": 11_350,
+    "cli": 13_600,
+    "server": 12_950,
     "training": 6_700,
     "experiments": 8_600,
     "text": 11_700,
@@ -169,7 +169,7 @@ MAX_TOKENS = {
     "metrics": 3_650,
     "evaluation": 3_850,
     "domain": 4_050,
-    "exports": 3_500,
+    "exports": 4_100,
     "workers": 2_050,
 }
 """The budget of each package in tokens of code (scripts/size.py), with a fiftieth to spare for a new member."""

@@ -124,6 +124,14 @@ class ErrorReply:
 
 
 @dataclass(frozen=True, slots=True)
+class FeedbackReply:
+    """What a person thinks of an answer."""
+
+    verdict: str
+    comment: str
+
+
+@dataclass(frozen=True, slots=True)
 class TurnReply:
     """A turn. Offsets are code points; timings are seconds by station, a turn's share of its batch.
 
@@ -143,6 +151,7 @@ class TurnReply:
     timings: dict[str, float]
     usage: tuple[int, int]
     error: ErrorReply | None
+    feedback: FeedbackReply | None = None
 
 
 def turn(
@@ -215,9 +224,7 @@ def withheld(response: Response) -> NearestReply | None:
     if not sentence:
         return None
     citation = sentence.citations[0]
-    passage = _passage(response, citation.passage_id)
-    name = passage.source(citation.start)
-    return NearestReply(passage.id, name, passage.url, sentence.text, citation.start, citation.end)
+    return _near(response, citation.passage_id, citation.start, citation.end, sentence.text)
 
 
 def nearest(response: Response) -> list[NearestReply]:
@@ -227,15 +234,7 @@ def nearest(response: Response) -> list[NearestReply]:
         best.setdefault(span.passage_id, span)
     hits = response.ranking.hits[:MAX_NEAREST] if response.ranking else ()
     ids = response.answer.nearest if response.answer else [hit.id for hit in hits]
-    replies = []
-    for id in ids:
-        if id in best:
-            replies.append(_unit(response, best[id]))
-            continue
-        passage = _passage(response, id)
-        beginning = shorten(passage.text, MAX_NEAREST_CHARS, placeholder=" ...")
-        replies.append(NearestReply(id, passage.source(), passage.url, beginning, None, None))
-    return replies
+    return [_unit(response, best[id]) if id in best else _near(response, id) for id in ids]
 
 
 def others(response: Response) -> list[NearestReply]:
@@ -260,16 +259,28 @@ def _unit(response: Response, span: Span) -> NearestReply:
     """Return the reply for a span: rows and items as they are shown in answers."""
     passage = _passage(response, span.passage_id)
     text = shown(span.text)
-    # Units are the same in every language if the passage has its own.
+    # Rows and items are the same in every language.
     for unit in units(passage, "en"):
         if (unit.start, unit.end) == (span.start, span.end):
             text = shown_unit(passage, unit)
-    return NearestReply(span.passage_id, passage.source(span.start), passage.url, text, span.start, span.end)
+    return _near(response, span.passage_id, span.start, span.end, text)
+
+
+def _near(
+    response: Response,
+    id: str,
+    start: int | None = None,
+    end: int | None = None,
+    text: str = "",
+) -> NearestReply:
+    passage = _passage(response, id)
+    text = text or shorten(passage.text, MAX_NEAREST_CHARS, placeholder=" ...")
+    return NearestReply(id, passage.source(start), passage.url, text, start, end)
 
 
 def _passage(response: Response, id: str) -> Passage:
-    hits = response.ranking.hits if response.ranking else ()
-    return next((hit.passage for hit in hits if hit.id == id and hit.passage is not None), Passage(id, ""))
+    passages = response.ranking.passages() if response.ranking else ()
+    return next((passage for passage in passages if passage.id == id), NAMELESS)
 
 
 def _answer(answer: Answer, response: Response) -> AnswerReply:

@@ -36,12 +36,10 @@ def pieces(response: Response, language: str) -> Iterator[str]:
     caveat = f"\n\n{response.caveat}" if response.caveat else ""
     if answer is None or (answer.kind == "none" and not answer.sentences):
         reason = answer.reason if answer else "this pipeline writes no answers"
-        yield f"{OPENINGS['none']} {escape(reason)}."
+        yield f"{OPENINGS['none']} {escape(reason)}.{caveat}"
         closest = replies.withheld(response)
-        if closest:
-            yield f"\n\nClosest: {_named_quote(closest.title or closest.id, closest.url, closest.text)}"
-        if caveat:
-            yield caveat
+        if closest is not None:
+            yield f"\n\nClosest: {_without_number(closest)}"
         return
     yield from sentence_pieces(answer, language)
     if not answer.sentences:
@@ -67,16 +65,18 @@ def sentence_pieces(answer: Answer, language: str) -> Iterator[str]:
 
 
 def _source(citation: replies.CitationReply) -> str:
-    name = _named_quote(citation.title or citation.passage, citation.url, citation.quote)
-    return f"- [{citation.number}] {name}"
+    title = escape(citation.title or citation.passage)
+    title = title.replace("[", "(").replace("]", ")")
+    if is_address(citation.url):
+        title = f"[{title}]({citation.url})"
+    quote = shorten(escape(citation.quote), _MAX_QUOTE_CHARS, placeholder=" ...")
+    return f'- [{citation.number}] {title}: "{quote}"'
 
 
-def _named_quote(title: str, url: str, quote: str) -> str:
-    title = escape(title).replace("[", "(").replace("]", ")")
-    if is_address(url):
-        title = f"[{title}]({url})"
-    quote = shorten(escape(quote), _MAX_QUOTE_CHARS, placeholder=" ...")
-    return f'{title}: "{quote}"'
+def _without_number(near: replies.NearestReply) -> str:
+    """Return what is near to a question as a source, without the number that only citations have."""
+    citation = replies.CitationReply(0, near.id, near.title, near.url, near.start, near.end, near.text)
+    return _source(citation).removeprefix("- [0] ")
 
 
 def is_address(url: str) -> bool:

@@ -23,7 +23,7 @@ from convqa.exports import replies
 from convqa.server import chat_text
 from convqa.server.guard import ERRORS, GuardedRoute, stream
 from convqa.server.service import PendingTurn
-from convqa.server.turns import BoundedList, Filters, RequestCaller, prepared, service_of
+from convqa.server.turns import BoundedList, Filters, RequestCaller, address_of, prepared, service_of
 from convqa.validation import Record, Text
 
 router = APIRouter(prefix="/v1", route_class=GuardedRoute, responses=ERRORS)
@@ -98,7 +98,7 @@ async def complete(
         return _completion(body, reply, {}, (0, 0))
     turn = prepared(request, service, caller, question, history, body.filter)
     pending = service.ask(turn)
-    address = str(request.base_url)
+    address = address_of(request)
     if body.stream:
         seconds = request.app.state.config.limits.seconds
         return stream(pending, _events(pending, body, address, service.name), seconds)
@@ -199,7 +199,7 @@ def _link(
     url = citation.url
     if not chat_text.is_address(url):
         passage = quote(citation.passage, safe="")
-        url = f"{address}api/passages/{passage}?pipeline={quote(pipeline)}"
+        url = f"{address}#p={passage}&pipeline={quote(pipeline)}"
     return {"url": url, "title": citation.title or citation.passage}
 
 
