@@ -39,8 +39,8 @@ def create_app(
     """
     services: dict[str, Service] = {}
     for name, pipeline in pipelines.items():
-        examples = config.pipelines[name].examples
-        services[name] = Service(name, pipeline, config.batch, config.limits.waiting, examples, options)
+        served = config.pipelines[name]
+        services[name] = Service(name, pipeline, config.batch, config.limits.waiting, served, options)
     file = config.kept.file
     if file is None:
         file = file_for(pipeline.collection for pipeline in pipelines.values() if pipeline.collection)

@@ -32,13 +32,15 @@ class ServedPipeline(_Section):
     """A pipeline with its collection.
 
     ``pipeline``: a shipped name or a file; empty = the served name. ``llm``: a language model, as for ``--llm``.
-    ``examples``: example questions for the page.
+    ``examples``: example questions for the page, with a ``title`` and a sentence ``about`` the collection.
     """
 
     pipeline: str = ""
     collection: str | None = None
     set: dict[str, Any] = {}
     llm: str | None = None
+    title: str = ""
+    about: str = ""
     examples: list[str] = []
 
 

@@ -171,6 +171,9 @@ class Conversations:
                     self._database.execute("INSERT INTO conversations VALUES (?, ?, ?, ?, ?, ?)", first)
                 if replaces:
                     self._database.execute("DELETE FROM turns WHERE conversation = ? AND number >= ?", [id, number])
+                    if number == 1:
+                        title = turn.question[:MAX_TITLE_CHARS]
+                        self._database.execute("UPDATE conversations SET title = ? WHERE id = ?", [title, id])
                 self._database.execute("INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?)", row)
                 self._database.execute("UPDATE conversations SET updated = ? WHERE id = ?", [now, id])
         except sqlite3.IntegrityError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import PurePath
@@ -20,7 +20,7 @@ from convqa.errors import InputError, RunError
 from convqa.pipeline.build import build
 from convqa.pipeline.pipeline import Pipeline
 from convqa.qa import ready
-from convqa.server.config import BatchLimits
+from convqa.server.config import BatchLimits, ServedPipeline
 from convqa.stores import open_store
 from convqa.stores.address import redact
 from convqa.stores.base import Store
@@ -60,7 +60,8 @@ class Service:
 
     A new version of the collection is taken up between batches.
 
-    :param examples: example questions. :param options: how the pipeline's models run, where it does not say.
+    :param served: what the server's file says about it.
+    :param options: how the pipeline's models run, where it does not say.
     """
 
     def __init__(
@@ -69,12 +70,12 @@ class Service:
         pipeline: Pipeline,
         batch: BatchLimits,
         max_waiting: int,
-        examples: Sequence[str] = (),
+        served: ServedPipeline | None = None,
         options: ModelOptions | None = None,
     ) -> None:
         self.name = name
         self.language = pipeline.language
-        self.examples = examples
+        self._served = served or ServedPipeline()
         self._options = options
         self._use(pipeline, None if pipeline.collection is None else open_store(pipeline.collection))
         self._batch = batch
@@ -98,7 +99,10 @@ class Service:
             "collection": name,
             "passages": info and info.count,
             "language": self.language,
-            "examples": self.examples,
+            "title": self._served.title,
+            "about": self._served.about,
+            "examples": self._served.examples,
+            "documents": self._has_documents,
         }
 
     def start(self) -> None:
@@ -145,6 +149,8 @@ class Service:
         self.pipeline = pipeline
         self.store = store
         self._info = None if store is None else store.info()
+        first = next(iter(store.scan()), None) if store else None
+        self._has_documents = first is not None and "file" in first.meta
 
     async def _follow(self) -> None:
         """Take up new versions of the collection."""
