@@ -24,13 +24,13 @@ def index_again(sources: Sequence[str], index: Callable[[], object]) -> None:
         raise InputError("--watch needs watchfiles: pip install 'convqa[documents]'.") from None
     # Watches before the first attempt, so that no change is missed; a missing source is refused by the attempt.
     watched = [source for source in sources if Path(source).exists()]
-    is_first = True
-    for changes in watch(*watched, rust_timeout=_LOOK_MILLISECONDS, yield_on_timeout=True):
-        if is_first:
+    looks = watch(*watched, rust_timeout=_LOOK_MILLISECONDS, yield_on_timeout=True)
+    next(looks)
+    index()
+    for changes in looks:
+        if not changes:
+            continue
+        try:
             index()
-        elif changes:
-            try:
-                index()
-            except ConvqaError as error:
-                typer.echo(f"convqa: error: {error} Waiting for the next change.", err=True)
-        is_first = False
+        except ConvqaError as error:
+            typer.echo(f"convqa: error: {error} Waiting for the next change.", err=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import shorten
 
-from convqa.domain import Answer, AnswerKind, Citation, Failure, Passage, Ranking, Response, Rewrite, Sentence, Span
+from convqa.domain import Answer, AnswerKind, Failure, Passage, Ranking, Response, Rewrite, Sentence, Span
 from convqa.exports.cited import CitedAnswer
 from convqa.exports.text import begins_item, numbered
 from convqa.text.quotes import TableRow, shown, shown_unit, table_row
@@ -229,9 +229,8 @@ def withheld(response: Response) -> NearestReply | None:
 
 def nearest(response: Response) -> list[NearestReply]:
     """Return the nearest passages of a turn without an answer, each with its best unit of the reading."""
-    best: dict[str, Span] = {}
-    for span in response.reading.spans if response.reading else ():
-        best.setdefault(span.passage_id, span)
+    spans = response.reading.spans if response.reading else ()
+    best = {span.passage_id: span for span in reversed(spans)}
     hits = response.ranking.hits[:MAX_NEAREST] if response.ranking else ()
     ids = response.answer.nearest if response.answer else [hit.id for hit in hits]
     return [_unit(response, best[id]) if id in best else _near(response, id) for id in ids]
@@ -239,20 +238,12 @@ def nearest(response: Response) -> list[NearestReply]:
 
 def others(response: Response) -> list[NearestReply]:
     """Return the best units of the reading that the answer does not quote."""
-    answer = response.answer
-    if answer is None or answer.kind != "answer" or response.reading is None:
+    answer, reading = response.answer, response.reading
+    if answer is None or answer.kind != "answer" or reading is None:
         return []
-    quoted = [citation for sentence in answer.sentences for citation in sentence.citations]
-    spans = [span for span in response.reading.spans if not any(_overlap(span, citation) for citation in quoted)]
+    quoted = {(citation.passage_id, citation.start) for sentence in answer.sentences for citation in sentence.citations}
+    spans = [span for span in reading.spans if (span.passage_id, span.start) not in quoted]
     return [_unit(response, span) for span in spans[:MAX_OTHERS]]
-
-
-def _overlap(span: Span, citation: Citation) -> bool:
-    if span.passage_id != citation.passage_id:
-        return False
-    if citation.start is None or citation.end is None:
-        return True
-    return span.start < citation.end and citation.start < span.end
 
 
 def _unit(response: Response, span: Span) -> NearestReply:

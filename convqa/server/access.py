@@ -25,11 +25,6 @@ class Caller:
     owner: str
     filter: Filter = field(default_factory=dict, hash=False)
 
-    @property
-    def user(self) -> str:
-        """The name that a proxy gave the user, "" without one."""
-        return self.owner.partition("\n")[2]
-
 
 class Access:
     """The access rules of a server."""

@@ -9,13 +9,13 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import orjson
 
 from convqa.components.filtering import filter_of
-from convqa.domain import Exchange, Response, Turn, TurnId
+from convqa.domain import Exchange, Reading, Response, Turn, TurnId
 from convqa.driver.history import exchange
 from convqa.errors import InputError
 from convqa.exports import replies
@@ -217,7 +217,7 @@ class Conversations:
 
     def _delete_old(self) -> None:
         if self._days is not None:
-            self._change("DELETE FROM conversations WHERE updated < ?", _days_ago(self._days))
+            self._change("DELETE FROM conversations WHERE julianday('now') - julianday(updated) > ?", self._days)
 
     def _change(self, sql: str, *values: object) -> bool:
         """Return whether a statement changed anything."""
@@ -233,7 +233,7 @@ def _trimmed(response: Response) -> Response:
         with_text = answer.cited_ids().union(answer.nearest, others) if answer else ()
         ranking = ranking.trimmed(with_text, replies.MAX_HITS)
     if reading is not None:
-        reading = replace(reading, spans=reading.spans[: replies.MAX_HITS])
+        reading = Reading(reading.spans[: replies.MAX_HITS], reading.null_score)
     return replace(response, ranking=ranking, reading=reading)
 
 
@@ -245,8 +245,4 @@ def file_for(collections: Iterable[str]) -> str:
 
 
 def _now() -> str:
-    return _days_ago(0)
-
-
-def _days_ago(days: int) -> str:
-    return (datetime.now(UTC) - timedelta(days)).isoformat(timespec="milliseconds")
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -80,14 +80,6 @@ class TitleRequest(Record, extra="forbid"):
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentReply:
-    """An indexed document. ``file`` is the value of its passages' meta field, by which a filter chooses it."""
-
-    file: str
-    title: str
-
-
-@dataclass(frozen=True, slots=True)
 class ConversationReply:
     """A kept conversation. Times are ISO 8601 in UTC."""
 
@@ -137,7 +129,8 @@ def pipelines(request: Request, caller: RequestCaller) -> dict[str, Any]:
     config = request.app.state.config
     return {
         "pipelines": [service.description for service in request.app.state.services.values()],
-        "user": caller.user,
+        # The name that a proxy gave the user.
+        "user": caller.owner.partition("\n")[2],
         "originals": config.originals is not None,
         "limit": config.limits.question,
     }
@@ -269,14 +262,14 @@ def documents(
     request: Request,
     caller: RequestCaller,
     pipeline: str | None = None,
-) -> dict[str, list[DocumentReply]]:
-    """List the documents of a pipeline's collection of which the caller may see passages."""
+) -> dict[str, dict[str, str]]:
+    """Return the titles of the documents of which the caller may see passages, by the file that a filter names."""
     store = service_of(request, pipeline).store
     titles: dict[str, str] = {}
     for item in store.scan() if store else ():
         if "file" in item.meta and passes(item, caller.filter):
             titles.setdefault(str(item.meta["file"]), item.title)
-    return {"documents": [DocumentReply(file, titles[file]) for file in sorted(titles)]}
+    return {"documents": dict(sorted(titles.items()))}
 
 
 @router.get("/originals/{id:path}")

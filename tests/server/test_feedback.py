@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from convqa.cli import application
+from convqa.server.conversations import Conversations, file_for
 from tests.server.test_turns import ask
 
 
@@ -53,17 +54,12 @@ def test_feedback_goes_with_the_turn(rated):
 
 def test_feedback_is_exported_as_an_input(rated, tmp_path, collection):
     _, id = rated
-    run = CliRunner().invoke
     file = tmp_path / "feedback.jsonl"
-    done = run(
-        application(), ["feedback", "export", str(file), "--conversations", str(tmp_path / "conversations.sqlite")]
-    )
+    done = convqa("feedback", "export", tmp_path / "conversations.sqlite", file)
     assert done.exit_code == 0 and done.output == f"{file}: 1 rated turns\n", done.output
     (record,) = map(json.loads, file.read_text().splitlines())
     assert record["Context"][0] == "Who was Johann Wolfgang von Goethe?" and "poet" in record["Context"][1]
-    assert (
-        record["Passages"] == ["goethe"] and "Frankfurt" in record.pop("Answer") and "Goethe" in record.pop("Rewrite")
-    )
+    assert record["Passages"] == ["goethe"] and "Frankfurt" in record["Answer"] and "Goethe" in record["Rewrite"]
     assert {name: record[name] for name in ("Conversation_no", "Turn_no", "Question", "Verdict", "Comment")} == {
         "Conversation_no": id, "Turn_no": 2, "Question": "Where was he born?", "Verdict": "bad", "Comment": "too short",
     }  # fmt: skip
@@ -73,11 +69,10 @@ def test_feedback_is_exported_as_an_input(rated, tmp_path, collection):
     assert turn["Turn_no"] == 2 and "Goethe" in turn["Model_rewrite"] and "Frankfurt" in turn["Model_answer"]
 
 
-def test_an_export_says_what_is_missing(tmp_path):
-    run = CliRunner().invoke
-    assert run(application(), ["feedback", "export", str(tmp_path / "f.jsonl")]).exit_code == 2
-    missing = str(tmp_path / "none.sqlite")
-    assert (
-        run(application(), ["feedback", "export", str(tmp_path / "f.jsonl"), "--conversations", missing]).exit_code == 2
-    )
-    assert not (tmp_path / "none.sqlite").exists()
+def test_an_export_of_a_collection(tmp_path, collection, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    missing = convqa("feedback", "export", collection, tmp_path / "f.jsonl")
+    assert missing.exit_code == 2 and not (tmp_path / "data").exists() and not (tmp_path / "f.jsonl").exists()
+    Conversations(file_for([collection])).close()
+    done = convqa("feedback", "export", collection, tmp_path / "f.jsonl")
+    assert done.exit_code == 0 and (tmp_path / "f.jsonl").read_bytes() == b""

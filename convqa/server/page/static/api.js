@@ -81,7 +81,7 @@ export const rename = (id, title) => sent("PATCH", `api/conversations/${encodeUR
 export const rate = (id, number, verdict, comment) =>
   sent("PUT", `api/conversations/${encodeURIComponent(id)}/turns/${number}/feedback`, { verdict, comment });
 export const documents = async (pipeline) =>
-  (await json(`api/documents?pipeline=${encodeURIComponent(pipeline)}`)).documents;
+  Object.entries((await json(`api/documents?pipeline=${encodeURIComponent(pipeline)}`)).documents).map(([file, title]) => ({ file, title }));
 export const original = (id, pipeline) =>
   `api/originals/${encodeURIComponent(id)}?pipeline=${encodeURIComponent(pipeline)}`;
 export const passage = (id, pipeline) =>
