@@ -151,16 +151,16 @@ def test_nothing_large_and_no_machine_paths_are_tracked():
 
 
 MAX_TOKENS = {
-    "components": 37_150,
-    "stores": 27_650,
-    "tasks": 26_400,
-    "models": 18_750,
-    "sharc": 15_750,
-    "cli": 13_600,
-    "server": 12_950,
+    "components": 36_950,
+    "stores": 27_300,
+    "tasks": 26_150,
+    "models": 18_500,
+    "sharc": 15_550,
+    "cli": 13_550,
+    "server": 12_900,
     "training": 6_700,
-    "experiments": 8_600,
-    "text": 11_700,
+    "experiments": 8_500,
+    "text": 11_600,
     "documents": 19_800,
     "driver": 8_200,
     "indexing": 3_600,
@@ -169,7 +169,7 @@ MAX_TOKENS = {
     "metrics": 3_650,
     "evaluation": 3_850,
     "domain": 4_050,
-    "exports": 4_100,
+    "exports": 4_000,
     "workers": 2_050,
 }
 """The budget of each package in tokens of code (scripts/size.py), with a fiftieth to spare for a new member."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -81,13 +81,15 @@ class TitleRequest(Record, extra="forbid"):
 
 @dataclass(frozen=True, slots=True)
 class ConversationReply:
-    """A kept conversation. Times are ISO 8601 in UTC."""
+    """A kept conversation. Times are ISO 8601 in UTC. ``good`` and ``bad``: numbers of rated answers."""
 
     id: str
     title: str
     pipeline: str
     created: str
     updated: str
+    good: int
+    bad: int
     turns: list[replies.TurnReply]
 
 
@@ -314,9 +316,7 @@ def conversation(
     for turn in kept.turns(caller, id):
         reply = replies.turn(turn.response, turn.exchange.question, turn.pipeline, id)
         turns.append(replace(reply, feedback=turn.feedback))
-    return ConversationReply(
-        id, summary.title, summary.pipeline, created=summary.created, updated=summary.updated, turns=turns
-    )
+    return ConversationReply(**asdict(summary) | {"turns": turns})
 
 
 @router.patch("/conversations/{id}", status_code=204)
