@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import typer
@@ -27,10 +28,11 @@ def index_again(sources: Sequence[str], index: Callable[[], object]) -> None:
     looks = watch(*watched, rust_timeout=_LOOK_MILLISECONDS, yield_on_timeout=True)
     next(looks)
     index()
-    for changes in looks:
-        if not changes:
-            continue
-        try:
-            index()
-        except ConvqaError as error:
-            typer.echo(f"convqa: error: {error} Waiting for the next change.", err=True)
+    with suppress(KeyboardInterrupt):
+        for changes in looks:
+            if not changes:
+                continue
+            try:
+                index()
+            except ConvqaError as error:
+                typer.echo(f"convqa: error: {error} Waiting for the next change.", err=True)
