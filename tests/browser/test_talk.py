@@ -8,6 +8,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
+from tests.browser.conftest import EXAMPLES
+
 pytestmark = pytest.mark.browser
 MARBURY = "How about Marbury vs Madison?"
 
@@ -219,7 +221,9 @@ def test_no_answer_doubt_and_small_talk(page, ask):
     turn.locator(".near").first.click()
     page.wait_for_selector("#panel mark")
     page.keyboard.press("Escape")
-    assert "Nothing to look up" in ask(page, "thanks").locator(".answer").inner_text()
+    talk = ask(page, "thanks")
+    assert "Nothing to look up" in talk.locator(".answer").inner_text()
+    assert f"You can ask what qrecc-trec says, for example “{EXAMPLES[0]}”" in talk.inner_text()
     ask(page, "Who built the Mirador telescope?")
     assert "Said before" in ask(page, "When was it built?").locator(".flag").inner_text()
 

@@ -48,6 +48,7 @@ export function reply(turn, language, open, mend, name, link) {
   else if (answer.kind === "none" && !answer.sentences.length) made.append(...unanswered(answer, open, name));
   else made.append(...said(turn, citations, language, open));
   if (answer && answer.kind !== "talk") made.append(tools(turn, link));
+  else if (answer && !turn.rewrite?.added?.length) made.append(invitation(name));
   if (answer?.others?.length) made.append(others(answer.others, open));
   made.append(happened(turn, open));
   return made;
@@ -167,6 +168,12 @@ function unanswered({ nearest: all, withheld }, open, name) {
     ),
     rest.length > 0 && nearest("Nearest passages", rest, open),
   ].filter(Boolean);
+}
+
+/** What can be asked, after a greeting or thanks. */
+function invitation(name) {
+  const example = document.querySelector(".example")?.textContent;
+  return h("p", { class: "hint" }, `You can ask what ${name} says`, example ? `, for example “${example}”` : ".");
 }
 
 /** What was read but not quoted. */
