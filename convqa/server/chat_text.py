@@ -36,10 +36,9 @@ def pieces(response: Response, language: str) -> Iterator[str]:
     caveat = f"\n\n{response.caveat}" if response.caveat else ""
     if answer is None or (answer.kind == "none" and not answer.sentences):
         reason = answer.reason if answer else "this pipeline writes no answers"
-        yield f"{OPENINGS['none']} {escape(reason)}.{caveat}"
         closest = replies.withheld(response)
-        if closest is not None:
-            yield f"\n\nClosest: {_without_number(closest)}"
+        quoted = f"\n\nClosest: {_without_number(closest)}" if closest else ""
+        yield f"{OPENINGS['none']} {escape(reason)}.{quoted}{caveat}"
         return
     yield from sentence_pieces(answer, language)
     if not answer.sentences:

@@ -310,6 +310,30 @@ def test_who_is_signed_in_by_a_proxy_is_asked_for_no_key(open_page, signed_in, a
     assert not page.locator("#key").is_visible() and page.evaluate("sessionStorage.length") == 0
 
 
+@pytest.mark.parametrize(("width", "theme"), [(1400, "light"), (390, "dark")])
+def test_axe_finds_nothing_in_forms_and_dialogs(open_page, handbook, ask, width, theme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    page = open_page(handbook.url, width=width, details=False, color_scheme=theme, bypass_csp=True)
+
+    def findings():
+        serious = [each for each in axe.run(page).response["violations"] if each["impact"] in {"serious", "critical"}]
+        return [(each["nodes"][0]["html"], each["nodes"][0]["failureSummary"]) for each in serious]
+
+    ask(page, "How many days of leave do I have?")
+    turn = ask(page, "When does it expire?")
+    turn.get_by_role("button", name="Bad answer").click()
+    turn.locator(".comment form").wait_for()
+    page.locator(".turn").first.get_by_role("button", name="Edit the question").click()
+    assert findings() == []
+    page.click("#documents")
+    page.wait_for_selector("#choose[open]")
+    assert findings() == []
+    page.get_by_role("checkbox", name="leave.md").check()
+    page.get_by_role("button", name="Ask these").click()
+    ask(page, "Who painted the ceiling of the chapel in Rome?").locator(".answer.none").wait_for()
+    assert findings() == []
+
+
 LAID_OUT = """async () => {
     const text = await import("./static/text.js");
     const table = "Fees 😀\\n| a | b |\\n|---|---|\\n| 1 | 2 |\\nEnd.";
