@@ -144,6 +144,37 @@ def test_the_image_of_the_server_is_no_roots_and_checks_its_health(config):
     assert f"XDG_DATA_HOME={last['VOLUME']}" in last["ENV"]
 
 
+@pytest.fixture(scope="module")
+def documents():
+    return yaml.safe_load((DOCKER / "documents.yaml").read_text(encoding="utf-8"))
+
+
+def test_a_folder_of_documents_is_indexed_and_served_by_one_command(documents):
+    """The parts fit: what is indexed is served, originals are mounted, and Open WebUI finds the server."""
+    pytest.importorskip("fastapi")
+    from convqa.pipeline.llm import read_llm
+    from convqa.server.config import read_config
+
+    services = documents["services"]
+    config = read_config(str(DOCKER / documents["configs"]["server"]["file"]))
+    index = services["index"]["command"]
+    assert index[0] == "index" and "--watch" in index and index[index.index("--collection") + 1] == config.collection
+    assert services["index"]["healthcheck"]["test"][1:] == ["convqa", "collections", "show", config.collection]
+    assert services["server"]["depends_on"] == {"index": {"condition": "service_healthy"}}
+    targets = [each["target"] for each in services["server"]["configs"]]
+    assert targets == ["/etc/convqa/server.yaml", config.pipelines["written"].llm]
+    mounts = {mount.rsplit(":", 2)[1] for mount in services["server"]["volumes"] if mount.endswith(":ro")}
+    assert mounts == {config.originals} == {index[1]}
+    llm = read_llm(str(DOCKER / documents["configs"]["llm"]["file"]))
+    assert llm.url == "http://ollama:11434/v1" and services["model"]["entrypoint"][-1] == llm.model
+    assert services["webui"]["environment"]["OPENAI_API_BASE_URL"] == f"http://server:{config.port}/v1"
+    for service in services.values():
+        assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ()))
+    for name in ("index", "server"):
+        service = services[name]
+        assert service["read_only"] and service["cap_drop"] == ["ALL"] and service["user"] == "1000:1000"
+
+
 def test_compose_reads_its_file():
     compose = ["docker", "compose"]
     if not shutil.which("docker") or subprocess.run([*compose, "version"], capture_output=True).returncode:

@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from typer import Typer
 
 
-_COMMANDS = "ablate ask collections compare download evaluate export index mcp models pipelines run serve train view"
+_COMMANDS = (
+    "ablate ask collections compare download evaluate export feedback index mcp models pipelines run serve train view"
+)
 """The modules of the commands."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -91,6 +92,9 @@ def index(
         ),
     ] = None,
     no_vectors: Annotated[bool, Option("--no-vectors", help="Store no vectors.")] = False,
+    watch: Annotated[
+        bool, Option("--watch", help="Go on after that: index again whenever a document changes, until Ctrl-C.")
+    ] = False,
     executor: ExecutorName = "local",
     workers: WorkerCount = None,
     encoding: ModelSettings,
@@ -106,6 +110,8 @@ def index(
     are indexed from the start. Vectors are made last, when the passages can be searched already; --vectors without
     SOURCES resumes them.
     """
+    once = {**locals(), "watch": False}
+    from convqa.cli.watching import index_again
     from convqa.indexing import add_vectors, default_encoder, index_sources, refuse_vectors
     from convqa.models import Options, load_encoder
     from convqa.tasks import find_task
@@ -122,6 +128,9 @@ def index(
         raise InputError("--device and --precision require --vectors ENCODER.")
     if not sources and (encoder is None or replace or language):
         raise InputError("SOURCES is missing. Only --vectors, for an existing collection, works without.")
+    if watch:
+        index_again(sources or (), partial(index, **once))
+        return 0
     if encoder is not None and not replace:
         refuse_vectors(collection, encoder)
     indexed = info = None

@@ -14,7 +14,7 @@ from rich.status import Status
 from rich.text import Text
 
 from convqa.domain import Answer, Citation, Failure, Passage, Response
-from convqa.exports import CitedAnswer
+from convqa.exports import CitedAnswer, replies
 from convqa.exports.text import escape, heading, laid_out, marked, numbered, openings, table_lines
 
 _CONTEXT_CHARS = 80
@@ -126,19 +126,25 @@ def rewrite_line(response: Response, screen: Screen) -> Text:
 
 
 def _nearest_lines(response: Response, screen: Screen) -> Iterator[Text]:
-    """Yield the reason for no answer, and the nearest passages with title and first words."""
-    passages = _cited(response).passages
+    """Yield the reason for no answer, what was closest to one with its source, and the nearest passages."""
     answer = response.answer
     reason = answer.reason if answer else "this pipeline has no builder"
-    nearest = answer.nearest if answer else [hit.id for hit in _cited(response).ranking.hits[:3]]
     yield screen.mark("No answer:", "bold yellow") + Text(f" {escape(reason)}.")
+    closest = replies.withheld(response)
+    if closest:
+        yield screen.mark("    closest: ", "dim") + Text(escape(closest.text))
+        yield screen.mark(f"        {escape(_short_name(closest))}", "dim")
     columns = (screen.width or 80) - 14
-    if answer and answer.withheld:
-        yield screen.mark("    closest: ", "dim") + _cut(answer.withheld.text, columns)
-    for id in nearest:
-        passage = passages.get(id, Passage(id, id))
-        text = f"{passage.title} {passage.text}" if passage.title not in passage.text else passage.text
-        yield screen.mark("    nearest: ", "dim") + _cut(" ".join(text[:1000].split()), columns)
+    for reply in replies.nearest(response):
+        if closest and (reply.id, reply.start) == (closest.id, closest.start):
+            continue
+        name = "" if reply.title in reply.text else f"{reply.title}: "
+        text = f"{name}{reply.text}" if reply.text else _short_name(reply)
+        yield screen.mark("    nearest: ", "dim") + _cut(" ".join(text.split()), columns)
+
+
+def _short_name(reply: replies.NearestReply) -> str:
+    return reply.title or _URL_START.sub("", reply.url or reply.id)
 
 
 def answer_lines(response: Response, screen: Screen) -> list[Text]:

@@ -62,15 +62,19 @@ def nothing(
     ranking: Ranking,
     reason: str,
     score: float | None = None,
+    reading: Reading | None = None,
 ) -> Answer:
     """Return an explicit no-answer with its reason and the ids of the nearest passages.
+
+    :param reading: passages with its best spans are nearest, then those of the ranking.
 
     >>> from convqa.domain import Hit
     >>> nothing(Ranking((Hit("a", 2.0),)), "no passage that was found has a text to quote").nearest
     ('a',)
     """
-    nearest = tuple(hit.id for hit in ranking.hits[:_NEAREST])
-    return Answer("none", "", reason=reason, score=score, nearest=nearest)
+    read = [span.passage_id for span in reading.spans] if reading else []
+    nearest = dict.fromkeys([*read, *(hit.id for hit in ranking.hits[:_NEAREST])])
+    return Answer("none", "", reason=reason, score=score, nearest=tuple(nearest)[:_NEAREST])
 
 
 def _check_text(answer: Answer) -> None:

@@ -6,17 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import shorten
 
-from convqa.domain import Answer, AnswerKind, Failure, Passage, Ranking, Response, Rewrite, Sentence
+from convqa.domain import Answer, AnswerKind, Failure, Passage, Ranking, Response, Rewrite, Sentence, Span
 from convqa.exports.cited import CitedAnswer
 from convqa.exports.text import begins_item, numbered
-from convqa.text.quotes import TableRow, shown_unit, table_row
+from convqa.text.quotes import TableRow, shown, shown_unit, table_row
 from convqa.text.units import units
 
 MAX_HITS = 20
 """Hits of a ranking in a reply."""
 
 MAX_NEAREST_CHARS = 160
-"""Characters of a nearest passage in a reply."""
+"""Characters of a nearest passage of which only the beginning is known."""
+
+MAX_NEAREST = 3
+"""Nearest passages of a turn whose pipeline writes no answers."""
+
+MAX_OTHERS = 4
+"""Units in a reply that the answer does not quote."""
 
 NAMELESS = Passage("", "")
 """Stands for a passage of which only the id is known."""
@@ -62,11 +68,17 @@ class SentenceReply:
 
 @dataclass(frozen=True, slots=True)
 class NearestReply:
-    """A nearest passage, with its first words."""
+    """Characters [start, end) of a passage that are near to the question but not part of the answer.
+
+    Without a reading, the passage's first words, and null.
+    """
 
     id: str
     title: str
+    url: str
     text: str
+    start: int | None
+    end: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +86,8 @@ class AnswerReply:
     """An answer; of kind ``question``, a question to the user; of kind ``none``, a reason and the nearest passages, and
     perhaps sentences of a language model that found none; of kind ``talk``, a reply that needs no passages.
 
-    ``score``: how well the passages answer, 0 to 1; null if undecided.
+    ``score``: how well the passages answer, 0 to 1; null if undecided. ``withheld``: what was closest to an answer, but
+    not close enough. ``others``: the next best units that the answer does not quote.
     """
 
     kind: AnswerKind
@@ -84,6 +97,8 @@ class AnswerReply:
     score: float | None
     sentences: list[SentenceReply]
     nearest: list[NearestReply]
+    withheld: NearestReply | None
+    others: list[NearestReply]
     notes: list[str]
 
 
@@ -109,6 +124,14 @@ class ErrorReply:
 
 
 @dataclass(frozen=True, slots=True)
+class FeedbackReply:
+    """What a person thinks of an answer."""
+
+    verdict: str
+    comment: str
+
+
+@dataclass(frozen=True, slots=True)
 class TurnReply:
     """A turn. Offsets are code points; timings are seconds by station, a turn's share of its batch.
 
@@ -128,6 +151,7 @@ class TurnReply:
     timings: dict[str, float]
     usage: tuple[int, int]
     error: ErrorReply | None
+    feedback: FeedbackReply | None = None
 
 
 def turn(
@@ -146,7 +170,7 @@ def turn(
         question,
         rewrite=rewritten(response.rewrite, response.added) if response.rewrite else None,
         ranking=ranking(response.ranking),
-        answer=_answer(answer, CitedAnswer.of(response).passages) if answer else None,
+        answer=_answer(answer, response) if answer else None,
         citations=citations(response),
         caveat=response.caveat,
         timings=dict(response.timings),
@@ -194,20 +218,73 @@ def citations(response: Response) -> list[CitationReply]:
     return replies
 
 
-def _answer(answer: Answer, passages: Mapping[str, Passage]) -> AnswerReply:
-    nearest = []
-    for id in answer.nearest:
-        passage = passages.get(id, NAMELESS)
-        beginning = shorten(passage.text, MAX_NEAREST_CHARS, placeholder=" ...")
-        nearest.append(NearestReply(id, passage.title, beginning))
+def withheld(response: Response) -> NearestReply | None:
+    """Return the sentence that a refused answer withholds, with its source."""
+    sentence = response.answer and response.answer.withheld
+    if not sentence:
+        return None
+    citation = sentence.citations[0]
+    return _near(response, citation.passage_id, citation.start, citation.end, sentence.text)
+
+
+def nearest(response: Response) -> list[NearestReply]:
+    """Return the nearest passages of a turn without an answer, each with its best unit of the reading."""
+    spans = response.reading.spans if response.reading else ()
+    best = {span.passage_id: span for span in reversed(spans)}
+    hits = response.ranking.hits[:MAX_NEAREST] if response.ranking else ()
+    ids = response.answer.nearest if response.answer else [hit.id for hit in hits]
+    return [_unit(response, best[id]) if id in best else _near(response, id) for id in ids]
+
+
+def others(response: Response) -> list[NearestReply]:
+    """Return the best units of the reading that the answer does not quote."""
+    answer, reading = response.answer, response.reading
+    if answer is None or answer.kind != "answer" or reading is None:
+        return []
+    quoted = {(citation.passage_id, citation.start) for sentence in answer.sentences for citation in sentence.citations}
+    spans = [span for span in reading.spans if (span.passage_id, span.start) not in quoted]
+    return [_unit(response, span) for span in spans[:MAX_OTHERS]]
+
+
+def _unit(response: Response, span: Span) -> NearestReply:
+    """Return the reply for a span: rows and items as they are shown in answers."""
+    passage = _passage(response, span.passage_id)
+    text = shown(span.text)
+    # Rows and items are the same in every language.
+    for unit in units(passage, "en"):
+        if (unit.start, unit.end) == (span.start, span.end):
+            text = shown_unit(passage, unit)
+    return _near(response, span.passage_id, span.start, span.end, text)
+
+
+def _near(
+    response: Response,
+    id: str,
+    start: int | None = None,
+    end: int | None = None,
+    text: str = "",
+) -> NearestReply:
+    passage = _passage(response, id)
+    text = text or shorten(passage.text, MAX_NEAREST_CHARS, placeholder=" ...")
+    return NearestReply(id, passage.source(start), passage.url, text, start, end)
+
+
+def _passage(response: Response, id: str) -> Passage:
+    passages = response.ranking.passages() if response.ranking else ()
+    return next((passage for passage in passages if passage.id == id), NAMELESS)
+
+
+def _answer(answer: Answer, response: Response) -> AnswerReply:
     return AnswerReply(
         answer.kind,
         answer.shown,
         answer.label,
         answer.reason,
         answer.score,
-        sentences(answer, passages),
-        nearest,
+        sentences(answer, CitedAnswer.of(response).passages),
+        nearest(response),
+        withheld(response),
+        others(response),
         list(answer.notes),
     )
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -18,31 +16,36 @@ from convqa.indexing import collection_of
 from convqa.pipeline.llm import Llm, read_llm
 from convqa.pipeline.load import load
 from convqa.pipeline.pipeline import Pipeline
-from convqa.places import data_folder
 from convqa.qa import ready
 from convqa.server import guard, mrqa, openai, page, turns
 from convqa.server.access import Access
 from convqa.server.config import LOOPBACK, ServerConfig
-from convqa.server.conversations import Conversations
+from convqa.server.conversations import Conversations, file_for
 from convqa.server.listening import bound, serve
 from convqa.server.service import Service
-from convqa.stores import key_of
 
 open_routes = APIRouter()
 
 
-def create_app(config: ServerConfig, pipelines: Mapping[str, Pipeline]) -> FastAPI:
+def create_app(
+    config: ServerConfig,
+    pipelines: Mapping[str, Pipeline],
+    options: ModelOptions | None = None,
+) -> FastAPI:
     """Create the application of a server.
 
     :param pipelines: served name -> pipeline, bound to its collection and loaded.
+    :param options: how models run, where a pipeline does not say.
     :raises InputError: if a key or the conversations file cannot be read.
     """
     services: dict[str, Service] = {}
     for name, pipeline in pipelines.items():
-        examples = config.pipelines[name].examples
-        services[name] = Service(name, pipeline, config.batch, config.limits.waiting, examples)
-    file = _conversations_file(pipelines.values()) if config.conversations is None else config.conversations
-    conversations = Conversations(file) if file else None
+        served = config.pipelines[name]
+        services[name] = Service(name, pipeline, config.batch, config.limits.waiting, served, options)
+    file = config.kept.file
+    if file is None:
+        file = file_for(pipeline.collection for pipeline in pipelines.values() if pipeline.collection)
+    conversations = Conversations(file, config.kept.days) if file else None
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -99,7 +102,7 @@ def run(
     """
     with bound(config.host, config.port) as listener:
         pipelines = load_pipelines(config, settings, llm, options)
-        serve(create_app(config, pipelines), listener)
+        serve(create_app(config, pipelines, options), listener)
 
 
 def load_pipelines(
@@ -127,10 +130,3 @@ def load_pipelines(
 async def healthz() -> dict[str, str]:
     """Return 200 while the server runs."""
     return {"status": "ok"}
-
-
-def _conversations_file(pipelines: Iterable[Pipeline]) -> str:
-    """Return the conversations file for the collections of these pipelines. Each set of collections has its own."""
-    collections = sorted({key_of(pipeline.collection) for pipeline in pipelines if pipeline.collection})
-    digest = hashlib.blake2b(os.fsencode("\n".join(collections)), digest_size=8).hexdigest()
-    return str(data_folder() / f"conversations-{digest}.sqlite")

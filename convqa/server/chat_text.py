@@ -51,7 +51,9 @@ def pieces(
     caveat = "".join(f"\n\n{text}" for text in (caveat, response.caveat) if text)
     if answer is None or (answer.kind == "none" and not answer.sentences):
         reason = answer.reason if answer else "this pipeline writes no answers"
-        yield f"{OPENINGS['none']} {escape(reason)}.{caveat}"
+        closest = replies.withheld(response)
+        quoted = f"\n\nClosest: {_without_number(closest)}" if closest else ""
+        yield f"{OPENINGS['none']} {escape(reason)}.{quoted}{caveat}"
         return
     yield from sentence_pieces(answer, language, sources)
     if not answer.sentences:
@@ -108,6 +110,12 @@ def numbered_address(url: str, number: int) -> str:
     """
     # Browsers ignore what follows :~: in a fragment, and go to the place before it.
     return f"{url}:~:c{number}" if "#" in url else f"{url}#c{number}"
+
+
+def _without_number(near: replies.NearestReply) -> str:
+    """Return what is near to a question as a source, without the number that only citations have."""
+    citation = replies.CitationReply(0, near.id, near.title, near.url, near.start, near.end, near.text)
+    return _source(citation).removeprefix("- [0] ")
 
 
 def is_address(url: str) -> bool:

@@ -34,13 +34,15 @@ class ServedPipeline(_Section):
     """A pipeline with its collection.
 
     ``pipeline``: a shipped name or a file; empty = the served name. ``llm``: a language model, as for ``--llm``.
-    ``examples``: example questions for the page.
+    ``examples``: example questions for the page, with a ``title`` and a sentence ``about`` the collection.
     """
 
     pipeline: str = ""
     collection: str | None = None
     set: dict[str, Any] = {}
     llm: str | None = None
+    title: str = ""
+    about: str = ""
     examples: list[str] = []
 
 
@@ -106,12 +108,20 @@ class BatchLimits(_Section):
     milliseconds: Annotated[float, Field(ge=0, le=50)] = 2.0
 
 
+class KeptFor(_Section):
+    """Kept conversations: their ``file``, as in ``conversations``, and for how many ``days`` after their last turn."""
+
+    file: str | None = None
+    days: PositiveInt | None = None
+
+
 class ServerConfig(_Section):
     """A file in ``configs/server``.
 
     ``without_keys``: allow access from other machines without keys. ``filter``: the passages that anybody may see.
     ``conversations``: the conversations file; None = one in the user's data folder for these collections; "" = do not
-    keep conversations. ``hosts``: names by which a local proxy may address a server without keys.
+    keep conversations. ``hosts``: names by which a local proxy may address a server without keys. ``originals``: the
+    folder of the indexed documents, which the page may open. ``public_url``: the address that links begin with.
     """
 
     pipelines: dict[str, ServedPipeline] = {"talk": ServedPipeline()}
@@ -122,8 +132,10 @@ class ServerConfig(_Section):
     keys: dict[str, AccessKey] = {}
     users: UserRules | None = None
     filter: FilterFields = {}
-    conversations: str | None = None
+    conversations: str | KeptFor | None = None
     hosts: list[str] = []
+    originals: str | None = None
+    public_url: str = ""
     limits: Limits = Limits()
     batch: BatchLimits = BatchLimits()
 
@@ -131,6 +143,12 @@ class ServerConfig(_Section):
     def is_local(self) -> bool:
         """Whether only this machine can reach the server."""
         return self.host in LOOPBACK or self.host.startswith("127.")
+
+    @property
+    def kept(self) -> KeptFor:
+        """How conversations are kept."""
+        given = self.conversations
+        return given if isinstance(given, KeptFor) else KeptFor(file=given)
 
     @cached_property
     def secrets(self) -> Mapping[str, str]:
@@ -147,6 +165,8 @@ class ServerConfig(_Section):
                 f"host {self.host}: other machines can reach the server, but it has no keys. Add some under keys: in a "
                 "file for --config, or pass --without-keys to let everybody ask."
             )
+        if self.originals is not None and not Path(self.originals).is_dir():
+            raise InputError(f"originals: {self.originals} is not a folder; name the one that was indexed.")
         for name in self.users.keys if self.users else ():
             if name not in self.keys:
                 raise InputError(f"users.keys: unknown key {name!r}; expected a name under keys.")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import secrets
 import sqlite3
 import threading
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,12 +15,14 @@ from pathlib import Path
 import orjson
 
 from convqa.components.filtering import filter_of
-from convqa.domain import Exchange, Response, Turn, TurnId
+from convqa.domain import Exchange, Reading, Response, Turn, TurnId
 from convqa.driver.history import exchange
 from convqa.errors import InputError
-from convqa.exports.replies import MAX_HITS, NO_LONGER
+from convqa.exports import replies
 from convqa.files import to_json_bytes
+from convqa.places import data_folder
 from convqa.server.access import Caller, within
+from convqa.stores import key_of
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS conversations (
@@ -30,13 +35,18 @@ CREATE TABLE IF NOT EXISTS turns (
     pipeline TEXT NOT NULL, exchange BLOB NOT NULL, response BLOB NOT NULL, filter BLOB NOT NULL,
     PRIMARY KEY (conversation, number)
 );
+CREATE TABLE IF NOT EXISTS feedback (
+    conversation TEXT NOT NULL, number INTEGER NOT NULL, verdict TEXT NOT NULL, comment TEXT NOT NULL,
+    PRIMARY KEY (conversation, number),
+    FOREIGN KEY (conversation, number) REFERENCES turns (conversation, number) ON DELETE CASCADE
+);
 """
-_MAX_TITLE_CHARS = 80
+MAX_TITLE_CHARS = 80
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationSummary:
-    """A conversation in a list. Times are ISO 8601 in UTC."""
+    """A conversation in a list. Times are ISO 8601 in UTC. ``good`` and ``bad``: numbers of rated answers."""
 
     id: str
     title: str
@@ -44,25 +54,30 @@ class ConversationSummary:
     turns: int
     created: str
     updated: str
+    good: int = 0
+    bad: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class KeptTurn:
-    """A kept turn with its pipeline, its exchange and its trimmed response."""
+    """A kept turn with its pipeline, its exchange, its trimmed response and what a person thinks of it."""
 
     pipeline: str
     exchange: Exchange
     response: Response
+    feedback: replies.FeedbackReply | None = None
 
 
 class Conversations:
     """The conversations in a file (":memory:" = until the server ends). Added turns survive a kill.
 
+    :param days: conversations are deleted this many days after their last turn; None = never.
     :raises InputError: if the file cannot be used.
     """
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, days: int | None = None) -> None:
         self._lock = threading.Lock()
+        self._days = days
         try:
             if file != ":memory:":
                 Path(file).parent.mkdir(parents=True, exist_ok=True)
@@ -72,6 +87,7 @@ class Conversations:
             self._database.executescript(f"PRAGMA journal_mode=WAL; PRAGMA foreign_keys=ON; {_TABLES}")
         except (OSError, sqlite3.Error) as error:
             raise InputError(f"conversations: {file} cannot be used ({error}). Name another file.") from error
+        self._delete_old()
 
     def close(self) -> None:
         self._database.close()
@@ -83,10 +99,13 @@ class Conversations:
         id: str | None = None,
     ) -> list[ConversationSummary]:
         """Return an owner's conversations, or only the one with an id, latest first."""
+        self._delete_old()
         rows = self._database.execute(
-            "SELECT id, title, c.pipeline, count(number), created, updated FROM conversations c LEFT JOIN turns"
-            " ON conversation = id WHERE owner = ? AND id = coalesce(?, id) GROUP BY id ORDER BY updated DESC, id"
-            " LIMIT ?",
+            "SELECT id, title, c.pipeline, count(t.number), created, updated,"
+            " count(CASE verdict WHEN 'good' THEN 1 END), count(CASE verdict WHEN 'bad' THEN 1 END)"
+            " FROM conversations c LEFT JOIN turns t ON t.conversation = id"
+            " LEFT JOIN feedback f ON f.conversation = id AND f.number = t.number"
+            " WHERE owner = ? AND id = coalesce(?, id) GROUP BY id ORDER BY updated DESC, id LIMIT ?",
             [owner, id, limit],
         )
         return [ConversationSummary(*row) for row in rows]
@@ -101,18 +120,21 @@ class Conversations:
         An answer from passages that the caller may no longer see is replaced by a failure.
         """
         rows = self._database.execute(
-            "SELECT t.pipeline, exchange, response, filter FROM turns t JOIN conversations ON id = conversation"
-            " WHERE id = ? AND owner = ? ORDER BY number",
+            "SELECT t.pipeline, exchange, response, filter, verdict, comment FROM turns t"
+            " JOIN conversations ON id = t.conversation"
+            " LEFT JOIN feedback f ON f.conversation = id AND f.number = t.number"
+            " WHERE id = ? AND owner = ? ORDER BY t.number",
             [id, caller.owner],
         )
         turns = []
-        for pipeline, exchange_json, response_json, filter_json in rows:
+        for pipeline, exchange_json, response_json, filter_json, verdict, comment in rows:
             kept_exchange = Exchange.from_json(orjson.loads(exchange_json))
             response = Response.from_json(orjson.loads(response_json))
             if not within(filter_of(orjson.loads(filter_json)), caller.filter):
                 kept_exchange = Exchange(kept_exchange.question, status="failed")
-                response = Response(response.id, error=NO_LONGER)
-            turns.append(KeptTurn(pipeline, kept_exchange, response))
+                response = Response(response.id, error=replies.NO_LONGER)
+            feedback = replies.FeedbackReply(verdict, comment) if verdict else None
+            turns.append(KeptTurn(pipeline, kept_exchange, response, feedback))
         return turns
 
     def add(
@@ -122,10 +144,13 @@ class Conversations:
         turn: Turn,
         pipeline: str,
         response: Response,
+        replaces: bool = False,
     ) -> str | None:
         """Add a turn to a conversation, or to a new one with an unguessable id. Return the conversation's id.
 
         Return None if the turn's number is taken or the conversation was deleted.
+
+        :param replaces: whether the turn takes the place of the one with its number and of all after it.
         """
         number = turn.id.number
         now = _now()
@@ -142,8 +167,13 @@ class Conversations:
         try:
             with self._lock, self._database:
                 if is_new:
-                    first = [id, owner, turn.question[:_MAX_TITLE_CHARS], pipeline, now, now]
+                    first = [id, owner, turn.question[:MAX_TITLE_CHARS], pipeline, now, now]
                     self._database.execute("INSERT INTO conversations VALUES (?, ?, ?, ?, ?, ?)", first)
+                if replaces:
+                    self._database.execute("DELETE FROM turns WHERE conversation = ? AND number >= ?", [id, number])
+                    if number == 1:
+                        title = turn.question[:MAX_TITLE_CHARS]
+                        self._database.execute("UPDATE conversations SET title = ? WHERE id = ?", [title, id])
                 self._database.execute("INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?)", row)
                 self._database.execute("UPDATE conversations SET updated = ? WHERE id = ?", [now, id])
         except sqlite3.IntegrityError:
@@ -152,18 +182,66 @@ class Conversations:
 
     def delete(self, owner: str, id: str) -> bool:
         """Delete a conversation with its turns. Return False if it does not exist."""
-        sql = "DELETE FROM conversations WHERE id = ? AND owner = ?"
+        return self._change("DELETE FROM conversations WHERE id = ? AND owner = ?", id, owner)
+
+    def rename(self, owner: str, id: str, title: str) -> bool:
+        """Give a conversation another title. Return False if it does not exist."""
+        return self._change("UPDATE conversations SET title = ? WHERE id = ? AND owner = ?", title, id, owner)
+
+    def rate(
+        self,
+        owner: str,
+        id: str,
+        number: int,
+        verdict: str,
+        comment: str,
+    ) -> bool:
+        """Store what a person thinks of a turn, "" = nothing. Return False if it does not exist."""
+        return self._change(
+            "INSERT OR REPLACE INTO feedback SELECT conversation, number, ?, ? FROM turns"
+            " JOIN conversations ON id = conversation WHERE id = ? AND owner = ? AND number = ?",
+            verdict,
+            comment,
+            id,
+            owner,
+            number,
+        )
+
+    def rated(self) -> Iterator[tuple[str, list[KeptTurn]]]:
+        """Yield the id of every conversation with a rated turn, and its turns."""
+        ids = self._database.execute("SELECT id, owner FROM conversations ORDER BY created, id").fetchall()
+        for id, owner in ids:
+            turns = self.turns(Caller(owner), id)
+            if any(turn.feedback for turn in turns):
+                yield id, turns
+
+    def _delete_old(self) -> None:
+        if self._days is not None:
+            self._change("DELETE FROM conversations WHERE julianday('now') - julianday(updated) > ?", self._days)
+
+    def _change(self, sql: str, *values: object) -> bool:
+        """Return whether a statement changed anything."""
         with self._lock, self._database:
-            return bool(self._database.execute(sql, [id, owner]).rowcount)
+            return bool(self._database.execute(sql, values).rowcount)
 
 
 def _trimmed(response: Response) -> Response:
-    """Drop the texts that a reply does not show: all but those of cited and nearest passages."""
-    answer, ranking = response.answer, response.ranking
+    """Drop the texts that a reply does not show, of passages and spans."""
+    answer, ranking, reading = response.answer, response.ranking, response.reading
     if ranking is not None:
-        with_text = answer.cited_ids().union(answer.nearest) if answer else ()
-        ranking = ranking.trimmed(with_text, MAX_HITS)
-    return replace(response, ranking=ranking, reading=None)
+        others = [reply.id for reply in replies.others(response)]
+        with_text = answer.cited_ids().union(answer.nearest, others) if answer else ()
+        ranking = ranking.trimmed(with_text, replies.MAX_HITS)
+    if reading is not None:
+        reading = Reading(reading.spans[: replies.MAX_HITS], reading.null_score)
+    return replace(response, ranking=ranking, reading=reading)
+
+
+def file_for(collections: Iterable[str]) -> str:
+    """Return the conversations file of a set of collections that are served together."""
+    keys = sorted({key_of(collection) for collection in collections})
+    digest = hashlib.blake2b(os.fsencode("\n".join(keys)), digest_size=8).hexdigest()
+    return str(data_folder() / f"conversations-{digest}.sqlite")
 
 
 def _now() -> str:

@@ -25,7 +25,7 @@ from convqa.server import chat_text
 from convqa.server.guard import ERRORS, GuardedRoute, openai_failure, stream
 from convqa.server.messages import ChatQuestion, Message, read, reply_to_errand
 from convqa.server.service import PendingTurn, Service
-from convqa.server.turns import Filters, RequestCaller, prepared
+from convqa.server.turns import Filters, RequestCaller, page_address, prepared
 from convqa.validation import BoundedList, Record
 
 router = APIRouter(prefix="/v1", route_class=GuardedRoute, responses=ERRORS)
@@ -114,16 +114,16 @@ async def complete(
     service = _served(request, body.model)
     body.refuse_unsupported()
     asked = read(body.messages)
-    errand = reply_to_errand(asked, service.examples)
+    errand = reply_to_errand(asked, service.served.examples)
     if errand is not None:
         reply = _Reply([errand], {}, (0, 0), "stop")
         return EventSourceResponse(_chunks(body, _head(body), reply)) if body.stream else _completion(body, reply)
     turn = prepared(request, service, caller, asked.question, asked.history, body.filter or {})
     pending = service.ask(turn)
-    address = str(request.base_url)
+    address = page_address(request)
 
     def address_of(passage: str) -> str:
-        return f"{address}api/passages?id={quote(passage, safe='')}&pipeline={quote(service.name)}"
+        return f"{address}#p={quote(passage, safe='')}&pipeline={quote(service.name)}"
 
     async def replied() -> _Reply:
         return _answered(body, asked, await pending.response, turn.language, address_of)

@@ -5,26 +5,33 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from starlette.exceptions import HTTPException
 
+from convqa.components.encoding import ModelOptions
 from convqa.domain import Failure, Passage, Response, Turn
 from convqa.domain.batches import Batch
 from convqa.driver.waves import answer
 from convqa.errors import InputError, RunError
+from convqa.pipeline.build import build
 from convqa.pipeline.pipeline import Pipeline
-from convqa.server.config import BatchLimits
+from convqa.qa import ready
+from convqa.server.config import BatchLimits, ServedPipeline
 from convqa.stores import open_store
 from convqa.stores.address import name_of
+from convqa.stores.base import Store
 from convqa.workers.stopping import until
 
 T = TypeVar("T")
 
 log = logging.getLogger("convqa")
+
+FOLLOW_SECONDS = 2.0
+"""Time between looks for a new version of the collection."""
 
 RETRY_SECONDS = "5"
 """Seconds after which clients may try again, for the header Retry-After."""
@@ -52,7 +59,10 @@ class PendingTurn:
 class Service:
     """One pipeline. Waiting turns are answered in a batch, each as it would be alone.
 
-    :param examples: example questions.
+    A new version of the collection is taken up between batches.
+
+    :param served: what the server's file says about it.
+    :param options: how the pipeline's models run, where it does not say.
     """
 
     def __init__(
@@ -61,15 +71,14 @@ class Service:
         pipeline: Pipeline,
         batch: BatchLimits,
         max_waiting: int,
-        examples: Sequence[str] = (),
+        served: ServedPipeline | None = None,
+        options: ModelOptions | None = None,
     ) -> None:
         self.name = name
-        self.pipeline = pipeline
         self.language = pipeline.language
-        # Like the stations, keeps reading the version of the collection that it opened.
-        self.store = None if pipeline.collection is None else open_store(pipeline.collection)
-        self._info = None if self.store is None else self.store.info()
-        self.examples = examples
+        self.served = served or ServedPipeline()
+        self._options = options
+        self._use(pipeline, None if pipeline.collection is None else open_store(pipeline.collection))
         self._batch = batch
         self._max_waiting = max_waiting
         self._queue: asyncio.Queue[PendingTurn] = asyncio.Queue()
@@ -90,12 +99,17 @@ class Service:
             "collection": name,
             "passages": info and info.count,
             "language": self.language,
-            "examples": self.examples,
+            "title": self.served.title,
+            "about": self.served.about,
+            "examples": self.served.examples,
+            "documents": self._has_documents,
         }
 
     def start(self) -> None:
         """Start answering in the running loop."""
         self._tasks = [asyncio.create_task(self._work()) for _ in range(self._workers)]
+        if self.store is not None:
+            self._tasks.append(asyncio.create_task(self._follow()))
 
     async def stop(self) -> None:
         """Answer the waiting turns, then stop."""
@@ -138,6 +152,37 @@ class Service:
     def passage(self, id: str) -> Passage | None:
         """Return a passage of the pipeline's collection, None if it does not exist."""
         return None if self.store is None else self.store.fetch([id])[0]
+
+    def _use(self, pipeline: Pipeline, store: Store | None) -> None:
+        """Answer with a pipeline from the next batch on."""
+        self.pipeline = pipeline
+        self.store = store
+        self._info = None if store is None else store.info()
+        first = next(iter(store.scan()), None) if store else None
+        self._has_documents = first is not None and "file" in first.meta
+
+    async def _follow(self) -> None:
+        """Take up new versions of the collection."""
+        failed = ""
+        while True:
+            await asyncio.sleep(FOLLOW_SECONDS)
+            try:
+                await asyncio.to_thread(self._take_up)
+            except (RunError, Exception) as error:
+                # The opened version goes on answering; perhaps the next one can be read.
+                if str(error) != failed:
+                    log.warning("%s: the collection's new version cannot be served: %s", self.name, error)
+                failed = str(error)
+
+    def _take_up(self) -> None:
+        """Load the pipeline again if its collection has a new version."""
+        collection = self.pipeline.collection
+        assert collection is not None
+        newest = open_store(collection)
+        if newest is not self.store:
+            # Stations keep the version that they opened.
+            pipeline = build(self.pipeline.document, self.name, self._options)
+            self._use(ready(pipeline, collection), newest)
 
     def _enter(self) -> None:
         if self._busy >= self._max_waiting:

@@ -6,11 +6,13 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from sqlite3 import OperationalError
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import orjson
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi.responses import FileResponse
 from pydantic import Field
 from sse_starlette import ServerSentEvent
 from starlette.exceptions import HTTPException
@@ -21,13 +23,17 @@ from convqa.domain import Exchange, ExchangeStatus, MetaValue, Passage, Turn, Tu
 from convqa.exports import replies
 from convqa.server.access import Caller, passes
 from convqa.server.config import FilterFields
-from convqa.server.conversations import Conversations, ConversationSummary, KeptTurn
+from convqa.server.conversations import MAX_TITLE_CHARS, Conversations, ConversationSummary, KeptTurn
 from convqa.server.guard import ERRORS, GuardedRoute, stream
 from convqa.server.service import PendingTurn, Service
 from convqa.text.dialogue import added, open_question
 from convqa.validation import BoundedList, QuestionText, Record, Text
 
 log = logging.getLogger("convqa")
+_TEXT = "text/plain; charset=utf-8"
+_SHOWN_TYPES = {".pdf": "application/pdf", ".txt": _TEXT, ".md": _TEXT, ".rst": _TEXT, ".csv": _TEXT}
+"""Types of documents that browsers show, and that contain no script."""
+
 router = APIRouter(prefix="/api", route_class=GuardedRoute, responses=ERRORS)
 
 
@@ -46,26 +52,44 @@ class HistoryItem(Record, extra="forbid"):
 class TurnRequest(Record, extra="forbid"):
     """A question, with either the id of a kept ``conversation`` or its ``history``.
 
-    Without either, a new conversation begins.
+    Without either, a new conversation begins. ``number``: the turn of the kept conversation that this one replaces; the
+    turns after it are dropped. ``as_typed``: whether the question is understood without the conversation.
     """
 
     question: QuestionText
     pipeline: str | None = None
     conversation: str | None = None
+    number: Annotated[int, Field(ge=1)] | None = None
     history: BoundedList[HistoryItem] | None = None
+    as_typed: bool = False
     filter: Filters = {}
     scenario: Text = ""
 
 
+class FeedbackRequest(Record, extra="forbid"):
+    """What a person thinks of an answer; no verdict takes it back."""
+
+    verdict: Literal["good", "bad"] | None
+    comment: Text = ""
+
+
+class TitleRequest(Record, extra="forbid"):
+    """A new title of a conversation."""
+
+    title: Annotated[Text, Field(min_length=1, max_length=MAX_TITLE_CHARS)]
+
+
 @dataclass(frozen=True, slots=True)
 class ConversationReply:
-    """A kept conversation. Times are ISO 8601 in UTC."""
+    """A kept conversation. Times are ISO 8601 in UTC. ``good`` and ``bad``: numbers of rated answers."""
 
     id: str
     title: str
     pipeline: str
     created: str
     updated: str
+    good: int
+    bad: int
     turns: list[replies.TurnReply]
 
 
@@ -103,9 +127,16 @@ def service_of(request: Request, name: str | None) -> Service:
 
 
 @router.get("/pipelines")
-def pipelines(request: Request) -> dict[str, Any]:
-    """List the served pipelines with their collections and example questions."""
-    return {"pipelines": [service.description for service in request.app.state.services.values()]}
+def pipelines(request: Request, caller: RequestCaller) -> dict[str, Any]:
+    """List the served pipelines with their collections and example questions, and what else the page must know."""
+    config = request.app.state.config
+    return {
+        "pipelines": [service.description for service in request.app.state.services.values()],
+        # The name that a proxy gave the user.
+        "user": caller.owner.partition("\n")[2],
+        "originals": config.originals is not None,
+        "limit": config.limits.question,
+    }
 
 
 @router.post("/turn", responses={200: {"model": replies.TurnReply, "content": {"text/event-stream": {}}}})
@@ -129,11 +160,17 @@ async def turn(
     pipeline = body.pipeline
     if body.conversation is not None:
         earlier = await asyncio.to_thread(_turns, conversations_of(request), caller, body.conversation)
-        history = [turn.exchange for turn in earlier]
-        number = len(earlier) + 1
+        number = body.number or len(earlier) + 1
+        if number > len(earlier) + 1:
+            raise HTTPException(422, f"number: the conversation has {len(earlier)} turns, got {number}.")
         if not pipeline and earlier[-1].pipeline in state.services:
             pipeline = earlier[-1].pipeline
+        history = [turn.exchange for turn in earlier[: number - 1]]
+    elif body.number is not None:
+        raise HTTPException(422, "number: expected the id of a kept conversation with it.")
     service = service_of(request, pipeline)
+    if body.as_typed:
+        history = []
     asked = prepared(request, service, caller, body.question, history, body.filter, body.scenario, number)
     pending = service.ask(asked)
 
@@ -143,8 +180,9 @@ async def turn(
         if kept is not None:
             # The history may have brought in words of any passage that the caller may see.
             visible = replace(asked, filter=caller.filter) if asked.history else asked
+            replaces = body.number is not None
             try:
-                id = await asyncio.to_thread(kept.add, caller.owner, id, visible, service.name, response)
+                id = await asyncio.to_thread(kept.add, caller.owner, id, visible, service.name, response, replaces)
             except OperationalError as error:
                 log.error("conversations: a turn was not stored: %s", error)
                 return replace(replies.turn(response, body.question, service.name), caveat=_NOT_STORED)
@@ -206,6 +244,12 @@ def _event(name: str, data: Any) -> ServerSentEvent:
     return ServerSentEvent(orjson.dumps(data).decode(), event=name)
 
 
+def page_address(request: Request) -> str:
+    """Return the address of the page, with a slash at its end, for links."""
+    address = request.app.state.config.public_url or str(request.base_url)
+    return f"{address.rstrip('/')}/"
+
+
 @router.get("/passages", summary="Passage by ?id=, also one that is no path, such as ..")
 @router.get("/passages/{id:path}")
 def passage(
@@ -219,6 +263,39 @@ def passage(
     if item is None or not passes(item, caller.filter):
         raise HTTPException(404, "There is no such passage.")
     return item
+
+
+@router.get("/documents")
+def documents(
+    request: Request,
+    caller: RequestCaller,
+    pipeline: str | None = None,
+) -> dict[str, dict[str, str]]:
+    """Return the titles of the documents of which the caller may see passages, by the file that a filter names."""
+    store = service_of(request, pipeline).store
+    titles: dict[str, str] = {}
+    for item in store.scan() if store else ():
+        if "file" in item.meta and passes(item, caller.filter):
+            titles.setdefault(str(item.meta["file"]), item.title)
+    return {"documents": dict(sorted(titles.items()))}
+
+
+@router.get("/originals/{id:path}")
+def original(
+    request: Request,
+    id: str,
+    caller: RequestCaller,
+    pipeline: str | None = None,
+) -> FileResponse:
+    """Return the document of a passage that the caller may see. Browsers show PDF and text, and save other formats."""
+    folder = request.app.state.config.originals
+    file = passage(request, id, caller, pipeline).meta.get("file")
+    path = Path(folder or "", str(file)).resolve()
+    if folder is None or file is None or not path.is_relative_to(Path(folder).resolve()) or not path.is_file():
+        raise HTTPException(404, "There is no file of this passage.")
+    shown_as = _SHOWN_TYPES.get(path.suffix.lower())
+    disposition = "inline" if shown_as else "attachment"
+    return FileResponse(path, 200, None, shown_as, filename=path.name, content_disposition_type=disposition)
 
 
 @router.get("/conversations")
@@ -241,11 +318,25 @@ def conversation(
     summary = kept.find(caller.owner, id)
     if summary is None:
         raise HTTPException(404, UNKNOWN_CONVERSATION)
-    turns = [
-        replies.turn(kept_turn.response, kept_turn.exchange.question, kept_turn.pipeline, id)
-        for kept_turn in kept.turns(caller, id)
-    ]
+    turns = []
+    for turn in kept.turns(caller, id):
+        reply = replies.turn(turn.response, turn.exchange.question, turn.pipeline, id)
+        turns.append(replace(reply, feedback=turn.feedback))
     return ConversationReply(**asdict(summary) | {"turns": turns})
+
+
+@router.patch("/conversations/{id}", status_code=204)
+def rename(kept: KeptConversations, id: str, caller: RequestCaller, body: TitleRequest) -> None:
+    """Give a kept conversation another title."""
+    if not kept.rename(caller.owner, id, body.title):
+        raise HTTPException(404, UNKNOWN_CONVERSATION)
+
+
+@router.put("/conversations/{id}/turns/{number}/feedback", status_code=204)
+def rate(kept: KeptConversations, id: str, number: int, caller: RequestCaller, body: FeedbackRequest) -> None:
+    """Store what a person thinks of an answer."""
+    if not kept.rate(caller.owner, id, number, body.verdict or "", body.comment):
+        raise HTTPException(404, UNKNOWN_CONVERSATION)
 
 
 @router.delete("/conversations/{id}", status_code=204)

@@ -119,12 +119,17 @@ def browser():
 
 @pytest.fixture
 def open_page(browser, server):
-    """``open_page(address, width=..., ...)``: a new window; errors of its script fail the test at the end."""
+    """``open_page(address, width=..., ...)``: a new window; errors of its script fail the test at the end.
+
+    Details are shown, unless ``details=False``.
+    """
     contexts, mishaps = [], []
 
-    def open_(address=None, width=1400, height=900, **options):
+    def open_(address=None, width=1400, height=900, details=True, **options):
         context = browser.new_context(viewport={"width": width, "height": height}, **options)
         contexts.append(context)
+        if details:
+            context.add_init_script("localStorage.setItem('details', 'on')")
         context.set_default_timeout(20_000)
         page = context.new_page()
         page.foreign = []

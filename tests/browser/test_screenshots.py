@@ -31,7 +31,7 @@ def talk(page, ask):
 
 def test_pictures(open_page, server, ask, root, tmp_path):
     folder = root / "docs" / "images" if ARE_KEPT else tmp_path
-    page = open_page(width=1280, height=760, color_scheme="light")
+    page = open_page(width=1280, height=760, details=False, color_scheme="light")
     if ARE_KEPT:
         # The first time includes the vectors of passages that nobody asked for before.
         talk(page, ask)
@@ -50,12 +50,12 @@ def test_pictures(open_page, server, ask, root, tmp_path):
     dark.click("#compare")
     ask(dark, "How about Marbury vs Madison?")
     turn = ask(dark, "Who was John Marshall?")
-    turn.locator("summary").first.click()
+    turn.locator(".happened summary").first.click()
     dark.mouse.move(600, 5)
     dark.wait_for_timeout(500)
     shoot(dark, folder / "page-compare.png")
 
-    phone = open_page(width=380, height=760, color_scheme="light", has_touch=True)
+    phone = open_page(width=380, height=760, details=False, color_scheme="light", has_touch=True)
     ask(phone, "How about Marbury vs Madison?")
     phone.wait_for_timeout(500)
     shoot(phone, folder / "page-phone.png")
@@ -92,7 +92,7 @@ def test_sentences_of_a_model_that_is_writing(make_server, open_page, ask, opena
     model.write_text(f"{{url: '{openai_server(reply).url}', model: m, role: [answer]}}")
     pipelines = {"talk": {"llm": str(model), "examples": []}}
     server = make_server("writing", {"collection": str(tmp_path / "mine"), "pipelines": pipelines})
-    page = open_page(server.url, width=1000, height=520, color_scheme="light")
+    page = open_page(server.url, width=1000, height=520, details=False, color_scheme="light")
     try:
         turn = ask(page, "Can I carry over annual leave into the next year?", settled=False)
         turn.get_by_text("31 May").wait_for()

@@ -8,6 +8,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
+from tests.browser.conftest import EXAMPLES
+
 pytestmark = pytest.mark.browser
 MARBURY = "How about Marbury vs Madison?"
 
@@ -38,7 +40,7 @@ def test_ask_follow_up_and_open_a_citation(page, server, ask):
 def test_what_happened(page, server, ask):
     ask(page, MARBURY)
     turn = ask(page, "Was it unanimous?")
-    turn.locator("summary").click()
+    turn.locator(".happened summary").click()
     kept = server.get(f"/api/conversations/{conversation_of(page)}")["turns"][1]
     assert turn.locator(".searched").inner_text() == kept["rewrite"]["text"]
     rows = turn.locator(".happened table").first.locator("tbody tr")
@@ -227,11 +229,18 @@ def test_the_next_citation_is_one_click_away(page, ask):
 
 def test_no_answer_doubt_and_small_talk(page, ask):
     turn = ask(page, "What is the capital of Mars?")
-    assert turn.locator(".answer").inner_text().startswith("No answer. The passages found do not seem to answer")
-    turn.locator(".near").first.click()
-    page.wait_for_selector("#panel-meta dd")
+    assert turn.locator(".answer").inner_text().startswith("I found nothing about this in qrecc-trec.")
+    closest = turn.locator(".closest q").inner_text()
+    turn.locator(".closest").click()
+    page.wait_for_selector("#panel mark")
+    assert page.locator("#panel mark").inner_text() in closest
     page.keyboard.press("Escape")
-    assert "You're welcome." in ask(page, "thanks").locator(".answer").inner_text()
+    turn.locator(".near").first.click()
+    page.wait_for_selector("#panel mark")
+    page.keyboard.press("Escape")
+    talk = ask(page, "thanks")
+    assert "You're welcome." in talk.locator(".answer").inner_text()
+    assert f"You can ask what qrecc-trec says, for example “{EXAMPLES[0]}”" in talk.inner_text()
     ask(page, "Who built the Mirador telescope?")
     assert "Said before" in ask(page, "When was it built?").locator(".flag").inner_text()
 
@@ -312,7 +321,7 @@ def test_a_stop_ends_the_wait(page, ask):
 
 def test_a_key_is_asked_for_and_kept_in_the_tab(make_server, open_page, ask):
     server = make_server("keys")
-    page = open_page(server.url)
+    page = open_page(server.url, details=False)
     page.fill("#key-value", "not-this-one-surely")
     page.keyboard.press("Enter")
     page.get_by_text("was not accepted").wait_for()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
+import subprocess
 import sys
 
 import pytest
@@ -168,3 +170,48 @@ def test_documents_are_indexed_and_brought_up_to_date(call, tmp_path):
     assert code == 2 and "a.txt: it is empty" in err
     code, _, err = call("index", passages(tmp_path / "a.jsonl", "a"), "--collection", place, "--base-url", "http://x")
     assert code == 2 and "base_url applies to documents" in err
+
+
+def test_a_watched_folder_is_indexed_again(tmp_path):
+    """After each change, also after an attempt that failed, until a signal."""
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    (folder / "a.txt").write_text("The garage opens at six.")
+    command = [
+        sys.executable,
+        "-m",
+        "convqa",
+        "index",
+        folder,
+        "--collection",
+        tmp_path / "c",
+        "--watch",
+        "--no-vectors",
+    ]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def until(words):
+        lines = []
+        while not lines or words not in lines[-1]:
+            lines.append(process.stdout.readline())
+            assert lines[-1], lines
+
+    try:
+        until("1 passage in")
+        (folder / "b.txt").write_text("The garage closes at ten.")
+        until("2 passages in")
+        for name in ("a.txt", "b.txt"):
+            (folder / name).unlink()
+        until("Waiting for the next change.")
+        (folder / "a.txt").write_text("The garage is closed.")
+        until("1 passage in")
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert [passage.id for passage in open_store(tmp_path / "c").scan()] == ["a.txt_p1"]
+
+
+def test_a_missing_source_is_refused_before_it_is_watched(call, tmp_path):
+    code, _, err = call("index", tmp_path / "none", "--collection", tmp_path / "c", "--watch")
+    assert code == 2 and str(tmp_path / "none") in err

@@ -7,7 +7,21 @@ from dataclasses import replace
 import pytest
 
 from convqa.cli.screen import Screen, response_lines, source_lines
-from convqa.domain import TOLD, UNSURE, Answer, Citation, Hit, Passage, Ranking, Response, Rewrite, Sentence, TurnId
+from convqa.domain import (
+    TOLD,
+    UNSURE,
+    Answer,
+    Citation,
+    Hit,
+    Passage,
+    Ranking,
+    Reading,
+    Response,
+    Rewrite,
+    Sentence,
+    Span,
+    TurnId,
+)
 
 
 @pytest.fixture
@@ -71,7 +85,17 @@ def test_without_an_answer_the_nearest_passages_are_named():
         "No answer: they do not answer.",
         "    nearest: Faust is a play. It has two parts, and is long is long is long is…",
         "    nearest: No title.",
-        "    nearest: Faust A play.",
+        "    nearest: Faust: A play.",
+    ]
+    quote = Sentence("It has two parts.", (Citation("p0", 17, 34),))
+    reading = Reading((Span("p0", 17, 34, quote.text, 2.0), Span("p2", 2, 7, "play.", 1.0)), 0.0)
+    response = Response(TurnId(1, 1), ranking=ranking, reading=reading, answer=replace(refused, withheld=quote))
+    assert lines(response) == [
+        "No answer: they do not answer.",
+        "    closest: It has two parts.",
+        "        Faust",
+        "    nearest: No title.",
+        "    nearest: Faust: play.",
     ]
     assert lines(Response(TurnId(1, 1), answer=Answer("question", "Which Faust?")))[0] == "Asked back: Which Faust?"
 

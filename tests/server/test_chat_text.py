@@ -77,6 +77,9 @@ def test_questions_back_and_no_answers():
     none = Answer("none", "", reason="nothing was found")
     assert content(none) == "No answer: nothing was found."
     assert exchange("q", content(none)).status == exchange("q", "").status == "unanswered"
+    withheld = Answer("none", "", reason="nothing was found", withheld=Sentence("It is.", (Citation("p1", 0, 4),)))
+    assert content(withheld) == ('No answer: nothing was found.\n\nClosest: [A (title)](https://a.example/b): "It is."')
+    assert exchange("q", content(withheld)).status == "unanswered"
 
 
 def test_addresses_that_are_none_are_no_links():

@@ -58,7 +58,7 @@ def test_citations_go_out_three_ways(ai, client):
         cited = annotation.url_citation
         assert message.content[cited.start_index : cited.end_index] == "[1]"
         assert cited.title == 'Curie: "Marie Curie was a Polish physicist."'
-        assert client.get(cited.url).json()["id"] == "curie"
+        assert cited.url.startswith("http://127.0.0.1/#p=curie&pipeline=talk:~:c")
     (citation,) = message.citations
     passage = client.get("/api/passages/curie").json()["text"]
     assert passage[citation["start"] : citation["end"]] == citation["quote"] and citation["number"] == 1

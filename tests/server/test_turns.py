@@ -9,6 +9,7 @@ import pytest
 
 from convqa.qa import QA
 from convqa.server.access import Caller
+from tests.server.conftest import PASSAGES
 
 
 def ask(client, question, **fields):
@@ -43,7 +44,20 @@ def test_offsets_are_code_points(client):
 def test_what_is_not_answered_names_the_nearest(client):
     found = ask(client, "What did Marie Curie say about the tax on sugar in 1765?")
     assert found["answer"]["kind"] == "none" and found["answer"]["reason"]
-    assert found["answer"]["nearest"][0]["title"] == "Curie" and found["answer"]["nearest"][0]["text"]
+    passage = {id: text for id, text, _ in PASSAGES}["curie"]
+    for near in (found["answer"]["nearest"][0], found["answer"]["withheld"]):
+        assert near["title"] == "Curie" and near["text"] == passage[near["start"] : near["end"]]
+    kept = client.get(f"/api/conversations/{found['conversation']}").json()["turns"][0]
+    assert kept["answer"] == found["answer"]
+
+
+def test_sentences_that_an_answer_does_not_quote(client):
+    found = ask(client, "Who was Johann Wolfgang von Goethe?")
+    quoted = {(citation["passage"], citation["start"]) for citation in found["citations"]}
+    others = {(other["id"], other["start"]) for other in found["answer"]["others"]}
+    assert others and quoted and not quoted & others
+    kept = client.get(f"/api/conversations/{found['conversation']}").json()["turns"][0]
+    assert kept["answer"]["others"] == found["answer"]["others"]
 
 
 def test_events_come_as_they_are_made(client):
@@ -185,3 +199,42 @@ def test_a_turn_that_fails_is_said_without_its_details(make_client, talk, monkey
     found = ask(make_client(), "Who was Marie Curie?")
     assert found["error"] == {"stage": "reader", "message": "The reader failed to process this question."}
     assert found["answer"] is None and found["citations"] == []
+
+
+def test_a_question_is_asked_again_in_place_of_what_followed(client):
+    id = ask(client, "Who was Johann Wolfgang von Goethe?")["conversation"]
+    ask(client, "Where was he born?", conversation=id)
+    ask(client, "thanks", conversation=id)
+    again = ask(client, "Where was Marie Curie born?", conversation=id, number=2)
+    assert again["number"] == 2
+    kept = client.get(f"/api/conversations/{id}").json()["turns"]
+    assert [turn["question"] for turn in kept] == ["Who was Johann Wolfgang von Goethe?", "Where was Marie Curie born?"]
+    reply = client.post("/api/turn", json={"question": "x", "conversation": id, "number": 4})
+    assert reply.status_code == 422 and "has 2 turns, got 4" in reply.json()["error"]["message"]
+    assert client.post("/api/turn", json={"question": "x", "number": 1}).status_code == 422
+
+
+def test_a_question_as_typed_is_understood_without_the_conversation(client):
+    id = ask(client, "Who was Johann Wolfgang von Goethe?")["conversation"]
+    completed = ask(client, "Where was he born?", conversation=id)
+    assert "Goethe" in completed["rewrite"]["text"]
+    typed = ask(client, "Where was he born?", conversation=id, number=2, as_typed=True)
+    assert typed["rewrite"] == {"text": "Where was he born?", "added": []}
+    assert "Goethe" in ask(client, "What did Goethe write?", conversation=id)["rewrite"]["text"]
+
+
+def test_a_conversation_is_renamed(client):
+    id = ask(client, "Who was Marie Curie?")["conversation"]
+    assert client.patch(f"/api/conversations/{id}", json={"title": "Physicists"}).status_code == 204
+    assert client.get("/api/conversations").json()["conversations"][0]["title"] == "Physicists"
+    assert client.patch(f"/api/conversations/{id}", json={"title": ""}).status_code == 422
+    assert client.patch("/api/conversations/none", json={"title": "x"}).status_code == 404
+
+
+def test_conversations_are_deleted_after_their_days(make_client, tmp_path):
+    fields = {"conversations": {"file": str(tmp_path / "kept.sqlite"), "days": 30}}
+    client = make_client(**fields)
+    old, new = (ask(client, "Who was Marie Curie?")["conversation"] for _ in range(2))
+    client.app.state.conversations._change("UPDATE conversations SET updated = '2020-01-01' WHERE id = ?", old)
+    assert [one["id"] for one in client.get("/api/conversations").json()["conversations"]] == [new]
+    assert client.get(f"/api/conversations/{old}").status_code == 404

@@ -11,6 +11,8 @@ from fastapi.responses import FileResponse, HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.exceptions import HTTPException
 
+from convqa.server import turns
+
 _FOLDER = Path(__file__).parent
 _FILES = {path.name: path for path in (_FOLDER / "static").iterdir()}
 _TEMPLATES = Environment(loader=FileSystemLoader(_FOLDER), autoescape=True, undefined=StrictUndefined)
@@ -25,15 +27,15 @@ def index(request: Request) -> HTMLResponse:
     A browser's first request has no key. If one is required, the page is empty and its script asks for the key.
     """
     state = request.app.state
-    pipelines: list[Any] = []
+    served: dict[str, Any] = {"pipelines": []}
     conversations: list[Any] = []
     with suppress(HTTPException):
-        owner = state.access.caller(request).owner
-        pipelines = [service.description for service in state.services.values()]
+        caller = state.access.caller(request)
+        served = turns.pipelines(request, caller)
         if state.conversations:
-            conversations = state.conversations.summaries(owner)
+            conversations = state.conversations.summaries(caller.owner)
     template = _TEMPLATES.get_template("index.html")
-    page = template.render(pipelines=pipelines, conversations=conversations)
+    page = template.render(served=served, pipelines=served["pipelines"], conversations=conversations)
     return HTMLResponse(page, headers={"Cache-Control": "no-store"})
 
 

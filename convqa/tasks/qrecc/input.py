@@ -14,14 +14,16 @@ from convqa.tasks.files import file_at, read_values
 from convqa.tasks.qrecc import schema
 
 FILE = "questions.json"
-_FILES = re.compile(r"(scai-qrecc21-.*-)?questions(-rewritten)?\.json")
+_FILES = re.compile(r"(scai-qrecc21-.*-)?questions(-rewritten)?\.json|feedback.*\.jsonl")
 _EXPECTED = "a JSON array of {Conversation_no, Turn_no, Question}, with Context if known"
+_FEEDBACK = frozenset({"Rewrite", "Answer", "Passages", "Verdict", "Comment"})
+"""Fields that ``convqa feedback export`` adds to a question."""
 
 Records = list[dict[str, Any]]
 
 
 def recognize(path: Path) -> bool:
-    """Whether a folder holds questions.json, or a file has one of SCAI-QReCC's names for questions."""
+    """Whether a folder holds questions.json, or a file has one of SCAI-QReCC's names for questions, or feedback's."""
     if path.is_dir():
         return (path / FILE).is_file()
     return path.is_file() and _FILES.fullmatch(path.name) is not None
@@ -34,11 +36,13 @@ def read(path: Path) -> Iterator[Conversation]:
     are raised before the first conversation.
     """
     file = file_at(path, FILE)
-    values = [value for _, value in read_values(file, _EXPECTED, array=True)]
+    is_feedback = file.suffix == ".jsonl"
+    values = [value for _, value in read_values(file, _EXPECTED, array=not is_feedback)]
     records = schema.checked(file, values, schema.QUESTIONS)
     if not records:
         raise InputError(f"{file}: the array is empty; expected {_EXPECTED}.")
-    schema.warn_of_unknown(file, records, frozenset(schema.QuestionRecord.__annotations__))
+    known = frozenset(schema.QuestionRecord.__annotations__)
+    schema.warn_of_unknown(file, records, known | _FEEDBACK if is_feedback else known)
     conversations = _grouped(file, records)
     return (Conversation(number, tuple(map(_turn, turns))) for number, turns in conversations.items())
 

@@ -67,10 +67,23 @@ function meant(status, said, wait = 0) {
 
 const json = async (path, options) => (await fetched(path, options)).json();
 
-export const pipelines = async () => (await json("api/pipelines")).pipelines;
+const sent = (method, path, body) =>
+  fetched(path, { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+
+/** Whether requests have a key that this page holds; a link in the page has none. */
+export const hasKey = () => sessionStorage.getItem(KEY) !== null;
+
+export const settings = () => json("api/pipelines");
 export const conversations = async (limit) => (await json(`api/conversations?limit=${limit}`)).conversations;
 export const conversation = (id) => json(`api/conversations/${encodeURIComponent(id)}`);
 export const remove = (id) => fetched(`api/conversations/${encodeURIComponent(id)}`, { method: "DELETE" });
+export const rename = (id, title) => sent("PATCH", `api/conversations/${encodeURIComponent(id)}`, { title });
+export const rate = (id, number, verdict, comment) =>
+  sent("PUT", `api/conversations/${encodeURIComponent(id)}/turns/${number}/feedback`, { verdict, comment });
+export const documents = async (pipeline) =>
+  Object.entries((await json(`api/documents?pipeline=${encodeURIComponent(pipeline)}`)).documents).map(([file, title]) => ({ file, title }));
+export const original = (id, pipeline) =>
+  `api/originals/${encodeURIComponent(id)}?pipeline=${encodeURIComponent(pipeline)}`;
 export const passage = (id, pipeline) =>
   json(`api/passages?id=${encodeURIComponent(id)}&pipeline=${encodeURIComponent(pipeline)}`);
 

@@ -2,20 +2,26 @@
 
 import * as api from "./api.js";
 import * as panel from "./panel.js";
+import * as scope from "./scope.js";
 import { $, announce, fresh, h, icon } from "./dom.js";
-import { ago, count } from "./text.js";
+import { ago, count, day } from "./text.js";
 import { mishap, reply, spoken, waiting } from "./view.js";
 
-/** The current conversation. A turn has one reply per pipeline: {question, replies: [turn | null]}. */
+/**
+ * The current conversation. A turn has one reply per pipeline: {question, replies: [turn | null], element, extra, kept};
+ * `extra` are fields of its request, such as the number of the turn that it replaces; `kept` by the server.
+ */
 const talk = { id: null, turns: [], title: "" };
 let running = null; // the AbortController of the turn in progress
 const LISTED = 100; // conversations in the list, unless older ones are shown
 let most = LISTED;
 let chosen = 0; // counts conversations begun or opened, so that a late answer is not shown in another one
 
-/** The address of a kept conversation, and the id in the page's address. */
+/** The address of a kept conversation, and what the page's address names: a conversation `c` with a turn, a passage `p`. */
 const address = (id) => `#c=${encodeURIComponent(id)}`;
-const wanted = () => new URLSearchParams(location.hash.slice(1)).get("c") ?? "";
+const named = (name) => new URLSearchParams(location.hash.slice(1).replaceAll("+", "%2B")).get(name) ?? "";
+const wanted = () => named("c");
+const linkTo = (id, number) => (id ? `${location.origin}${location.pathname}${address(id)}&t=${number}` : "");
 
 // --- pipelines
 
@@ -31,20 +37,25 @@ function compare(on) {
   }
 }
 
-function fillPipelines(pipelines) {
-  const options = (all) => all.map(({ id, language }) => h("option", { value: id, data: { language } }, id));
+function fillPipelines({ pipelines, user, originals, limit }) {
+  $("user").textContent = user;
+  document.body.dataset.originals = originals ? "yes" : "";
+  document.body.dataset.limit = limit;
+  const options = (all) =>
+    all.map(({ id, language, documents }) => h("option", { value: id, data: { language, documents: documents ? "yes" : "" } }, id));
   $("pipeline").replaceChildren(...options(pipelines));
   $("second").replaceChildren(...options(pipelines));
   $("second").selectedIndex = pipelines.length > 1 ? 1 : 0;
   $("compare").hidden = pipelines.length < 2;
   const [first] = pipelines;
   if (!first) return;
-  const name = first.collection?.replace(/(\.jsonl)?(\.gz)?$/, "");
+  const name = first.title || first.collection?.replace(/(\.jsonl)?(\.gz)?$/, "");
   if (name) {
     $("collection").textContent = name;
-    $("hello").replaceChildren("Ask ", h("em", {}, name === "passages" ? "your passages" : name));
-    $("about").prepend(`${count(first.passages, "passage")}. `);
+    $("hello").replaceChildren("Ask ", h("em", {}, name));
+    $("about").prepend(first.about ? `${first.about} ` : `${count(first.passages, "passage")}. `);
   }
+  choosable();
   $("examples").hidden = first.examples.length === 0;
   $("examples").lastElementChild.replaceChildren(
     ...first.examples.map((text) => h("li", {}, h("button", { type: "button", class: "example", lang: first.language }, text))),
@@ -53,13 +64,18 @@ function fillPipelines(pipelines) {
 
 // --- the conversation on the page
 
+/** The name of what is asked, for sentences. */
+const collection = () => scope.words() || $("collection").textContent || "the passages";
+
 const opener = (pipeline) => ({
+  near: ({ id, start, end, title, url }) => (event) => panel.open([{ passage: id, start, end, title, url }], 0, pipeline, event.currentTarget),
   citation: (citations, index) => (event) => panel.open(citations, index, pipeline, event.currentTarget),
   passage: (id) => (event) => panel.open([{ passage: id }], 0, pipeline, event.currentTarget),
 });
 
 /** Show a turn's question with a slot for each reply; returns the slots. */
-function place(question, pipelines) {
+function place(turn, pipelines) {
+  const { question } = turn;
   const id = fresh("turn");
   const two = pipelines.length > 1;
   const places = pipelines.map((pipeline) => {
@@ -67,8 +83,10 @@ function place(question, pipelines) {
     const says = two ? { role: "group", "aria-label": `Answer by ${pipeline}` } : {};
     return h("div", { class: "slot", data: { pipeline }, ...says }, heading);
   });
-  const asked = h("h2", { id, lang: language(pipelines[0]) }, question);
+  const pencil = h("button", { type: "button", class: "icon small", "aria-label": "Edit the question", title: "Edit the question", onclick: () => edit(turn, question) }, icon("pencil"));
+  const asked = h("div", { class: "asked" }, h("h2", { id, lang: language(pipelines[0]) }, question), pencil);
   const made = h("article", { class: two ? "turn two" : "turn", "aria-labelledby": id }, asked, h("div", { class: "replies" }, places));
+  turn.element = made;
   $("welcome").hidden = true;
   $("turns").append(made);
   return places;
@@ -79,7 +97,76 @@ const put = (place, element) => {
   place.append(element);
 };
 
-const show = (place, turn) => put(place, reply(turn, language(turn.pipeline), opener(turn.pipeline)));
+/** Show a reply; only the first pipeline's is kept, so only there the question can be corrected. */
+function show(place, turn, index, got) {
+  const mend = index === 0 && {
+    edit: (text) => edit(turn, text, true),
+    asTyped: () => again(turn, turn.question, true),
+    newTopic: () => {
+      begin();
+      ask(turn.question);
+    },
+  };
+  const link = () => (index === 0 ? linkTo(got.conversation, got.number) : "");
+  put(place, reply(got, language(got.pipeline), opener(got.pipeline), mend || null, collection(), link));
+}
+
+// --- correcting a question
+
+/** Edit a question, or how it is understood, in its place. What followed is dropped when it is sent. */
+function edit(turn, text, asTyped = false) {
+  if (running) return;
+  const asked = turn.element.querySelector(".asked");
+  turn.element.querySelector(".edit")?.remove();
+  const close = () => {
+    made.remove();
+    asked.hidden = false;
+    asked.querySelector("button").focus();
+  };
+  const after = talk.turns.length - talk.turns.indexOf(turn) - 1;
+  const field = h("textarea", { rows: 2, "aria-label": asTyped ? "The question as it should be understood" : "The question" });
+  field.value = text;
+  const made = h(
+    "form",
+    {
+      class: "edit",
+      onsubmit: (event) => {
+        event.preventDefault();
+        const question = field.value.trim();
+        if (question) again(turn, question, asTyped);
+      },
+      onkeydown: (event) => {
+        if (event.key === "Escape") {
+          event.preventDefault();
+          close();
+        } else if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+          event.preventDefault();
+          made.requestSubmit();
+        }
+      },
+    },
+    field,
+    after > 0 && h("p", { class: "hint" }, `${after === 1 ? "The question" : `The ${count(after, "question")}`} after it will be dropped.`),
+    h("p", { class: "buttons" }, h("button", { type: "button", onclick: close }, "Cancel"), h("button", { type: "submit", class: "main" }, "Ask again")),
+  );
+  asked.hidden = true;
+  turn.element.prepend(made);
+  field.focus();
+  field.setSelectionRange(text.length, text.length);
+}
+
+/** Ask a question in the place of a turn and of all that followed. */
+function again(turn, question, asTyped) {
+  if (running) return;
+  const index = talk.turns.indexOf(turn);
+  const replaced = talk.turns.splice(index);
+  const number = talk.turns.filter(({ kept }) => kept).length + 1;
+  for (const each of replaced) each.element.remove();
+  panel.close();
+  if (index === 0) talk.title = "";
+  ask(question, { ...(replaced.some(({ kept }) => kept) ? { number } : {}), ...(asTyped ? { as_typed: true } : {}) });
+  $("question").focus({ preventScroll: true });
+}
 
 /** Label the question field by the last turn: new question, follow-up or reply. */
 function field() {
@@ -114,16 +201,16 @@ function memory(index, earlier) {
   return index || said.length ? { history: said } : {};
 }
 
-async function ask(question) {
+async function ask(question, extra = {}) {
   for (const button of document.querySelectorAll(".mishap .buttons")) button.remove();
   const pipelines = [$("pipeline").value, ...(isBeside() ? [$("second").value] : [])];
   const known = [...$("list").children].map((item) => item.dataset.id);
-  const turn = { question, replies: pipelines.map(() => null), known };
+  const turn = { question, replies: pipelines.map(() => null), known, extra };
   const earlier = [...talk.turns];
   talk.turns.push(turn);
   talk.title ||= question;
-  const places = place(question, pipelines);
-  places[0].closest("article").scrollIntoView({ behavior: smooth(), block: "start" });
+  const places = place(turn, pipelines);
+  turn.element.scrollIntoView({ behavior: smooth(), block: "start" });
   await answered(turn, places, pipelines.map((_, index) => index), earlier);
 }
 
@@ -139,13 +226,20 @@ async function answered(turn, places, indices, earlier) {
       const { made, heard } = waiting(language(pipeline));
       put(places[index], made);
       try {
-        const body = { question: turn.question, pipeline, ...memory(index, earlier) };
+        const { number, ...typed } = turn.extra;
+        const body = { question: turn.question, pipeline, ...memory(index, earlier), ...typed, ...scope.filter() };
+        if (number && body.conversation) body.number = number;
         const got = await api.turn(body, (event, data) => heard(event, data, turn.question), own.signal);
         if (mine !== chosen) return;
+        if (index === 0 && got.conversation) {
+          begun(got.conversation);
+          // Also a failed turn is kept; another attempt takes its place.
+          turn.kept = true;
+          turn.extra.number = got.number;
+        }
         if (got.error) throw new api.Trouble("failed", "This question could not be answered.", got.error.message);
         turn.replies[index] = got;
-        show(places[index], got);
-        if (index === 0 && got.conversation) begun(got.conversation);
+        show(places[index], turn, index, got);
         if (index === 0) announce(spoken(got));
         present();
       } catch (error) {
@@ -163,6 +257,7 @@ async function answered(turn, places, indices, earlier) {
 function begun(id) {
   if (talk.id === id) return;
   talk.id = id;
+  scope.keep(id);
   window.history.replaceState(null, "", address(id));
 }
 
@@ -244,6 +339,7 @@ function begin(focus = true) {
   busy(false);
   panel.close();
   Object.assign(talk, { id: null, turns: [], title: "" });
+  scope.restore(null);
   $("turns").replaceChildren();
   $("welcome").hidden = false;
   compare(isBeside());
@@ -254,18 +350,19 @@ function begin(focus = true) {
   if (focus) $("question").focus();
 }
 
-/** Open a kept conversation. */
-async function reopen(id) {
+/** Open a kept conversation, at a turn or at its end. */
+async function reopen(id, number = 0) {
   begin(false);
   const mine = chosen;
   talk.id = id;
+  scope.restore(id);
   window.history.replaceState(null, "", address(id));
   current();
   $("welcome").hidden = true;
   $("turns").append(h("p", { class: "stage" }, h("span", { class: "pulse" }), "Opening the conversation"));
   try {
     const kept = await api.conversation(id);
-    if (mine === chosen) fill(kept);
+    if (mine === chosen) fill(kept, number);
   } catch (error) {
     if (mine !== chosen) return;
     if (error.kind === "gone") {
@@ -279,19 +376,21 @@ async function reopen(id) {
   }
 }
 
-function fill(kept) {
+function fill(kept, number = 0) {
   $("turns").replaceChildren();
   talk.title = kept.title;
-  talk.turns = kept.turns.map((turn) => ({ question: turn.question, replies: [turn.error ? null : turn] }));
-  for (const turn of kept.turns) {
-    const [where] = place(turn.question, [turn.pipeline]);
-    if (turn.error) put(where, mishap(new api.Trouble("failed", "This question could not be answered.", turn.error.message), null));
-    else show(where, turn);
+  talk.turns = [];
+  for (const got of kept.turns) {
+    const turn = { question: got.question, replies: [got.error ? null : got], kept: true, extra: {} };
+    talk.turns.push(turn);
+    const [where] = place(turn, [got.pipeline]);
+    if (got.error) put(where, mishap(new api.Trouble("failed", "This question could not be answered.", got.error.message), null));
+    else show(where, turn, 0, got);
   }
   if (option(kept.pipeline)) $("pipeline").value = kept.pipeline;
   compare(isBeside());
   field();
-  $("turns").lastElementChild?.scrollIntoView({ block: "start" });
+  (talk.turns[number - 1] ?? talk.turns.at(-1))?.element.scrollIntoView({ block: "start" });
   $("question").focus({ preventScroll: true });
 }
 
@@ -300,11 +399,12 @@ const note = (text) => {
   $("turns").replaceChildren(h("p", { class: "note" }, text));
 };
 
-function listed({ id, title, turns, updated }) {
-  const line = [count(turns, "turn"), ", ", h("time", { datetime: updated }, ago(updated))];
+function listed({ id, title, turns, updated, good, bad }) {
+  const verdicts = [good && `${good} good`, bad && `${bad} bad`].filter(Boolean).join(", ");
+  const line = [count(turns, "turn"), ", ", h("time", { datetime: updated }, ago(updated)), verdicts && ` · ${verdicts}`];
   return h(
     "li",
-    { data: { id } },
+    { data: { id, updated } },
     h("a", { href: address(id) }, h("span", { class: "title" }, title), h("span", { class: "when" }, line)),
   );
 }
@@ -314,7 +414,22 @@ function equip(item) {
   const { id } = item.dataset;
   const title = item.querySelector(".title").textContent;
   const action = (name, label, act) => h("button", { type: "button", class: "icon small", "aria-label": `${label} “${title}”`, title: label, onclick: act }, icon(name));
-  item.append(h("span", { class: "actions" }, action("bin", "Delete", () => remove(id, title))));
+  item.append(h("span", { class: "actions" }, action("pencil", "Rename", () => rename(id, title)), action("bin", "Delete", () => remove(id, title))));
+}
+
+/** Head the first conversation of each day, and hide those without the words that are searched. */
+function sift() {
+  const words = $("search").value.trim().toLowerCase().split(/\s+/).filter(Boolean);
+  let last = "";
+  for (const item of $("list").children) {
+    const title = item.querySelector(".title").textContent.toLowerCase();
+    item.hidden = !words.every((word) => title.includes(word));
+    item.querySelector(".day")?.remove();
+    const heading = day(item.dataset.updated);
+    if (!item.hidden && heading !== last) item.prepend(h("span", { class: "day" }, heading));
+    if (!item.hidden) last = heading;
+  }
+  $("search").hidden = $("list").children.length < 6 && !words.length;
 }
 
 async function refresh() {
@@ -324,6 +439,7 @@ async function refresh() {
     const focused = document.activeElement?.closest("#list li")?.dataset.id;
     $("list").replaceChildren(...kept.map(listed));
     [...$("list").children].forEach(equip);
+    sift();
     if (focused) [...$("list").children].find((item) => item.dataset.id === focused)?.querySelector("a").focus();
     $("none-kept").hidden = kept.length > 0;
     $("older").hidden = kept.length < most || most > LISTED;
@@ -345,6 +461,23 @@ function current() {
     if (item.dataset.id === talk.id) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
+}
+
+async function rename(id, title) {
+  $("rename-value").value = title;
+  const isSaved = (await answerOf($("rename"))) === "rename";
+  const name = $("rename-value").value.trim();
+  if (!isSaved || !name) return;
+  try {
+    await api.rename(id, name);
+  } catch (error) {
+    return complain(error);
+  }
+  if (talk.id === id) {
+    talk.title = name;
+    field();
+  }
+  await refresh();
 }
 
 async function remove(id, title) {
@@ -376,6 +509,11 @@ const answerOf = (dialog) =>
     dialog.showModal();
   });
 
+// Only one button of a dialog submits it, so that Enter in a field means that one.
+for (const button of document.querySelectorAll("dialog button[type=button]")) {
+  button.addEventListener("click", () => button.closest("dialog").close(button.value));
+}
+
 api.door.askKey = async (isWrong) => {
   $("key-why").textContent = isWrong
     ? "The key was not accepted. Try another."
@@ -402,13 +540,53 @@ $("composer").addEventListener("submit", (event) => {
   event.preventDefault();
   if (running) return running.abort();
   const question = $("question").value.trim();
-  if (!question) return $("question").focus();
+  if (!question || $("send").disabled) return $("question").focus();
   $("question").value = "";
+  recalled = -1;
   grow();
+  limit();
   ask(question);
 });
-$("question").addEventListener("input", grow);
+/** Count the characters before the server's limit. */
+function limit() {
+  const most = Number(document.body.dataset.limit) || Infinity;
+  const length = Array.from($("question").value).length;
+  $("count").hidden = length < 0.8 * most;
+  $("count").textContent = length > most ? `${count(length - most, "character")} too long` : `${count(most - length, "character")} left`;
+  $("send").disabled = !running && length > most;
+}
+
+/** Recall an earlier question: the arrow-up key goes back, arrow-down forward. */
+let recalled = -1;
+function recall(event) {
+  const asked = talk.turns.map(({ question }) => question).reverse();
+  const isShown = recalled >= 0 && $("question").value === asked[recalled];
+  if ($("question").value && !isShown) return;
+  const next = (isShown ? recalled : -1) + (event.key === "ArrowUp" ? 1 : -1);
+  if (next < -1 || next >= asked.length) return;
+  event.preventDefault();
+  recalled = next;
+  $("question").value = asked[next] ?? "";
+  grow();
+  limit();
+}
+
+/** Offer the choice of documents if the collection has some. */
+const choosable = () => ($("documents").hidden = !option($("pipeline").value)?.dataset.documents);
+
+/** Show pipelines, scores, times and ids to those who operate the server. */
+function detailed(on) {
+  document.body.classList.toggle("detailed", on);
+  $("details").setAttribute("aria-pressed", String(on));
+  if (!on) compare(false);
+}
+
+$("question").addEventListener("input", () => {
+  grow();
+  limit();
+});
 $("question").addEventListener("keydown", (event) => {
+  if (event.key === "ArrowUp" || event.key === "ArrowDown") return recall(event);
   if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
   event.preventDefault();
   if (!running) $("composer").requestSubmit();
@@ -419,7 +597,22 @@ $("examples").addEventListener("click", (event) => {
   if (example) $("question").focus();
 });
 $("compare").addEventListener("click", () => compare(!isBeside()));
-$("pipeline").addEventListener("change", () => isBeside() && compare(true));
+$("pipeline").addEventListener("change", () => {
+  if (isBeside()) compare(true);
+  choosable();
+});
+$("documents").addEventListener("click", () => scope.choose($("pipeline").value, answerOf).catch(complain));
+$("search").addEventListener("input", sift);
+$("details").addEventListener("click", () => {
+  const on = !document.body.classList.contains("detailed");
+  detailed(on);
+  announce(on ? "Details are shown." : "Details are hidden.");
+  try {
+    localStorage.setItem("details", on ? "on" : "off");
+  } catch {
+    // Without storage, the browser forgets the choice with the page.
+  }
+});
 $("new").addEventListener("click", () => begin());
 $("older").addEventListener("click", () => {
   most = 1000;
@@ -449,9 +642,15 @@ addEventListener("keydown", (event) => {
     $("menu").focus();
   }
 });
-addEventListener("hashchange", () => {
-  if (wanted() && wanted() !== talk.id) reopen(wanted());
-});
+/** Open what the page's address names. */
+function follow() {
+  const turn = Number(named("t"));
+  if (wanted() && wanted() === talk.id && turn) talk.turns[turn - 1]?.element.scrollIntoView({ block: "start" });
+  else if (wanted() && wanted() !== talk.id) reopen(wanted(), turn);
+  else if (named("p")) panel.open([{ passage: named("p"), title: "" }], 0, named("pipeline") || $("pipeline").value, $("question"));
+}
+
+addEventListener("hashchange", follow);
 document.addEventListener("click", (event) => {
   // Choosing the open conversation again does not change the address.
   const link = event.target.closest("#list a");
@@ -460,8 +659,18 @@ document.addEventListener("click", (event) => {
 
 panel.ready();
 [...$("list").children].forEach(equip);
-for (const time of document.querySelectorAll("#list time")) time.textContent = ago(time.dateTime);
-if (wanted()) reopen(wanted());
+for (const time of document.querySelectorAll("#list time")) {
+  time.closest("li").dataset.updated = time.dateTime;
+  time.textContent = ago(time.dateTime);
+}
+sift();
+try {
+  detailed(localStorage.getItem("details") === "on");
+} catch {
+  detailed(false);
+}
+choosable();
+follow();
 // A server with keys renders an empty page.
-if (!$("pipeline").options.length) api.pipelines().then(fillPipelines).then(refresh).catch(complain);
+if (!$("pipeline").options.length) api.settings().then(fillPipelines).then(refresh).catch(complain);
 document.documentElement.dataset.ready = "";

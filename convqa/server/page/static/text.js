@@ -45,11 +45,17 @@ export function fragment(address, quote) {
 
 const ARCHIVED = /^https?:\/\/web\.archive\.org\/web\/[^/]+\/(?=https?:)/;
 
-/** A passage's display name: its title, or else words from its URL, or its id. */
-export function named({ title, id, url }) {
+/** The web address of a passage, perhaps in its id, which may end in the number of the passage. */
+export const addressOf = ({ url, id }) => url || (web(id ?? "") ? id.replace(/\/?_p\d+$/, "") : "");
+
+/** A passage's display name: its title, or else words from its URL, or its first words, or its id. */
+export function named({ title, id, url, quote }) {
   if (title) return { title, place: url ? host(url) : "" };
   const address = web((url || id || "").replace(ARCHIVED, ""));
-  if (!address) return { title: id || "", place: "" };
+  if (!address) {
+    const words = (quote ?? "").trim().split(/\s+/).slice(0, 8).join(" ");
+    return { title: words ? (words.length < quote.trim().length ? `${words} …` : words) : id || "", place: "" };
+  }
   const words = spoken(address.pathname.replace(/_p\d+$/, "").split("/").filter(Boolean).at(-1) ?? "");
   return words ? { title: words, place: host(address.href) } : { title: host(address.href), place: "" };
 }
@@ -115,6 +121,52 @@ export function seconds(value) {
 }
 
 export const count = (number, word) => `${number.toLocaleString("en")} ${word}${number === 1 ? "" : "s"}`;
+
+/** "Today", "Yesterday", "November 12, 2026": the heading of a day in the list of conversations. */
+export function day(time) {
+  const date = new Date(time);
+  const midnight = new Date().setHours(0, 0, 0, 0);
+  if (date >= midnight) return "Today";
+  if (date >= midnight - 86_400_000) return "Yesterday";
+  return date.toLocaleDateString("en", { day: "numeric", month: "long", year: "numeric" });
+}
+
+/** Break a wall of text into paragraphs of about 400 characters, between sentences. */
+export const paragraphs = (text) =>
+  text.length < 700 || /\n\s*\n/.test(text) ? text : text.replace(/([^\n]{350,}?[.!?]["”')\]]*) +(?=["“(\[]?[\p{Lu}\d])/gsu, "$1\n\n");
+
+/**
+ * A passage with the ranges marked, as [{text, marked}] and tables {rows: [{cells, marked}]}; a table's lines begin
+ * with "|". Offsets are code points.
+ */
+export function laidOut(text, ranges) {
+  const made = [];
+  let at = 0;
+  let plain = "";
+  let from = 0;
+  const flush = () => {
+    if (!plain) return;
+    const own = ranges.map(([start, end]) => [start - from, end - from]).filter(([, end]) => end > 0);
+    made.push(...parts(plain, own.map(([start, end]) => [Math.max(0, start), end])));
+    plain = "";
+  };
+  for (const line of text.split(/(?<=\n)/)) {
+    const length = Array.from(line).length;
+    if (/^\|.*\|\s*$/.test(line)) {
+      flush();
+      if (!made.at(-1)?.rows) made.push({ rows: [] });
+      const marked = ranges.some(([start, end]) => start < at + length && end > at);
+      const cells = line.trim().replace(/^\||\|$/g, "").split("|").map((cell) => cell.trim());
+      if (!cells.every((cell) => /^:?-+:?$/.test(cell))) made.at(-1).rows.push({ cells, marked });
+    } else {
+      if (!plain) from = at;
+      plain += line;
+    }
+    at += length;
+  }
+  flush();
+  return made;
+}
 
 const STEPS = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 3600], ["minute", 60]];
 const AGO = new Intl.RelativeTimeFormat("en", { numeric: "auto" });

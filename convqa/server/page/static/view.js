@@ -2,47 +2,67 @@
 
 import { fresh, h } from "./dom.js";
 import { blocks, count, named, parts, seconds, tail } from "./text.js";
+import { tools } from "./use.js";
 
 const NOTES = {
   "not sure": ["Not sure", "The passages answer this only in part, or not clearly."],
-  "said before": ["Said before", "The passages have no better answer."],
+  "said before": ["Said before", "Nothing new was found."],
 };
+const MISREAD = " If the question was misunderstood, correct it above.";
 
-/** The rewritten question, with the words from the conversation marked. */
-export function understood(rewrite, question, language) {
+/** The rewritten question, with the words from the conversation marked, and what corrects it. */
+export function understood(rewrite, question, language, mend = null) {
   if (!rewrite || (!rewrite.added?.length && rewrite.text === question)) return null;
+  const button = (label, act) => h("button", { type: "button", class: "mend", onclick: act }, label);
   return h(
     "p",
     { class: "understood" },
     "Understood as ",
     h("q", { lang: language }, marked(rewrite)),
+    mend && [
+      " ",
+      h(
+        "span",
+        { class: "mends" },
+        button("Correct", () => mend.edit(rewrite.text)),
+        button("Ask as typed", mend.asTyped),
+        button("New topic", mend.newTopic),
+      ),
+    ],
   );
 }
 
 const marked = (rewrite) =>
   parts(rewrite.text, rewrite.added ?? []).map((part) => (part.marked ? h("ins", {}, part.text) : part.text));
 
-/** The reply to a question. `open(citations, index)` opens a citation, `openPassage(id)` a passage of the ranking. */
-export function reply(turn, language, open) {
+/**
+ * The reply to a question. `open` makes handlers that open a citation, a passage or what is near; `mend` has what
+ * corrects the question, null for a second pipeline's reply; `name` is the collection's, `link` the answer's address.
+ */
+export function reply(turn, language, open, mend, name, link) {
   const { answer, citations, ranking } = turn;
   const made = h("div", { class: "reply" });
-  made.append(understood(turn.rewrite, turn.question, language) ?? "");
+  made.append(understood(turn.rewrite, turn.question, language, mend) ?? "");
   if (turn.caveat) made.append(h("p", { class: "note" }, turn.caveat));
   if (!answer) made.append(...unbuilt(ranking, open));
-  else if (answer.kind === "none" && !answer.sentences.length) made.append(...unanswered(answer, open));
-  else made.append(...said(answer, citations, language, open));
+  else if (answer.kind === "none" && !answer.sentences.length) made.append(...unanswered(answer, open, name));
+  else made.append(...said(turn, citations, language, open));
+  if (answer && answer.kind !== "talk") made.append(tools(turn, link));
+  else if (answer && !turn.rewrite?.added?.length) made.append(invitation(name));
+  if (answer?.others?.length) made.append(others(answer.others, open));
   made.append(happened(turn, open));
   return made;
 }
 
-function said(answer, citations, language, open) {
+function said({ answer, rewrite }, citations, language, open) {
   const known = answer.notes.filter((note) => NOTES[note]);
+  const doubt = (note) => (note === "not sure" && rewrite?.added?.length ? MISREAD : "");
   const isBack = answer.kind === "question";
   return [
     isBack && h("p", { class: "flag back" }, "A question for you"),
     answer.kind === "none" && h("p", { class: "flag" }, h("strong", {}, "No answer")),
     ...known.map((note) =>
-      h("p", { class: "flag" }, h("strong", {}, NOTES[note][0]), h("span", {}, ` ${NOTES[note][1]}`)),
+      h("p", { class: "flag" }, h("strong", {}, NOTES[note][0]), h("span", {}, ` ${NOTES[note][1]}${doubt(note)}`)),
     ),
     h(
       "div",
@@ -96,10 +116,13 @@ function chips(numbers, citations, open) {
     const index = citations.findIndex((citation) => citation.number === number);
     if (index < 0) return [];
     const { title } = named({ ...citations[index], id: citations[index].passage });
-    const says = { "aria-label": `Source ${number}: ${title}`, title };
+    const { quote } = citations[index];
+    const says = { "aria-label": `Source ${number}: ${title}`, title: quote ? `${title}\n“${cut(quote, 300)}”` : title };
     return h("button", { type: "button", class: "chip", ...says, data: { number }, onclick: open.citation(citations, index) }, String(number));
   });
 }
+
+const cut = (text, length) => (text.length > length ? `${text.slice(0, length).trimEnd()} …` : text);
 
 /** The cited passages, each with all its numbers. */
 function sources(citations, open) {
@@ -114,7 +137,7 @@ function sources(citations, open) {
         {},
         h(
           "button",
-          { type: "button", class: "source", onclick: open.citation(citations, citations.indexOf(own[0])) },
+          { type: "button", class: "source", title: own.map(({ quote }) => quote && `“${cut(quote, 300)}”`).join("\n"), onclick: open.citation(citations, citations.indexOf(own[0])) },
           h("span", { class: "numbers" }, own.map((citation) => citation.number).join(" ")),
           h("span", { class: "title" }, title),
           place && h("span", { class: "place" }, place),
@@ -124,13 +147,38 @@ function sources(citations, open) {
   );
 }
 
-function unanswered(answer, open) {
-  const reason = answer.reason ? `${answer.reason[0].toUpperCase()}${answer.reason.slice(1)}`.replace(/([^.!?])$/, "$1.") : "";
+/** A refusal: what was closest is one click away, then the nearest passages, and a hint how to ask. */
+function unanswered({ nearest: all, withheld }, open, name) {
+  const rest = all.filter((each) => each.id !== withheld?.id || each.start !== withheld?.start);
+  const { title, place } = withheld ? named({ ...withheld, quote: withheld.text }) : {};
   return [
-    h("div", { class: "answer none" }, h("p", {}, h("strong", {}, "No answer."), ` ${reason}`)),
-    answer.nearest.length > 0 && nearest("Nearest passages", answer.nearest, open),
+    h(
+      "div",
+      { class: "answer none" },
+      h("p", {}, h("strong", {}, `I found nothing about this in ${name}.`)),
+      withheld &&
+        h(
+          "button",
+          { type: "button", class: "closest", onclick: open.near(withheld) },
+          h("span", { class: "lead-in" }, "Closest: "),
+          h("q", {}, withheld.text),
+          title && h("span", { class: "place" }, title, place && ` · ${place}`),
+        ),
+      h("p", { class: "hint" }, "Try the words that the documents use, and ask one thing at a time."),
+    ),
+    rest.length > 0 && nearest("Nearest passages", rest, open),
   ].filter(Boolean);
 }
+
+/** What can be asked, after a greeting or thanks. */
+function invitation(name) {
+  const example = document.querySelector(".example")?.textContent;
+  return h("p", { class: "hint" }, `You can ask what ${name} says`, example ? `, for example “${example}”` : ".");
+}
+
+/** What was read but not quoted. */
+const others = (all, open) =>
+  h("details", { class: "others" }, h("summary", {}, "Other sentences"), nearest("", all, open));
 
 const quiet = (text) => h("div", { class: "answer none" }, h("p", {}, text));
 
@@ -145,21 +193,22 @@ function nearest(heading, passages, open) {
   return h(
     "div",
     { class: "nearest" },
-    h("h3", { id }, heading),
+    heading && h("h3", { id }, heading),
     h(
       "ul",
-      { "aria-labelledby": id },
+      heading ? { "aria-labelledby": id } : { "aria-label": "Other sentences" },
       passages.map((passage) => {
-        const { title, place } = named(passage);
+        const { title, place } = named({ ...passage, quote: passage.text });
+        const act = passage.text === undefined ? open.passage(passage.id) : open.near(passage);
         return h(
           "li",
           {},
           h(
             "button",
-            { type: "button", class: "near", onclick: open.passage(passage.id) },
-            h("span", { class: "title" }, title),
-            place && h("span", { class: "place" }, place),
+            { type: "button", class: "near", onclick: act },
             passage.text && h("span", { class: "words" }, passage.text),
+            title !== passage.text && h("span", { class: "title" }, title),
+            place && h("span", { class: "place" }, place),
           ),
         );
       }),
@@ -183,6 +232,7 @@ function happened(turn, open) {
         h("p", { class: "hint" }, turn.rewrite.added?.length ? "Marked words come from the conversation." : "Used unchanged."),
     ),
     turn.ranking?.length > 0 && section(`The best ${turn.ranking.length} passages`, ranking(turn, open)),
+    turn.answer?.reason && section("Why there is no answer", h("p", {}, `${turn.answer.reason}.`)),
     notes.size > 0 && section("Notes", h("ul", {}, [...notes].map(([note, { length }]) => h("li", {}, length > 1 ? `${note} (${length} times)` : note)))),
     total > 0 && section("Time", times(turn.timings, total)),
   );
@@ -228,9 +278,11 @@ function times(timings, total) {
 /** A turn in words for screen readers. */
 export function spoken({ answer }) {
   if (!answer) return "Nothing to look up.";
-  if (answer.kind === "none") return `No answer found. ${answer.text || answer.reason}`;
+  if (answer.kind === "none") {
+    return answer.text || `I found nothing about this.${answer.withheld ? ` Closest: ${answer.withheld.text}` : ""}`;
+  }
   if (answer.kind === "question") return `A question for you: ${answer.text}`;
-  const doubt = answer.notes.includes("not sure") ? "Not sure. " : answer.notes.includes("said before") ? "As said before. " : "";
+  const doubt = answer.notes.includes("not sure") ? "Not sure. " : answer.notes.includes("said before") ? "Said before. " : "";
   return doubt + answer.sentences.map(({ text, mark }) => (mark ? `${text} (${mark})` : text)).join(" ");
 }
 
