@@ -106,7 +106,8 @@ def human(data: Path, chance: random.Random) -> list[RewriteExample]:
     sets = split(data).training
     examples = [*sets[QRECC_DEV], *sets[QRECC_4K], *sets[CANARD]]
     examples = [example for example in examples if _VAGUE not in example.question or chance.random() < _VAGUE_KEPT]
-    changed = talks(silenced(examples, 0.1, 1), read_leads(data), read_contexts(data), 1, TalkShares(alone=30, talks=45))
+    shares = TalkShares(alone=30, talks=45)
+    changed = talks(silenced(examples, 0.1, 1), read_leads(data), read_contexts(data), 1, shares)
     return chance.sample(changed, _HUMAN)
 
 
