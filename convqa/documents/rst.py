@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Any
 
+from docutils import nodes
 from docutils.core import publish_string
+from docutils.parsers.rst import Directive, directives
+from docutils.parsers.rst.languages import en
 
 from convqa.documents.blocks import Document
 from convqa.documents.html import read_markup
@@ -25,20 +30,54 @@ _ROLE = re.compile(r":[\w:.+-]+:`~?([^`<]+?)(?:\s*<[^`>]*>)?`")
 """An interpreted text of Sphinx, such as :ref:`the rules <rules>`."""
 _REFERENCE = re.compile(r"\s*\[(?:\d+|#[\w-]*|\*)\]_")
 """A reference to a footnote."""
-_DIRECTIVE = re.compile(
-    r"\.\. (?:py:\w+|attribute|card|centered|class|confval|currentmodule|data|deprecated|describe|details|dropdown|"
-    r"envvar|exception|function|glossary|grid|grid-item-card|hlist|method|module|only|option|property|seealso|setting|tab|"
-    r"tab-item|tab-set|tabs|todo|version\w+)::(.*)((?:\n\s+:[\w-]+:.*)*)"
+_DIRECTIVE = re.compile(r"\.\. ([\w:.+-]+?) ?::")
+_NO_TEXT = re.compile(
+    r"(\w+:)?(auto.*|currentmodule|default-domain|.*diagram|graphviz|highlight.*|index|literalinclude|mermaid|namespace.*|"
+    r"plot|tabularcolumns|toctree|uml)"
 )
-"""A directive of Sphinx whose content is text, with its options."""
+"""Directives of Sphinx and its extensions whose content is no text."""
+
+
+class _AnyOptions(dict[str, Callable[[str], str]]):
+    def __missing__(self, name: str) -> Callable[[str], str]:
+        return directives.unchanged
+
+
+class _Text(Directive):
+    """A directive that docutils does not know. Its argument and its content are read as text."""
+
+    optional_arguments = 1
+    final_argument_whitespace = True
+    has_content = True
+    option_spec = _AnyOptions(name=directives.unchanged)
+
+    def run(self) -> Any:
+        content = nodes.container()
+        for argument in self.arguments:
+            words, _ = self.state.inline_text(argument, self.lineno)
+            content += nodes.paragraph("", "", *words)
+        self.state.nested_parse(self.content, self.content_offset, content)
+        return content.children
+
+
+class _Code(_Text):
+    """Code with the options of Sphinx, such as a caption, which docutils refuses."""
+
+    def run(self) -> Any:
+        code = "\n".join(self.content)
+        return [nodes.literal_block(code, code)]
 
 
 def read_rst(data: bytes) -> Document:
     """Read a reStructuredText.
 
-    The commonest directives and the roles of Sphinx are read as their text. No files are included.
+    Directives and roles of Sphinx and its extensions are read as their text. No files are included.
     """
     text = _ROLE.sub(r"\1", decoded(data))
     text = _REFERENCE.sub("", text)
-    text = _DIRECTIVE.sub(r"\1\n", text)
+    for name in ("code", "code-block", "sourcecode"):
+        directives.register_directive(name, _Code)
+    for name in set(_DIRECTIVE.findall(text)).difference(en.directives):
+        if not _NO_TEXT.fullmatch(name):
+            directives.register_directive(name, _Text)
     return read_markup(publish_string(text, writer="html5", settings_overrides=_SETTINGS))

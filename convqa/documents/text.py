@@ -56,7 +56,9 @@ def decoded(data: bytes) -> str:
     import chardet
 
     guess = chardet.detect(data)["encoding"]
-    if guess is None or (b"\x00" in data and not guess.lower().startswith("utf")):
+    # UTF-16 without a mark of its byte order has a NUL in each letter of ASCII.
+    is_wide = guess in ("UTF-16", "UTF-32") or 5 * data.count(0) >= len(data)
+    if guess is None or (b"\x00" in data and not is_wide):
         raise Unreadable("it contains binary data")
     charset = _charset(guess)
     logger.warning("it is not UTF-8, and read as %s", charset)

@@ -42,6 +42,7 @@ Fees
    other
 
 .. code-block:: python
+   :caption: kiln.py
 
    x = 1
 
@@ -67,12 +68,17 @@ def test_a_text_is_read_with_its_structure():
         ("item", "4.", "Fire"),
         ("paragraph", "", "3.2"),
         ("paragraph", "", "The kiln has a timer."),
-        ("paragraph", "", "4.0"),
-        ("paragraph", "", "It has none."),
+        ("paragraph", "", "4.0 It has none."),
         ("code", "", "x = 1"),
         ("paragraph", "", "[1]"),
         ("paragraph", "", "Twice in August."),
     ]
+
+
+@pytest.mark.parametrize("directive", ["c:function", "rst:directive", "my-card", "grid-item-card"])
+def test_the_text_of_unknown_directives_is_read(directive):
+    text = f".. {directive}:: kiln(*heat*)\n   :any-option: x\n\n   It *fires*.\n\n.. autoclass:: Kiln\n   :members:\n"
+    assert [block.text for block in read_rst(text.encode()).blocks] == ["kiln(heat)", "It fires."]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import time
 from contextlib import suppress
 
@@ -110,6 +111,8 @@ def test_a_guessed_charset_is_said_and_binary_data_refused(caplog):
     assert "not UTF-8" in caplog.text
     with pytest.raises(Unreadable, match="binary data"):
         decoded(b"\x89PNG\x00\xff\xfe")
+    with pytest.raises(Unreadable, match="binary data"):
+        decoded(gzip.compress(b"id,name\n1,english"))
 
 
 def test_soft_hyphens_ligatures_and_control_characters_are_no_part_of_words():
