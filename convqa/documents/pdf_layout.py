@@ -9,8 +9,20 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
-from convqa.documents.pdf_lines import Row, Sheet, TableRow, Word, band, chunks_of, is_prose, rows_of, split, text_of
-from convqa.documents.pdf_tables import aligned_table, with_ruled_tables
+from convqa.documents.pdf_lines import (
+    Row,
+    Sheet,
+    TableRow,
+    Word,
+    band,
+    chunks_of,
+    has_paragraph,
+    is_prose,
+    rows_of,
+    split,
+    text_of,
+)
+from convqa.documents.pdf_tables import MIN_ROWS, aligned_table, with_ruled_tables
 
 _EDGE_ROWS = 3
 """Lines at the top and bottom of a page that may be running titles or page numbers."""
@@ -167,7 +179,15 @@ def _side_by_side(rows: Sequence[Row], start: int) -> tuple[list[Row], int]:
     lines = [rows_of(side) for side in sides]
     shared = sum(map(len, lines)) - (end - start)
     least = min(map(len, lines))
-    is_apart = least > 1 and shared < 0.6 * least
-    if is_apart or all(map(is_prose, lines)):
+    if all(map(is_prose, lines)) or all(map(has_paragraph, lines)):
         return sides, end
-    return [], start
+    is_apart = least > 1 and shared < 0.6 * least
+    return (sides, end) if is_apart and not _has_table(rows, start) else ([], start)
+
+
+def _has_table(rows: Sequence[Row], start: int) -> bool:
+    """Return whether the first line with several parts begins a table of three columns, whose cells may be centred."""
+    first = next((index for index in range(start, len(rows)) if len(chunks_of(rows[index])) > 1), start)
+    table, _ = aligned_table(rows, first)
+    full = [row for row in table if all(row)]
+    return len(full) >= MIN_ROWS and len(full[0]) > 2

@@ -80,4 +80,6 @@ def read_rst(data: bytes) -> Document:
     for name in set(_DIRECTIVE.findall(text)).difference(en.directives):
         if not _NO_TEXT.fullmatch(name):
             directives.register_directive(name, _Text)
-    return read_markup(publish_string(text, writer="html5", settings_overrides=_SETTINGS))
+    # Without a title, the name of the source is the title of the page.
+    page = publish_string(text, source_path="untitled", writer="html5", settings_overrides=_SETTINGS)
+    return read_markup(page)

@@ -97,3 +97,7 @@ def test_errors_of_markup_are_silent(capfd):
     document = read_rst(b"Title\n==\n\n*open `role\n\n  odd indent\n :bad:`x`\n")
     assert "open" in " ".join(block.text for block in document.blocks)
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_text_without_a_title_has_none():
+    assert read_rst(b"One.\n\nA\n=\n\nTwo.\n\nB\n=\n\nThree.\n").title == "untitled"
