@@ -30,6 +30,11 @@ _MAX_CANDIDATES = 20
 _MAX_LIST_WORDS = 80
 """Maximum words of a list that is quoted with its introduction."""
 
+_MAX_STEPS_WORDS = 150
+"""Maximum words of steps that are quoted together."""
+
+_ITEMS = ("item", "step")
+
 _COLONS = (":", "\uff1a")
 
 _ASKS_AGAIN = re.compile(r"\b(?:again|repeat\w*|once more|nochmals?|noch einmal|wiederhole?n?)\b", re.I)
@@ -42,7 +47,8 @@ ScoreGap = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 class SentencesBuilder(Builder):
     """Quote the best sentences of a reading, in the order of the ranking and of their texts.
 
-    A span is quoted with the whole units that contain it, and the introduction of a list with its items. Duplicates and
+    A span is quoted with the whole units that contain it, and the introduction of a list with its items; so are all
+    items and steps of a document's list if the question has more words of what introduces it. Duplicates and
     overlaps of better spans are skipped. Without a reading, or with an empty one, the answer is the beginning of the
     best passage with a text.
 
@@ -78,6 +84,7 @@ class SentencesBuilder(Builder):
         is_repeat = False
         if not self.allow_repeats:
             chosen, is_repeat = without_repeats(chosen, turn)
+        chosen = _with_whole_lists(chosen, rewrite, _passages(ranking), turn.language)
         if not chosen:
             reason = "no passage that was found has a text to quote" if ranking.hits else "no passage was found"
             return nothing(ranking, reason)
@@ -140,11 +147,13 @@ def _sentences(
         passage = passages.get(span.passage_id)
         quoted = whole_units(passage, span.start, span.end, language) if passage is not None else []
         is_whole = bool(quoted) and (quoted[0].start, quoted[-1].end) == (span.start, span.end)
-        if passage is None or not is_whole or not (len(quoted) == 1 or _is_list(quoted, passage.text)):
+        is_list = passage is not None and _is_list(quoted, passage.text)
+        if passage is None or not is_whole or not (len(quoted) == 1 or is_list):
             made.append(Sentence(shown(span.text), (Citation(span.passage_id, span.start, span.end),)))
             introduction = ""
             continue
-        for unit in quoted[1:] or quoted:
+        has_introduction = len(quoted) > 1 and quoted[0].kind not in _ITEMS
+        for unit in quoted[has_introduction:]:
             is_next_item = unit.context != "" and unit.context == introduction and unit.kind != "row"
             text = shown(passage.text[unit.start : unit.end]) if is_next_item else shown_unit(passage, unit)
             introduction = unit.context
@@ -153,7 +162,9 @@ def _sentences(
 
 
 def _is_list(quoted: Sequence[Unit], text: str) -> bool:
-    """Return whether the first unit introduces all others."""
+    """Return whether the units are items of a list, or the first introduces all others."""
+    if not quoted or all(unit.kind in _ITEMS for unit in quoted):
+        return True
     first, *others = quoted
     return all(_introduces(text[first.start : first.end], unit) for unit in others)
 
@@ -204,6 +215,59 @@ def _with_items(
                 break
             end = unit.end
     return None if end is None else (start, end)
+
+
+def _with_whole_lists(
+    spans: Sequence[Span],
+    rewrite: Rewrite,
+    passages: Mapping[str, Passage],
+    language: str,
+) -> list[Span]:
+    """Return spans with the lists that are asked for as a whole in place of their items."""
+    asked = set(analyzer_or_words(language).content(rewrite.text))
+    whole: list[Span] = []
+    for span in spans:
+        passage = passages.get(span.passage_id)
+        bounds = passage and _list_asked_for(passage, span, asked, language)
+        extended = _extended(span, passage.text, *bounds) if passage and bounds else span
+        is_within = (span.passage_id == other.passage_id and other.start <= span.start < other.end for other in whole)
+        if not any(is_within):
+            whole.append(extended)
+    return whole
+
+
+def _list_asked_for(
+    passage: Passage,
+    span: Span,
+    asked: set[str],
+    language: str,
+) -> tuple[int, int] | None:
+    """Return the characters of the list of which a span is an item, with its introduction.
+
+    None if the question has as many words of the item as of what introduces the list, or the list is long.
+    """
+    numbers = [number for number, unit in enumerate(passage.units) if (unit.start, unit.end) == (span.start, span.end)]
+    if not numbers or passage.units[numbers[0]].kind not in _ITEMS:
+        return None
+    first = last = numbers[0]
+    item = passage.units[first]
+    of_list = [
+        (unit.kind, unit.heading, unit.context) == (item.kind, item.heading, item.context) for unit in passage.units
+    ]
+    while first > 0 and of_list[first - 1]:
+        first -= 1
+    while last + 1 < len(of_list) and of_list[last + 1]:
+        last += 1
+    tokens = analyzer_or_words(language).tokens
+    introduction = item.context or item.heading.rpartition(" > ")[2]
+    if first == last or len(asked.intersection(tokens(introduction))) <= len(asked.intersection(tokens(span.text))):
+        return None
+    line = passage.units[max(first - 1, 0)]
+    if _introduces(passage.text[line.start : line.end], item):
+        first -= 1
+    start, end = passage.units[first].start, passage.units[last].end
+    limit = _MAX_STEPS_WORDS if item.kind == "step" else _MAX_LIST_WORDS
+    return (start, end) if len(passage.text[start:end].split()) <= limit else None
 
 
 def _extended(span: Span, text: str, start: int, end: int) -> Span:

@@ -18,6 +18,7 @@ from convqa.domain import (
     TurnId,
     Unit,
 )
+from convqa.text.units import units_of_text
 
 P = Passage("p", "Ada was born in London.\r\nShe  wrote notes. She died in 1852.")
 Q = Passage("q", "Ada was born in London, too. Babbage built engines.")
@@ -258,3 +259,54 @@ def test_a_unit_of_a_document_is_shown_so_that_it_is_understood_alone(parts, tex
     assert answer.text == text
     quotes = [DOCUMENT.text[one.start : one.end] for sentence in answer.sentences for one in sentence.citations]
     assert all(part in quote for part, quote in zip(parts, quotes, strict=True))
+
+
+STEPS = "Descaling\n\n1. Empty the tank.\n2. Pour in the descaler.\n3. Hold the button.\n\nIt takes long."
+
+
+def stored(text):
+    """A passage of a document: its units are stored."""
+    return Passage("s", text, units=units_of_text(text, "en"))
+
+
+@pytest.mark.parametrize(
+    ("question", "quoted", "answer"),
+    [
+        (
+            "How do I descale it?",
+            "2. Pour in the descaler.",
+            "2. Pour in the descaler.",
+        ),
+        (
+            "How does descaling work?",
+            "3. Hold the button.",
+            "1. Empty the tank. 2. Pour in the descaler. 3. Hold the button.",
+        ),
+        ("When do I hold the button?", "3. Hold the button.", "3. Hold the button."),
+        ("How does descaling work?", "It takes long.", "It takes long."),
+    ],
+)
+def test_steps_are_quoted_together_if_their_list_is_asked_for(question, quoted, answer):
+    passage = stored(STEPS)
+    ranking = Ranking((Hit("s", 1.0, passage),))
+    made = build(span(passage, quoted, 2.0), ranking=ranking, question=question)
+    assert made.text == answer
+    citations = [sentence.citations[0] for sentence in made.sentences]
+    assert " ".join(passage.text[citation.start : citation.end] for citation in citations) == answer
+
+
+def test_a_list_that_is_asked_for_has_its_introduction_once():
+    passage = stored("Bring to the workshop:\n- an apron\n- two towels\n\nIt is warm.")
+    ranking = Ranking((Hit("s", 1.0, passage),))
+    spans = (span(passage, "two towels", 2.0), span(passage, "an apron", 1.0))
+    made = build(*spans, ranking=ranking, question="What should I bring to the workshop?")
+    assert made.text == "Bring to the workshop: an apron two towels"
+
+
+def test_a_long_list_that_is_asked_for_is_not_quoted_as_a_whole():
+    passage = stored("Descaling\n\n" + "\n".join(f"{n}. Press button {n} with care." for n in range(1, 60)))
+    ranking = Ranking((Hit("s", 1.0, passage),))
+    made = build(
+        span(passage, "5. Press button 5 with care.", 2.0), ranking=ranking, question="How does descaling work?"
+    )
+    assert made.text == "5. Press button 5 with care."
