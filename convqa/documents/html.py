@@ -27,6 +27,9 @@ _INLINE = re.compile(
     "math|m(?:frac|i|n|o|over|padded|root|row|space|sqrt|style|sub|subsup|sup|text|under|underover)|q|rp|rt|ruby|s|samp|"
     "semantics|small|span|strike|strong|sub|sup|time|tt|u|var|wbr"
 )
+_APART = {"a", "label", "small", "span", "time"}
+_WORDS_APART = re.compile(r"[a-z\u00df-\u00ff).]\n[A-Z\u00c0-\u00de\d€$£¥]|\d\n[A-Z€$£¥]")
+"""The end and the beginning of two elements that only a style sets apart, such as a dish and its price."""
 _FORMULA_MARKS = {"mfrac": "/", "msub": "_", "msup": "^"}
 """What stands between the two parts of an element of a formula: 1/2, x^2."""
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
@@ -126,6 +129,9 @@ def _prepare(body: Any, is_page: bool) -> Counter[str]:
             removed.add(element)
         elif tag == "br":
             element.tail = _BREAK + (element.tail or "")
+        elif tag == "sup" and len(element) == 1 and (element[0].get("href") or "").startswith("#"):
+            element.text = "["
+            element[0].tail = "]"
         elif tag in _FORMULA_MARKS and len(element) > 1:
             element[0].tail = _FORMULA_MARKS[tag]
         elif kind := _kind_of_removed(element, is_page, length):
@@ -133,6 +139,11 @@ def _prepare(body: Any, is_page: bool) -> Counter[str]:
                 element.tail = _BREAK + (element.tail or "")
             words[kind] += len(_text_of(element).split())
             removed.add(element)
+        elif tag in _APART and element.get("class") and not element.tail:
+            following = element.getnext()
+            if following is not None and following.tag in _APART and following.get("class"):
+                edge = f"{_text_of(element)[-1:]}\n{_text_of(following)[:1]}"
+                element.tail = " " if _WORDS_APART.fullmatch(edge) else None
         elif tag != "pre" and not _INLINE.fullmatch(tag):
             element.text = _BREAK + (element.text or "")
             element.tail = _BREAK + (element.tail or "")
@@ -309,9 +320,15 @@ class _HTMLReader:
         spanned: dict[tuple[int, int], str] = {}
         for number, row in enumerate(rows):
             grid.append(_cells(row, number, spanned))
-            is_header = row.getparent().tag == "thead" or row.find("td") is None
+            is_header = row.getparent().tag == "thead" or row.find("td") is None or (number == 0 and _is_bold(row))
             headers += is_header and headers == number
         self.blocks += table(grid, headers)
+
+
+def _is_bold(row: Any) -> bool:
+    """Return whether all text of a row's cells is bold."""
+    bold = row.xpath(".//b | .//strong")
+    return bool(bold) and _text_of(row) == "\n".join(map(_text_of, bold))
 
 
 def _cells(

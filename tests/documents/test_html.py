@@ -163,6 +163,26 @@ def test_lists_of_links_stay_in_the_text_and_on_a_page_of_links():
     assert len(blocks(f"<nav>{links}</nav>")) == 3
 
 
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        ("<span class=a>Soup of the day</span><span class=b>\u20ac4.50</span>", "Soup of the day \u20ac4.50"),
+        ("<span class=a>Soup</span><span class=b>4.50</span>", "Soup 4.50"),
+        ("An <span>i</span><span>Phone</span> of <span class=a>H</span><span class=b>ans</span>", "An iPhone of Hans"),
+        ("It costs 4 euros.<sup><a href='#note-3'>3</a></sup>", "It costs 4 euros.[3]"),
+        ("It has 20 m<sup>2</sup>.", "It has 20 m2."),
+    ],
+)
+def test_words_that_a_style_sets_apart_stay_apart(markup, text):
+    assert blocks(f"<p>{markup}</p>") == [Block("paragraph", text)]
+
+
+def test_a_first_row_in_bold_is_a_header():
+    header, *_ = blocks("<table><tr><td><b>Day</b><td><p><strong>Hours</strong></p><tr><td>Mon<td>8 to 17</table>")
+    assert (header.kind, header.cells) == ("header", ("Day", "Hours"))
+    assert blocks("<table><tr><td><b>Mon</b><td>8<tr><td><b>Tue</b><td>9</table>")[0].kind == "row"
+
+
 def test_formulas_are_read():
     formula = "<math><mi>E</mi><mo>=</mo><mi>m</mi><msup><mi>c</mi><mn>2</mn></msup><annotation>x</annotation></math>"
     assert blocks(f"<p>So {formula}.") == [Block("paragraph", "So E=mc^2.")]
