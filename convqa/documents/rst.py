@@ -17,6 +17,7 @@ from convqa.documents.text import decoded
 
 _SETTINGS = {
     "_disable_config": True,
+    "doctitle_xform": False,
     "embed_stylesheet": False,
     "file_insertion_enabled": False,
     "halt_level": 5,

@@ -52,7 +52,7 @@ Fees
 
 def test_a_text_is_read_with_its_structure():
     document = read_rst(TEXT.encode())
-    assert document.title == "Kiln rules"
+    assert document.title == "untitled"
     assert document.meta["author"] == "Ann"
     assert [(block.kind, block.marker, block.cells or block.text) for block in document.blocks] == [
         ("heading", "", "Kiln rules"),
