@@ -17,7 +17,6 @@ from convqa.documents.text import decoded
 
 _SETTINGS = {
     "_disable_config": True,
-    "doctitle_xform": False,
     "embed_stylesheet": False,
     "file_insertion_enabled": False,
     "halt_level": 5,
@@ -32,6 +31,8 @@ _ROLE = re.compile(r":[\w:.+-]+:`~?([^`<]+?)(?:\s*<[^`>]*>)?`")
 _REFERENCE = re.compile(r"\s*\[(?:\d+|#[\w-]*|\*)\]_")
 """A reference to a footnote."""
 _DIRECTIVE = re.compile(r"\.\. ([\w:.+-]+?) ?::")
+_SUBTITLE = re.compile(r'<p class="subtitle"(.*?)</p>', re.S)
+"""A subtitle has the next level of headings, to which docutils lifts the headings below it."""
 _NO_TEXT = re.compile(
     r"(\w+:)?(auto.*|currentmodule|default-domain|.*diagram|graphviz|highlight.*|index|literalinclude|mermaid|namespace.*|"
     r"plot|tabularcolumns|toctree|uml)"
@@ -83,4 +84,4 @@ def read_rst(data: bytes) -> Document:
             directives.register_directive(name, _Text)
     # Without a title, the name of the source is the title of the page.
     page = publish_string(text, source_path="untitled", writer="html5", settings_overrides=_SETTINGS)
-    return read_markup(page)
+    return read_markup(_SUBTITLE.sub(r"<h1\1</h1>", page))

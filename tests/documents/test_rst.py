@@ -52,7 +52,7 @@ Fees
 
 def test_a_text_is_read_with_its_structure():
     document = read_rst(TEXT.encode())
-    assert document.title == "untitled"
+    assert document.title == "Kiln rules"
     assert document.meta["author"] == "Ann"
     assert [(block.kind, block.marker, block.cells or block.text) for block in document.blocks] == [
         ("heading", "", "Kiln rules"),
@@ -97,6 +97,12 @@ def test_errors_of_markup_are_silent(capfd):
     document = read_rst(b"Title\n==\n\n*open `role\n\n  odd indent\n :bad:`x`\n")
     assert "open" in " ".join(block.text for block in document.blocks)
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_subtitle_is_a_heading():
+    text = "Office\n======\n\nLeaflet 7\n---------\n\nFees\n~~~~\n\nFour euros.\n\nHours\n~~~~~\n\nAt nine.\n"
+    headings = [(block.text, block.level) for block in read_rst(text.encode()).blocks if block.kind == "heading"]
+    assert headings == [("Office", 1), ("Leaflet 7", 1), ("Fees", 2), ("Hours", 2)]
 
 
 def test_a_text_without_a_title_has_none():
