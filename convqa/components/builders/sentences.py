@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import groupby, islice
+from operator import attrgetter
 from typing import Annotated
 
 from pydantic import Field
@@ -84,12 +85,12 @@ class SentencesBuilder(Builder):
         is_repeat = False
         if not self.allow_repeats:
             chosen, is_repeat = without_repeats(chosen, turn)
-        chosen = _with_whole_lists(chosen, rewrite, _passages(ranking), turn.language)
         if not chosen:
             reason = "no passage that was found has a text to quote" if ranking.hits else "no passage was found"
             return nothing(ranking, reason)
-        ordered = self._ordered(chosen, ranking)
-        answer = Answer.of(_sentences(ordered, _passages(ranking), turn.language), turn.language)
+        passages = _passages(ranking)
+        spans = _with_whole_lists(self._ordered(chosen, ranking), rewrite, passages, turn.language)
+        answer = Answer.of(_sentences(spans, passages, turn.language), turn.language)
         return replace(answer, notes=(TOLD,)) if is_repeat else answer
 
     def _candidates(
@@ -223,17 +224,43 @@ def _with_whole_lists(
     passages: Mapping[str, Passage],
     language: str,
 ) -> list[Span]:
-    """Return spans with the lists that are asked for as a whole in place of their items."""
+    """Return spans with the lists that are asked for as a whole in place of their items.
+
+    A list can go on in the next passage of its document, such as on the next page.
+    """
     asked = set(analyzer_or_words(language).content(rewrite.text))
     whole: list[Span] = []
     for span in spans:
+        if any(span.passage_id == other.passage_id and other.start <= span.start < other.end for other in whole):
+            continue
         passage = passages.get(span.passage_id)
         bounds = passage and _list_asked_for(passage, span, asked, language)
-        extended = _extended(span, passage.text, *bounds) if passage and bounds else span
-        is_within = (span.passage_id == other.passage_id and other.start <= span.start < other.end for other in whole)
-        if not any(is_within):
-            whole.append(extended)
+        if not passage or not bounds:
+            whole.append(span)
+            continue
+        whole.append(_extended(span, passage.text, *bounds))
+        if bounds[1] == passage.units[-1].end:
+            whole += _rest_of_list(passage, passages, span.score)
     return whole
+
+
+_list_of = attrgetter("kind", "heading", "context")
+"""What the items of a list have in common."""
+
+
+def _rest_of_list(
+    passage: Passage,
+    passages: Mapping[str, Passage],
+    score: float,
+) -> Iterator[Span]:
+    """Yield the items with which the next passage goes on, if it was found."""
+    name, _, number = passage.id.rpartition("_p")
+    following = passages.get(f"{name}_p{int(number) + 1}") if number.isdecimal() else None
+    for unit in following.units if following else ():
+        if _list_of(unit) != _list_of(passage.units[-1]):
+            break
+        assert following is not None
+        yield Span(following.id, unit.start, unit.end, following.text[unit.start : unit.end], score)
 
 
 def _list_asked_for(
@@ -244,30 +271,26 @@ def _list_asked_for(
 ) -> tuple[int, int] | None:
     """Return the characters of the list of which a span is an item, with its introduction.
 
-    None if the question has as many words of the item as of what introduces the list, or the list is long.
+    None if the question has more words of the item than of what introduces the list, or the list is long.
     """
-    numbers = [number for number, unit in enumerate(passage.units) if (unit.start, unit.end) == (span.start, span.end)]
-    if not numbers or passage.units[numbers[0]].kind not in _ITEMS:
+    for _, group in groupby(passage.units, _list_of):
+        items = list(group)
+        if items[0].kind in _ITEMS and len(items) > 1 and any(unit.start == span.start for unit in items):
+            break
+    else:
         return None
-    first = last = numbers[0]
-    item = passage.units[first]
-    of_list = [
-        (unit.kind, unit.heading, unit.context) == (item.kind, item.heading, item.context) for unit in passage.units
-    ]
-    while first > 0 and of_list[first - 1]:
-        first -= 1
-    while last + 1 < len(of_list) and of_list[last + 1]:
-        last += 1
+    kind, heading, context = items[0].kind, items[0].heading, items[0].context
     tokens = analyzer_or_words(language).tokens
-    introduction = item.context or item.heading.rpartition(" > ")[2]
-    if first == last or len(asked.intersection(tokens(introduction))) <= len(asked.intersection(tokens(span.text))):
+    of_list = len(asked.intersection(tokens(context or heading.rpartition(" > ")[2])))
+    of_item = len(asked.intersection(tokens(span.text)))
+    if of_list < of_item + (kind == "item") or not of_list:
         return None
-    line = passage.units[max(first - 1, 0)]
-    if _introduces(passage.text[line.start : line.end], item):
-        first -= 1
-    start, end = passage.units[first].start, passage.units[last].end
-    limit = _MAX_STEPS_WORDS if item.kind == "step" else _MAX_LIST_WORDS
-    return (start, end) if len(passage.text[start:end].split()) <= limit else None
+    start = items[0].start
+    if context:
+        start = max(passage.text.rfind(context, 0, start), 0)
+    words = passage.text[start : items[-1].end].split()
+    limit = _MAX_STEPS_WORDS if kind == "step" else _MAX_LIST_WORDS
+    return (start, items[-1].end) if len(words) <= limit else None
 
 
 def _extended(span: Span, text: str, start: int, end: int) -> Span:

@@ -275,13 +275,14 @@ def stored(text):
         (
             "How do I descale it?",
             "2. Pour in the descaler.",
-            "2. Pour in the descaler.",
+            "1. Empty the tank. 2. Pour in the descaler. 3. Hold the button.",
         ),
         (
             "How does descaling work?",
             "3. Hold the button.",
             "1. Empty the tank. 2. Pour in the descaler. 3. Hold the button.",
         ),
+        ("When do I pour in the descaler?", "2. Pour in the descaler.", "2. Pour in the descaler."),
         ("When do I hold the button?", "3. Hold the button.", "3. Hold the button."),
         ("How does descaling work?", "It takes long.", "It takes long."),
     ],
@@ -310,3 +311,12 @@ def test_a_long_list_that_is_asked_for_is_not_quoted_as_a_whole():
         span(passage, "5. Press button 5 with care.", 2.0), ranking=ranking, question="How does descaling work?"
     )
     assert made.text == "5. Press button 5 with care."
+
+
+def test_steps_that_go_on_in_the_next_passage_are_quoted_with_the_others():
+    first = Passage("a.pdf_p1", STEPS.partition("\n\nIt")[0], units=units_of_text(STEPS, "en")[:4])
+    units = (Unit(0, 10, "step", "Descaling"), Unit(12, 22, "sentence", "Descaling"))
+    following = Passage("a.pdf_p2", "4. Let go.\n\nIt is done.", units=units)
+    ranking = Ranking((Hit("a.pdf_p1", 2.0, first), Hit("a.pdf_p2", 1.0, following)))
+    made = build(span(first, "2. Pour in the descaler.", 2.0), ranking=ranking, question="How does descaling work?")
+    assert made.text == "1. Empty the tank. 2. Pour in the descaler. 3. Hold the button. 4. Let go."
