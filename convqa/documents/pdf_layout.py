@@ -22,7 +22,7 @@ from convqa.documents.pdf_lines import (
     split,
     text_of,
 )
-from convqa.documents.pdf_tables import MIN_ROWS, aligned_table, with_ruled_tables
+from convqa.documents.pdf_tables import aligned_table, with_ruled_tables
 
 _EDGE_ROWS = 3
 """Lines at the top and bottom of a page that may be running titles or page numbers."""
@@ -182,12 +182,4 @@ def _side_by_side(rows: Sequence[Row], start: int) -> tuple[list[Row], int]:
     if all(map(is_prose, lines)) or all(map(has_paragraph, lines)):
         return sides, end
     is_apart = least > 1 and shared < 0.6 * least
-    return (sides, end) if is_apart and not _has_table(rows, start) else ([], start)
-
-
-def _has_table(rows: Sequence[Row], start: int) -> bool:
-    """Return whether the first line with several parts begins a table of three columns, whose cells may be centred."""
-    first = next((index for index in range(start, len(rows)) if len(chunks_of(rows[index])) > 1), start)
-    table, _ = aligned_table(rows, first)
-    full = [row for row in table if all(row)]
-    return len(full) >= MIN_ROWS and len(full[0]) > 2
+    return (sides, end) if is_apart else ([], start)

@@ -14,7 +14,7 @@ _MAX_FRAMES = 300
 _MAX_CELL = 800
 """Characters of a cell. A frame around more than that is no table."""
 
-MIN_ROWS = 3
+_MIN_ROWS = 3
 """Lines with several cells of a table without rules around its cells."""
 _MAX_LEADING = 1.25
 """Distance of lines in a cell, in font sizes."""
@@ -128,7 +128,7 @@ def aligned_table(rows: Sequence[Row], start: int) -> tuple[list[TableRow], int]
             break
         lines.pop()
     filled = [cells for cells in lines if sum(map(bool, cells)) > 1]
-    if len(filled) < MIN_ROWS:
+    if len(filled) < _MIN_ROWS:
         return [], start
     table: list[TableRow] = []
     begin_rows = _begin_rows(rows[start:end], lines)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections import defaultdict
 from typing import Any
 
 from docutils import nodes
@@ -40,18 +40,14 @@ _NO_TEXT = re.compile(
 """Directives of Sphinx and its extensions whose content is no text."""
 
 
-class _AnyOptions(dict[str, Callable[[str], str]]):
-    def __missing__(self, name: str) -> Callable[[str], str]:
-        return directives.unchanged
-
-
-class _Text(Directive):
+class _TextDirective(Directive):
     """A directive that docutils does not know. Its argument and its content are read as text."""
 
     optional_arguments = 1
     final_argument_whitespace = True
     has_content = True
-    option_spec = _AnyOptions(name=directives.unchanged)
+    # Any option. docutils takes an empty mapping for none.
+    option_spec = defaultdict(lambda: directives.unchanged, name=directives.unchanged)
 
     def run(self) -> Any:
         content = nodes.container()
@@ -62,7 +58,7 @@ class _Text(Directive):
         return content.children
 
 
-class _Code(_Text):
+class _CodeDirective(_TextDirective):
     """Code with the options of Sphinx, such as a caption, which docutils refuses."""
 
     def run(self) -> Any:
@@ -78,10 +74,10 @@ def read_rst(data: bytes) -> Document:
     text = _ROLE.sub(r"\1", decoded(data))
     text = _REFERENCE.sub("", text)
     for name in ("code", "code-block", "sourcecode"):
-        directives.register_directive(name, _Code)
+        directives.register_directive(name, _CodeDirective)
     for name in set(_DIRECTIVE.findall(text)).difference(en.directives):
         if not _NO_TEXT.fullmatch(name):
-            directives.register_directive(name, _Text)
+            directives.register_directive(name, _TextDirective)
     # Without a title, the name of the source is the title of the page.
     page = publish_string(text, source_path="untitled", writer="html5", settings_overrides=_SETTINGS)
     return read_markup(_SUBTITLE.sub(r"<h1\1</h1>", page))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import re
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from io import BytesIO, StringIO
+from itertools import groupby
 from typing import Any
 
 from openpyxl import load_workbook
@@ -70,18 +71,7 @@ def read_csv(data: bytes) -> Document:
 
 def _tables(rows: Iterable[Sequence[str]], unread: list[str]) -> list[Block]:
     """Return the blocks of a sheet, and add what is beyond the limits to ``unread``."""
-    groups: list[list[Sequence[str]]] = [[]]
-    count = 0
-    for row in rows:
-        if not any(row):
-            if groups[-1]:
-                groups.append([])
-            continue
-        if count == MAX_ROWS:
-            unread.append(f"the rows after the first {MAX_ROWS:,}")
-            break
-        count += 1
-        groups[-1].append(row)
+    groups = [list(group) for is_filled, group in groupby(_limited(rows, unread), any) if is_filled]
     if any(any(row[MAX_COLUMNS:]) for group in groups for row in group):
         unread.append(f"the columns after the first {MAX_COLUMNS}")
     blocks: list[Block] = []
@@ -93,11 +83,22 @@ def _tables(rows: Iterable[Sequence[str]], unread: list[str]) -> list[Block]:
     return blocks
 
 
+def _limited(rows: Iterable[Sequence[str]], unread: list[str]) -> Iterator[Sequence[str]]:
+    count = 0
+    for row in rows:
+        count += any(row)
+        if count > MAX_ROWS:
+            unread.append(f"the rows after the first {MAX_ROWS:,}")
+            break
+        yield row
+
+
 def _joined(groups: Iterable[list[Sequence[str]]]) -> list[list[Sequence[str]]]:
-    """Join the rows between empty rows to tables. One begins with a title or a header row."""
+    """Join the rows between empty rows to tables. One begins with a title, or a header row above numbers."""
     tables: list[list[Sequence[str]]] = []
-    for group in filter(None, groups):
-        begins = len(_filled(group[0])) == 1 or (len(group) > 1 and _is_header(group[0]))
+    for group in groups:
+        has_numbers = any(_HAS_DIGIT.fullmatch(cell) for row in group[1:] for cell in row)
+        begins = len(_filled(group[0])) == 1 or (has_numbers and _is_header(group[0]))
         is_titled = tables and len(tables[-1]) == 1 and len(_filled(tables[-1][0])) == 1 and len(group) > 1
         if tables and (is_titled or not begins):
             tables[-1] += group

@@ -77,6 +77,12 @@ def test_tables_below_one_another_keep_their_own_header():
     ]
 
 
+def test_an_empty_row_between_rows_of_words_begins_no_table():
+    rows = [["Name", "Work", "House"], ["Ann", "Nurse", "West"], [], ["Bob", "Cook", "East"], ["Cy", "Porter", "East"]]
+    blocks = read_xlsx(workbook(rows)).blocks
+    assert [block.kind for block in blocks] == ["heading", "header", "row", "row", "row", "paragraph"]
+
+
 def test_labels_and_values_have_no_header():
     blocks = read_xlsx(workbook([["Address", "1 Mill Lane"], ["Phone", "555 1234"]])).blocks
     assert [block.kind for block in blocks] == ["heading", "row", "row", "paragraph"]
