@@ -175,11 +175,13 @@ def _side_by_side(rows: Sequence[Row], start: int) -> tuple[list[Row], int]:
     end, columns = band(rows, start, keeps_all=False)
     if len(columns) < 2:
         return [], start
-    sides = split(chain.from_iterable(rows[start:end]), columns)
+    # What stands alone between columns, such as a page number, follows them.
+    sides = sorted(split(chain.from_iterable(rows[start:end]), columns), key=lambda side: len(rows_of(side)) < 2)
     lines = [rows_of(side) for side in sides]
+    large = [side for side in lines if len(side) > 1]
     shared = sum(map(len, lines)) - (end - start)
     least = min(map(len, lines))
-    if all(map(is_prose, lines)) or all(map(has_paragraph, lines)):
+    if len(large) > 1 and (all(map(is_prose, large)) or all(map(has_paragraph, large))):
         return sides, end
     is_apart = least > 1 and shared < 0.6 * least
     return (sides, end) if is_apart else ([], start)

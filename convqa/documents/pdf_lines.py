@@ -160,8 +160,9 @@ def is_prose(rows: Sequence[Row]) -> bool:
 def has_paragraph(rows: Sequence[Row]) -> bool:
     """Return whether some lines are long and full, as those of a paragraph."""
     rows = [row for row in rows if not row[0].table]
+    left = min((row[0].left for row in rows), default=0)
     right = max((row[-1].right for row in rows), default=0)
-    full = [row for row in rows if row[-1].right > right - row[-1].size and len(text_of(row)) >= _FULL_LINE]
+    full = [row for row in rows if row[-1].right > left + 0.85 * (right - left) and len(text_of(row)) >= _FULL_LINE]
     return len(full) >= _MIN_FULL_LINES
 
 

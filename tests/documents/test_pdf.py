@@ -520,3 +520,13 @@ def test_labels_and_values_are_rows():
     values = ["Ada Holm", "Mill Road 3", "Ostra", "0800 55"]
     places = [(x, 20 + 7 * row, text) for x, side in ((20, labels), (70, values)) for row, text in enumerate(side)]
     assert shown(drawn(*places)) == [("row", pair) for pair in zip(labels, values, strict=True)]
+
+
+def test_a_page_number_between_ragged_columns_keeps_them_apart():
+    lines = [f"The mill of the town was built in the year {year}, and" for year in range(1700, 1708)]
+    lines[3] = lines[7] = "So it was."
+    texts = [(15, 30 + 5 * n, line) for n, line in enumerate(lines)]
+    texts += [(110, 30 + 5 * n, line.replace("mill", "kiln")) for n, line in enumerate(lines)]
+    blocks = filled(read_pdf(drawn(*texts, (102, 280, "1"), size=9)))
+    assert not any("mill" in block.text and "kiln" in block.text for block in blocks)
+    assert not any(block.cells for block in blocks)
