@@ -83,7 +83,7 @@ def survived(data: Path) -> None:
         counts: Counter[str] = Counter()
         with tempfile.TemporaryDirectory() as scratch, DocumentReader() as reader:
             for name in collections:
-                candidates = []
+                candidates: list[tuple[Counter[str], str, str]] = []
                 for number, path in enumerate(sorted((folder / name / "documents").rglob("*.md"))):
                     made = convert(path.read_text(encoding="utf-8"), kind, Path(scratch, f"{name}-{number}"))
                     candidates += units(made, reader)
@@ -151,11 +151,11 @@ def other_reader(path: Path) -> str:
         soup = BeautifulSoup(data, "lxml")
         for element in soup(["script", "style", "template", "head", "noscript"]):
             element.decompose()
-        return soup.get_text(" ")
+        return str(soup.get_text(" "))
     if suffix in (".odt", ".md", ".rst"):
         import pypandoc
 
-        return pypandoc.convert_file(str(path), "plain", extra_args=["--wrap=none"])
+        return str(pypandoc.convert_file(str(path), "plain", extra_args=["--wrap=none"]))
     return data.decode("utf-8", "replace")
 
 

@@ -129,7 +129,7 @@ def _prepare(body: Any, is_page: bool) -> Counter[str]:
             removed.add(element)
         elif tag == "br":
             element.tail = _BREAK + (element.tail or "")
-        elif tag == "sup" and len(element) == 1 and (element[0].get("href") or "").startswith("#"):
+        elif tag == "sup" and len(element) == 1 and element[0].tag == "a" and _text_of(element).isalnum():
             element.text = "["
             element[0].tail = "]"
         elif tag in _FORMULA_MARKS and len(element) > 1:
