@@ -6,6 +6,7 @@ import logging
 import posixpath
 import re
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from io import BytesIO
 from typing import Any
 from zipfile import ZipFile
@@ -96,6 +97,15 @@ class Archive:
             part = posixpath.normpath(posixpath.join("/", folder, element.get("Target", "")))
             relations[element.get("Id")] = kind, part.lstrip("/")
         return relations
+
+    def diagrams(self, relations: Mapping[str, tuple[str, str]]) -> Iterator[str]:
+        """Yield the texts of the diagrams (SmartArt) of a part, by its relationships."""
+        for kind, part in relations.values():
+            if kind == "diagramData":
+                for paragraph in self.xml(part).iter("p"):
+                    text = lines("".join(piece.text or "" for piece in paragraph.iter("t")))
+                    if text:
+                        yield text
 
     def main(self) -> str:
         """Return the name of the main part of a Word or PowerPoint document."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from convqa.documents.child import MAX_BYTES
 from convqa.documents.formats import DocumentFormat
@@ -45,15 +46,23 @@ Files = Mapping[str, DocumentFile]
 """Documents by name."""
 
 
-def find_documents(sources: Sequence[str | Path], formats: Formats) -> tuple[Files, Mapping[str, int]]:
-    """Return the documents among files, in folders at any depth and in sources, and the other files: kind -> number.
+class Found(NamedTuple):
+    """Documents, the numbers of other files by kind, and why a ``meta.yaml`` cannot be read, by its name."""
+
+    files: Files
+    skipped: Mapping[str, int]
+    unread: Mapping[str, str]
+
+
+def find_documents(sources: Sequence[str | Path], formats: Formats) -> Found:
+    """Return the documents among files, in folders at any depth and in sources, and the other files.
 
     The name is the path in the given folder. A folder with JSONL files is one of passages. Hidden files are ignored.
     Links that lead out of a folder and files that are not regular are skipped. A file ``meta.yaml`` gives the meta of
     the documents in its folder and below; that of a nearer one counts.
 
     :raises InputError: for missing sources, documents of unknown formats, documents mixed with passages, duplicate
-        names, a malformed ``meta.yaml``, or a folder without documents and passages.
+        names, or a folder without documents and passages.
     """
     schemes = plugins(SOURCES_GROUP)
     known = ", ".join([*sorted(f"*{suffix}" for suffix in formats), *(f"{scheme}:" for scheme in schemes)])
@@ -61,6 +70,7 @@ def find_documents(sources: Sequence[str | Path], formats: Formats) -> tuple[Fil
     documents: list[DocumentFile] = []
     passages: list[str] = []
     skipped: Counter[str] = Counter()
+    unread: dict[str, str] = {}
     for given in sources:
         source = Path(given)
         scheme = str(given).partition(":")[0]
@@ -69,7 +79,7 @@ def find_documents(sources: Sequence[str | Path], formats: Formats) -> tuple[Fil
         elif not _holds_documents(source, formats, expected):
             passages.append(str(source))
         elif source.is_dir():
-            documents += _below(source, formats, skipped)
+            documents += _below(source, formats, skipped, unread)
         else:
             documents.append(DocumentFile(source.name, partial(_bytes_of, source)))
     if passages and len(passages) < len(sources):
@@ -79,7 +89,7 @@ def find_documents(sources: Sequence[str | Path], formats: Formats) -> tuple[Fil
     if not passages and not documents:
         others = f" ({described(skipped)})" if skipped else ""
         raise InputError(f"{', '.join(map(str, sources))}: no passages and no documents{others}. {expected}")
-    return _by_name(documents), skipped
+    return Found(_by_name(documents), skipped, unread)
 
 
 def suffix_of(name: str) -> str:
@@ -122,8 +132,9 @@ def _below(
     source: Path,
     formats: Formats,
     skipped: Counter[str],
+    unread: dict[str, str],
 ) -> Iterator[DocumentFile]:
-    """Yield the documents in a folder. Count the other files."""
+    """Yield the documents in a folder. Count the other files, and add what is wrong with files of meta."""
 
     def stop(error: OSError) -> None:
         # An unreadable folder must not look empty.
@@ -133,7 +144,11 @@ def _below(
     for name, folders, names in os.walk(source, onerror=stop):
         folder = Path(name)
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        meta = {**meta_by_folder.get(folder.parent, {}), **_sidecar(folder)}
+        meta = dict(meta_by_folder.get(folder.parent, {}))
+        try:
+            meta |= _sidecar(folder)
+        except InputError as error:
+            unread[(folder / _SIDECAR).relative_to(source).as_posix()] = str(error)
         meta_by_folder[folder] = meta
         for name in names:
             # Word creates "~$name.docx" for an open file.

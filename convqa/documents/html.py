@@ -17,15 +17,21 @@ from convqa.domain import MetaValue
 logger = logging.getLogger(__name__)
 
 _DROPPED = re.compile(
-    "area|audio|base|button|canvas|datalist|dialog|embed|head|iframe|link|map|math|meta|nav|noscript|object|option|"
-    "script|select|style|svg|template|textarea|track|video"
+    "annotation|annotation-xml|area|audio|base|canvas|datalist|dialog|embed|head|iframe|link|map|meta|noscript|object|"
+    "option|rp|rt|script|select|style|svg|template|textarea|track|video"
 )
 _UNREAD = {"img": "images", "form": "forms"}
 """Elements that are not read, but for the text in them, and what a document's reader calls them."""
 _INLINE = re.compile(
-    "a|abbr|acronym|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|img|input|ins|kbd|label|mark|q|rp|rt|ruby|s|samp|"
-    "small|span|strike|strong|sub|sup|time|tt|u|var|wbr"
+    "a|abbr|acronym|annotation|annotation-xml|b|bdi|bdo|big|cite|code|data|del|dfn|em|font|i|img|input|ins|kbd|label|mark|"
+    "math|m(?:frac|i|n|o|over|padded|root|row|space|sqrt|style|sub|subsup|sup|text|under|underover)|q|rp|rt|ruby|s|samp|"
+    "semantics|small|span|strike|strong|sub|sup|time|tt|u|var|wbr"
 )
+_APART = {"a", "label", "small", "span", "time"}
+_WORDS_APART = re.compile(r"[a-z\u00df-\u00ff).]\n[A-Z\u00c0-\u00de\d€$£¥]|\d\n[A-Z€$£¥]")
+"""The end and the beginning of two elements that only a style sets apart, such as a dish and its price."""
+_FORMULA_MARKS = {"mfrac": "/", "msub": "_", "msup": "^"}
+"""What stands between the two parts of an element of a formula: 1/2, x^2."""
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LISTS = frozenset({"ul", "ol", "menu", "dir"})
 _IN_ITEMS = (*_LISTS, "dl", "table", "pre")
@@ -34,17 +40,31 @@ _MAX_SPANNED_ROWS = 100
 _MAX_DEFINITION_CHARS = 200
 
 _JUNK_NAMES = re.compile(
-    r"(?i)(?:^|[\s_-])(?:(?:alert)?dialog|breadcrumbs?|cookies?(?:-?(?:banner|notice|consent))?|consent|gdpr|"
-    r"(?:main|site|top|mega)?-?nav(?:bar|igation)?|menu(?:bar)?|pagination|pager|search|share|sharing|"
-    r"social(?:-?(?:links|media|share))?|skip-?(?:to-?)?(?:link|nav|content)|newsletter|popup|modal|tablist|toc|"
-    r"vector-toc|mw-editsection|navbox|headerlink|noprint|sr-only|visually-?hidden)(?:$|[\s_-])"
+    r"(?i)(?:^|[\s_-])(?:breadcrumbs?|cookies?-?(?:banner|bar|consent|message|notice|popup)|gdpr|"
+    r"(?:main|site|top|mega)-?nav(?:bar|igation)?|navbar|navbox|pagination|skip-?(?:to-?)?(?:link|nav|content)|"
+    r"social-?(?:links|media|share)|vector-toc|mw-editsection|headerlink|noprint|sr-only|visually-?hidden)(?:$|[\s_-])"
 )
-"""Classes, ids and roles of what surrounds the text of a page."""
+"""Classes and ids of what surrounds the text of a page."""
+_MENU_NAMES = re.compile(
+    r"(?i)(?:^|[\s_-])(?:consent|contents|cookies?|dialog|menu(?:bar)?|modal|nav(?:igation)?|newsletter|pager|popup|"
+    r"search|share|sharing|social|toc)(?:$|[\s_-])"
+)
+"""Those of menus and forms, and of text about such things."""
+_JUNK_ROLES = {"alertdialog", "dialog", "menu", "menubar", "navigation", "search", "tablist"}
+_SHOWN_ON_CLICK = re.compile(r"(?i)accordion|answer|collaps|expand|faq|panel|\btab|toggle")
+"""Classes, ids and roles of what is hidden until its heading or button is clicked."""
+_MAX_FORM_CHARS = 300
+"""Text of a form, such as that of a search. Longer text is about something else."""
 _MIN_LINKS = 3
 _MAX_LINK_SHARE = 0.8
 """A list or section with this many links, which hold more than this share of its text, is navigation."""
 _MAX_MENU_CHARS = 40
 """Average length of the texts of links in navigation. Longer ones are sentences."""
+_TEXT = {"main", "article", "td", "th"}
+"""Elements in which lists of links are part of the text."""
+_TOO_DEEP = "Excessive depth"
+_FRAME = re.compile(r"(?i)</?(?:b|blockquote|center|div|em|font|i|li|ol|section|small|span|strong|u|ul)\b[^>]*>")
+"""Elements that can lie in one another, too deep for the parser."""
 
 _DATES = ("article:modified_time", "article:published_time", "date", "dc.date", "dcterms.modified", "last-modified")
 _AUTHORS = ("author", "dc.creator", "article:author")
@@ -72,56 +92,131 @@ def read_markup(text: str, is_page: bool = False) -> Document:
 
     # A declaration of the encoding is of no use in decoded text, and lxml refuses it.
     text = re.sub(r"^\s*<\?xml[^>]*\?>", "", text)
+    parser = html.HTMLParser(remove_comments=True, remove_pis=True)
     try:
-        root = html.document_fromstring(text, parser=html.HTMLParser(remove_comments=True, remove_pis=True))
+        root = html.document_fromstring(text, parser=parser)
+        if _TOO_DEEP in str(parser.error_log):
+            root = html.document_fromstring(_FRAME.sub("<br>", text), parser=parser)
     except etree.ParserError as error:
         raise Unreadable("it has no text") from error
+    if _TOO_DEEP in str(parser.error_log):
+        logger.warning("what lies in more than 250 elements is not read")
     given = _given_meta(root)
     title = root.findtext(".//title") or ""
     body = root.find("body")
     body = root if body is None else body
-    _prepare(body, is_page)
+    removed = _prepare(body, is_page)
     unread = Counter(_UNREAD[element.tag] for element in body.iter(*_UNREAD))
+    unread |= removed
+    del unread["no text"]
     reader = _HTMLReader()
     reader.walk(body)
     reader.flush()
+    if is_page and removed and not reader.blocks:
+        # The page is a list of links.
+        return read_markup(text)
     return Document(tuple(reader.blocks), _title(title, reader.blocks), _meta(root, given), amounts(unread))
 
 
-def _prepare(body: Any, is_page: bool) -> None:
-    """Remove what is not shown, and mark line breaks and the edges of blocks."""
+def _prepare(body: Any, is_page: bool) -> Counter[str]:
+    """Remove what is not shown, and mark line breaks and the edges of blocks. Return how many words are removed."""
+    words: Counter[str] = Counter()
+    length = len(_text_of(body))
+    removed = set()
     for element in list(body.iterdescendants()):
         tag = element.tag
-        if tag == "br":
+        if element.getparent() in removed:
+            removed.add(element)
+        elif tag == "br" or (tag in ("b", "strong") and _asks(element)):
             element.tail = _BREAK + (element.tail or "")
-        elif not isinstance(tag, str) or _is_hidden(element) or (is_page and _is_junk(element)):
+        elif tag == "sup" and len(element) == 1 and element[0].tag == "a" and _text_of(element).isalnum():
+            element.text = "["
+            element[0].tail = "]"
+        elif tag in _FORMULA_MARKS and len(element) > 1:
+            element[0].tail = _FORMULA_MARKS[tag]
+        elif kind := _kind_of_removed(element, is_page, length):
             if not (isinstance(tag, str) and _INLINE.fullmatch(tag)):
                 element.tail = _BREAK + (element.tail or "")
-            element.drop_tree()
+            words[kind] += len(_text_of(element).split())
+            removed.add(element)
+        elif tag in _APART and element.get("class") and not element.tail:
+            following = element.getnext()
+            if following is not None and following.tag in _APART and following.get("class"):
+                edge = f"{_text_of(element)[-1:]}\n{_text_of(following)[:1]}"
+                element.tail = " " if _WORDS_APART.fullmatch(edge) else None
         elif tag != "pre" and not _INLINE.fullmatch(tag):
             element.text = _BREAK + (element.text or "")
             element.tail = _BREAK + (element.tail or "")
+    for element in removed:
+        element.drop_tree()
+    return words
+
+
+def _asks(element: Any) -> bool:
+    """Return whether bold text is a question at the beginning of a paragraph, which its reply follows."""
+    parent = element.getparent()
+    begins = element.getprevious() is None and not (parent.text or "").strip(f"{_BREAK} \n\t")
+    return begins and _text_of(element).endswith("?")
+
+
+def _kind_of_removed(
+    element: Any,
+    is_page: bool,
+    page_length: int,
+) -> str:
+    """Return what an element is that is not read; "" for one that is."""
+    if not isinstance(element.tag, str) or _DROPPED.fullmatch(element.tag):
+        return "no text"
+    if _is_hidden(element):
+        return "words of hidden text"
+    return "words of navigation" if is_page and _is_junk(element, page_length) else ""
 
 
 def _is_hidden(element: Any) -> bool:
-    if _DROPPED.fullmatch(element.tag) or element.get("hidden") is not None or element.get("aria-hidden") == "true":
-        return True
+    """Return whether an element is not shown, also not on a click, or is a button that is no question or heading."""
+    if element.tag == "button":
+        opens = element.get("aria-expanded") or element.get("aria-controls")
+        is_heading = next(element.iterancestors("dt", "summary", *_HEADINGS), None) is not None
+        return not (opens or is_heading or _SHOWN_ON_CLICK.search(_names(element)))
     style = element.get("style") or ""
-    return re.search(r"display\s*:\s*none|visibility\s*:\s*hidden", style) is not None
+    is_hidden = element.get("hidden") is not None or element.get("aria-hidden") == "true"
+    if is_hidden or re.search(r"display\s*:\s*none|visibility\s*:\s*hidden", style):
+        return not _SHOWN_ON_CLICK.search(_names(element))
+    return False
 
 
-def _is_junk(element: Any) -> bool:
-    """Return whether an element is navigation: by its names, or because it consists of links with short texts."""
-    names = " ".join(element.get(attribute) or "" for attribute in ("class", "id", "role"))
-    if element.tag not in ("main", "article") and _JUNK_NAMES.search(names):
-        return True
-    if element.tag not in (*_LISTS, "div", "section", "aside", "header", "footer", "p"):
+def _names(element: Any) -> str:
+    return " ".join(element.get(attribute) or "" for attribute in ("class", "id", "role"))
+
+
+def _is_junk(element: Any, page_length: int) -> bool:
+    """Return whether an element is navigation: by its name, or because it consists of links with short texts.
+
+    What has half the text of the page is not.
+    """
+    tag = element.tag
+    names = element.get("class") or ""
+    # Sections and headings have the words of the heading as their id.
+    is_section = tag == "section" or tag in _HEADINGS or (len(element) and element[0].tag in _HEADINGS)
+    if not is_section:
+        names += f" {element.get('id') or ''}"
+    is_junk = tag == "nav" or element.get("role") in _JUNK_ROLES or _JUNK_NAMES.search(names)
+    is_menu = not _INLINE.fullmatch(tag) and _MENU_NAMES.search(names)
+    is_list = tag in (*_LISTS, "div", "section", "aside", "header", "footer", "p")
+    if tag in ("main", "article") or not (is_junk or is_menu or is_list):
         return False
+    length = len(_text_of(element))
+    if is_junk or length > page_length / 2:
+        return length <= page_length / 2
     links = [_text_of(link) for link in element.iter("a") if link.get("href")]
-    if len(links) < _MIN_LINKS:
-        return False
     linked = sum(map(len, links))
-    return linked > _MAX_LINK_SHARE * len(_text_of(element)) and linked <= _MAX_MENU_CHARS * len(links)
+    if is_menu:
+        has_fields = next(element.iter("input", "button", "textarea"), None) is not None
+        return linked >= length / 2 or (has_fields and length <= _MAX_FORM_CHARS)
+    if len(links) < _MIN_LINKS or linked <= _MAX_LINK_SHARE * length or linked > _MAX_MENU_CHARS * len(links):
+        return False
+    around = element.iterancestors()
+    return not any(each.tag in _TEXT or each.get("role") == "main" for each in around)
 
 
 class _HTMLReader:
@@ -204,7 +299,8 @@ class _HTMLReader:
     def _read_definitions(self, element: Any) -> None:
         """Read short definitions as items ("term: definition"), and others below their terms."""
         term = ""
-        for child in element.iter("dt", "dd"):
+        parts = [part for part in element.iter("dt", "dd") if next(part.iterancestors("dl")) is element]
+        for child in parts:
             text = _text_of(child)
             if child.tag == "dt":
                 term = ", ".join(filter(None, (term, _line_of(child))))
@@ -223,15 +319,23 @@ class _HTMLReader:
     def _read_table(self, element: Any) -> None:
         for caption in element.iterchildren("caption"):
             self._add("caption", caption)
-        rows = [row for row in element.iter("tr") if next(row.iterancestors("table")) is element]
+        # The cells of a header can stand in no row.
+        rows = element.xpath(".//tr | .//thead[th]")
+        rows = [row for row in rows if next(row.iterancestors("table")) is element]
         grid = []
         headers = 0
         spanned: dict[tuple[int, int], str] = {}
         for number, row in enumerate(rows):
             grid.append(_cells(row, number, spanned))
-            is_header = row.getparent().tag == "thead" or row.find("td") is None
+            is_header = row.getparent().tag == "thead" or row.find("td") is None or (number == 0 and _is_bold(row))
             headers += is_header and headers == number
         self.blocks += table(grid, headers)
+
+
+def _is_bold(row: Any) -> bool:
+    """Return whether all text of a row's cells is bold."""
+    bold = row.xpath(".//b | .//strong")
+    return bool(bold) and _text_of(row) == "\n".join(map(_text_of, bold))
 
 
 def _cells(

@@ -18,7 +18,7 @@ from convqa.documents.layout import laid_out
 from convqa.domain import MetaValue, Passage, Unit
 from convqa.files import replace_surrogates
 
-_FORMAT = 5
+_FORMAT = 6
 """Part of every digest. Increased when unchanged files must be read again."""
 _MAX_TITLE_CHARS = 200
 _MAX_BLOCKS_BEFORE_TITLE = 4

@@ -10,7 +10,7 @@ from statistics import mode
 
 from convqa.documents.blocks import Block, BlockKind
 from convqa.documents.pdf_layout import Line, Table
-from convqa.documents.pdf_lines import BULLET, NEAR, SENTENCE_END, joined, marker_of, rows_of, text_of
+from convqa.documents.pdf_lines import BULLET, HYPHENS, NEAR, SENTENCE_END, joined, marker_of, rows_of, text_of
 from convqa.documents.tables import table
 
 _LEADING = 1.2
@@ -67,7 +67,7 @@ class _Document:
         if (marker and is_item) or before.style != line.style or BULLET.match(marker):
             return False
         is_lower = line.text[0].islower() and not marker
-        is_unfinished = is_lower or before.text.endswith((",", "-", "\u2013"))
+        is_unfinished = is_lower or before.text.endswith((",", "\u2013", *HYPHENS))
         if before.column is not line.column:
             if before.column.depth != line.column.depth:
                 return False

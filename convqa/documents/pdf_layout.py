@@ -9,7 +9,19 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
-from convqa.documents.pdf_lines import Row, Sheet, TableRow, Word, band, chunks_of, is_prose, rows_of, split, text_of
+from convqa.documents.pdf_lines import (
+    Row,
+    Sheet,
+    TableRow,
+    Word,
+    band,
+    chunks_of,
+    has_paragraph,
+    is_prose,
+    rows_of,
+    split,
+    text_of,
+)
 from convqa.documents.pdf_tables import aligned_table, with_ruled_tables
 
 _EDGE_ROWS = 3
@@ -163,11 +175,13 @@ def _side_by_side(rows: Sequence[Row], start: int) -> tuple[list[Row], int]:
     end, columns = band(rows, start, keeps_all=False)
     if len(columns) < 2:
         return [], start
-    sides = split(chain.from_iterable(rows[start:end]), columns)
+    # What stands alone between columns, such as a page number, follows them.
+    sides = sorted(split(chain.from_iterable(rows[start:end]), columns), key=lambda side: len(rows_of(side)) < 2)
     lines = [rows_of(side) for side in sides]
+    large = [side for side in lines if len(side) > 1]
     shared = sum(map(len, lines)) - (end - start)
     least = min(map(len, lines))
-    is_apart = least > 1 and shared < 0.6 * least
-    if is_apart or all(map(is_prose, lines)):
+    if len(large) > 1 and (all(map(is_prose, large)) or all(map(has_paragraph, large))):
         return sides, end
-    return [], start
+    is_apart = least > 1 and shared < 0.6 * least
+    return (sides, end) if is_apart else ([], start)

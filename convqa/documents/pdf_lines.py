@@ -14,6 +14,8 @@ NEAR = 3.0
 
 _SAME_LINE = 0.45
 """Difference of height of words on one line, in font sizes. Superscripts stand higher."""
+_CLOSE = 0.8
+"""Distance of lines that stand beside one another, in font sizes."""
 _CHUNK_GAP = 0.8
 """Least blank between two columns in a line, in font sizes."""
 _GUTTER = 0.5
@@ -21,12 +23,17 @@ _GUTTER = 0.5
 _MIN_PROSE = 14
 """Average characters of lines of prose. Lines of numbers are shorter."""
 
+_FULL_LINE = 25
+"""Characters of a full line of a column."""
+_MIN_FULL_LINES = 4
+
 BULLET = re.compile(r"[•▪●◦‣\u2043∙·■□○►➢➤✓✔*\ue000-\uf8ff]")
 _NUMBER = re.compile(
     r"[\u2013\u2014-]|\(?(\d{1,3}|[a-z]|[ivx]{1,5}|[A-Z](?=\)))[.)]|\d{1,2}(\.\d{1,2})+\.?|§\s?\d+[a-z]?\.?"
 )
 _WIDE = re.compile(r"[\u3000-\u30ff\u3400-\u9fff\uff00-\uffef]")
 """Letters that are written without blanks between words."""
+HYPHENS = ("-", "\u2010")
 SENTENCE_END = re.compile(r"[.!?:…\u3002\uff01\uff1f][\"'\u201d\u2019»)\]]*$")
 
 
@@ -104,6 +111,11 @@ def _is_on_line(first: Word, word: Word) -> bool:
     return word.base - first.base <= _SAME_LINE * max(first.size, word.size)
 
 
+def is_close(before: Row, row: Row) -> bool:
+    """Return whether two lines are closer than those of a text, as of cells that are centred."""
+    return row[0].base - before[0].base < _CLOSE * row[0].size
+
+
 def text_of(row: Row) -> str:
     """Return the words of a line with blanks."""
     return " ".join(word.text for word in row)
@@ -113,7 +125,7 @@ def joined(lines: Iterable[str]) -> str:
     """Join lines, and words that are broken at the end of a line."""
     text = ""
     for line in lines:
-        if text[-2:-1].isalpha() and text.endswith("-") and line[:1].islower():
+        if text[-2:-1].isalpha() and text.endswith(HYPHENS) and line[:1].islower():
             text = text[:-1]
         elif text and not (_WIDE.match(line) and _WIDE.match(text[-1])):
             text += " "
@@ -145,13 +157,24 @@ def is_prose(rows: Sequence[Row]) -> bool:
     return going_on >= 0.4 * len(rows) and characters >= _MIN_PROSE * len(rows)
 
 
+def has_paragraph(rows: Sequence[Row]) -> bool:
+    """Return whether some lines are long and full, as those of a paragraph."""
+    rows = [row for row in rows if not row[0].table]
+    left = min((row[0].left for row in rows), default=0)
+    right = max((row[-1].right for row in rows), default=0)
+    full = [row for row in rows if row[-1].right > left + 0.85 * (right - left) and len(text_of(row)) >= _FULL_LINE]
+    return len(full) >= _MIN_FULL_LINES
+
+
 def chunks_of(row: Row) -> list[Row]:
     """Return the parts of a line between wide blanks. A bullet or number is no part of its own."""
     chunks = [row[:1]]
     is_marked = bool(marker_of(row))
     for before, word in pairwise(row):
         is_after_marker = is_marked and before is row[0]
-        if is_after_marker or word.left - before.right <= _CHUNK_GAP * word.size:
+        # A heading can stand beside the text of another column.
+        size = word.size if len(chunks[-1]) == 1 else min(before.size, word.size)
+        if is_after_marker or word.left - before.right <= _CHUNK_GAP * size:
             chunks[-1].append(word)
         else:
             chunks.append([word])

@@ -9,6 +9,7 @@ from ctypes import c_double, create_string_buffer
 from functools import cache
 from itertools import islice
 from statistics import median
+from sys import maxunicode
 from typing import Any
 
 from pypdfium2 import raw
@@ -22,6 +23,8 @@ _MAX_SEGMENTS = 5
 """Lines of a rectangle. A drawing with more is no rule."""
 _OCR_SCALE = 2.0
 """Pixels a point of pages that are recognized, 144 an inch."""
+_SHADOW = 0.2
+"""Distance at which a word is drawn again to look bold or as its own shadow, in font sizes."""
 _BOLD = re.compile(rb"(?i)bold|black|heavy|cmbx|demi")
 _LEADERS = re.compile(r"[.·…]+")
 _LINE_END_HYPHENS = "\x02\ufffe"
@@ -39,12 +42,16 @@ def read_page(pdf: Any, number: int) -> list[Sheet]:
         page.flatten()
         page = pdf[number - 1]
     words: dict[complex, list[Word]] = defaultdict(list)
+    drawn: dict[tuple[str, complex], list[tuple[float, float]]] = defaultdict(list)
     for turn, word in _words(page.get_textpage()):
         # PDFium gives the two halves of a surrogate pair apart.
         units = word.text.encode("utf-16-le", "surrogatepass")
         word.text = clean(units.decode("utf-16-le", "replace"))
+        places = drawn[word.text, turn]
+        is_again = any(abs(word.left - x) + abs(word.base - y) < _SHADOW * word.size for x, y in places)
+        places.append((word.left, word.base))
         # The dots between two columns are a blank.
-        if word.text and not _LEADERS.fullmatch(word.text):
+        if word.text and not is_again and not _LEADERS.fullmatch(word.text):
             words[turn].append(word)
     # Both edges of a narrow rectangle have one place.
     edges = dict.fromkeys(islice(_edges(page), _MAX_EDGES)) if words else {}
@@ -93,7 +100,8 @@ def _words(text_page: Any) -> Iterator[tuple[complex, Word]]:
     word = None
     before = Box(0, 0, 0, 0)
     for index in range(text_page.count_chars()):
-        char = chr(raw.FPDFText_GetUnicode(text_page, index))
+        code = raw.FPDFText_GetUnicode(text_page, index)
+        char = chr(code) if code <= maxunicode else "\ufffd"
         raw.FPDFText_GetLooseCharBox(text_page, index, edges)
         if char.isspace():
             if word:

@@ -6,7 +6,7 @@ from bisect import bisect
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from convqa.documents.pdf_lines import NEAR, Box, Row, TableRow, Word, band, chunks_of, split
+from convqa.documents.pdf_lines import NEAR, Box, Row, TableRow, Word, band, chunks_of, is_close, split
 
 _MIN_RULE = 6.0
 """Points. Shorter lines are no rules."""
@@ -16,6 +16,10 @@ _MAX_CELL = 800
 
 _MIN_ROWS = 3
 """Lines with several cells of a table without rules around its cells."""
+_MAX_LEADING = 1.25
+"""Distance of lines in a cell, in font sizes."""
+_ROW_GAP = 1.25
+"""Distance of rows, in distances of lines in a cell."""
 
 
 def with_ruled_tables(words: list[Word], rules: Sequence[Box]) -> list[Word]:
@@ -111,12 +115,17 @@ def aligned_table(rows: Sequence[Row], start: int) -> tuple[list[TableRow], int]
     first = rows[start]
     if first[0].table:
         return first[0].table, start + 1
-    if len(chunks_of(first)) == 1:
+    # A cell of several lines can begin above the others of its row.
+    is_above = start + 1 < len(rows) and is_close(first, rows[start + 1])
+    if len(chunks_of(rows[start + is_above])) == 1:
         return [], start
     end, columns = band(rows, start, keeps_all=True)
     lines = [split(row, columns) for row in rows[start:end]]
-    while lines and lines[-1][0] and sum(map(bool, lines[-1])) < 2:
-        # A line that stands in the first column only follows the table.
+    while len(lines) > 1 and lines[-1][0] and sum(map(bool, lines[-1])) < 2:
+        # A line that stands in the first column only follows the table, if it is no part of the row before.
+        last = start + len(lines) - 1
+        if is_close(rows[last - 1], rows[last]):
+            break
         lines.pop()
     filled = [cells for cells in lines if sum(map(bool, cells)) > 1]
     if len(filled) < _MIN_ROWS:
@@ -133,9 +142,17 @@ def aligned_table(rows: Sequence[Row], start: int) -> tuple[list[TableRow], int]
 
 def _begin_rows(rows: Sequence[Row], lines: Sequence[TableRow]) -> list[bool]:
     """Return for each line of a table whether it begins a row: by larger distances, else by its first cell."""
-    bases = [row[0].base for row in rows[: len(lines)]]
-    steps = [base - before for before, base in pairwise(bases)]
-    is_loose = [step > 1.3 * min(steps) for step in steps]
-    if sum(is_loose) >= 0.3 * len(steps):
+    steps = []
+    for (before, above), (row, cells) in pairwise(zip(rows, lines, strict=False)):
+        has_common_cell = any(map(all, zip(above, cells, strict=True)))
+        is_beside = is_close(before, row) and not has_common_cell
+        steps.append(0 if is_beside else row[0].base - before[0].base)
+    others = [step for step in steps if step]
+    usual = min(others, default=0)
+    if len(others) < len(steps):
+        # Cells are centred, so that no row need have two lines with their usual distance.
+        usual = min(usual, _MAX_LEADING * rows[0][0].size)
+    is_loose = [step > _ROW_GAP * usual for step in steps]
+    if sum(is_loose) >= 0.3 * len(others):
         return [True, *is_loose]
     return [True, *(bool(cells[0]) for cells in lines[1:])]

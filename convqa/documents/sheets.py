@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import re
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from io import BytesIO, StringIO
-from itertools import islice
+from itertools import groupby
 from typing import Any
 
 from openpyxl import load_workbook
@@ -22,6 +22,9 @@ MAX_ROWS = 20_000
 """Rows of a sheet that are read."""
 _NUMBER = re.compile(r"[\W\d]+")
 """A cell that is not in a header row, if it is not a year."""
+_HAS_DIGIT = re.compile(r"(?!(?:19|20)\d\d$).*\d.*")
+_UNIT = re.compile(r'"([^"]*)"|\\(.)')
+"""A text in a number format, such as ``0.0" km"``."""
 _CURRENCY = re.compile(r"[€£¥]|(?<=\[\$)[A-Z]{3}|\$(?![-€£¥A-Z])")
 """In a number format, such as ``[$€-407] #,##0.00``, where ``$`` may only begin a currency."""
 _DECIMALS = re.compile(r"(?<=0\.)0+")
@@ -47,7 +50,7 @@ def read_xlsx(data: bytes) -> Document:
             continue
         cells = sheet.iter_rows(max_col=MAX_COLUMNS + 1)
         rows = ([_shown(cell) for cell in row] for row in cells)
-        content = _table(rows, unread)
+        content = _tables(rows, unread)
         if content:
             blocks += [Block("heading", sheet.title), *content]
     title, meta = properties(archive.xml("docProps/core.xml"))
@@ -62,19 +65,57 @@ def read_csv(data: bytes) -> Document:
     reader = csv.reader(StringIO(text), delimiter=delimiter, skipinitialspace=True)
     rows = ([" ".join(cell.split()) for cell in row] for row in reader)
     unread: list[str] = []
-    blocks = _table(rows, unread)
+    blocks = _tables(rows, unread)
     return Document(tuple(blocks), unread=tuple(unread))
 
 
-def _table(rows: Iterable[Sequence[str]], unread: list[str]) -> list[Block]:
+def _tables(rows: Iterable[Sequence[str]], unread: list[str]) -> list[Block]:
     """Return the blocks of a sheet, and add what is beyond the limits to ``unread``."""
-    filled = list(islice(filter(any, rows), MAX_ROWS + 1))
-    if len(filled) > MAX_ROWS:
-        unread.append(f"the rows after the first {MAX_ROWS:,}")
-    if any(any(row[MAX_COLUMNS:]) for row in filled):
+    groups = [list(group) for is_filled, group in groupby(_limited(rows, unread), any) if is_filled]
+    if any(any(row[MAX_COLUMNS:]) for group in groups for row in group):
         unread.append(f"the columns after the first {MAX_COLUMNS}")
-    has_header = filled and not any(map(_NUMBER.fullmatch, filled[0]))
-    return list(table(filled[:MAX_ROWS], headers=1 if has_header else 0))
+    blocks: list[Block] = []
+    for group in _joined(groups):
+        if len(group) == 1 and len(_filled(group[0])) == 1:
+            blocks.append(Block("paragraph", _filled(group[0])[0]))
+        else:
+            blocks += table(group, headers=int(_is_header(group[0])))
+    return blocks
+
+
+def _limited(rows: Iterable[Sequence[str]], unread: list[str]) -> Iterator[Sequence[str]]:
+    count = 0
+    for row in rows:
+        count += any(row)
+        if count > MAX_ROWS:
+            unread.append(f"the rows after the first {MAX_ROWS:,}")
+            break
+        yield row
+
+
+def _joined(groups: Iterable[list[Sequence[str]]]) -> list[list[Sequence[str]]]:
+    """Join the rows between empty rows to tables. One begins with a title, or a header row above numbers."""
+    tables: list[list[Sequence[str]]] = []
+    for group in groups:
+        has_numbers = any(_HAS_DIGIT.fullmatch(cell) for row in group[1:] for cell in row)
+        begins = len(_filled(group[0])) == 1 or (has_numbers and _is_header(group[0]))
+        is_titled = tables and len(tables[-1]) == 1 and len(_filled(tables[-1][0])) == 1 and len(group) > 1
+        if tables and (is_titled or not begins):
+            tables[-1] += group
+        else:
+            tables.append(group)
+    return tables
+
+
+def _filled(row: Sequence[str]) -> list[str]:
+    return [cell for cell in row if cell]
+
+
+def _is_header(row: Sequence[str]) -> bool:
+    """Return whether a row has names of columns: no number and, of two cells, no digit."""
+    cells = _filled(row)
+    is_number = _NUMBER if len(cells) > 2 else _HAS_DIGIT
+    return len(cells) > 1 and not any(map(is_number.fullmatch, cells))
 
 
 def _shown(cell: Any) -> str:
@@ -89,6 +130,9 @@ def _shown(cell: Any) -> str:
     if cell.data_type == "n" and currency:
         decimals = _DECIMALS.search(cell.number_format)
         return f"{value:.{len(decimals[0]) if decimals else 0}f} {currency[0]}"
+    unit = "".join(map("".join, _UNIT.findall(cell.number_format))) if cell.data_type == "n" else ""
     if isinstance(value, float):
-        return f"{value:.15g}"
+        value = f"{value:.15g}"
+    if unit.strip():
+        return f"{value} {unit.strip()}"
     return " ".join(str(value).split())

@@ -33,9 +33,10 @@ def read_pptx(data: bytes) -> Document:
         if slide.get("show") == "0":
             hidden += 1
             continue
-        parts = dict(archive.relations(part).values())
-        notes = archive.xml(parts.get("notesSlide", ""))
-        content = [*_content(slide), *_content(notes)]
+        related = archive.relations(part)
+        notes = archive.xml(dict(related.values()).get("notesSlide", ""))
+        diagrams = (Block("item", text) for text in archive.diagrams(related))
+        content = [*_content(slide), *diagrams, *_content(notes)]
         # The title need not be the first shape.
         content.sort(key=lambda block: block.kind != "heading")
         if content and content[0].kind != "heading":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from codecs import lookup
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import date
@@ -19,8 +20,17 @@ logger = logging.getLogger(__name__)
 _CHARSET = re.compile(rb"""(?i)<(?:meta|\?xml)[^>]{1,200}(?:charset|encoding)\s*=\s*["']?([\w-]+)""")
 _MAX_CHARSET_BYTES = 4096
 """Where browsers look for a page's charset: in its first kilobytes."""
-_MAX_GUESSED_BYTES = 200_000
-"""Bytes from which a charset is guessed."""
+_AS_SHOWN = {
+    "ascii": "cp1252",
+    "euc_kr": "cp949",
+    "gb2312": "gb18030",
+    "iso8859-1": "cp1252",
+    "iso8859-9": "cp1254",
+    "shift_jis": "cp932",
+}
+"""A charset -> the larger one that browsers read in its place."""
+_MAX_DAMAGED_SHARE = 0.2
+"""Damaged letters of text that is still UTF-8, of those that are not ASCII."""
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\u00ad\ufeff]")
 _LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl"}
 
@@ -28,22 +38,37 @@ _LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "
 def decoded(data: bytes) -> str:
     """Return the text of a document's bytes, with line ends ``\\n`` and without control characters.
 
-    The charset is UTF-8, or else that of the byte order mark, the declared one of HTML, or a guess, with a warning.
+    The charset is UTF-8, or else the declared one of HTML, or a guess, with a warning.
 
     :raises Unreadable: for binary data.
     """
-    declared = _CHARSET.search(data[:_MAX_CHARSET_BYTES])
-    charsets = ["utf-8", declared[1].decode("ascii")] if declared else ["utf-8"]
-    for charset in charsets:
+    with suppress(UnicodeDecodeError):
+        return clean(data.decode())
+    if declared := _CHARSET.search(data[:_MAX_CHARSET_BYTES]):
         with suppress(UnicodeDecodeError, LookupError):
-            return clean(data.decode(charset))
-    from charset_normalizer import from_bytes
+            return clean(data.decode(_charset(declared[1].decode("ascii"))))
+    text = data.decode(errors="replace")
+    damaged = text.count("\ufffd")
+    foreign = len(text) - len(text.encode("ascii", "ignore"))
+    if damaged <= _MAX_DAMAGED_SHARE * foreign:
+        logger.warning("it has letters that are not UTF-8: %d", damaged)
+        return clean(text)
+    import chardet
 
-    best = from_bytes(data[:_MAX_GUESSED_BYTES]).best()
-    if best is None or (b"\x00" in data and not best.bom):
+    guess = chardet.detect(data)["encoding"]
+    # UTF-16 without a mark of its byte order has a NUL in each letter of ASCII.
+    is_wide = guess in ("UTF-16", "UTF-32") or 5 * data.count(0) >= len(data)
+    if guess is None or (b"\x00" in data and not is_wide):
         raise Unreadable("it contains binary data")
-    logger.warning("it is not UTF-8, and read as %s", best.encoding)
-    return clean(data.decode(best.encoding, "replace"))
+    charset = _charset(guess)
+    logger.warning("it is not UTF-8, and read as %s", charset)
+    return clean(data.decode(charset, "replace"))
+
+
+def _charset(name: str) -> str:
+    """Return the charset that is read for a name. :raises LookupError: for an unknown one."""
+    charset = lookup(name).name
+    return _AS_SHOWN.get(charset, charset)
 
 
 def clean(text: str) -> str:

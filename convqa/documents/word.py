@@ -46,13 +46,15 @@ def read_docx(data: bytes) -> Document:
     """Read a Word document.
 
     Insertions that are tracked are read and deletions are not. Footnotes and text boxes follow their paragraph; headers
-    and footers come first, each once. Comments, hidden text and the table of contents are left out.
+    and footers come first, each once, and the texts of diagrams last. Comments, hidden text and the table of contents
+    are left out.
 
     :raises Unreadable: if it is encrypted or too large.
     """
     archive = Archive(data)
     reader = _WordReader(archive)
     body = list(reader.blocks(reader.document))
+    body += (Block("item", text) for text in archive.diagrams(reader.relations))
     texts = {block.text for block in body}
     margins = [block for block in dict.fromkeys(reader.margins()) if block.text not in texts]
     title, meta = properties(archive.xml("docProps/core.xml"))

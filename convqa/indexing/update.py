@@ -15,7 +15,7 @@ from pathlib import Path
 
 from convqa.documents import Unreadable
 from convqa.documents.child import DocumentReader
-from convqa.documents.find import DocumentFile, Files, described, find_documents
+from convqa.documents.find import DocumentFile, Files, Found, described, find_documents
 from convqa.documents.formats import document_formats
 from convqa.documents.passages import digest, read_document
 from convqa.domain import Passage
@@ -74,7 +74,7 @@ def index_sources(
     """
     if add and replace:
         raise InputError("--add and --replace exclude each other: use one of them.")
-    files, skipped = ({}, {}) if task else find_documents(sources, document_formats())
+    files, skipped, unread = Found({}, {}, {}) if task else find_documents(sources, document_formats())
     if base_url and not files:
         raise InputError("base_url applies to documents only; passages have their own url.")
     is_new = replace or not exists(url) or not (files or add)
@@ -94,6 +94,7 @@ def index_sources(
         if files and is_new and len(indexed.unread) == len(files):
             reasons = "; ".join(f"{escape(name)}: {why}" for name, why in indexed.unread.items())
             raise InputError(f"no document can be read: {reasons}.")
+    indexed = dataclasses.replace(indexed, unread={**unread, **indexed.unread})
     for name, why in indexed.unread.items():
         logger.warning("not indexed: %s: %s", escape(name), why)
     if skipped:

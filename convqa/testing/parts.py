@@ -175,7 +175,7 @@ class DocumentSourceContract:
     location: ClassVar[str]
 
     def test_its_documents_have_names_and_bytes(self) -> None:
-        documents, _ = find_documents([self.location], document_formats())
+        documents = find_documents([self.location], document_formats()).files
         assert documents
         for name, document in documents.items():
             assert isinstance(document, DocumentFile)

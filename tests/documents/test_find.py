@@ -14,7 +14,7 @@ FORMATS = document_formats()
 
 
 def found(*sources):
-    return find_documents(sources, FORMATS)[0]
+    return find_documents(sources, FORMATS).files
 
 
 def test_documents_are_found_at_any_depth_and_named_by_their_paths(folder):
@@ -52,7 +52,7 @@ def test_what_cannot_be_told_apart_or_found_is_refused(folder, sources, message)
 def test_files_of_other_kinds_are_counted(tmp_path):
     for name in ("a.txt", "b.doc", "c.DOC", "d.zip", "README", ".hidden", "meta.yaml"):
         (tmp_path / name).write_text("team: law")
-    documents, skipped = find_documents([tmp_path], FORMATS)
+    documents, skipped, _ = find_documents([tmp_path], FORMATS)
     assert list(documents) == ["a.txt"]
     assert skipped == {".doc": 2, ".zip": 1, "without extension": 1}
     assert described(skipped) == "2 .doc, 1 .zip, 1 without extension"
@@ -67,7 +67,7 @@ def test_special_files_and_links_that_are_broken_or_lead_out_are_skipped(tmp_pat
     (folder / "out.txt").symlink_to(tmp_path / "secret.txt")
     (folder / "broken.txt").symlink_to(folder / "nowhere.txt")
     os.mkfifo(folder / "pipe.txt")
-    documents, skipped = find_documents([folder], FORMATS)
+    documents, skipped, _ = find_documents([folder], FORMATS)
     assert list(documents) == ["a.txt", "same.txt"]
     assert skipped == {"links out of the folder": 1, "broken links": 1, "special files": 1}
     with pytest.raises(InputError, match=r"pipe\.txt is not a regular file"):
@@ -90,6 +90,9 @@ def test_a_folder_gives_meta_to_its_documents_and_those_below(tmp_path):
     meta = {name: dict(file.meta) for name, file in found(tmp_path).items()}
     law = {"team": "law", "year": 2024, "valid": "2026-05-01", "tags": "a, b"}
     assert meta == {"a.txt": {"team": "all", "year": 2024}, "law/b.txt": law, "law/new/c.txt": law}
-    (tmp_path / "meta.yaml").write_text("- a list")
-    with pytest.raises(InputError, match=r"meta\.yaml: expected a mapping"):
-        found(tmp_path)
+    (tmp_path / "law" / "meta.yaml").write_text("team: [law")
+    documents, _, unread = find_documents([tmp_path], FORMATS)
+    assert {name: dict(file.meta) for name, file in documents.items()} == dict.fromkeys(meta, meta["a.txt"])
+    assert "not valid YAML" in unread["law/meta.yaml"]
+    (tmp_path / "law" / "meta.yaml").write_text("- a list")
+    assert "expected a mapping" in find_documents([tmp_path], FORMATS).unread["law/meta.yaml"]

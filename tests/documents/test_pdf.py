@@ -9,6 +9,7 @@ import pytest
 
 from convqa.documents.blocks import Unreadable
 from convqa.documents.pdf import read_pdf
+from convqa.documents.pdf_lines import joined
 
 fpdf = pytest.importorskip("fpdf")
 pytest.importorskip("pypdfium2")
@@ -89,6 +90,11 @@ def test_wrapped_lines_are_joined_and_a_paragraph_goes_on_on_the_next_page():
     assert document.pages == 2
     assert [block.text for block in document.blocks] == ["Once. " + (PROSE * 30).strip()]
     assert document.blocks[0].page == 1
+
+
+@pytest.mark.parametrize("hyphen", ["-", "\u2010"])
+def test_hyphens_at_the_end_of_lines_are_told(hyphen):
+    assert joined([f"the exhi{hyphen}", "bition"]) == "the exhibition"
 
 
 def test_words_broken_at_hyphens_are_joined():
@@ -234,6 +240,43 @@ def test_text_drawn_twice_is_read_once():
     assert texts(drawn((20, 20, text), (20.2, 20.2, text))) == [text]
     letters = [(20 + 3 * place, 20, letter) for place, letter in enumerate("feet")]
     assert texts(drawn(*letters, *((x + 0.15, y, letter) for x, y, letter in letters))) == ["f e e t"]
+
+
+def test_a_shadow_of_a_text_is_read_once():
+    document = read_pdf(drawn((20, 50, "The kiln is hot."), (20.4, 50.3, "The kiln is hot."), (20, 90, "It is hot.")))
+    assert [block.text for block in document.blocks] == ["The kiln is hot.", "It is hot."]
+
+
+def test_cells_that_are_centred_are_whole():
+    texts = [(70, 38, "Volume per"), (20, 40, "Reagent"), (120, 40, "Storage"), (70, 42, "sample")]
+    for row, name in enumerate(("PEG", "Salt", "Carrier")):
+        y = 52 + 12 * row
+        texts += [(120, y - 2, "at room"), (20, y, name), (70, y, f"{row} ml"), (120, y + 2, "temperature")]
+    texts += [(20, 86, "DNA"), (70, 88, "9 ml"), (120, 88, "cold"), (20, 90, "in salt"), (20, 110, "It is boiled.")]
+    blocks = filled(read_pdf(drawn(*texts)))
+    assert [block.cells for block in blocks[:-1]] == [
+        ("Reagent", "Volume per sample", "Storage"),
+        ("PEG", "0 ml", "at room temperature"),
+        ("Salt", "1 ml", "at room temperature"),
+        ("Carrier", "2 ml", "at room temperature"),
+        ("DNA in salt", "9 ml", "cold"),
+    ]
+    assert blocks[-1].text == "It is boiled."
+
+
+def test_columns_with_headings_and_short_lines_stay_apart():
+    pdf = fpdf.FPDF()
+    pdf.add_page()
+    for x, words in ((15, "mill"), (106, "kiln")):
+        pdf.set_font("Helvetica", "B", size=18)
+        pdf.text(x, 26 + x / 50, f"The {words} of the old town")
+        pdf.set_font("Helvetica", size=10)
+        for line in range(12):
+            short = "Ann, Bob" if line % 3 else f"This is the line of the {words} with number {line}, and it"
+            pdf.text(x, 40 + 6 * line + x / 50, short)
+    texts = [block.text for block in read_pdf(bytes(pdf.output())).blocks]
+    assert texts.index("The kiln of the old town") > len(texts) / 3
+    assert not any("mill" in text and "kiln" in text for text in texts)
 
 
 def test_values_of_forms_are_read():
@@ -477,3 +520,13 @@ def test_labels_and_values_are_rows():
     values = ["Ada Holm", "Mill Road 3", "Ostra", "0800 55"]
     places = [(x, 20 + 7 * row, text) for x, side in ((20, labels), (70, values)) for row, text in enumerate(side)]
     assert shown(drawn(*places)) == [("row", pair) for pair in zip(labels, values, strict=True)]
+
+
+def test_a_page_number_between_ragged_columns_keeps_them_apart():
+    lines = [f"The mill of the town was built in the year {year}, and" for year in range(1700, 1708)]
+    lines[3] = lines[7] = "So it was."
+    texts = [(15, 30 + 5 * n, line) for n, line in enumerate(lines)]
+    texts += [(110, 30 + 5 * n, line.replace("mill", "kiln")) for n, line in enumerate(lines)]
+    blocks = filled(read_pdf(drawn(*texts, (102, 280, "1"), size=9)))
+    assert not any("mill" in block.text and "kiln" in block.text for block in blocks)
+    assert not any(block.cells for block in blocks)

@@ -42,6 +42,7 @@ Fees
    other
 
 .. code-block:: python
+   :caption: kiln.py
 
    x = 1
 
@@ -67,12 +68,17 @@ def test_a_text_is_read_with_its_structure():
         ("item", "4.", "Fire"),
         ("paragraph", "", "3.2"),
         ("paragraph", "", "The kiln has a timer."),
-        ("paragraph", "", "4.0"),
-        ("paragraph", "", "It has none."),
+        ("paragraph", "", "4.0 It has none."),
         ("code", "", "x = 1"),
         ("paragraph", "", "[1]"),
         ("paragraph", "", "Twice in August."),
     ]
+
+
+@pytest.mark.parametrize("directive", ["c:function", "rst:directive", "my-card", "grid-item-card"])
+def test_the_text_of_unknown_directives_is_read(directive):
+    text = f".. {directive}:: kiln(*heat*)\n   :any-option: x\n\n   It *fires*.\n\n.. autoclass:: Kiln\n   :members:\n"
+    assert [block.text for block in read_rst(text.encode()).blocks] == ["kiln(heat)", "It fires."]
 
 
 @pytest.mark.parametrize(
@@ -91,3 +97,13 @@ def test_errors_of_markup_are_silent(capfd):
     document = read_rst(b"Title\n==\n\n*open `role\n\n  odd indent\n :bad:`x`\n")
     assert "open" in " ".join(block.text for block in document.blocks)
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_subtitle_is_a_heading():
+    text = "Office\n======\n\nLeaflet 7\n---------\n\nFees\n~~~~\n\nFour euros.\n\nHours\n~~~~~\n\nAt nine.\n"
+    headings = [(block.text, block.level) for block in read_rst(text.encode()).blocks if block.kind == "heading"]
+    assert headings == [("Office", 1), ("Leaflet 7", 1), ("Fees", 2), ("Hours", 2)]
+
+
+def test_a_text_without_a_title_has_none():
+    assert read_rst(b"One.\n\nA\n=\n\nTwo.\n\nB\n=\n\nThree.\n").title == "untitled"

@@ -60,6 +60,34 @@ def test_sheets_have_headings_captions_and_header_rows():
     assert document.unread == ("the hidden sheet Sheet2",)
 
 
+def test_tables_below_one_another_keep_their_own_header():
+    fees = [["Item", "Day", "Week"], ["Kiln", 4, 9]]
+    hours = [["Opening hours"], ["Day", "From", "To"], ["Sunday", "10:00", "16:00"], [], ["Monday", "9:00", "17:00"]]
+    blocks = read_xlsx(workbook([*fees, [], *hours, [], ["With VAT."]])).blocks
+    assert [(block.kind, block.cells or block.text) for block in blocks[1:]] == [
+        ("header", ("Item", "Day", "Week")),
+        ("row", ("Kiln", "4", "9")),
+        ("paragraph", ""),
+        ("caption", "Opening hours"),
+        ("header", ("Day", "From", "To")),
+        ("row", ("Sunday", "10:00", "16:00")),
+        ("row", ("Monday", "9:00", "17:00")),
+        ("paragraph", ""),
+        ("paragraph", "With VAT."),
+    ]
+
+
+def test_an_empty_row_between_rows_of_words_begins_no_table():
+    rows = [["Name", "Work", "House"], ["Ann", "Nurse", "West"], [], ["Bob", "Cook", "East"], ["Cy", "Porter", "East"]]
+    blocks = read_xlsx(workbook(rows)).blocks
+    assert [block.kind for block in blocks] == ["heading", "header", "row", "row", "row", "paragraph"]
+
+
+def test_labels_and_values_have_no_header():
+    blocks = read_xlsx(workbook([["Address", "1 Mill Lane"], ["Phone", "555 1234"]])).blocks
+    assert [block.kind for block in blocks] == ["heading", "row", "row", "paragraph"]
+
+
 def test_a_sheet_is_read_within_limits(monkeypatch):
     monkeypatch.setattr(sheets, "MAX_ROWS", 2)
     document = read_xlsx(workbook([["A", *"x" * 70], ["B"], ["C"]]))
@@ -86,7 +114,13 @@ def test_a_first_row_with_numbers_is_no_header():
 
 @pytest.mark.parametrize(
     ("number_format", "shown"),
-    [('#,##0.00 "€"', "4.50 €"), ("[$€-407] #,##0.00", "4.50 €"), ("[$USD] 0.00", "4.50 USD"), ('"$"#,##0', "4 $")],
+    [
+        ('#,##0.00 "€"', "4.50 €"),
+        ("[$€-407] #,##0.00", "4.50 €"),
+        ("[$USD] 0.00", "4.50 USD"),
+        ('"$"#,##0', "4 $"),
+        ('0.0" km"', "4.5 km"),
+    ],
 )
 def test_a_price_keeps_its_currency_and_decimals(number_format, shown):
     book = openpyxl.Workbook()

@@ -61,6 +61,17 @@ def test_groups_and_alternatives_are_read_once():
     assert [block.text for block in blocks] == ["Slide 1", "In a group", "A choice"]
 
 
+def test_diagrams_are_items():
+    data = presentation(shape("Steps", kind="title"), shape(""))
+    relation = '<R><Relationship Id="d" Type="t/diagramData" Target="../diagrams/data1.xml"/></R>'
+    points = "<d><pt><p><r><t>Empty the </t></r><r><t>tank</t></r></p></pt><pt><p><r><t>Rinse</t></r></p></pt><pt/></d>"
+    stream = BytesIO(data)
+    with zipfile.ZipFile(stream, "a") as archive:
+        archive.writestr("ppt/slides/_rels/slide1.xml.rels", relation)
+        archive.writestr("ppt/diagrams/data1.xml", points)
+    assert [block.text for block in read_pptx(stream.getvalue()).blocks] == ["Steps", "Empty the tank", "Rinse"]
+
+
 def test_tables_have_a_header_row():
     text = "<tc><txBody><p><r><t>{}</t></r></p></txBody></tc>".format
     rows = f"<tr>{text('Tool')}{text('Room')}</tr><tr>{text('Kiln')}{text('Cellar')}</tr>"

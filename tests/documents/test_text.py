@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import time
 from contextlib import suppress
 
@@ -79,11 +80,39 @@ def test_a_text_is_decoded_with_or_without_a_byte_order_mark(encoding):
     assert decoded(text.encode(encoding)) == text.replace("\r\n", "\n")
 
 
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("It’s open daily.", "cp1252"),
+        ("Museet är öppet på söndagar.", "latin-1"),
+        ("Zażółć gęślą jaźń, potem płaci się karę.", "cp1250"),
+        ("Музей открыт каждый день.", "koi8-r"),
+        ("図書館は月曜日に休みます。", "shift_jis"),
+        ("Die Küche ist offen.", "utf-16-be"),
+    ],
+)
+def test_the_charset_of_a_short_text_is_told(text, encoding):
+    assert decoded(text.encode(encoding)) == text
+
+
+def test_a_declared_charset_is_read_as_browsers_read_it():
+    page = "<meta charset=iso-8859-1><p>It’s €4."
+    assert decoded(page.encode("cp1252")) == page
+
+
+def test_a_damaged_letter_does_not_change_the_charset(caplog):
+    data = "Die Küche und die Größe, schön, täglich".encode() + b"\x96 und"
+    assert decoded(data) == "Die Küche und die Größe, schön, täglich� und"
+    assert "not UTF-8: 1" in caplog.text
+
+
 def test_a_guessed_charset_is_said_and_binary_data_refused(caplog):
     assert decoded("Größe".encode("cp1252"))
     assert "not UTF-8" in caplog.text
     with pytest.raises(Unreadable, match="binary data"):
         decoded(b"\x89PNG\x00\xff\xfe")
+    with pytest.raises(Unreadable, match="binary data"):
+        decoded(gzip.compress(b"id,name\n1,english"))
 
 
 def test_soft_hyphens_ligatures_and_control_characters_are_no_part_of_words():

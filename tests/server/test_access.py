@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+import yaml
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
@@ -132,3 +135,39 @@ def test_keys_are_never_logged_or_shown(make_client, keys, caplog):
     client = make_client(keys=keys)
     replies = [client.get(path, headers=bearer(KEY)) for path in ("/api/pipelines", "/openapi.json", "/nope")]
     assert not any(KEY in text for text in [*(reply.text for reply in replies), caplog.text])
+
+
+def test_the_example_of_the_docs_runs_over_documents(make_client, monkeypatch, tmp_path):
+    """The rules in docs/reference/server.md, over documents whose fields come from front matter and meta.yaml."""
+    from convqa.indexing import index_sources
+    from convqa.pipeline.load import load
+    from convqa.qa import ready
+
+    documents = {
+        "law/meta.yaml": "published: true\nteam: [law]",
+        "law/contract.md": "# Contract\n\nThe contract ends in June.",
+        "house/meta.yaml": "published: true\nteam: all",
+        "house/rules.txt": "The contract of the house hangs in the hall.",
+        "house/draft.md": "---\nteam: law\n---\n# Draft\n\nThe draft of the contract is on the shelf.",
+        "new.md": "---\npublished: false\nteam: all\n---\nThe new contract is not ready.",
+    }
+    for name, text in documents.items():
+        path = tmp_path / "documents" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    index_sources([tmp_path / "documents"], str(tmp_path / "collection"))
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "server.md").read_text(encoding="utf-8")
+    example = page.split("Searches, passages by id")[1].split("```yaml")[1].split("```")[0]
+    (tmp_path / "key").write_text(KEY)
+    monkeypatch.setenv("INTERN_KEY", OTHER)
+    rules = yaml.safe_load(example.replace("/run/secrets/convqa_key", str(tmp_path / "key")))
+    client = make_client(pipelines={"talk": ready(load("talk"), str(tmp_path / "collection"))}, **rules)
+
+    question = "What of the contract?"
+    house = {"house/draft.md_p1", "house/rules.txt_p1"}
+    assert ids(ask(client, question, bearer(OTHER))) == house
+    assert ids(ask(client, question, bearer(KEY, **{"X-OpenWebUI-User-Email": "bob@example.org"}))) == house
+    anna = bearer(KEY, **{"X-OpenWebUI-User-Email": "anna@example.org"})
+    assert ids(ask(client, question, anna)) == {*house, "law/contract.md_p1"}
+    assert ids(ask(client, question, anna, filter={"team": ["law"]})) == {"law/contract.md_p1"}
+    assert ask(client, question, anna, filter={"tema": ["law"]}).status_code == 422

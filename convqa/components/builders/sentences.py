@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import groupby, islice
+from operator import attrgetter
 from typing import Annotated
 
 from pydantic import Field
@@ -31,6 +32,11 @@ _MAX_CANDIDATES = 20
 _MAX_LIST_WORDS = 80
 """Maximum words of a list that is quoted with its introduction."""
 
+_MAX_STEPS_WORDS = 150
+"""Maximum words of steps that are quoted together."""
+
+_ITEMS = ("item", "step")
+
 _COLONS = (":", "\uff1a")
 
 _ASKS_AGAIN = re.compile(r"\b(?:again|repeat\w*|once more|nochmals?|noch einmal|wiederhole?n?)\b", re.I)
@@ -52,7 +58,8 @@ ScoreGap = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 class SentencesBuilder(Builder):
     """Quote the best sentences of a reading, in the order of the ranking and of their texts.
 
-    A span is quoted with the whole units that contain it, and the introduction of a list with its items. Duplicates and
+    A span is quoted with the whole units that contain it, and the introduction of a list with its items; so are all
+    items and steps of a document's list if the question has more words of what introduces it. Duplicates and
     overlaps of better spans are skipped. Without a reading, or with an empty one, the answer is the beginning of the
     best passage with a text. If documents answer differently, the later one is quoted, and the other is named.
 
@@ -97,7 +104,7 @@ class SentencesBuilder(Builder):
         passages = _passages(ranking)
         if self.antecedents and turn.language == "en":
             chosen = with_antecedents(chosen, passages)
-        ordered = self._ordered(chosen, ranking)
+        ordered = _with_whole_lists(self._ordered(chosen, ranking), rewrite, passages, turn.language)
         quoted = _sentences(ordered, passages, turn.language)
         if rival is not None:
             for sentence in _sentences([rival.span], passages, turn.language):
@@ -191,11 +198,13 @@ def _sentences(
         passage = passages.get(span.passage_id)
         quoted = whole_units(passage, span.start, span.end, language) if passage is not None else []
         is_whole = bool(quoted) and (quoted[0].start, quoted[-1].end) == (span.start, span.end)
-        if passage is None or not is_whole or not (len(quoted) == 1 or _is_list(quoted, passage.text)):
+        is_list = passage is not None and _is_list(quoted, passage.text)
+        if passage is None or not is_whole or not (len(quoted) == 1 or is_list):
             made.append(Sentence(shown(span.text), (Citation(span.passage_id, span.start, span.end),)))
             introduction = ""
             continue
-        for unit in quoted[1:] or quoted:
+        has_introduction = len(quoted) > 1 and quoted[0].kind not in _ITEMS
+        for unit in quoted[has_introduction:]:
             is_next_item = unit.context != "" and unit.context == introduction and unit.kind != "row"
             text = shown(passage.text[unit.start : unit.end]) if is_next_item else shown_unit(passage, unit)
             introduction = unit.context
@@ -204,7 +213,9 @@ def _sentences(
 
 
 def _is_list(quoted: Sequence[Unit], text: str) -> bool:
-    """Return whether the first unit introduces all others."""
+    """Return whether the units are items of a list, or the first introduces all others."""
+    if not quoted or all(unit.kind in _ITEMS for unit in quoted):
+        return True
     first, *others = quoted
     return all(_introduces(text[first.start : first.end], unit) for unit in others)
 
@@ -255,6 +266,81 @@ def _with_items(
                 break
             end = unit.end
     return None if end is None else (start, end)
+
+
+def _with_whole_lists(
+    spans: Sequence[Span],
+    rewrite: Rewrite,
+    passages: Mapping[str, Passage],
+    language: str,
+) -> list[Span]:
+    """Return spans with the lists that are asked for as a whole in place of their items.
+
+    A list can go on in the next passage of its document, such as on the next page.
+    """
+    asked = set(analyzer_or_words(language).content(rewrite.text))
+    whole: list[Span] = []
+    for span in spans:
+        if any(span.passage_id == other.passage_id and other.start <= span.start < other.end for other in whole):
+            continue
+        passage = passages.get(span.passage_id)
+        bounds = passage and _list_asked_for(passage, span, asked, language)
+        if not passage or not bounds:
+            whole.append(span)
+            continue
+        whole.append(_extended(span, passage.text, *bounds))
+        if bounds[1] == passage.units[-1].end:
+            whole += _rest_of_list(passage, passages, span.score)
+    return whole
+
+
+_list_of = attrgetter("kind", "heading", "context")
+"""What the items of a list have in common."""
+
+
+def _rest_of_list(
+    passage: Passage,
+    passages: Mapping[str, Passage],
+    score: float,
+) -> Iterator[Span]:
+    """Yield the items with which the next passage goes on, if it was found."""
+    name, _, number = passage.id.rpartition("_p")
+    following = passages.get(f"{name}_p{int(number) + 1}") if number.isdecimal() else None
+    for unit in following.units if following else ():
+        if _list_of(unit) != _list_of(passage.units[-1]):
+            break
+        assert following is not None
+        yield Span(following.id, unit.start, unit.end, following.text[unit.start : unit.end], score)
+
+
+def _list_asked_for(
+    passage: Passage,
+    span: Span,
+    asked: set[str],
+    language: str,
+) -> tuple[int, int] | None:
+    """Return the characters of the list of which a span is an item, with its introduction.
+
+    None if the question has more words of the item than of what introduces the list, or the list is long.
+    """
+    for _, group in groupby(passage.units, _list_of):
+        items = list(group)
+        if items[0].kind in _ITEMS and len(items) > 1 and any(unit.start == span.start for unit in items):
+            break
+    else:
+        return None
+    kind, heading, context = items[0].kind, items[0].heading, items[0].context
+    tokens = analyzer_or_words(language).tokens
+    of_list = len(asked.intersection(tokens(context or heading.rpartition(" > ")[2])))
+    of_item = len(asked.intersection(tokens(span.text)))
+    if of_list < of_item + (kind == "item") or not of_list:
+        return None
+    start = items[0].start
+    if context:
+        start = max(passage.text.rfind(context, 0, start), 0)
+    words = passage.text[start : items[-1].end].split()
+    limit = _MAX_STEPS_WORDS if kind == "step" else _MAX_LIST_WORDS
+    return (start, items[-1].end) if len(words) <= limit else None
 
 
 def _extended(span: Span, text: str, start: int, end: int) -> Span:

@@ -18,6 +18,7 @@ from convqa.domain import (
     TurnId,
     Unit,
 )
+from convqa.text.units import units_of_text
 
 P = Passage("p", "Ada was born in London.\r\nShe  wrote notes. She died in 1852.")
 Q = Passage("q", "Ada was born in London, too. Babbage built engines.")
@@ -287,3 +288,64 @@ def test_the_sentence_referred_to_is_not_said_twice():
     spans = (span(CARD, "It includes the workshop.", 2.0), span(CARD, "A card costs 48 pounds a year.", 1.0))
     answer = build(*spans, ranking=CARDS, max_sentences=2, best_first=True, antecedents=True)
     assert answer.text == "A card costs 48 pounds a year. It includes the workshop."
+
+
+STEPS = "Descaling\n\n1. Empty the tank.\n2. Pour in the descaler.\n3. Hold the button.\n\nIt takes long."
+
+
+def stored(text):
+    """A passage of a document: its units are stored."""
+    return Passage("s", text, units=units_of_text(text, "en"))
+
+
+@pytest.mark.parametrize(
+    ("question", "quoted", "answer"),
+    [
+        (
+            "How do I descale it?",
+            "2. Pour in the descaler.",
+            "1. Empty the tank. 2. Pour in the descaler. 3. Hold the button.",
+        ),
+        (
+            "How does descaling work?",
+            "3. Hold the button.",
+            "1. Empty the tank. 2. Pour in the descaler. 3. Hold the button.",
+        ),
+        ("When do I pour in the descaler?", "2. Pour in the descaler.", "2. Pour in the descaler."),
+        ("When do I hold the button?", "3. Hold the button.", "3. Hold the button."),
+        ("How does descaling work?", "It takes long.", "It takes long."),
+    ],
+)
+def test_steps_are_quoted_together_if_their_list_is_asked_for(question, quoted, answer):
+    passage = stored(STEPS)
+    ranking = Ranking((Hit("s", 1.0, passage),))
+    made = build(span(passage, quoted, 2.0), ranking=ranking, question=question)
+    assert made.text == answer
+    citations = [sentence.citations[0] for sentence in made.sentences]
+    assert " ".join(passage.text[citation.start : citation.end] for citation in citations) == answer
+
+
+def test_a_list_that_is_asked_for_has_its_introduction_once():
+    passage = stored("Bring to the workshop:\n- an apron\n- two towels\n\nIt is warm.")
+    ranking = Ranking((Hit("s", 1.0, passage),))
+    spans = (span(passage, "two towels", 2.0), span(passage, "an apron", 1.0))
+    made = build(*spans, ranking=ranking, question="What should I bring to the workshop?")
+    assert made.text == "Bring to the workshop: an apron two towels"
+
+
+def test_a_long_list_that_is_asked_for_is_not_quoted_as_a_whole():
+    passage = stored("Descaling\n\n" + "\n".join(f"{n}. Press button {n} with care." for n in range(1, 60)))
+    ranking = Ranking((Hit("s", 1.0, passage),))
+    made = build(
+        span(passage, "5. Press button 5 with care.", 2.0), ranking=ranking, question="How does descaling work?"
+    )
+    assert made.text == "5. Press button 5 with care."
+
+
+def test_steps_that_go_on_in_the_next_passage_are_quoted_with_the_others():
+    first = Passage("a.pdf_p1", STEPS.partition("\n\nIt")[0], units=units_of_text(STEPS, "en")[:4])
+    units = (Unit(0, 10, "step", "Descaling"), Unit(12, 22, "sentence", "Descaling"))
+    following = Passage("a.pdf_p2", "4. Let go.\n\nIt is done.", units=units)
+    ranking = Ranking((Hit("a.pdf_p1", 2.0, first), Hit("a.pdf_p2", 1.0, following)))
+    made = build(span(first, "2. Pour in the descaler.", 2.0), ranking=ranking, question="How does descaling work?")
+    assert made.text == "1. Empty the tank. 2. Pour in the descaler. 3. Hold the button. 4. Let go."
