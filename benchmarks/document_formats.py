@@ -134,7 +134,7 @@ def other_reader(path: Path) -> str:
     if suffix == ".docx":
         from docx2python import docx2python
 
-        return docx2python(io.BytesIO(data)).text
+        return str(docx2python(io.BytesIO(data)).text)
     if suffix == ".pptx":
         from pptx import Presentation
 

@@ -127,7 +127,7 @@ def test_queries_hold_the_words_that_the_question_needs():
 def test_stations_are_those_of_the_pipeline_and_its_overrides():
     unanswered = CitedAnswerBuilder("talk").run("How do I bake bread?", DOCUMENTS)["answers"][0]
     assert (unanswered.data, unanswered.meta["kind"], unanswered.documents) == ("", "none", [])
-    assert unanswered.meta["reason"] and unanswered.meta["nearest"][0]["id"] == "faust"
+    assert unanswered.meta["reason"] and len(unanswered.meta["nearest"]) == len(DOCUMENTS)
     nothing = CitedAnswerBuilder().run("Who wrote Faust?", [])["answers"][0]
     assert nothing.meta["reason"] == "no passage was found"
     brief = CitedAnswerBuilder(overrides={"builder.max_sentences": 1})

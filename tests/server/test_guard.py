@@ -152,7 +152,11 @@ def test_deep_bodies_are_refused(client, depth):
 
 
 def test_other_methods_of_a_path_are_named(client):
-    for path, allowed in (("/api/conversations/x", "DELETE, GET"), ("/api/turn", "POST"), ("/healthz", "GET, HEAD")):
+    for path, allowed in (
+        ("/api/conversations/x", "DELETE, GET, PATCH"),
+        ("/api/turn", "POST"),
+        ("/healthz", "GET, HEAD"),
+    ):
         reply = client.put(path)
         assert (reply.status_code, reply.headers["allow"]) == (405, allowed)
 

@@ -158,7 +158,7 @@ def test_an_agent_of_haystacks_asks(collection):
         assert {tool.name for tool in toolset} == {"ask", "search", "passage"}
         agent = Agent(chat_generator=Scripted(), tools=toolset)
         made = agent.run(messages=[ChatMessage.from_user("When was Goethe born?")])
-        assert made["last_message"].text == "He was born in Frankfurt in 1749."
+        assert made["last_message"].text.endswith("He was born in Frankfurt in 1749.")
     finally:
         toolset.close()
         # It leaves connections to the garbage collector.

@@ -62,15 +62,15 @@ def latest_first(
 
     :param spans: best first.
     """
-    if not spans or "file" not in passages[spans[0].passage_id].meta:
+    filed = [span for span in spans if span.passage_id in passages and "file" in passages[span.passage_id].meta]
+    if not filed or filed[0] is not spans[0]:
         return list(spans), None
     best = _statement(spans[0], passages[spans[0].passage_id], language)
     asked = best.words.intersection(analyzer_or_words(language).content(question))
     rivals = []
-    for span in spans[1:]:
-        passage = passages[span.passage_id]
-        if best.span.score - span.score <= _MAX_GAP and "file" in passage.meta:
-            other = _statement(span, passage, language)
+    for span in filed[1:]:
+        if best.span.score - span.score <= _MAX_GAP:
+            other = _statement(span, passages[span.passage_id], language)
             is_about_same = best.family == other.family or (asked and asked <= other.words)
             if is_about_same and _differ(best, other):
                 rivals.append(other)

@@ -155,18 +155,22 @@ class SentencesBuilder(Builder):
 
 
 def with_antecedents(spans: Sequence[Span], passages: Mapping[str, Passage]) -> list[Span]:
-    """Return the spans, each with the sentence that it refers to, without those that are then contained."""
+    """Return the spans, each with the sentence that it refers to unless that is quoted, without those contained."""
     extended: list[Span] = []
     for span in spans:
         passage = passages.get(span.passage_id)
         start = span.start if passage is None else _antecedent_start(span, passage)
         whole = _extended(span, passage.text, start, span.end) if passage else span
-        for other in extended:
-            if other.passage_id == span.passage_id and whole.start < other.end and other.start < whole.end:
-                break
-        else:
+        if not _overlaps(whole, extended):
             extended.append(whole)
+        elif not _overlaps(span, extended):
+            extended.append(span)
     return extended
+
+
+def _overlaps(span: Span, others: Sequence[Span]) -> bool:
+    own = [other for other in others if other.passage_id == span.passage_id]
+    return any(span.start < other.end and other.start < span.end for other in own)
 
 
 def _antecedent_start(span: Span, passage: Passage) -> int:
