@@ -187,11 +187,11 @@ def _with_parameter(
 
 def _foreign_modules(value: object) -> list[str]:
     """Return the modules of the types in a value that belong neither to convqa, Haystack nor Python."""
+    trusted = {"", *_TRUSTED, *sys.stdlib_module_names}
     modules = set()
     for key, type_name in leaves(value):
         if isinstance(type_name, str) and key.rpartition(".")[2] == "type":
             module = type_name.rpartition(".")[0]
-            package = module.partition(".")[0]
-            if package and package not in _TRUSTED and package not in sys.stdlib_module_names:
+            if module.partition(".")[0] not in trusted:
                 modules.add(module)
     return sorted(modules)

@@ -62,16 +62,11 @@ def read(file: Path) -> StationList | Graph:
         except ValidationError as error:
             mistakes = dict.fromkeys(_mistake(field, message, form) for field, message in explain(error))
             raise InputError(" ".join(mistakes)) from error
-        if isinstance(content, StationList):
-            _check_names(content)
+        for name in content.stations if isinstance(content, StationList) else ():
+            if name not in STATIONS:
+                known = ", ".join(STATIONS)
+                raise InputError(f"stations.{name}: unknown station.{nearest(name, STATIONS)} Stations: {known}.")
     return content
-
-
-def _check_names(content: StationList) -> None:
-    for name in content.stations:
-        if name not in STATIONS:
-            known = ", ".join(STATIONS)
-            raise InputError(f"stations.{name}: unknown station.{nearest(name, STATIONS)} Stations: {known}.")
 
 
 def _mistake(field: str, message: str, form: type[BaseModel]) -> str:
