@@ -69,7 +69,7 @@ def _extended(content: StationList, file: Path) -> tuple[dict[str, Any], dict[st
     metadata: dict[str, Any] = {}
     nodes: dict[str, Node] = {}
     if content.extends is not None:
-        base_file = find(content.extends, file)
+        base_file = find(content.extends, file.parent)
         base = read(base_file)
         if not isinstance(base, StationList) or base.extends is not None:
             trouble = "itself extends a file" if isinstance(base, StationList) else "has no stations"
