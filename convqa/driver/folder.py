@@ -1,4 +1,4 @@
-"""The metadata files of a run folder."""
+"""The metadata files of a run folder, written atomically."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import platform
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -27,85 +28,78 @@ SHARD = "shard"
 """The status of a finished shard."""
 
 
-class RunFolder:
-    """Begins, continues or refuses a run in a folder. Its files are written atomically."""
+def begin(
+    folder: Path,
+    mark: Mapping[str, Any],
+    document: PipelineDocument,
+    run_file: str,
+    restart: bool,
+    source: Path,
+    language: str,
+) -> dict[str, Any]:
+    """Start a run, or continue the run in the folder, and return its metadata. ``restart`` removes the old run.
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._meta: dict[str, Any] = {}
-
-    @property
-    def journal(self) -> Path:
-        return self._folder / JOURNAL
-
-    def begin(
-        self,
-        mark: Mapping[str, Any],
-        document: PipelineDocument,
-        run_file: str,
-        restart: bool,
-        source: Path,
-        language: str,
-    ) -> None:
-        """Start a run, or continue the run in the folder. ``restart`` removes the old run.
-
-        :param document: the resolved pipeline.
-        :param source: the input, noted for scoring the run later. :param language: the collection's language.
-        :raises InputError: if the folder holds a run with another fingerprint, without ``restart``.
-        """
-        old = self._read_meta()
-        if restart:
-            for name in (JOURNAL, run_file, IR_METADATA):
-                (self._folder / name).unlink(missing_ok=True)
-            old = None
-        elif old is None:
+    :param document: the resolved pipeline.
+    :param source: the input, noted for scoring the run later. :param language: the collection's language.
+    :raises InputError: if the folder holds a run with another fingerprint, without ``restart``.
+    """
+    old: dict[str, Any] = {}
+    if restart:
+        for name in (JOURNAL, run_file, IR_METADATA):
+            (folder / name).unlink(missing_ok=True)
+    else:
+        with suppress(InputError):
+            old = read_meta(folder)
+        if not {"fingerprint", "started"} <= old.keys():
             for name in (JOURNAL, run_file):
-                if (self._folder / name).exists():
+                if (folder / name).exists():
                     raise InputError(
-                        f"output {self._folder}: holds a {name} without a readable {META}. "
+                        f"output {folder}: holds a {name} without a readable {META}. "
                         "Give another folder, or --restart to start over."
                     )
         elif changed := differences(old["fingerprint"], mark):
             raise OtherRun(
-                f"output {self._folder}: holds a run that differs from this one in: {', '.join(changed)}. Compare with "
+                f"output {folder}: holds a run that differs from this one in: {', '.join(changed)}. Compare with "
                 f"its {RESOLVED} and {META}. Give another folder, or --restart to delete that run."
             )
-        self._meta = {
-            "status": "running",
-            "fingerprint": dict(mark),
-            "input": replace_surrogates(str(source.resolve())),
-            "language": language,
-            "started": old["started"] if old else _now(),
-            "command": replace_surrogates([Path(sys.argv[0]).name, *sys.argv[1:]]),  # names may not be UTF-8
-            "versions": versions(),
-            "git_commit": git_commit(),
-            "seed": None,
-        }
-        self._write(RESOLVED, document.to_yaml().encode())
-        self._write_meta()
+    meta = {
+        "status": "running",
+        "fingerprint": dict(mark),
+        "input": replace_surrogates(str(source.resolve())),
+        "language": language,
+        "started": old.get("started", _now()),
+        "command": replace_surrogates([Path(sys.argv[0]).name, *sys.argv[1:]]),  # names may not be UTF-8
+        "versions": versions(),
+        "git_commit": git_commit(),
+        "seed": None,
+    }
+    _write(folder / RESOLVED, document.to_yaml().encode())
+    _write_meta(folder, meta)
+    return meta
 
-    def finish(self, data: Mapping[str, Any], is_shard: bool = False) -> None:
-        """Record the end of a run or of a shard."""
-        status = SHARD if is_shard else "done"
-        self._meta.update(data, status=status, finished=_now())
-        self._write_meta()
-        if not is_shard:
-            ir_metadata = yaml.safe_dump(_ir_metadata(self._meta), sort_keys=False, allow_unicode=True)
-            self._write(IR_METADATA, ir_metadata.encode())
 
-    def _read_meta(self) -> dict[str, Any] | None:
-        try:
-            data = orjson.loads((self._folder / META).read_bytes())
-        except (OSError, orjson.JSONDecodeError):
-            return None
-        return data if isinstance(data, dict) and {"fingerprint", "started"} <= data.keys() else None
+def finish(
+    folder: Path,
+    meta: Mapping[str, Any],
+    data: Mapping[str, Any],
+    is_shard: bool = False,
+) -> None:
+    """Record the end of a run or of a shard. :param meta: its metadata. :param data: what to add to it."""
+    status = SHARD if is_shard else "done"
+    ended = {**meta, **data, "status": status, "finished": _now()}
+    _write_meta(folder, ended)
+    if not is_shard:
+        ir_metadata = yaml.safe_dump(_ir_metadata(ended), sort_keys=False, allow_unicode=True)
+        _write(folder / IR_METADATA, ir_metadata.encode())
 
-    def _write_meta(self) -> None:
-        self._write(META, orjson.dumps(self._meta, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
 
-    def _write(self, name: str, data: bytes) -> None:
-        with whole_file(self._folder / name) as stream:
-            stream.write(data)
+def _write_meta(folder: Path, meta: Mapping[str, Any]) -> None:
+    _write(folder / META, orjson.dumps(meta, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+
+
+def _write(path: Path, data: bytes) -> None:
+    with whole_file(path) as stream:
+        stream.write(data)
 
 
 def read_meta(folder: Path) -> dict[str, Any]:

@@ -59,20 +59,14 @@ class Journal:
         self.own = 0
         for wave in whole_waves(self._path):
             for line in wave:
-                self._add(line.turn, line.start, line.end, line.record["history"])
+                self._add(line)
 
-    def _add(
-        self,
-        turn: TurnId,
-        start: int,
-        end: int,
-        history: Iterable[int],
-    ) -> None:
-        given, own = history
+    def _add(self, line: JournalLine) -> None:
+        given, own = line.record["history"]
         self.given += given
         self.own += own
-        self._places[turn] = (start, end)
-        self._end = end
+        self._places[line.turn] = (line.start, line.end)
+        self._end = line.end
 
     def __len__(self) -> int:
         return len(self._places)
@@ -96,15 +90,17 @@ class Journal:
         """
         batch = [wave.group, wave.number, len(wave.responses)]
         lines = []
+        data = bytearray()
         for response, history in zip(wave.responses, wave.histories, strict=True):
             record = {"batch": batch, "history": history, **response.trimmed().to_json()}
-            lines.append(to_json_bytes(record) + b"\n")
+            start = self._end + len(data)
+            data += to_json_bytes(record) + b"\n"
+            lines.append(JournalLine(record, start, self._end + len(data)))
         if os.fstat(self._file.fileno()).st_nlink == 0:
             raise RunError(
                 f"the journal {self._path} was removed, or another file took its place, while the run was writing it. "
                 "Run the same command again to answer all turns."
             )
-        data = b"".join(lines)
         with write_errors(f"the journal {self._path}"):
             self._file.seek(self._end)
             self._file.truncate()
@@ -112,8 +108,8 @@ class Journal:
             while written < len(data):
                 written += self._file.write(data[written:])
             os.fsync(self._file.fileno())
-        for response, history, line in zip(wave.responses, wave.histories, lines, strict=True):
-            self._add(response.id, self._end, self._end + len(line), history)
+        for line in lines:
+            self._add(line)
 
     def without_failures(self, conversations: Iterable[Conversation]) -> None:
         """Remove failed turns and all later turns of their conversations."""

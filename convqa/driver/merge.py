@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from convqa.driver.fingerprint import differences
-from convqa.driver.folder import RESOLVED, SHARD, RunFolder, read_meta
+from convqa.driver.folder import RESOLVED, SHARD, begin, finish, read_meta
 from convqa.driver.history import checked, in_language
 from convqa.driver.intake import Intake
 from convqa.driver.journal import JOURNAL, Journal
@@ -61,20 +61,19 @@ def merge(
     with locked(output), closing(Intake(in_language(conversations, language), output)) as intake:
         if intake.digest != mark["input"]:
             raise InputError(f"input {source}: differs from the input of the shards. Name that with --input.")
-        folder = RunFolder(output)
-        folder.begin(mark, document, task.run_file, restart, source, language)
-        with whole_file(folder.journal) as journal_file:
+        meta = begin(output, mark, document, task.run_file, restart, source, language)
+        with whole_file(output / JOURNAL) as journal_file:
             for finished in shards:
                 with (finished.folder / JOURNAL).open("rb") as part:
                     shutil.copyfileobj(part, journal_file)
-        with closing(Journal(folder.journal)) as journal:
+        with closing(Journal(output / JOURNAL)) as journal:
             for turn in intake.turns_in_order():
                 if journal.get(turn.id) is None:
                     raise InputError(f"turn {turn.id}: not answered by any shard. Run them again to complete them.")
             summary = RunSummary(intake.conversations, given=journal.given, own=journal.own)
             write_run(summary, task, output, frozenset(document.outputs), intake, journal)
         summary.seconds = sum(finished.meta["seconds"] for finished in shards)
-        folder.finish(summary.to_json())
+        finish(output, meta, summary.to_json())
     return summary
 
 

@@ -17,10 +17,10 @@ from filelock import FileLock, Timeout
 
 from convqa.domain import Response, Turn
 from convqa.driver.fingerprint import differences, fingerprint
-from convqa.driver.folder import RunFolder
+from convqa.driver.folder import begin, finish
 from convqa.driver.history import HistoryMode, checked, in_language
 from convqa.driver.intake import Intake
-from convqa.driver.journal import Journal
+from convqa.driver.journal import JOURNAL, Journal
 from convqa.driver.summary import RunSummary
 from convqa.driver.waves import BATCH_SIZE, WAIT_SECONDS, Submit, answer, drive, patiently
 from convqa.errors import InputError, RunError
@@ -82,9 +82,8 @@ def run(
             limit=limit,
         )
         own_mark = mark if shard is None else {**mark, "shard": str(shard)}
-        folder = RunFolder(output)
-        folder.begin(own_mark, pipeline.document, task.run_file, restart, input_path, language)
-        with closing(Journal(folder.journal)) as journal:
+        meta = begin(output, own_mark, pipeline.document, task.run_file, restart, input_path, language)
+        with closing(Journal(output / JOURNAL)) as journal:
             if retry_errors:
                 journal.without_failures(intake)
             resumed = len(journal)
@@ -107,7 +106,7 @@ def run(
             summary = RunSummary(intake.conversations, resumed=resumed, given=journal.given, own=journal.own)
             write_run(summary, None if shard else task, output, pipeline.stages, intake, journal)
         summary.seconds = time.perf_counter() - start
-        folder.finish(summary.to_json(), shard is not None)
+        finish(output, meta, summary.to_json(), shard is not None)
     return summary
 
 

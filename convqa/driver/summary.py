@@ -36,10 +36,9 @@ class RunSummary:
         for response in responses:
             self.turns += 1
             self.timings.update(response.timings)
-            if response.rewrite is not None:
-                self.notes.update(response.rewrite.notes)
-            if response.answer is not None:
-                self.notes.update(response.answer.notes)
+            for made in (response.rewrite, response.answer):
+                if made is not None:
+                    self.notes.update(made.notes)
             if response.error is not None:
                 self.failures.append((response.id, response.error))
             elif response.answer is not None and not response.answer.text:

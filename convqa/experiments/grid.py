@@ -85,7 +85,7 @@ class GridRow:
     def document(self, ablation: Ablation, file: Path) -> str:
         """Return the row's pipeline file, whose values with ``{input}`` :meth:`settings` overrides."""
         settings = {**ablation.override, **self.overrides, **dict.fromkeys(ablation.drop)}
-        return resolve(find(ablation.pipeline, file), settings).to_yaml()
+        return resolve(find(ablation.pipeline, file.parent), settings).to_yaml()
 
 
 def read_ablation(name: str) -> tuple[Ablation, Path]:

@@ -64,15 +64,26 @@ class Cache:
             values = {key: self._values[key] for key in keys if key in self._values}
         missing = [key for key in keys if key not in values]
         if missing:
-            stored = self._read_file(missing)
+            marks = ", ".join("?" * len(missing))
+            rows = self._transact(
+                lambda file, table: file.execute(f"SELECT * FROM {table} WHERE key IN ({marks})", missing).fetchall()
+            )
+            stored = dict(rows)
             self._remember(stored)
             values |= stored
         return values
 
     def write(self, values: Mapping[bytes, bytes]) -> None:
         """Keep the values of these keys."""
+
+        def insert(file: sqlite3.Connection, table: str) -> list[CacheRow]:
+            file.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", values.items())
+            newest = f"(SELECT max(rowid) FROM {table})"
+            file.execute(f"DELETE FROM {table} WHERE rowid <= {newest} - ?", (self._most_in_file,))
+            return []
+
         self._remember(values)
-        self._write_file(values)
+        self._transact(insert)
 
     def each(
         self,
@@ -104,22 +115,6 @@ class Cache:
             surplus = max(0, len(self._values) - self._most)
             for key in list(islice(self._values, surplus)):
                 del self._values[key]
-
-    def _read_file(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        marks = ", ".join("?" * len(keys))
-        rows = self._transact(
-            lambda file, table: file.execute(f"SELECT * FROM {table} WHERE key IN ({marks})", keys).fetchall()
-        )
-        return dict(rows)
-
-    def _write_file(self, values: Mapping[bytes, bytes]) -> None:
-        def insert(file: sqlite3.Connection, table: str) -> list[CacheRow]:
-            file.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", values.items())
-            newest = f"(SELECT max(rowid) FROM {table})"
-            file.execute(f"DELETE FROM {table} WHERE rowid <= {newest} - ?", (self._most_in_file,))
-            return []
-
-        self._transact(insert)
 
     def _transact(self, work: Callable[[sqlite3.Connection, str], list[CacheRow]]) -> list[CacheRow]:
         """Return the rows of a transaction on the table in the file; none without a file or if it fails."""

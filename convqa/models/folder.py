@@ -201,15 +201,9 @@ def licence_of(folder: Path) -> str:
 def languages_of(folder: Path) -> list[str]:
     """Return the two-letter languages in the metadata of a model's card, none if one is longer ("multilingual")."""
     match = re.search(r"^language:(.*(?:\n *- .*)*)", _card(folder), re.M)
-    if not match:
-        return []
-    names = []
-    for tag in re.findall(r"\w[\w-]*", match[1]):
-        name = tag.partition("-")[0].lower()
-        if len(name) != len("en"):
-            return []
-        names.append(name)
-    return names
+    tags = re.findall(r"\w[\w-]*", match[1]) if match else []
+    names = [tag.partition("-")[0].lower() for tag in tags]
+    return names if all(len(name) == len("en") for name in names) else []
 
 
 def _card(folder: Path) -> str:

@@ -67,12 +67,11 @@ def _download(name: str) -> Path:
     from huggingface_hub import snapshot_download
 
     try:
-        folder = Path(snapshot_download(name, allow_patterns=_DOWNLOADED_FILES, ignore_patterns=_IGNORED_FILES))
-        if not _has_weights(folder):
-            # Older models only have weights in torch's own format.
-            folder = Path(
-                snapshot_download(name, allow_patterns=[*_DOWNLOADED_FILES, "*.bin"], ignore_patterns=_IGNORED_FILES)
-            )
+        # Older models only have weights in torch's own format.
+        for files in (_DOWNLOADED_FILES, [*_DOWNLOADED_FILES, "*.bin"]):
+            folder = Path(snapshot_download(name, allow_patterns=files, ignore_patterns=_IGNORED_FILES))
+            if _has_weights(folder):
+                break
     except Exception as error:  # errors of the hub and of the network libraries below it
         raise InputError(
             f"the model {name} cannot be downloaded: {reason_of(error)}. Check the name and the network (a gated model "

@@ -142,10 +142,6 @@ class Model:
         """The model's entry in a run's fingerprint. Models with the same identity give the same results."""
         return f"{self.checksum} ({self.runs})"
 
-    def invalid(self, kind: str) -> WorkError:
-        """Return the error for output that is not finite."""
-        return WorkError(f"the {kind} {self.name!r} returned invalid numbers. Copy or make the model again.")
-
 
 class NetworkModel(Model):
     """A model with a network of its own. ``max_tokens``: the longest sequence that it reads."""
@@ -165,5 +161,5 @@ class NetworkModel(Model):
         results = self._network.run(sequences)
         for outputs in results:
             if not all(np.isfinite(output).all() for output in outputs):
-                raise self.invalid("model")
+                raise WorkError(f"the model {self.name!r} returned invalid numbers. Copy or make the model again.")
         return results

@@ -154,8 +154,4 @@ def _output_mistakes(graph: HaystackPipeline, document: PipelineDocument) -> lis
 
 def _sockets(by_node: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Return ``node.socket`` -> its details."""
-    by_socket = {}
-    for node, sockets in by_node.items():
-        for name, details in sockets.items():
-            by_socket[f"{node}.{name}"] = details
-    return by_socket
+    return {f"{node}.{name}": details for node, sockets in by_node.items() for name, details in sockets.items()}

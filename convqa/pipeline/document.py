@@ -91,17 +91,11 @@ class PipelineDocument(Graph):
 
     def to_haystack(self) -> str:
         """Return the pipeline in Haystack's form, with sorted nodes and connections."""
-        components = {name: _nested(node.flat()) for name, node in self.components.items()}
-        arrows = [arrow.model_dump() for arrow in self.connections]
-        arrows.sort(key=itemgetter("receiver", "sender"))
-        inputs = {name: sorted(sockets) for name, sockets in self.inputs.items()}
-        data = {
-            "metadata": self.metadata,
-            "components": components,
-            "connections": arrows,
-            "inputs": inputs,
-            "outputs": self.outputs,
-        }
+        data = self.model_dump(include={*Graph.model_fields})
+        data["components"] = {name: _nested(node.flat()) for name, node in self.components.items()}
+        data["connections"].sort(key=itemgetter("receiver", "sender"))
+        for sockets in data["inputs"].values():
+            sockets.sort()
         return yaml.safe_dump(data, sort_keys=True, allow_unicode=True, width=120)
 
 

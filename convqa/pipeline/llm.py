@@ -119,10 +119,8 @@ def _server_url(url: str, where: str) -> str:
     match = _SERVER.fullmatch(url)
     if not match:
         raise InputError(f"{where}: url: expected http://HOST:PORT/v1 or https://..., without login, ? and #.")
-    path = (match["path"] or "").strip("/")
-    if path:
-        return url.rstrip("/")
-    return f"{match['server']}/v1"
+    has_path = (match["path"] or "").strip("/")
+    return url.rstrip("/") if has_path else f"{match['server']}/v1"
 
 
 def with_llm(nodes: Mapping[str, Node], llm: Llm) -> dict[str, Node]:

@@ -69,7 +69,7 @@ def _extended(content: StationList, file: Path) -> tuple[dict[str, Any], dict[st
     metadata: dict[str, Any] = {}
     nodes: dict[str, Node] = {}
     if content.extends is not None:
-        base_file = find(content.extends, file)
+        base_file = find(content.extends, file.parent)
         base = read(base_file)
         if not isinstance(base, StationList) or base.extends is not None:
             trouble = "itself extends a file" if isinstance(base, StationList) else "has no stations"
@@ -187,11 +187,11 @@ def _with_parameter(
 
 def _foreign_modules(value: object) -> list[str]:
     """Return the modules of the types in a value that belong neither to convqa, Haystack nor Python."""
+    trusted = {"", *_TRUSTED, *sys.stdlib_module_names}
     modules = set()
     for key, type_name in leaves(value):
         if isinstance(type_name, str) and key.rpartition(".")[2] == "type":
             module = type_name.rpartition(".")[0]
-            package = module.partition(".")[0]
-            if package and package not in _TRUSTED and package not in sys.stdlib_module_names:
+            if module.partition(".")[0] not in trusted:
                 modules.add(module)
     return sorted(modules)

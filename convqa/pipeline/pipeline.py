@@ -78,12 +78,8 @@ class Pipeline:
     @property
     def models(self) -> dict[str, dict[str, str]]:
         """The identity of each node's models; nodes without models are omitted."""
-        identities = {}
-        for name, station in self._stations.items():
-            identity = station.identity()
-            if identity:
-                identities[name] = dict(identity)
-        return identities
+        identities = {name: dict(station.identity()) for name, station in self._stations.items()}
+        return {name: identity for name, identity in identities.items() if identity}
 
     @property
     def asks_a_server(self) -> bool:
@@ -136,8 +132,7 @@ class Pipeline:
         data: dict[str, dict[str, Turns]] = {}
         for receiver in self.document.inputs.get("turns", []):
             node, _, socket = receiver.partition(".")
-            inputs = data.setdefault(node, {})
-            inputs[socket] = turns
+            data.setdefault(node, {})[socket] = turns
         labels = {node_of(sender): label for label, sender in self.document.outputs.items()}
 
         def by_label(node: str, batch: Batch) -> None:
@@ -157,7 +152,6 @@ class Pipeline:
         batches: dict[str, Any] = dict.fromkeys(OUTPUTS)
         for label, sender in self.document.outputs.items():
             node, _, socket = sender.partition(".")
-            outputs = results.get(node, {})
-            batches[label] = outputs.get(socket)
+            batches[label] = results.get(node, {}).get(socket)
         timings["pipeline"] = clock() - start - sum(timings.values())
         return Outputs(timings=timings, **batches)

@@ -31,14 +31,14 @@ def shipped_pipelines() -> list[str]:
     return shipped_yaml("pipelines")
 
 
-def find(name: str, file: Path | None = None) -> Path:
-    """Return the file of a pipeline, given a shipped name or a path, which may be relative to ``file``.
+def find(name: str, folder: Path | str = "") -> Path:
+    """Return the file of a pipeline, given a shipped name or a path, which may be relative to ``folder``.
 
     :raises InputError: if there is no such pipeline.
     """
     if not is_yaml(name):
         return yaml_file(name, "pipeline", "pipelines")
-    for candidate in [Path(name)] if file is None else [file.parent / name, Path(name)]:
+    for candidate in (Path(folder, name), Path(name)):
         if candidate.is_file():
             return candidate
     raise InputError(f"pipeline {name!r}: no such file. Shipped pipelines: {', '.join(shipped_pipelines())}.")
@@ -62,16 +62,11 @@ def read(file: Path) -> StationList | Graph:
         except ValidationError as error:
             mistakes = dict.fromkeys(_mistake(field, message, form) for field, message in explain(error))
             raise InputError(" ".join(mistakes)) from error
-        if isinstance(content, StationList):
-            _check_names(content)
+        for name in content.stations if isinstance(content, StationList) else ():
+            if name not in STATIONS:
+                known = ", ".join(STATIONS)
+                raise InputError(f"stations.{name}: unknown station.{nearest(name, STATIONS)} Stations: {known}.")
     return content
-
-
-def _check_names(content: StationList) -> None:
-    for name in content.stations:
-        if name not in STATIONS:
-            known = ", ".join(STATIONS)
-            raise InputError(f"stations.{name}: unknown station.{nearest(name, STATIONS)} Stations: {known}.")
 
 
 def _mistake(field: str, message: str, form: type[BaseModel]) -> str:

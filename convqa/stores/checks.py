@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,13 @@ def check_folder(folder: Path, what: str, advice: str = "") -> None:
     if not folder.is_dir():
         problem = "is a file, not a folder" if folder.exists() else "does not exist"
         raise InputError(f"{what} {folder} {problem}. {advice}".rstrip())
+
+
+def found_in(folder: Path, is_collection: Callable[[Path], bool]) -> list[Path]:
+    """Return the collections among a folder and its direct subfolders."""
+    check_folder(folder, "folder")
+    inside = sorted(path for path in folder.iterdir() if path.is_dir())
+    return [path for path in (folder, *inside) if is_collection(path)]
 
 
 def stored_analyzer(language: str, name: str, place: str) -> Analyzer:

@@ -57,11 +57,8 @@ def meta_terms(filter: Mapping[str, tuple[MetaValue, ...]]) -> tuple[tuple[str, 
     >>> meta_terms({"old": (True,)}) == meta_terms({"old": (1,)})
     False
     """
-    groups = []
-    for name, values in filter.items():
-        terms = {meta_term(name, value) for value in values}
-        groups.append(tuple(sorted(terms)))
-    return tuple(sorted(groups))
+    groups = ({meta_term(name, value) for value in values} for name, values in filter.items())
+    return tuple(sorted(tuple(sorted(terms)) for terms in groups))
 
 
 def checksum(total: int) -> str:

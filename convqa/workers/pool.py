@@ -84,30 +84,24 @@ class Workers:
                 if self._closed:
                     worker.close()
                 try:
-                    return self._result(*worker.perform(function, arguments))
+                    result, failed, logged = worker.perform(function, arguments)
                 except WorkerDied as error:
                     worker.close()
                     self._started.discard(worker)
                     worker, died = None, error
                     if not self._closed:
                         logger.warning("a worker died (%s).", error)
+                    continue
+                for record in logged:
+                    if record.levelno < logging.WARNING or record.getMessage() not in _warned:
+                        _warned.add(record.getMessage())
+                        logger.handle(record)
+                if failed is not None:
+                    raise failed
+                return result
             raise WorkerLost(f"{ATTEMPTS} workers died, the last one: {died}")
         finally:
             self._idle.put(worker)
-
-    def _result(
-        self,
-        result: Any,
-        error: BaseException | None,
-        logged: list[logging.LogRecord],
-    ) -> Any:
-        for record in logged:
-            if record.levelno < logging.WARNING or record.getMessage() not in _warned:
-                _warned.add(record.getMessage())
-                logger.handle(record)
-        if error is not None:
-            raise error
-        return result
 
     def close(self) -> None:
         """Kill all workers, with their tasks."""

@@ -13,6 +13,7 @@ from typing import TypeVar
 from convqa.models.folder import ModelFolder
 from convqa.models.once import once
 from convqa.models.shared import sharing
+from convqa.models.source import find_model
 from convqa.models.types import Choice, Network, Options
 
 T = TypeVar("T")
@@ -20,11 +21,12 @@ T = TypeVar("T")
 
 def load_once(
     kind: str,
-    folder: ModelFolder,
+    name: str,
     options: Options,
     make: Callable[[ModelFolder, Choice, Network], T],
 ) -> T:
-    """Return ``make``'s result for the network in a folder, which must be of this kind, loaded once per process."""
+    """Return ``make``'s result for the network of a model, which must be of this kind, loaded once per process."""
+    folder = find_model(name)
     folder.require_kind(kind)
     choice = choose(folder, options)
 

@@ -17,7 +17,6 @@ from convqa.models.engines import load_once
 from convqa.models.folder import ModelFolder
 from convqa.models.once import once
 from convqa.models.shared import shared
-from convqa.models.source import find_model
 from convqa.models.types import Array, Choice, Model, Network, NetworkModel, Options, Role
 from convqa.places import cache_folder
 from convqa.validation import shorten
@@ -199,4 +198,4 @@ def load_encoder(
     """
     if name.startswith(("http://", "https://")):
         return once(("encoder", name), lambda: RemoteEncoder(name))
-    return load_once("encoder", find_model(name), options, TextEncoder)
+    return load_once("encoder", name, options, TextEncoder)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from convqa.models.engines import load_once
-from convqa.models.source import find_model
 from convqa.models.types import Array, NetworkModel, Options, Pair
 
 
@@ -30,4 +29,4 @@ def load_pair_scorer(name: str, options: Options = Options()) -> PairScorer:  # 
 
     :raises InputError: if the model is unknown, damaged, not a scorer, or cannot run with these options.
     """
-    return load_once("pairs", find_model(name), options, PairScorer)
+    return load_once("pairs", name, options, PairScorer)

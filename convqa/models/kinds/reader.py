@@ -17,7 +17,6 @@ from convqa.errors import InputError
 from convqa.models.engines import load_once
 from convqa.models.folder import ModelFolder
 from convqa.models.kinds.reader_input import MIN_TOKENS, PassageTokens, ReaderInput, Window
-from convqa.models.source import find_model
 from convqa.models.types import Choice, Network, NetworkModel, Options, Pair
 
 Logits = NDArray[np.float32]
@@ -221,7 +220,7 @@ def load_reader(name: str = "reader", options: Options = Options()) -> SpanReade
 
     :raises InputError: if the model is unknown, damaged, not a reader, or cannot run with these options.
     """
-    return load_once("reader", find_model(name), options, SpanReader)
+    return load_once("reader", name, options, SpanReader)
 
 
 def probability(margin: float, line: tuple[float, float]) -> float:

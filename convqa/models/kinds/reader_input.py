@@ -127,11 +127,8 @@ def _fitted(offsets: Sequence[tuple[int, int]], text: str) -> list[tuple[int, in
     """
     fitted = []
     for start, end in offsets:
-        while start < end and text[start].isspace():
-            start += 1
-        while start < end and text[end - 1].isspace():
-            end -= 1
-        fitted.append((start, end))
+        begins = end - len(text[start:end].lstrip())
+        fitted.append((begins, begins + len(text[start:end].strip())))
     if text.isascii():
         return fitted
     return [_whole_letters(start, end, text) for start, end in fitted]

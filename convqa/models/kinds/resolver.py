@@ -14,7 +14,6 @@ from pydantic import BaseModel, Field
 from convqa.models.engines import load_once
 from convqa.models.folder import ModelFolder
 from convqa.models.kinds.resolver_input import LayoutWord, Past, TurnLayout, lay_out
-from convqa.models.source import find_model
 from convqa.models.types import Choice, Network, NetworkModel, Options, TokenSequence
 from convqa.text.analysis import analyzer
 from convqa.text.english import lexicon
@@ -148,11 +147,7 @@ def _best_phrase(
     spans = _noun_phrases(layout)
     if not spans:
         return None
-    logits = []
-    for words in spans:
-        first = words[0].first
-        last = words[-1].last
-        logits.append(float(starts[first] + ends[last]))
+    logits = [float(starts[words[0].first] + ends[words[-1].last]) for words in spans]
     probabilities: dict[str, float] = {}
     words_of: dict[str, tuple[LayoutWord, ...]] = {}
     shares = _softmax(np.array(logits))
@@ -189,12 +184,8 @@ def _is_word(text: str, others: frozenset[str]) -> bool:
 
 
 def _content_words(layout: TurnLayout, words: Sequence[LayoutWord]) -> set[str]:
-    content = set()
-    for word in words:
-        text = layout.text(word).lower()
-        if len(text) > 1 and text[0].isalnum() and text not in _STOPWORDS:
-            content.add(text)
-    return content
+    texts = {layout.text(word).lower() for word in words}
+    return {text for text in texts if len(text) > 1 and _is_word(text, _STOPWORDS)}
 
 
 def _filled(pattern: str, text: str) -> str:
@@ -239,11 +230,7 @@ class Resolution:
         The oldest exchange comes first, and in each exchange the answer.
         """
         words = sorted(self._layout.history_words, key=lambda word: (-word.utterance, word.start))
-        terms = []
-        for word in words:
-            probability = self._needed * _sigmoid(self._logits.terms[word.first])
-            terms.append((self._layout.text(word), probability))
-        return terms
+        return [(self._layout.text(word), self._needed * _sigmoid(self._logits.terms[word.first])) for word in words]
 
     def text(self, sure: float = 0.2) -> str:
         """Return the self-contained question, the question itself if nothing is missing.
@@ -319,4 +306,4 @@ def load_resolver(name: str, options: Options = Options()) -> Resolver:  # noqa:
 
     :raises InputError: if the model is unknown, damaged, not a resolver, or cannot run with these options.
     """
-    return load_once("resolver", find_model(name), options, Resolver)
+    return load_once("resolver", name, options, Resolver)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from convqa.models.engines import load_once
-from convqa.models.source import find_model
 from convqa.models.types import Model, NetworkModel, Options, Pair
 from convqa.text.support import IDENTITY, lexical_support
 
@@ -49,4 +48,4 @@ def load_support(name: str, options: Options = Options()) -> Support:  # noqa: B
     """
     if name == LEXICAL:
         return Support(LEXICAL, IDENTITY, "no model")
-    return load_once("support", find_model(name), options, Entailment)
+    return load_once("support", name, options, Entailment)

@@ -102,16 +102,13 @@ class UnitReader:
         :raises WorkError: if the model returns invalid numbers.
         """
         questions = {asked: self._question(asked) for asked, _ in pairs}
-        windows = []
-        owners = []
+        windows: list[tuple[int, UnitWindow]] = []
         for index, (asked, passage) in enumerate(pairs):
-            for window in self._windows(questions[asked], passage):
-                windows.append(window)
-                owners.append(index)
-        outputs = self.model.outputs([window.tokens for window in windows])
+            windows += [(index, window) for window in self._windows(questions[asked], passage)]
+        outputs = self.model.outputs([window.tokens for _, window in windows])
         scores = [[UnitScore(-np.inf, -np.inf)] * len(passage.units) for _, passage in pairs]
         passages = [-np.inf] * len(pairs)
-        for owner, window, (starts, ends, marks, tokens, passage_logit) in zip(owners, windows, outputs, strict=True):
+        for (owner, window), (starts, ends, marks, tokens, passage_logit) in zip(windows, outputs, strict=True):
             passages[owner] = max(passages[owner], float(passage_logit))
             null = float(starts[0] + ends[0])
             for unit, first, end in window.units:

@@ -8,7 +8,7 @@ from convqa.errors import InputError
 from convqa.stores.address import Address
 from convqa.stores.anserini.index import SEGMENTS, fingerprint, is_index
 from convqa.stores.anserini.store import LANGUAGE, AnseriniCollection
-from convqa.stores.checks import check_folder, refuse_fields
+from convqa.stores.checks import check_folder, found_in, refuse_fields
 
 SCHEME = "anserini:"
 
@@ -36,8 +36,4 @@ def open_collection(address: Address) -> AnseriniCollection:
 
 
 def find(address: Address) -> list[str]:
-    """Return the indexes among a folder and its direct subfolders."""
-    folder = folder_of(address)
-    check_folder(folder, "folder")
-    inside = sorted(path for path in folder.iterdir() if path.is_dir())
-    return [SCHEME + str(path) for path in (folder, *inside) if is_index(path)]
+    return [f"{SCHEME}{path}" for path in found_in(folder_of(address), is_index)]

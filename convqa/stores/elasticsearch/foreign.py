@@ -55,15 +55,13 @@ class ForeignIndex:
                 "FILE.yaml with url and fields (text, id, title, url, meta), as in configs/collections/haystack.yaml, "
                 f"and give --collection FILE.yaml. Its fields: {self._listed()}."
             )
-        self._fields = address.fields
-        self._searched = [field for field in (self._fields.title, self._fields.text) if field]
+        fields = self._fields = address.fields
+        self._searched = [field for field in (fields.title, fields.text) if field]
         for field in self._searched:
             self._require(field, "text")
-        if self._fields.id:
-            self._require(self._fields.id, "keyword")
-        self._stored = [
-            name for name in (self._fields.id, *self._searched, self._fields.url, *self._fields.meta) if name
-        ]
+        if fields.id:
+            self._require(fields.id, "keyword")
+        self._stored = [field for field in (fields.id, *self._searched, fields.url, *fields.meta) if field]
         for field in self._stored:
             self._known(field)
         language = address.language or DEFAULT_LANGUAGE
@@ -120,12 +118,10 @@ class ForeignIndex:
         self.info()
         passage_of = {}
         for piece in slices(sorted({replace_surrogates(id) for id in ids}), _DOCUMENTS_PER_SEARCH):
-            query: dict[str, Any] = {"ids": {"values": piece}}
-            if self._fields.id:
-                query = {"terms": {self._fields.id: piece}}
+            by_field = {"terms": {self._fields.id: piece}}
             body = {
                 "size": len(piece),
-                "query": query,
+                "query": by_field if self._fields.id else {"ids": {"values": piece}},
                 "_source": False,
                 "fields": self._stored,
             }

@@ -120,8 +120,7 @@ class ServerIndex:
         self._ask_long(lambda es: es.indices.refresh(index=self.name))
 
     def count(self) -> int:
-        answer = ask(self.target, lambda es: es.count(index=self.name))
-        return int(answer["count"])
+        return int(ask(self.target, lambda es: es.count(index=self.name))["count"])
 
     def merge(self) -> None:
         """Merge each shard into one segment without deleted documents. Searches fail meanwhile."""

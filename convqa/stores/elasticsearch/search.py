@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from convqa.domain import Hit, Passage, Ranking
@@ -47,11 +48,8 @@ def best(
     matches = [scored(hits) for hits in index.search(bodies)]
     # If all hits from the cut to the last tie, others may tie too, and the server has to sort by id as well. That takes
     # twice as long.
-    tied = []
-    for number, hits in enumerate(matches):
-        is_full = len(hits) >= size
-        if is_full and hits[k - 1][0] == hits[-1][0]:
-            tied.append(number)
+    full = [number for number, hits in enumerate(matches) if len(hits) >= size]
+    tied = [number for number in full if matches[number][k - 1][0] == matches[number][-1][0]]
     by_id = {"sort": [{"_score": "desc"}, {"pid": "desc"}]}
     answers = index.search([bodies[number] | by_id for number in tied])
     for number, found in zip(tied, answers, strict=True):
@@ -110,9 +108,7 @@ def rankings(
     passage_of = dict(zip(ids, fetch(ids), strict=True))
     result = []
     for hits in kept:
-        ranked = []
-        for rank, (score, id) in enumerate(hits):
-            passage = passage_of[id] if rank < texts else None
-            ranked.append(Hit(id, score, passage))
-        result.append(Ranking(tuple(ranked)))
+        passages = [passage_of[id] for _, id in hits[:texts]]
+        pairs = zip_longest(hits, passages)
+        result.append(Ranking(tuple(Hit(id, score, passage) for (score, id), passage in pairs)))
     return result

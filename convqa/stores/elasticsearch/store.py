@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -120,10 +120,8 @@ class ElasticsearchCollection(Writing):
         name = f"collection {self.target}"
         refuse_encoder(encoder, self.info(), name)
         rows = checked_vectors(matrix, None, encoder, f"queries of {name}")
-        bodies = []
-        for row in rows:
-            knn = nearest(row, k) | filtered(filter)
-            bodies.append({"size": hits_asked(k), **BARE, "knn": knn})
+        accepted = filtered(filter)
+        bodies = [{"size": hits_asked(k), **BARE, "knn": nearest(row, k) | accepted} for row in rows]
         answers = self._neighbors.search(bodies)
         matches = [[(inner_product(score), id) for score, id in scored(hits)] for hits in answers]
         self._refuse_other_vectors()
@@ -143,11 +141,8 @@ class ElasticsearchCollection(Writing):
         queries = [{"ids": {"values": piece}} for piece in pieces]
         answers = self._neighbors.search([body | {"query": query} for query in queries])
         self._refuse_other_vectors()
-        vectors = {}
-        for hits in answers:
-            for hit in hits:
-                [vector] = hit["fields"]["vector"]
-                vectors[hit["_id"]] = np.array(vector, np.float32)
+        hits = chain.from_iterable(answers)
+        vectors = {hit["_id"]: np.array(hit["fields"]["vector"][0], np.float32) for hit in hits}
         return [vectors.get(key) for key in keys]
 
     def fetch(self, ids: Ids) -> list[Passage | None]:
@@ -193,10 +188,8 @@ class ElasticsearchCollection(Writing):
         check_weights(weight_of.values(), query)
         # Elasticsearch multiplies by k1 + 1.
         factor = self._version().k1 + 1
-        terms = []
-        for token, weight in weight_of.items():
-            term = {"value": token, "boost": weight / factor}
-            terms.append({"term": {"tokens": term}})
+        boosts = [{"value": token, "boost": weight / factor} for token, weight in weight_of.items()]
+        terms = [{"term": {"tokens": boost}} for boost in boosts]
         if not terms:
             return NOTHING
         return {"bool": {"should": terms, "minimum_should_match": 1, **filtered(params.filter)}}

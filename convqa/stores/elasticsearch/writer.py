@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
-from typing import NamedTuple
+from threading import Lock
 
 import orjson
 
@@ -41,14 +41,6 @@ _DELETED_PER_REQUEST = 500
 _VECTORS_PER_REQUEST = 500
 
 
-class Added(NamedTuple):
-    """The result of a request: the number of new passages, of repeated ones, and the sum of the new ones' digests."""
-
-    new: int
-    repeated: int
-    digests: int
-
-
 class BulkWriter:
     """Adds and deletes passages and vectors of an index that has no alias; ``finish`` verifies the result.
 
@@ -64,6 +56,7 @@ class BulkWriter:
         self._version = version
         self._analyzer = analyzer(version.meta.language)
         self._executor = ThreadPoolExecutor(SENDING_THREADS, thread_name_prefix="bulk")
+        self._counting = Lock()
         self._count = version.meta.count
         self._digests = int(version.meta.checksum, 16)
         self._repeated = 0
@@ -77,13 +70,13 @@ class BulkWriter:
         :raises InputError: for an existing id with other content.
         """
         rest = iter(passages)
-        requests: deque[Future[Added]] = deque()
+        requests: deque[Future[None]] = deque()
         while batch := list(islice(rest, PASSAGES_PER_REQUEST)):
             requests.append(self._executor.submit(self._create, batch))
             if len(requests) > SENDING_THREADS + 1:
-                self._count_added(requests.popleft())
+                requests.popleft().result()
         for request in requests:
-            self._count_added(request)
+            request.result()
 
     def delete(self, ids: Ids) -> None:
         """Delete passages with their vectors. Unknown ids are ignored."""
@@ -173,8 +166,8 @@ class BulkWriter:
         self._vectors = replace(meta, count=index.count(), commits=meta.commits + 1)
         return self._vectors
 
-    def _create(self, batch: Sequence[Passage]) -> Added:
-        """Analyze passages and index the new ones; refuse an id with two contents."""
+    def _create(self, batch: Sequence[Passage]) -> None:
+        """Analyze passages, index the new ones and count them; refuse an id with two contents."""
         passages: dict[str, Passage] = {}
         for passage in batch:
             known = passages.setdefault(document_id(passage.id), passage)
@@ -193,13 +186,10 @@ class BulkWriter:
             if known != passage:
                 raise duplicate(known.text, passage)
         digests = sum(digest(content(passage)) for passage in passages.values())
-        return Added(len(passages), len(batch) - len(passages), digests)
-
-    def _count_added(self, request: Future[Added]) -> None:
-        added = request.result()
-        self._count += added.new
-        self._repeated += added.repeated
-        self._digests += added.digests
+        with self._counting:
+            self._count += len(passages)
+            self._repeated += len(batch) - len(passages)
+            self._digests += digests
 
 
 class Change(BulkWriter):

@@ -20,7 +20,7 @@ from filelock import FileLock
 from convqa.errors import InputError
 from convqa.files import part_of
 from convqa.stores.address import Address
-from convqa.stores.checks import check_folder, refuse_fields
+from convqa.stores.checks import check_folder, found_in, refuse_fields
 from convqa.stores.embedded import database
 from convqa.stores.embedded import manifest as manifests
 from convqa.stores.embedded.files import writing
@@ -140,11 +140,7 @@ def leftovers(address: Address) -> list[str]:
 
 
 def find(address: Address) -> list[str]:
-    """Return the collections among a folder and its direct subfolders."""
-    folder = Path(address.url)
-    check_folder(folder, "folder")
-    inside = sorted(path for path in folder.iterdir() if path.is_dir())
-    return [str(path) for path in (folder, *inside) if is_collection(path)]
+    return [str(path) for path in found_in(Path(address.url), is_collection)]
 
 
 def _check_target(folder: Path, replace: bool) -> None:

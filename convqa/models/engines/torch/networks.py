@@ -155,8 +155,9 @@ def load(folder: ModelFolder, choice: Choice, kind: str) -> Network:
     def run(sequences: Sequence[TokenSequence]) -> list[list[Array]]:
         rows = runtime.rows(module, sequences, pad, choice)
         if kind in PER_TOKEN:
+            # The token axis is as long as the longest sequence of the batch.
             pairs = zip(rows, sequences, strict=True)
-            return [_unpadded(row, len(tokens)) for row, tokens in pairs]
+            return [[output[: len(tokens)] for output in row] for row, tokens in pairs]
         return rows
 
     return Network(
@@ -206,15 +207,7 @@ def _label(folder: ModelFolder, config: Any, kind: str) -> int | None:
     labels = {int(index): str(label) for index, label in (config.id2label or {}).items()}
     if kind == "pairs" and len(labels) in {1, 2}:
         return None
-    entailing = []
-    for index, label in labels.items():
-        if label.strip().lower().startswith("entail"):
-            entailing.append(index)
+    entailing = [index for index, label in labels.items() if label.strip().lower().startswith("entail")]
     if kind == "support" and len(entailing) == 1:
         return entailing[0]
     raise InputError(f"{folder.path}: expected a model of kind {kind!r}, got the labels {', '.join(labels.values())}.")
-
-
-def _unpadded(outputs: list[Array], tokens: int) -> list[Array]:
-    """Cut the token axis of a sequence's outputs, which is as long as the longest sequence of the batch."""
-    return [output[:tokens] for output in outputs]

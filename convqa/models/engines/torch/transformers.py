@@ -156,7 +156,9 @@ def pooling_of(path: Path) -> Pooling:
     file = path / "modules.json"
     if not file.is_file():
         return "mean"
-    folders = modules_of(path)
+    listed = {"modules": read_json(file, "sentence-transformers' list of modules")}
+    modules = read_as(FolderFields, listed, str(file), _ADVICE).modules
+    folders = {module.type.rsplit(".", 1)[-1]: module.path for module in modules}
     unknown = sorted(set(folders) - _MODULES)
     if unknown or "Pooling" not in folders:
         raise InputError(
@@ -175,25 +177,13 @@ def pooling_of(path: Path) -> Pooling:
     return _POOLING[modes[0]]
 
 
-def modules_of(path: Path) -> dict[str, str]:
-    """Return the folders of the modules of sentence-transformers by type, empty for a plain model."""
-    file = path / "modules.json"
-    if not file.is_file():
-        return {}
-    listed = {"modules": read_json(file, "sentence-transformers' list of modules")}
-    modules = read_as(FolderFields, listed, str(file), _ADVICE).modules
-    return {module.type.rsplit(".", 1)[-1]: module.path for module in modules}
-
-
 def prefixes_of(path: Path) -> dict[Role, str]:
     """Return the prefixes that an encoder needs before texts, by role."""
     prompts = _read(path / "config_sentence_transformers.json").prompts or {}
     prefixes: dict[Role, str] = {}
     for role, names in _ROLES.items():
-        for name in names:
-            prefix = prompts.get(name)
-            if prefix:
-                prefixes.setdefault(role, prefix)
+        for prefix in filter(None, map(prompts.get, names)):
+            prefixes.setdefault(role, prefix)
     return prefixes
 
 
