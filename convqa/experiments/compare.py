@@ -91,9 +91,10 @@ class Comparison:
         return rows
 
     def to_json(self) -> dict[str, Any]:
-        breakdowns: dict[str, Any] = {}
-        for name, groups in self.breakdowns.items():
-            breakdowns[name] = {group: _to_json(differences) for group, differences in groups.items()}
+        breakdowns = {
+            name: {group: _to_json(differences) for group, differences in groups.items()}
+            for name, groups in self.breakdowns.items()
+        }
         return {
             "against": self.against,
             "runs": {name: str(evaluation.run.path) for name, evaluation in self.evaluations.items()},
@@ -166,11 +167,11 @@ def compare_evaluations(
     conversations: dict[int | str, int] = {}
     for turn in evaluations[against].gold.turns:
         conversations.setdefault(turn.id.conversation, len(conversations))
-    breakdowns: dict[str, dict[str, list[Difference]]] = {}
+    breakdowns = {}
     for name, by_group in (groups or {}).items():
-        breakdowns[name] = {}
-        for group, members in by_group.items():
-            breakdowns[name][group] = differences_of(shared, against, conversations, members)
+        breakdowns[name] = {
+            group: differences_of(shared, against, conversations, members) for group, members in by_group.items()
+        }
     whole = differences_of(shared, against, conversations)
     return Comparison(against, evaluations, _adjusted(whole), breakdowns)
 
@@ -230,11 +231,8 @@ def _field(evaluation: Evaluation, name: str, id: TurnId) -> str | None:
 def without_rankings(evaluation: Evaluation) -> Evaluation:
     """Return the evaluation without rankings and citations, which would not fit into memory for 30 runs."""
     run: Any = evaluation.run
-    empty: dict[str, Any] = {}
-    for field in fields(run):
-        if field.name in {"passages", "rankings", "citations"}:
-            empty[field.name] = {}
-    return replace(evaluation, run=replace(run, **empty))
+    large = {"passages", "rankings", "citations"}.intersection(field.name for field in fields(run))
+    return replace(evaluation, run=replace(run, **{name: {} for name in large}))
 
 
 def truth_of(runs: Sequence[Path]) -> Path:
