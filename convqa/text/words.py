@@ -12,6 +12,9 @@ from collections.abc import Iterator
 
 import regex
 
+Offsets = tuple[int, int]
+"""Start and end of a part of a text, half-open, in code points."""
+
 # Letters are joined by . ' : and digits by . ' , ; and everything by _
 _ASCII = re.compile(r"[a-z0-9_]+(?:[.':,;](?:(?<=[a-z][.':])(?=[a-z])|(?<=[0-9][.',;])(?=[0-9]))[a-z0-9_]+)*")
 
@@ -48,10 +51,8 @@ def words(text: str) -> list[str]:
     lowered = text.replace("\u0130", "i").lower()
     found = []
     for chunk in [lowered] if lowered.isascii() else lowered.split():
-        if chunk.isascii():
-            found += _ASCII.findall(chunk)
-            continue
-        found += _WORD.findall(chunk)
+        word = _ASCII if chunk.isascii() else _WORD
+        found += word.findall(chunk)
     if "_" in lowered:
         # A word has more than joiners.
         found = [word for word in found if word.strip("_")]
@@ -61,6 +62,15 @@ def words(text: str) -> list[str]:
 def listed(words: str) -> frozenset[str]:
     """Return the words of a space-separated list as a set."""
     return frozenset(words.split())
+
+
+def paired(pairs: str) -> dict[str, str]:
+    """Return the mapping that a space-separated list of ``KEY:VALUE`` describes.
+
+    >>> paired("men:man women:woman")
+    {'men': 'man', 'women': 'woman'}
+    """
+    return dict(pair.split(":") for pair in pairs.split())
 
 
 def numerals(words: str, first: int, step: int = 1) -> dict[str, int]:
@@ -78,7 +88,7 @@ def cut(
     end: int,
     max_chars: int,
     *marks: re.Pattern[str],
-) -> Iterator[tuple[int, int]]:
+) -> Iterator[Offsets]:
     """Cut ``text[start:end]`` into spans of at most ``max_chars`` characters.
 
     A span ends after the last match of a mark in its second half, of the first mark that has one there, else anywhere.
