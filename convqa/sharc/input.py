@@ -18,10 +18,10 @@ from convqa.sharc.schema import (
 )
 from convqa.tasks.files import (
     any_file,
+    is_array,
     only_file,
     starts_with_record,
 )
-from convqa.tasks.records import is_array
 from convqa.validation import shorten
 
 RULES = "id2snippet.json"

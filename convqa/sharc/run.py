@@ -11,8 +11,8 @@ from convqa.domain import Response
 from convqa.errors import InputError
 from convqa.files import to_json_bytes
 from convqa.sharc.input import read_records, source
-from convqa.tasks.files import UnicodeText, any_file, file_at, read_official_array, write_members
-from convqa.tasks.records import id_problems, is_array, mistakes
+from convqa.tasks.files import UnicodeText, any_file, file_at, is_array, read_official_array, write_members
+from convqa.tasks.records import id_problems, mistakes
 from convqa.validation import Record
 
 FILE = "predictions.json"
@@ -55,10 +55,7 @@ def problems(input_path: Path, file: Path) -> Iterator[tuple[str, str]]:
     records = read_official_array(file, EXPECTED)
     yield from _faults(records)
     # The faults name repeated ids.
-    answered: dict[str, None] = {}
-    for record in records:
-        if isinstance(record, dict):
-            answered[str(record.get("utterance_id"))] = None
+    answered = dict.fromkeys(str(record.get("utterance_id")) for record in records if isinstance(record, dict))
     yield from id_problems("utterances", asked, answered)
 
 
@@ -72,10 +69,7 @@ def _faults(records: Sequence[object]) -> Iterator[tuple[str, str]]:
         if isinstance(record, dict) and not faults:
             id = record["utterance_id"]
             if indexes.setdefault(id, index) != index:
-                yield (
-                    position,
-                    f"utterance_id: {id!r} is also that of record {indexes[id]}",
-                )
+                yield position, f"utterance_id: {id!r} is also that of record {indexes[id]}"
 
 
 def recognize(path: Path) -> bool:

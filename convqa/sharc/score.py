@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from convqa.domain import TurnId
 from convqa.errors import InputError
 from convqa.files import log
-from convqa.sharc.bleu import ORDER, bleu, bleu_counts
+from convqa.sharc.bleu import COLUMNS, ORDER, bleu, bleu_counts
 from convqa.sharc.run import DEPTH, ShARCRun
 from convqa.sharc.schema import CLASSES, Form, NormalizedAnswer, normalize
 from convqa.sharc.truth import ShARCGold
@@ -140,10 +140,7 @@ class _Comparison:
             hypothesis = answer.words if answer.asks else ()
             counts = bleu_counts(reference, hypothesis)
             is_used = (answer.asks or not run_asks) and (truth.asks or not truth_asks)
-            row = [1, *counts]
-            if not is_used:
-                row = [0] * len(row)
-            rows.append(row)
+            rows.append([1, *counts] if is_used else [0] * (1 + COLUMNS))
         table = numpy.array(rows)
 
         def figure(sample: Sample) -> float | None:

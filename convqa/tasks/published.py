@@ -17,7 +17,6 @@ from typing import Any
 from convqa.errors import WorkError
 from convqa.files import read_json, whole_file
 from convqa.tasks.files import read_values
-from convqa.tasks.records import is_array
 
 _EXPECTED = "the file as published"
 
@@ -69,7 +68,7 @@ def _object(path: Path) -> dict[str, Any]:
 def _records(*paths: Path) -> Iterator[Any]:
     """Yield the values of JSON arrays or JSON lines."""
     for path in paths:
-        for _, value in read_values(path, _EXPECTED, array=is_array(path, _EXPECTED)):
+        for _, value in read_values(path, _EXPECTED):
             yield value
 
 

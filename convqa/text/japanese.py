@@ -16,7 +16,7 @@ from typing import Any
 
 from convqa.errors import InputError
 from convqa.text.analysis import Analyzer, shipped_stopwords
-from convqa.text.words import cut
+from convqa.text.words import Offsets, cut
 
 MAX_PIECE_CHARS = 1000
 """Maximum characters per call of Sudachi, which takes 49,149 bytes, or 65,535 in NFKC, where a character of 3 bytes may
@@ -141,7 +141,7 @@ _PARTICLE = re.compile(
 )
 
 
-def joined(text: str, boundaries: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def joined(text: str, boundaries: Sequence[Offsets]) -> list[Offsets]:
     """Correct the sentence boundaries of sentencex.
 
     Removes boundaries inside brackets, before a closing bracket, and between a quotation and its particle. Adds those

@@ -22,7 +22,6 @@ from convqa.tasks.files import (
     read_values,
     start_text,
 )
-from convqa.tasks.records import is_array
 from convqa.validation import shorten
 
 EXPECTED = "topics of iKAT (2023 to 2025), CAsT (2019 to 2021) or RAG, as the tracks publish them"
@@ -50,7 +49,7 @@ def read(path: Path) -> Iterator[Conversation]:
     if kind == "lines":
         yield from _lines(file)
         return
-    for position, topic in read_values(file, EXPECTED, array=is_array(file, EXPECTED)):
+    for position, topic in read_values(file, EXPECTED):
         try:
             yield _conversation(topic)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
