@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from convqa.metrics.alce import CitedSentence
 from convqa.metrics.answerability import auc
@@ -13,23 +14,18 @@ from convqa.tasks.qrecc.truth import QReCCGold, QReCCTruth, collapsed
 from convqa.tasks.scores import (
     Measure,
     Scores,
-    SupportScorer,
     alce_measures,
     columns,
+    on_line,
     supported,
 )
 from convqa.text.sentences import sentences
 
-_CITING = (
-    Measure("Cited-F1"),
-    Measure("Cited-P", line="Cited-F1", label="precision"),
-    Measure("Cited-R", line="Cited-F1", label="recall"),
-)
-_REFUSAL_F1 = Measure("Refusal-F1")
-_REFUSING = (
-    Measure("Refusal-P", line="Refusal-F1", label="precision"),
-    Measure("Refusal-R", line="Refusal-F1", label="recall"),
-)
+if TYPE_CHECKING:
+    from convqa.models import Support
+
+_CITING = on_line("Cited-F1", precision="Cited-P", recall="Cited-R")
+_REFUSAL_F1, *_REFUSING = on_line("Refusal-F1", precision="Refusal-P", recall="Refusal-R")
 _AUC = Measure("Answerable-AUC")
 
 _CAN, _CANNOT = "answerable", "unanswerable"
@@ -40,7 +36,7 @@ _LABELS = {"ANSWERABLE": True, "PARTIAL": True, "UNANSWERABLE": False}
 def citation_scores(
     gold: QReCCGold,
     run: QReCCRun,
-    support: SupportScorer | None,
+    support: Support | None,
 ) -> list[Scores]:
     """Score cited passages against the truth, and ALCE's measures if ``support`` is given."""
     rows = []
@@ -144,8 +140,4 @@ def _f1(groups: Mapping[str, Sequence[float]]) -> float | None:
 
 def _auc(groups: Mapping[str, Sequence[float]]) -> float | None:
     """Return the AUC of the scores, None without turns of both groups."""
-    if not {_CAN, _CANNOT} <= groups.keys():
-        return None
-    can = groups[_CAN]
-    cannot = groups[_CANNOT]
-    return auc([*can, *cannot], [True] * len(can) + [False] * len(cannot))
+    return auc(groups[_CAN], groups[_CANNOT]) if {_CAN, _CANNOT} <= groups.keys() else None
