@@ -46,7 +46,7 @@ def file_at(path: Path, name: str) -> Path:
 def any_file(
     path: Path,
     endings: tuple[str, ...],
-    matches: Callable[[Path], bool],
+    matches: Callable[[Path], object],
 ) -> bool:
     """Whether a file matches, or a file of a folder with one of these endings; an unreadable file does not."""
     try:
@@ -58,7 +58,7 @@ def any_file(
 def only_file(
     path: Path,
     endings: tuple[str, ...],
-    matches: Callable[[Path], bool],
+    matches: Callable[[Path], object],
     expected: str,
 ) -> Path:
     """Return the path itself, or the only matching file of a folder.

@@ -45,7 +45,7 @@ class DataSet:
 
 def recognize(path: Path) -> bool:
     """Whether a file, or one of a folder, starts like one of the formats."""
-    return any_file(path, SUFFIXES, lambda file: form_of(file) is not None)
+    return any_file(path, SUFFIXES, form_of)
 
 
 def read(path: Path) -> Iterator[Conversation]:
@@ -101,15 +101,11 @@ def form_of(path: Path) -> Form | None:
 
 def _data_set(file: Path) -> DataSet:
     stem = file.name.removesuffix(".gz").rpartition(".")[0]
-    names = [ALIASES.get(name, name) for name in (*_name_in_header(file), stem)]
+    header = first_object(start_text(file, EXPECTED)).get("header")
+    given = header.get("dataset") if isinstance(header, dict) else None
+    names = [ALIASES.get(name, name) for name in (given or stem, stem) if isinstance(name, str)]
     name = next((name for name in names if domain_of(name)), names[0])
     return DataSet(file, name, _language(stem), form_of(file))
-
-
-def _name_in_header(file: Path) -> list[str]:
-    header = first_object(start_text(file, EXPECTED)).get("header")
-    name = header.get("dataset") if isinstance(header, dict) else None
-    return [name] if isinstance(name, str) and name else []
 
 
 def _language(stem: str) -> str:

@@ -58,8 +58,7 @@ def score(
     asked = {str(turn.id.conversation) for turn in gold.turns}
     unknown = "predictions for questions that are not in the truth"
     warn_of_unmatched(run.path, asked, run.answers.keys(), "questions", unknown)
-    sets = dict.fromkeys(turn.dataset for turn in gold.turns)
-    pairs = {name: _pairs(gold, name, run, options) for name in sets}
+    pairs = _pairs(gold, run, options)
     results: list[Scores] = []
     for name, members in pairs.items():
         prefix = f"{name} " if len(pairs) > 1 else ""
@@ -76,19 +75,19 @@ def score(
 
 def _pairs(
     gold: MRQAGold,
-    name: str,
     run: MRQARun,
     options: MRQAOptions,
-) -> Pairs:
-    """Return the questions of a data set that count."""
-    pairs = []
+) -> dict[str, Pairs]:
+    """Return the questions of each data set that count."""
+    pairs: dict[str, Pairs] = {}
     for turn in gold.turns:
+        members = pairs.setdefault(turn.dataset, [])
         answer = run.answers.get(str(turn.id.conversation))
-        is_skipped = answer is None and options.skip_no_answer
-        if turn.dataset == name and not is_skipped:
-            pairs.append((turn, answer))
-    if not pairs:
-        raise InputError(f"{run.path}: has no prediction for any question of {name}, so nothing is left to score.")
+        if answer is not None or not options.skip_no_answer:
+            members.append((turn, answer))
+    for name, members in pairs.items():
+        if not members:
+            raise InputError(f"{run.path}: has no prediction for any question of {name}, so nothing is left to score.")
     return pairs
 
 

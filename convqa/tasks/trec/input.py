@@ -35,7 +35,7 @@ _NARRATIVES = ("narrative", "title", "query")
 
 def recognize(path: Path) -> bool:
     """Whether it is a file of topics, or a folder with one."""
-    return any_file(path, _ENDINGS, lambda file: bool(_kind(file)))
+    return any_file(path, _ENDINGS, _kind)
 
 
 def read(path: Path) -> Iterator[Conversation]:
@@ -44,7 +44,7 @@ def read(path: Path) -> Iterator[Conversation]:
     The file's answers (``response``, or CAsT's ``passage``) are in the history, so that ``--history gold`` works. The
     statements about the user (iKAT's PTKB) are the scenario of each turn.
     """
-    file = only_file(path, _ENDINGS, lambda file: bool(_kind(file)), EXPECTED)
+    file = only_file(path, _ENDINGS, _kind, EXPECTED)
     kind = _kind(file)
     if kind == "lines":
         yield from _lines(file)
