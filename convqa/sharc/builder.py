@@ -186,10 +186,8 @@ class Rules(Builder):
         ranking: Ranking,
     ) -> Answer | None:
         conditions = case.conditions
-        known = []
-        if case.said.statements:
-            questions = [condition.question for condition in conditions]
-            known = [Fact(question, judged[case.said.statements, question]) for question in questions]
+        questions = [condition.question for condition in conditions]
+        known = [Fact(question, judged.get((case.said.statements, question))) for question in questions]
         # Replies are more certain than the model's judgments: the last fact on a condition counts.
         for asked, reply in case.said.earlier:
             fact = as_condition(_replied(asked, reply, judged), conditions, _MIN_REMEMBERED)

@@ -214,15 +214,11 @@ def _verb(words: list[str]) -> int:
 
 
 def _agreeing(auxiliary: str, subject: list[str]) -> str:
-    if _is_plural(subject):
+    last = subject[-1].lower()
+    is_plural_noun = last.endswith("s") and not last.endswith(("ss", "us", "is"))
+    if is_plural_noun or subject[0].lower() in lexicon.PLURAL_PRONOUNS:
         return auxiliary
     return {"Do": "Does", "Are": "Is", "Have": "Has"}[auxiliary]
-
-
-def _is_plural(subject: list[str]) -> bool:
-    last = subject[-1].lower()
-    is_noun = last.endswith("s") and not last.endswith(("ss", "us", "is"))
-    return is_noun or subject[0].lower() in lexicon.PLURAL_PRONOUNS
 
 
 _SILENT = re.compile(

@@ -59,10 +59,7 @@ def score(gold: ShARCGold, run: ShARCRun, *_: object) -> list[Scores]:
         )
     comparison = _Comparison(gold.form, ids, truths, answers)
     pairs = zip(truths, answers, strict=True)
-    questions = []
-    for truth, answer in pairs:
-        if answer.asks and (truth.asks or is_open):
-            questions.append(answer.words)
+    questions = [answer.words for truth, answer in pairs if answer.asks and (truth.asks or is_open)]
     if questions and not any(questions):
         raise InputError(
             f"{run.path}: all {len(questions)} answers that BLEU is computed from, of {len(answers)}, are empty, and "
