@@ -54,7 +54,7 @@ def evaluate(
         raise InputError(f"seed: expected a whole number, 0 or more, got {seed}.")
     if isinstance(task, str):
         task = find_scored_task(task, truth_path, run_path)
-    _check_options(task, [*options, *([] if support is None else ["support"])])
+    _check_options(task, options if support is None else [*options, "support"])
     if support is not None:
         options["support"] = support_scorer(support, run_path)
     task_options = task.options(**options)

@@ -46,11 +46,11 @@ class Cell:
     settings: Mapping[str, Any]
     folder: Path
     output: Path
-    turns: int | None = None
-    vectors: str | None = None
-    measures: Sequence[str] = ()
-    sharing: bool = True
-    restart: bool = False
+    turns: int | None
+    vectors: str | None
+    measures: Sequence[str]
+    sharing: bool
+    restart: bool
 
 
 def part_of(

@@ -154,9 +154,7 @@ def compare_evaluations(
     :param groups: breakdown -> group -> its turns.
     :raises InputError: for an unknown measure.
     """
-    known: dict[str, None] = {}
-    for evaluation in evaluations.values():
-        known |= dict.fromkeys(evaluation.scores)
+    known = dict.fromkeys(name for evaluation in evaluations.values() for name in evaluation.scores)
     for name in measures:
         if name not in known:
             raise InputError(f"--measure {name}: unknown measure.{nearest(name, known)} Known: {', '.join(known)}.")
@@ -164,9 +162,8 @@ def compare_evaluations(
     shared = [scores for scores in by_measure if scores]
     if not shared:
         raise InputError(f"{against} shares no measure and turn with another run. Compare runs of the same turns.")
-    conversations: dict[int | str, int] = {}
-    for turn in evaluations[against].gold.turns:
-        conversations.setdefault(turn.id.conversation, len(conversations))
+    ids = dict.fromkeys(turn.id.conversation for turn in evaluations[against].gold.turns)
+    conversations = {id: index for index, id in enumerate(ids)}
     breakdowns = {}
     for name, by_group in (groups or {}).items():
         breakdowns[name] = {

@@ -76,9 +76,7 @@ class AblationRecord(Record):
 
     def measures_of(self, source: AblationInput) -> list[str]:
         """Return the measures to show for an input: those that the ablation names, or else some, of rankings first."""
-        known: dict[str, None] = {}
-        for cell in self.cells_of(source).values():
-            known |= dict.fromkeys(cell.measures)
+        known = dict.fromkeys(name for cell in self.cells_of(source).values() for name in cell.measures)
         asked = [name for name in self.measures if name in known]
         if asked:
             return asked

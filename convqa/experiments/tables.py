@@ -97,7 +97,10 @@ def render(
     turns: Mapping[str, Sequence[TurnDifference]],
 ) -> Group:
     """Return tables for a terminal: means, differences, breakdowns of the lead measure, and turns of each run."""
-    parts: list[Table | Text] = [_means(comparison, measures), Text(_caption(comparison, lead), "dim")]
+    table = _table("", "run", *measures)
+    for name, *means in _rows(comparison, measures, "[bold]{}[/bold]"):
+        table.add_row(Text(name), *means)
+    parts: list[Table | Text] = [table, Text(_caption(comparison, lead), "dim")]
     for run in comparison.others:
         shown = [(one.measure, one) for one in comparison.differences if one.run == run and one.measure in measures]
         parts.append(_differences(f"{run} minus {comparison.against}", "measure", shown))
@@ -109,13 +112,6 @@ def render(
             parts.append(Text(f"\n{run}: turns by {lead}, gained most and lost most", "bold"))
             parts += map(_turn, differences)
     return Group(*parts)
-
-
-def _means(comparison: Comparison, measures: Sequence[str]) -> Table:
-    table = _table("", "run", *measures)
-    for name, *means in _rows(comparison, measures, "[bold]{}[/bold]"):
-        table.add_row(Text(name), *means)
-    return table
 
 
 def _breakdown(

@@ -93,12 +93,12 @@ def inscit(folder: _Folder, dev: Path) -> None:
         for turn_no, turn in enumerate(dialogue["turns"], 1):
             *context, question = turn["context"]
             labels = turn["labels"]
-            evidence = [passage for label in labels for passage in label["evidence"]]
             passages = {
                 folder.add_passage(
                     passage["passage_id"], " | ".join(passage["passage_titles"]), passage["passage_text"]
                 )
-                for passage in evidence
+                for label in labels
+                for passage in label["evidence"]
             }
             truth = {
                 "Truth_answer": labels[0]["response"],

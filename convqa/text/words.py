@@ -51,8 +51,10 @@ def words(text: str) -> list[str]:
     lowered = text.replace("\u0130", "i").lower()
     found = []
     for chunk in [lowered] if lowered.isascii() else lowered.split():
-        word = _ASCII if chunk.isascii() else _WORD
-        found += word.findall(chunk)
+        if chunk.isascii():
+            found += _ASCII.findall(chunk)
+            continue
+        found += _WORD.findall(chunk)
     if "_" in lowered:
         # A word has more than joiners.
         found = [word for word in found if word.strip("_")]

@@ -162,9 +162,9 @@ def problems(input_path: Path, file: Path) -> Iterator[tuple[str, str]]:
     records = read_official_array(file, EXPECTED)
     for index, record in enumerate(records):
         faults = mistakes(_UPLOADS.validate_python, record)
-        yield from ((schema.label(records, index), fault) for fault in faults)
+        yield from ((schema.label(index, record), fault) for fault in faults)
     objects = [record for record in records if isinstance(record, Mapping)]
-    schema.warn_of_unknown(file, objects, frozenset(UploadRecord.__annotations__))
+    schema.warn_of_unknown(file, objects, UploadRecord)
     yield from id_problems("turns", asked, map(_key, objects))
     # The official MRR leaves out turns without Model_passages. A turn that failed before the decider has no score, even
     # in a run with scores.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from convqa.metrics.alce import CitedSentence
 from convqa.metrics.answerability import auc
-from convqa.metrics.overlap import PrecisionRecallF1, set_scores
+from convqa.metrics.overlap import set_scores
 from convqa.tasks.qrecc.run import Cited, QReCCRun
 from convqa.tasks.qrecc.truth import QReCCGold, QReCCTruth, collapsed
 from convqa.tasks.scores import (
@@ -40,25 +40,24 @@ def citation_scores(
 ) -> list[Scores]:
     """Score cited passages against the truth, and ALCE's measures if ``support`` is given."""
     rows = []
-    alce_rows = []
     for turn in collapsed(gold.turns):
         answer = run.answers.get(str(turn.id), "")
         # An unanswered turn has no quotes, whatever the run says.
         quotes = run.citations.get(str(turn.id), ()) if answer.strip() else ()
+        row = {}
         if turn.answer and turn.passages:
             cited = set_scores({quote.passage_id for quote in quotes}, turn.passages)
             row = {"Cited-P": cited.precision, "Cited-R": cited.recall, "Cited-F1": cited.f1}
-            rows.append((turn.id, row))
         if support is not None:
             # The evidence is the quotes, not the whole passages.
-            row = supported(cited_sentences(answer, quotes), support)
-            alce_rows += [(turn.id, row)] if row else []
+            row |= supported(cited_sentences(answer, quotes), support)
+        rows.append((turn.id, row))
     scores = [column for column in columns(_CITING, rows) if column.values] if run.citations else []
     if support is not None:
         uncited = not run.citations or any(
             quote.sentence is None for quotes in run.citations.values() for quote in quotes
         )
-        scores += columns(alce_measures(support), "the run has no Model_citations" if uncited else alce_rows)
+        scores += columns(alce_measures(support), "the run has no Model_citations" if uncited else rows)
     return scores
 
 
@@ -132,10 +131,7 @@ def _f1(groups: Mapping[str, Sequence[float]]) -> float | None:
     if _CANNOT not in groups:
         return None
     refused = sum(sum(values) for values in groups.values())
-    right = sum(groups[_CANNOT])
-    if not refused:
-        return 0.0
-    return PrecisionRecallF1.of(right / refused, right / len(groups[_CANNOT])).f1
+    return 2 * sum(groups[_CANNOT]) / (refused + len(groups[_CANNOT]))
 
 
 def _auc(groups: Mapping[str, Sequence[float]]) -> float | None:
