@@ -19,7 +19,7 @@ from convqa.sharc.bleu import COLUMNS, ORDER, bleu, bleu_counts
 from convqa.sharc.run import DEPTH, ShARCRun
 from convqa.sharc.schema import CLASSES, Form, NormalizedAnswer, normalize
 from convqa.sharc.truth import ShARCGold
-from convqa.tasks.scores import JudgedRankings, Measure, Scores, warn_of_unmatched
+from convqa.tasks.scores import JudgedRankings, Measure, Scores, ScoresByGroup, warn_of_unmatched
 
 if TYPE_CHECKING:
     import numpy
@@ -163,7 +163,7 @@ class _Comparison:
         if figure(numpy.array(indexes)) is None:
             return Scores(measure, skipped=why_not)
 
-        def of_sample(groups: Mapping[str, Sequence[float]]) -> float | None:
+        def of_sample(groups: ScoresByGroup) -> float | None:
             sample = numpy.concatenate(list(groups.values()))
             return figure(sample.astype(numpy.intp))
 

@@ -14,6 +14,9 @@ from convqa.errors import InputError
 from convqa.tasks.files import read_values
 from convqa.validation import Shape, explain, read_as, shorten
 
+Problems = Iterator[tuple[str, str]]
+"""The format errors of a run: (record or "" for the file, message)."""
+
 _NAMED_IDS = 10
 """Number of ids that a message names."""
 
@@ -96,7 +99,7 @@ def id_problems(
     noun: str,
     expected: Collection[object],
     actual: Iterable[object],
-) -> Iterator[tuple[str, str]]:
+) -> Problems:
     """Report missing, unexpected and repeated ids as problems of the whole file."""
     counts = Counter(list(actual))  # of a mapping, the keys
     missing = [id for id in expected if id not in counts]
@@ -111,7 +114,7 @@ def some_ids(
     problem: str,
     ids: Sequence[object],
     total: int,
-) -> Iterator[tuple[str, str]]:
+) -> Problems:
     """Report a problem of the whole file that names the first of some ids, if there are any.
 
     >>> list(some_ids("turns are missing", [3, 7], 9)), list(some_ids("turns are missing", [], 9))

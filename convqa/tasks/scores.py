@@ -91,7 +91,8 @@ def on_line(name: str, official: bool = False, **others: str) -> tuple[Measure, 
     return (Measure(name, official), *(Measure(other, line=name, label=label) for label, other in others.items()))
 
 
-Statistic = Callable[[Mapping[str, Sequence[float]]], float | None]
+ScoresByGroup = Mapping[str, Sequence[float]]
+Statistic = Callable[[ScoresByGroup], float | None]
 
 
 @dataclass(frozen=True, slots=True)

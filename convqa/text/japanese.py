@@ -70,10 +70,7 @@ class Sudachi:
             for morpheme in tokenizer.tokenize(_encodable(piece)):
                 # A sign such as ㍿ expands to several morphemes, of which only the first has an extent.
                 word = piece[morpheme.begin() : morpheme.end()]
-                if word.isalnum():
-                    words.append(word)
-                else:
-                    words += [part for part in word.split() if _has_content(part)]
+                words += [part for part in word.split() if _has_content(part)]
         return words
 
     def stem(self, word: str) -> str:
@@ -116,7 +113,7 @@ def pieces(text: str) -> Iterator[str]:
 
 def _has_content(word: str) -> bool:
     """Return whether a word has a letter or a digit, also as part of a sign such as ㎏ or ①."""
-    return any(map(str.isalnum, unicodedata.normalize("NFKC", word)))
+    return word.isalnum() or any(map(str.isalnum, unicodedata.normalize("NFKC", word)))
 
 
 def _encodable(text: str) -> str:

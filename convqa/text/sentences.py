@@ -67,9 +67,7 @@ def whole_sentences(
     language: str,
 ) -> Offsets:
     """Extend the characters ``[start, end)`` to whole sentences."""
-    touched = [span for span in sentences(text, language) if span[0] < end and span[1] > start]
-    if not touched:
-        return start, end
+    touched = [span for span in sentences(text, language) if span[0] < end and span[1] > start] or [(start, end)]
     return min(start, touched[0][0]), max(end, touched[-1][1])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from convqa.tasks.qrecc.truth import QReCCGold, QReCCTruth, collapsed
 from convqa.tasks.scores import (
     Measure,
     Scores,
+    ScoresByGroup,
     alce_measures,
     columns,
     on_line,
@@ -93,17 +94,16 @@ def refusal_scores(gold: QReCCGold, run: QReCCRun) -> list[Scores]:
     A turn without an answer counts as refused, even if it failed, and one without a score has score 0. Precision is
     undefined if nothing is refused.
     """
-    known = {turn.id: answerable(turn) for turn in collapsed(gold.turns)}
-    ids = tuple(id for id, can in known.items() if can is not None)
-    if not run.answers or all(known[id] for id in ids):
+    known = {turn.id: can for turn in collapsed(gold.turns) if (can := answerable(turn)) is not None}
+    if not run.answers or all(known.values()):
         return []
-    groups = tuple(_CAN if known[id] else _CANNOT for id in ids)
-    answers = [run.answers.get(str(id), "") for id in ids]
-    refused = tuple(float(not answer.strip()) for answer in answers)
+    ids = tuple(known)
+    groups = tuple(_CAN if can else _CANNOT for can in known.values())
+    refused = tuple(float(not run.answers.get(str(id), "").strip()) for id in ids)
     rows = []
-    for id, is_refused in zip(ids, refused, strict=True):
-        row = {"Refusal-P": float(not known[id])} if is_refused else {}
-        if not known[id]:
+    for (id, can), is_refused in zip(known.items(), refused, strict=True):
+        row = {"Refusal-P": float(not can)} if is_refused else {}
+        if not can:
             row["Refusal-R"] = is_refused
         rows.append((id, row))
     result = [
@@ -126,7 +126,7 @@ def answerable(turn: QReCCTruth) -> bool | None:
     return known[0] if len(set(known)) == 1 else None
 
 
-def _f1(groups: Mapping[str, Sequence[float]]) -> float | None:
+def _f1(groups: ScoresByGroup) -> float | None:
     """Return the F1 of refusing, None without unanswerable turns."""
     if _CANNOT not in groups:
         return None
@@ -134,6 +134,6 @@ def _f1(groups: Mapping[str, Sequence[float]]) -> float | None:
     return 2 * sum(groups[_CANNOT]) / (refused + len(groups[_CANNOT]))
 
 
-def _auc(groups: Mapping[str, Sequence[float]]) -> float | None:
+def _auc(groups: ScoresByGroup) -> float | None:
     """Return the AUC of the scores, None without turns of both groups."""
     return auc(groups[_CAN], groups[_CANNOT]) if {_CAN, _CANNOT} <= groups.keys() else None
