@@ -218,11 +218,9 @@ def names_of(runs: Sequence[Path]) -> list[str]:
 def _field(evaluation: Evaluation, name: str, id: TurnId) -> str | None:
     """Return a field of a turn in a run, if the task's runs have it by turn."""
     values: Mapping[Any, str] = getattr(evaluation.run, name, {})
-    key = evaluation.task.key(id)
-    if len(key) == 1:
-        # In some tasks, a turn is identified by its conversation alone.
-        return values.get(id.conversation)
-    return values.get(str(id))
+    # In some tasks, a turn is identified by its conversation alone.
+    is_alone = len(evaluation.task.key(id)) == 1
+    return values.get(id.conversation if is_alone else str(id))
 
 
 def without_rankings(evaluation: Evaluation) -> Evaluation:
@@ -237,11 +235,8 @@ def truth_of(runs: Sequence[Path]) -> Path:
 
     :raises InputError: if the runs' folders name none or several, or if it has no truth.
     """
-    inputs = set()
-    for run in runs:
-        meta = read_meta(run if run.is_dir() else run.parent)
-        if meta.get("input"):
-            inputs.add(str(meta["input"]))
+    metas = [read_meta(run if run.is_dir() else run.parent) for run in runs]
+    inputs = {str(meta["input"]) for meta in metas if meta.get("input")}
     if len(inputs) != 1:
         raise InputError(f"expected runs of one input, got {', '.join(sorted(inputs)) or 'unknown ones'}. Add --truth.")
     source = Path(inputs.pop())

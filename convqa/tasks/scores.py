@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from convqa.domain import DEFAULT_LANGUAGE, TurnId
 from convqa.files import log
-from convqa.metrics import alce
-from convqa.metrics.alce import CitedSentence
+from convqa.metrics.alce import CitedSentence, citation_scores
 from convqa.text.support import SUPPORTED
 
 if TYPE_CHECKING:
@@ -204,7 +203,7 @@ def supported(
         [score] = support.score([(premise, claim)], language)
         return score >= SUPPORTED
 
-    scores = alce.citation_scores(sentences, entails)
+    scores = citation_scores(sentences, entails)
     if scores is None:
         return {}
     recall, precision = alce_measures(support)

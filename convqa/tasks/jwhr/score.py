@@ -10,8 +10,7 @@ from collections.abc import Sequence
 
 from convqa.domain import TurnId
 from convqa.files import log
-from convqa.metrics import alce
-from convqa.metrics.alce import CitedSentence
+from convqa.metrics.alce import CitedSentence, document
 from convqa.metrics.characters import f1, quote_recall, rouge_l
 from convqa.metrics.overlap import PrecisionRecallF1, set_scores
 from convqa.tasks.jwhr.run import JWHRRun
@@ -135,4 +134,4 @@ def _cited(indexes: list[int], texts: list[str]) -> list[str] | None:
 def _premise(page: Page | None) -> str:
     if page is None or not page.text.strip():
         return ""
-    return alce.document(page.title, page.text) if page.title.strip() else page.text
+    return document(page.title, page.text) if page.title.strip() else page.text
