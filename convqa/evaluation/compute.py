@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from convqa.domain import TurnId
 from convqa.errors import InputError, nearest
 from convqa.evaluation.measures import score_measures
-from convqa.evaluation.result import (
-    Evaluation,
-    Summaries,
-    summaries,
-)
+from convqa.evaluation.result import Evaluation, summaries
 from convqa.files import log, read_json
-from convqa.tasks import (
-    Scores,
-    Task,
-    find_scored_task,
-)
+from convqa.tasks import Task, find_scored_task
 from convqa.tasks.base import Groups
-from convqa.tasks.scores import (
-    Gold,
-    GoldTurn,
-    SupportScorer,
-)
+from convqa.tasks.scores import Gold, GoldTurn
+
+if TYPE_CHECKING:
+    from convqa.models import Support
 
 META = "run.meta.json"
 """The driver's file in the folder of a run that names its models."""
@@ -63,7 +54,7 @@ def evaluate(
         raise InputError(f"seed: expected a whole number, 0 or more, got {seed}.")
     if isinstance(task, str):
         task = find_scored_task(task, truth_path, run_path)
-    _check_options(task, [*options, *([] if support is None else ["support"])])
+    _check_options(task, options if support is None else [*options, "support"])
     if support is not None:
         options["support"] = support_scorer(support, run_path)
     task_options = task.options(**options)
@@ -80,7 +71,10 @@ def evaluate(
     known = [column.measure.name for column in columns]
     further = [name for name in dict.fromkeys(measures) if name not in known]
     columns += score_measures(further, task.judged(gold, run), gold, known)
-    breakdowns = {name: _by_group(columns, members, seed) for name, members in groups.items()}
+    breakdowns = {}
+    for name, members in groups.items():
+        parts = {group: [column.of(ids) for column in columns] for group, ids in members.items()}
+        breakdowns[name] = {group: summaries(part, seed) for group, part in parts.items()}
     return Evaluation(task, gold, run, tuple(columns), summaries(columns, seed), breakdowns, settings)
 
 
@@ -125,15 +119,7 @@ def _by_field(gold: Gold[GoldTurn], name: str) -> Groups:
     return {group: frozenset(ids) for group, ids in groups.items()}
 
 
-def _by_group(
-    columns: Sequence[Scores],
-    groups: Groups,
-    seed: int,
-) -> Mapping[str, Summaries]:
-    return {group: summaries([column.of(ids) for column in columns], seed) for group, ids in groups.items()}
-
-
-def support_scorer(name: str, run_path: Path) -> SupportScorer:
+def support_scorer(name: str, run_path: Path) -> Support:
     """Load a scorer (``convqa.models.load_support``) for the run at ``run_path`` (folder or file).
 
     A run that was filtered by a scorer always scores well with it: if the scorer is among the models in run.meta.json,

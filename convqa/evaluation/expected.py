@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from convqa.errors import InputError
 from convqa.evaluation.result import Evaluation
@@ -17,10 +17,8 @@ _ROUNDED = 1e-6
 """Tolerance for expected values, which are rounded to about six digits."""
 
 
-class Interval(Record):
+class Interval(Record, allow_inf_nan=False):
     """The expected interval of a measure, as ``convqa evaluate --json`` writes it."""
-
-    model_config = ConfigDict(strict=True, allow_inf_nan=False)
 
     mean: float
     low: float

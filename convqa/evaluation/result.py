@@ -32,25 +32,6 @@ class ScoreSummary:
     high: float
     turns: int
 
-    @classmethod
-    def of(
-        cls,
-        scores: Scores,
-        seed: int,
-    ) -> ScoreSummary | None:
-        """Summarize scores; None if they have no value."""
-        mean = value_of(scores)
-        if mean is None:
-            return None
-        groups = scores.by_group()
-        owners = list(scores.by_group([id.conversation for id in scores.ids]).values())
-        if scores.statistic is None:
-            low, high = interval(list(groups.values()), seed, owners)
-        else:
-            low, high = interval_of_statistic(groups, scores.statistic, seed, owners)
-        scale = scores.measure.scale
-        return cls(mean, scale * low, scale * high, len(scores.values))
-
 
 def value_of(scores: Scores) -> float | None:
     """Return the mean, macro average or statistic of scores; None if they have no value."""
@@ -62,6 +43,18 @@ def value_of(scores: Scores) -> float | None:
         return sum(_mean(values, scale) for values in groups.values()) / len(groups)
     value = scores.statistic(groups)
     return None if value is None else scale * value
+
+
+def interval_of(scores: Scores, seed: int) -> tuple[float, float]:
+    """Return the 95 % bootstrap interval of scores, for which conversations are drawn."""
+    groups = scores.by_group()
+    owners = list(scores.by_group([id.conversation for id in scores.ids]).values())
+    if scores.statistic is None:
+        low, high = interval(list(groups.values()), seed, owners)
+    else:
+        low, high = interval_of_statistic(groups, scores.statistic, seed, owners)
+    scale = scores.measure.scale
+    return scale * low, scale * high
 
 
 def _mean(values: Sequence[float], scale: float) -> float:
@@ -79,9 +72,10 @@ def summaries(columns: Sequence[Scores], seed: int) -> Summaries:
     """Return the summary of each measure that has a value."""
     by_name = {}
     for column in columns:
-        summary = ScoreSummary.of(column, seed)
-        if summary is not None:
-            by_name[column.measure.name] = summary
+        mean = value_of(column)
+        if mean is not None:
+            low, high = interval_of(column, seed)
+            by_name[column.measure.name] = ScoreSummary(mean, low, high, len(column.values))
     return by_name
 
 

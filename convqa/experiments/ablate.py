@@ -18,7 +18,7 @@ from convqa.driver.run import check_place, locked
 from convqa.errors import ConvqaError, InputError, RunError, errors_in, nearest
 from convqa.experiments.cell import Cell, part_of, work
 from convqa.experiments.grid import Ablation, GridRow, InputChoice, baseline_of, read_ablation, rows_of
-from convqa.experiments.record import RECORD, AblationInput, AblationRecord, CellRecord, RowRecord
+from convqa.experiments.record import RECORD, AblationInput, AblationRecord, CellRecord
 from convqa.files import replace_surrogates, whole_file
 from convqa.pipeline.load import load
 from convqa.tasks import find_task, tasks
@@ -75,7 +75,7 @@ def ablate(
         pipeline=ablation.pipeline,
         measures=list(measures) or ablation.measures,
         inputs=sources,
-        rows=[RowRecord(name=row.name, values=row.values, overrides=row.overrides) for row in rows],
+        rows=rows,
         cells=[],
         versions=versions(),
     )

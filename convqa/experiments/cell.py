@@ -46,11 +46,11 @@ class Cell:
     settings: Mapping[str, Any]
     folder: Path
     output: Path
-    turns: int | None = None
-    vectors: str | None = None
-    measures: Sequence[str] = ()
-    sharing: bool = True
-    restart: bool = False
+    turns: int | None
+    vectors: str | None
+    measures: Sequence[str]
+    sharing: bool
+    restart: bool
 
 
 def part_of(
@@ -104,9 +104,7 @@ def work(cell: Cell) -> dict[str, Any]:
     except OtherRun:
         summary = answer(restart=True)
     turns = max(summary.turns, 1)
-    milliseconds = {}
-    for node, seconds in sorted(summary.timings.items()):
-        milliseconds[node] = round(1000 * seconds / turns, 3)
+    milliseconds = {node: round(1000 * seconds / turns, 3) for node, seconds in sorted(summary.timings.items())}
     result: dict[str, Any] = {"milliseconds": milliseconds, "message": _failures(summary)}
     if cell.input.truth is None:
         return result

@@ -91,9 +91,10 @@ class Comparison:
         return rows
 
     def to_json(self) -> dict[str, Any]:
-        breakdowns: dict[str, Any] = {}
-        for name, groups in self.breakdowns.items():
-            breakdowns[name] = {group: _to_json(differences) for group, differences in groups.items()}
+        breakdowns = {
+            name: {group: _to_json(differences) for group, differences in groups.items()}
+            for name, groups in self.breakdowns.items()
+        }
         return {
             "against": self.against,
             "runs": {name: str(evaluation.run.path) for name, evaluation in self.evaluations.items()},
@@ -153,9 +154,7 @@ def compare_evaluations(
     :param groups: breakdown -> group -> its turns.
     :raises InputError: for an unknown measure.
     """
-    known: dict[str, None] = {}
-    for evaluation in evaluations.values():
-        known |= dict.fromkeys(evaluation.scores)
+    known = dict.fromkeys(name for evaluation in evaluations.values() for name in evaluation.scores)
     for name in measures:
         if name not in known:
             raise InputError(f"--measure {name}: unknown measure.{nearest(name, known)} Known: {', '.join(known)}.")
@@ -163,14 +162,13 @@ def compare_evaluations(
     shared = [scores for scores in by_measure if scores]
     if not shared:
         raise InputError(f"{against} shares no measure and turn with another run. Compare runs of the same turns.")
-    conversations: dict[int | str, int] = {}
-    for turn in evaluations[against].gold.turns:
-        conversations.setdefault(turn.id.conversation, len(conversations))
-    breakdowns: dict[str, dict[str, list[Difference]]] = {}
+    ids = dict.fromkeys(turn.id.conversation for turn in evaluations[against].gold.turns)
+    conversations = {id: index for index, id in enumerate(ids)}
+    breakdowns = {}
     for name, by_group in (groups or {}).items():
-        breakdowns[name] = {}
-        for group, members in by_group.items():
-            breakdowns[name][group] = differences_of(shared, against, conversations, members)
+        breakdowns[name] = {
+            group: differences_of(shared, against, conversations, members) for group, members in by_group.items()
+        }
     whole = differences_of(shared, against, conversations)
     return Comparison(against, evaluations, _adjusted(whole), breakdowns)
 
@@ -220,21 +218,16 @@ def names_of(runs: Sequence[Path]) -> list[str]:
 def _field(evaluation: Evaluation, name: str, id: TurnId) -> str | None:
     """Return a field of a turn in a run, if the task's runs have it by turn."""
     values: Mapping[Any, str] = getattr(evaluation.run, name, {})
-    key = evaluation.task.key(id)
-    if len(key) == 1:
-        # In some tasks, a turn is identified by its conversation alone.
-        return values.get(id.conversation)
-    return values.get(str(id))
+    # In some tasks, a turn is identified by its conversation alone.
+    is_alone = len(evaluation.task.key(id)) == 1
+    return values.get(id.conversation if is_alone else str(id))
 
 
 def without_rankings(evaluation: Evaluation) -> Evaluation:
     """Return the evaluation without rankings and citations, which would not fit into memory for 30 runs."""
     run: Any = evaluation.run
-    empty: dict[str, Any] = {}
-    for field in fields(run):
-        if field.name in {"passages", "rankings", "citations"}:
-            empty[field.name] = {}
-    return replace(evaluation, run=replace(run, **empty))
+    large = {"passages", "rankings", "citations"}.intersection(field.name for field in fields(run))
+    return replace(evaluation, run=replace(run, **{name: {} for name in large}))
 
 
 def truth_of(runs: Sequence[Path]) -> Path:
@@ -242,11 +235,8 @@ def truth_of(runs: Sequence[Path]) -> Path:
 
     :raises InputError: if the runs' folders name none or several, or if it has no truth.
     """
-    inputs = set()
-    for run in runs:
-        meta = read_meta(run if run.is_dir() else run.parent)
-        if meta.get("input"):
-            inputs.add(str(meta["input"]))
+    metas = [read_meta(run if run.is_dir() else run.parent) for run in runs]
+    inputs = {str(meta["input"]) for meta in metas if meta.get("input")}
     if len(inputs) != 1:
         raise InputError(f"expected runs of one input, got {', '.join(sorted(inputs)) or 'unknown ones'}. Add --truth.")
     source = Path(inputs.pop())

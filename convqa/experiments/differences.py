@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from convqa.domain import TurnId
 from convqa.evaluation import Evaluation
-from convqa.evaluation.result import value_of
-from convqa.metrics.bootstrap import interval
+from convqa.evaluation.result import interval_of, value_of
 from convqa.metrics.paired import randomization_tests
 from convqa.tasks.scores import Scores
 
@@ -99,8 +98,7 @@ def differences_of(
     gains: dict[int, Vector] = {}
     for scores in shared:
         if members is not None:
-            within = [index for index, id in enumerate(scores[against].ids) if id in members]
-            scores = {run: column.at(within) for run, column in scores.items()}
+            scores = {run: column.of(members) for run, column in scores.items()}
         base = scores[against]
         base_value = value_of(base)
         if base_value is None:
@@ -146,14 +144,12 @@ def _with_interval(
     gains: Vector,
 ) -> Difference:
     """Return the difference with its interval and its counts of turns."""
-    values = base.by_group(gains.tolist())
-    owners = base.by_group([id.conversation for id in base.ids])
-    low, high = interval(list(values.values()), SEED, list(owners.values()))
+    low, high = interval_of(replace(base, values=tuple(gains.tolist())), SEED)
     better, worse = int((gains > 0).sum()), int((gains < 0).sum())
     return replace(
         difference,
-        low=base.measure.scale * low,
-        high=base.measure.scale * high,
+        low=low,
+        high=high,
         better=better,
         same=len(gains) - better - worse,
         worse=worse,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -63,8 +62,7 @@ class AxisValue(Record, extra="allow"):
     drop: list[Text] = []
 
 
-@dataclass(frozen=True, slots=True)
-class GridRow:
+class GridRow(Record):
     """A pipeline of the grid: the base with ``overrides``, of which None removes a node.
 
     ``values``: axis -> the name of its value.
@@ -72,7 +70,7 @@ class GridRow:
 
     name: str
     values: dict[str, str]
-    overrides: dict[str, Any]
+    overrides: dict[str, Any] = {}
 
     def settings(self, input_folder: Path) -> dict[str, Any]:
         """Return the overrides with ``{input}``, replaced by the folder's path."""
@@ -159,7 +157,7 @@ def _row(values: Mapping[str, tuple[str, AxisValue]]) -> GridRow:
         overrides |= value.model_extra or {}
         dropped += value.drop
     folder = "+".join(map(_file_name, names.values()))
-    return GridRow(folder, names, overrides | dict.fromkeys(dropped))
+    return GridRow(name=folder, values=names, overrides=overrides | dict.fromkeys(dropped))
 
 
 def _file_name(name: str) -> str:

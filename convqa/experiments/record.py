@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
 from convqa.driver.history import HistoryMode
-from convqa.experiments.grid import Conversations
+from convqa.experiments.grid import Conversations, GridRow
 from convqa.validation import Record
 
 RECORD = "ablation.json"
@@ -29,14 +29,6 @@ class AblationInput(Record):
     conversations: Conversations
     collection: str | None = None
     turns: int
-
-
-class RowRecord(Record):
-    """A row of an ablation. ``values``: axis -> the name of its value."""
-
-    name: str
-    values: dict[str, str]
-    overrides: dict[str, Any] = {}
 
 
 class MeanRecord(Record):
@@ -74,7 +66,7 @@ class AblationRecord(Record):
     pipeline: str
     measures: list[str]
     inputs: Annotated[list[AblationInput], Field(min_length=1)]
-    rows: list[RowRecord]
+    rows: list[GridRow]
     cells: list[CellRecord]
     versions: dict[str, str]
 
@@ -84,9 +76,7 @@ class AblationRecord(Record):
 
     def measures_of(self, source: AblationInput) -> list[str]:
         """Return the measures to show for an input: those that the ablation names, or else some, of rankings first."""
-        known: dict[str, None] = {}
-        for cell in self.cells_of(source).values():
-            known |= dict.fromkeys(cell.measures)
+        known = dict.fromkeys(name for cell in self.cells_of(source).values() for name in cell.measures)
         asked = [name for name in self.measures if name in known]
         if asked:
             return asked

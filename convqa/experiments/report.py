@@ -77,7 +77,7 @@ def _section(
         "rows": rows,
         "best": best,
         "means": means,
-        "top": {},
+        "top": largest_means(cells[row] for row in ranked),
         "compared": None,
         "against_best": None,
         "basis": "",
@@ -86,7 +86,6 @@ def _section(
     if best is None:
         return shown
     evaluations = _evaluations(record, source, cells, output)
-    shown["top"] = largest_means(cells[row] for row in ranked)
     scored = {row: evaluation for row, evaluation in evaluations.items() if lead in evaluation.scores}
     if best in scored and record.base in scored and len(scored) > 1:
         known = {name for evaluation in scored.values() for name in evaluation.scores}

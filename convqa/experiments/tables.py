@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Group
 from rich.table import Table
@@ -98,9 +97,12 @@ def render(
     turns: Mapping[str, Sequence[TurnDifference]],
 ) -> Group:
     """Return tables for a terminal: means, differences, breakdowns of the lead measure, and turns of each run."""
-    parts: list[Table | Text] = [_means(comparison, measures), Text(_caption(comparison, lead), "dim")]
+    table = _table("", "run", *measures)
+    for name, *means in _rows(comparison, measures, "[bold]{}[/bold]"):
+        table.add_row(Text(name), *means)
+    parts: list[Table | Text] = [table, Text(_caption(comparison, lead), "dim")]
     for run in comparison.others:
-        shown = [(measure, comparison.of(run, measure)) for measure in measures]
+        shown = [(one.measure, one) for one in comparison.differences if one.run == run and one.measure in measures]
         parts.append(_differences(f"{run} minus {comparison.against}", "measure", shown))
     if len(comparison.others) <= MAX_RUNS_WITH_BREAKDOWNS:
         for breakdown in comparison.breakdowns:
@@ -112,13 +114,6 @@ def render(
     return Group(*parts)
 
 
-def _means(comparison: Comparison, measures: Sequence[str]) -> Table:
-    table = _table("", "run", *measures)
-    for name, *means in _rows(comparison, measures, "[bold]{}[/bold]"):
-        table.add_row(Text(name), *means)
-    return table
-
-
 def _breakdown(
     comparison: Comparison,
     breakdown: str,
@@ -126,25 +121,21 @@ def _breakdown(
 ) -> Iterator[Table]:
     """Yield a table of each run's differences by group."""
     for run in comparison.others:
-        by_group = {}
+        named = []
         for group, differences in comparison.breakdowns[breakdown].items():
-            for difference in differences:
-                if difference.run == run and difference.measure == measure:
-                    by_group[group] = difference
-        if by_group:
+            named += [(group, one) for one in differences if (one.run, one.measure) == (run, measure)]
+        if named:
             title = f"{measure} by {breakdown}: {run} minus {comparison.against}, p not corrected"
-            yield _differences(title, breakdown, islice(by_group.items(), MAX_GROUPS))
+            yield _differences(title, breakdown, named[:MAX_GROUPS])
 
 
 def _differences(
     title: str,
     first: str,
-    named: Iterable[tuple[str, Difference | None]],
+    named: Sequence[tuple[str, Difference]],
 ) -> Table:
     table = _table(title, first, "difference", "95 % interval", "p", "win/tie/loss")
     for name, one in named:
-        if one is None:
-            continue
         interval = counts = chance = "-"
         if one.low is not None and one.high is not None:
             interval = f"{one.low:+.3f} to {one.high:+.3f}"

@@ -6,19 +6,14 @@ from collections import Counter
 from collections.abc import Sequence
 
 
-def auc(scores: Sequence[float], answerable: Sequence[bool]) -> float:
+def auc(answerable: Sequence[float], unanswerable: Sequence[float]) -> float:
     """Area under the ROC curve: how often an answerable turn scores above an unanswerable one; ties count half.
 
-    >>> auc([0.9, 0.4, 0.4, 0.1], [True, True, False, False])
+    >>> auc([0.9, 0.4], [0.4, 0.1])
     0.875
-
-    :raises ValueError: if the lengths differ.
     """
-    positive: Counter[float] = Counter()
-    negative: Counter[float] = Counter()
-    for score, can in zip(scores, answerable, strict=True):
-        counts = positive if can else negative
-        counts[score] += 1
+    positive = Counter(answerable)
+    negative = Counter(unanswerable)
     won = 0.0
     below = 0
     for score in sorted(positive | negative):

@@ -39,18 +39,15 @@ def interval(
     (0.5, 0.5)
     """
     generator = numpy.random.default_rng(seed)
-    sums = numpy.zeros((RESAMPLES, len(groups)))
-    counts = numpy.zeros((RESAMPLES, len(groups)))
+    # The sum and the number of the scores that are drawn, for each sample and group.
+    drawn = numpy.zeros((RESAMPLES, len(groups), 2))
     for stratum in _strata(dict(enumerate(groups)), owners):
         columns = list(stratum[0])
-        scores_of = [list(conversation.values()) for conversation in stratum]
-        stratum_sums = numpy.array([list(map(sum, scores)) for scores in scores_of])
-        stratum_counts = numpy.array([list(map(len, scores)) for scores in scores_of])
+        totals = numpy.array([[(sum(scores), len(scores)) for scores in part.values()] for part in stratum])
         for row in range(RESAMPLES):
-            drawn = generator.integers(0, len(stratum), len(stratum))
-            sums[row, columns] += stratum_sums[drawn].sum(axis=0)
-            counts[row, columns] += stratum_counts[drawn].sum(axis=0)
-    return percentile_interval((sums / counts).mean(axis=1))
+            indexes = generator.integers(0, len(stratum), len(stratum))
+            drawn[row, columns] += totals[indexes].sum(axis=0)
+    return percentile_interval((drawn[..., 0] / drawn[..., 1]).mean(axis=1))
 
 
 def interval_of_statistic(
@@ -88,9 +85,7 @@ def _strata(
 ) -> list[list[dict[Group, list[float]]]]:
     """Return conversations as {group: their scores}, in lists of those with scores in the same groups."""
     if owners is None or len(set(chain.from_iterable(owners))) < 2:
-        owners = []
-        for group, scores in groups.items():
-            owners.append([(group, index) for index in range(len(scores))])
+        owners = [[(group, index) for index in range(len(scores))] for group, scores in groups.items()]
     conversations: dict[Hashable, dict[Group, list[float]]] = {}
     for (group, scores), names in zip(groups.items(), owners, strict=True):
         for name, score in zip(names, scores, strict=True):

@@ -54,8 +54,7 @@ def randomization_tests(columns: Columns, seed: int) -> list[float]:
     many = differing > MAX_EXACT_CONVERSATIONS
     if many.any():
         p_values[many] = _test(columns[:, many], seed)
-    p: list[float] = p_values.tolist()
-    return p
+    return [float(p) for p in p_values]
 
 
 def _test(columns: Columns, seed: int) -> NDArray[numpy.float64]:

@@ -33,8 +33,6 @@ def posscore(
     >>> posscore([("cat", "NOUN")], [("cat", "NOUN")], vectors)
     1.0
     """
-    if not truth or not model:
-        return 0.0
     truth_content, truth_other = _split(truth)
     model_content, model_other = _split(model)
     weight = 1.0
@@ -49,11 +47,8 @@ def posscore(
 
 def _split(text: Tagged) -> tuple[list[str], list[str]]:
     """Return the content words and the other words."""
-    content: list[str] = []
-    other: list[str] = []
-    for word, tag in text:
-        words = content if tag in CONTENT else other
-        words.append(word)
+    content = [word for word, tag in text if tag in CONTENT]
+    other = [word for word, tag in text if tag not in CONTENT]
     return content, other
 
 

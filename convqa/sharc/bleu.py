@@ -53,7 +53,4 @@ def bleu(counts: Sequence[float], order: int) -> float | None:
 
 
 def _ngrams(words: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
-    ngrams: Counter[tuple[str, ...]] = Counter()
-    for start in range(len(words) - order + 1):
-        ngrams[tuple(words[start : start + order])] += 1
-    return ngrams
+    return Counter(tuple(words[start : start + order]) for start in range(len(words) - order + 1))

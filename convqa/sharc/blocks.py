@@ -6,14 +6,15 @@ import re
 from typing import NamedTuple
 
 from convqa.text.sentences import sentences
+from convqa.text.words import Offsets
 
 
 class RuleBlock(NamedTuple):
     """Sentences of running text, or a list with its introduction: the sentence before it, or else the title above."""
 
-    sentences: tuple[tuple[int, int], ...]
-    intro: tuple[int, int] | None = None
-    points: tuple[tuple[int, int], ...] = ()
+    sentences: tuple[Offsets, ...]
+    intro: Offsets | None = None
+    points: tuple[Offsets, ...] = ()
 
 
 _BULLET = re.compile(r"\s{0,20}(?:\*{1,3}|[•\u2023\u25e6\u25aa\u2013-]|[a-z]\)|\(\w{1,3}\))\s{1,8}(?=\S)")
@@ -29,9 +30,9 @@ def blocks(text: str) -> list[RuleBlock]:
     [1, 2, 1]
     """
     result: list[RuleBlock] = []
-    title: tuple[int, int] | None = None
-    running: list[tuple[int, int]] = []
-    points: list[tuple[int, int]] = []
+    title: Offsets | None = None
+    running: list[Offsets] = []
+    points: list[Offsets] = []
 
     def close() -> None:
         intro = running.pop() if points and running else title

@@ -43,6 +43,9 @@ from convqa.sharc.verdict import (
 from convqa.text.dialogue import open_question
 from convqa.text.facts import is_yes_no_question
 
+_Judged = Mapping[tuple[str, str], bool | None]
+"""(text, question) -> whether the text answers it by yes, None if it does not answer it."""
+
 _LANGUAGE = "en"
 _MAX_RULES = 8
 _MAX_CONDITIONS = 64
@@ -128,16 +131,10 @@ class Rules(Builder):
         rankings: Sequence[Ranking],
         readings: MaybeReadings,
     ) -> Sequence[Answer | Failure]:
-        cases = []
-        pairs: list[tuple[str, str]] = []
-        for turn, ranking in zip(turns, rankings, strict=True):
-            case = self._case(turn, ranking)
-            cases.append(case)
-            if case is not None:
-                pairs += case.pairs
-        facts = self._facts(pairs)
+        cases = [self._case(turn, ranking) for turn, ranking in zip(turns, rankings, strict=True)]
+        judged = self._judged([pair for case in cases if case is not None for pair in case.pairs])
         answers: list[Answer | Failure | None] = [
-            None if case is None else self._answer(case, facts, ranking)
+            None if case is None else self._answer(case, judged, ranking)
             for case, ranking in zip(cases, rankings, strict=True)
         ]
         if self._builder is not None:
@@ -174,32 +171,29 @@ class Rules(Builder):
         overlaps = [fit(passage.text, rule, question) for rule in rules(passage.text)]
         return any(overlap >= self.min_word_overlap for overlap in overlaps)
 
-    def _facts(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Fact]:
-        """Return what the model says about pairs of a text and a question."""
+    def _judged(self, pairs: Sequence[tuple[str, str]]) -> _Judged:
         least = self._judge.threshold if self.min_condition_score is None else self.min_condition_score
         distinct = list(dict.fromkeys(pairs))
-        facts = {}
+        judged = {}
         for pair, judgment in zip(distinct, self._judge.judge(distinct), strict=True):
-            yes = judgment.yes >= 0.5 if judgment.known >= least else None
-            facts[pair] = Fact(pair[1], yes)
-        return facts
+            judged[pair] = judgment.yes >= 0.5 if judgment.known >= least else None
+        return judged
 
     def _answer(
         self,
         case: _Case,
-        facts: Mapping[tuple[str, str], Fact],
+        judged: _Judged,
         ranking: Ranking,
     ) -> Answer | None:
         conditions = case.conditions
-        known = []
-        if case.said.statements:
-            known = [facts[case.said.statements, condition.question] for condition in conditions]
+        questions = [condition.question for condition in conditions]
+        known = [Fact(question, judged.get((case.said.statements, question))) for question in questions]
         # Replies are more certain than the model's judgments: the last fact on a condition counts.
         for asked, reply in case.said.earlier:
-            fact = as_condition(_replied(asked, reply, facts), conditions, _MIN_REMEMBERED)
+            fact = as_condition(_replied(asked, reply, judged), conditions, _MIN_REMEMBERED)
             if fact is not None:
                 known.append(fact)
-        replied = [_replied(asked, reply, facts) for asked, reply in case.said.replies]
+        replied = [_replied(asked, reply, judged) for asked, reply in case.said.replies]
         # With another builder, relevance was checked before.
         relevant = self.min_word_overlap if self._builder is None else 0.0
         verdict = apply_rules(case.passage.text, case.question, replied, known, relevant)
@@ -230,13 +224,10 @@ def _asked_about(passages: Sequence[Passage], said: UserStatements) -> Passage |
 def _replied(
     asked: str,
     reply: str,
-    facts: Mapping[tuple[str, str], Fact],
+    judged: _Judged,
 ) -> Fact:
     yes = agreed(reply)
-    unclear = Fact(asked, None)
-    if yes is None:
-        return facts.get((reply, asked), unclear)
-    return Fact(asked, yes)
+    return Fact(asked, judged.get((reply, asked)) if yes is None else yes)
 
 
 def _follow_up(verdict: Verdict, passage: Passage, ranking: Ranking) -> Answer:

@@ -71,11 +71,8 @@ def series(text: str, start: int, end: int) -> Group | None:
         return None
     first = match.start("items")
     last = first + len(match["items"].rstrip(" ."))
-    conditions = []
-    for span in _split(_COMMA_OR, text, first, last):
-        question = ask(text[slice(*span)])
-        conditions.append(Condition(*span, *question))
-    return Group(tuple(conditions), every=False)
+    spans = _split(_COMMA_OR, text, first, last)
+    return Group(tuple(Condition(*span, *ask(text[slice(*span)])) for span in spans), every=False)
 
 
 def parts(

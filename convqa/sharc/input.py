@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from convqa.domain import Conversation, Exchange, Passage, Turn, TurnId
@@ -18,10 +18,10 @@ from convqa.sharc.schema import (
 )
 from convqa.tasks.files import (
     any_file,
+    is_array,
     only_file,
     starts_with_record,
 )
-from convqa.tasks.records import is_array
 from convqa.validation import shorten
 
 RULES = "id2snippet.json"
@@ -81,41 +81,27 @@ def rule_texts(file: Path) -> dict[str, str]:
 
 
 def conversation(record: Official | Open) -> Conversation:
-    """Convert an utterance to a conversation of one turn. In the official form, its passage is the rule text."""
-    follow_ups = [(entry.follow_up_question, entry.follow_up_answer) for entry in record.history]
-    history, question = asked_back(record.question, follow_ups)
+    """Convert an utterance to a conversation of one turn. In the official form, its passage is the rule text.
+
+    The history has the exchanges that asked back, and the turn the user's last message: the last reply or, without
+    follow-up questions, the question.
+    """
+    history = []
+    message = record.question
+    for entry in record.history:
+        history.append(Exchange(message, entry.follow_up_question, status="asked"))
+        message = entry.follow_up_answer
     passages = None
     if isinstance(record, Official):
         passages = (Passage(record.tree_id, record.snippet, url=record.source_url),)
     turn = Turn(
         TurnId(record.utterance_id, 1),
-        question,
-        history,
+        message,
+        tuple(history),
         passages,
         record.scenario,
     )
     return Conversation(record.utterance_id, (turn,))
-
-
-def asked_back(
-    question: str,
-    follow_ups: Sequence[tuple[str, str]],
-) -> tuple[tuple[Exchange, ...], str]:
-    """Return the history of asked exchanges and the user's last message: the last reply or, without follow-ups, the
-    question.
-
-    :param follow_ups: (follow-up question, reply) in order.
-
-    >>> history, now = asked_back("Can I apply?", [("Are you over 60?", "Yes"), ("Do you work?", "No")])
-    >>> [(exchange.question, exchange.answer, exchange.status) for exchange in history], now
-    ([('Can I apply?', 'Are you over 60?', 'asked'), ('Yes', 'Do you work?', 'asked')], 'No')
-    """
-    history = []
-    message = question
-    for asked, reply in follow_ups:
-        history.append(Exchange(message, asked, status="asked"))
-        message = reply
-    return tuple(history), message
 
 
 def _starts_with_utterance(file: Path) -> bool:

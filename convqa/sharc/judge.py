@@ -14,7 +14,7 @@ from convqa.models.kinds.encoder import load_encoder
 from convqa.models.once import once
 from convqa.models.source import find_model
 from convqa.models.types import Array, Model, Pair
-from convqa.sharc.lexicon import NEGATED_ANYWHERE
+from convqa.sharc.lexicon import NEGATED_ANYWHERE, opposite
 from convqa.text.sentences import sentences
 from convqa.text.support import CAP, overlap
 
@@ -86,15 +86,12 @@ class Conditions(Model):
         judgments = []
         for text, question in pairs:
             features = _features(text, statements[text], question, vectors)
-            judgments.append(self._judgment(features))
+            yes = self._settings.yes.probability(features)
+            if features["compared"] < 0:
+                # A number that misses the question's limit is never a yes.
+                yes = min(yes, CAP)
+            judgments.append(Judgment(self._settings.known.probability(features), yes))
         return judgments
-
-    def _judgment(self, features: Mapping[str, float]) -> Judgment:
-        yes = self._settings.yes.probability(features)
-        if features["compared"] < 0:
-            # A number that misses the question's limit is never a yes.
-            yes = min(yes, CAP)
-        return Judgment(self._settings.known.probability(features), yes)
 
 
 def load_conditions() -> Conditions:
@@ -107,15 +104,6 @@ def load_conditions() -> Conditions:
 
 def _sentences(text: str) -> list[str]:
     return [text[start:end] for start, end in sentences(text)] or [text]
-
-
-def opposed(statement: str, question: str) -> bool:
-    """Return whether only one of two texts has a negation.
-
-    >>> opposed("I have no children.", "Do you have children?"), opposed("I live here.", "Do you live here?")
-    (True, False)
-    """
-    return bool(NEGATED_ANYWHERE.search(statement)) != bool(NEGATED_ANYWHERE.search(question))
 
 
 def compared(statement: str, question: str) -> int:
@@ -153,7 +141,7 @@ def _features(
     )
     chosen = overlaps[best]
     against = float(chosen.opposed)
-    negated = float(opposed(statements[best], question))
+    negated = float(opposite(statements[best], question, NEGATED_ANYWHERE))
     begins = _SAID.match(text)
     said = 0.0
     if begins is not None:

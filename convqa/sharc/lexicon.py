@@ -14,7 +14,7 @@ from convqa.text.english.lexicon import (
     POSSESSIVES,
     SUBJECT_PRONOUNS,
 )
-from convqa.text.words import listed
+from convqa.text.words import listed, paired
 
 # Auxiliaries, pronouns and determiners
 
@@ -78,13 +78,15 @@ NEGATION_OF_A_CONDITION = re.compile(r"(?:\bnot\b(?! only\b)|\bno longer\b|\bnev
 """Words to remove from a condition that becomes a question, once contractions are expanded."""
 
 
-def opposite(first: str, second: str) -> bool:
-    """Return whether exactly one of two texts negates a verb.
+def opposite(first: str, second: str, negated: re.Pattern[str] = NEGATED) -> bool:
+    """Return whether exactly one of two texts has a negation, by default of a verb.
 
     >>> opposite("I don't live here.", "Do you live here?"), opposite("I live here.", "Do you live here?")
     (True, False)
+    >>> opposite("I have no children.", "Do you have children?", NEGATED_ANYWHERE)
+    True
     """
-    return bool(NEGATED.search(first)) != bool(NEGATED.search(second))
+    return bool(negated.search(first)) != bool(negated.search(second))
 
 
 # Verbs and nouns of rules
@@ -97,13 +99,12 @@ VERBS = listed(
     "change deduct install control specify let hire teach treat manage operate trade produce grow spend save refuse "
     "last fail die become increase end exceed cost depend remain continue return travel consist come bring"
 )
-IRREGULAR_PAST = {
-    "got": "get", "had": "have", "went": "go", "made": "make", "took": "take", "gave": "give", "paid": "pay",
-    "sold": "sell", "bought": "buy", "left": "leave", "lost": "lose", "began": "begin", "came": "come", "did": "do",
-    "died": "die", "served": "serve", "lived": "live", "received": "receive", "moved": "move", "used": "use",
-    "met": "meet", "held": "hold", "sent": "send", "spent": "spend", "told": "tell", "won": "win", "wrote": "write",
-    "kept": "keep", "became": "become", "thought": "think", "brought": "bring", "built": "build", "taught": "teach",
-}  # fmt: skip
+IRREGULAR_PAST = paired(
+    "got:get had:have went:go made:make took:take gave:give paid:pay sold:sell bought:buy left:leave lost:lose "
+    "began:begin came:come did:do died:die served:serve lived:live received:receive moved:move used:use met:meet "
+    "held:hold sent:send spent:spend told:tell won:win wrote:write kept:keep became:become thought:think "
+    "brought:bring built:build taught:teach"
+)
 PARTICIPLES = listed(
     "been got had made taken given paid sold bought left lost begun come done gone met held sent spent told won "
     "written kept become thought brought built taught seen known shown worn torn chosen spoken broken born"
@@ -122,8 +123,9 @@ PEOPLE = re.compile(
     r"businesse)s?\b",
     re.I,
 )
-IRREGULAR_SINGULAR = {"people": "person", "men": "man", "women": "woman", "children": "child", "families": "family",
-                      "charities": "charity", "businesses": "business"}  # fmt: skip
+IRREGULAR_SINGULAR = paired(
+    "people:person men:man women:woman children:child families:family charities:charity businesses:business"
+)
 HAVING_STEMS = listed(
     "get got qualifi elig entitl claim appli receiv obtain allow abl still usual can could may might will would"
 )

@@ -8,20 +8,18 @@ from typing import NamedTuple
 from convqa.sharc import lexicon
 from convqa.text.english.lexicon import AUXILIARIES, DEMONSTRATIVES, HAVE
 
-_SHORT = (
-    (re.compile(r"\b(can)[\u2019'`]t\b", re.I), r"\1 not"),
-    (re.compile(r"\b(can)not\b", re.I), r"\1 not"),
-    (re.compile(r"\bwon[\u2019'`]t\b", re.I), "will not"),
-    (re.compile(r"n[\u2019'`]t\b", re.I), " not"),
-    (re.compile(r"\b(you|we|they)[\u2019'`]re\b", re.I), r"\1 are"),
-    (re.compile(r"\b(i|you|we|they)[\u2019'`]ve\b", re.I), r"\1 have"),
-    (
-        re.compile(r"\b(i|you|we|they|it|he|she)[\u2019'`]ll\b", re.I),
-        r"\1 will",
-    ),
-    (re.compile(r"\b(it|he|she|that|who|there)[\u2019'`]s\b", re.I), r"\1 is"),
-    (re.compile(r"\bi[\u2019'`]m\b", re.I), "I am"),
-)
+_SHORT = {
+    r"\b(can)[\u2019'`]t\b": r"\1 not",
+    r"\b(can)not\b": r"\1 not",
+    r"\bwon[\u2019'`]t\b": "will not",
+    r"n[\u2019'`]t\b": " not",
+    r"\b(you|we|they)[\u2019'`]re\b": r"\1 are",
+    r"\b(i|you|we|they)[\u2019'`]ve\b": r"\1 have",
+    r"\b(i|you|we|they|it|he|she)[\u2019'`]ll\b": r"\1 will",
+    r"\b(it|he|she|that|who|there)[\u2019'`]s\b": r"\1 is",
+    r"\bi[\u2019'`]m\b": "I am",
+}
+"""Pattern of a contraction -> what it stands for."""
 
 _PAST = re.compile(r"(?:\w{2,}ed|" + "|".join(lexicon.IRREGULAR_PAST) + r")\Z")
 _AS_PARTICIPLE = re.compile(r"\w{2,}ed\Z")
@@ -69,8 +67,8 @@ def _affirmed(text: str) -> str:
 def _expanded(text: str) -> str:
     """Write contractions out, on one line without final punctuation."""
     line = " ".join(text.split())
-    for pattern, written in _SHORT:
-        line = pattern.sub(written, line)
+    for pattern, written in _SHORT.items():
+        line = re.sub(pattern, written, line, flags=re.I)
     return line.strip(" .;:,?!-\u2013")
 
 
@@ -216,15 +214,11 @@ def _verb(words: list[str]) -> int:
 
 
 def _agreeing(auxiliary: str, subject: list[str]) -> str:
-    if _is_plural(subject):
+    last = subject[-1].lower()
+    is_plural_noun = last.endswith("s") and not last.endswith(("ss", "us", "is"))
+    if is_plural_noun or subject[0].lower() in lexicon.PLURAL_PRONOUNS:
         return auxiliary
     return {"Do": "Does", "Are": "Is", "Have": "Has"}[auxiliary]
-
-
-def _is_plural(subject: list[str]) -> bool:
-    last = subject[-1].lower()
-    is_noun = last.endswith("s") and not last.endswith(("ss", "us", "is"))
-    return is_noun or subject[0].lower() in lexicon.PLURAL_PRONOUNS
 
 
 _SILENT = re.compile(

@@ -119,4 +119,5 @@ def _longer(reply: str) -> str:
 
 
 def _closed(text: str) -> str:
-    return text.strip() if text.strip()[-1] in ".!?" else f"{text.strip()}."
+    text = text.strip()
+    return text if text[-1] in ".!?" else f"{text}."

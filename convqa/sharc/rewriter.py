@@ -26,12 +26,5 @@ class Statements(Rewriter):
             (said.statements, _STATEMENTS),
             *((asked, 1.0) for asked, _ in said.replies),
         ]
-        return Rewrite(
-            question,
-            (
-                Query(
-                    question,
-                    tuple((text, weight) for text, weight in terms if text),
-                ),
-            ),
-        )
+        query = Query(question, tuple(term for term in terms if term[0]))
+        return Rewrite(question, (query,))

@@ -17,6 +17,7 @@ from convqa.sharc.blocks import RuleBlock, blocks
 from convqa.sharc.conditions import SHORTEST, Condition, Group, grouped, parts, series
 from convqa.sharc.lexicon import DENIED
 from convqa.sharc.questions import ask
+from convqa.text.words import Offsets
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +117,7 @@ def _rule(
 
 
 def _list_rule(text: str, block: RuleBlock) -> Rule | None:
-    points = []
-    for start, end in block.points:
-        point = text[start:end].strip(" ;,.")
-        if len(point) >= SHORTEST:
-            points.append((start, end))
+    points = [span for span in block.points if len(text[slice(*span)].strip(" ;,.")) >= SHORTEST]
     if not points:
         return None
     begin, end = points[0][0], points[-1][1]
@@ -187,17 +184,13 @@ def _all_of(
     text: str,
     intro: str,
     wanted: bool,
-    points: list[tuple[int, int]],
+    points: list[Offsets],
 ) -> bool:
     """Return whether all points of a list have to hold; otherwise they are alternatives."""
     if _EVERY.search(intro):
         return True
     texts = [text[start:end] for start, end in points]
-    joints: list[str] = []
-    for point in texts:
-        joint = _JOINT.search(point)
-        if joint:
-            joints.append(joint[1].lower())
+    joints = [joint[1].lower() for joint in map(_JOINT.search, texts) if joint]
     if joints:
         return joints.count("and") > joints.count("or")
     if not wanted or _ANY.search(intro):
@@ -207,7 +200,7 @@ def _all_of(
     return all(_MUST.search(point) for point in texts)
 
 
-def _head(text: str, intro: tuple[int, int] | None) -> list[Condition | Group]:
+def _head(text: str, intro: Offsets | None) -> list[Condition | Group]:
     """Return the conditions in the introduction before "and all of the following" and the like."""
     marks = list(_MARK.finditer(text, *intro)) if intro else []
     if intro is None or not marks:
@@ -287,10 +280,7 @@ def _marked(
 def _askable(group: Group) -> bool:
     """Return whether there are conditions and all can be asked; markup, tables and symbols cannot."""
     questions = [condition.question for condition in group.conditions()]
-    for text in questions:
-        if not _WORDS.search(text) or _MARKUP.search(text):
-            return False
-    return bool(questions)
+    return bool(questions) and all(_WORDS.search(text) and not _MARKUP.search(text) for text in questions)
 
 
 def _close(

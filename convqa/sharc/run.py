@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,8 @@ from convqa.domain import Response
 from convqa.errors import InputError
 from convqa.files import to_json_bytes
 from convqa.sharc.input import read_records, source
-from convqa.tasks.files import UnicodeText, any_file, file_at, read_official_array, write_members
-from convqa.tasks.records import id_problems, is_array, mistakes
+from convqa.tasks.files import UnicodeText, any_file, file_at, is_array, read_official_array, write_members
+from convqa.tasks.records import Problems, id_problems, mistakes
 from convqa.validation import Record
 
 FILE = "predictions.json"
@@ -49,20 +49,17 @@ def read(path: Path) -> ShARCRun:
     return ShARCRun(file, answers, passages)
 
 
-def problems(input_path: Path, file: Path) -> Iterator[tuple[str, str]]:
+def problems(input_path: Path, file: Path) -> Problems:
     """Yield (record or "" for the file, message) for a run over the utterances at ``input_path``."""
     asked = {record.utterance_id: None for _, record in read_records(source(input_path))}
     records = read_official_array(file, EXPECTED)
     yield from _faults(records)
     # The faults name repeated ids.
-    answered: dict[str, None] = {}
-    for record in records:
-        if isinstance(record, dict):
-            answered[str(record.get("utterance_id"))] = None
+    answered = dict.fromkeys(str(record.get("utterance_id")) for record in records if isinstance(record, dict))
     yield from id_problems("utterances", asked, answered)
 
 
-def _faults(records: Sequence[object]) -> Iterator[tuple[str, str]]:
+def _faults(records: Sequence[object]) -> Problems:
     """Yield (record, message) for all that prevents a record from being scored."""
     indexes: dict[str, int] = {}
     for index, record in enumerate(records):
@@ -72,10 +69,7 @@ def _faults(records: Sequence[object]) -> Iterator[tuple[str, str]]:
         if isinstance(record, dict) and not faults:
             id = record["utterance_id"]
             if indexes.setdefault(id, index) != index:
-                yield (
-                    position,
-                    f"utterance_id: {id!r} is also that of record {indexes[id]}",
-                )
+                yield position, f"utterance_id: {id!r} is also that of record {indexes[id]}"
 
 
 def recognize(path: Path) -> bool:

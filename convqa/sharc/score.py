@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, TypeAlias
 from convqa.domain import TurnId
 from convqa.errors import InputError
 from convqa.files import log
-from convqa.sharc.bleu import ORDER, bleu, bleu_counts
+from convqa.sharc.bleu import COLUMNS, ORDER, bleu, bleu_counts
 from convqa.sharc.run import DEPTH, ShARCRun
 from convqa.sharc.schema import CLASSES, Form, NormalizedAnswer, normalize
 from convqa.sharc.truth import ShARCGold
-from convqa.tasks.scores import JudgedRankings, Measure, Scores, warn_of_unmatched
+from convqa.tasks.scores import JudgedRankings, Measure, Scores, ScoresByGroup, warn_of_unmatched
 
 if TYPE_CHECKING:
     import numpy
@@ -59,10 +59,7 @@ def score(gold: ShARCGold, run: ShARCRun, *_: object) -> list[Scores]:
         )
     comparison = _Comparison(gold.form, ids, truths, answers)
     pairs = zip(truths, answers, strict=True)
-    questions = []
-    for truth, answer in pairs:
-        if answer.asks and (truth.asks or is_open):
-            questions.append(answer.words)
+    questions = [answer.words for truth, answer in pairs if answer.asks and (truth.asks or is_open)]
     if questions and not any(questions):
         raise InputError(
             f"{run.path}: all {len(questions)} answers that BLEU is computed from, of {len(answers)}, are empty, and "
@@ -140,10 +137,7 @@ class _Comparison:
             hypothesis = answer.words if answer.asks else ()
             counts = bleu_counts(reference, hypothesis)
             is_used = (answer.asks or not run_asks) and (truth.asks or not truth_asks)
-            row = [1, *counts]
-            if not is_used:
-                row = [0] * len(row)
-            rows.append(row)
+            rows.append([1, *counts] if is_used else [0] * (1 + COLUMNS))
         table = numpy.array(rows)
 
         def figure(sample: Sample) -> float | None:
@@ -169,7 +163,7 @@ class _Comparison:
         if figure(numpy.array(indexes)) is None:
             return Scores(measure, skipped=why_not)
 
-        def of_sample(groups: Mapping[str, Sequence[float]]) -> float | None:
+        def of_sample(groups: ScoresByGroup) -> float | None:
             sample = numpy.concatenate(list(groups.values()))
             return figure(sample.astype(numpy.intp))
 

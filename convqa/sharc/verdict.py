@@ -223,11 +223,7 @@ def fit(text: str, rule: Rule, question: str) -> float:
 def _about(rule: Rule, facts: Sequence[Fact]) -> int:
     """Count the facts that are about the rule's conditions."""
     questions = [condition.question for condition in rule.group.conditions()]
-    count = 0
-    for fact in facts:
-        if any(alike(fact.question, question) > SAME for question in questions):
-            count += 1
-    return count
+    return sum(any(alike(fact.question, question) > SAME for question in questions) for fact in facts)
 
 
 def _together(rule: Rule, others: Sequence[Rule]) -> Group:

@@ -46,7 +46,7 @@ def file_at(path: Path, name: str) -> Path:
 def any_file(
     path: Path,
     endings: tuple[str, ...],
-    matches: Callable[[Path], bool],
+    matches: Callable[[Path], object],
 ) -> bool:
     """Whether a file matches, or a file of a folder with one of these endings; an unreadable file does not."""
     try:
@@ -58,7 +58,7 @@ def any_file(
 def only_file(
     path: Path,
     endings: tuple[str, ...],
-    matches: Callable[[Path], bool],
+    matches: Callable[[Path], object],
     expected: str,
 ) -> Path:
     """Return the path itself, or the only matching file of a folder.
@@ -144,14 +144,17 @@ def read_official_array(path: Path, expected: str) -> list[Any]:
 def read_values(
     path: Path,
     expected: str,
-    array: bool,
+    array: bool | None = None,
 ) -> Iterator[tuple[str, Any]]:
     """Yield the values of a JSON array or of JSON lines, each with its position (``record 2`` from 0, or ``line 3``).
 
     In JSON lines, blank lines are skipped and lone surrogates replaced with a warning.
 
+    :param array: whether the file is an array; None: as it begins.
     :raises InputError: for malformed JSON, naming line and column, for anything but an array, and for damaged gzip.
     """
+    if array is None:
+        array = is_array(path, expected)
     if array:
         records = read_document(path, expected)
         if not isinstance(records, list):
@@ -191,6 +194,11 @@ def read_start(
 def start_text(path: Path, expected: str) -> str:
     """Return the start of a file as text, without a byte order mark and leading blanks, to recognize its format."""
     return read_start(path, expected, 2**20).decode("utf-8-sig", "replace").lstrip()
+
+
+def is_array(path: Path, expected: str) -> bool:
+    """Whether a file begins like a JSON array, rather than JSON lines."""
+    return start_text(path, expected).startswith("[")
 
 
 @contextmanager

@@ -17,7 +17,6 @@ from typing import Any
 from convqa.errors import WorkError
 from convqa.files import read_json, whole_file
 from convqa.tasks.files import read_values
-from convqa.tasks.records import is_array
 
 _EXPECTED = "the file as published"
 
@@ -69,7 +68,7 @@ def _object(path: Path) -> dict[str, Any]:
 def _records(*paths: Path) -> Iterator[Any]:
     """Yield the values of JSON arrays or JSON lines."""
     for path in paths:
-        for _, value in read_values(path, _EXPECTED, array=is_array(path, _EXPECTED)):
+        for _, value in read_values(path, _EXPECTED):
             yield value
 
 
@@ -94,12 +93,12 @@ def inscit(folder: _Folder, dev: Path) -> None:
         for turn_no, turn in enumerate(dialogue["turns"], 1):
             *context, question = turn["context"]
             labels = turn["labels"]
-            evidence = [passage for label in labels for passage in label["evidence"]]
             passages = {
                 folder.add_passage(
                     passage["passage_id"], " | ".join(passage["passage_titles"]), passage["passage_text"]
                 )
-                for passage in evidence
+                for label in labels
+                for passage in label["evidence"]
             }
             truth = {
                 "Truth_answer": labels[0]["response"],

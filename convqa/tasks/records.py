@@ -11,8 +11,11 @@ from typing import Any, Generic
 from pydantic import ValidationError
 
 from convqa.errors import InputError
-from convqa.tasks.files import read_values, start_text
+from convqa.tasks.files import read_values
 from convqa.validation import Shape, explain, read_as, shorten
+
+Problems = Iterator[tuple[str, str]]
+"""The format errors of a run: (record or "" for the file, message)."""
 
 _NAMED_IDS = 10
 """Number of ids that a message names."""
@@ -34,12 +37,10 @@ class RecordFile(Generic[Shape]):
 
     def values(self, file: Path) -> Iterator[tuple[str, Any]]:
         """Yield (label, value) without checking the values. A label is ``line 3 (entry 17)``."""
-        for position, value in read_values(file, self.expected, array=is_array(file, self.expected)):
-            has_id = isinstance(value, dict) and self.id_field in value
-            yield (
-                f"{position} ({self.noun} {shorten(value[self.id_field])})" if has_id else position,
-                value,
-            )
+        for label, value in read_values(file, self.expected):
+            if isinstance(value, dict) and self.id_field in value:
+                label += f" ({self.noun} {shorten(value[self.id_field])})"
+            yield label, value
 
     def read(self, file: Path) -> list[tuple[str, Shape]]:
         """Return the records with their labels, at least one.
@@ -76,18 +77,13 @@ def read_json_lines(
     file: Path,
     shape: type[Shape],
     expected: str,
-) -> Iterator[tuple[str, Shape]]:
-    """Yield (``line 3``, record) of a file of JSON lines, plain or gzip, which must not be empty."""
+) -> Iterator[Shape]:
+    """Yield the records of a file of JSON lines, plain or gzip, which must not be empty."""
     line = ""
     for line, value in read_values(file, expected, array=False):
-        yield line, read_as(shape, value, f"{file}: {line}", f"Expected: {expected}.")
+        yield read_as(shape, value, f"{file}: {line}", f"Expected: {expected}.")
     if not line:
         raise InputError(f"{file}: the file is empty; expected {expected}.")
-
-
-def is_array(file: Path, expected: str) -> bool:
-    """Whether a file begins like a JSON array, rather than JSON lines."""
-    return start_text(file, expected).startswith("[")
 
 
 def mistakes(validate: Callable[[Any], object], value: object) -> list[str]:
@@ -103,7 +99,7 @@ def id_problems(
     noun: str,
     expected: Collection[object],
     actual: Iterable[object],
-) -> Iterator[tuple[str, str]]:
+) -> Problems:
     """Report missing, unexpected and repeated ids as problems of the whole file."""
     counts = Counter(list(actual))  # of a mapping, the keys
     missing = [id for id in expected if id not in counts]
@@ -118,7 +114,7 @@ def some_ids(
     problem: str,
     ids: Sequence[object],
     total: int,
-) -> Iterator[tuple[str, str]]:
+) -> Problems:
     """Report a problem of the whole file that names the first of some ids, if there are any.
 
     >>> list(some_ids("turns are missing", [3, 7], 9)), list(some_ids("turns are missing", [], 9))

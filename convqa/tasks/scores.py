@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from convqa.domain import DEFAULT_LANGUAGE, TurnId
 from convqa.files import log
-from convqa.metrics import alce
-from convqa.metrics.alce import CitedSentence
+from convqa.metrics.alce import CitedSentence, citation_scores
 from convqa.text.support import SUPPORTED
+
+if TYPE_CHECKING:
+    from convqa.models import Support
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +62,9 @@ class ScoreOptions:
 
 @dataclass(frozen=True, slots=True)
 class SupportOptions(ScoreOptions):
-    """:param support: scores how well quotes and summaries support the sentences, for ALCE's measures."""
+    """:param support: a ``convqa.models.Support``: how well quotes and summaries support the sentences, for ALCE."""
 
-    support: SupportScorer | None = None
+    support: Any = None  # the command line reads the types of options, and this one loads onnxruntime
 
     def to_json(self) -> dict[str, Any]:
         return {} if self.support is None else {"support": self.support.identity}
@@ -83,7 +85,13 @@ class Measure:
     scale: float = 1.0
 
 
-Statistic = Callable[[Mapping[str, Sequence[float]]], float | None]
+def on_line(name: str, official: bool = False, **others: str) -> tuple[Measure, ...]:
+    """Return a measure, and others on its line of the table: label = name."""
+    return (Measure(name, official), *(Measure(other, line=name, label=label) for label, other in others.items()))
+
+
+ScoresByGroup = Mapping[str, Sequence[float]]
+Statistic = Callable[[ScoresByGroup], float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,16 +143,6 @@ class AnswerScorer:
     official: bool = False
 
 
-class SupportScorer(Protocol):
-    """Scores from 0 to 1 how likely evidence supports a sentence, for each (evidence, sentence) pair."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def identity(self) -> str: ...
-    def score(self, pairs: Sequence[tuple[str, str]], language: str = "en") -> Sequence[float]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class JudgedRankings:
     """Rankings ({id: score}) and relevant ids, both by turn as text, as in TREC files."""
@@ -189,15 +187,14 @@ def warn_of_unmatched(
         log.warning("%s: ignored %d %s", path, count, unknown)
 
 
-def alce_measures(support: SupportScorer) -> tuple[Measure, Measure]:
+def alce_measures(support: Support) -> tuple[Measure, ...]:
     """Return the measures of citation recall and, on the same line, precision."""
-    recall = f"ALCE-R({support.name})"
-    return Measure(recall), Measure(f"ALCE-P({support.name})", line=recall, label="precision")
+    return on_line(f"ALCE-R({support.name})", precision=f"ALCE-P({support.name})")
 
 
 def supported(
     sentences: Sequence[CitedSentence],
-    support: SupportScorer,
+    support: Support,
     language: str = DEFAULT_LANGUAGE,
 ) -> dict[str, float]:
     """Return ALCE's scores of an answer by measure; empty for an answer without sentences."""
@@ -206,7 +203,7 @@ def supported(
         [score] = support.score([(premise, claim)], language)
         return score >= SUPPORTED
 
-    scores = alce.citation_scores(sentences, entails)
+    scores = citation_scores(sentences, entails)
     if scores is None:
         return {}
     recall, precision = alce_measures(support)

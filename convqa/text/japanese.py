@@ -16,7 +16,7 @@ from typing import Any
 
 from convqa.errors import InputError
 from convqa.text.analysis import Analyzer, shipped_stopwords
-from convqa.text.words import cut
+from convqa.text.words import Offsets, cut
 
 MAX_PIECE_CHARS = 1000
 """Maximum characters per call of Sudachi, which takes 49,149 bytes, or 65,535 in NFKC, where a character of 3 bytes may
@@ -70,10 +70,7 @@ class Sudachi:
             for morpheme in tokenizer.tokenize(_encodable(piece)):
                 # A sign such as ㍿ expands to several morphemes, of which only the first has an extent.
                 word = piece[morpheme.begin() : morpheme.end()]
-                if word.isalnum():
-                    words.append(word)
-                else:
-                    words += [part for part in word.split() if _has_content(part)]
+                words += [part for part in word.split() if _has_content(part)]
         return words
 
     def stem(self, word: str) -> str:
@@ -116,7 +113,7 @@ def pieces(text: str) -> Iterator[str]:
 
 def _has_content(word: str) -> bool:
     """Return whether a word has a letter or a digit, also as part of a sign such as ㎏ or ①."""
-    return any(map(str.isalnum, unicodedata.normalize("NFKC", word)))
+    return word.isalnum() or any(map(str.isalnum, unicodedata.normalize("NFKC", word)))
 
 
 def _encodable(text: str) -> str:
@@ -141,7 +138,7 @@ _PARTICLE = re.compile(
 )
 
 
-def joined(text: str, boundaries: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def joined(text: str, boundaries: Sequence[Offsets]) -> list[Offsets]:
     """Correct the sentence boundaries of sentencex.
 
     Removes boundaries inside brackets, before a closing bracket, and between a quotation and its particle. Adds those

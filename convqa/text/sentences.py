@@ -15,7 +15,7 @@ from itertools import pairwise
 import sentencex
 
 from convqa.text.japanese import joined
-from convqa.text.words import cut
+from convqa.text.words import Offsets, cut
 
 MAX_SENTENCE_CHARS = 400
 """Maximum length of a sentence. In six real collections, sentencex finds 0.2 to 4 % longer ones."""
@@ -50,7 +50,7 @@ _CONTEXT_CHARS = 1000
 _WIDE_BLANK = re.compile(r"[^\S\x00-\x7f]")
 
 
-def sentences(text: str, language: str = "en") -> list[tuple[int, int]]:
+def sentences(text: str, language: str = "en") -> list[Offsets]:
     """Return sentences as offsets ``[start, end)`` in code points: ordered, disjoint, trimmed and never empty.
 
     >>> text = "It is Dr. Smith! 👍 He lives   here.\\n"
@@ -65,20 +65,18 @@ def whole_sentences(
     start: int,
     end: int,
     language: str,
-) -> tuple[int, int]:
+) -> Offsets:
     """Extend the characters ``[start, end)`` to whole sentences."""
-    touched = [span for span in sentences(text, language) if span[0] < end and span[1] > start]
-    if not touched:
-        return start, end
+    touched = [span for span in sentences(text, language) if span[0] < end and span[1] > start] or [(start, end)]
     return min(start, touched[0][0]), max(end, touched[-1][1])
 
 
 @lru_cache(512)
-def _sentences(text: str, language: str) -> tuple[tuple[int, int], ...]:
+def _sentences(text: str, language: str) -> tuple[Offsets, ...]:
     whole = boundaries(text, language)
     if language == "ja":
         whole = joined(text, whole)
-    spans: list[tuple[int, int]] = []
+    spans: list[Offsets] = []
     for begin, stop in whole:
         for start, end in _parts(text, begin, stop, language):
             piece = text[start:end]
@@ -94,9 +92,9 @@ def _parts(
     start: int,
     end: int,
     language: str,
-) -> Iterator[tuple[int, int]]:
+) -> Iterator[Offsets]:
     line_end = _LINE_JA if language == "ja" else _LINE
-    lines: Iterable[tuple[int, int]] = [(start, end)]
+    lines: Iterable[Offsets] = [(start, end)]
     if "\n" in text[start:end]:
         lines = _split(line_end, text, start, end)
     for first, last in lines:
@@ -112,14 +110,14 @@ def _split(
     text: str,
     start: int,
     end: int,
-) -> Iterator[tuple[int, int]]:
+) -> Iterator[Offsets]:
     for match in mark.finditer(text, start, end):
         yield start, match.end()
         start = match.end()
     yield start, end
 
 
-def boundaries(text: str, language: str) -> list[tuple[int, int]]:
+def boundaries(text: str, language: str) -> list[Offsets]:
     """Return sentencex's sentences as offsets in code points, which cover the text without gaps.
 
     A text longer than ``BLOCK_CHARS`` is processed in blocks that end at a sentence. Sentences may be longer.

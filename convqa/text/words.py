@@ -12,6 +12,9 @@ from collections.abc import Iterator
 
 import regex
 
+Offsets = tuple[int, int]
+"""Start and end of a part of a text, half-open, in code points."""
+
 # Letters are joined by . ' : and digits by . ' , ; and everything by _
 _ASCII = re.compile(r"[a-z0-9_]+(?:[.':,;](?:(?<=[a-z][.':])(?=[a-z])|(?<=[0-9][.',;])(?=[0-9]))[a-z0-9_]+)*")
 
@@ -63,6 +66,15 @@ def listed(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
+def paired(pairs: str) -> dict[str, str]:
+    """Return the mapping that a space-separated list of ``KEY:VALUE`` describes.
+
+    >>> paired("men:man women:woman")
+    {'men': 'man', 'women': 'woman'}
+    """
+    return dict(pair.split(":") for pair in pairs.split())
+
+
 def numerals(words: str, first: int, step: int = 1) -> dict[str, int]:
     """Return the number of each word of a space-separated list, which counts from ``first``.
 
@@ -78,7 +90,7 @@ def cut(
     end: int,
     max_chars: int,
     *marks: re.Pattern[str],
-) -> Iterator[tuple[int, int]]:
+) -> Iterator[Offsets]:
     """Cut ``text[start:end]`` into spans of at most ``max_chars`` characters.
 
     A span ends after the last match of a mark in its second half, of the first mark that has one there, else anywhere.

@@ -85,7 +85,7 @@ def required_files(folder: Path, part: str) -> dict[str, Path]:
 def read(path: Path, shape: type[Shape]) -> list[Shape]:
     """Read the records of a file of JSON lines, at least one; blank lines are skipped."""
     expected = f"JSON lines of {{{', '.join(shape.model_fields)}}}"
-    return [record for _, record in read_json_lines(path, shape, expected)]
+    return list(read_json_lines(path, shape, expected))
 
 
 def sources(folder: Path) -> str:

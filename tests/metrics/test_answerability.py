@@ -14,8 +14,9 @@ turns = st.lists(st.tuples(st.sampled_from([0, 0.2, 0.5, 0.9, 1]), st.booleans()
 @settings(deadline=None)
 @given(turns)
 def test_auc_counts_pairs(found):
-    scores, answerable = zip(*found, strict=True)
-    pairs = [(yes, no) for yes, can in found if can for no, cannot in found if not cannot]
+    answerable = [score for score, can in found if can]
+    unanswerable = [score for score, can in found if not can]
+    pairs = [(yes, no) for yes in answerable for no in unanswerable]
     expected = sum((yes > no) + (yes == no) / 2 for yes, no in pairs) / len(pairs)
-    assert auc(scores, answerable) == pytest.approx(expected)
-    assert auc([-score for score in scores], answerable) == pytest.approx(1 - expected)
+    assert auc(answerable, unanswerable) == pytest.approx(expected)
+    assert auc(unanswerable, answerable) == pytest.approx(1 - expected)

@@ -41,14 +41,13 @@ def read(path: Path) -> Iterator[Conversation]:
         )
 
 
-def read_entries(path: Path) -> list[tuple[Path, JWHREntry]]:
-    """Return the entries of a file, or of all files of a folder, each with its file. Ids must be distinct."""
+def read_entries(path: Path) -> Iterator[tuple[Path, JWHREntry]]:
+    """Yield the entries of a file, or of all files of a folder, each with its file. Ids must be distinct."""
     files = [path]
     if path.is_dir():
         files = [file for file in files_in(path, SUFFIXES) if file.name not in OTHERS]
     if not files:
         raise InputError(f"{path}: has no file {', '.join(SUFFIXES)}; expected files with {EXPECTED}.")
-    entries: list[tuple[Path, JWHREntry]] = []
     owners: dict[int, Path] = {}
     for file in files:
         for label, entry in ENTRIES.read(file):
@@ -58,5 +57,4 @@ def read_entries(path: Path) -> list[tuple[Path, JWHREntry]]:
             if owner != file:
                 problem = f"id: is also in {owner.name}, and a run has one answer per id; give the files one by one"
                 raise ENTRIES.mistake(file, label, problem)
-            entries.append((file, entry))
-    return entries
+            yield file, entry

@@ -12,7 +12,7 @@ from convqa.tasks.files import file_at
 from convqa.tasks.jwhr.entry import entry_of
 from convqa.tasks.jwhr.input import read_entries
 from convqa.tasks.jwhr.schema import RUN_ENTRIES, RunEntry, run_faults
-from convqa.tasks.records import id_problems, mistakes
+from convqa.tasks.records import Problems, id_problems, mistakes
 from convqa.validation import shorten
 
 FILE = "run.jsonl"
@@ -60,7 +60,7 @@ def write(
     return path
 
 
-def problems(input_path: Path, file: Path) -> Iterator[tuple[str, str]]:
+def problems(input_path: Path, file: Path) -> Problems:
     """Yield (entry or "" for the file, message) for a run over the questions at ``input_path``."""
     asked = {entry.id: entry.question for _, entry in read_entries(input_path)}
     ids = []

@@ -6,14 +6,13 @@ refusal is scored. A missing or failed entry is wrong in every measure that it c
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from convqa.domain import TurnId
 from convqa.files import log
-from convqa.metrics import alce
-from convqa.metrics.alce import CitedSentence
+from convqa.metrics.alce import CitedSentence, document
 from convqa.metrics.characters import f1, quote_recall, rouge_l
-from convqa.metrics.overlap import set_scores
+from convqa.metrics.overlap import PrecisionRecallF1, set_scores
 from convqa.tasks.jwhr.run import JWHRRun
 from convqa.tasks.jwhr.schema import LANGUAGE, JWHREntry, Page
 from convqa.tasks.jwhr.truth import JWHRTruth, SourcedAnswer, sourced_answer
@@ -24,21 +23,17 @@ from convqa.tasks.scores import (
     SupportOptions,
     alce_measures,
     columns,
+    on_line,
     supported,
     warn_of_unmatched,
 )
 
-
-def _with_parts(line: str, name: str) -> tuple[Measure, ...]:
-    """An F1, with its precision and recall on the same line."""
-    parts = (Measure(f"{name} {part}", line=line, label=part) for part in ("precision", "recall"))
-    return (Measure(line, official=True), *parts)
-
-
+ROUGE_L = on_line("ROUGE-L", official=True, precision="ROUGE-L precision", recall="ROUGE-L recall")
+PAGE = on_line("Page F1", official=True, precision="Page precision", recall="Page recall")
 MEASURES = (
-    *_with_parts("ROUGE-L", "ROUGE-L"),
+    *ROUGE_L,
     Measure("F1", official=True),
-    *_with_parts("Page F1", "Page"),
+    *PAGE,
     Measure("Quote recall", official=True),
     Measure("Valid citations", official=True),
     Measure("Answerability", official=True),
@@ -74,12 +69,12 @@ def score(
     for turn in gold.turns:
         entry = run.entries.get(int(turn.id.conversation))
         if entry is None or entry.failed:
-            rows.append((turn.id, _row(turn.answer, None, missing=True)))
-            continue
-        answer = sourced_answer(entry)
-        row = _row(turn.answer, answer, missing=False)
-        if answer is not None and options.support is not None:
-            row |= supported(cited_sentences(entry), options.support, LANGUAGE)
+            row = _row(turn.answer, None, missing=True)
+        else:
+            answer = sourced_answer(entry)
+            row = _row(turn.answer, answer, missing=False)
+            if answer is not None and options.support is not None:
+                row |= supported(cited_sentences(entry), options.support, LANGUAGE)
         rows.append((turn.id, row))
     additional = () if options.support is None else alce_measures(options.support)
     return columns((*MEASURES, *additional), rows)
@@ -105,26 +100,18 @@ def _row(
 
 
 def _compared(truth: SourcedAnswer, answer: SourcedAnswer) -> Row:
-    rouge = rouge_l(answer.text, truth.text)
-    row = _with_parts_of("ROUGE-L", "ROUGE-L", rouge)
-    row["F1"] = f1(answer.text, truth.text)
+    row = {"F1": f1(answer.text, truth.text)}
+    row |= _named(ROUGE_L, rouge_l(answer.text, truth.text))
     if truth.pages:
-        row |= _with_parts_of("Page F1", "Page", set_scores(answer.pages, truth.pages))
+        row |= _named(PAGE, set_scores(answer.pages, truth.pages))
     if truth.quotes:
         row["Quote recall"] = quote_recall(answer.quotes, truth.quotes)
     return row
 
 
-def _with_parts_of(
-    line: str,
-    name: str,
-    scores: Any,
-) -> Row:
-    return {
-        line: scores.f1,
-        f"{name} precision": scores.precision,
-        f"{name} recall": scores.recall,
-    }
+def _named(measures: Sequence[Measure], scores: PrecisionRecallF1) -> Row:
+    f1, precision, recall = measures
+    return {f1.name: scores.f1, precision.name: scores.precision, recall.name: scores.recall}
 
 
 def cited_sentences(entry: JWHREntry) -> list[CitedSentence]:
@@ -147,4 +134,4 @@ def _cited(indexes: list[int], texts: list[str]) -> list[str] | None:
 def _premise(page: Page | None) -> str:
     if page is None or not page.text.strip():
         return ""
-    return alce.document(page.title, page.text) if page.title.strip() else page.text
+    return document(page.title, page.text) if page.title.strip() else page.text

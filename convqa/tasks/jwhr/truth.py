@@ -54,15 +54,9 @@ def sourced_answer(entry: JWHREntry) -> SourcedAnswer | None:
         for index, reference in enumerate(entry.references)
         if reference.page is not None and reference.page.has_name
     }
-    keys = set()
-    quotes: dict[str, None] = {}
-    valid = []
-    for _, index in citations(entry):
-        page = pages.get(index)
-        valid.append(page is not None and bool(page.text.strip()))
-        if page is None:
-            continue
-        keys.add(page_key(page.title, page.url))
-        if page.quote is not None and page.quote.text.strip():
-            quotes[page.quote.text] = None
-    return SourcedAnswer(entry.answer.text, frozenset(keys), tuple(quotes), tuple(valid))
+    cited = [pages.get(index) for _, index in citations(entry)]
+    named = [page for page in cited if page is not None]
+    keys = frozenset(page_key(page.title, page.url) for page in named)
+    quotes = dict.fromkeys(page.quote.text for page in named if page.quote is not None and page.quote.text.strip())
+    valid = tuple(page is not None and bool(page.text.strip()) for page in cited)
+    return SourcedAnswer(entry.answer.text, keys, tuple(quotes), valid)

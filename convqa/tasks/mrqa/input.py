@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -40,16 +40,17 @@ class DataSet:
     path: Path
     name: str
     language: str
+    form: Form | None
 
 
 def recognize(path: Path) -> bool:
     """Whether a file, or one of a folder, starts like one of the formats."""
-    return any_file(path, SUFFIXES, lambda file: form_of(file) is not None)
+    return any_file(path, SUFFIXES, form_of)
 
 
 def read(path: Path) -> Iterator[Conversation]:
     """Yield conversations one at a time; an error is raised when it is reached."""
-    for data_set, context in contexts(data_sets(path)):
+    for data_set, context in contexts(path):
         yield from conversations(context, data_set.language)
 
 
@@ -68,10 +69,10 @@ def data_sets(path: Path) -> list[DataSet]:
     return sets
 
 
-def contexts(sets: Iterable[DataSet]) -> Iterator[tuple[DataSet, Context]]:
-    """Yield the contexts of data sets, in which a question may occur only once."""
+def contexts(path: Path) -> Iterator[tuple[DataSet, Context]]:
+    """Yield the contexts of the data sets in a file or folder, in which a question may occur only once."""
     owners: dict[str, str] = {}
-    for data_set in sets:
+    for data_set in data_sets(path):
         for context in read_contexts(data_set.path):
             for question in context.questions:
                 if question.id in owners:
@@ -100,15 +101,11 @@ def form_of(path: Path) -> Form | None:
 
 def _data_set(file: Path) -> DataSet:
     stem = file.name.removesuffix(".gz").rpartition(".")[0]
-    names = [ALIASES.get(name, name) for name in (*_name_in_header(file), stem)]
-    name = next((name for name in names if domain_of(name)), names[0])
-    return DataSet(file, name, _language(stem))
-
-
-def _name_in_header(file: Path) -> list[str]:
     header = first_object(start_text(file, EXPECTED)).get("header")
-    name = header.get("dataset") if isinstance(header, dict) else None
-    return [name] if isinstance(name, str) and name else []
+    given = header.get("dataset") if isinstance(header, dict) else None
+    names = [ALIASES.get(name, name) for name in (given or stem, stem) if isinstance(name, str)]
+    name = next((name for name in names if domain_of(name)), names[0])
+    return DataSet(file, name, _language(stem), form_of(file))
 
 
 def _language(stem: str) -> str:

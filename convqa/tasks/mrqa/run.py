@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,8 +12,8 @@ from convqa.domain import Response
 from convqa.errors import InputError
 from convqa.files import read_json, to_json_bytes
 from convqa.tasks.files import file_at, write_members
-from convqa.tasks.mrqa.input import contexts, data_sets
-from convqa.tasks.records import id_problems, mistakes
+from convqa.tasks.mrqa.input import contexts
+from convqa.tasks.records import Problems, id_problems, mistakes
 
 FILE = "predictions.json"
 EXPECTED = "a JSON object {qid: answer}"
@@ -37,9 +37,9 @@ def read(path: Path) -> MRQARun:
     return MRQARun(file, predictions)
 
 
-def problems(input_path: Path, file: Path) -> Iterator[tuple[str, str]]:
+def problems(input_path: Path, file: Path) -> Problems:
     """Yield ("", message) for each format error of a run over the questions at ``input_path``."""
-    asked = [question.id for _, context in contexts(data_sets(input_path)) for question in context.questions]
+    asked = [question.id for _, context in contexts(input_path) for question in context.questions]
     predictions = read_json(file, EXPECTED, official=True)
     for fault in mistakes(_PREDICTIONS.validate_python, predictions):
         yield "", fault

@@ -12,15 +12,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from convqa.errors import InputError
-from convqa.metrics import squad
-from convqa.metrics.squad import best_exact_match, best_f1
-from convqa.tasks import scores
+from convqa.metrics.squad import best_exact_match, best_f1, exact_match, f1, normalize
 from convqa.tasks.mrqa.run import MRQARun
 from convqa.tasks.mrqa.sets import averages
 from convqa.tasks.mrqa.truth import MRQAGold, MRQATruth
 from convqa.tasks.scores import (
     Measure,
     Rows,
+    ScoreOptions,
     Scores,
     columns,
     option,
@@ -33,7 +32,7 @@ _NO_ANSWERS = "no question has an answer that the official script could compare"
 
 
 @dataclass(frozen=True, slots=True)
-class MRQAOptions(scores.ScoreOptions):
+class MRQAOptions(ScoreOptions):
     """The official script's options."""
 
     skip_no_answer: bool = option(
@@ -58,8 +57,7 @@ def score(
     asked = {str(turn.id.conversation) for turn in gold.turns}
     unknown = "predictions for questions that are not in the truth"
     warn_of_unmatched(run.path, asked, run.answers.keys(), "questions", unknown)
-    sets = dict.fromkeys(turn.dataset for turn in gold.turns)
-    pairs = {name: _pairs(gold, name, run, options) for name in sets}
+    pairs = _pairs(gold, run, options)
     results: list[Scores] = []
     for name, members in pairs.items():
         prefix = f"{name} " if len(pairs) > 1 else ""
@@ -76,32 +74,31 @@ def score(
 
 def _pairs(
     gold: MRQAGold,
-    name: str,
     run: MRQARun,
     options: MRQAOptions,
-) -> Pairs:
-    """Return the questions of a data set that count."""
-    pairs = []
+) -> dict[str, Pairs]:
+    """Return the questions of each data set that count."""
+    pairs: dict[str, Pairs] = {}
     for turn in gold.turns:
+        members = pairs.setdefault(turn.dataset, [])
         answer = run.answers.get(str(turn.id.conversation))
-        is_skipped = answer is None and options.skip_no_answer
-        if turn.dataset == name and not is_skipped:
-            pairs.append((turn, answer))
-    if not pairs:
-        raise InputError(f"{run.path}: has no prediction for any question of {name}, so nothing is left to score.")
+        if answer is not None or not options.skip_no_answer:
+            members.append((turn, answer))
+    for name, members in pairs.items():
+        if not members:
+            raise InputError(f"{run.path}: has no prediction for any question of {name}, so nothing is left to score.")
     return pairs
 
 
 def _official(pairs: Pairs, prefix: str) -> Rows:
     rows = []
     for turn, answer in pairs:
-        if not turn.answers:
-            continue
-        row = {f"{prefix}EM": 0.0, f"{prefix}F1": 0.0}
-        if answer is not None:
-            row[f"{prefix}EM"] = best_exact_match(turn.answers, answer)
-            row[f"{prefix}F1"] = best_f1(turn.answers, answer)
-        rows.append((turn.id, row))
+        if turn.answers:
+            row = {f"{prefix}EM": 0.0, f"{prefix}F1": 0.0}
+            if answer is not None:
+                row[f"{prefix}EM"] = best_exact_match(turn.answers, answer)
+                row[f"{prefix}F1"] = best_f1(turn.answers, answer)
+            rows.append((turn.id, row))
     return rows
 
 
@@ -112,9 +109,9 @@ def _squad2(pairs: Pairs, prefix: str) -> list[Scores]:
     rows = []
     for turn, answer in pairs:
         # An answer that is empty after normalization does not count as an answer.
-        truths = [truth for truth in turn.answers if squad.normalize(truth)] or [""]
+        truths = [truth for truth in turn.answers if normalize(truth)] or [""]
         row: dict[str, float] = {}
-        for name, measure in (("EM", squad.exact_match), ("F1", squad.f1)):
+        for name, measure in (("EM", exact_match), ("F1", f1)):
             best = 0.0 if answer is None else max(measure(truth, answer) for truth in truths)
             row[f"{prefix}{name} (SQuAD 2)"] = best
         rows.append((turn.id, row))

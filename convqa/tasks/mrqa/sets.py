@@ -4,25 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-IN_DOMAIN = (
-    "SQuAD",
-    "NewsQA",
-    "TriviaQA",
-    "SearchQA",
-    "HotpotQA",
-    "NaturalQuestions",
-)
+from convqa.text.words import listed, paired
+
+IN_DOMAIN = listed("SQuAD NewsQA TriviaQA SearchQA HotpotQA NaturalQuestions")
 """The six sets with training data."""
-OUT_OF_DOMAIN = (
-    "BioASQ", "DROP", "DuoRC", "RACE", "RelationExtraction", "TextbookQA",
-    "BioProcess", "ComplexWebQuestions", "MCTest", "QAMR", "QAST", "TREC",
-)  # fmt: skip
+OUT_OF_DOMAIN = listed(
+    "BioASQ DROP DuoRC RACE RelationExtraction TextbookQA BioProcess ComplexWebQuestions MCTest QAMR QAST TREC"
+)
 """The six sets of the development data, and the six of the hidden test."""
-ALIASES = {
-    "TriviaQA-web": "TriviaQA",
-    "NaturalQuestionsShort": "NaturalQuestions",
-    "DuoRC.ParaphraseRC": "DuoRC",
-}
+ALIASES = paired("TriviaQA-web:TriviaQA NaturalQuestionsShort:NaturalQuestions DuoRC.ParaphraseRC:DuoRC")
 """Other names in releases and result files."""
 
 
@@ -39,11 +29,9 @@ def averages(names: Sequence[str]) -> dict[str, list[str]]:
     >>> averages(["SQuAD", "NewsQA", "DROP"])
     {'in-domain': ['SQuAD', 'NewsQA'], 'all': ['SQuAD', 'NewsQA', 'DROP']}
     """
-    members: dict[str, list[str]] = {"in-domain": [], "out-of-domain": []}
-    for name in names:
-        domain = domain_of(name)
-        if domain:
-            members[domain].append(name)
+    members = {}
+    for domain in ("in-domain", "out-of-domain"):
+        members[domain] = [name for name in names if domain_of(name) == domain]
     if list(names) not in members.values():
         members["all"] = list(names)
     return {average: sets for average, sets in members.items() if len(sets) > 1}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from convqa.domain import TurnId
 from convqa.errors import InputError
-from convqa.tasks.mrqa.input import contexts, data_sets, form_of
+from convqa.tasks.mrqa.input import contexts
 from convqa.tasks.mrqa.sets import domain_of
 from convqa.tasks.scores import Gold, GoldTurn
 
@@ -31,14 +31,12 @@ def read(path: Path) -> MRQAGold:
 
     Like the official script, refuses a question without answers in MRQA's own format.
     """
-    sets = data_sets(path)
-    squad_sets = {data_set.name for data_set in sets if form_of(data_set.path) == "squad"}
     turns = []
-    for data_set, context in contexts(sets):
+    for data_set, context in contexts(path):
         name = data_set.name
         for question in context.questions:
             answerable = bool(question.answers)
-            if not answerable and name not in squad_sets:
+            if not answerable and data_set.form != "squad":
                 raise InputError(f"{data_set.path}: question {question.id!r} has no answers; expected one or more.")
             fields = {"dataset": name, "domain": domain_of(name), "answerable": answerable}
             turns.append(MRQATruth(TurnId(question.id, 1), fields, question.answers))

@@ -18,6 +18,8 @@ from convqa.validation import Record, shorten
 
 LANGUAGE = "pl"
 IN = "in.tsv"
+JL = ".jl"
+"""The ending of JSON lines in the competition's format."""
 EXPECTED = f"{IN} (set, TAB, question), or questions.jl (JSON lines with id and text)"
 
 _HEADER = "set"
@@ -74,12 +76,7 @@ def recognize(path: Path) -> bool:
 
 def is_questions(path: Path) -> bool:
     """Whether a file has the name of questions: in.tsv, questions.jl, questions-test.jl."""
-    return path.is_file() and (path.name == IN or (is_jl(path) and path.name.startswith("questions")))
-
-
-def is_jl(path: Path) -> bool:
-    """Whether questions have the competition's format, JSON lines."""
-    return path.suffix == ".jl"
+    return path.is_file() and (path.name == IN or (path.suffix == JL and path.name.startswith("questions")))
 
 
 def read(path: Path) -> Iterator[Conversation]:
@@ -100,7 +97,7 @@ def read_questions(path: Path) -> Questions:
     its id.
     """
     file = only_file(path, ("",), is_questions, EXPECTED)
-    if is_jl(file):
+    if file.suffix == JL:
         records = [record for _, record in _QUESTIONS.read(file)]
         named = [SetQuestion(TurnId(record.id, 1), record.text, "") for record in records]
         return Questions(file, tuple(named), ("",))

@@ -62,7 +62,7 @@ def files_of(asked: Questions) -> dict[str, Path]:
 
 
 def _read(file: Path, name: str) -> Iterator[Passage]:
-    for _, record in read_json_lines(file, PassageLine, EXPECTED):
+    for record in read_json_lines(file, PassageLine, EXPECTED):
         meta = {field: value for field, value in (record.meta or {}).items() if value is not None}
         if name:
             meta["set"] = name

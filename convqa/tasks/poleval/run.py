@@ -15,6 +15,7 @@ from convqa.errors import InputError
 from convqa.files import log, whole_file
 from convqa.tasks.files import file_at, read_lines
 from convqa.tasks.poleval.input import read_questions, set_of
+from convqa.tasks.records import Problems
 from convqa.validation import shorten
 
 FILE = "out.tsv"
@@ -94,7 +95,7 @@ def parse_ids(line: bytes) -> tuple[str, ...]:
     return tuple(text.split("\t")) if text else ()
 
 
-def problems(input_path: Path, file: Path) -> Iterator[tuple[str, str]]:
+def problems(input_path: Path, file: Path) -> Problems:
     """Yield (line or "" for the file, message) for a run over the questions at ``input_path``."""
     asked = read_questions(input_path)
     lines = list(read_lines(file, EXPECTED))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from math import inf
 from pathlib import Path
 
 from convqa.domain import TurnId
@@ -12,8 +13,9 @@ from convqa.tasks.qrecc import input
 from convqa.tasks.qrecc.truth import QReCCGold
 from convqa.tasks.qrecc.unofficial import answerable
 
-_DEPTHS = {1: "turn 1", 2: "turn 2", 4: "turns 3-4", 8: "turns 5-8"}
-"""The last position of each group; later turns are of a group of their own."""
+_DEPTHS = {1: "turn 1", 2: "turn 2", 4: "turns 3-4", 8: "turns 5-8", inf: "turns 9 and on"}
+_HISTORY = {1: "empty history", inf: "with history"}
+"""The groups by their last position."""
 
 
 def breakdowns(gold: QReCCGold, path: Path) -> Mapping[str, Callable[[], Groups]]:
@@ -24,23 +26,22 @@ def breakdowns(gold: QReCCGold, path: Path) -> Mapping[str, Callable[[], Groups]
     the official QR). ``answerable``: if the truth says so.
     """
     known: dict[str, Callable[[], Groups]] = {
-        "history": partial(_by_position, gold, path, {1: "empty history"}, "with history"),
-        "depth": partial(_by_position, gold, path, _DEPTHS, "turns 9 and on"),
+        "history": partial(_by_position, gold, path, _HISTORY),
+        "depth": partial(_by_position, gold, path, _DEPTHS),
     }
-    verdicts = {turn.id: answerable(turn) for turn in gold.turns}
-    if any(verdict is not None for verdict in verdicts.values()):
-        names = {True: "yes", False: "no", None: ""}
-        known["answerable"] = lambda: _grouped({id: names[verdict] for id, verdict in verdicts.items()})
+    names = {True: "yes", False: "no", None: ""}
+    verdicts = {turn.id: names[answerable(turn)] for turn in gold.turns}
+    if any(verdicts.values()):
+        known["answerable"] = partial(_grouped, verdicts)
     return known
 
 
 def _by_position(
     gold: QReCCGold,
     path: Path,
-    names: Mapping[int, str],
-    others: str,
+    names: Mapping[float, str],
 ) -> Groups:
-    """Group turns by the last position of each group, later turns under the name ``others``."""
+    """Group turns by the last position of each group."""
     positions = {turn.id: turn.id.number for turn in gold.turns}
     if input.recognize(path):
         for conversation in input.read(path):
@@ -49,7 +50,7 @@ def _by_position(
     group_of = {}
     for truth in gold.turns:
         position = positions[truth.id]
-        group_of[truth.id] = next((name for last, name in names.items() if position <= last), others)
+        group_of[truth.id] = next(name for last, name in names.items() if position <= last)
     return _grouped(group_of)
 
 

@@ -41,8 +41,7 @@ def read(path: Path) -> Iterator[Conversation]:
     records = schema.checked(file, values, schema.QUESTIONS)
     if not records:
         raise InputError(f"{file}: the array is empty; expected {_EXPECTED}.")
-    known = frozenset(schema.QuestionRecord.__annotations__)
-    schema.warn_of_unknown(file, records, known | _FEEDBACK if is_feedback else known)
+    schema.warn_of_unknown(file, records, schema.QuestionRecord, _FEEDBACK if is_feedback else frozenset())
     conversations = _grouped(file, records)
     return (Conversation(number, tuple(map(_turn, turns))) for number, turns in conversations.items())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, NotRequired
@@ -17,7 +17,7 @@ from convqa.tasks.files import UnicodeText, file_at, read_official_array, write_
 from convqa.tasks.qrecc import schema
 from convqa.tasks.qrecc.input import read as read_questions
 from convqa.tasks.qrecc.schema import turn_id, turn_key
-from convqa.tasks.records import id_problems, mistakes, some_ids
+from convqa.tasks.records import Problems, id_problems, mistakes, some_ids
 
 FILE = "run.json"
 EXPECTED = "a JSON array of {Conversation_no, Turn_no, Model_rewrite, Model_passages: {id: score}, Model_answer}"
@@ -155,16 +155,16 @@ class UploadRecord(TypedDict):
 _UPLOADS: TypeAdapter[Any] = TypeAdapter(UploadRecord)
 
 
-def problems(input_path: Path, file: Path) -> Iterator[tuple[str, str]]:
+def problems(input_path: Path, file: Path) -> Problems:
     """Yield (record or "" for the file, message) for a run over the questions at ``input_path``."""
     turns = [turn for conversation in read_questions(input_path) for turn in conversation.turns]
     asked = dict.fromkeys(_key(schema.turn_key(turn.id)) for turn in turns)
     records = read_official_array(file, EXPECTED)
     for index, record in enumerate(records):
         faults = mistakes(_UPLOADS.validate_python, record)
-        yield from ((schema.label(records, index), fault) for fault in faults)
+        yield from ((schema.label(index, record), fault) for fault in faults)
     objects = [record for record in records if isinstance(record, Mapping)]
-    schema.warn_of_unknown(file, objects, frozenset(UploadRecord.__annotations__))
+    schema.warn_of_unknown(file, objects, UploadRecord)
     yield from id_problems("turns", asked, map(_key, objects))
     # The official MRR leaves out turns without Model_passages. A turn that failed before the decider has no score, even
     # in a run with scores.

@@ -159,18 +159,17 @@ def checked(
             accepted.append(adapter.validate_python(record))
         except ValidationError as error:
             field, problem = explain(error)[0]
-            message = ": ".join(filter(None, (label(records, index), field, problem)))
+            message = ": ".join(filter(None, (label(index, record), field, problem)))
             raise InputError(f"{path}: {message}.") from None
     return accepted
 
 
-def label(records: Sequence[Any], index: int) -> str:
+def label(index: int, record: Any) -> str:
     """Return a record's name for messages: its index and, if it has one, its turn.
 
-    >>> label([{"Conversation_no": 7, "Turn_no": 2}], 0)
+    >>> label(0, {"Conversation_no": 7, "Turn_no": 2})
     'record 0 (turn 7_2)'
     """
-    record = records[index]
     if isinstance(record, Mapping) and {"Conversation_no", "Turn_no"} <= record.keys():
         return f"record {index} (turn {record['Conversation_no']}_{record['Turn_no']})"
     return f"record {index}"
@@ -189,10 +188,11 @@ def turn_key(id: TurnId) -> dict[str, Any]:
 def warn_of_unknown(
     path: Path,
     records: Sequence[Mapping[str, Any]],
-    known: frozenset[str],
+    shape: type,
+    others: frozenset[str] = frozenset(),
 ) -> None:
-    """Log one warning that names all unknown fields."""
-    unknown = set().union(*records) - known
+    """Log one warning that names all fields that are neither of this shape nor among the others."""
+    unknown = set().union(*records) - shape.__annotations__.keys() - others
     if unknown:
         log.warning(
             "%s: ignored unknown fields: %s",

@@ -26,26 +26,18 @@ from convqa.tasks.scores import (
     Scores,
     SupportOptions,
     columns,
+    on_line,
     option,
     warn_of_unmatched,
 )
 
-REWRITING = (
-    Measure("QR", official=True),
-    Measure("QR-P", line="QR", label="precision"),
-    Measure("QR-F1", line="QR", label="F1"),
-)
+REWRITING = on_line("QR", official=True, precision="QR-P", F1="QR-F1")
 RETRIEVAL = (
     Measure("MRR", official=True),
     *(Measure(name, line="MRR", label=name) for name in ("MRR@10", "nDCG@3", "nDCG@10", "R@10", "R@100")),
 )
-ANSWERING = (
-    Measure("EM", official=True),
-    Measure("F1", official=True),
-    Measure("ROUGE1-R", official=True),
-    Measure("ROUGE1-P", line="ROUGE1-R", label="precision"),
-    Measure("ROUGE1-F1", line="ROUGE1-R", label="F1"),
-)
+ROUGE1 = on_line("ROUGE1-R", official=True, precision="ROUGE1-P", F1="ROUGE1-F1")
+ANSWERING = (Measure("EM", official=True), Measure("F1", official=True), *ROUGE1)
 _OFF = "not asked for"
 
 
@@ -225,7 +217,7 @@ def _answering(
         if id(turn) in last:
             row["EM"] = exact_match(truth, answer)
             row["F1"] = f1(truth, answer)
-        row |= _rouge(ANSWERING[2:], truth, answer)
+        row |= _rouge(ROUGE1, truth, answer)
         for name, values in additional.items():
             row[name] = values[index]
         rows.append((turn.id, row))

@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from convqa.metrics.alce import CitedSentence
 from convqa.metrics.answerability import auc
-from convqa.metrics.overlap import PrecisionRecallF1, set_scores
+from convqa.metrics.overlap import set_scores
 from convqa.tasks.qrecc.run import Cited, QReCCRun
 from convqa.tasks.qrecc.truth import QReCCGold, QReCCTruth, collapsed
 from convqa.tasks.scores import (
     Measure,
     Scores,
-    SupportScorer,
+    ScoresByGroup,
     alce_measures,
     columns,
+    on_line,
     supported,
 )
 from convqa.text.sentences import sentences
 
-_CITING = (
-    Measure("Cited-F1"),
-    Measure("Cited-P", line="Cited-F1", label="precision"),
-    Measure("Cited-R", line="Cited-F1", label="recall"),
-)
-_REFUSAL_F1 = Measure("Refusal-F1")
-_REFUSING = (
-    Measure("Refusal-P", line="Refusal-F1", label="precision"),
-    Measure("Refusal-R", line="Refusal-F1", label="recall"),
-)
+if TYPE_CHECKING:
+    from convqa.models import Support
+
+_CITING = on_line("Cited-F1", precision="Cited-P", recall="Cited-R")
+_REFUSAL_F1, *_REFUSING = on_line("Refusal-F1", precision="Refusal-P", recall="Refusal-R")
 _AUC = Measure("Answerable-AUC")
 
 _CAN, _CANNOT = "answerable", "unanswerable"
@@ -40,29 +37,28 @@ _LABELS = {"ANSWERABLE": True, "PARTIAL": True, "UNANSWERABLE": False}
 def citation_scores(
     gold: QReCCGold,
     run: QReCCRun,
-    support: SupportScorer | None,
+    support: Support | None,
 ) -> list[Scores]:
     """Score cited passages against the truth, and ALCE's measures if ``support`` is given."""
     rows = []
-    alce_rows = []
     for turn in collapsed(gold.turns):
         answer = run.answers.get(str(turn.id), "")
         # An unanswered turn has no quotes, whatever the run says.
         quotes = run.citations.get(str(turn.id), ()) if answer.strip() else ()
+        row = {}
         if turn.answer and turn.passages:
             cited = set_scores({quote.passage_id for quote in quotes}, turn.passages)
             row = {"Cited-P": cited.precision, "Cited-R": cited.recall, "Cited-F1": cited.f1}
-            rows.append((turn.id, row))
         if support is not None:
             # The evidence is the quotes, not the whole passages.
-            row = supported(cited_sentences(answer, quotes), support)
-            alce_rows += [(turn.id, row)] if row else []
+            row |= supported(cited_sentences(answer, quotes), support)
+        rows.append((turn.id, row))
     scores = [column for column in columns(_CITING, rows) if column.values] if run.citations else []
     if support is not None:
         uncited = not run.citations or any(
             quote.sentence is None for quotes in run.citations.values() for quote in quotes
         )
-        scores += columns(alce_measures(support), "the run has no Model_citations" if uncited else alce_rows)
+        scores += columns(alce_measures(support), "the run has no Model_citations" if uncited else rows)
     return scores
 
 
@@ -98,17 +94,16 @@ def refusal_scores(gold: QReCCGold, run: QReCCRun) -> list[Scores]:
     A turn without an answer counts as refused, even if it failed, and one without a score has score 0. Precision is
     undefined if nothing is refused.
     """
-    known = {turn.id: answerable(turn) for turn in collapsed(gold.turns)}
-    ids = tuple(id for id, can in known.items() if can is not None)
-    if not run.answers or all(known[id] for id in ids):
+    known = {turn.id: can for turn in collapsed(gold.turns) if (can := answerable(turn)) is not None}
+    if not run.answers or all(known.values()):
         return []
-    groups = tuple(_CAN if known[id] else _CANNOT for id in ids)
-    answers = [run.answers.get(str(id), "") for id in ids]
-    refused = tuple(float(not answer.strip()) for answer in answers)
+    ids = tuple(known)
+    groups = tuple(_CAN if can else _CANNOT for can in known.values())
+    refused = tuple(float(not run.answers.get(str(id), "").strip()) for id in ids)
     rows = []
-    for id, is_refused in zip(ids, refused, strict=True):
-        row = {"Refusal-P": float(not known[id])} if is_refused else {}
-        if not known[id]:
+    for (id, can), is_refused in zip(known.items(), refused, strict=True):
+        row = {"Refusal-P": float(not can)} if is_refused else {}
+        if not can:
             row["Refusal-R"] = is_refused
         rows.append((id, row))
     result = [
@@ -131,21 +126,14 @@ def answerable(turn: QReCCTruth) -> bool | None:
     return known[0] if len(set(known)) == 1 else None
 
 
-def _f1(groups: Mapping[str, Sequence[float]]) -> float | None:
+def _f1(groups: ScoresByGroup) -> float | None:
     """Return the F1 of refusing, None without unanswerable turns."""
     if _CANNOT not in groups:
         return None
     refused = sum(sum(values) for values in groups.values())
-    right = sum(groups[_CANNOT])
-    if not refused:
-        return 0.0
-    return PrecisionRecallF1.of(right / refused, right / len(groups[_CANNOT])).f1
+    return 2 * sum(groups[_CANNOT]) / (refused + len(groups[_CANNOT]))
 
 
-def _auc(groups: Mapping[str, Sequence[float]]) -> float | None:
+def _auc(groups: ScoresByGroup) -> float | None:
     """Return the AUC of the scores, None without turns of both groups."""
-    if not {_CAN, _CANNOT} <= groups.keys():
-        return None
-    can = groups[_CAN]
-    cannot = groups[_CANNOT]
-    return auc([*can, *cannot], [True] * len(can) + [False] * len(cannot))
+    return auc(groups[_CAN], groups[_CANNOT]) if {_CAN, _CANNOT} <= groups.keys() else None

@@ -22,7 +22,6 @@ from convqa.tasks.files import (
     read_values,
     start_text,
 )
-from convqa.tasks.records import is_array
 from convqa.validation import shorten
 
 EXPECTED = "topics of iKAT (2023 to 2025), CAsT (2019 to 2021) or RAG, as the tracks publish them"
@@ -36,7 +35,7 @@ _NARRATIVES = ("narrative", "title", "query")
 
 def recognize(path: Path) -> bool:
     """Whether it is a file of topics, or a folder with one."""
-    return any_file(path, _ENDINGS, lambda file: bool(_kind(file)))
+    return any_file(path, _ENDINGS, _kind)
 
 
 def read(path: Path) -> Iterator[Conversation]:
@@ -45,12 +44,12 @@ def read(path: Path) -> Iterator[Conversation]:
     The file's answers (``response``, or CAsT's ``passage``) are in the history, so that ``--history gold`` works. The
     statements about the user (iKAT's PTKB) are the scenario of each turn.
     """
-    file = only_file(path, _ENDINGS, lambda file: bool(_kind(file)), EXPECTED)
+    file = only_file(path, _ENDINGS, _kind, EXPECTED)
     kind = _kind(file)
     if kind == "lines":
         yield from _lines(file)
         return
-    for position, topic in read_values(file, EXPECTED, array=is_array(file, EXPECTED)):
+    for position, topic in read_values(file, EXPECTED):
         try:
             yield _conversation(topic)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
