@@ -180,32 +180,32 @@ def test_nothing_large_and_no_machine_paths_are_tracked():
 
 
 MAX_TOKENS = {
-    "components": 36_950,
-    "stores": 27_200,
-    "tasks": 25_920,
-    "models": 18_450,
-    "sharc": 15_450,
-    "cli": 13_450,
-    "server": 13_480,
-    "training": 6_600,
-    "experiments": 8_450,
-    "text": 11_550,
-    "documents": 19_800,
-    "driver": 8_200,
-    "indexing": 3_600,
-    "pipeline": 6_550,
-    "(modules)": 6_900,
-    "metrics": 3_650,
-    "evaluation": 3_850,
-    "domain": 4_250,
-    "exports": 3_500,
-    "workers": 2_180,
+    "components": 41_260,
+    "stores": 27_290,
+    "tasks": 25_660,
+    "models": 18_710,
+    "sharc": 14_990,
+    "cli": 14_000,
+    "server": 15_360,
+    "training": 8_380,
+    "experiments": 8_260,
+    "text": 11_670,
+    "documents": 21_990,
+    "driver": 8_000,
+    "indexing": 3_610,
+    "pipeline": 6_400,
+    "(modules)": 6_940,
+    "metrics": 3_490,
+    "evaluation": 3_820,
+    "domain": 4_290,
+    "exports": 4_030,
+    "workers": 2_170,
 }
 """The budget of each package in tokens of code (scripts/size.py), with a little to spare."""
 
 MAX_TOKENS_OF_TESTING = 11_450
 """The budget of convqa.testing, which runs only in tests and is not part of the total."""
-MAX_TOKENS_IN_ALL = 240_000
+MAX_TOKENS_IN_ALL = 250_000
 MAX_TOKENS_A_LINE = 8.5
 
 

@@ -57,14 +57,18 @@ class Station:
     def bind(self, collection: str) -> None:
         """Set the URL of the collection to search, before ``warm_up``. Stations that search none ignore it."""
         if hasattr(self, "collection"):
-            setattr(self, "collection", collection)  # noqa: B010 - not every station declares it
+            self.collection = collection
 
     @cached_property
     def store(self) -> Store:
         """The collection, opened once: a new version is not searched until the next process."""
         return open_store(getattr(self, "collection", None))
 
-    def attached(self, rankings: Sequence[Ranking], count: int) -> list[Ranking]:
+    def attached(
+        self,
+        rankings: Sequence[Ranking],
+        count: int,
+    ) -> list[Ranking]:
         """Return the rankings with the passages of their first ``count`` hits, if the station has a collection."""
         has_collection = getattr(self, "collection", None) is not None
         return attach(rankings, count, self.store.fetch) if has_collection else list(rankings)
@@ -187,7 +191,11 @@ class Retriever(Station):
     max_texts: int = 0
     """How many of the first hits get their passages."""
 
-    def search(self, turns: Sequence[Turn], queries: Sequence[Query]) -> Sequence[Ranking]:
+    def search(
+        self,
+        turns: Sequence[Turn],
+        queries: Sequence[Query],
+    ) -> Sequence[Ranking]:
         """Return the ranking of each query; ``queries[i]`` belongs to ``turns[i]``."""
         raise NotImplementedError(self._missing)
 
@@ -200,7 +208,11 @@ class Retriever(Station):
         """``search`` for members that also use the rewritten question; ``queries[i]`` belongs to ``rewrites[i]``."""
         return self.search(turns, queries)
 
-    def retrieve_batch(self, turns: Sequence[Turn], rewrites: Sequence[Rewrite]) -> Sequence[Ranking]:
+    def retrieve_batch(
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+    ) -> Sequence[Ranking]:
         pairs = [pair for pair in zip(turns, rewrites, strict=True) for _ in pair[1].queries]
         searched = [turn for turn, _ in pairs]
         parents = [rewrite for _, rewrite in pairs]
@@ -215,7 +227,12 @@ class Retriever(Station):
             return rankings
         return [self._completed(*row) for row in zip(turns, rewrites, rankings, strict=True)]
 
-    def _completed(self, turn: Turn, rewrite: Rewrite, ranking: Ranking) -> Ranking:
+    def _completed(
+        self,
+        turn: Turn,
+        rewrite: Rewrite,
+        ranking: Ranking,
+    ) -> Ranking:
         """Return the ranking with what an act cites, or with the document that is asked about as a whole."""
         if rewrite.act:
             return acts.passages_of(rewrite.act, turn, self.store)
@@ -331,7 +348,11 @@ class Builder(Station):
         """Return an answer for each turn, or a Failure if retrying the turn would not help."""
         return list(map(self.build, turns, rewrites, rankings, readings))
 
-    def build_at(self, indexes: Sequence[int], columns: Sequence[Sequence[Any]]) -> dict[int, Answer | Failure]:
+    def build_at(
+        self,
+        indexes: Sequence[int],
+        columns: Sequence[Sequence[Any]],
+    ) -> dict[int, Answer | Failure]:
         """Build answers for the rows at these indexes only. :param columns: the arguments of ``build_batch``."""
         answers = self.build_batch(*([column[index] for index in indexes] for column in columns)) if indexes else []
         return dict(zip(indexes, answers, strict=True))
@@ -356,7 +377,11 @@ class Builder(Station):
         answers = self.build_at(asked, columns)
         for index, rewrite in enumerate(rewrites):
             if index not in answers:
-                answers[index] = acts.reply(rewrite.act, turns[index], rankings[index])
+                answers[index] = acts.reply(
+                    rewrite.act,
+                    turns[index],
+                    rankings[index],
+                )
         return [answers[index] for index in range(len(rewrites))]
 
 

@@ -105,7 +105,11 @@ class ChatStation(Station):
         self._template = load_prompt(self.prompt)
         self._fallback: Any = None
         if self.fallback is not None:
-            self._fallback = make(self.fallback, "fallback", STATIONS[self.station])
+            self._fallback = make(
+                self.fallback,
+                "fallback",
+                STATIONS[self.station],
+            )
             self.inner = [self._fallback]
             self.fallback = describe(self._fallback)
         if hasattr(self.wrapped, "close"):

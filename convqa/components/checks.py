@@ -74,7 +74,13 @@ def nothing(
     """
     read = [span.passage_id for span in reading.spans] if reading else []
     nearest = dict.fromkeys([*read, *(hit.id for hit in ranking.hits[:_NEAREST])])
-    return Answer("none", "", reason=reason, score=score, nearest=tuple(nearest)[:_NEAREST])
+    return Answer(
+        "none",
+        "",
+        reason=reason,
+        score=score,
+        nearest=tuple(nearest)[:_NEAREST],
+    )
 
 
 def _check_text(answer: Answer) -> None:

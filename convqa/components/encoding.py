@@ -89,7 +89,11 @@ class QueryVectors:
             mixed[question.row] = HISTORY_SHARE * vector + (1 - HISTORY_SHARE) * matrix[question.row]
         return unit(mixed)
 
-    def encode(self, rewrites: Sequence[Rewrite], queries: Sequence[Query]) -> tuple[NDArray[np.intp], Matrix]:
+    def encode(
+        self,
+        rewrites: Sequence[Rewrite],
+        queries: Sequence[Query],
+    ) -> tuple[NDArray[np.intp], Matrix]:
         """Return the indexes of the queries with a text, and their vectors.
 
         ``queries[i]`` belongs to ``rewrites[i]``. Each distinct text of a batch is encoded once.

@@ -24,7 +24,12 @@ def to_document(hit: Hit) -> Document:
     passage = hit.passage
     assert passage is not None
     names = {name: value for name, value in (("title", passage.title), ("url", passage.url)) if value}
-    return Document(id=passage.id, content=passage.text, meta={**passage.meta, **names}, score=hit.score)
+    return Document(
+        id=passage.id,
+        content=passage.text,
+        meta={**passage.meta, **names},
+        score=hit.score,
+    )
 
 
 def to_passage(document: Document) -> Passage | None:

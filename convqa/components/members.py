@@ -101,7 +101,11 @@ def make(description: object, place: str, station: type[Member]) -> Member:
     """
     if isinstance(description, station):
         return description
-    name, parameters = described(description, place, f"a {station.station}'s name, or {{type: its name, ...}}")
+    name, parameters = described(
+        description,
+        place,
+        f"a {station.station}'s name, or {{type: its name, ...}}",
+    )
     cls = import_type(full_name(name, place, [station.station]), place)
     if not issubclass(cls, station):
         raise InputError(f"{place}.type: expected a {station.station}, got {name}.")

@@ -57,12 +57,21 @@ def with_document(
 ) -> Ranking:
     """Return a ranking with all passages of the document that a turn asks about as a whole, if it does."""
     cited = store.fetch(_just_cited(turn)) if _WHOLE_OF_LAST.search(open_question(turn)) else ()
-    own = document_asked(turn, rewrite, [*ranking.passages(), *filter(None, cited)])
+    own = document_asked(
+        turn,
+        rewrite,
+        [*ranking.passages(), *filter(None, cited)],
+    )
     if not own:
         return ranking
     # All passages of a document have its title.
     params = SearchParams(filter=both(turn.filter, {"file": (own[0].meta["file"],)}))
-    (whole,) = store.search([Query(own[0].title)], _MAX_PASSAGES, params, texts=_MAX_PASSAGES)
+    (whole,) = store.search(
+        [Query(own[0].title)],
+        _MAX_PASSAGES,
+        params,
+        texts=_MAX_PASSAGES,
+    )
     others = {hit.id: hit for hit in whole.hits}
     hits = [replace(hit, passage=others.pop(hit.id, hit).passage) for hit in ranking.hits]
     return behind(Ranking(tuple(hits)), [*others.values()])

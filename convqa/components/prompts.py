@@ -78,7 +78,12 @@ def load_prompt(name: str) -> PromptTemplate:
     """
     path = yaml_file(name, "prompt", "configs", "prompts")
     advice = "See docs/reference/generating.md and the files of configs/prompts."
-    return read_as(PromptTemplate, read_yaml(path, "prompt"), f"prompt {path}", advice)
+    return read_as(
+        PromptTemplate,
+        read_yaml(path, "prompt"),
+        f"prompt {path}",
+        advice,
+    )
 
 
 def conversation(turn: Turn, latest: int, speaker: str) -> str:

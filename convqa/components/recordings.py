@@ -87,7 +87,12 @@ class Recording:
         if not isinstance(records, list):
             raise InputError(f"{self._path}: expected {_EXPECTED}, got {shorten(records)}.")
         for number, value in enumerate(records):
-            record = read_as(_Turn, value, f"{self._path}: record {number}", f"Expected {_EXPECTED}.")
+            record = read_as(
+                _Turn,
+                value,
+                f"{self._path}: record {number}",
+                f"Expected {_EXPECTED}.",
+            )
             yield encoded(str(TurnId(record.Conversation_no, record.Turn_no))), record
 
     def _lines(self) -> Iterator[tuple[str, str, float]]:

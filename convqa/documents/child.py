@@ -54,7 +54,12 @@ class DocumentReader:
         if self._child is None:
             command = [sys.executable, "-c", "from convqa.documents.child import main; main()"]
             environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-            self._child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+            self._child = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env=environment,
+            )
         assert self._child.stdin is not None
         assert self._child.stdout is not None
         timer = threading.Timer(self._max_seconds, self._child.kill)

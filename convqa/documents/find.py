@@ -75,7 +75,12 @@ def find_documents(sources: Sequence[str | Path], formats: Formats) -> Found:
         source = Path(given)
         scheme = str(given).partition(":")[0]
         if scheme in schemes:
-            documents += _from_source(str(given), load(schemes[scheme]), formats, skipped)
+            documents += _from_source(
+                str(given),
+                load(schemes[scheme]),
+                formats,
+                skipped,
+            )
         elif not _holds_documents(source, formats, expected):
             passages.append(str(source))
         elif source.is_dir():
@@ -120,7 +125,12 @@ def _from_source(
 ) -> Iterator[DocumentFile]:
     """Yield the documents of another package's source. Count those of unknown formats."""
     for file in source(location):
-        expect_type(location, file, DocumentFile, "values of convqa.documents.DocumentFile")
+        expect_type(
+            location,
+            file,
+            DocumentFile,
+            "values of convqa.documents.DocumentFile",
+        )
         suffix = suffix_of(file.name)
         if suffix in formats:
             yield file

@@ -54,7 +54,12 @@ def document_formats() -> dict[str, DocumentFormat]:
     formats = {suffix: DocumentFormat((suffix,), _reader(place)) for suffix, place in _OWN.items()}
     for name, point in plugins(GROUP).items():
         found = load(point)
-        expect_type(f"{name} (an entry point of {GROUP})", found, DocumentFormat, "a convqa.documents.DocumentFormat")
+        expect_type(
+            f"{name} (an entry point of {GROUP})",
+            found,
+            DocumentFormat,
+            "a convqa.documents.DocumentFormat",
+        )
         formats |= dict.fromkeys(found.suffixes, found)
     return formats
 

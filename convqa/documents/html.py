@@ -115,7 +115,12 @@ def read_markup(text: str, is_page: bool = False) -> Document:
     if is_page and removed and not reader.blocks:
         # The page is a list of links.
         return read_markup(text)
-    return Document(tuple(reader.blocks), _title(title, reader.blocks), _meta(root, given), amounts(unread))
+    return Document(
+        tuple(reader.blocks),
+        _title(title, reader.blocks),
+        _meta(root, given),
+        amounts(unread),
+    )
 
 
 def _prepare(body: Any, is_page: bool) -> Counter[str]:

@@ -27,7 +27,12 @@ def read_markdown(data: bytes) -> Document:
     text, front = _front_matter(decoded(data))
     document = read_markup(_markdown().render(_CONTAINER.sub(lambda match: match[1] or "", text)))
     meta = meta_of(front)
-    return Document(document.blocks, str(meta.pop("title", "")), meta, document.unread)
+    return Document(
+        document.blocks,
+        str(meta.pop("title", "")),
+        meta,
+        document.unread,
+    )
 
 
 def _front_matter(text: str) -> tuple[str, Mapping[Any, Any]]:

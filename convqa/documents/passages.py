@@ -86,7 +86,11 @@ def read_document(
         passages.append(Passage(f"{name}_p{number}", text.text[part.start : part.end], title, link, meta, units))
     if not any(_LETTER_OR_DIGIT.search(passage.text) for passage in passages):
         raise Unreadable("it has no text")
-    return ReadDocument(passages, _counts(document), (*document.unread, *warnings))
+    return ReadDocument(
+        passages,
+        _counts(document),
+        (*document.unread, *warnings),
+    )
 
 
 def _title(document: Document) -> str:
@@ -125,4 +129,10 @@ def _without_title(unit: Unit, title: str) -> Unit:
     headings = unit.heading.split(" > ")
     if headings[0] != title:
         return unit
-    return Unit(unit.start, unit.end, unit.kind, " > ".join(headings[1:]), unit.context)
+    return Unit(
+        unit.start,
+        unit.end,
+        unit.kind,
+        " > ".join(headings[1:]),
+        unit.context,
+    )

@@ -53,7 +53,11 @@ class _Document:
         for before, line in pairwise(lines):
             if before.column is line.column and before.style == line.style:
                 steps.append(round((line.base - before.base) / line.size, 1))
-        self._body = max(letters, key=lambda style: letters[style], default=(0.0, False))
+        self._body = max(
+            letters,
+            key=lambda style: letters[style],
+            default=(0.0, False),
+        )
         self._leading = mode(steps)
         headings = {line.style for line in lines if self._is_heading(line.style, line.text)}
         by_size = sorted(headings, reverse=True)
@@ -105,7 +109,12 @@ class _Document:
         if marker:
             rest = text[len(marker) :].lstrip()
             is_number = any(map(str.isalnum, marker))
-            return Block("item", rest, marker=marker if is_number else "", page=page)
+            return Block(
+                "item",
+                rest,
+                marker=marker if is_number else "",
+                page=page,
+            )
         kind: BlockKind = "caption" if _CAPTION.match(text) else "paragraph"
         return Block(kind, text, page=page)
 

@@ -121,7 +121,14 @@ def _words(text_page: Any) -> Iterator[tuple[complex, Word]]:
         else:
             turn, base, size = _writing(text_page, index)
             box = _box(edges.left, edges.bottom, edges.right, edges.top, turn)
-            word = Word(char, box.left, box.right, base, size, _is_bold(text_page, index))
+            word = Word(
+                char,
+                box.left,
+                box.right,
+                base,
+                size,
+                _is_bold(text_page, index),
+            )
         if len(word.text) > 1:
             # Letters of other fonts have other heights, so that those of the first count.
             box = Box(box.left, before.top, box.right, before.bottom)

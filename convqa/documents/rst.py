@@ -79,5 +79,10 @@ def read_rst(data: bytes) -> Document:
         if not _NO_TEXT.fullmatch(name):
             directives.register_directive(name, _TextDirective)
     # Without a title, the name of the source is the title of the page.
-    page = publish_string(text, source_path="untitled", writer="html5", settings_overrides=_SETTINGS)
+    page = publish_string(
+        text,
+        source_path="untitled",
+        writer="html5",
+        settings_overrides=_SETTINGS,
+    )
     return read_markup(_SUBTITLE.sub(r"<h1\1</h1>", page))

@@ -62,7 +62,11 @@ def read_csv(data: bytes) -> Document:
     text = decoded(data)
     first_line = text.split("\n")[0]
     delimiter = max(_DELIMITERS, key=first_line.count)
-    reader = csv.reader(StringIO(text), delimiter=delimiter, skipinitialspace=True)
+    reader = csv.reader(
+        StringIO(text),
+        delimiter=delimiter,
+        skipinitialspace=True,
+    )
     rows = ([" ".join(cell.split()) for cell in row] for row in reader)
     unread: list[str] = []
     blocks = _tables(rows, unread)

@@ -44,7 +44,13 @@ def read_pptx(data: bytes) -> Document:
         blocks += (replace(block, page=page) for block in content)
     title, meta = properties(archive.xml("docProps/core.xml"))
     unread = amounts({"hidden slides": hidden})
-    return Document(tuple(blocks), title, meta, (*unread, *archive.not_read()), len(entries) - hidden)
+    return Document(
+        tuple(blocks),
+        title,
+        meta,
+        (*unread, *archive.not_read()),
+        len(entries) - hidden,
+    )
 
 
 def _content(slide: Any) -> Iterator[Block]:

@@ -58,7 +58,12 @@ def read_docx(data: bytes) -> Document:
     texts = {block.text for block in body}
     margins = [block for block in dict.fromkeys(reader.margins()) if block.text not in texts]
     title, meta = properties(archive.xml("docProps/core.xml"))
-    return Document((*margins, *body), title or reader.title, meta, archive.not_read())
+    return Document(
+        (*margins, *body),
+        title or reader.title,
+        meta,
+        archive.not_read(),
+    )
 
 
 class _WordReader:

@@ -84,7 +84,11 @@ def ablate(
         pipelines = {}
         for row in rows:
             with errors_in(f"ablation {file}: row {row.name}"):
-                pipelines[row.name] = _write_pipeline(row, row.document(ablation, file), output)
+                pipelines[row.name] = _write_pipeline(
+                    row,
+                    row.document(ablation, file),
+                    output,
+                )
         for number, (row, source) in enumerate(grid):
             progress(number, len(grid), f"{row.name} over {source.name}")
             cell = Cell(
@@ -99,7 +103,12 @@ def ablate(
                 sharing=sharing,
                 restart=restart,
             )
-            result = CellRecord(row=row.name, input=source.name, folder=str(cell.folder), **_run(cell))
+            result = CellRecord(
+                row=row.name,
+                input=source.name,
+                folder=str(cell.folder),
+                **_run(cell),
+            )
             record.cells.append(result)
             with whole_file(output / RECORD) as stream:
                 options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
@@ -107,7 +116,12 @@ def ablate(
     measured = {measure for cell in record.cells for measure in cell.measures}
     for measure in record.measures:
         if measured and measure not in measured:
-            logger.warning("%s: measures: no cell has %s.%s", file, measure, nearest(measure, measured))
+            logger.warning(
+                "%s: measures: no cell has %s.%s",
+                file,
+                measure,
+                nearest(measure, measured),
+            )
     return record
 
 

@@ -98,7 +98,14 @@ def work(cell: Cell) -> dict[str, Any]:
     pipeline = ready(pipeline, collection)
     folder = cell.output / cell.folder
     part = _part(task, cell) if is_part else task
-    answer = partial(run, part, source, folder, pipeline, history=cell.input.history)
+    answer = partial(
+        run,
+        part,
+        source,
+        folder,
+        pipeline,
+        history=cell.input.history,
+    )
     try:
         summary = answer(restart=cell.restart)
     except OtherRun:
@@ -109,7 +116,13 @@ def work(cell: Cell) -> dict[str, Any]:
     if cell.input.truth is None:
         return result
     measures = known_measures(cell.measures)
-    evaluation = evaluate(cell.input.truth, folder, task=task, measures=measures, partial=is_part)
+    evaluation = evaluate(
+        cell.input.truth,
+        folder,
+        task=task,
+        measures=measures,
+        partial=is_part,
+    )
     write_official(evaluation, folder)
     write_turns(evaluation, folder / "turns.jsonl")
     result["measures"] = {name: asdict(summary) for name, summary in evaluation.summaries.items()}
@@ -134,7 +147,7 @@ def _part(task: Task, cell: Cell) -> Task:
     """Return a copy of the task that reads only a part of its input."""
     of_part = copy.copy(task)
     read = partial(part_of, part=cell.input.conversations, turns=cell.turns)
-    setattr(of_part, "read", lambda path: read(task.read(path)))  # noqa: B010 - mypy knows read as a method
+    of_part.read = lambda path: read(task.read(path))
     return of_part
 
 
@@ -142,7 +155,12 @@ def _collection(cell: Cell, task: Task) -> str:
     """Return the URL of the cell's collection. With ``vectors``, the input's own passages are indexed."""
     source = Path(cell.input.path)
     if cell.input.collection or not cell.vectors:
-        return collection_for(task, source, cell.input.collection, task.language)
+        return collection_for(
+            task,
+            source,
+            cell.input.collection,
+            task.language,
+        )
     folder = source if source.is_dir() else source.parent
     file = folder / "passages.jsonl"
     if not file.is_file():

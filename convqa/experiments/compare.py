@@ -65,7 +65,11 @@ class Comparison:
         """Return ``count`` turns that are scored in both runs: those that gained most, then those that lost most."""
         base = self.evaluations[self.against]
         other = self.evaluations[run]
-        shared = shared_scores({self.against: base, run: other}, self.against, measure)
+        shared = shared_scores(
+            {self.against: base, run: other},
+            self.against,
+            measure,
+        )
         if not shared or shared[run].statistic is not None:  # not a mean of scores by turn
             return []
         before = shared[self.against].values
@@ -131,7 +135,13 @@ def compare(
     evaluations: dict[str, Evaluation] = {}
     found_task: str | Task = task
     for name, run in zip(names, runs, strict=True):
-        evaluation = evaluate(truth, run, task=found_task, measures=measures, partial=partial)
+        evaluation = evaluate(
+            truth,
+            run,
+            task=found_task,
+            measures=measures,
+            partial=partial,
+        )
         found_task = evaluation.task
         evaluations[name] = without_rankings(evaluation)
     baseline = evaluations[names[0]]

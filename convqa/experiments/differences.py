@@ -119,7 +119,11 @@ def differences_of(
             )
             if base.statistic is None:
                 by_turn = numpy.subtract(column.values, base.values)
-                sums = numpy.bincount(owners, by_turn * weights, len(conversations))
+                sums = numpy.bincount(
+                    owners,
+                    by_turn * weights,
+                    len(conversations),
+                )
                 gains[len(result)] = sums.astype(numpy.float64)
                 difference = _with_interval(difference, base, by_turn)
             result.append(difference)

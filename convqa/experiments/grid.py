@@ -94,7 +94,12 @@ def read_ablation(name: str) -> tuple[Ablation, Path]:
     file = yaml_file(name, "ablation", "configs", "ablations")
     data = read_yaml(file, "ablation")
     where = f"ablation {file}"
-    ablation = read_as(Ablation, data, where, f"Fields: {', '.join(Ablation.model_fields)}.")
+    ablation = read_as(
+        Ablation,
+        data,
+        where,
+        f"Fields: {', '.join(Ablation.model_fields)}.",
+    )
     refuse_secrets(data, where)
     return ablation, file
 
@@ -157,7 +162,11 @@ def _row(values: Mapping[str, tuple[str, AxisValue]]) -> GridRow:
         overrides |= value.model_extra or {}
         dropped += value.drop
     folder = "+".join(map(_file_name, names.values()))
-    return GridRow(name=folder, values=names, overrides=overrides | dict.fromkeys(dropped))
+    return GridRow(
+        name=folder,
+        values=names,
+        overrides=overrides | dict.fromkeys(dropped),
+    )
 
 
 def _file_name(name: str) -> str:

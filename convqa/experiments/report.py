@@ -31,7 +31,12 @@ def report(output: Path, file: Path | None = None) -> Path:
     """
     path = output / RECORD
     data = read_json(path, "the record of convqa ablate")
-    record = read_as(AblationRecord, data, str(path), "Run convqa ablate again.")
+    record = read_as(
+        AblationRecord,
+        data,
+        str(path),
+        "Run convqa ablate again.",
+    )
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         undefined=StrictUndefined,
@@ -89,7 +94,11 @@ def _section(
     scored = {row: evaluation for row, evaluation in evaluations.items() if lead in evaluation.scores}
     if best in scored and record.base in scored and len(scored) > 1:
         known = {name for evaluation in scored.values() for name in evaluation.scores}
-        compared = compare_evaluations(scored, record.base, [name for name in measures if name in known])
+        compared = compare_evaluations(
+            scored,
+            record.base,
+            [name for name in measures if name in known],
+        )
         shown["compared"] = compared
         shown["against_best"] = compare_evaluations(scored, best, [lead])
         shown["basis"] = basis_of(compared, lead)
@@ -109,6 +118,11 @@ def _evaluations(
         measures = known_measures(record.measures)
         for row, cell in cells.items():
             if cell.status == "done":
-                evaluation = evaluate(source.truth, output / cell.folder, measures=measures, partial=True)
+                evaluation = evaluate(
+                    source.truth,
+                    output / cell.folder,
+                    measures=measures,
+                    partial=True,
+                )
                 evaluations[row] = without_rankings(evaluation)
     return evaluations

@@ -134,7 +134,14 @@ def _differences(
     first: str,
     named: Sequence[tuple[str, Difference]],
 ) -> Table:
-    table = _table(title, first, "difference", "95 % interval", "p", "win/tie/loss")
+    table = _table(
+        title,
+        first,
+        "difference",
+        "95 % interval",
+        "p",
+        "win/tie/loss",
+    )
     for name, one in named:
         interval = counts = chance = "-"
         if one.low is not None and one.high is not None:
@@ -143,7 +150,13 @@ def _differences(
         if p is not None:
             counts = f"{one.better}/{one.same}/{one.worse}"
             chance = "< .001" if p < 0.001 else f"{p:.3f}"
-        table.add_row(Text(name), f"{one.difference:+.3f}", interval, chance, counts)
+        table.add_row(
+            Text(name),
+            f"{one.difference:+.3f}",
+            interval,
+            chance,
+            counts,
+        )
     return table
 
 

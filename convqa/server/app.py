@@ -41,7 +41,14 @@ def create_app(
     services: dict[str, Service] = {}
     for name, pipeline in pipelines.items():
         served = config.pipelines[name]
-        services[name] = Service(name, pipeline, config.batch, config.limits.waiting, served, options)
+        services[name] = Service(
+            name,
+            pipeline,
+            config.batch,
+            config.limits.waiting,
+            served,
+            options,
+        )
     file = config.kept.file
     if file is None:
         file = file_for(pipeline.collection for pipeline in pipelines.values() if pipeline.collection)
@@ -84,7 +91,11 @@ def create_app(
     hosts = None
     if config.is_local and not config.keys:
         hosts = [host.lower() for host in (*LOOPBACK, config.host, *config.hosts)]
-    app.add_middleware(guard.GuardMiddleware, max_bytes=config.limits.body_bytes, hosts=hosts)
+    app.add_middleware(
+        guard.GuardMiddleware,
+        max_bytes=config.limits.body_bytes,
+        hosts=hosts,
+    )
     return app
 
 
@@ -115,7 +126,12 @@ def load_pipelines(
     pipelines = {}
     for name, served in config.pipelines.items():
         own_llm = read_llm(served.llm) if served.llm else llm
-        pipeline = load(served.pipeline or name, {**settings, **served.set}, own_llm, options)
+        pipeline = load(
+            served.pipeline or name,
+            {**settings, **served.set},
+            own_llm,
+            options,
+        )
         collection = served.collection or config.collection
         if collection is None and pipeline.needs_collection:
             raise InputError(f"pipeline {name}: searches a collection; name one with --collection.")

@@ -70,7 +70,11 @@ def citations(response: Response, sources: int = 0) -> list[replies.CitationRepl
     return [replace(citation, number=citation.number + sources) for citation in replies.citations(response)]
 
 
-def sentence_pieces(answer: Answer, language: str, sources: int = 0) -> Iterator[str]:
+def sentence_pieces(
+    answer: Answer,
+    language: str,
+    sources: int = 0,
+) -> Iterator[str]:
     """Yield the beginning of a message, and its sentences with their marks."""
     yield "".join(f"{words} " for words in openings(answer))
     numbers = {citation: number + sources for citation, number in numbered(answer).items()}
@@ -88,7 +92,11 @@ def _source(citation: replies.CitationReply) -> str:
     title = _without_markup(title.replace("[", "(").replace("]", ")"))
     if is_address(citation.url):
         title = f"[{title}]({citation.url})"
-    quote = shorten(escape(citation.quote), _MAX_QUOTE_CHARS, placeholder=" ...")
+    quote = shorten(
+        escape(citation.quote),
+        _MAX_QUOTE_CHARS,
+        placeholder=" ...",
+    )
     quote = _without_markup(quote.replace("[", r"\["))
     return f'- [{citation.number}] {title}: "{quote}"'
 
@@ -114,7 +122,15 @@ def numbered_address(url: str, number: int) -> str:
 
 def _without_number(near: replies.NearestReply) -> str:
     """Return what is near to a question as a source, without the number that only citations have."""
-    citation = replies.CitationReply(0, near.id, near.title, near.url, near.start, near.end, near.text)
+    citation = replies.CitationReply(
+        0,
+        near.id,
+        near.title,
+        near.url,
+        near.start,
+        near.end,
+        near.text,
+    )
     return _source(citation).removeprefix("- [0] ")
 
 

@@ -186,4 +186,9 @@ def read_config(name: str) -> ServerConfig:
         raise InputError(
             f"{file}: keys: expected {{NAME: {{env: VARIABLE}}}} or {{NAME: {{file: FILE}}}}, without the key."
         )
-    return read_as(ServerConfig, settings, str(file), "See docs/reference/server.md for all fields.")
+    return read_as(
+        ServerConfig,
+        settings,
+        str(file),
+        "See docs/reference/server.md for all fields.",
+    )

@@ -182,11 +182,20 @@ class Conversations:
 
     def delete(self, owner: str, id: str) -> bool:
         """Delete a conversation with its turns. Return False if it does not exist."""
-        return self._change("DELETE FROM conversations WHERE id = ? AND owner = ?", id, owner)
+        return self._change(
+            "DELETE FROM conversations WHERE id = ? AND owner = ?",
+            id,
+            owner,
+        )
 
     def rename(self, owner: str, id: str, title: str) -> bool:
         """Give a conversation another title. Return False if it does not exist."""
-        return self._change("UPDATE conversations SET title = ? WHERE id = ? AND owner = ?", title, id, owner)
+        return self._change(
+            "UPDATE conversations SET title = ? WHERE id = ? AND owner = ?",
+            title,
+            id,
+            owner,
+        )
 
     def rate(
         self,

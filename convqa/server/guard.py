@@ -215,7 +215,11 @@ def failure(error: BaseException, seconds: float = 0) -> JSONResponse:
     """
     match error:
         case HTTPException():
-            return _error_response(error.status_code, str(error.detail), error.headers)
+            return _error_response(
+                error.status_code,
+                str(error.detail),
+                error.headers,
+            )
         case RequestValidationError():
             return _error_response(422, _mistakes(error))
         case TimeoutError() if seconds:
@@ -230,7 +234,12 @@ def failure(error: BaseException, seconds: float = 0) -> JSONResponse:
         case ConvqaError():
             log.error("%s", error)
         case _:
-            log.error("unexpected: %s: %s", type(error).__name__, error, exc_info=error)
+            log.error(
+                "unexpected: %s: %s",
+                type(error).__name__,
+                error,
+                exc_info=error,
+            )
     return _error_response(500, "The server failed to process this request. See its log.")
 
 

@@ -91,7 +91,12 @@ class AskResult(TypedDict):
 
 def create_server(qa: QA, name: str) -> MCPServer:
     """Create the server of a loaded pipeline with this name. It keeps conversations in memory."""
-    server = MCPServer("convqa", version=convqa.__version__, instructions=_INSTRUCTIONS, log_level="WARNING")
+    server = MCPServer(
+        "convqa",
+        version=convqa.__version__,
+        instructions=_INSTRUCTIONS,
+        log_level="WARNING",
+    )
     collection = qa.pipeline.collection
     store = None if collection is None else open_store(collection)
     about = "" if store is None else _description(store, str(collection))

@@ -155,7 +155,11 @@ def reply_to_errand(asked: ChatQuestion, suggestions: Sequence[str]) -> str | No
         return None
     match = _FIRST_QUESTION.search("".join(_around_files(prompt) or prompt))
     first = asked.history[0].question if asked.history else ""
-    title = shorten(match[1] if match else first, _MAX_TITLE_CHARS, placeholder=" ...")
+    title = shorten(
+        match[1] if match else first,
+        _MAX_TITLE_CHARS,
+        placeholder=" ...",
+    )
     replies = {
         "title": title,
         "tags": [],

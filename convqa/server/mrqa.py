@@ -50,13 +50,24 @@ def answer_context(qa: QA, line: object) -> dict[str, str]:
         raise InputError(f"the body: expected an object with context and qas, got {type(line).__name__}.")
     if "header" in line or "qas" not in line:
         return {}
-    record = read_as(_ContextRecord, line, "the body", "Expected context, and qas with qid and question each.")
+    record = read_as(
+        _ContextRecord,
+        line,
+        "the body",
+        "Expected context, and qas with qid and question each.",
+    )
     context = Context(record.context, tuple(Question(item.qid, item.question) for item in record.qas))
     answers = {question.id: "" for question in context.questions}
     for response in qa.drive(conversations(context)):
         failure = response.error
         if failure is not None:
-            log.warning("turn %s failed in %s: %s: %s", response.id, failure.stage, failure.error, failure.message)
+            log.warning(
+                "turn %s failed in %s: %s: %s",
+                response.id,
+                failure.stage,
+                failure.error,
+                failure.message,
+            )
         elif response.answer is not None:
             answers[str(response.id.conversation)] = response.answer.text
     return answers

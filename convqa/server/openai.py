@@ -118,7 +118,14 @@ async def complete(
     if errand is not None:
         reply = _Reply([errand], {}, (0, 0), "stop")
         return EventSourceResponse(_chunks(body, _head(body), reply)) if body.stream else _completion(body, reply)
-    turn = prepared(request, service, caller, asked.question, asked.history, body.filter or {})
+    turn = prepared(
+        request,
+        service,
+        caller,
+        asked.question,
+        asked.history,
+        body.filter or {},
+    )
     pending = service.ask(turn)
     address = page_address(request)
 
@@ -126,11 +133,22 @@ async def complete(
         return f"{address}#p={quote(passage, safe='')}&pipeline={quote(service.name)}"
 
     async def replied() -> _Reply:
-        return _answered(body, asked, await pending.response, turn.language, address_of)
+        return _answered(
+            body,
+            asked,
+            await pending.response,
+            turn.language,
+            address_of,
+        )
 
     if body.stream:
         seconds = request.app.state.config.limits.seconds
-        return stream(pending, _events(pending, body, asked.sources, replied), seconds, reply=openai_failure)
+        return stream(
+            pending,
+            _events(pending, body, asked.sources, replied),
+            seconds,
+            reply=openai_failure,
+        )
     try:
         return _completion(body, await replied())
     finally:

@@ -171,7 +171,11 @@ class Service:
             except (RunError, Exception) as error:
                 # The opened version goes on answering; perhaps the next one can be read.
                 if str(error) != failed:
-                    log.warning("%s: the collection's new version cannot be served: %s", self.name, error)
+                    log.warning(
+                        "%s: the collection's new version cannot be served: %s",
+                        self.name,
+                        error,
+                    )
                 failed = str(error)
 
     def _take_up(self) -> None:
@@ -208,7 +212,11 @@ class Service:
             if batch:
                 await loop.run_in_executor(self._pool, self._answer, loop, batch)
 
-    def _answer(self, loop: asyncio.AbstractEventLoop, batch: list[PendingTurn]) -> None:
+    def _answer(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        batch: list[PendingTurn],
+    ) -> None:
         """Answer a batch in a thread of the pool. If a turn stops the run, answers each turn alone."""
 
         def report(label: str, outputs: Batch) -> None:
@@ -220,7 +228,11 @@ class Service:
 
         try:
             with until(lambda: all(pending.response.done() for pending in batch)):
-                responses = answer(self.pipeline, [pending.turn for pending in batch], report)
+                responses = answer(
+                    self.pipeline,
+                    [pending.turn for pending in batch],
+                    report,
+                )
         except (RunError, Exception) as error:
             is_transient = isinstance(error, RunError) and error.transient
             for pending in batch:

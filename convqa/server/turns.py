@@ -171,7 +171,16 @@ async def turn(
     service = service_of(request, pipeline)
     if body.as_typed:
         history = []
-    asked = prepared(request, service, caller, body.question, history, body.filter, body.scenario, number)
+    asked = prepared(
+        request,
+        service,
+        caller,
+        body.question,
+        history,
+        body.filter,
+        body.scenario,
+        number,
+    )
     pending = service.ask(asked)
 
     async def reply() -> replies.TurnReply:
@@ -191,7 +200,12 @@ async def turn(
         return replies.turn(response, body.question, service.name, id)
 
     if "text/event-stream" in accept:
-        return stream(pending, _events(pending, reply), state.config.limits.seconds, error="error")
+        return stream(
+            pending,
+            _events(pending, reply),
+            state.config.limits.seconds,
+            error="error",
+        )
     try:
         return Response(orjson.dumps(await reply()), media_type="application/json")
     finally:
@@ -295,7 +309,14 @@ def original(
         raise HTTPException(404, "There is no file of this passage.")
     shown_as = _SHOWN_TYPES.get(path.suffix.lower())
     disposition = "inline" if shown_as else "attachment"
-    return FileResponse(path, 200, None, shown_as, filename=path.name, content_disposition_type=disposition)
+    return FileResponse(
+        path,
+        200,
+        None,
+        shown_as,
+        filename=path.name,
+        content_disposition_type=disposition,
+    )
 
 
 @router.get("/conversations")
@@ -320,20 +341,36 @@ def conversation(
         raise HTTPException(404, UNKNOWN_CONVERSATION)
     turns = []
     for turn in kept.turns(caller, id):
-        reply = replies.turn(turn.response, turn.exchange.question, turn.pipeline, id)
+        reply = replies.turn(
+            turn.response,
+            turn.exchange.question,
+            turn.pipeline,
+            id,
+        )
         turns.append(replace(reply, feedback=turn.feedback))
     return ConversationReply(**asdict(summary) | {"turns": turns})
 
 
 @router.patch("/conversations/{id}", status_code=204)
-def rename(kept: KeptConversations, id: str, caller: RequestCaller, body: TitleRequest) -> None:
+def rename(
+    kept: KeptConversations,
+    id: str,
+    caller: RequestCaller,
+    body: TitleRequest,
+) -> None:
     """Give a kept conversation another title."""
     if not kept.rename(caller.owner, id, body.title):
         raise HTTPException(404, UNKNOWN_CONVERSATION)
 
 
 @router.put("/conversations/{id}/turns/{number}/feedback", status_code=204)
-def rate(kept: KeptConversations, id: str, number: int, caller: RequestCaller, body: FeedbackRequest) -> None:
+def rate(
+    kept: KeptConversations,
+    id: str,
+    number: int,
+    caller: RequestCaller,
+    body: FeedbackRequest,
+) -> None:
     """Store what a person thinks of an answer."""
     if not kept.rate(caller.owner, id, number, body.verdict or "", body.comment):
         raise HTTPException(404, UNKNOWN_CONVERSATION)

@@ -64,7 +64,11 @@ class Analyzer:
     stopwords: frozenset[str]
     long_stopwords: frozenset[str]
     stem: Callable[[str], str] = field(repr=False, compare=False)
-    split: Callable[[str], list[str]] = field(default=split_words, repr=False, compare=False)
+    split: Callable[[str], list[str]] = field(
+        default=split_words,
+        repr=False,
+        compare=False,
+    )
     drops_possessive: bool = False
     composes: bool = True
 
@@ -162,7 +166,11 @@ def weigh(
         for token in tokens_of(term):
             weights[token] = weights.get(token, 0.0) + weight
     if len(weights) > MOST_TOKENS:
-        logger.warning("a query has %d distinct tokens: the heaviest %d are searched", len(weights), MOST_TOKENS)
+        logger.warning(
+            "a query has %d distinct tokens: the heaviest %d are searched",
+            len(weights),
+            MOST_TOKENS,
+        )
         heaviest = sorted(weights.items(), key=lambda item: (-item[1], item[0]))
         weights = dict(heaviest[:MOST_TOKENS])
     return {token: float(weight) for token, weight in weights.items() if weight}

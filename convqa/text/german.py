@@ -30,4 +30,10 @@ for _ten, _tens in _TENS.items():
 
 def german_analyzer() -> Analyzer:
     stopwords = shipped_stopwords("de")
-    return Analyzer("de", "convqa-de-2", stopwords, stopwords, snowball("german"))
+    return Analyzer(
+        "de",
+        "convqa-de-2",
+        stopwords,
+        stopwords,
+        snowball("german"),
+    )

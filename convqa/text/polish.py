@@ -87,4 +87,10 @@ def polish_analyzer() -> Analyzer:
     stopwords = short | shipped_stopwords("pl-long")
     # Questions are often typed without diacritics.
     long = stopwords | {plain(word) for word in stopwords}
-    return Analyzer("pl", f"convqa-pl-2-{morfeusz.dictionary}", short, long, stem)
+    return Analyzer(
+        "pl",
+        f"convqa-pl-2-{morfeusz.dictionary}",
+        short,
+        long,
+        stem,
+    )

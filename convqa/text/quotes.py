@@ -115,7 +115,11 @@ def table_row(passage: Passage, unit: Unit) -> TableRow:
     """Return a unit that is a row by its cells."""
     caption, _, header = unit.context.rpartition("\n")
     lead = shown(caption) or unit.heading.rpartition(" > ")[2]
-    return TableRow(lead, _cells(header) if header else [], _cells(passage.text[unit.start : unit.end]))
+    return TableRow(
+        lead,
+        _cells(header) if header else [],
+        _cells(passage.text[unit.start : unit.end]),
+    )
 
 
 def _row_sentence(row: TableRow) -> str:
@@ -184,7 +188,11 @@ def _continues(text: str, first: int, last: int, begin: int) -> bool:
         return False
     is_closed = text[last - 1] in prose.CLOSING
     if text[begin].islower():
-        abbreviation = prose.ABBREVIATED.search(text, max(0, last - _MAX_ABBREVIATION_CHARS), last)
+        abbreviation = prose.ABBREVIATED.search(
+            text,
+            max(0, last - _MAX_ABBREVIATION_CHARS),
+            last,
+        )
         if not is_closed or abbreviation:
             return True
     return not is_closed and last - first > MAX_SENTENCE_CHARS // 2

@@ -273,7 +273,12 @@ def _heading(line: _TextLine, is_alone: bool) -> Part | None:
         return None
     if marks := _MARKDOWN_HEADING.match(line.text):
         bare = line.text.rstrip("# ")
-        return Part(line.start + marks.end(), line.start + len(bare), "heading", len(marks[1]))
+        return Part(
+            line.start + marks.end(),
+            line.start + len(bare),
+            "heading",
+            len(marks[1]),
+        )
     number = _NUMBER.match(line.text)
     words = line.text[number.end() :] if number else line.text
     if not is_alone or _BULLET.match(line.text) or not is_heading(words):

@@ -188,7 +188,12 @@ class Grounding:
         count = len(self._reply_words)
         if count >= _MIN_LANGUAGE_WORDS and shared < _MIN_SHARED_WORDS * count:
             citations = tuple(Citation(self._passages[number - 1].passage.id) for number in sentence.numbers)
-            return Sentence(text, citations, None, "in another language than the passages")
+            return Sentence(
+                text,
+                citations,
+                None,
+                "in another language than the passages",
+            )
         if not verdict.reason and self._check(sentence.text, self._earlier).is_supported:
             return Sentence(text, (), None, "from earlier in the conversation")
         return Sentence(text, (), False, verdict.reason)
@@ -240,7 +245,11 @@ class Grounding:
         )
         if not enough or not names <= evident | self._topic:
             return _Verdict()
-        opposite = _opposite(_clauses(plain, self._language), chosen, plain != text)
+        opposite = _opposite(
+            _clauses(plain, self._language),
+            chosen,
+            plain != text,
+        )
         if opposite:
             return _Verdict(reason=opposite.said)
         citations = [Citation(one.passage.id, one.unit.start, one.unit.end) for one in chosen]

@@ -76,7 +76,11 @@ def _cut(
             last += 1
         else:
             break
-    return PassagePart(passage, spans[first][0], min(spans[last][1], spans[first][0] + max_chars))
+    return PassagePart(
+        passage,
+        spans[first][0],
+        min(spans[last][1], spans[first][0] + max_chars),
+    )
 
 
 def shown(passage: Passage, start: int, end: int) -> str:

@@ -180,7 +180,12 @@ def _table(text: str, passages: int) -> ReplySentence:
         if number and not _RULE.fullmatch(line):
             rows.append(ReplySentence(" ".join(plain.replace("|", " ").split()), _distinct(markers)))
     cited = dict.fromkeys(number for row in rows for number in row.numbers)
-    return ReplySentence("\n".join(lines), tuple(cited), "table", rows=tuple(rows))
+    return ReplySentence(
+        "\n".join(lines),
+        tuple(cited),
+        "table",
+        rows=tuple(rows),
+    )
 
 
 def _plain(reply: str) -> str:

@@ -51,7 +51,12 @@ class _Request(NamedTuple):
 
     def grounding(self) -> Grounding:
         """Return what a reply is checked against."""
-        return Grounding(self.passages, self.question, self.turn, self.messages[0].text or "")
+        return Grounding(
+            self.passages,
+            self.question,
+            self.turn,
+            self.messages[0].text or "",
+        )
 
 
 @member
@@ -121,7 +126,11 @@ class Generative(ChatStation, Builder):
             self._replace_failed(answers, (turns, rewrites, rankings, readings))
         return [answers[index] for index in range(len(turns))]
 
-    def _replace_failed(self, answers: dict[int, Answer | Failure], columns: Sequence[Sequence[Any]]) -> None:
+    def _replace_failed(
+        self,
+        answers: dict[int, Answer | Failure],
+        columns: Sequence[Sequence[Any]],
+    ) -> None:
         """Let the fallback answer where the model failed or replied nothing."""
         reasons = {
             index: answer.message if isinstance(answer, Failure) else _EMPTY
@@ -155,7 +164,12 @@ class Generative(ChatStation, Builder):
             "quoted_passages": _NOT_SEARCHED,
         }
         if not rewrite.queries:
-            return _Request(self._template.messages(texts), (), turn, turn.question)
+            return _Request(
+                self._template.messages(texts),
+                (),
+                turn,
+                turn.question,
+            )
         fixed = "".join([self._template.system, self._template.user, *texts.values()])
         room = self.context - count_tokens(fixed) - _TOKENS_A_WORD * self.max_words
         whole = document_asked(turn, rewrite, ranking.passages())
@@ -176,7 +190,13 @@ class Generative(ChatStation, Builder):
         if whole:
             count = sum(part.passage in whole for part in parts)
             note = f"Read: {count} of {len(whole)} passages of {whole[0].meta['file']}."
-        return _Request(self._template.messages(texts), parts, turn, question, note)
+        return _Request(
+            self._template.messages(texts),
+            parts,
+            turn,
+            question,
+            note,
+        )
 
     def _answer(
         self,
@@ -191,7 +211,12 @@ class Generative(ChatStation, Builder):
             return replace(nothing(ranking, _EMPTY), notes=("generative: empty",))
         grounding = request.grounding()
         sentences = grounding.shown(parsed.sentences)
-        answer = _of_kind(parsed.kind if request.passages else "talk", sentences, request, ranking)
+        answer = _of_kind(
+            parsed.kind if request.passages else "talk",
+            sentences,
+            request,
+            ranking,
+        )
         left_out = [f"One sentence was left out: {reason}." for reason in grounding.left_out]
         notes = [f"generative: {note}" for note in [*grounding.notes, *["left out"] * len(left_out)]]
         said = " ".join(filter(None, [request.note, *left_out]))

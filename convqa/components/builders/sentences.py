@@ -104,7 +104,12 @@ class SentencesBuilder(Builder):
         passages = _passages(ranking)
         if self.antecedents and turn.language == "en":
             chosen = with_antecedents(chosen, passages)
-        ordered = _with_whole_lists(self._ordered(chosen, ranking), rewrite, passages, turn.language)
+        ordered = _with_whole_lists(
+            self._ordered(chosen, ranking),
+            rewrite,
+            passages,
+            turn.language,
+        )
         quoted = _sentences(ordered, passages, turn.language)
         if rival is not None:
             for sentence in _sentences([rival.span], passages, turn.language):
@@ -125,7 +130,12 @@ class SentencesBuilder(Builder):
             spans = _beginning(ranking, turn.language)
         passages = _passages(ranking)
         quotes = _quotes(spans, passages, turn.language)
-        quotes, rival = latest_first(quotes, passages, turn.question, turn.language)
+        quotes, rival = latest_first(
+            quotes,
+            passages,
+            turn.question,
+            turn.language,
+        )
         count = max(_MAX_CANDIDATES, self.max_sentences)
         return list(islice(_distinct(quotes, turn.language), count)), rival
 

@@ -60,7 +60,11 @@ class Threshold(Decider):
         if score >= self.min_score:
             return replace(answer, score=score, notes=(*answer.notes, UNSURE))
         withheld = answer.sentences[0]
-        return replace(nothing(ranking, REFUSED, score, reading), notes=answer.notes, withheld=withheld)
+        return replace(
+            nothing(ranking, REFUSED, score, reading),
+            notes=answer.notes,
+            withheld=withheld,
+        )
 
 
 def _score(reading: Reading) -> float:

@@ -74,7 +74,11 @@ class Extractive(Reader):
             if hit.passage is not None and hit.passage.text.strip():
                 hits.append(hit)
                 passages.append(hit.passage)
-        return _ReadingTask(question, passages, normalized(Ranking(tuple(hits))))
+        return _ReadingTask(
+            question,
+            passages,
+            normalized(Ranking(tuple(hits))),
+        )
 
     def _read(self, rows: Sequence[tuple[_ReadingTask, int]]) -> None:
         """Read passages, given by their task and index, and keep the best spans of each task."""

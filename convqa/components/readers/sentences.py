@@ -135,7 +135,12 @@ class SentencesReader(Reader):
             max_covered = max(max_covered, covered)
             for index, (unit, score) in enumerate(zip(analyzed.units, scores, strict=True)):
                 repeated = scoring.repeated_share(unit, answers)
-                evidence = SentenceEvidence(score, distance, 1 / (index + 1), repeated)
+                evidence = SentenceEvidence(
+                    score,
+                    distance,
+                    1 / (index + 1),
+                    repeated,
+                )
                 sentences.append(ScoredSentence(passage, unit.start, unit.end, evidence))
         return sentences, max_covered
 
@@ -166,4 +171,10 @@ class ScoredSentence(NamedTuple):
         return self._replace(evidence=self.evidence._replace(cosine=cosine))
 
     def span(self) -> Span:
-        return Span(self.passage.id, self.start, self.end, self.text, scoring.expected(self.evidence))
+        return Span(
+            self.passage.id,
+            self.start,
+            self.end,
+            self.text,
+            scoring.expected(self.evidence),
+        )

@@ -177,7 +177,12 @@ class CandidatePassage(NamedTuple):
         """Return the units that can be an answer with their scores."""
         spans = []
         for unit, score in zip(self.units, reading.units, strict=True):
-            bounds = quotable_units(self.passage, unit.start, unit.end, _LANGUAGE)
+            bounds = quotable_units(
+                self.passage,
+                unit.start,
+                unit.end,
+                _LANGUAGE,
+            )
             if bounds is None:
                 continue
             text = self.passage.text[slice(*bounds)]

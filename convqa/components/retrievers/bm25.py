@@ -47,7 +47,11 @@ class BM25(Retriever):
         """Open the collection. :raises InputError: for a parameter that it does not support."""
         self.store.check(self._params({}))
 
-    def search(self, turns: Sequence[Turn], queries: Sequence[Query]) -> Sequence[Ranking]:
+    def search(
+        self,
+        turns: Sequence[Turn],
+        queries: Sequence[Query],
+    ) -> Sequence[Ranking]:
         def search_filtered(rows: list[int], accepted: Filter) -> Sequence[Ranking]:
             filtered = [queries[row] for row in rows]
             return self.store.search(

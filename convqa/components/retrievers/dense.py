@@ -53,7 +53,11 @@ class Dense(Retriever):
     options: ModelOptions | None = None
 
     def __post_init__(self) -> None:
-        self._queries = QueryVectors(self.encoder, self.options, self.query_encoder)
+        self._queries = QueryVectors(
+            self.encoder,
+            self.options,
+            self.query_encoder,
+        )
 
     @property
     def encoder_model(self) -> TextEncoder:
@@ -124,7 +128,11 @@ class Dense(Retriever):
         """Rank the passages of ``rankings[i]`` by their vectors. Missing vectors are made now."""
         reranked = [Ranking()] * len(queries)
         indexes, query_vectors = self._encoded(turns, rewrites, queries)
-        vectors = encoding.passage_vectors(self._queries.model, self.store, rankings)
+        vectors = encoding.passage_vectors(
+            self._queries.model,
+            self.store,
+            rankings,
+        )
         for index, query_vector in zip(indexes, query_vectors, strict=True):
             hits = [
                 Hit(hit.id, float(vectors[hit.id] @ query_vector)) for hit in rankings[index].hits if hit.id in vectors

@@ -32,7 +32,11 @@ class Given(Retriever):
 
     top_k: Count = 100
 
-    def search(self, turns: Sequence[Turn], queries: Sequence[Query]) -> Sequence[Ranking]:
+    def search(
+        self,
+        turns: Sequence[Turn],
+        queries: Sequence[Query],
+    ) -> Sequence[Ranking]:
         return [self._rank(turn, query) for turn, query in zip(turns, queries, strict=True)]
 
     def _rank(self, turn: Turn, query: Query) -> Ranking:

@@ -51,7 +51,11 @@ class RecordedRetriever(FromFile, Retriever):
     def warm_up(self) -> None:
         _ = self._rankings
 
-    def retrieve_batch(self, turns: Sequence[Turn], rewrites: Sequence[Rewrite]) -> Sequence[Ranking]:
+    def retrieve_batch(
+        self,
+        turns: Sequence[Turn],
+        rewrites: Sequence[Rewrite],
+    ) -> Sequence[Ranking]:
         rankings = []
         missing = 0
         for turn, rewrite in zip(turns, rewrites, strict=True):
@@ -59,5 +63,9 @@ class RecordedRetriever(FromFile, Retriever):
             missing += ranking is None
             rankings.append(Ranking((ranking or Ranking()).hits[: self.top_k]))
         if missing:
-            logger.warning("%s: %d turns of a batch are missing and have empty rankings", self.path, missing)
+            logger.warning(
+                "%s: %d turns of a batch are missing and have empty rankings",
+                self.path,
+                missing,
+            )
         return self.attached(rankings, self.max_texts)

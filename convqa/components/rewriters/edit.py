@@ -85,7 +85,11 @@ class Edit(Rewriter):
             pairs = [(question.text, question.history) for question in pending]
             resolutions = self._resolver.resolve(pairs)
             for question, resolution in zip(pending, resolutions, strict=True):
-                rewrites[question.row] = self._rewrite(turns[question.row], question, resolution)
+                rewrites[question.row] = self._rewrite(
+                    turns[question.row],
+                    question,
+                    resolution,
+                )
         return rewrites
 
     def _rewrite(

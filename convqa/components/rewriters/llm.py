@@ -91,4 +91,8 @@ class LlmRewriter(ChatStation, Rewriter):
             doubt = replies[row].doubt
             if doubt:
                 notes.append(fallback_note(plain(doubt), "The question was completed without it."))
-            rewrites[row] = replace(other, notes=tuple(notes), usage=replies[row].usage)
+            rewrites[row] = replace(
+                other,
+                notes=tuple(notes),
+                usage=replies[row].usage,
+            )

@@ -146,7 +146,11 @@ def _made_of(phrase: re.Pattern[str], words: list[str]) -> bool:
     return True
 
 
-def features(encoder: TextEncoder, texts: Sequence[str], words: Sequence[str]) -> Array:
+def features(
+    encoder: TextEncoder,
+    texts: Sequence[str],
+    words: Sequence[str],
+) -> Array:
     """Return the features of texts, (n, dimension + 3 + words).
 
     They are the vector, 1, whether the text has a question mark, its length in tens of words, and which of the words

@@ -15,7 +15,11 @@ from convqa.server import turns
 
 _FOLDER = Path(__file__).parent
 _FILES = {path.name: path for path in (_FOLDER / "static").iterdir()}
-_TEMPLATES = Environment(loader=FileSystemLoader(_FOLDER), autoescape=True, undefined=StrictUndefined)
+_TEMPLATES = Environment(
+    loader=FileSystemLoader(_FOLDER),
+    autoescape=True,
+    undefined=StrictUndefined,
+)
 
 router = APIRouter(include_in_schema=False)
 
@@ -35,7 +39,11 @@ def index(request: Request) -> HTMLResponse:
         if state.conversations:
             conversations = state.conversations.summaries(caller.owner)
     template = _TEMPLATES.get_template("index.html")
-    page = template.render(served=served, pipelines=served["pipelines"], conversations=conversations)
+    page = template.render(
+        served=served,
+        pipelines=served["pipelines"],
+        conversations=conversations,
+    )
     return HTMLResponse(page, headers={"Cache-Control": "no-store"})
 
 

@@ -25,4 +25,11 @@ def english_analyzer() -> Analyzer:
 
     short = shipped_stopwords("en")
     long = short | shipped_stopwords("en-long")
-    return Analyzer("en", "convqa-en-2", short, long, stem, drops_possessive=True)
+    return Analyzer(
+        "en",
+        "convqa-en-2",
+        short,
+        long,
+        stem,
+        drops_possessive=True,
+    )
