@@ -91,13 +91,8 @@ class ServerIndex:
         return copy
 
     def _clone(self, source: str, name: str) -> None:
-        how: dict[str, Any] = {
-            "index": source,
-            "target": name,
-            "settings": {"index.blocks.write": None, "index.number_of_replicas": 0},
-            "timeout": "10m",
-        }
-        self._ask_long(lambda es: es.indices.clone(**how))
+        settings = {"index.blocks.write": None, "index.number_of_replicas": 0}
+        self._ask_long(lambda es: es.indices.clone(index=source, target=name, settings=settings, timeout="10m"))
 
     def delete(self) -> None:
         """Remove the index and its vectors."""
@@ -113,8 +108,10 @@ class ServerIndex:
 
     def configure(self, settings: Mapping[str, Any]) -> None:
         """Change settings of the index and its vectors."""
-        how: dict[str, Any] = {"index": self._with_vectors, "settings": settings, "ignore_unavailable": True}
-        ask(self.target, lambda es: es.indices.put_settings(**how))
+        ask(
+            self.target,
+            lambda es: es.indices.put_settings(index=self._with_vectors, settings=settings, ignore_unavailable=True),
+        )
 
     def refresh(self) -> None:
         self._ask_long(lambda es: es.indices.refresh(index=self.name))
@@ -201,10 +198,16 @@ class ServerIndex:
         :param options: the body of the search; None = whole documents.
         """
         known = client(self.target)
-        # The helper would take a first page that lacks shards for an empty index.
-        how: dict[str, Any] = {"scroll": _KEEP_ALIVE, "allow_partial_search_results": False}
         try:
-            yield from scan(known, options, index=self.name, size=_PAGE, **how)
+            yield from scan(
+                known,
+                options,
+                index=self.name,
+                size=_PAGE,
+                scroll=_KEEP_ALIVE,
+                # The helper would take a first page that lacks shards for an empty index.
+                allow_partial_search_results=False,
+            )
         except ScanError as error:
             raise StoreUnavailable(f"index {self.name!r} at {self.target.http} cannot be read whole: {error}") from None
         except (TransportError, ApiError) as error:

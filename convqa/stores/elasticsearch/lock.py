@@ -72,6 +72,8 @@ class CollectionLock:
 
     def _process(self) -> dict[str, Any]:
         """Return the process that holds the lock."""
-        key: dict[str, Any] = {"index": LOCKS, "id": self._target.index}
-        answer = ask(self._target, lambda es: es.options(ignore_status=_MISSING).get(**key))
+        answer = ask(
+            self._target,
+            lambda es: es.options(ignore_status=_MISSING).get(index=LOCKS, id=self._target.index),
+        )
         return dict(answer.get("_source", {}))
