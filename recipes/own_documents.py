@@ -54,7 +54,7 @@ def collections(root: Path, held_out: bool) -> list[Path]:
 def turns(collection: Path) -> Iterator[OwnTurn]:
     """Yield the turns of a collection that ask something, in order."""
     histories: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
-    for _, line in read_json_lines(collection / "turns.jsonl", _Line, "a turn of own-documents"):
+    for line in read_json_lines(collection / "turns.jsonl", _Line, "a turn of own-documents"):
         history = histories.setdefault(line.conversation, [])
         if line.kind != "talk":
             name = f"{collection.name}-{line.conversation}"

@@ -297,7 +297,7 @@ def test_nothing_found_says_what_was_looked_for(tmp_path):
 
 def test_a_cache_that_cannot_be_written_says_what_to_do(file, cache):
     cache.write_text("a file where the folder should be")
-    with pytest.raises(WorkError, match="Set XDG_CACHE_HOME"):
+    with pytest.raises(WorkError, match="Set CONVQA_HOME"):
         collection_of(str(file(LINES)))
 
 

@@ -57,7 +57,7 @@ class Station:
     def bind(self, collection: str) -> None:
         """Set the URL of the collection to search, before ``warm_up``. Stations that search none ignore it."""
         if hasattr(self, "collection"):
-            self.collection = collection
+            setattr(self, "collection", collection)  # noqa: B010 - not every station declares it
 
     @cached_property
     def store(self) -> Store:

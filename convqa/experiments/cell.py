@@ -147,7 +147,7 @@ def _part(task: Task, cell: Cell) -> Task:
     """Return a copy of the task that reads only a part of its input."""
     of_part = copy.copy(task)
     read = partial(part_of, part=cell.input.conversations, turns=cell.turns)
-    of_part.read = lambda path: read(task.read(path))
+    setattr(of_part, "read", lambda path: read(task.read(path)))  # noqa: B010 - mypy knows read as a method
     return of_part
 
 

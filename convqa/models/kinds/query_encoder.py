@@ -10,7 +10,6 @@ from pydantic import BaseModel
 from convqa.models.engines import load_once
 from convqa.models.folder import ModelFolder
 from convqa.models.kinds.resolver_input import Past, lay_out
-from convqa.models.source import find_model
 from convqa.models.types import Array, Choice, Network, NetworkModel, Options, TokenSequence
 
 MAX_TOKENS = 128
@@ -48,4 +47,4 @@ def load_query_encoder(name: str, options: Options = Options()) -> QueryEncoder:
 
     :raises InputError: if the model is unknown, damaged, or of another kind.
     """
-    return load_once("query_encoder", find_model(name), options, QueryEncoder)
+    return load_once("query_encoder", name, options, QueryEncoder)
