@@ -26,6 +26,9 @@ from convqa.text.units import units
 _MAX_SHARED_WORDS = 0.7
 """Two sentences with more than this share of common words are duplicates."""
 
+_MIN_REPEATED_WORDS = 0.95
+"""Share of its words from which on a sentence repeats an earlier one. Rows of a table share most of their words."""
+
 _MAX_CANDIDATES = 20
 """Maximum number of sentences to choose from, unless more are wanted."""
 
@@ -73,8 +76,8 @@ class SentencesBuilder(Builder):
     :param max_score_gap: maximum distance of the other sentences' scores to the best one's. None = any.
     :param best_first: whether the best sentence comes first, then the others of its passage, and only the rest is in
         order.
-    :param allow_repeats: whether sentences of earlier answers are repeated. If not, only the best one is, and the
-        answer has a note; if the user says "again" or "repeat", all are.
+    :param allow_repeats: whether sentences of earlier answers are repeated. If not, only the best one is, and an answer
+        with nothing new has a note; if the user says "again" or "repeat", all are.
     :param antecedents: whether a sentence that refers to the one before ("It includes lunch.") is quoted with it.
         English.
     """
@@ -390,7 +393,7 @@ def _beginning(ranking: Ranking, language: str) -> list[Span]:
 
 
 def without_repeats(chosen: list[Span], turn: Turn) -> tuple[list[Span], bool]:
-    """Return the chosen spans that no earlier answer contains; only the best one and True if one contains it."""
+    """Return the best of the chosen spans and those that no earlier answer contains; and whether nothing is new."""
     if _ASKS_AGAIN.search(turn.question):
         return chosen, False
     analysis = analyzer_or_words(turn.language)
@@ -399,11 +402,12 @@ def without_repeats(chosen: list[Span], turn: Turn) -> tuple[list[Span], bool]:
         if exchange.status == "answered":
             for start, end in sentences(exchange.answer, turn.language):
                 earlier.append(frozenset(analysis.tokens(exchange.answer[start:end])))
-    new = []
-    for span in chosen:
+    kept = []
+    is_told = False
+    for index, span in enumerate(chosen):
         tokens = frozenset(analysis.tokens(span.text))
-        if all(len(tokens & sentence) <= _MAX_SHARED_WORDS * len(tokens) for sentence in earlier):
-            new.append(span)
-    if chosen and new[:1] != chosen[:1]:
-        return chosen[:1], True
-    return new, False
+        is_repeat = any(len(tokens & sentence) >= _MIN_REPEATED_WORDS * len(tokens) for sentence in earlier)
+        is_told |= is_repeat and index == 0
+        if index == 0 or not is_repeat:
+            kept.append(span)
+    return kept, is_told and len(kept) == 1
