@@ -1,10 +1,11 @@
-"""What a turn does instead of asking the passages something, and how it is answered: from the conversation."""
+"""Acts: turns that ask the passages nothing, such as thanks, and the replies to them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
+from convqa.components.filtering import passes
 from convqa.components.history import first_and_latest
 from convqa.domain import Answer, Citation, Exchange, Hit, Passage, Ranking, Sentence, Turn
 from convqa.stores.base import Store
@@ -57,14 +58,19 @@ def is_reply(text: str) -> bool:
 
 
 def passages_of(act: str, turn: Turn, store: Store) -> Ranking:
-    """Return the passages that the reply cites: those of the last answer, or the first ones of documents."""
+    """Return the passages that the reply cites: those of the last answer, or the first ones of documents.
+
+    The turn's filter applies, so that nobody learns of a document that the filter hides.
+    """
     passages: Iterable[Passage | None] = ()
     if act in AGAIN:
         earlier = meant(act, turn)
         passages = store.fetch(earlier.cited) if earlier else ()
     elif act in ABOUT:
-        passages = _of_documents(islice(store.scan(), _SCANNED_PASSAGES))
-    found = [passage for passage in passages if passage is not None]
+        passages = islice(store.scan(), _SCANNED_PASSAGES)
+    found = [passage for passage in passages if passage is not None and passes(passage, turn.filter)]
+    if act in ABOUT:
+        found = _of_documents(found)
     return Ranking(tuple(Hit(passage.id, float(len(found) - row), passage) for row, passage in enumerate(found)))
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict, with_config
 from typing_extensions import TypedDict
 
-from convqa.components.history import questions_with_history, reads
+from convqa.components.history import Past, questions_with_history, reads
 from convqa.domain import Query, Ranking, Rewrite, Turn
 from convqa.models import Options, TextEncoder, load_encoder
 from convqa.models.kinds.query_encoder import QueryEncoder, load_query_encoder
@@ -84,7 +84,8 @@ class QueryVectors:
         if self.history_model is None or not questions:
             return matrix
         mixed = matrix.copy()
-        vectors = self.history_model.encode([(question.text, question.history) for question in questions])
+        asked = tuple((question.text, tuple(question.history)) for question in questions)
+        vectors = _history_vectors(self.history_model, asked)
         for question, vector in zip(questions, vectors, strict=True):
             mixed[question.row] = HISTORY_SHARE * vector + (1 - HISTORY_SHARE) * matrix[question.row]
         return unit(mixed)
@@ -132,6 +133,14 @@ def _vectors(model: TextEncoder, texts: tuple[str, ...]) -> Matrix:
     """Return cached vectors, which a pipeline's retriever and reader share. The key is the whole batch, because vectors
     may differ by a rounding between batches."""
     vectors = model.remembered(texts, role="query")
+    vectors.setflags(write=False)
+    return vectors
+
+
+@lru_cache(maxsize=4)
+def _history_vectors(model: QueryEncoder, asked: tuple[tuple[str, tuple[Past, ...]], ...]) -> Matrix:
+    """Return cached vectors of questions with their histories, which the retriever and the reader share."""
+    vectors = model.encode(asked)
     vectors.setflags(write=False)
     return vectors
 

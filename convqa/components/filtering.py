@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 
-from convqa.domain import MetaValue, Ranking, Turn
+from convqa.domain import MetaValue, Passage, Ranking, Turn
 from convqa.errors import InputError
 from convqa.stores.base import Filter, Store
 from convqa.stores.content import meta_term, meta_terms
@@ -49,6 +49,18 @@ def both(one: Filter, other: Filter) -> Filter:
         accepted = {meta_term(name, value) for value in other[name]}
         joined[name] = tuple(value for value in one[name] if meta_term(name, value) in accepted)
     return joined
+
+
+def passes(passage: Passage, filter: Filter) -> bool:
+    """Return whether a passage passes a filter, as in a search.
+
+    >>> passes(Passage("p", "", meta={"year": 2001}), {"year": (2001.0, 2002)})
+    True
+    >>> passes(Passage("p", ""), {"year": (2001,)})
+    False
+    """
+    terms = {meta_term(name, value) for name, value in passage.meta.items()}
+    return all(terms.intersection(group) for group in meta_terms(filter))
 
 
 def by_filter(

@@ -31,7 +31,7 @@ _APART = {"a", "label", "small", "span", "time"}
 _WORDS_APART = re.compile(r"[a-z\u00df-\u00ff).]\n[A-Z\u00c0-\u00de\d€$£¥]|\d\n[A-Z€$£¥]")
 """The end and the beginning of two elements that only a style sets apart, such as a dish and its price."""
 _FORMULA_MARKS = {"mfrac": "/", "msub": "_", "msup": "^"}
-"""What stands between the two parts of an element of a formula: 1/2, x^2."""
+"""Element of a formula -> the sign between its two parts, as in 1/2 and x^2."""
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LISTS = frozenset({"ul", "ol", "menu", "dir"})
 _IN_ITEMS = (*_LISTS, "dl", "table", "pre")
@@ -178,7 +178,7 @@ def _kind_of_removed(
 
 
 def _is_hidden(element: Any) -> bool:
-    """Return whether an element is not shown, also not on a click, or is a button that is no question or heading."""
+    """Return whether an element stays hidden even after a click, or is a button other than a question or a heading."""
     if element.tag == "button":
         opens = element.get("aria-expanded") or element.get("aria-controls")
         is_heading = next(element.iterancestors("dt", "summary", *_HEADINGS), None) is not None

@@ -66,8 +66,13 @@ class Rewrite(Named):
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Rewrite:
         queries = tuple(Query.from_json(query) for query in data["queries"])
-        notes = tuple(data.get("notes", ()))
-        return cls(data["text"], queries, notes, tuple(data.get("usage", ())), data.get("act", ""))
+        return cls(
+            data["text"],
+            queries,
+            tuple(data.get("notes", ())),
+            tuple(data.get("usage", ())),
+            data.get("act", ""),
+        )
 
 
 class NotFinite(ValueError):

@@ -32,10 +32,15 @@ NO_LONGER = Failure("access", "NotAllowed", "You may no longer see the passages 
 
 @dataclass(frozen=True, slots=True)
 class RewriteReply:
-    """The self-contained question. ``added``: characters [start, end) of ``text`` that come from the conversation."""
+    """The self-contained question.
+
+    ``added``: characters [start, end) of ``text`` that come from the conversation. ``act``: what the user did instead
+    of asking, such as "thanks"; else "".
+    """
 
     text: str
     added: list[list[int]]
+    act: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +193,7 @@ def failure_message(failure: Failure) -> str:
 
 def rewritten(rewrite: Rewrite, added: Sequence[tuple[int, int]]) -> RewriteReply:
     """Return the reply for a rewrite, with the characters that come from the conversation."""
-    return RewriteReply(rewrite.text, [list(span) for span in added])
+    return RewriteReply(rewrite.text, [list(span) for span in added], rewrite.act)
 
 
 def ranking(ranking: Ranking | None) -> list[HitReply]:

@@ -9,10 +9,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from convqa.components.filtering import both, filter_of
-from convqa.domain import Passage
 from convqa.server.config import ServerConfig, UserRules
 from convqa.stores.base import Filter
-from convqa.stores.content import meta_term, meta_terms
+from convqa.stores.content import meta_terms
 
 _USER = "{user}"
 _BLANKS = " \t"
@@ -81,18 +80,6 @@ def _user(request: Request, users: UserRules) -> str:
     if not user:
         raise HTTPException(403, f"This server requires the name of the user in the header {users.header}.")
     return user
-
-
-def passes(passage: Passage, filter: Filter) -> bool:
-    """Return whether a passage passes a filter, as in a search.
-
-    >>> passes(Passage("p", "", meta={"year": 2001}), {"year": (2001.0, 2002)})
-    True
-    >>> passes(Passage("p", ""), {"year": (2001,)})
-    False
-    """
-    terms = {meta_term(name, value) for name, value in passage.meta.items()}
-    return all(terms.intersection(group) for group in meta_terms(filter))
 
 
 def within(narrow: Filter, wide: Filter) -> bool:

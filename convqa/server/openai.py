@@ -243,9 +243,21 @@ def _link(citation: replies.CitationReply, address_of: Callable[[str], str]) -> 
 
 
 def _completion(body: CompletionRequest, reply: _Reply) -> Response:
-    message = {"role": "assistant", "content": "".join(reply.pieces), "refusal": None, **reply.cited}
-    choice = {"index": 0, "message": message, "finish_reason": reply.finish_reason, "logprobs": None}
-    data = {**_head(body, "chat.completion"), "choices": [choice], "usage": _usage(reply.usage)}
+    message = {
+        "role": "assistant",
+        "content": "".join(reply.pieces),
+        "refusal": None,
+        **reply.cited,
+    }
+    choice = {
+        "index": 0,
+        "message": message,
+        "finish_reason": reply.finish_reason,
+        "logprobs": None,
+    }
+    data = _head(body, "chat.completion")
+    data["choices"] = [choice]
+    data["usage"] = _usage(reply.usage)
     return Response(orjson.dumps(data), media_type="application/json")
 
 

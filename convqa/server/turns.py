@@ -18,10 +18,10 @@ from sse_starlette import ServerSentEvent
 from starlette.exceptions import HTTPException
 
 from convqa.components.base import PARTIAL
-from convqa.components.filtering import both, filter_of
+from convqa.components.filtering import both, filter_of, passes
 from convqa.domain import Exchange, ExchangeStatus, MetaValue, Passage, Turn, TurnId
 from convqa.exports import replies
-from convqa.server.access import Caller, passes
+from convqa.server.access import Caller
 from convqa.server.config import FilterFields
 from convqa.server.conversations import MAX_TITLE_CHARS, Conversations, ConversationSummary, KeptTurn
 from convqa.server.guard import ERRORS, GuardedRoute, stream

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from convqa.components import acts
@@ -70,6 +72,14 @@ def test_documents_are_named_by_their_titles():
         replied("documents", turn("what do you read?")).shown == "I answer from these documents: Prices; Rules, food."
     )
     assert acts.reply("documents", turn("help"), Ranking()).shown == "I answer from the passages of this collection."
+
+
+def test_documents_that_the_filter_hides_are_not_named_or_cited():
+    narrow = {"file": ("rules.md",)}
+    asked = replace(turn("what do you read?"), filter=narrow)
+    assert replied("documents", asked).shown == "I answer from these documents: Rules, food."
+    sure = replace(turn("sure?", PRICE), filter=narrow)
+    assert acts.passages_of("sure", sure, Store()).hits == ()
 
 
 def test_acts_pass_the_builder_beside_questions():

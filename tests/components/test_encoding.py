@@ -97,6 +97,14 @@ def test_a_question_with_a_history_has_three_quarters_of_the_query_encoders_vect
     assert own @ passage > vectors(asked.question)[0] @ passage + 0.2
 
 
+def test_the_retriever_and_the_reader_encode_a_history_once(monkeypatch):
+    asked = Turn(TurnId(1, 2), "When was he born again?", (GOETHE,))
+    first = in_conversation(asked)
+    model = load_query_encoder("query_encoder")
+    monkeypatch.setattr(type(model), "encode", lambda *_: pytest.fail("encoded again"))
+    assert in_conversation(asked).tolist() == first.tolist()
+
+
 @pytest.mark.parametrize(
     "turn",
     [

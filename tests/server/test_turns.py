@@ -219,7 +219,7 @@ def test_a_question_as_typed_is_understood_without_the_conversation(client):
     completed = ask(client, "Where was he born?", conversation=id)
     assert "Goethe" in completed["rewrite"]["text"]
     typed = ask(client, "Where was he born?", conversation=id, number=2, as_typed=True)
-    assert typed["rewrite"] == {"text": "Where was he born?", "added": []}
+    assert typed["rewrite"] == {"text": "Where was he born?", "added": [], "act": ""}
     assert "Goethe" in ask(client, "What did Goethe write?", conversation=id)["rewrite"]["text"]
 
 

@@ -187,7 +187,7 @@ def _overlaps(span: Span, others: Sequence[Span]) -> bool:
 
 
 def _antecedent_start(span: Span, passage: Passage) -> int:
-    """Return where the sentence begins that the beginning of a span refers to; the span's start if there is none."""
+    """Return the start of a span with its antecedent, the sentence that its first words refer to."""
     text = passage.text
     if not _DEPENDS.match(text, span.start):
         return span.start
@@ -312,7 +312,7 @@ def _with_whole_lists(
 
 
 _list_of = attrgetter("kind", "heading", "context")
-"""What the items of a list have in common."""
+"""Kind, headings and introduction of a unit, which are the same for all items of a list."""
 
 
 def _rest_of_list(

@@ -65,6 +65,10 @@ class Edit(Rewriter):
     def _resolver(self) -> Resolver:
         return load_resolver(self.model, Options(**(self.options or {})))
 
+    @cached_property
+    def _expansion(self) -> Expansion:
+        return Expansion()
+
     def models(self) -> Mapping[str, Resolver]:
         return {"resolver": self._resolver}
 
@@ -80,7 +84,7 @@ class Edit(Rewriter):
             elif question.text.strip():
                 pending.append(question)
             if note:
-                rewrites[question.row] = replace(Expansion().rewrite(turns[question.row]), notes=(note,))
+                rewrites[question.row] = replace(self._expansion.rewrite(turns[question.row]), notes=(note,))
         if pending:
             pairs = [(question.text, question.history) for question in pending]
             resolutions = self._resolver.resolve(pairs)
@@ -103,7 +107,7 @@ class Edit(Rewriter):
         written: dict[str, str] = {}
         needed = history_terms(question.text, resolution, analysis)
         terms = [(term, self.weight * probability) for term, probability in needed]
-        for term, weight in (*terms, *Expansion().rewrite(turn).queries[0].terms):
+        for term, weight in (*terms, *self._expansion.rewrite(turn).queries[0].terms):
             stem = analysis.stem(term.lower())
             written.setdefault(stem, term)
             weights[stem] = weights.get(stem, 0.0) + weight / 2

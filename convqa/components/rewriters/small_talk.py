@@ -50,7 +50,8 @@ class SmallTalk(Rewriter):
     A text is small talk if it consists only of phrases from ``configs/small_talk.yaml``: "ok, thanks!" does, "thanks,
     and his wife?" does not. An English text is also judged by its vector, so that "thank you my dear, back to my
     needles" is, and "are you sure?" or "which documents do you have?" are other acts
-    (:mod:`convqa.components.acts`). A reply to a question of the system is no act. A run's summary counts these turns.
+    (:mod:`convqa.components.acts`). Replies to questions of the system are never acts. A run's summary counts these
+    turns.
 
     Example::
 

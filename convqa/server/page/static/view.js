@@ -48,11 +48,14 @@ export function reply(turn, language, open, mend, name, link) {
   else if (answer.kind === "none" && !answer.sentences.length) made.append(...unanswered(answer, open, name));
   else made.append(...said(turn, citations, language, open));
   if (answer && answer.kind !== "talk") made.append(tools(turn, link));
-  else if (answer && !turn.rewrite?.added?.length) made.append(invitation(name));
+  else if (answer && INVITING.has(turn.rewrite?.act ?? "") && !turn.rewrite?.added?.length) made.append(invitation(name));
   if (answer?.others?.length) made.append(others(answer.others, open));
   made.append(happened(turn, open));
   return made;
 }
+
+/** After these acts, it is said what can be asked. */
+const INVITING = new Set(["", "greeting", "thanks", "capability"]);
 
 function said({ answer, rewrite }, citations, language, open) {
   const known = answer.notes.filter((note) => NOTES[note]);
