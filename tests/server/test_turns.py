@@ -25,7 +25,8 @@ def test_a_conversation_is_answered_as_in_python(client, talk):
         expected, found = talked.ask(question), ask(client, question, **({"conversation": id} if id else {}))
         id = found["conversation"]
         assert found["answer"]["text"] == expected.answer.shown
-        assert found["rewrite"] == {"text": expected.rewrite.text, "added": [list(place) for place in expected.added]}
+        added = [list(place) for place in expected.added]
+        assert found["rewrite"] == {"text": expected.rewrite.text, "added": added, "act": expected.rewrite.act}
         assert [hit["id"] for hit in found["ranking"]] == [hit.id for hit in expected.ranking.hits]
         assert found["number"] == expected.id.number
     assert found["error"] is None and set(found["timings"]) == set(expected.timings)
