@@ -80,7 +80,7 @@ def test_a_question_is_asked_as_typed(page, server, ask):
     ask(page, "Was it unanimous?").get_by_role("button", name="Ask as typed").click()
     page.wait_for_selector("body:not(.busy)")
     kept = server.get(f"/api/conversations/{conversation_of(page)}")["turns"]
-    assert kept[1]["rewrite"] == {"text": "Was it unanimous?", "added": []} and len(kept) == 2
+    assert kept[1]["rewrite"] == {"text": "Was it unanimous?", "added": [], "act": ""} and len(kept) == 2
 
 
 def test_a_new_topic_begins_another_conversation(page, server, ask):
