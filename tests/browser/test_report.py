@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -30,12 +32,22 @@ measures: [MRR, nDCG@3, F1]
 ARE_KEPT = bool(os.environ.get("CONVQA_SCREENSHOTS"))
 
 
+def some_conversations(folder):
+    """The bundled example without its later conversations; the pictures show all."""
+    shutil.copytree(shipped("examples", "qrecc-trec"), folder)
+    if not ARE_KEPT:
+        for file in folder.glob("*.json"):
+            turns = [turn for turn in json.loads(file.read_text()) if turn["Conversation_no"] <= 12]
+            file.write_text(json.dumps(turns))
+    return folder
+
+
 @pytest.fixture(scope="module")
 def reported(tmp_path_factory):
     """The address of a report."""
     folder = tmp_path_factory.mktemp("ablation")
     (folder / "grid.yaml").write_text(GRID)
-    example = str(shipped("examples", "qrecc-trec"))
+    example = str(some_conversations(folder / "input"))
     environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache")}
     for command in (["ablate", "grid.yaml", example, "out", "--quiet"], ["report", "out"]):
         subprocess.run([sys.executable, "-m", "convqa", *command], cwd=folder, env=environment, check=True)
