@@ -7,7 +7,6 @@ import json
 import pytest
 
 from convqa.metrics.alce import CitedSentence
-from convqa.models import load_support
 from convqa.tasks.jwhr.schema import JWHREntry
 from convqa.tasks.jwhr.score import cited_sentences
 from convqa.tasks.jwhr.task import JWHR
@@ -23,8 +22,8 @@ class Within:
     def __init__(self):
         self.asked = []
 
-    def score(self, pairs, language="en"):
-        self.asked += [(*pair, language) for pair in pairs]
+    def score(self, pairs):
+        self.asked += pairs
         return [0.5 if sentence.strip("。") in evidence else 0.49 for evidence, sentence in pairs]
 
 
@@ -58,9 +57,9 @@ def test_a_premise_is_the_quote_under_the_title_of_its_page(alce):
     references = [page("東京は首都である。"), page("大きい。", title=" "), page("広い。", kind="summary")]
     found = alce(said(("首都である。", [0]), ("大きい。", [1]), ("広い。", [2]), references=references))
     assert found == ((1, 1), [
-        ("Title: 東京\n東京は首都である。", "首都である。", "ja"),
-        ("大きい。", "大きい。", "ja"),
-        ("Title: 東京\n広い。", "広い。", "ja"),
+        ("Title: 東京\n東京は首都である。", "首都である。"),
+        ("大きい。", "大きい。"),
+        ("Title: 東京\n広い。", "広い。"),
     ])  # fmt: skip
 
 
@@ -99,14 +98,9 @@ def test_who_says_nothing_is_not_counted(alce, entry):
         assert alce(run) == ("no turn counts for it", [])
 
 
-@pytest.fixture
-def lexical(japanese):
-    return load_support("lexical")
-
-
-def test_on_the_command_line(call, made_up, golden, lexical, tmp_path):
+def test_on_the_command_line(call, made_up, golden, word_support, tmp_path):
     (tmp_path / "run.jsonl").write_bytes((golden / "run.jsonl").read_bytes())
-    code, out, _ = call("evaluate", made_up, tmp_path, "--task", "jwhr", "--support", "lexical", "--json")
+    code, out, _ = call("evaluate", made_up, tmp_path, "--task", "jwhr", "--support", word_support, "--json")
     report = json.loads(out)
-    assert code == 0 and report["measures"]["ALCE-R(lexical)"]["mean"] == 1
-    assert report["options"]["support"] == lexical.identity
+    assert code == 0 and report["measures"]["ALCE-R(words)"]["mean"] == 1
+    assert report["options"]["support"] == "words-1"
