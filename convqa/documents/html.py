@@ -28,19 +28,7 @@ _INLINE = re.compile(
     "math|m(?:frac|i|n|o|over|padded|root|row|space|sqrt|style|sub|subsup|sup|text|under|underover)|q|rp|rt|ruby|s|samp|"
     "semantics|small|span|strike|strong|sub|sup|time|tt|u|var|wbr"
 )
-_ROLES = {
-    "cell": "td",
-    "columnheader": "th",
-    "grid": "table",
-    "gridcell": "td",
-    "list": "ul",
-    "listitem": "li",
-    "row": "tr",
-    "rowheader": "th",
-    "table": "table",
-}
-"""Role of an element, such as a ``div`` -> the tag that it stands for."""
-_APART = {"a", "b", "em", "i", "label", "small", "span", "strong", "time"}
+_APART = {"a", "label", "small", "span", "time"}
 _WORDS_APART = re.compile(r"[a-z\u00df-\u00ff).]\n[A-Z\u00c0-\u00de\d€$£¥]|\d\n[A-Z€$£¥]")
 """The end and the beginning of two elements that only a style sets apart, such as a dish and its price."""
 _FORMULA_MARKS = {"mfrac": "/", "msub": "_", "msup": "^"}
@@ -49,7 +37,8 @@ _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LISTS = frozenset({"ul", "ol", "menu", "dir"})
 _IN_ITEMS = (*_LISTS, "dl", "table", "pre")
 """Elements inside a list item that become blocks of their own, after the item's text."""
-_TABLE_PARTS = ("thead", "tbody", "tfoot", "tr", "td", "th", "caption", "colgroup", "col")
+_ROW_GROUPS = ("thead", "tbody", "tfoot")
+_IN_TABLES = {*_ROW_GROUPS, "tr", "td", "th", "caption"}
 _MAX_CELL = 800
 """Characters of a cell with headings or tables in it. A longer one is part of a page's layout."""
 _MAX_DEFINITION_CHARS = 200
@@ -144,19 +133,11 @@ def _prepare(body: Any, is_page: bool) -> Counter[str]:
     length = len(_text_of(body))
     removed = set()
     for element in list(body.iterdescendants()):
-        if element.tag in ("div", "span") and element.get("role") in _ROLES:
-            element.tag = _ROLES[element.get("role")]
         tag = element.tag
         if element.getparent() in removed:
             removed.add(element)
         elif tag == "br" or (tag in ("b", "strong") and _asks(element)):
             element.tail = _BREAK + (element.tail or "")
-        elif len(element) == 1 and {tag, element[0].tag} == {"a", "sup"} and _text_of(element).isalnum():
-            element.text = "["
-            element[0].tail = "]"
-            element[0].tag = "a"
-        elif tag == "sup" and element.text:
-            element.text = RAISED + element.text
         elif tag in _FORMULA_MARKS and len(element) > 1:
             element[0].tail = _FORMULA_MARKS[tag]
         elif kind := _kind_of_removed(element, is_page, length):
@@ -164,24 +145,23 @@ def _prepare(body: Any, is_page: bool) -> Counter[str]:
                 element.tail = _BREAK + (element.tail or "")
             words[kind] += len(" ".join(element.itertext()).split())
             removed.add(element)
-        elif tag in _APART and not element.tail:
+        elif len(element) == 1 and {tag, element[0].tag} == {"a", "sup"} and _text_of(element).isalnum():
+            element.text = "["
+            element[0].tail = "]"
+            element[0].tag = "a"
+        elif tag == "sup" and element.text:
+            element.text = RAISED + element.text
+        elif tag in _APART and element.get("class") and not element.tail:
             following = element.getnext()
-            if following is not None and following.tag in _APART and _are_apart(element, following):
-                element.tail = " "
+            if following is not None and following.tag in _APART and following.get("class"):
+                edge = f"{_text_of(element)[-1:]}\n{_text_of(following)[:1]}"
+                element.tail = " " if _WORDS_APART.fullmatch(edge) else None
         elif tag != "pre" and not _INLINE.fullmatch(tag):
             element.text = _BREAK + (element.text or "")
             element.tail = _BREAK + (element.tail or "")
     for element in removed:
         element.drop_tree()
     return words
-
-
-def _are_apart(element: Any, following: Any) -> bool:
-    """Return whether two elements stand apart: where a number begins or ends, or with classes, a capitalized word."""
-    edge = f"{_text_of(element)[-1:]}\n{_text_of(following)[:1]}"
-    has_number = any(map(str.isdigit, edge))
-    has_classes = element.get("class") and following.get("class")
-    return bool(has_number or has_classes) and _WORDS_APART.fullmatch(edge) is not None
 
 
 def _asks(element: Any) -> bool:
@@ -343,14 +323,15 @@ class _HTMLReader:
         """Read short definitions as items ("term: definition"), and others below their terms."""
         term = ""
         # HTML allows groups of terms and definitions.
-        groups = (child if child.tag == "div" else [child] for child in element)
+        groups = (child if child.find("dt") is not None else [child] for child in element)
         self._gathered.append(element.text or "")
         for child in chain.from_iterable(groups):
             self.flush()
             text = _text_of(child)
+            is_short = term and not term.endswith("?") and "\n" not in text and len(text) <= _MAX_DEFINITION_CHARS
             if child.tag == "dt":
                 term = ", ".join(filter(None, (term, _line_of(child))))
-            elif child.tag == "dd" and _is_short_definition(term, text):
+            elif child.tag == "dd" and is_short:
                 self.blocks.append(Block("item", f"{term.rstrip(':')}: {text}"))
                 term = ""
             else:
@@ -363,7 +344,7 @@ class _HTMLReader:
         self.flush()
 
     def _read_table(self, element: Any) -> None:
-        inner = element.iterdescendants(*_TABLE_PARTS)
+        inner = element.iterdescendants(*_ROW_GROUPS, "tr")
         parts = [element, *(part for part in inner if next(part.iterancestors("table")) is element)]
         for part in parts:
             self._read_between_cells(part)
@@ -380,18 +361,12 @@ class _HTMLReader:
 
     def _read_between_cells(self, part: Any) -> None:
         """Read what stands in a table but in no cell. Browsers show it above the table."""
-        if part.tag in ("td", "th", "caption"):
-            return
         self._gathered.append(part.text or "")
         for child in part:
-            if child.tag == "table" or (child.tag not in _TABLE_PARTS and child.find(".//td") is None):
+            if child.tag == "table" or (child.tag not in _IN_TABLES and child.find(".//td") is None):
                 self._read(child)
             self._gathered.append(child.tail or "")
         self.flush()
-
-
-def _is_short_definition(term: str, text: str) -> bool:
-    return bool(term) and not term.endswith("?") and "\n" not in text and len(text) <= _MAX_DEFINITION_CHARS
 
 
 def _after_table(element: Any) -> list[Any]:

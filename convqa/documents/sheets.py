@@ -5,13 +5,12 @@ from __future__ import annotations
 import csv
 import re
 import warnings
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from functools import partial
 from io import BytesIO, StringIO
 from itertools import groupby
-from operator import itemgetter
+from statistics import median
 from typing import Any
 
 from openpyxl import load_workbook
@@ -33,7 +32,8 @@ _UNIT = re.compile(r'"([^"]*)"|\\(.)')
 _CURRENCY = re.compile(r"[€£¥]|(?<=\[\$)[A-Z]{3}|\$(?![-€£¥A-Z])")
 """In a number format, such as ``[$€-407] #,##0.00``, where ``$`` may only begin a currency."""
 _DECIMALS = re.compile(r"(?<=0\.)0+")
-_DELIMITERS = ",;\t|"
+_DELIMITERS = ";\t|,"
+"""The comma comes last, because it can also stand in numbers."""
 _LEADING_ZEROS = re.compile("0{2,}")
 """The number format of postal codes and the like."""
 _MERGED = re.compile('mergeCell [^>]*?ref="([A-Z]+[0-9]+:[A-Z]+[0-9]+)"')
@@ -54,7 +54,7 @@ def read_xlsx(data: bytes) -> Document:
     unread = list(archive.not_read())
     main = archive.main()
     relations = archive.relations(main)
-    parts = {entry.get("name"): relations[entry.get("id")] for entry in archive.xml(main).iter("sheet")}
+    parts = {entry.get("name"): relations.get(entry.get("id"), ("", "")) for entry in archive.xml(main).iter("sheet")}
     for sheet in workbook.worksheets:
         if sheet.sheet_state != "visible":
             unread.append(f"the hidden sheet {sheet.title}")
@@ -62,7 +62,7 @@ def read_xlsx(data: bytes) -> Document:
         cells = sheet.iter_rows(max_col=MAX_COLUMNS + 1)
         rows = ([_shown(cell) for cell in row] for row in cells)
         _, part = parts[sheet.title]
-        merged = _MERGED.findall(archive.read(part).decode())
+        merged = _MERGED.findall(archive.read(part).decode("ascii", "ignore"))
         content = _tables(_with_merged(rows, merged), unread)
         if content:
             blocks += [Block("heading", sheet.title), *content]
@@ -83,14 +83,15 @@ def _with_merged(rows: Iterable[list[str]], ranges: Iterable[str]) -> Iterator[l
         ]
         for columns, _, text in going_on:
             row[columns] = [text] * len(row[columns])
-        yield row
+        is_alone = len(going_on) == 1 and set(row) <= {"", text}
+        yield [text] if is_alone else row
 
 
 def read_csv(data: bytes) -> Document:
     """Read a table of values that are separated by commas, semicolons, tabs or bars."""
     text = decoded(data)
-    lines = text.split("\n", 50)[:50]
-    delimiter = max(_DELIMITERS, key=partial(_columns, lines))
+    lines = text.lstrip().split("\n", 20)[:20]
+    delimiter = max(_DELIMITERS, key=lambda sign: median(line.count(sign) for line in lines))
     csv.field_size_limit(MAX_CHARS)
     reader = csv.reader(
         StringIO(text),
@@ -103,13 +104,6 @@ def read_csv(data: bytes) -> Document:
     unread: list[str] = []
     blocks = _tables(rows, unread)
     return Document(tuple(blocks), unread=tuple(unread))
-
-
-def _columns(lines: Sequence[str], delimiter: str) -> tuple[int, int]:
-    """Return how many lines have the most common number of a delimiter, and that number."""
-    counts = Counter(line.count(delimiter) for line in lines if delimiter in line)
-    number, lines_with = max(counts.items(), key=itemgetter(1), default=(0, 0))
-    return lines_with, number
 
 
 def _tables(rows: Iterable[Sequence[str]], unread: list[str]) -> list[Block]:
@@ -149,7 +143,7 @@ def _joined(groups: Iterable[list[Sequence[str]]]) -> list[list[Sequence[str]]]:
 
 
 def _filled(row: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(filter(None, row)))
+    return [cell for cell in row if cell]
 
 
 def _is_header(row: Sequence[str]) -> bool:

@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 MAX_COLUMNS = 60
 """Columns of a table that are read."""
 _MAX_SPANNED_ROWS = 100
-_MAX_REPEATED_CHARS = 120
+_MAX_REPEATED_CHARS = 80
 """A text that has more in all columns that it spans together stands in the first only."""
 _NAME = re.compile(r"(19|20)\d\d|\D{1,60}")
 """A cell that can be the name of a column: a year or words."""
@@ -33,7 +33,10 @@ class Cell(NamedTuple):
 
 
 def spread(rows: Iterable[Sequence[Cell]]) -> Iterator[list[str]]:
-    """Yield the texts of rows. That of a cell that spans rows or columns stands in each of them."""
+    """Yield the texts of rows. That of a cell that spans rows or columns stands in each of them.
+
+    A row whose only text spans columns is this text alone.
+    """
     spanned: dict[tuple[int, int], str] = {}
     texts: list[str] = []
     for number, row in enumerate(rows):
@@ -47,7 +50,8 @@ def spread(rows: Iterable[Sequence[Cell]]) -> Iterator[list[str]]:
                 break
             text = "".join(above[column : column + 1]) if cell.text is None else cell.text
             other = text if len(text) * cell.columns <= _MAX_REPEATED_CHARS else ""
-            texts += [text, *[other] * min(cell.columns - 1, MAX_COLUMNS // 2)]
+            others = min(cell.columns - 1, MAX_COLUMNS // 2) if any(texts) or len(row) > 1 else 0
+            texts += [text, *[other] * others]
             for below in range(number + 1, number + min(cell.rows, _MAX_SPANNED_ROWS)):
                 spanned |= {(below, place): texts[place] for place in range(column, len(texts))}
         yield texts
@@ -60,20 +64,22 @@ def table(
 ) -> Iterator[Block]:
     """Yield the blocks of a table without its empty rows and columns.
 
-    A first row with a single text is the caption, if other rows have more, and a later one with the same text in all
-    columns that of the rows below it. An empty paragraph ends the table, which separates it from a table after it.
+    A first row with a single text is the caption, if other rows have more, and a later row of one short cell that of
+    the rows below it. An empty paragraph ends the table, which separates it from a table after it.
 
     :param headers: how many of the first rows are header rows; 0 to find out.
     """
     headers = sum(map(any, rows[:headers]))
     if any(any(row[MAX_COLUMNS:]) for row in rows):
         logger.warning("the columns of a table after the first %d are not read", MAX_COLUMNS)
+    spans_all = [len(row) == 1 for row in rows if any(row[:MAX_COLUMNS])]
     columns = islice(zip_longest(*rows, fillvalue=""), MAX_COLUMNS)
     filled = filter(any, columns)
     grid = list(filter(any, zip(*filled, strict=True)))
     is_large = len(grid) > 2 and len(grid[0]) > 1
-    if is_large and (not any(grid[0][1:]) or _is_alone(grid[0])):
+    if is_large and not any(grid[0][1:]):
         yield Block("caption", grid.pop(0)[0], page=page)
+        spans_all.pop(0)
         headers -= 1
     if headers < 1 and grid:
         headers = int(_has_header(grid))
@@ -88,27 +94,21 @@ def table(
             cells.append(" ".join(words))
         header = [Block("header", cells=tuple(cells), page=page)]
         yield from header
-        grid = grid[headers:]
-    for row, below in zip_longest(grid, grid[1:]):
-        is_alone = _is_alone(row)
-        if is_alone and below and not _is_alone(below) and _TITLE.fullmatch(row[0]):
+        del grid[:headers], spans_all[:headers]
+    for row, below, is_alone in zip_longest(grid, grid[1:], spans_all, fillvalue=()):
+        if is_alone and any(below[1:]) and _TITLE.fullmatch(row[0]):
             yield Block("caption", row[0], page=page)
             yield from header
         else:
-            yield Block("row", cells=row[:1] if is_alone else row, page=page)
+            yield Block("row", cells=row, page=page)
     if grid:
         yield Block("paragraph", page=page)
-
-
-def _is_alone(row: Sequence[str]) -> bool:
-    """Return whether a row has one text, which spans several columns."""
-    return row[0] in row[1:] and len(set(row) - {""}) == 1 and any(map(str.isalpha, row[0]))
 
 
 def _is_divided(header: Sequence[str], row: Sequence[str]) -> bool:
     """Return whether columns with one name in a header row have names of their own in the next row."""
     has_twins = any(cell and cell == after for cell, after in pairwise(header))
-    return has_twins and all(map(_NAME.fullmatch, row[1:]))
+    return has_twins and row[0] in ("", header[0]) and all(map(_NAME.fullmatch, row[1:]))
 
 
 def _has_header(grid: Sequence[Sequence[str]]) -> bool:
