@@ -11,7 +11,7 @@ from typing import Any
 
 from convqa.documents.blocks import Block, BlockKind, Document, Unreadable, amounts
 from convqa.documents.numbering import numeral
-from convqa.documents.tables import Cell, spread, table
+from convqa.documents.tables import TableCell, spread, table
 from convqa.documents.text import RAISED, decoded
 from convqa.domain import MetaField
 
@@ -387,7 +387,7 @@ def _is_bold(row: Any) -> bool:
     return bool(bold) and _text_of(row) == "\n".join(map(_text_of, bold))
 
 
-def _cells(row: Any) -> list[Cell]:
+def _cells(row: Any) -> list[TableCell]:
     cells = []
     for cell in row.iterchildren("td", "th"):
         rows = _number(cell.get("rowspan"), 1)
@@ -396,7 +396,7 @@ def _cells(row: Any) -> list[Cell]:
             below = len(row.xpath("following-sibling::tr")) + 1
             rows = min(rows, below) or below
         columns = _number(cell.get("colspan"), 1)
-        cells.append(Cell(_cell_text(cell), rows, columns))
+        cells.append(TableCell(_cell_text(cell), rows, columns))
     return cells
 
 

@@ -11,7 +11,7 @@ from statistics import mode
 from convqa.documents.blocks import Block, BlockKind
 from convqa.documents.pdf_layout import Line, Table
 from convqa.documents.pdf_lines import BULLET, HYPHENS, NEAR, SENTENCE_END, joined, marker_of, rows_of, text_of
-from convqa.documents.tables import Cell, spread, table
+from convqa.documents.tables import TableCell, spread, table
 
 _LEADING = 1.2
 """Usual distance between lines, in font sizes."""
@@ -128,6 +128,6 @@ class _Document:
             for _, same in groupby(row, key=id):
                 cell, *others = same
                 text = joined(map(text_of, rows_of(cell)))
-                cells.append(Cell(text, columns=1 + len(others)))
+                cells.append(TableCell(text, columns=1 + len(others)))
             rows.append(cells)
         return table(list(spread(rows)), int(has_header), element.page)

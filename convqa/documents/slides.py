@@ -8,7 +8,7 @@ from typing import Any
 
 from convqa.documents.archive import Archive, number, properties, value
 from convqa.documents.blocks import Block, Document, amounts
-from convqa.documents.tables import Cell, spread, table
+from convqa.documents.tables import TableCell, spread, table
 from convqa.documents.text import RAISED
 
 _NOT_SHOWN = ("dt", "ftr", "sldNum")
@@ -74,13 +74,13 @@ def _content(slide: Any) -> Iterator[Block]:
                     yield Block("paragraph", text)
 
 
-def _cells(row: Any) -> list[Cell]:
+def _cells(row: Any) -> list[TableCell]:
     """Return the cells of a row without those that the cell before spans."""
     cells = []
     for cell in row.iterfind("tc"):
         if cell.get("hMerge") is None:
             text = None if cell.get("vMerge") else _text(cell)
-            cells.append(Cell(text, columns=number(cell.get("gridSpan"), 1)))
+            cells.append(TableCell(text, columns=number(cell.get("gridSpan"), 1)))
     return cells
 
 

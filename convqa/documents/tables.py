@@ -24,7 +24,7 @@ _TITLE = re.compile(r".{0,29}[^.!?]")
 """A row that can be the title of those below it."""
 
 
-class Cell(NamedTuple):
+class TableCell(NamedTuple):
     """A cell and how many rows and columns it spans. ``text`` is None if it goes on from the row above."""
 
     text: str | None
@@ -32,7 +32,7 @@ class Cell(NamedTuple):
     columns: int = 1
 
 
-def spread(rows: Iterable[Sequence[Cell]]) -> Iterator[list[str]]:
+def spread(rows: Iterable[Sequence[TableCell]]) -> Iterator[list[str]]:
     """Yield the texts of rows. That of a cell that spans rows or columns stands in each of them.
 
     A row whose only text spans columns is this text alone.

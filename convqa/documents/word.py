@@ -9,7 +9,7 @@ from typing import Any
 from convqa.documents.archive import Archive, lines, number, properties, value
 from convqa.documents.blocks import Block, Document
 from convqa.documents.numbering import Numbering
-from convqa.documents.tables import Cell, spread, table
+from convqa.documents.tables import TableCell, spread, table
 from convqa.documents.text import RAISED
 
 _PAGE_NUMBER = re.compile(r"(?i)\W*(page|seite|strona|página|pagina|p|s)?\W*\d{1,4}(\W+(of|von|z|de|sur)?\W*\d+)?\W*")
@@ -207,10 +207,10 @@ class _WordReader:
         yield from table(list(grid), headers)
 
 
-def _cell(element: Any, text: str) -> Cell:
+def _cell(element: Any, text: str) -> TableCell:
     goes_on = value(element, "tcPr/vMerge", default="continue") == "continue"
     columns = number(value(element, "tcPr/gridSpan"), 1)
-    return Cell(None if goes_on and not text else text, columns=columns)
+    return TableCell(None if goes_on and not text else text, columns=columns)
 
 
 def _one_line(blocks: Iterable[Block]) -> str:
