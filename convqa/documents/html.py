@@ -6,12 +6,12 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from convqa.documents.blocks import Block, BlockKind, Document, Unreadable, amounts
 from convqa.documents.numbering import numeral
-from convqa.documents.tables import TableCell, spread, table
+from convqa.documents.tables import MAX_SPANNED_ROWS, TableCell, spread, table
 from convqa.documents.text import RAISED, decoded
 from convqa.domain import MetaField
 
@@ -393,8 +393,8 @@ def _cells(row: Any) -> list[TableCell]:
         rows = _number(cell.get("rowspan"), 1)
         if rows != 1:
             # A cell ends with its part of the table, whatever it says.
-            below = len(row.xpath("following-sibling::tr")) + 1
-            rows = min(rows, below) or below
+            below = list(islice(row.itersiblings("tr"), MAX_SPANNED_ROWS))
+            rows = min(rows or MAX_SPANNED_ROWS, len(below) + 1)
         columns = _number(cell.get("colspan"), 1)
         cells.append(TableCell(_cell_text(cell), rows, columns))
     return cells

@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 MAX_COLUMNS = 60
 """Columns of a table that are read."""
-_MAX_SPANNED_ROWS = 100
+MAX_SPANNED_ROWS = 100
 _MAX_REPEATED_CHARS = 80
 """A text that has more in all columns that it spans together stands in the first only."""
 _NAME = re.compile(r"(19|20)\d\d|\D{1,60}")
@@ -52,7 +52,7 @@ def spread(rows: Iterable[Sequence[TableCell]]) -> Iterator[list[str]]:
             other = text if len(text) * cell.columns <= _MAX_REPEATED_CHARS else ""
             others = min(cell.columns - 1, MAX_COLUMNS // 2) if any(texts) or len(row) > 1 else 0
             texts += [text, *[other] * others]
-            for below in range(number + 1, number + min(cell.rows, _MAX_SPANNED_ROWS)):
+            for below in range(number + 1, number + min(cell.rows, MAX_SPANNED_ROWS)):
                 spanned |= {(below, place): texts[place] for place in range(column, len(texts))}
         yield texts
 
