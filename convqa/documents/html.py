@@ -355,7 +355,7 @@ class _HTMLReader:
         headers = 0
         for number, row in enumerate(rows):
             is_header = row.getparent().tag == "thead" or row.find("td") is None or (number == 0 and _is_bold(row))
-            headers += is_header and headers == number
+            headers += is_header and headers == number and (number == 0 or len(row) > 1)
         grid = list(spread(map(_cells, rows)))
         self.blocks += table(grid, headers)
 

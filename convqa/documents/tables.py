@@ -95,7 +95,7 @@ def table(
         header = [Block("header", cells=tuple(cells), page=page)]
         yield from header
         del grid[:headers], spans_all[:headers]
-    for row, below, is_alone in zip_longest(grid, grid[1:], spans_all, fillvalue=()):
+    for row, below, is_alone in zip(grid, [*grid[1:], ()], spans_all, strict=False):
         if is_alone and any(below[1:]) and _TITLE.fullmatch(row[0]):
             yield Block("caption", row[0], page=page)
             yield from header

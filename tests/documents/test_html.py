@@ -69,6 +69,10 @@ def test_tables_for_layout_are_read_as_what_is_in_them():
     ]
 
 
+def test_an_empty_table_has_no_blocks():
+    assert blocks("<p>a<table><tr><td> <td> </table>") == [Block("paragraph", "a")]
+
+
 def test_huge_spans_are_bounded():
     row, _ = blocks("<table><tr><td colspan=999999>a<td rowspan=999999>b</table>")
     assert row.cells == ("a", "b")
@@ -243,6 +247,10 @@ def rows_of(markup):
             [("#", "Who", "Week AM", "Week PM"), ("All", "5", "6")],
         ),
         ("<tr><td>no<td>no<tr><td>yes<td>yes<tr><td>on<td>off", [("no", "no"), ("yes", "yes"), ("on", "off")]),
+        (
+            "<tr><th>Route<th>Fare<tr><th colspan=2>Winter<tr><td>North<td>3",
+            [("#", "Route", "Fare"), ("#", "Route", "Fare"), ("North", "3")],
+        ),
         # Lists, tables and headings in cells.
         ("<tr><td>A<td><ul><li>one<li>two</ul><tr><td>B<td>c", [("A", "one; two"), ("B", "c")]),
         (
