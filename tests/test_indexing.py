@@ -102,7 +102,7 @@ def test_weird_ids_are_kept(file):
         ('{"id": "a", "text": "one", "text": "two"}', r".*duplicate key 'text'"),
         ('{"id": "a", "text": "t", "title": ["x"]}', r"title: expected a string, got \['x'\]"),
         ('{"id": "a", "text": "t", "meta": [1]}', r"meta: expected an object, got \[1\]"),
-        ('{"id": "a", "text": "t", "meta": {"k": [1]}}', r"meta\.k.*got \[1\]"),
+        ('{"id": "a", "text": "t", "meta": {"k": [[1]]}}', r"meta\.k.*got"),
         ('{"id": "a", "text": "t", "meta": {"k": NaN}}', r"meta\.k: .*a finite number, got nan"),
         ('["a"]', r"the record: expected an object, got \['a'\].*Expected one JSON object a line"),
         ("null", "the record: .*got None"),

@@ -8,7 +8,7 @@ from itertools import islice
 from convqa.domain import MetaValue, Passage, Ranking, Turn
 from convqa.errors import InputError
 from convqa.stores.base import Filter, Store
-from convqa.stores.content import meta_term, meta_terms
+from convqa.stores.content import meta_term, meta_terms, terms_of
 from convqa.validation import shorten
 
 _MAX_SCANNED = 10_000
@@ -59,7 +59,7 @@ def passes(passage: Passage, filter: Filter) -> bool:
     >>> passes(Passage("p", ""), {"year": (2001,)})
     False
     """
-    terms = {meta_term(name, value) for name, value in passage.meta.items()}
+    terms = set(terms_of(passage.meta))
     return all(terms.intersection(group) for group in meta_terms(filter))
 
 

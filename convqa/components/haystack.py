@@ -33,7 +33,7 @@ def to_document(hit: Hit) -> Document:
 
 
 def to_passage(document: Document) -> Passage | None:
-    """Return a document as a passage, or None without text. Values of ``meta`` that are not scalars are omitted."""
+    """Return a document as a passage, or None without text. Values of ``meta`` that no filter compares are omitted."""
     if document.content is None:
         return None
     meta = {name: value for name, value in document.meta.items() if _is_plain(value)}
@@ -58,6 +58,8 @@ def ranked(hits: Iterable[Hit], scored: bool) -> Ranking:
 
 
 def _is_plain(value: object) -> bool:
+    if isinstance(value, list):
+        return all(isinstance(item, MetaValue) and _is_plain(item) for item in value)
     return isinstance(value, MetaValue) and not (isinstance(value, float) and not math.isfinite(value))
 
 

@@ -65,7 +65,7 @@ def with_document(
     if not own:
         return ranking
     # All passages of a document have its title.
-    params = SearchParams(filter=both(turn.filter, {"file": (own[0].meta["file"],)}))
+    params = SearchParams(filter=both(turn.filter, {"file": (str(own[0].meta["file"]),)}))
     (whole,) = store.search(
         [Query(own[0].title)],
         _MAX_PASSAGES,

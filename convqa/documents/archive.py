@@ -15,7 +15,7 @@ from lxml import etree
 
 from convqa.documents.blocks import Unreadable, amounts
 from convqa.documents.text import clean
-from convqa.domain import MetaValue
+from convqa.domain import MetaField
 
 logger = logging.getLogger(__name__)
 
@@ -120,9 +120,9 @@ class Archive:
         return amounts(counts)
 
 
-def properties(root: Any) -> tuple[str, dict[str, MetaValue]]:
+def properties(root: Any) -> tuple[str, dict[str, MetaField]]:
     """Return the title and the meta of an element with properties of the Dublin Core."""
-    meta: dict[str, MetaValue] = {}
+    meta: dict[str, MetaField] = {}
     for name, field in _PROPERTIES.items():
         texts = [lines(element.text or "") for element in root.iter(name)]
         value = ", ".join(filter(None, texts))

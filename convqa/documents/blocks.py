@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from convqa.domain import MetaValue
+from convqa.domain import MetaField
 
 BlockKind = Literal["heading", "paragraph", "item", "caption", "header", "row", "code", "footnote"]
 
@@ -49,7 +49,7 @@ class Document:
 
     blocks: tuple[Block, ...]
     title: str = ""
-    meta: Mapping[str, MetaValue] = field(default_factory=dict)
+    meta: Mapping[str, MetaField] = field(default_factory=dict)
     unread: tuple[str, ...] = ()
     pages: int = 0
     recognized: frozenset[int] = frozenset()

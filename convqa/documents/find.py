@@ -13,7 +13,7 @@ from typing import NamedTuple
 from convqa.documents.child import MAX_BYTES
 from convqa.documents.formats import DocumentFormat
 from convqa.documents.text import meta_of
-from convqa.domain import MetaValue
+from convqa.domain import MetaField
 from convqa.errors import InputError
 from convqa.files import files_in
 from convqa.plugins import load, plugins
@@ -39,7 +39,7 @@ class DocumentFile:
 
     name: str
     data: Callable[[], bytes]
-    meta: Mapping[str, MetaValue] = field(default_factory=dict)
+    meta: Mapping[str, MetaField] = field(default_factory=dict)
 
 
 Files = Mapping[str, DocumentFile]
@@ -150,7 +150,7 @@ def _below(
         # An unreadable folder must not look empty.
         raise error
 
-    meta_by_folder: dict[Path, Mapping[str, MetaValue]] = {}
+    meta_by_folder: dict[Path, Mapping[str, MetaField]] = {}
     for name, folders, names in os.walk(source, onerror=stop):
         folder = Path(name)
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -190,7 +190,7 @@ def _skipped_kind(path: Path, root: Path, formats: Formats) -> str:
     return "" if path.is_file() else "special files"
 
 
-def _sidecar(folder: Path) -> Mapping[str, MetaValue]:
+def _sidecar(folder: Path) -> Mapping[str, MetaField]:
     """Return the meta that a file in the folder gives to the documents in it and below."""
     path = folder / _SIDECAR
     if not path.is_file():

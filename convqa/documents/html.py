@@ -6,13 +6,14 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain, islice
 from typing import Any
 
 from convqa.documents.blocks import Block, BlockKind, Document, Unreadable, amounts
 from convqa.documents.numbering import numeral
-from convqa.documents.tables import MAX_COLUMNS, table
-from convqa.documents.text import decoded
-from convqa.domain import MetaValue
+from convqa.documents.tables import MAX_SPANNED_ROWS, TableCell, spread, table
+from convqa.documents.text import RAISED, decoded
+from convqa.domain import MetaField
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +37,10 @@ _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LISTS = frozenset({"ul", "ol", "menu", "dir"})
 _IN_ITEMS = (*_LISTS, "dl", "table", "pre")
 """Elements inside a list item that become blocks of their own, after the item's text."""
-_MAX_SPANNED_ROWS = 100
+_ROW_GROUPS = ("thead", "tbody", "tfoot")
+_IN_TABLES = {*_ROW_GROUPS, "tr", "td", "th", "caption"}
+_MAX_CELL = 800
+"""Characters of a cell with headings or tables in it. A longer one is part of a page's layout."""
 _MAX_DEFINITION_CHARS = 200
 
 _JUNK_NAMES = re.compile(
@@ -134,16 +138,19 @@ def _prepare(body: Any, is_page: bool) -> Counter[str]:
             removed.add(element)
         elif tag == "br" or (tag in ("b", "strong") and _asks(element)):
             element.tail = _BREAK + (element.tail or "")
-        elif tag == "sup" and len(element) == 1 and element[0].tag == "a" and _text_of(element).isalnum():
-            element.text = "["
-            element[0].tail = "]"
         elif tag in _FORMULA_MARKS and len(element) > 1:
             element[0].tail = _FORMULA_MARKS[tag]
         elif kind := _kind_of_removed(element, is_page, length):
             if not (isinstance(tag, str) and _INLINE.fullmatch(tag)):
                 element.tail = _BREAK + (element.tail or "")
-            words[kind] += len(_text_of(element).split())
+            words[kind] += len(" ".join(element.itertext()).split())
             removed.add(element)
+        elif len(element) == 1 and {tag, element[0].tag} == {"a", "sup"} and _text_of(element).isalnum():
+            element.text = "["
+            element[0].tail = "]"
+            element[0].tag = "a"
+        elif tag == "sup" and element.text:
+            element.text = RAISED + element.text
         elif tag in _APART and element.get("class") and not element.tail:
             following = element.getnext()
             if following is not None and following.tag in _APART and following.get("class"):
@@ -186,7 +193,7 @@ def _is_hidden(element: Any) -> bool:
     style = element.get("style") or ""
     is_hidden = element.get("hidden") is not None or element.get("aria-hidden") == "true"
     if is_hidden or re.search(r"display\s*:\s*none|visibility\s*:\s*hidden", style):
-        return not _SHOWN_ON_CLICK.search(_names(element))
+        return not _SHOWN_ON_CLICK.search(f"{_names(element)} {_names(element.getparent())}")
     return False
 
 
@@ -259,8 +266,16 @@ class _HTMLReader:
             self._read_list(element)
         elif tag == "dl":
             self._read_definitions(element)
-        elif tag == "table" and _is_table_of_data(element):
-            self._read_table(element)
+        elif tag == "table":
+            after = _after_table(element)
+            if _is_table_of_data(element):
+                self._read_table(element)
+            else:
+                self.walk(element)
+            for part in after:
+                self.flush()
+                self._read(part)
+                self._gathered.append(part.tail or "")
         elif tag == "pre":
             text = "".join(element.itertext()).replace(_BREAK, "\n").replace("\r\n", "\n")
             self.blocks.append(Block("code", text.strip("\n")))
@@ -279,14 +294,17 @@ class _HTMLReader:
     def _read_list(self, element: Any) -> None:
         number = _number(element.get("start"), 1)
         form = _NUMERALS.get(element.get("type"), "")
+        self._gathered.append(element.text or "")
         for child in element:
-            if child.tag != "li":
+            self.flush()
+            if child.tag == "li":
+                number = _number(child.get("value"), number)
+                marker = f"{numeral(number, form)}." if element.tag == "ol" else ""
+                self._read_item(child, marker)
+                number += 1
+            else:
                 self._read(child)
-                continue
-            number = _number(child.get("value"), number)
-            marker = f"{numeral(number, form)}." if element.tag == "ol" else ""
-            self._read_item(child, marker)
-            number += 1
+            self._gathered.append(child.tail or "")
 
     def _read_item(self, element: Any, marker: str) -> None:
         """Read an item's paragraphs as one block, and then the lists, tables and code in it."""
@@ -304,37 +322,63 @@ class _HTMLReader:
     def _read_definitions(self, element: Any) -> None:
         """Read short definitions as items ("term: definition"), and others below their terms."""
         term = ""
-        parts = [part for part in element.iter("dt", "dd") if next(part.iterancestors("dl")) is element]
-        for child in parts:
+        # HTML allows groups of terms and definitions.
+        groups = (child if child.find("dt") is not None else [child] for child in element)
+        self._gathered.append(element.text or "")
+        for child in chain.from_iterable(groups):
+            self.flush()
             text = _text_of(child)
+            is_short = term and not term.endswith("?") and "\n" not in text and len(text) <= _MAX_DEFINITION_CHARS
             if child.tag == "dt":
                 term = ", ".join(filter(None, (term, _line_of(child))))
-            elif term and not term.endswith("?") and "\n" not in text and len(text) <= _MAX_DEFINITION_CHARS:
+            elif child.tag == "dd" and is_short:
                 self.blocks.append(Block("item", f"{term.rstrip(':')}: {text}"))
                 term = ""
             else:
                 self._gathered.append(term)
                 self.flush()
-                self.walk(child)
-                self.flush()
+                self._read(child)
                 term = ""
+            self._gathered.append(child.tail or "")
         self._gathered.append(term)
         self.flush()
 
     def _read_table(self, element: Any) -> None:
+        inner = element.iterdescendants(*_ROW_GROUPS, "tr")
+        parts = [element, *(part for part in inner if next(part.iterancestors("table")) is element)]
+        for part in parts:
+            self._read_between_cells(part)
         for caption in element.iterchildren("caption"):
             self._add("caption", caption)
-        # The cells of a header can stand in no row.
-        rows = element.xpath(".//tr | .//thead[th]")
-        rows = [row for row in rows if next(row.iterancestors("table")) is element]
-        grid = []
+        rows = [part for part in parts if part.xpath("td | th")]
+        rows.sort(key=lambda row: row.getparent().tag == "tfoot")
         headers = 0
-        spanned: dict[tuple[int, int], str] = {}
         for number, row in enumerate(rows):
-            grid.append(_cells(row, number, spanned))
             is_header = row.getparent().tag == "thead" or row.find("td") is None or (number == 0 and _is_bold(row))
-            headers += is_header and headers == number
+            headers += is_header and headers == number and (number == 0 or len(row) > 1)
+        grid = list(spread(map(_cells, rows)))
         self.blocks += table(grid, headers)
+
+    def _read_between_cells(self, part: Any) -> None:
+        """Read what stands in a table but in no cell. Browsers show it above the table."""
+        self._gathered.append(part.text or "")
+        for child in part:
+            if child.tag == "table" or (child.tag not in _IN_TABLES and child.find(".//td") is None):
+                self._read(child)
+            self._gathered.append(child.tail or "")
+        self.flush()
+
+
+def _after_table(element: Any) -> list[Any]:
+    """Remove and return what follows in the last cell of a table that is not closed: from a heading on."""
+    for cell in element.xpath("(.//td | .//th)[last()]"):
+        heading = next(cell.iterchildren(*_HEADINGS), None)
+        if heading is not None and _text_of(cell).partition(_text_of(heading))[0]:
+            after = [heading, *heading.itersiblings()]
+            for part in after:
+                cell.remove(part)
+            return after
+    return []
 
 
 def _is_bold(row: Any) -> bool:
@@ -343,38 +387,41 @@ def _is_bold(row: Any) -> bool:
     return bool(bold) and _text_of(row) == "\n".join(map(_text_of, bold))
 
 
-def _cells(
-    row: Any,
-    number: int,
-    spanned: dict[tuple[int, int], str],
-) -> list[str]:
-    """Return the texts of a row's cells, with those of earlier rows that span it.
-
-    :param spanned: (row, column) -> the text of a cell of a row above, to which those of this row are added.
-    """
-    cells: list[str] = []
-    for cell in (*row.iterchildren("td", "th"), None):
-        while (number, len(cells)) in spanned:
-            cells.append(spanned[number, len(cells)])
-        if cell is None or len(cells) >= MAX_COLUMNS:
-            break
-        text = _line_of(cell)
-        rows = min(_MAX_SPANNED_ROWS, _number(cell.get("rowspan"), 1))
-        for below in range(1, rows):
-            spanned[number + below, len(cells)] = text
-        columns = min(MAX_COLUMNS, _number(cell.get("colspan"), 1))
-        cells += [text, *[""] * (columns - 1)]
+def _cells(row: Any) -> list[TableCell]:
+    cells = []
+    for cell in row.iterchildren("td", "th"):
+        rows = _number(cell.get("rowspan"), 1)
+        if rows != 1:
+            # A cell ends with its part of the table, whatever it says.
+            below = list(islice(row.itersiblings("tr"), MAX_SPANNED_ROWS))
+            rows = min(rows or MAX_SPANNED_ROWS, len(below) + 1)
+        columns = _number(cell.get("colspan"), 1)
+        cells.append(TableCell(_cell_text(cell), rows, columns))
     return cells
 
 
+def _cell_text(cell: Any) -> str:
+    """Return the text of a cell in one line, with semicolons between the items and rows in it."""
+    parts = list(cell.iterdescendants("li", "tr"))
+    for part in parts[:-1]:
+        part.tail = ";" + (part.tail or "")
+    text = _line_of(cell)
+    return re.sub(r"(\s*;)+", ";", text) if parts else text
+
+
 def _is_table_of_data(element: Any) -> bool:
-    """Return whether a table has two columns or more, and no tables, headings or lists as a page's layout has."""
+    """Return whether a table has rows of several cells. Tables and headings in cells are of a page's layout.
+
+    In a table with header cells, they are of its data, if they are short.
+    """
     if element.get("role") in ("presentation", "none"):
         return False
     if next(element.iterdescendants("table", *_HEADINGS), None) is not None:
-        return False
-    rows = element.iter("tr")
-    return any(len(row.xpath("td | th")) > 1 for row in rows)
+        texts = map(_text_of, element.iter("td"))
+        if element.find(".//th") is None or max(map(len, texts), default=0) > _MAX_CELL:
+            return False
+    parts = element.iter("table", "tbody", "tr")
+    return any(len(part.xpath("td | th")) > 1 for part in parts)
 
 
 def _text_of(element: Any) -> str:
@@ -393,7 +440,8 @@ def _collapsed(text: str) -> str:
 
 
 def _number(value: str | None, default: int) -> int:
-    return int(value) if value and re.fullmatch(r"\d{1,6}", value.strip()) else default
+    digits = re.match(r"\s*(\d{1,6})", value or "")
+    return int(digits[1]) if digits else default
 
 
 def _title(title: str, blocks: Sequence[Block]) -> str:
@@ -403,7 +451,7 @@ def _title(title: str, blocks: Sequence[Block]) -> str:
     return headings[0] if headings and headings[0] in parts else parts[0]
 
 
-def _meta(root: Any, given: dict[str, str]) -> dict[str, MetaValue]:
+def _meta(root: Any, given: dict[str, str]) -> dict[str, MetaField]:
     date = _DATE.match(next((given[name] for name in _DATES if name in given), ""))
     meta = {
         "date": date[0] if date else "",

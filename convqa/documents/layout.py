@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from convqa.documents.blocks import Block, BlockKind
+from convqa.documents.text import clean
 from convqa.text.units import Part
 
 
@@ -48,9 +49,10 @@ def laid_out(blocks: Sequence[Block]) -> LaidOut:
 
 def _shown(block: Block) -> str:
     if any(block.cells):
-        cells = (" ".join(cell.split()) for cell in block.cells)
+        cells = (" ".join(clean(cell).split()).replace("|", "\\|") for cell in block.cells)
         return f"| {' | '.join(cells)} |"
-    text = block.text.strip("\n") if block.kind == "code" else block.text.strip()
+    text = clean(block.text)
+    text = text.strip("\n") if block.kind == "code" else text.strip()
     if block.kind == "item" and text:
         return f"{block.marker or '-'} {text}"
     return text

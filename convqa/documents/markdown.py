@@ -18,7 +18,9 @@ logger = logging.getLogger(__name__)
 
 _FRONT_MATTER = re.compile(r"\s*---[ \t]*\n(.*?\n)(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.S)
 _MAX_FRONT_MATTER_CHARS = 20_000
-_CONTAINER = re.compile(r"(?m)^[ \t]*:{3,}.*$|^([ \t]*>[ \t]*)\[!\w+\]|(?<=\w)[ \t]*\{#[\w-]+\}[ \t]*$")
+_CONTAINER = re.compile(
+    r"(?m)^[ \t]*:{3,}[ \t]*(?:\{.*|[\w-]*)[ \t]*|^([ \t]*>[ \t]*)\[!\w+\]|(?<=\w)[ \t]*\{#[\w-]+\}[ \t]*$"
+)
 """Marks of Docusaurus's and GitHub's admonitions, and anchors of headings."""
 
 

@@ -15,10 +15,10 @@ from convqa.documents.child import DocumentReader
 from convqa.documents.cutting import cut
 from convqa.documents.find import DocumentFile, suffix_of
 from convqa.documents.layout import laid_out
-from convqa.domain import MetaValue, Passage, Unit
-from convqa.files import replace_surrogates
+from convqa.documents.text import clean
+from convqa.domain import MetaField, Passage, Unit
 
-_FORMAT = 6
+_FORMAT = 7
 """Part of every digest. Increased when unchanged files must be read again."""
 _MAX_TITLE_CHARS = 200
 _MAX_BLOCKS_BEFORE_TITLE = 4
@@ -40,7 +40,7 @@ class ReadDocument(NamedTuple):
     unread: tuple[str, ...]
 
 
-def digest(data: bytes, meta: Mapping[str, MetaValue], base_url: str) -> str:
+def digest(data: bytes, meta: Mapping[str, MetaField], base_url: str) -> str:
     """Return the digest of a document's version: its bytes and the settings of its passages."""
     settings = f"{_FORMAT} {base_url} {sorted(meta.items()) if meta else ''}"
     return blake2b(settings.encode() + data, digest_size=16).hexdigest()
@@ -98,7 +98,7 @@ def _title(document: Document) -> str:
     beginning = document.blocks[:_MAX_BLOCKS_BEFORE_TITLE]
     heading = next((block.text for block in beginning if block.kind == "heading"), "")
     for candidate in (document.title, heading):
-        title = " ".join(replace_surrogates(candidate).split())[:_MAX_TITLE_CHARS]
+        title = " ".join(clean(candidate).split())[:_MAX_TITLE_CHARS]
         if not _NO_TITLE.fullmatch(title):
             return title
     return ""
@@ -108,7 +108,7 @@ def _meta(
     file: DocumentFile,
     document: Document,
     title: str,
-) -> dict[str, MetaValue]:
+) -> dict[str, MetaField]:
     """Return the document's properties and, over them, what its folder says, which is the administrator's word."""
     meta = {**document.meta, **file.meta}
     date = _DATE.search(title) or _DATE.search(PurePosixPath(file.name).stem)

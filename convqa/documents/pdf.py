@@ -14,7 +14,7 @@ from convqa.documents.pdf_layout import elements_of
 from convqa.documents.pdf_lines import Sheet
 from convqa.documents.pdf_page import has_picture, read_page, recognized
 from convqa.documents.text import clean
-from convqa.domain import MetaValue
+from convqa.domain import MetaField
 
 _MAX_PAGES = 5_000
 """Pages that are read, because a small file can name one page any number of times."""
@@ -78,8 +78,8 @@ def _document(pdf: Any) -> Document:
     )
 
 
-def _meta(properties: Mapping[str, str]) -> dict[str, MetaValue]:
-    meta: dict[str, MetaValue] = {}
+def _meta(properties: Mapping[str, str]) -> dict[str, MetaField]:
+    meta: dict[str, MetaField] = {}
     if "Author" in properties:
         meta["author"] = clean(properties["Author"])
     day = _DATE.match(properties.get("CreationDate") or properties.get("ModDate", ""))

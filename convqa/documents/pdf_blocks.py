@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from statistics import mode
 
 from convqa.documents.blocks import Block, BlockKind
 from convqa.documents.pdf_layout import Line, Table
 from convqa.documents.pdf_lines import BULLET, HYPHENS, NEAR, SENTENCE_END, joined, marker_of, rows_of, text_of
-from convqa.documents.tables import table
+from convqa.documents.tables import TableCell, spread, table
 
 _LEADING = 1.2
 """Usual distance between lines, in font sizes."""
@@ -123,6 +123,11 @@ class _Document:
         has_header = is_bold[0] and not all(is_bold)
         rows = []
         for row in element.rows:
-            cells = [map(text_of, rows_of(cell)) for cell in row]
-            rows.append(list(map(joined, cells)))
-        return table(rows, int(has_header), element.page)
+            cells = []
+            # A cell over several columns is the same one in each.
+            for _, same in groupby(row, key=id):
+                cell, *others = same
+                text = joined(map(text_of, rows_of(cell)))
+                cells.append(TableCell(text, columns=1 + len(others)))
+            rows.append(cells)
+        return table(list(spread(rows)), int(has_header), element.page)

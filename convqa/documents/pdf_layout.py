@@ -18,6 +18,7 @@ from convqa.documents.pdf_lines import (
     chunks_of,
     has_paragraph,
     is_prose,
+    right_of,
     rows_of,
     split,
     text_of,
@@ -31,6 +32,8 @@ _AROUND = 4
 _MIN_REPEATS = 3
 _MAX_FRONT_PAGES = 30
 """Limit of the difference between a page and its number beside a running title."""
+_MIN_COLUMN = 0.25
+"""Height of a column, in heights of those beside it."""
 _MAX_DEPTH = 3
 """Columns within columns."""
 _PAGE_NUMBER = re.compile(
@@ -159,7 +162,7 @@ def _laid_out(
 
 def _column(rows: Sequence[Row], sheet: Sheet, depth: int) -> Column:
     left = min(row[0].left for row in rows)
-    right = max(row[-1].right for row in rows)
+    right = right_of(rows)
     if is_prose(rows):
         return Column(sheet.page, depth, left, right)
     # Short lines are not wrapped paragraphs.
@@ -175,8 +178,15 @@ def _side_by_side(rows: Sequence[Row], start: int) -> tuple[list[Row], int]:
     end, columns = band(rows, start, keeps_all=False)
     if len(columns) < 2:
         return [], start
+    words = list(chain.from_iterable(rows[start:end]))
+    least_height = _MIN_COLUMN * (rows[end - 1][0].base - rows[start][0].base)
+    sides = split(words, columns)
+    # A table that is wider than its column goes on in the blank beside it.
+    high = [column for column, side in zip(columns, sides, strict=True) if side[-1].base - side[0].base > least_height]
+    if len(high) > 1 and all(has_paragraph(rows_of(side)) for side in split(words, high)):
+        sides = split(words, high)
     # What stands alone between columns, such as a page number, follows them.
-    sides = sorted(split(chain.from_iterable(rows[start:end]), columns), key=lambda side: len(rows_of(side)) < 2)
+    sides.sort(key=lambda side: len(rows_of(side)) < 2)
     lines = [rows_of(side) for side in sides]
     large = [side for side in lines if len(side) > 1]
     shared = sum(map(len, lines)) - (end - start)

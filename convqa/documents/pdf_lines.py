@@ -23,6 +23,7 @@ _GUTTER = 0.5
 _MIN_PROSE = 14
 """Average characters of lines of prose. Lines of numbers are shorter."""
 
+_MANY_LINES = 30
 _FULL_LINE = 25
 """Characters of a full line of a column."""
 _MIN_FULL_LINES = 4
@@ -140,12 +141,19 @@ def marker_of(row: Row) -> str:
     return first if is_marker and len(row) > 1 else ""
 
 
+def right_of(rows: Sequence[Row]) -> float:
+    """Return the right edge of lines, without the few that are wider, such as those of a table in a narrow column."""
+    rights = sorted(row[-1].right for row in rows)
+    few = len(rows) // 7 if len(rows) >= _MANY_LINES else 0
+    return rights[-1 - few]
+
+
 def is_prose(rows: Sequence[Row]) -> bool:
     """Return whether lines are list items or sentences that go on in the next line."""
     rows = [row for row in rows if not row[0].table]
     if len(rows) < 3:
         return False
-    right = max(row[-1].right for row in rows)
+    right = right_of(rows)
     width = right - min(row[0].left for row in rows)
     going_on = 0
     characters = 0
@@ -161,7 +169,7 @@ def has_paragraph(rows: Sequence[Row]) -> bool:
     """Return whether some lines are long and full, as those of a paragraph."""
     rows = [row for row in rows if not row[0].table]
     left = min((row[0].left for row in rows), default=0)
-    right = max((row[-1].right for row in rows), default=0)
+    right = right_of(rows) if rows else 0
     full = [row for row in rows if row[-1].right > left + 0.85 * (right - left) and len(text_of(row)) >= _FULL_LINE]
     return len(full) >= _MIN_FULL_LINES
 

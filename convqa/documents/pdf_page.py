@@ -15,7 +15,7 @@ from typing import Any
 from pypdfium2 import raw
 
 from convqa.documents.pdf_lines import Box, Sheet, Word
-from convqa.documents.text import clean
+from convqa.documents.text import RAISED, clean
 
 _MAX_EDGES = 4_000
 """Edges of rectangles that are read of a page."""
@@ -23,6 +23,8 @@ _MAX_SEGMENTS = 5
 """Lines of a rectangle. A drawing with more is no rule."""
 _OCR_SCALE = 2.0
 """Pixels a point of pages that are recognized, 144 an inch."""
+_RAISED_BY = 0.2
+"""Distance of the bottom of a superscript from that of its word, in font sizes."""
 _SHADOW = 0.2
 """Distance at which a word is drawn again to look bold or as its own shadow, in font sizes."""
 _BOLD = re.compile(rb"(?i)bold|black|heavy|cmbx|demi")
@@ -115,6 +117,9 @@ def _words(text_page: Any) -> Iterator[tuple[complex, Word]]:
             yield turn, word
             word = None
         if word:
+            is_raised = char.isdigit() and box.bottom < before.bottom - _RAISED_BY * word.size
+            if is_raised and RAISED not in word.text:
+                word.text += RAISED
             word.text += char
             word.left = min(word.left, box.left)
             word.right = max(word.right, box.right)

@@ -99,9 +99,11 @@ def _ruled_table(
             center = (left + right) / 2
             point = Box(center, top, center, top)
             is_new = any(rule.touches(point) for rule in across)
+            # A cell over several rows or columns belongs to each of them.
             if table and not is_new:
-                # A cell over several rows belongs to each of them.
                 cells[column] = table[-1][column]
+            elif left not in edges:
+                cells[column] = cells[column - 1]
         for word in words:
             if top < word.height <= bottom:
                 edge = edges[bisect(edges, word.middle) - 1]

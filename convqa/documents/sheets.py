@@ -5,16 +5,20 @@ from __future__ import annotations
 import csv
 import re
 import warnings
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from io import BytesIO, StringIO
 from itertools import groupby
+from statistics import median
 from typing import Any
 
 from openpyxl import load_workbook
+from openpyxl.utils import range_boundaries
 
 from convqa.documents.archive import Archive, properties
 from convqa.documents.blocks import Block, Document
+from convqa.documents.child import MAX_CHARS
 from convqa.documents.tables import MAX_COLUMNS, table
 from convqa.documents.text import decoded
 
@@ -28,7 +32,11 @@ _UNIT = re.compile(r'"([^"]*)"|\\(.)')
 _CURRENCY = re.compile(r"[€£¥]|(?<=\[\$)[A-Z]{3}|\$(?![-€£¥A-Z])")
 """In a number format, such as ``[$€-407] #,##0.00``, where ``$`` may only begin a currency."""
 _DECIMALS = re.compile(r"(?<=0\.)0+")
-_DELIMITERS = ",;\t|"
+_DELIMITERS = ";\t|,"
+"""The comma comes last, because it can also stand in numbers."""
+_LEADING_ZEROS = re.compile("0{2,}")
+"""The number format of postal codes and the like."""
+_MERGED = re.compile('mergeCell [^>]*?ref="([A-Z]+[0-9]+:[A-Z]+[0-9]+)"')
 
 
 def read_xlsx(data: bytes) -> Document:
@@ -44,28 +52,53 @@ def read_xlsx(data: bytes) -> Document:
     workbook = load_workbook(BytesIO(data), read_only=True, data_only=True)
     blocks: list[Block] = []
     unread = list(archive.not_read())
+    main = archive.main()
+    relations = archive.relations(main)
+    parts = {entry.get("name"): relations.get(entry.get("id"), ("", "")) for entry in archive.xml(main).iter("sheet")}
     for sheet in workbook.worksheets:
         if sheet.sheet_state != "visible":
             unread.append(f"the hidden sheet {sheet.title}")
             continue
         cells = sheet.iter_rows(max_col=MAX_COLUMNS + 1)
         rows = ([_shown(cell) for cell in row] for row in cells)
-        content = _tables(rows, unread)
+        _, part = parts[sheet.title]
+        merged = _MERGED.findall(archive.read(part).decode("ascii", "ignore"))
+        content = _tables(_with_merged(rows, merged), unread)
         if content:
             blocks += [Block("heading", sheet.title), *content]
     title, meta = properties(archive.xml("docProps/core.xml"))
     return Document(tuple(blocks), title, meta, tuple(unread))
 
 
+def _with_merged(rows: Iterable[list[str]], ranges: Iterable[str]) -> Iterator[list[str]]:
+    """Yield rows with the text of merged cells, such as "A1:C1", in each of their rows and columns."""
+    merged = defaultdict(list)
+    for left, top, right, bottom in map(range_boundaries, ranges):
+        merged[top].append((slice(left - 1, right), bottom))
+    going_on: list[tuple[slice, int, str]] = []
+    for number, row in enumerate(rows, 1):
+        going_on = [cells for cells in going_on if cells[1] >= number]
+        going_on += [
+            (columns, bottom, row[columns.start]) for columns, bottom in merged[number] if columns.start < len(row)
+        ]
+        for columns, _, text in going_on:
+            row[columns] = [text] * len(row[columns])
+        is_alone = len(going_on) == 1 and set(row) <= {"", text}
+        yield [text] if is_alone else row
+
+
 def read_csv(data: bytes) -> Document:
     """Read a table of values that are separated by commas, semicolons, tabs or bars."""
     text = decoded(data)
-    first_line = text.split("\n")[0]
-    delimiter = max(_DELIMITERS, key=first_line.count)
+    lines = text.lstrip().split("\n", 20)[:20]
+    delimiter = max(_DELIMITERS, key=lambda sign: median(line.count(sign) for line in lines))
+    csv.field_size_limit(MAX_CHARS)
     reader = csv.reader(
         StringIO(text),
         delimiter=delimiter,
         skipinitialspace=True,
+        # A quotation mark that nothing closes is a letter.
+        quoting=csv.QUOTE_NONE if text.count('"') % 2 else csv.QUOTE_MINIMAL,
     )
     rows = ([" ".join(cell.split()) for cell in row] for row in reader)
     unread: list[str] = []
@@ -76,8 +109,6 @@ def read_csv(data: bytes) -> Document:
 def _tables(rows: Iterable[Sequence[str]], unread: list[str]) -> list[Block]:
     """Return the blocks of a sheet, and add what is beyond the limits to ``unread``."""
     groups = [list(group) for is_filled, group in groupby(_limited(rows, unread), any) if is_filled]
-    if any(any(row[MAX_COLUMNS:]) for group in groups for row in group):
-        unread.append(f"the columns after the first {MAX_COLUMNS}")
     blocks: list[Block] = []
     for group in _joined(groups):
         if len(group) == 1 and len(_filled(group[0])) == 1:
@@ -135,6 +166,8 @@ def _shown(cell: Any) -> str:
         decimals = _DECIMALS.search(cell.number_format)
         return f"{value:.{len(decimals[0]) if decimals else 0}f} {currency[0]}"
     unit = "".join(map("".join, _UNIT.findall(cell.number_format))) if cell.data_type == "n" else ""
+    if isinstance(value, int) and _LEADING_ZEROS.fullmatch(cell.number_format):
+        return str(value).zfill(len(cell.number_format))
     if isinstance(value, float):
         value = f"{value:.15g}"
     if unit.strip():

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from convqa.documents.archive import Archive, properties, value
+from convqa.documents.archive import Archive, number, properties, value
 from convqa.documents.blocks import Block, Document, amounts
-from convqa.documents.tables import table
+from convqa.documents.tables import TableCell, spread, table
+from convqa.documents.text import RAISED
 
 _NOT_SHOWN = ("dt", "ftr", "sldNum")
 """Placeholders of the date, the footer and the number of a slide."""
@@ -58,9 +59,9 @@ def _content(slide: Any) -> Iterator[Block]:
     for shape in filter(_text, slide.iter("sp", "tbl")):
         placeholder = value(shape, "nvSpPr/nvPr/ph", "type", "body")
         if shape.tag == "tbl":
-            rows = [list(map(_text, row.iter("tc"))) for row in shape.iter("tr")]
+            rows = spread(map(_cells, shape.iter("tr")))
             has_header = value(shape, "tblPr", "firstRow") == "1"
-            yield from table(rows, int(has_header))
+            yield from table(list(rows), int(has_header))
         elif placeholder in ("title", "ctrTitle"):
             yield Block("heading", _text(shape))
         elif placeholder not in _NOT_SHOWN:
@@ -73,9 +74,20 @@ def _content(slide: Any) -> Iterator[Block]:
                     yield Block("paragraph", text)
 
 
+def _cells(row: Any) -> list[TableCell]:
+    """Return the cells of a row without those that the cell before spans."""
+    cells = []
+    for cell in row.iterfind("tc"):
+        if cell.get("hMerge") is None:
+            text = None if cell.get("vMerge") else _text(cell)
+            cells.append(TableCell(text, columns=number(cell.get("gridSpan"), 1)))
+    return cells
+
+
 def _text(element: Any) -> str:
     """Return the text of a paragraph, or of the paragraphs of a shape or cell, in one line."""
     text = ""
     for child in element.iter("t", "br", "p"):
-        text += child.text or "" if child.tag == "t" else " "
+        is_raised = number(value(child.getparent(), "rPr", "baseline")) > 0
+        text += (RAISED if is_raised else "") + (child.text or "") if child.tag == "t" else " "
     return " ".join(text.split())

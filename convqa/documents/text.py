@@ -11,7 +11,7 @@ from datetime import date
 from typing import Any
 
 from convqa.documents.blocks import Block, Document, Unreadable
-from convqa.domain import MetaValue
+from convqa.domain import MetaField, MetaValue
 from convqa.files import replace_surrogates
 from convqa.text.units import parts
 
@@ -31,7 +31,11 @@ _AS_SHOWN = {
 """A charset -> the larger one that browsers read in its place."""
 _MAX_DAMAGED_SHARE = 0.2
 """Damaged letters of text that is still UTF-8, of those that are not ASCII."""
-_CONTROLS = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\u00ad\ufeff]")
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\u00ad\ufdd0\ufeff]")
+RAISED = "\ufdd0"
+"""Stands before superscripts until :func:`clean`."""
+_EXPONENT = re.compile(rf"(?<=\d){RAISED}(?=\d)")
+"""Without a mark, 10 to the power of 6 is 106, and 4.50 with the footnote 1 is 4.501."""
 _LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl"}
 
 
@@ -72,8 +76,9 @@ def _charset(name: str) -> str:
 
 
 def clean(text: str) -> str:
-    """Return a text without control characters, soft hyphens, ligatures and lone surrogates."""
-    without = _CONTROLS.sub("", replace_surrogates(text)).translate(_LIGATURES)
+    """Return a text without control characters, soft hyphens, ligatures and lone surrogates, exponents as in 10^6."""
+    marked = _EXPONENT.sub("^", replace_surrogates(text))
+    without = _CONTROLS.sub("", marked).translate(_LIGATURES)
     return without.replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n").replace("\f", "\n")
 
 
@@ -82,15 +87,15 @@ def read_text(data: bytes) -> Document:
     return _of_lines(decoded(data))
 
 
-def meta_of(values: Mapping[Any, Any]) -> dict[str, MetaValue]:
-    """Return the values that filters can compare: dates as ISO 8601, lists joined by commas, no nested mappings."""
-    meta: dict[str, MetaValue] = {}
+def meta_of(values: Mapping[Any, Any]) -> dict[str, MetaField]:
+    """Return the values that filters can compare: dates as ISO 8601, and lists, without nested ones and mappings."""
+    meta: dict[str, MetaField] = {}
     for name, value in values.items():
         if isinstance(value, date):
             value = value.isoformat()[:10]
         if isinstance(value, list):
-            value = ", ".join(str(item) for item in value if isinstance(item, str | int | float))
-        if isinstance(value, str | int | float) and value != "":
+            value = [item for item in value if isinstance(item, MetaValue)]
+        if isinstance(value, MetaValue | list) and value not in ("", []):
             meta[str(name)] = value
     return meta
 

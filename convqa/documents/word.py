@@ -9,7 +9,8 @@ from typing import Any
 from convqa.documents.archive import Archive, lines, number, properties, value
 from convqa.documents.blocks import Block, Document
 from convqa.documents.numbering import Numbering
-from convqa.documents.tables import MAX_COLUMNS, table
+from convqa.documents.tables import TableCell, spread, table
+from convqa.documents.text import RAISED
 
 _PAGE_NUMBER = re.compile(r"(?i)\W*(page|seite|strona|página|pagina|p|s)?\W*\d{1,4}(\W+(of|von|z|de|sur)?\W*\d+)?\W*")
 """A header or footer that says nothing else, such as "Page 2 of 9"."""
@@ -136,8 +137,8 @@ class _WordReader:
         role = look.get("role", "")
         if role.startswith("toc"):
             return
-        if role == "title":
-            self.title = self.title or text
+        if role == "title" and not self.title:
+            self.title = text
             yield Block("heading", text)
         elif role == "caption" and paragraph.xpath(_BESIDE_TABLE):
             yield Block("caption", text)
@@ -188,6 +189,7 @@ class _WordReader:
                 self.pending.append(child)
             elif name not in _NOT_SHOWN and value(child, "rPr/vanish", default="1") in _NOT_HIDDEN:
                 yield _CHARACTERS.get(name, "")
+                yield RAISED if value(child, "rPr/vertAlign") == "superscript" else ""
                 yield from self._pieces(child)
 
     def _table(self, element: Any) -> Iterator[Block]:
@@ -201,23 +203,14 @@ class _WordReader:
             yield from blocks
             return
         headers = len(element.findall("tr/trPr/tblHeader")) or int(rows[0].xpath(_IS_BOLD))
-        grid: list[list[str]] = []
-        for row in cells:
-            above = grid[-1] if grid else []
-            texts: list[str] = []
-            for cell in row:
-                text = _one_line(contents[cell])
-                merge = value(cell, "tcPr/vMerge", default="continue")
-                if merge == "continue" and len(texts) < len(above):
-                    text = text or above[len(texts)]
-                texts.append(text)
-                span = number(value(cell, "tcPr/gridSpan"), 1)
-                others = min(span - 1, MAX_COLUMNS)
-                # A header that spans columns is the header of each.
-                is_header = len(row) > 1 and len(grid) < max(headers, 1)
-                texts += [text if is_header else ""] * others
-            grid.append(texts)
-        yield from table(grid, headers)
+        grid = spread([[_cell(cell, _one_line(contents[cell])) for cell in row] for row in cells])
+        yield from table(list(grid), headers)
+
+
+def _cell(element: Any, text: str) -> TableCell:
+    goes_on = value(element, "tcPr/vMerge", default="continue") == "continue"
+    columns = number(value(element, "tcPr/gridSpan"), 1)
+    return TableCell(None if goes_on and not text else text, columns=columns)
 
 
 def _one_line(blocks: Iterable[Block]) -> str:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 MetaValue = str | int | float | bool
+MetaField = MetaValue | list[MetaValue]
+"""A value, or several. A filter accepts any of them."""
 DEFAULT_LANGUAGE = "en"
 ExchangeStatus = Literal["answered", "unanswered", "asked", "failed", "idle"]
 
@@ -96,7 +98,7 @@ class Passage:
     text: str
     title: str = ""
     url: str = ""
-    meta: Mapping[str, MetaValue] = field(default_factory=dict, hash=False)
+    meta: Mapping[str, MetaField] = field(default_factory=dict, hash=False)
     units: tuple[Unit, ...] = ()
 
     def __post_init__(self) -> None:

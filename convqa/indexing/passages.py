@@ -11,7 +11,7 @@ from typing import Protocol
 from pydantic import AliasChoices, Field
 
 from convqa.documents.find import PASSAGE_SUFFIXES
-from convqa.domain import Passage
+from convqa.domain import MetaField, Passage
 from convqa.errors import InputError
 from convqa.files import files_in, parse_line
 from convqa.tasks.files import read_lines
@@ -41,7 +41,7 @@ class PassageRecord(Record, extra="allow", allow_inf_nan=False):
     contents: str | None = None
     title: str | None = None
     url: str | None = None
-    meta: dict[str, str | int | float | bool] | None = None
+    meta: dict[str, MetaField] | None = None
 
 
 def read_passages(sources: Sequence[Path]) -> Iterator[Passage]:

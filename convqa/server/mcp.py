@@ -17,7 +17,7 @@ from typing_extensions import TypedDict
 
 import convqa
 from convqa.components.base import Retriever
-from convqa.domain import Failure, MetaValue, Passage, Rewrite, Turn, TurnId
+from convqa.domain import Failure, MetaField, Passage, Rewrite, Turn, TurnId
 from convqa.domain.batches import Rewrites, Turns
 from convqa.errors import ordinary_errors
 from convqa.exports import replies
@@ -63,7 +63,7 @@ class PassageResult(TypedDict):
     text: str
     title: str
     url: str
-    meta: dict[str, MetaValue]
+    meta: dict[str, MetaField]
 
 
 class SearchHit(PassageResult):

@@ -7,7 +7,7 @@ from hashlib import blake2b
 
 import orjson
 
-from convqa.domain import MetaValue, Passage
+from convqa.domain import MetaField, MetaValue, Passage
 from convqa.errors import InputError
 from convqa.validation import shorten
 
@@ -47,6 +47,16 @@ def meta_term(name: str, value: MetaValue) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return blake2b(repr((name, value)).encode(), digest_size=8).hexdigest()
+
+
+def terms_of(meta: Mapping[str, MetaField]) -> list[str]:
+    """Return the index terms of a passage's meta, one for each value of a list.
+
+    >>> terms_of({"team": ["law", "tax"]}) == [meta_term("team", "law"), meta_term("team", "tax")]
+    True
+    """
+    several = {name: value if isinstance(value, list | tuple) else [value] for name, value in meta.items()}
+    return [meta_term(name, value) for name, values in several.items() for value in values]
 
 
 def meta_terms(filter: Mapping[str, tuple[MetaValue, ...]]) -> tuple[tuple[str, ...], ...]:

@@ -130,7 +130,8 @@ def _row_sentence(row: TableRow) -> str:
 
 
 def _cells(row: str) -> list[str]:
-    return [cell.strip() for cell in row.strip().removeprefix("|").removesuffix("|").split("|")]
+    cells = re.split(r"(?<!\\)\|", row.strip().removeprefix("|").removesuffix("|"))
+    return [cell.strip().replace("\\|", "|") for cell in cells]
 
 
 def quotable(

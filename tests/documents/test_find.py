@@ -88,7 +88,7 @@ def test_a_folder_gives_meta_to_its_documents_and_those_below(tmp_path):
     for name in ("a.txt", "law/b.txt", "law/new/c.txt"):
         (tmp_path / name).write_text("Text.")
     meta = {name: dict(file.meta) for name, file in found(tmp_path).items()}
-    law = {"team": "law", "year": 2024, "valid": "2026-05-01", "tags": "a, b"}
+    law = {"team": "law", "year": 2024, "valid": "2026-05-01", "tags": ["a", "b"]}
     assert meta == {"a.txt": {"team": "all", "year": 2024}, "law/b.txt": law, "law/new/c.txt": law}
     (tmp_path / "law" / "meta.yaml").write_text("team: [law")
     documents, _, unread = find_documents([tmp_path], FORMATS)

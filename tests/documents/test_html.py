@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from convqa.documents import Block, Unreadable
 from convqa.documents.html import read_html, read_markup
+from convqa.documents.text import clean
 
 pytest.importorskip("lxml")
 
@@ -50,7 +53,7 @@ def test_a_table_has_a_caption_a_header_and_the_text_of_spans_in_every_row():
     )
     assert blocks(markup) == [
         Block("caption", "Fees"),
-        Block("header", cells=("Who", "Price", "")),
+        Block("header", cells=("Who", "Price", "Price")),
         Block("row", cells=("Kiln", "Mon", "5")),
         Block("row", cells=("Kiln", "Tue", "6")),
         Block("paragraph"),
@@ -66,9 +69,13 @@ def test_tables_for_layout_are_read_as_what_is_in_them():
     ]
 
 
+def test_an_empty_table_has_no_blocks():
+    assert blocks("<p>a<table><tr><td> <td> </table>") == [Block("paragraph", "a")]
+
+
 def test_huge_spans_are_bounded():
     row, _ = blocks("<table><tr><td colspan=999999>a<td rowspan=999999>b</table>")
-    assert row.cells == ("a",)
+    assert row.cells == ("a", "b")
 
 
 @pytest.mark.parametrize(
@@ -171,10 +178,14 @@ def test_lists_of_links_stay_in_the_text_and_on_a_page_of_links():
         ("An <span>i</span><span>Phone</span> of <span class=a>H</span><span class=b>ans</span>", "An iPhone of Hans"),
         ("It costs 4 euros.<sup><a href='#note-3'>3</a></sup>", "It costs 4 euros.[3]"),
         ("It has 20 m<sup>2</sup>.", "It has 20 m2."),
+        ("It is 10<sup>6</sup> m.", "It is 10^6 m."),
+        ("It costs 4.50<sup>1</sup> euros.", "It costs 4.50^1 euros."),
+        ("It costs 5<a href='#note-3'><sup>3</sup></a>.", "It costs 5[3]."),
     ],
 )
 def test_words_that_a_style_sets_apart_stay_apart(markup, text):
-    assert blocks(f"<p>{markup}</p>") == [Block("paragraph", text)]
+    (block,) = blocks(f"<p>{markup}</p>")
+    assert clean(block.text) == text
 
 
 def test_a_first_row_in_bold_is_a_header():
@@ -205,3 +216,89 @@ def test_images_and_forms_outside_of_navigation_are_counted():
     document = read_html(page.encode())
     assert document.blocks[0].text == "The kiln."
     assert document.unread == ("images: 2", "forms: 1", "words of navigation: 1")
+
+
+def rows_of(markup):
+    """The cells of the rows of a table, header rows marked."""
+    found = blocks(markup)
+    return [("#", *block.cells) if block.kind == "header" else block.cells for block in found if block.cells]
+
+
+@pytest.mark.parametrize(
+    ("table", "rows"),
+    [
+        ("<tr><th>Item<th>Price<tr><td>Pear<td>2", [("#", "Item", "Price"), ("Pear", "2")]),
+        ("<td>Mon<td>9-17</tr><tr><td>Tue<td>closed", [("Mon", "9-17"), ("Tue", "closed")]),
+        ("<tfoot><tr><td>Sum<td>3<tbody><tr><td>Pen<td>3", [("Pen", "3"), ("Sum", "3")]),
+        # A cell ends with its part of the table, and never goes over another.
+        ("<tbody><tr><td rowspan=0>A<td>1<tr><td>2<tbody><tr><td>B<td>3", [("A", "1"), ("A", "2"), ("B", "3")]),
+        ("<tbody><tr><td rowspan=9>A<td>1<tbody><tr><td>B<td>3", [("A", "1"), ("B", "3")]),
+        (
+            "<tr><td rowspan=3>A<td colspan=2>1<tr><td rowspan=2>2<td>3<tr><td>4",
+            [("A", "1", "1"), ("A", "2", "3"), ("A", "2", "4")],
+        ),
+        (
+            "<tr><td rowspan=2 colspan=2>A<td>1<tr><td>2<tr><td>B<td>b<td>3",
+            [("A", "A", "1"), ("A", "A", "2"), ("B", "b", "3")],
+        ),
+        # The names of two header rows.
+        (
+            "<tr><th rowspan=2>Who<th colspan=2>Week<tr><th>AM<th>PM<tr><td>All<td>5<td>6",
+            [("#", "Who", "Week AM", "Week PM"), ("All", "5", "6")],
+        ),
+        ("<tr><td>no<td>no<tr><td>yes<td>yes<tr><td>on<td>off", [("no", "no"), ("yes", "yes"), ("on", "off")]),
+        (
+            "<tr><th>Route<th>Fare<tr><th colspan=2>Winter<tr><td>North<td>3",
+            [("#", "Route", "Fare"), ("#", "Route", "Fare"), ("North", "3")],
+        ),
+        # Lists, tables and headings in cells.
+        ("<tr><td>A<td><ul><li>one<li>two</ul><tr><td>B<td>c", [("A", "one; two"), ("B", "c")]),
+        (
+            "<tr><th>Plan<th>Has<tr><td><h3>Pro</h3><td><table><tr><td>Users<td>3<tr><td>Disks<td>4</table>",
+            [("#", "Plan", "Has"), ("Pro", "Users 3; Disks 4")],
+        ),
+    ],
+)
+def test_tables_are_read_as_browsers_show_them(table, rows):
+    assert rows_of(f"<table>{table}</table>") == rows
+
+
+def test_a_text_over_all_columns_is_the_caption_of_the_rows_below_it():
+    table = (
+        "<tr><th>Route<th>Fare<tr><td>North<td>4<tr><td colspan=2>Winter<tr><td>North<td>3<tr><td colspan=2>No dogs."
+    )
+    assert blocks(f"<table>{table}</table>")[1:6] == [
+        Block("row", cells=("North", "4")),
+        Block("caption", "Winter"),
+        Block("header", cells=("Route", "Fare")),
+        Block("row", cells=("North", "3")),
+        Block("row", cells=("No dogs.", "")),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("markup", "words"),
+    [
+        ("<table>One.<tr><td>a</td>two<td>b</tr><p>Three.</p>four<tr><td>c<td>d</table>", "One Three four two a b c d"),
+        ("<ul>One <li>two</li> three <p>four</p></ul>", "One two three four"),
+        (
+            "<dl>One<dt>two</dt><dd>three</dd>four<div><dt>five</dt><dd>six</dd></div></dl>",
+            "One two three four five six",
+        ),
+    ],
+)
+def test_what_stands_between_cells_items_and_definitions_is_read(markup, words):
+    found = " ".join(" ".join((block.text, *block.cells)) for block in blocks(markup))
+    assert re.findall(r"\w+", found) == words.split()
+
+
+def test_what_follows_a_table_that_is_not_closed_is_no_cell():
+    found = blocks("<table><tr><th>City<th>Fee<tr><td>Rome<td>14<h2>Contact</h2><p>Write to us.<p>Or call.")
+    assert [block.text or block.cells for block in found] == [
+        ("City", "Fee"), ("Rome", "14"), (), "Contact", "Write to us.", "Or call."
+    ]  # fmt: skip
+
+
+def test_an_answer_that_its_frame_names_is_shown_on_a_click():
+    markup = "<div class=faq-item><p>Do you sell food?</p><div style='display:none'>Yes.</div></div>"
+    assert [block.text for block in blocks(markup)] == ["Do you sell food?", "Yes."]

@@ -12,9 +12,12 @@ import convqa
 from convqa.documents import DocumentFile, Unreadable
 from convqa.documents.child import DocumentReader
 from convqa.documents.passages import read_document
+from convqa.domain import Query
 from convqa.errors import InputError
 from convqa.indexing import index_sources
 from convqa.stores import open_store
+from convqa.stores.base import SearchParams
+from convqa.text.quotes import table_row
 
 
 @pytest.fixture(scope="module")
@@ -233,3 +236,24 @@ def test_pages_and_tables_are_counted(make, tmp_path):
     (tmp_path / "docs" / "b.md").write_text("| a | b |\n|---|---|\n| 1 | 2 |\n\n| c | d |\n|---|---|\n| 3 | 4 |\n")
     indexed = index_sources([tmp_path / "docs"], str(tmp_path / "c"))
     assert indexed.counts == {"pages": 2, "tables": 2, "recognized pages": 0}
+
+
+def test_a_filter_accepts_any_value_of_a_list(tmp_path):
+    folder = tmp_path / "contracts"
+    folder.mkdir()
+    (folder / "meta.yaml").write_text("team: [law, tax]\n")
+    (folder / "a.txt").write_text("The office opens at nine.")
+    index = str(tmp_path / "index")
+    convqa.index(str(folder), index, vectors=False)
+    for team, count in (("law", 1), ("tax", 1), ("law, tax", 0)):
+        found = open_store(index).search([Query("office")], 10, SearchParams(filter={"team": (team,)}))
+        assert len(found[0].hits) == count
+    assert next(open_store(index).scan()).meta["team"] == ["law", "tax"]
+
+
+def test_a_bar_in_a_cell_stays_in_it(tmp_path):
+    (tmp_path / "a.csv").write_text('name,sign\npipe,"a | b"\n')
+    index = str(tmp_path / "index")
+    convqa.index(str(tmp_path / "a.csv"), index, vectors=False)
+    passage = next(open_store(index).scan())
+    assert table_row(passage, passage.units[-1]).cells == ["pipe", "a | b"]

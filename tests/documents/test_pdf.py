@@ -530,3 +530,57 @@ def test_a_page_number_between_ragged_columns_keeps_them_apart():
     blocks = filled(read_pdf(drawn(*texts, (102, 280, "1"), size=9)))
     assert not any("mill" in block.text and "kiln" in block.text for block in blocks)
     assert not any(block.cells for block in blocks)
+
+
+def test_exponents_and_marks_of_footnotes_are_no_digits():
+    pdf = fpdf.FPDF()
+    pdf.add_page()
+    for text, place in (
+        ("It costs 4.50", "LINE"),
+        ("1", "SUP"),
+        (" euros for 10", "LINE"),
+        ("6", "SUP"),
+        (" m", "LINE"),
+    ):
+        pdf.set_font("Helvetica", size=11)
+        pdf.char_vpos = place
+        pdf.write(6, text)
+    assert [block.text for block in read_pdf(bytes(pdf.output())).blocks] == ["It costs 4.50^1 euros for 10^6 m"]
+
+
+def test_a_cell_over_several_columns_belongs_to_each():
+    pdf = fpdf.FPDF()
+    pdf.add_page()
+    pdf.set_font("Helvetica", size=11)
+    with pdf.table(num_heading_rows=1) as table:
+        head = table.row()
+        head.cell("Who")
+        head.cell("Week", colspan=2)
+        table.row(("", "AM", "PM"))
+        table.row(("All", "5", "6"))
+        table.row().cell("Winter", colspan=3)
+        last = table.row()
+        last.cell("All")
+        last.cell("4", colspan=2)
+    header = ("header", ("Who", "Week AM", "Week PM"))
+    assert shown(bytes(pdf.output())) == [
+        header,
+        ("row", ("All", "5", "6")),
+        ("caption", "Winter"),
+        header,
+        ("row", ("All", "4", "4")),
+    ]
+
+
+def test_a_table_that_is_wider_than_its_column_leaves_the_columns_apart():
+    pdf = fpdf.FPDF()
+    pdf.add_page()
+    pdf.set_font("Helvetica", size=8)
+    for x, word in ((10, "mill"), (75, "kiln"), (140, "barn")):
+        for line in range(40):
+            pdf.text(x, 20 + 4 * line, f"the {word} of the town has line {line + 10} and more")
+    for row in range(4):
+        pdf.text(198, 60 + 4 * row, f"{row} kg")
+    text = " ".join(" ".join((block.text, *block.cells)) for block in read_pdf(bytes(pdf.output())).blocks)
+    found = [word for word in text.split() if word in ("mill", "kiln", "barn")]
+    assert found == ["mill"] * 40 + ["kiln"] * 40 + ["barn"] * 40

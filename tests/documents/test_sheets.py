@@ -88,10 +88,11 @@ def test_labels_and_values_have_no_header():
     assert [block.kind for block in blocks] == ["heading", "row", "row", "paragraph"]
 
 
-def test_a_sheet_is_read_within_limits(monkeypatch):
+def test_a_sheet_is_read_within_limits(monkeypatch, caplog):
     monkeypatch.setattr(sheets, "MAX_ROWS", 2)
     document = read_xlsx(workbook([["A", *"x" * 70], ["B"], ["C"]]))
-    assert document.unread == ("the rows after the first 2", "the columns after the first 60")
+    assert document.unread == ("the rows after the first 2",)
+    assert caplog.messages == ["the columns of a table after the first 60 are not read"]
 
 
 @pytest.mark.parametrize(
@@ -129,3 +130,37 @@ def test_a_price_keeps_its_currency_and_decimals(number_format, shown):
     stream = BytesIO()
     book.save(stream)
     assert ("A", shown) in [block.cells for block in read_xlsx(stream.getvalue()).blocks]
+
+
+def test_merged_cells_belong_to_each_of_their_rows_and_columns():
+    book = openpyxl.Workbook()
+    for row in (["Fees"], ["Who", "Week"], [None, "AM", "PM"], ["All", 5, 6], [None, 7, 8]):
+        book.active.append(row)
+    for ends in ("A1:C1", "A2:A3", "B2:C2", "A4:A5"):
+        book.active.merge_cells(ends)
+    stream = BytesIO()
+    book.save(stream)
+    _, caption, header, *rows, _ = read_xlsx(stream.getvalue()).blocks
+    assert (caption.text, header.cells) == ("Fees", ("Who", "Week AM", "Week PM"))
+    assert [row.cells for row in rows] == [("All", "5", "6"), ("All", "7", "8")]
+
+
+@pytest.mark.parametrize(
+    ("text", "last"),
+    [
+        ('id,text\n1,"open\n2,two\n3,three\n', ("3", "three")),
+        ("Fees, in euros\nWho;Fee;Day\nAll;5,50;Mon\nKids;2,50;Tue\n", ("Kids", "2,50", "Tue")),
+        (f"id,text\n1,{'x' * 200_000}\n", ("1", "x" * 200_000)),
+    ],
+)
+def test_odd_files_keep_their_rows(text, last):
+    assert read_csv(text.encode()).blocks[-2].cells == last
+
+
+def test_a_postal_code_keeps_its_zeros():
+    book = openpyxl.Workbook()
+    book.active.append(["Leipzig", 4103])
+    book.active["B1"].number_format = "00000"
+    stream = BytesIO()
+    book.save(stream)
+    assert ("Leipzig", "04103") in [block.cells for block in read_xlsx(stream.getvalue()).blocks]

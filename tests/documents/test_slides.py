@@ -7,6 +7,7 @@ from io import BytesIO
 
 from convqa.documents.blocks import Block
 from convqa.documents.slides import read_pptx
+from convqa.documents.text import clean
 
 NAMESPACES = 'xmlns:r="urn:r" xmlns:mc="urn:mc"'
 
@@ -87,3 +88,23 @@ def test_hidden_slides_are_counted():
     document = read_pptx(presentation(shape("Text"), shape("Secret"), attributes='show="0"'))
     assert [block.text for block in document.blocks] == ["Slide 1", "Text"]
     assert document.unread == ("hidden slides: 1", "images: 1", "charts: 1")
+
+
+def test_merged_cells_belong_to_each_of_their_rows_and_columns():
+    def cell(text, attributes=""):
+        return f"<tc {attributes}><txBody><p><r><t>{text}</t></r></p></txBody></tc>"
+
+    rows = (
+        cell("Who", 'rowSpan="2"') + cell("Week", 'gridSpan="2"') + cell("", 'hMerge="1"'),
+        cell("", 'vMerge="1"') + cell("AM") + cell("PM"),
+        cell("All") + cell("5") + cell("6"),
+    )
+    table = "".join(f"<tr>{row}</tr>" for row in rows)
+    header, row, _ = read_pptx(presentation(f"<tbl>{table}</tbl>")).blocks[1:]
+    assert (header.cells, row.cells) == (("Who", "Week AM", "Week PM"), ("All", "5", "6"))
+
+
+def test_exponents_are_marked():
+    paragraph = '<p><r><t>10</t></r><r><rPr baseline="30000"/><t>6</t></r></p>'
+    (block,) = read_pptx(presentation(shape(paragraph))).blocks[1:]
+    assert clean(block.text) == "10^6"

@@ -53,6 +53,7 @@ def test_markdown_has_headings_lists_tables_and_code():
         ("!!! note\n    Mind the step.", ["Note", "Mind the step."]),
         ("> [!TIP]\n> Mind the step.", ["Mind the step."]),
         (":::warning\nMind the step.\n:::", ["Mind the step."]),
+        (":::note Mind the step\nIt is wet.\n:::", ["Mind the step It is wet."]),
         ("Fee\n: 5 euros", ["Fee: 5 euros"]),
         ("A fee.[^1]\n\n[^1]: In euros.", ["A fee.[1]", "In euros."]),
         ("<details><summary>When?</summary>At noon.</details>", ["When?", "At noon."]),
@@ -65,7 +66,7 @@ def test_what_people_add_to_markdown_is_read(text, expected):
 def test_front_matter_is_meta():
     document = read_markdown(b"---\ntitle: The rules\ndate: 2026-05-01\nteam: [law, tax]\n---\n# One\n")
     assert document.title == "The rules"
-    assert document.meta == {"date": "2026-05-01", "team": "law, tax"}
+    assert document.meta == {"date": "2026-05-01", "team": ["law", "tax"]}
     assert document.blocks == (Block("heading", "One", 1),)
 
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
-from convqa.domain import DEFAULT_LANGUAGE, Passage, Query, Ranking
+from convqa.domain import DEFAULT_LANGUAGE, MetaField, MetaValue, Passage, Query, Ranking
 from convqa.errors import InputError, WorkError, nearest
 from convqa.files import replace_surrogates
 from convqa.stores.address import Address
@@ -137,12 +137,12 @@ class ForeignIndex:
         self.closed = True
 
     def _passage(self, hit: ServerHit) -> Passage:
-        """Return the passage of a hit. Meta fields with several values are left out."""
-        meta = {}
+        """Return the passage of a hit."""
+        meta: dict[str, MetaField] = {}
         for name in self._fields.meta:
             values = hit.get("fields", {}).get(name, [])
-            if len(values) == 1 and isinstance(values[0], str | int | float | bool):
-                meta[name] = values[0]
+            if values and all(isinstance(value, MetaValue) for value in values):
+                meta[name] = values if len(values) > 1 else values[0]
         return Passage(
             self._id_of(hit),
             _joined(hit, self._fields.text),

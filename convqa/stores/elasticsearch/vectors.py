@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from convqa.domain import MetaValue
+from convqa.domain import MetaField
 from convqa.stores.base import Encoder, Floats
-from convqa.stores.content import meta_term
+from convqa.stores.content import terms_of
 from convqa.stores.elasticsearch.index import IndexedDocument
 from convqa.stores.elasticsearch.schema import META_TERMS, PASSAGE_ID, Version
 
@@ -43,8 +43,7 @@ def vector_document(
     key: str,
     id: str,
     row: Floats,
-    meta: Mapping[str, MetaValue],
+    meta: Mapping[str, MetaField],
 ) -> IndexedDocument:
     """Return the document of a passage's vector. :param meta: that of the passage."""
-    terms = [meta_term(name, value) for name, value in meta.items()]
-    return IndexedDocument(key, id, {"pid": id, "vector": row, "meta": terms})
+    return IndexedDocument(key, id, {"pid": id, "vector": row, "meta": terms_of(meta)})

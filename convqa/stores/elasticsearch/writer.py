@@ -21,7 +21,7 @@ from convqa.domain import Passage
 from convqa.errors import InputError, RunError, WorkError
 from convqa.stores.base import Encoder, Ids, Matrix
 from convqa.stores.checks import checked_vectors, refuse_other_encoder
-from convqa.stores.content import checksum, content, digest, duplicate, meta_term
+from convqa.stores.content import checksum, content, digest, duplicate, terms_of
 from convqa.stores.elasticsearch.index import IndexedDocument, ServerIndex, look_up, put_in_place, slices, unfinished
 from convqa.stores.elasticsearch.lock import CollectionLock
 from convqa.stores.elasticsearch.schema import VectorMeta, Version, document_id
@@ -271,7 +271,7 @@ def passage_document(
     source = {
         "pid": passage.id,
         "tokens": " ".join(words.tokens(passage.context) + words.tokens(passage.text)),
-        "meta": [meta_term(name, value) for name, value in passage.meta.items()],
+        "meta": terms_of(passage.meta),
         "passage": orjson.Fragment(content(passage).rstrip()),
         "request": request_id,
     }

@@ -14,9 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from convqa.domain import MetaValue
 from convqa.stores.base import Doubles, Floats, Integers, SearchParams
-from convqa.stores.content import meta_term
 from convqa.stores.embedded.files import BYTE, NUMBER, OFFSET, Array, ArrayWriter, Mask, Sizes, array
 from convqa.text.bm25 import K1, B, idf, norms
 
@@ -132,9 +130,9 @@ def _field(
     return count, norms(lengths, average, k1, b)
 
 
-def meta_token(name: str, value: MetaValue) -> str:
-    """Return the token of a meta value. Those of texts have no space."""
-    return f" {meta_term(name, value)}"
+def meta_token(term: str) -> str:
+    """Return the token of the term of a meta value. Those of texts have no space."""
+    return f" {term}"
 
 
 def _sum(records: Array, columns: Sequence[str]) -> Doubles:

@@ -13,6 +13,7 @@ from convqa.domain import Hit, Passage, Query, Ranking
 from convqa.errors import InputError, StoreDamaged
 from convqa.stores.base import Filter, Floats, Integers, SearchParams, check_weights
 from convqa.stores.checks import stored_analyzer
+from convqa.stores.content import meta_term
 from convqa.stores.embedded import manifest as manifests
 from convqa.stores.embedded.database import Database
 from convqa.stores.embedded.files import Mask
@@ -89,7 +90,7 @@ class Snapshot:
         """Return whether a filter accepts a passage, by number."""
         groups = []
         for name, values in (filter or {}).items():
-            terms = [self._term(meta_token(name, value)) for value in values]
+            terms = [self._term(meta_token(meta_term(name, value))) for value in values]
             groups.append([term for term in terms if term is not None])
         return self._postings.accepted(groups)
 

@@ -22,7 +22,7 @@ from convqa.domain import Passage
 from convqa.errors import InputError, RunError, WorkError
 from convqa.stores.base import Encoder, Ids, Matrix
 from convqa.stores.checks import checked_vectors, refuse_other_encoder
-from convqa.stores.content import checksum, content, digest, duplicate
+from convqa.stores.content import checksum, content, digest, duplicate, terms_of
 from convqa.stores.embedded import database
 from convqa.stores.embedded.database import Database
 from convqa.stores.embedded.files import NUMBER, ArrayWriter, Mask, array, writing
@@ -106,7 +106,7 @@ class FolderWriter:
     def _append(self, passages: Sequence[Passage]) -> None:
         """Index passages, the last ones in the database."""
         tokens = self._analyzer.tokens
-        meta = [[meta_token(name, value) for name, value in passage.meta.items()] for passage in passages]
+        meta = [map(meta_token, terms_of(passage.meta)) for passage in passages]
         self._index.add_passages(
             self._database.numbers - len(passages),
             [passage.id for passage in passages],

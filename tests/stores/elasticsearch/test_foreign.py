@@ -236,7 +236,7 @@ def test_what_haystack_wrote_is_searched(index_url, tmp_path):
     opened = open_store(str(tmp_path / "theirs.yaml"))
     assert opened.info().count == 3
     assert opened.fetch(["h1", "h2"]) == [
-        Passage("h1", "The river Thames", meta={"year": 2001, "kind": "river", "tags": "a"}),
+        Passage("h1", "The river Thames", meta={"year": 2001, "kind": "river", "tags": "a", "many": ["b", "c"]}),
         Passage("h2", "Rome and its river", meta={"kind": "city", "old": True}),
     ]
     found = opened.search([Query("Rome river")], 10, DEFAULT)[0].hits
