@@ -6,7 +6,7 @@ DATA is ``own-documents``: ``COLLECTION/documents`` and ``COLLECTION/turns.jsonl
 collections, which no shipped model was trained on. Each collection is indexed alone, as ``convqa index`` does, and each
 conversation is held in order with the program's own answers as history. A turn is answered if the quotes or the
 sentences shown hold 90 % of the words of its first gold unit, in at most 60 words more. MRR@10 is that of the first
-passage with the gold unit. Prints a JSON object.
+passage with the gold unit. "Sure" answers are those without "Not sure". Prints a JSON object.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import Any
 import yaml
 
 import convqa
+from convqa.domain import UNSURE
 
 MIN_SHARE = 0.9
 MAX_MORE_WORDS = 60
@@ -56,6 +57,16 @@ def reciprocal_rank(response: Any, unit: str) -> float:
     return 0.0
 
 
+def groups(turn: dict[str, Any], unit: str) -> tuple[str, str]:
+    """Return what kind of unit answers, and whether the question needs its history."""
+    kind = "sentences"
+    if unit.lstrip().startswith("|"):
+        kind = "rows"
+    elif re.match(r"\s*([-*+]|\d+[.)])\s", unit):
+        kind = "items"
+    return kind, "self-contained" if turn["question"] == turn["alone"] else "with history"
+
+
 def count(qa: Any, lines: list[dict[str, Any]], totals: Counter[str]) -> list[float]:
     """Hold the conversations of a collection and add to the counts. Return 1 / rank of the gold passages."""
     ranks = []
@@ -65,18 +76,22 @@ def count(qa: Any, lines: list[dict[str, Any]], totals: Counter[str]) -> list[fl
         response = conversation.ask(turn["question"])
         kind = response.answer.kind
         totals[turn["kind"]] += 1
+        is_sure = kind == "answer" and UNSURE not in response.answer.notes
         if turn["kind"] == "answerable":
             unit = turn["gold"][0]
             is_right = is_answered(response, unit)
-            is_row = unit.lstrip().startswith("|")
             totals["answered"] += is_right
-            totals["rows"] += is_row
-            totals["rows answered"] += is_right and is_row
+            for group in groups(turn, unit):
+                totals[group] += 1
+                totals[f"{group} answered"] += is_right
             totals["answerable, refused"] += kind == "none"
+            totals["answerable, sure"] += is_sure
+            totals["answerable, sure, answered"] += is_sure and is_right
             totals["rewritten"] += response.rewrite.text != turn["question"]
             ranks.append(reciprocal_rank(response, unit))
         elif turn["kind"] == "unanswerable":
             totals["unanswerable, refused"] += kind == "none"
+            totals["unanswerable, sure"] += is_sure
         else:
             totals["talk taken as talk"] += kind == "talk"
     return ranks
