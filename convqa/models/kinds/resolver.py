@@ -34,7 +34,7 @@ _SEPARATES |= listed("him her them me us his its their because although while if
 _NOT_FIRST = _SEPARATES | listed(
     "and or but of in on at to for from with by as than into about over under between during"
 )
-_NOT_LAST = _NOT_FIRST | lexicon.ARTICLES
+_NOT_LAST = _NOT_FIRST | lexicon.ARTICLES | listed("v vs mr mrs ms dr prof mt")
 """Words with which no noun phrase begins or ends."""
 
 _POSSESSIVE = frozenset(["'s", "\u2019s", "'", "\u2019"])

@@ -111,6 +111,16 @@ def test_a_phrase_begins_and_ends_as_noun_phrases_do(first, last):
     assert not says.text(least=0.3).startswith(f"When did {first} ")
 
 
+def test_a_name_is_not_cut_after_an_abbreviation():
+    history = [Past("What did Zappa v. Miles decide?", "They played rock.")]
+    says = Says("Was it unanimous?", history).delete("it").insert("it", "{}", "Zappa", "v", strength=12)
+    row = says.word("it").first
+    for word in says.layout.history_words:
+        if says.layout.text(word) == "Miles":
+            says.ends[row, word.last] = 8.0
+    assert says.text(least=0.3) == "Was Zappa v. Miles unanimous?"
+
+
 def test_what_was_said_several_times_counts_together():
     history = [Past("Was Zappa at home?", "Miles met Zappa.")]
     says = Says("When did he die?", history).delete("he").insert("he", "{}", "Miles")
