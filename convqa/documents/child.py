@@ -129,7 +129,7 @@ def main() -> None:
     logger.addHandler(handler)
     logger.propagate = False
     logging.getLogger().setLevel(logging.ERROR)
-    with suppress(EOFError, BrokenPipeError):
+    with suppress(EOFError, BrokenPipeError, MemoryError):
         while True:
             suffix, data = pickle.load(requests)
             warnings.clear()

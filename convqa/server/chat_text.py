@@ -7,8 +7,8 @@
     - [1] [Faust](https://example.org/faust): "Faust is a play by Goethe."
     - ...
 
-The marks and the list are Markdown. What passages say is not: its brackets and tags are escaped (``\\[1]``, ``\\<b>``),
-so that no passage adds a link, a picture or a mark.
+The marks and the list are Markdown. What passages say is not: its brackets, tags and code are escaped (``\\[1]``,
+``\\<b>``), so that no passage adds a link or a picture, or hides a mark.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _SOURCES = "\n\nSources:\n\n"
 _MAX_QUOTE_CHARS = 200
 _MARK = re.compile(r"(?<!\\)\[(\d+)\]")
 _MARKS = re.compile(r"(?: |\n\n)(?:\[\d+\])+")
-_ESCAPES = re.compile(r"\\(\\|\[|<|n|r|u[0-9a-f]{4})")
-_ESCAPED = {"\\": "\\", "[": "[", "<": "<", "n": "\n", "r": "\r"}
+_ESCAPES = re.compile(r"\\([\\[<`~nr]|u[0-9a-f]{4})")
+_ESCAPED = {"n": "\n", "r": "\r"}
 _END = re.compile(r"\n\n(?!\[\d)")
 """The end of an answer: an empty line, but not the one between a table and its marks."""
-_MARKUP = re.compile(r"\\.|\[(?!\d+\])|<(?=[A-Za-z/!?])")
-"""What opens a link, a picture or a tag in Markdown; and escapes, which stay."""
+_MARKUP = re.compile(r"\\.|\[(?!\d+\])|<(?=[A-Za-z/!?])|`|~(?=~~)")
+"""What opens a link, a picture, a tag or code in Markdown; and escapes, which stay."""
 
 
 def pieces(
@@ -102,7 +102,7 @@ def _source(citation: replies.CitationReply) -> str:
 
 
 def _without_markup(text: str) -> str:
-    r"""Escape what opens a link, a picture or a tag in an escaped text, but not marks.
+    r"""Escape what opens a link, a picture, a tag or code in an escaped text, but not marks.
 
     >>> _without_markup("![a](b) <b>1 < 2</b> [1]")
     '!\\[a](b) \\<b>1 < 2\\</b> [1]'
@@ -164,4 +164,5 @@ def exchange(question: str, content: str) -> Exchange:
 
 
 def _unescaped(escape: re.Match[str]) -> str:
-    return _ESCAPED.get(escape[1]) or chr(int(escape[1][1:], 16))
+    code = escape[1]
+    return _ESCAPED.get(code, code) if len(code) == 1 else chr(int(code[1:], 16))

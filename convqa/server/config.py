@@ -21,6 +21,8 @@ LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 _MIN_KEY_CHARS = 16
 _VARIABLE = re.compile(r"[A-Z_]+|[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")
+_QUOTED_KEY = re.compile(rf"'[^' ]{{{_MIN_KEY_CHARS},}}'?")
+"""What may be a key in a message about a value in the wrong place."""
 
 FilterFields = dict[str, list[MetaValue]]
 """A filter in a file: meta field -> accepted values."""
@@ -58,15 +60,17 @@ class AccessKey(_Section):
 
         :raises InputError: if it is missing or too short.
         """
+        name = name if len(name) < _MIN_KEY_CHARS else "***"
         if bool(self.env) == bool(self.file):
             raise InputError(f"keys.{name}: expected either env, the name of a variable, or file, the name of a file.")
-        # Either name may be the key itself, in the wrong place: messages show only what looks like a name.
+        # Each name may be the key itself, in the wrong place: messages show only what looks like a name.
         if self.env:
             shown = self.env if _VARIABLE.fullmatch(self.env) else "that env names"
             source = f"the environment variable {shown}"
             key = os.environ.get(self.env, "").strip()
         else:
-            source = f"the file {self.file if self.file.startswith(('/', './')) else 'that file names'}"
+            is_path = "/" in self.file[1:] and Path(self.file).parent.is_dir()
+            source = f"the file {self.file if is_path else 'that file names'}"
             try:
                 key = Path(self.file).read_text(encoding="utf-8").strip()
             except (OSError, UnicodeError) as error:
@@ -169,7 +173,7 @@ class ServerConfig(_Section):
             raise InputError(f"originals: {self.originals} is not a folder; name the one that was indexed.")
         for name in self.users.keys if self.users else ():
             if name not in self.keys:
-                raise InputError(f"users.keys: unknown key {name!r}; expected a name under keys.")
+                raise InputError(_masked(f"users.keys: unknown key {name!r}; expected a name under keys."))
         return self
 
 
@@ -186,9 +190,11 @@ def read_config(name: str) -> ServerConfig:
         raise InputError(
             f"{file}: keys: expected {{NAME: {{env: VARIABLE}}}} or {{NAME: {{file: FILE}}}}, without the key."
         )
-    return read_as(
-        ServerConfig,
-        settings,
-        str(file),
-        "See docs/reference/server.md for all fields.",
-    )
+    try:
+        return read_as(ServerConfig, settings, str(file), "See docs/reference/server.md for all fields.")
+    except InputError as error:
+        raise InputError(_masked(str(error))) from None
+
+
+def _masked(message: str) -> str:
+    return _QUOTED_KEY.sub("'***'", message)

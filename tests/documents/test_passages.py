@@ -233,3 +233,15 @@ def test_pages_and_tables_are_counted(make, tmp_path):
     (tmp_path / "docs" / "b.md").write_text("| a | b |\n|---|---|\n| 1 | 2 |\n\n| c | d |\n|---|---|\n| 3 | 4 |\n")
     indexed = index_sources([tmp_path / "docs"], str(tmp_path / "c"))
     assert indexed.counts == {"pages": 2, "tables": 2, "recognized pages": 0}
+
+
+@pytest.mark.parametrize(
+    ("data", "meta", "said"),
+    [
+        (b"It is free.", {"note": "x" * 10_001}, "its properties have more than 10,000 characters"),
+        (b"# " + b"x" * 2**20 + b"\n\nIt is free.", {}, "expected at most 1,048,576 bytes"),
+    ],
+)
+def test_a_document_whose_passages_are_too_large_is_unreadable(read, data, meta, said):
+    with pytest.raises(Unreadable, match=said):
+        read("a.md", data, **meta)

@@ -53,7 +53,7 @@ def test_no_file():
         ({"keys": {"a": {}}}, "expected either env"),
         ({"keys": {"a": {"env": "A", "file": "b"}}}, "expected either env"),
         ({"keys": {"a": {"env": "NOT_SET_HERE"}}}, "characters or more in the environment variable NOT_SET_HERE"),
-        ({"keys": {"a": {"file": "/nowhere/key"}}}, "the file /nowhere/key cannot be read"),
+        ({"keys": {"a": {"file": "/etc/nowhere"}}}, "the file /etc/nowhere cannot be read"),
         ({"users": {"header": "X-User", "keys": ["b"]}}, "unknown key 'b'"),
     ],
 )
@@ -85,6 +85,13 @@ SECRET = "q3Zk/9x+T7mWv2=="
         f"keys: {{webui: {{file: '{SECRET}'}}}}",
         f"keys: {{webui: {{key: '{SECRET}'}}}}",
         f"key: '{SECRET}'",
+        f"keys: {{webui: {{file: '/{SECRET}'}}}}",
+        f"keys: {{webui: {{env: ['{SECRET}']}}}}",
+        f"keys: {{webui: {{env: A, filter: '{SECRET}'}}}}",
+        f"keys: {{'{SECRET}': {{env: A}}}}",
+        f"users: {{header: X-User, keys: ['{SECRET}']}}",
+        f"users: {{header: X-User, keys: '{SECRET}'}}",
+        f"users: {{header: X-User, keys: {{key: '{SECRET * 9}'}}}}",
     ],
 )
 def test_a_key_in_the_wrong_place_is_not_shown(tmp_path, text):
