@@ -62,7 +62,7 @@ class Snapshot:
     def _verify(self, folder: Path) -> None:
         files = self.manifest.files
         for name, expected in self.manifest.checksums.items():
-            if crc32(array(folder / self.manifest.data, name, BYTE, files)) != expected:
+            if crc32(array(folder / self.manifest.data, name, BYTE, files).data) != expected:
                 raise damaged(folder, f"{name} does not match its checksum")
         ((problem,),) = self.database.rows("PRAGMA integrity_check(1)")
         if problem != "ok":
