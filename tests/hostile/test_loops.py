@@ -66,9 +66,9 @@ def test_no_flipped_bit_becomes_a_quote(tmp_path):
 
     right = searched(good)
     refused = wrong = 0
-    for _ in range(FLIPS):
-        bad = tmp_path / "bad"
-        shutil.rmtree(bad, ignore_errors=True)
+    for number in range(FLIPS):
+        # Each has a place of its own, as open stores are shared.
+        bad = tmp_path / f"bad{number}"
         shutil.copytree(good, bad)
         file = bad / chance.choice(files).relative_to(good)
         content = bytearray(file.read_bytes())
@@ -79,9 +79,10 @@ def test_no_flipped_bit_becomes_a_quote(tmp_path):
             assert all(passage is None or passage.text == texts[passage.id] for passage in found)
             is_right = searched(bad) == right and None not in found
             wrong += not is_right
-        except (ConvqaError, RunError):
+        except (ConvqaError, RunError) as error:
             refused += 1
-            is_right = False
+            # The manifest may name another encoder.
+            is_right = "has vectors of" in str(error)
         if not is_right:
             with pytest.raises((ConvqaError, RunError)):
                 check_store(str(bad))
