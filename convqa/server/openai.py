@@ -38,7 +38,7 @@ _ONLY: Mapping[str, tuple[Sequence[object], str]] = {
     "n": ((1,), "1; a question has one answer"),
     "response_format": (({}, {"type": "text"}), "text. Quotes and citations as JSON are at /api/turn"),
     "tool_choice": (("none", "auto"), "none or auto; this server calls no tools"),
-    "function_call": (("none", "auto"), "none or auto; this server calls no functions"),
+    "function_call": (("none", "auto"), "none or auto; this server calls no tools"),
     "logprobs": ((False,), "false; answers have no probabilities of tokens"),
     "modalities": ((["text"],), '["text"]'),
 }

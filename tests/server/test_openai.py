@@ -266,7 +266,7 @@ def test_prompts_of_librechat_get_a_title(ai, prompt):
         ({"max_tokens": 0}, "max_tokens", "more than 0"),
         ({"response_format": {"type": "json_schema", "json_schema": {}}}, "response_format", "/api/turn"),
         ({"tool_choice": "required"}, "tool_choice", "calls no tools"),
-        ({"function_call": {"name": "f"}}, "function_call", "calls no functions"),
+        ({"function_call": {"name": "f"}}, "function_call", "calls no tools"),
         ({"logprobs": True}, "logprobs", "expected false"),
         ({"modalities": ["text", "audio"]}, "modalities", 'expected ["text"]'),
         ({"tool_choice": {"type": "function", "function": {"name": "f"}}}, "tool_choice", "calls no tools"),
