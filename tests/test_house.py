@@ -181,22 +181,22 @@ def test_nothing_large_and_no_machine_paths_are_tracked():
 
 MAX_TOKENS = {
     "components": 41_140,
-    "stores": 27_210,
+    "stores": 27_330,
     "tasks": 25_580,
     "models": 18_660,
     "sharc": 14_940,
     "cli": 13_960,
-    "server": 15_310,
+    "server": 15_160,
     "training": 8_350,
     "experiments": 8_240,
-    "text": 11_640,
-    "documents": 23_520,
+    "text": 10_200,
+    "documents": 23_620,
     "driver": 7_980,
     "indexing": 3_600,
     "pipeline": 6_380,
     "(modules)": 6_920,
     "metrics": 3_480,
-    "evaluation": 3_810,
+    "evaluation": 3_670,
     "domain": 4_280,
     "exports": 4_020,
     "workers": 2_160,
@@ -205,7 +205,7 @@ MAX_TOKENS = {
 
 MAX_TOKENS_OF_TESTING = 11_450
 """The budget of convqa.testing, which runs only in tests and is not part of the total."""
-MAX_TOKENS_IN_ALL = 251_200
+MAX_TOKENS_IN_ALL = 250_000
 MAX_TOKENS_A_LINE = 8.5
 
 

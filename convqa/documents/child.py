@@ -96,13 +96,11 @@ def _read(suffix: str, data: bytes) -> Document:
 
     try:
         document = document_formats()[suffix].read(data)
-    except (Unreadable, InputError):
+    except (Unreadable, InputError, MemoryError):
         raise
     except ImportError as error:
         missing = f"documents of the type {suffix} need a package that is not installed ({error.name})"
         raise InputError(f"{missing}: pip install 'convqa[documents]'.") from error
-    except MemoryError as error:
-        raise Unreadable(f"reading it takes more than {_MAX_MEMORY_BYTES:,} bytes of memory; split it") from error
     except Exception as error:  # libraries raise anything for damaged files
         raise Unreadable(f"it is damaged or of another type ({reason_of(error).rstrip('.')})") from error
     characters = sum(len(block.text) + sum(map(len, block.cells)) for block in document.blocks)
@@ -129,13 +127,14 @@ def main() -> None:
     logger.addHandler(handler)
     logger.propagate = False
     logging.getLogger().setLevel(logging.ERROR)
-    with suppress(EOFError, BrokenPipeError):
+    # Without memory, the parent starts another child.
+    with suppress(EOFError, BrokenPipeError, MemoryError):
         while True:
             suffix, data = pickle.load(requests)
             warnings.clear()
             try:
                 document = _read(suffix, data)
-            except Exception as error:
+            except (Unreadable, InputError) as error:
                 _send(answers, error)
             else:
                 _send(answers, (document, tuple(warnings)))

@@ -17,10 +17,13 @@ from convqa.documents.find import DocumentFile, suffix_of
 from convqa.documents.layout import laid_out
 from convqa.documents.text import clean
 from convqa.domain import MetaField, Passage, Unit
+from convqa.errors import InputError
+from convqa.stores.content import content
 
 _FORMAT = 7
 """Part of every digest. Increased when unchanged files must be read again."""
 _MAX_TITLE_CHARS = 200
+_MAX_META_CHARS = 10_000
 _MAX_BLOCKS_BEFORE_TITLE = 4
 """Blocks, such as a letterhead, before a heading that is the document's title."""
 _NOT_IN_NAMES = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -84,6 +87,11 @@ def read_document(
             meta["digest"] = digest(data, file.meta, base_url)
         units = tuple(_without_title(unit, title) for unit in part.units)
         passages.append(Passage(f"{name}_p{number}", text.text[part.start : part.end], title, link, meta, units))
+    try:
+        for passage in passages:
+            content(passage)
+    except InputError as error:
+        raise Unreadable(str(error)) from error
     if not any(_LETTER_OR_DIGIT.search(passage.text) for passage in passages):
         raise Unreadable("it has no text")
     return ReadDocument(
@@ -109,8 +117,13 @@ def _meta(
     document: Document,
     title: str,
 ) -> dict[str, MetaField]:
-    """Return the document's properties and, over them, what its folder says, which is the administrator's word."""
+    """Return the document's properties and, over them, what its folder says, which is the administrator's word.
+
+    :raises Unreadable: if they are too long for every passage.
+    """
     meta = {**document.meta, **file.meta}
+    if len(str(meta)) > _MAX_META_CHARS:
+        raise Unreadable(f"its properties have more than {_MAX_META_CHARS:,} characters; shorten them")
     date = _DATE.search(title) or _DATE.search(PurePosixPath(file.name).stem)
     if date and "date" not in meta:
         meta["date"] = "-".join(filter(None, date.groups()))

@@ -7,8 +7,8 @@
     - [1] [Faust](https://example.org/faust): "Faust is a play by Goethe."
     - ...
 
-The marks and the list are Markdown. What passages say is not: its brackets and tags are escaped (``\\[1]``, ``\\<b>``),
-so that no passage adds a link, a picture or a mark.
+The marks and the list are Markdown. What passages say is not: its brackets, tags and code are escaped (``\\[1]``,
+``\\<b>``), so that no passage adds a link or a picture, or hides a mark.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _SOURCES = "\n\nSources:\n\n"
 _MAX_QUOTE_CHARS = 200
 _MARK = re.compile(r"(?<!\\)\[(\d+)\]")
 _MARKS = re.compile(r"(?: |\n\n)(?:\[\d+\])+")
-_ESCAPES = re.compile(r"\\(\\|\[|<|n|r|u[0-9a-f]{4})")
-_ESCAPED = {"\\": "\\", "[": "[", "<": "<", "n": "\n", "r": "\r"}
+_ESCAPES = re.compile(r"\\([\\[<`~nr]|u[0-9a-f]{4})")
+_ESCAPED = {"n": "\n", "r": "\r"}
 _END = re.compile(r"\n\n(?!\[\d)")
 """The end of an answer: an empty line, but not the one between a table and its marks."""
-_MARKUP = re.compile(r"\\.|\[(?!\d+\])|<(?=[A-Za-z/!?])")
-"""What opens a link, a picture or a tag in Markdown; and escapes, which stay."""
+_MARKUP = re.compile(r"\\.|\[(?!\d+\])|<(?=[A-Za-z/!?])|`|~(?=~~)")
+"""What opens a link, a picture, a tag or code in Markdown; and escapes, which stay."""
 
 
 def pieces(
@@ -52,13 +52,16 @@ def pieces(
     if answer is None or (answer.kind == "none" and not answer.sentences):
         reason = answer.reason if answer else "this pipeline writes no answers"
         closest = replies.withheld(response)
-        quoted = f"\n\nClosest: {_without_number(closest)}" if closest else ""
+        quoted = f"\n\nClosest: {_source(closest.title or closest.id, closest.url, closest.text)}" if closest else ""
         yield f"{OPENINGS['none']} {escape(reason)}.{quoted}{caveat}"
         return
     yield from sentence_pieces(answer, language, sources)
     if not answer.sentences:
         yield escape(answer.text)
-    listed = [_source(citation) for citation in citations(response, sources)]
+    listed = [
+        f"- [{citation.number}] {_source(citation.title or citation.passage, citation.url, citation.quote)}"
+        for citation in citations(response, sources)
+    ]
     if listed:
         yield _SOURCES + "\n".join(listed)
     if caveat:
@@ -87,22 +90,22 @@ def sentence_pieces(
         before = text
 
 
-def _source(citation: replies.CitationReply) -> str:
-    title = escape(citation.title or citation.passage)
-    title = _without_markup(title.replace("[", "(").replace("]", ")"))
-    if is_address(citation.url):
-        title = f"[{title}]({citation.url})"
+def _source(title: str, url: str, quote: str) -> str:
+    """Return the title of a passage, with a link if it has an address, and a quote."""
+    title = _without_markup(escape(title).replace("[", "(").replace("]", ")"))
+    if is_address(url):
+        title = f"[{title}]({url})"
     quote = shorten(
-        escape(citation.quote),
+        escape(quote),
         _MAX_QUOTE_CHARS,
         placeholder=" ...",
     )
     quote = _without_markup(quote.replace("[", r"\["))
-    return f'- [{citation.number}] {title}: "{quote}"'
+    return f'{title}: "{quote}"'
 
 
 def _without_markup(text: str) -> str:
-    r"""Escape what opens a link, a picture or a tag in an escaped text, but not marks.
+    r"""Escape what opens a link, a picture, a tag or code in an escaped text, but not marks.
 
     >>> _without_markup("![a](b) <b>1 < 2</b> [1]")
     '!\\[a](b) \\<b>1 < 2\\</b> [1]'
@@ -118,20 +121,6 @@ def numbered_address(url: str, number: int) -> str:
     """
     # Browsers ignore what follows :~: in a fragment, and go to the place before it.
     return f"{url}:~:c{number}" if "#" in url else f"{url}#c{number}"
-
-
-def _without_number(near: replies.NearestReply) -> str:
-    """Return what is near to a question as a source, without the number that only citations have."""
-    citation = replies.CitationReply(
-        0,
-        near.id,
-        near.title,
-        near.url,
-        near.start,
-        near.end,
-        near.text,
-    )
-    return _source(citation).removeprefix("- [0] ")
 
 
 def is_address(url: str) -> bool:
@@ -164,4 +153,5 @@ def exchange(question: str, content: str) -> Exchange:
 
 
 def _unescaped(escape: re.Match[str]) -> str:
-    return _ESCAPED.get(escape[1]) or chr(int(escape[1][1:], 16))
+    code = escape[1]
+    return _ESCAPED.get(code, code) if len(code) == 1 else chr(int(code[1:], 16))

@@ -21,6 +21,8 @@ LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 _MIN_KEY_CHARS = 16
 _VARIABLE = re.compile(r"[A-Z_]+|[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")
+_MAYBE_KEY = re.compile(rf"(?<=, got )(?:(?!; \w|\. See ).){{{_MIN_KEY_CHARS},}}")
+"""The value in a message. It may be a key in the wrong place."""
 
 FilterFields = dict[str, list[MetaValue]]
 """A filter in a file: meta field -> accepted values."""
@@ -58,15 +60,16 @@ class AccessKey(_Section):
 
         :raises InputError: if it is missing or too short.
         """
+        name = name if len(name) < _MIN_KEY_CHARS else "***"
         if bool(self.env) == bool(self.file):
             raise InputError(f"keys.{name}: expected either env, the name of a variable, or file, the name of a file.")
-        # Either name may be the key itself, in the wrong place: messages show only what looks like a name.
+        # Each name may be the key itself, in the wrong place: messages show only what looks like a name.
         if self.env:
             shown = self.env if _VARIABLE.fullmatch(self.env) else "that env names"
             source = f"the environment variable {shown}"
             key = os.environ.get(self.env, "").strip()
         else:
-            source = f"the file {self.file if self.file.startswith(('/', './')) else 'that file names'}"
+            source = "the file that file names"
             try:
                 key = Path(self.file).read_text(encoding="utf-8").strip()
             except (OSError, UnicodeError) as error:
@@ -160,6 +163,8 @@ class ServerConfig(_Section):
 
         :raises InputError: for a server open to other machines, or a missing key.
         """
+        if len({*self.secrets.values()}) < len(self.secrets):
+            raise InputError("keys: two names have the same key, so that only the rules of one would count.")
         if not self.secrets and not self.is_local and not self.without_keys:
             raise InputError(
                 f"host {self.host}: other machines can reach the server, but it has no keys. Add some under keys: in a "
@@ -169,7 +174,7 @@ class ServerConfig(_Section):
             raise InputError(f"originals: {self.originals} is not a folder; name the one that was indexed.")
         for name in self.users.keys if self.users else ():
             if name not in self.keys:
-                raise InputError(f"users.keys: unknown key {name!r}; expected a name under keys.")
+                raise InputError("users.keys: expected names under keys.")
         return self
 
 
@@ -181,14 +186,7 @@ def read_config(name: str) -> ServerConfig:
     file = yaml_file(name, "--config", "configs", "server")
     settings = read_yaml(file, "server file") or {}
     refuse_secrets(settings, str(file))
-    keys = settings.get("keys", {}) if isinstance(settings, dict) else {}
-    if not isinstance(keys, dict) or not all(isinstance(key, dict) for key in keys.values()):
-        raise InputError(
-            f"{file}: keys: expected {{NAME: {{env: VARIABLE}}}} or {{NAME: {{file: FILE}}}}, without the key."
-        )
-    return read_as(
-        ServerConfig,
-        settings,
-        str(file),
-        "See docs/reference/server.md for all fields.",
-    )
+    try:
+        return read_as(ServerConfig, settings, str(file), "See docs/reference/server.md for all fields.")
+    except InputError as error:
+        raise InputError(_MAYBE_KEY.sub("***", str(error))) from None

@@ -34,6 +34,15 @@ _TOKEN = re.compile(r"\w+|[^\w\s]")
 """What ``max_tokens`` counts: words and signs."""
 _MAX_QUOTE_CHARS = 200
 """Characters of a quote in the title of an annotation."""
+_ONLY: Mapping[str, tuple[Sequence[object], str]] = {
+    "n": ((1,), "1; a question has one answer"),
+    "response_format": (({}, {"type": "text"}), "text. Quotes and citations as JSON are at /api/turn"),
+    "tool_choice": (("none", "auto"), "none or auto; this server calls no tools"),
+    "function_call": (("none", "auto"), "none or auto; this server calls no tools"),
+    "logprobs": ((False,), "false; answers have no probabilities of tokens"),
+    "modalities": ((["text"],), '["text"]'),
+}
+"""Parameters that would have no effect with other values, and what to expect."""
 
 
 class CompletionRequest(Record, extra="allow"):
@@ -44,12 +53,9 @@ class CompletionRequest(Record, extra="allow"):
     stream: bool | None = False
     stream_options: dict[str, Any] | None = None
     filter: Filters | None = None
-    n: int | None = None
     stop: str | BoundedList[str] | None = None
     max_tokens: PositiveInt | None = None
     max_completion_tokens: PositiveInt | None = None
-    response_format: dict[str, Any] | None = None
-    tool_choice: str | dict[str, Any] | None = None
 
     @property
     def is_limited(self) -> bool:
@@ -58,12 +64,10 @@ class CompletionRequest(Record, extra="allow"):
 
     def refuse_unsupported(self) -> None:
         """:raises InputError: for a parameter that would have no effect."""
-        if self.n is not None and self.n != 1:
-            raise InputError(f"n: expected 1, got {self.n}; a question has one answer.")
-        if self.response_format and self.response_format.get("type") != "text":
-            raise InputError("response_format: expected text. Quotes and citations as JSON are at /api/turn.")
-        if self.tool_choice not in (None, "none", "auto"):
-            raise InputError("tool_choice: expected none or auto; this server calls no tools.")
+        for name, (accepted, expected) in _ONLY.items():
+            value = getattr(self, name, None)
+            if value is not None and value not in accepted:
+                raise InputError(f"{name}: expected {expected}.")
 
 
 @dataclass(frozen=True, slots=True)

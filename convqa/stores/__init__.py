@@ -95,7 +95,7 @@ def delete_store(url: str) -> None:
 
 
 def check_store(url: str) -> list[str]:
-    """Read all passages of a collection, count its vectors, and return the leftovers of killed loads.
+    """Read a whole collection, compare it with its checksums, and return the leftovers of killed loads.
 
     :raises InputError: if convqa did not make the collection, so that it has no checksum.
     :raises StoreDamaged: if something differs from what was written.
@@ -114,8 +114,8 @@ def check_store(url: str) -> list[str]:
         raise StoreDamaged(
             f"{name} is damaged: expected vectors of {info.vectors} passages, found {vectors}. {INDEX_AGAIN}"
         )
-    leftovers = getattr(engine, "leftovers", None)
-    return leftovers(location) if leftovers else []
+    check = getattr(engine, "check", None)
+    return check(location) if check else []
 
 
 def find_stores(place: str) -> list[str]:

@@ -275,7 +275,8 @@ class Writing:
 class Engine(Protocol):
     """Functions of an engine's module. A read-only engine lacks create and delete.
 
-    ``leftovers(address) -> list[str]`` is optional. It lists the leftovers of killed loads beside the collection.
+    ``check(address) -> list[str]`` is optional. It lists the leftovers of killed loads beside the collection.
+    It raises ``StoreDamaged`` if a file is not as it was written.
     """
 
     def identity(self, address: Address) -> Hashable | None:

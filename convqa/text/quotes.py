@@ -21,7 +21,7 @@ _LEAD = re.compile(r"(?:[*\u2022\u25aa#|:;,]+\s*|(?:[>\u00b7\u2013\u2014-]+|\d{1
 _NOTE = re.compile(r"\s*\[(?:\d{1,3}|[a-z]|(?:note|nb) \d{1,2}|citation needed|edit)\]")
 _TAIL = re.compile(rf"(?:{_NOTE.pattern}|(?<=[.!?:;])\s+\(?\d{{1,2}}[.)])+\Z")
 """Footnote marks, and the number of the next list item."""
-_LINK = re.compile(r"!?\[([^][]+)\]\(\S*?\)")
+_LINK = re.compile(r"!?\[([^][]+)\]\((?:[^\s()]|\([^\s()]*\))*\)")
 _MAX_ODDS_OF_HEADING = -1.0
 _MAX_ODDS_OF_HEADING_IN_LINE = -6.5
 """Log odds of fitness below which a heading is cut off a sentence: at the start of a line, and within a line."""
@@ -242,7 +242,7 @@ def share_of_prose(text: str) -> float:
 def shown(quote: str) -> str:
     """Return a quote as displayed. A quote that would become empty keeps its text.
 
-    >>> shown("Haiti (; French: Ha\u00efti)  is  [a country](https://a.org).[12] It lies [a] in the west.")
+    >>> shown("Haiti (; French: Ha\u00efti)  is  [a country](https://a.org/H_(land)).[12] It lies [a] in the west.")
     'Haiti (French: Ha\u00efti) is a country. It lies in the west.'
     """
     without_notes = _NOTE.sub("", quote)

@@ -28,6 +28,9 @@ _UNIT_KINDS: dict[PartKind, UnitKind] = {
 
 _MAX_HEADING_CHARS = 100
 _MAX_QUESTION_CHARS = 200
+"""A longer question is not joined with its reply, and a longer heading is not repeated below."""
+_MAX_HEADER_CHARS = 2000
+"""Captions and header rows that are longer, together, are not repeated with each row."""
 _MAX_MARKED_CHARS = 1000
 """A longer line is a paragraph. Matching a rule of dashes takes quadratic time."""
 _MAX_REPLY_WORDS = 60
@@ -106,18 +109,20 @@ def units_of_parts(
     """Return the units of a text whose parts are known, in order."""
     found: list[Unit] = []
     path: list[tuple[int, str]] = []
-    context = ""
+    heading = context = ""
     before: PartKind | None = None
     for part in parts:
         if part.kind == "heading":
-            path = [(level, heading) for level, heading in path if level < part.level]
-        heading = " > ".join(text for _, text in path)
+            path = [(level, words) for level, words in path if level < part.level]
+            heading = " > ".join(words for _, words in path)
         if part.kind in ("heading", "paragraph", "caption", "code", "footnote") or _is_other_list(before, part.kind):
             context = ""
         own = list(_units_of_part(text, part, heading, context, language))
-        if part.kind == "heading":
+        length = part.end - part.start
+        if part.kind == "heading" and length <= _MAX_QUESTION_CHARS:
             path.append((part.level, " ".join(text[part.start : part.end].split())))
-        elif part.kind in ("caption", "header"):
+            heading = " > ".join(words for _, words in path)
+        elif part.kind in ("caption", "header") and len(context) + length <= _MAX_HEADER_CHARS:
             context = "\n".join(filter(None, (context, text[part.start : part.end])))
         elif part.kind == "paragraph" and own and text[own[-1].end - 1] in ":\uff1a":
             context = text[own[-1].start : own[-1].end]

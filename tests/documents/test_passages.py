@@ -257,3 +257,15 @@ def test_a_bar_in_a_cell_stays_in_it(tmp_path):
     convqa.index(str(tmp_path / "a.csv"), index, vectors=False)
     passage = next(open_store(index).scan())
     assert table_row(passage, passage.units[-1]).cells == ["pipe", "a | b"]
+
+
+@pytest.mark.parametrize(
+    ("data", "meta", "said"),
+    [
+        (b"It is free.", {"note": "x" * 10_001}, "its properties have more than 10,000 characters"),
+        (b"# " + b"x" * 2**20 + b"\n\nIt is free.", {}, "expected at most 1,048,576 bytes"),
+    ],
+)
+def test_a_document_whose_passages_are_too_large_is_unreadable(read, data, meta, said):
+    with pytest.raises(Unreadable, match=said):
+        read("a.md", data, **meta)

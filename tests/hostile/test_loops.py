@@ -15,11 +15,13 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from convqa.domain import Passage
+from convqa.domain import Passage, Query
 from convqa.errors import ConvqaError, RunError
 from convqa.stores import check_store, create_store, open_store
+from convqa.stores.base import Encoder, SearchParams
 
 pytestmark = pytest.mark.hostile
 SEED = 20261127
@@ -45,17 +47,28 @@ def home(tmp_path, monkeypatch):
 
 
 def test_no_flipped_bit_becomes_a_quote(tmp_path):
-    """Of a flipped bit, a passage is the same or is refused; check_store never calls another passage right."""
+    """Of a flipped bit, a passage is the same or is refused; check_store sees whatever changes a search."""
     chance = random.Random(SEED)
     good = tmp_path / "good"
+    encoder = Encoder("mini", "abc", 8)
+    vectors = np.random.default_rng(SEED).normal(size=(200, 8))
     with create_store(str(good)) as store:
         store.add(passages(0, 200))
+        store.add_vectors([f"p{number}" for number in range(200)], vectors, encoder)
     texts = {passage.id: passage.text for passage in open_store(str(good)).scan()}
     files = [path for path in sorted(good.rglob("*")) if path.is_file() and path.stat().st_size]
-    refused = 0
-    for _ in range(FLIPS):
-        bad = tmp_path / "bad"
-        shutil.rmtree(bad, ignore_errors=True)
+
+    def searched(folder):
+        store = open_store(str(folder))
+        found = store.search([Query(word) for word in WORDS[:40]], 50, SearchParams())
+        found += store.search_vectors(vectors[:20], 20, encoder)
+        return [[(hit.id, hit.score) for hit in ranking.hits] for ranking in found]
+
+    right = searched(good)
+    refused = wrong = 0
+    for number in range(FLIPS):
+        # Each has a place of its own, as open stores are shared.
+        bad = tmp_path / f"bad{number}"
         shutil.copytree(good, bad)
         file = bad / chance.choice(files).relative_to(good)
         content = bytearray(file.read_bytes())
@@ -63,13 +76,17 @@ def test_no_flipped_bit_becomes_a_quote(tmp_path):
         file.write_bytes(content)
         try:
             found = open_store(str(bad)).fetch(list(texts))
-        except (ConvqaError, RunError):
+            assert all(passage is None or passage.text == texts[passage.id] for passage in found)
+            is_right = searched(bad) == right and None not in found
+            wrong += not is_right
+        except (ConvqaError, RunError) as error:
             refused += 1
+            # The manifest may name another encoder.
+            is_right = "has vectors of" in str(error)
+        if not is_right:
             with pytest.raises((ConvqaError, RunError)):
                 check_store(str(bad))
-            continue
-        assert all(passage is None or passage.text == texts[passage.id] for passage in found)
-    assert 0 < refused < FLIPS
+    assert refused and wrong and refused + wrong < FLIPS
 
 
 def test_killed_additions_leave_a_collection_that_is_right(home):

@@ -1,4 +1,3 @@
-
 import pytest
 
 from convqa.metrics import bootstrap

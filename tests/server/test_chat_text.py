@@ -108,6 +108,29 @@ def test_no_passage_adds_a_link_a_picture_or_a_tag():
     assert exchange("q", said).answer == text
 
 
+MARKUP = [
+    *("![", "[", "]", "(", ")", "](", "](https://a.example)", "<", "<b>", "<!--", "`", "``", "```", "~~~", "~"),
+    *("\\", "\\[", "#", "-", "|", "[1]", "[1]:", "&lt;", "\n", "\n\n", ">", '"', "*", "a", " "),
+]
+SAID = st.lists(st.sampled_from(MARKUP), min_size=1, max_size=9).map("".join)
+
+
+@given(texts=st.lists(SAID, min_size=2, max_size=3), title=SAID, url=st.sampled_from(["", "https://b.example/c"]))
+def test_no_markup_of_a_passage_counts(texts, title, url):
+    """Every mark is shown, and only sources have links, whatever sentences, quotes and titles hold."""
+    markdown = pytest.importorskip("markdown_it").MarkdownIt("commonmark")
+    passages = [Passage(f"p{number}", text, title, url) for number, text in enumerate(texts)]
+    sentences = [Sentence(each.text, (Citation(each.id, 0, len(each.text)),)) for each in passages]
+    ranking = Ranking(tuple(Hit(each.id, 1.0, each) for each in passages))
+    answer = Answer("answer", " ".join(texts), tuple(sentences))
+    said = "".join(pieces(Response(TurnId("t", 1), ranking=ranking, answer=answer), "en"))
+    parts = [part for block in markdown.parse(said) for part in [block, *(block.children or ())]]
+    assert not {"image", "html_inline", "html_block"}.intersection(part.type for part in parts)
+    assert {part.attrs["href"] for part in parts if part.type == "link_open"} <= {url}
+    shown = "".join(part.content for part in parts if part.type == "text")
+    assert all(f"[{number}]" in shown for number in range(1, len(texts) + 1))
+
+
 def test_the_marks_of_a_table_count():
     table = Sentence("| a |\n| --- |\n| 1 |", (Citation("p1", 0, 4),))
     text = content(Answer.of([table, Sentence("More.", (Citation("p2"),))], "en"))

@@ -53,13 +53,20 @@ def test_no_file():
         ({"keys": {"a": {}}}, "expected either env"),
         ({"keys": {"a": {"env": "A", "file": "b"}}}, "expected either env"),
         ({"keys": {"a": {"env": "NOT_SET_HERE"}}}, "characters or more in the environment variable NOT_SET_HERE"),
-        ({"keys": {"a": {"file": "/nowhere/key"}}}, "the file /nowhere/key cannot be read"),
-        ({"users": {"header": "X-User", "keys": ["b"]}}, "unknown key 'b'"),
+        ({"keys": {"a": {"file": "/etc/nowhere"}}}, "the file that file names cannot be read"),
+        ({"users": {"header": "X-User", "keys": ["b"]}}, "users.keys: expected names under keys"),
     ],
 )
 def test_mistakes_in_what_is_asked(fields, said):
     with pytest.raises(InputError, match=said):
         ServerConfig.model_validate(fields).checked()
+
+
+def test_one_key_has_one_name(monkeypatch):
+    monkeypatch.setenv("ONE_KEY", "s" * 16)
+    config = ServerConfig.model_validate({"keys": {"a": {"env": "ONE_KEY"}, "b": {"env": "ONE_KEY", "filter": {}}}})
+    with pytest.raises(InputError, match="two names have the same key"):
+        config.checked()
 
 
 def test_a_key_in_a_file(tmp_path):
@@ -85,6 +92,14 @@ SECRET = "q3Zk/9x+T7mWv2=="
         f"keys: {{webui: {{file: '{SECRET}'}}}}",
         f"keys: {{webui: {{key: '{SECRET}'}}}}",
         f"key: '{SECRET}'",
+        f"keys: {{webui: {{file: '/{SECRET}'}}}}",
+        f"keys: {{webui: {{env: ['{SECRET}']}}}}",
+        f"keys: {{webui: {{env: A, filter: '{SECRET}'}}}}",
+        f"keys: {{'{SECRET}': {{env: A}}}}",
+        f"users: {{header: X-User, keys: ['{SECRET}']}}",
+        f"users: {{header: X-User, keys: '{SECRET}'}}",
+        f"keys: {{webui: {'1' * 16}}}",
+        f"users: {{header: X-User, keys: {{key: '{SECRET * 9}'}}}}",
     ],
 )
 def test_a_key_in_the_wrong_place_is_not_shown(tmp_path, text):
@@ -92,4 +107,4 @@ def test_a_key_in_the_wrong_place_is_not_shown(tmp_path, text):
     file.write_text(text)
     with pytest.raises(InputError) as refused:
         read_config(str(file)).checked()
-    assert SECRET not in str(refused.value) and "key" in str(refused.value)
+    assert SECRET not in str(refused.value) and "1" * 16 not in str(refused.value) and "key" in str(refused.value)

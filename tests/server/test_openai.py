@@ -266,6 +266,9 @@ def test_prompts_of_librechat_get_a_title(ai, prompt):
         ({"max_tokens": 0}, "max_tokens", "more than 0"),
         ({"response_format": {"type": "json_schema", "json_schema": {}}}, "response_format", "/api/turn"),
         ({"tool_choice": "required"}, "tool_choice", "calls no tools"),
+        ({"function_call": {"name": "f"}}, "function_call", "calls no tools"),
+        ({"logprobs": True}, "logprobs", "expected false"),
+        ({"modalities": ["text", "audio"]}, "modalities", 'expected ["text"]'),
         ({"tool_choice": {"type": "function", "function": {"name": "f"}}}, "tool_choice", "calls no tools"),
     ],
 )
@@ -277,7 +280,7 @@ def test_mistakes_are_said(client, fields, parameter, said):
 
 
 def test_other_fields_do_no_harm(ai):
-    fields = {"temperature": 0.2, "top_p": 1, "n": 1, "user": "me", "seed": 3, "tool_choice": "auto"}
+    fields = {"temperature": 0.2, "top_p": 1, "n": 1, "user": "me", "seed": 3, "tool_choice": "auto", "logprobs": False}
     nothing = dict.fromkeys(["stop", "max_tokens", "response_format", "tools", "stream"])
     expected = answered(ai, user(CURIE)).content
     assert answered(ai, user(CURIE), **fields).content == expected

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from convqa.text.units import units_of_text
+from convqa.text.units import Part, units_of_parts, units_of_text
 
 
 def found(text):
@@ -80,3 +80,13 @@ def test_units_are_in_order_and_apart_and_never_empty(text):
     units = units_of_text(text, "en")
     assert all(0 <= unit.start < unit.end <= len(text) and text[unit.start : unit.end].strip() for unit in units)
     assert all(first.end <= second.start for first, second in pairwise(units))
+
+
+def test_what_is_repeated_with_each_unit_stays_short():
+    """Long headings and long tables of header rows would take memory in proportion to their square."""
+    long = "Word " * 1000
+    below = units_of_text(f"# {long}\n\n## Fees\n\nIt is free.", "en")[-1]
+    assert below.heading == "Fees"
+    text = "| Name | Price |\n" * 1000
+    parts = [Part(start, start + 16, "header") for start in range(0, len(text), 17)]
+    assert max(len(unit.context) for unit in units_of_parts(text, parts, "en")) < 3000

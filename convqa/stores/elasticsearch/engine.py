@@ -128,7 +128,7 @@ def delete(address: Address) -> None:
             each.delete()
 
 
-def leftovers(address: Address) -> list[str]:
+def check(address: Address) -> list[str]:
     return [index.name for index in unfinished(IndexTarget.parse(address.url))]
 
 

@@ -25,6 +25,7 @@ from convqa.stores.embedded import database
 from convqa.stores.embedded import manifest as manifests
 from convqa.stores.embedded.files import writing
 from convqa.stores.embedded.manifest import NAME, CollectionManifest
+from convqa.stores.embedded.search import Snapshot
 from convqa.stores.embedded.store import FolderStore
 from convqa.stores.embedded.writer import LOCK, writer_lock
 from convqa.text.analysis import analyzer
@@ -133,9 +134,9 @@ def delete(address: Address) -> None:
         link.unlink()
 
 
-def leftovers(address: Address) -> list[str]:
+def check(address: Address) -> list[str]:
     folder = Path(address.url)
-    used = CollectionManifest.read(folder).data
+    used = Snapshot.open(folder, verify=True).manifest.data
     return [str(path) for path in _data_folders(folder) if path.name != used]
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,13 +57,14 @@ def array(
 class ArrayWriter:
     """Appends arrays to files. Bytes beyond the sizes that the manifest names were never committed.
 
-    ``sizes`` are those of all files with what was appended.
+    ``sizes`` and CRC-32 ``checksums`` are those of all files with what was appended.
     """
 
-    def __init__(self, data: Path, sizes: Sizes) -> None:
+    def __init__(self, data: Path, sizes: Sizes, checksums: Mapping[str, int]) -> None:
         self.data = data
         self._files: dict[str, BinaryIO] = {}
         self.sizes = dict(sizes)
+        self.checksums = dict(checksums)
 
     def append(self, name: str, values: Array) -> None:
         size = self.sizes.get(name, 0)
@@ -71,6 +73,9 @@ class ArrayWriter:
         items = np.ascontiguousarray(values).data
         self._files[name].write(items)
         self.sizes[name] = size + items.nbytes
+        # The files of collections that were made before there were checksums have none.
+        if size == 0 or name in self.checksums:
+            self.checksums[name] = crc32(items, self.checksums.get(name, 0))
 
     def _open(self, path: Path, size: int) -> BinaryIO:
         if size == 0:
@@ -83,7 +88,9 @@ class ArrayWriter:
 
     def drop(self, prefix: str) -> None:
         """Leave out the files whose names have a prefix."""
-        self.sizes = {name: size for name, size in self.sizes.items() if not name.startswith(prefix)}
+        for name in [name for name in self.sizes if name.startswith(prefix)]:
+            del self.sizes[name]
+            self.checksums.pop(name, None)
 
     def sync(self) -> None:
         for file in self._files.values():

@@ -37,7 +37,8 @@ class VectorState:
 class CollectionManifest:
     """State of a collection after ``generation`` commits: ``numbers`` passages were added, of which ``count`` are live.
 
-    They have ``terms`` distinct tokens. ``data`` is the subfolder with the ``files`` and the bytes in use of each.
+    They have ``terms`` distinct tokens. ``data`` is the subfolder with the ``files`` and the bytes in use of each, of
+    which ``checksums`` are the CRC-32.
     ``source`` is the file of the passages of a cached collection.
     """
 
@@ -51,6 +52,7 @@ class CollectionManifest:
     count: int = 0
     checksum: str = "0" * 32
     files: dict[str, int] = field(default_factory=dict)
+    checksums: dict[str, int] = field(default_factory=dict)
     vectors: VectorState | None = None
 
     def write(self, folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 import orjson
@@ -16,8 +17,8 @@ from convqa.stores.checks import stored_analyzer
 from convqa.stores.content import meta_term
 from convqa.stores.embedded import manifest as manifests
 from convqa.stores.embedded.database import Database
-from convqa.stores.embedded.files import Mask
-from convqa.stores.embedded.manifest import CollectionManifest
+from convqa.stores.embedded.files import BYTE, Mask, array
+from convqa.stores.embedded.manifest import CollectionManifest, damaged
 from convqa.stores.embedded.postings import Postings, meta_token
 from convqa.stores.embedded.vectors import Vectors
 from convqa.text.analysis import weigh
@@ -42,16 +43,31 @@ class Snapshot:
         self._term = lru_cache(_CACHED_TERMS)(self.database.term)
 
     @classmethod
-    def open(cls, folder: Path) -> Snapshot:
-        """Open the current state; try again if a commit or replacement interferes."""
+    def open(cls, folder: Path, verify: bool = False) -> Snapshot:
+        """Open the current state; try again if a commit or replacement interferes.
+
+        :param verify: read all files, and raise ``StoreDamaged`` if one is not as it was written.
+        """
         while True:
             before = manifests.identity(folder)
             try:
                 with manifests.reading(folder):
-                    return cls(folder, CollectionManifest.read(folder))
+                    snapshot = cls(folder, CollectionManifest.read(folder))
+                    if verify:
+                        snapshot._verify(folder)
+                    return snapshot
             except (InputError, StoreDamaged):
                 if manifests.identity(folder) == before:
                     raise
+
+    def _verify(self, folder: Path) -> None:
+        files = self.manifest.files
+        for name, expected in self.manifest.checksums.items():
+            if crc32(array(folder / self.manifest.data, name, BYTE, files).data) != expected:
+                raise damaged(folder, f"{name} does not match its checksum")
+        ((problem,),) = self.database.rows("PRAGMA integrity_check(1)")
+        if problem != "ok":
+            raise damaged(folder, f"its database is inconsistent ({problem})")
 
     def passages(self, numbers: Sequence[int]) -> list[Passage]:
         """Return passages by number."""

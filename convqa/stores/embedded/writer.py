@@ -71,7 +71,7 @@ class FolderWriter:
             self._lock.release()
             raise
         self._analyzer = analyzer(self._base.language)
-        self._arrays = ArrayWriter(self._data, self._base.files)
+        self._arrays = ArrayWriter(self._data, self._base.files, self._base.checksums)
         self._term = cache(self._database.add_term)
         self._checksum = int(self._base.checksum, 16)
         self._copies = 0
@@ -163,6 +163,7 @@ class FolderWriter:
                 count=count,
                 checksum=checksum(self._checksum),
                 files=self._arrays.sizes,
+                checksums=self._arrays.checksums,
                 vectors=vectors,
             )
             manifest.write(self._folder)
