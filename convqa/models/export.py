@@ -113,8 +113,10 @@ def _to_onnx(module: Any, target: Path, kind: str) -> None:
         "token_type_ids": torch.zeros(_EXAMPLE_SHAPE, dtype=torch.long),
     }
     dynamic_axes = {0: "sequences", 1: "tokens"}
+    outputs = [*OUTPUTS[kind], *module.further]
     axes = dict.fromkeys(module.inputs, dynamic_axes)
-    axes |= dict.fromkeys(OUTPUTS[kind], dynamic_axes if kind in PER_TOKEN else {0: "sequences"})
+    for name in outputs:
+        axes[name] = dynamic_axes if kind in PER_TOKEN and name != "passage" else {0: "sequences"}
     with warnings.catch_warnings(), torch.inference_mode():
         # The graphs of the tracing exporter run faster on ONNX Runtime than those of the newer one.
         warnings.simplefilter("ignore")
@@ -123,7 +125,7 @@ def _to_onnx(module: Any, target: Path, kind: str) -> None:
             tuple(example[name] for name in module.inputs),
             str(target),
             input_names=list(module.inputs),
-            output_names=list(OUTPUTS[kind]),
+            output_names=outputs,
             dynamic_axes=axes,
             opset_version=17,
             dynamo=False,

@@ -88,7 +88,7 @@ UNIT_OUTPUTS = ("marks", "tokens", "passage")
 """Further outputs of readers that score units (:mod:`convqa.models.kinds.unit_reader`)."""
 
 PER_TOKEN = frozenset(["reader", "resolver"])
-"""Kinds of models whose outputs have a token axis."""
+"""Kinds of models whose outputs have a token axis, except ``passage``."""
 
 READER_TOKENS = 384
 """Maximum tokens of a reader's sequence."""

@@ -55,6 +55,28 @@ class SearchPassage(Record, extra="forbid"):
     text: str = Field(min_length=1)
 
 
+class ReadPassage(Record, extra="forbid"):
+    """The title and the units of a passage, in order. ``answers``: the indices of the units that answer."""
+
+    title: str = ""
+    units: list[str] = Field(min_length=1)
+    answers: list[int] = []
+
+
+class ReadingExample(Record, extra="forbid"):
+    """A question, its history (oldest first), its rewrite, and the passages that are read.
+
+    ``answer``: words of a unit that answers. ``has_spans``: whether these teach where an answer begins and ends.
+    """
+
+    question: str = Field(min_length=1)
+    history: list[Past] = []
+    rewrite: str = ""
+    passages: list[ReadPassage] = Field(min_length=1)
+    answer: str = ""
+    has_spans: bool = False
+
+
 def files(folder: Path, part: str) -> dict[str, Path]:
     """Return label -> file for the files of a part, by name.
 

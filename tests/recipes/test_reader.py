@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
+import random
 from pathlib import Path
 
 import pytest
 
+from convqa.domain import Turn, TurnId
 from convqa.errors import InputError
-from convqa.tasks.mrqa.formats import read_squad
+from convqa.indexing import index_sources
+from convqa.tasks.mrqa.formats import Context, Question
 from recipes import reader
-from recipes.reader import make, split, squad
+from recipes.reader import split
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 
@@ -55,11 +57,41 @@ def test_a_folder_that_lacks_files_is_refused(tmp_path):
         split(tmp_path)
 
 
-def test_what_is_written_is_read_alike(written, tmp_path, monkeypatch):
-    for name, contexts in written.validation.items():
-        path = tmp_path / f"{name}.json"
-        path.write_text(json.dumps(squad(contexts)))
-        assert read_squad(path) == contexts
-    monkeypatch.setattr(reader, "split", lambda _: written)
-    names = [name for name in make(DATA) if name.startswith("train")]
-    assert names[::3] == ["train-1-squad2.json", "train-4-squad2.json", "train-7-reddit.json"]
+def test_units_that_hold_an_answer_are_labeled():
+    text = "Faust was written by Goethe. He lived in Weimar. It is a play."
+    question = Question("q", "Who wrote Faust?", ("Goethe",), ((21, 27),))
+    contexts = [Context(text, (question,), "Faust"), Context("Kafka wrote novels.", (), "Faust")]
+    (made,) = reader.single(contexts, random.Random(1))
+    assert made.answer == "Goethe" and made.has_spans
+    assert sorted((passage.units[0], passage.answers) for passage in made.passages) == [
+        ("Faust was written by Goethe.", [0]),
+        ("Kafka wrote novels.", []),
+    ]
+
+
+def test_a_turn_is_read_with_what_is_found_for_it(tmp_path):
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    for number in range(6):
+        text = f"# Fees {number}\n\nThe fee of hall {number} is {number}0 euros.\n\nPay soon.\n"
+        (folder / f"{number}.md").write_text(text)
+    collection = str(tmp_path / "collection")
+    index_sources([folder], collection)
+    asked = Turn(TurnId("a", 1), "What is the fee of hall 3?")
+    unsaid = Turn(TurnId("a", 2), "Who owns hall 3?")
+    gold = "The fee of hall 3 is 30 euros."
+    turns = [reader.AskedTurn(asked, [gold]), reader.AskedTurn(unsaid, [])]
+    first, *others = reader.conversational(collection, turns, random.Random(1))
+    (right,) = [passage for passage in first.passages if passage.answers]
+    assert first.question == asked.question and [right.units[index] for index in right.answers] == [gold]
+    assert [example.question for example in others].count(unsaid.question) == 3
+    for example in others:
+        assert not any(passage.answers for passage in example.passages)
+        texts = [text for passage in example.passages for text in passage.units]
+        assert example.question == unsaid.question or gold not in texts
+
+
+def test_a_unit_is_the_same_without_its_marker():
+    assert reader._same("Hall 3 costs 30 euros", "- Hall 3 costs 30 euros")
+    assert not reader._same("Hall 4 costs 40 euros", "- Hall 3 costs 30 euros")
+    assert not reader._same("Fees", "The fees are due")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from convqa.errors import InputError
 from convqa.files import replace_surrogates
 from convqa.models.kinds.reader import SpanReader, load_reader
 from convqa.models.types import Array, TokenSequence
+
+if TYPE_CHECKING:
+    import tokenizers
 
 _CLS = "[CLS]"
 _SEP = "[SEP]"
@@ -78,46 +81,24 @@ class UnitWindow:
     units: list[tuple[int, int, int]]
 
 
-class UnitReader:
-    """Scores units with a span reader's model. Thread-safe.
+class UnitInput:
+    """Lays out a question and the units of a passage as sequences, in training and inference.
 
-    :raises InputError: if the model has no heads for units.
+    :raises InputError: if the tokenizer has no marks, because it is not BERT's.
     """
 
-    def __init__(self, model: SpanReader) -> None:
-        self.model = model
-        self._tokenizer = model.tokenizer
+    def __init__(self, tokenizer: tokenizers.Tokenizer, max_tokens: int) -> None:
+        self._tokenizer = tokenizer
+        self._max_tokens = max_tokens
         marks = [_CLS, _SEP, _REWRITE, _QUESTION_BEFORE, _ANSWER_BEFORE, _UNIT]
-        ids: list[Any] = [self._tokenizer.token_to_id(mark) for mark in marks]
-        if not model.reads_units or None in ids:
-            raise InputError(
-                f"the reader {model.name!r} finds spans, but does not score units. Use the shipped reader, or the "
-                "reader extractive: --set reader.type=extractive."
-            )
-        self._id: dict[str, int] = dict(zip(marks, ids, strict=True))
+        self._id: dict[str, int] = {}
+        for mark in marks:
+            id = tokenizer.token_to_id(mark)
+            if id is None:
+                raise InputError(f"the tokenizer has no token {mark}; expected that of a BERT model.")
+            self._id[mark] = id
 
-    def read(self, pairs: Sequence[tuple[AskedQuestion, UnitPassage]]) -> list[PassageReading]:
-        """Return the reading of each pair, in order. A passage without units has the score -infinity.
-
-        :raises WorkError: if the model returns invalid numbers.
-        """
-        questions = {asked: self._question(asked) for asked, _ in pairs}
-        windows: list[tuple[int, UnitWindow]] = []
-        for index, (asked, passage) in enumerate(pairs):
-            windows += [(index, window) for window in self._windows(questions[asked], passage)]
-        outputs = self.model.outputs([window.tokens for _, window in windows])
-        scores = [[UnitScore(-np.inf, -np.inf)] * len(passage.units) for _, passage in pairs]
-        passages = [-np.inf] * len(pairs)
-        for (owner, window), (starts, ends, marks, tokens, passage_logit) in zip(windows, outputs, strict=True):
-            passages[owner] = max(passages[owner], float(passage_logit))
-            null = float(starts[0] + ends[0])
-            for unit, first, end in window.units:
-                score = float(marks[first - 1] + tokens[first:end].mean())
-                margin = _best_span(starts[first:end], ends[first:end]) - null
-                scores[owner][unit] = max(scores[owner][unit], UnitScore(score, margin))
-        return [PassageReading(tuple(units), score) for units, score in zip(scores, passages, strict=True)]
-
-    def _question(self, asked: AskedQuestion) -> list[int]:
+    def question(self, asked: AskedQuestion) -> list[int]:
         """Return the tokens of the question in its conversation, up to the first separator."""
         ids = [self._id[_CLS], *self._ids(asked.question)[-_MAX_QUESTION:]]
         if asked.rewrite.strip() and asked.rewrite.strip().lower() != asked.question.strip().lower():
@@ -132,11 +113,11 @@ class UnitReader:
             ids += [self._id[_QUESTION_BEFORE], *self._ids(question)[-_MAX_QUESTION_BEFORE:]]
         return [*ids, self._id[_SEP]]
 
-    def _windows(self, question: list[int], passage: UnitPassage) -> Iterator[UnitWindow]:
+    def windows(self, question: list[int], passage: UnitPassage) -> Iterator[UnitWindow]:
         """Yield the windows that cover the units of a passage."""
         title = self._ids(passage.title)[:_MAX_TITLE]
         before = question + ([*title, self._id[_SEP]] if title else [])
-        room = self.model.max_tokens - len(before) - 1
+        room = self._max_tokens - len(before) - 1
         most = min(_MAX_UNIT, room - 1)
         units = [self._ids(text)[:most] for text in passage.units]
         first = 0
@@ -160,6 +141,43 @@ class UnitReader:
     def _ids(self, text: str) -> list[int]:
         ids: list[int] = self._tokenizer.encode(replace_surrogates(text), add_special_tokens=False).ids
         return ids
+
+
+class UnitReader:
+    """Scores units with a span reader's model. Thread-safe.
+
+    :raises InputError: if the model has no heads for units.
+    """
+
+    def __init__(self, model: SpanReader) -> None:
+        if not model.reads_units:
+            raise InputError(
+                f"the reader {model.name!r} finds spans, but does not score units. Use the shipped reader, or the "
+                "reader extractive: --set reader.type=extractive."
+            )
+        self.model = model
+        self._input = UnitInput(model.tokenizer, model.max_tokens)
+
+    def read(self, pairs: Sequence[tuple[AskedQuestion, UnitPassage]]) -> list[PassageReading]:
+        """Return the reading of each pair, in order. A passage without units has the score -infinity.
+
+        :raises WorkError: if the model returns invalid numbers.
+        """
+        questions = {asked: self._input.question(asked) for asked, _ in pairs}
+        windows: list[tuple[int, UnitWindow]] = []
+        for index, (asked, passage) in enumerate(pairs):
+            windows += [(index, window) for window in self._input.windows(questions[asked], passage)]
+        outputs = self.model.outputs([window.tokens for _, window in windows])
+        scores = [[UnitScore(-np.inf, -np.inf)] * len(passage.units) for _, passage in pairs]
+        passages = [-np.inf] * len(pairs)
+        for (owner, window), (starts, ends, marks, tokens, passage_logit) in zip(windows, outputs, strict=True):
+            passages[owner] = max(passages[owner], float(passage_logit))
+            null = float(starts[0] + ends[0])
+            for unit, first, end in window.units:
+                score = float(marks[first - 1] + tokens[first:end].mean())
+                margin = _best_span(starts[first:end], ends[first:end]) - null
+                scores[owner][unit] = max(scores[owner][unit], UnitScore(score, margin))
+        return [PassageReading(tuple(units), score) for units, score in zip(scores, passages, strict=True)]
 
 
 def _best_span(starts: Array, ends: Array) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 from convqa.errors import InputError
 from convqa.models.engines.torch import runtime, transformers
 from convqa.models.folder import ModelFolder
-from convqa.models.types import PER_TOKEN, READER_TOKENS, Array, Choice, Network, Tokenizer, TokenSequence
+from convqa.models.types import PER_TOKEN, READER_TOKENS, UNIT_OUTPUTS, Array, Choice, Network, Tokenizer, TokenSequence
 
 torch = runtime.import_torch()
 
@@ -17,8 +17,10 @@ torch = runtime.import_torch()
 class Module(torch.nn.Module):  # type: ignore[name-defined,misc]
     """A model of transformers whose states or logits become outputs.
 
-    ``inputs`` names the arguments of ``forward``.
+    ``inputs`` names the arguments of ``forward``, ``further`` its outputs besides those of the kind of model.
     """
+
+    further: tuple[str, ...] = ()
 
     def __init__(self, model: Any) -> None:
         super().__init__()
@@ -133,6 +135,31 @@ class ResolverNet(Module):
         patterns = self.patterns(states)
         needs = self.needs(states).squeeze(-1)
         return terms, deleted, patterns, starts, ends, needs
+
+
+class UnitNet(Module):
+    """The network of a reader that scores units; its outputs are starts, ends, and ``UNIT_OUTPUTS``.
+
+    :param seed: seed of the heads' initial weights.
+    """
+
+    further = UNIT_OUTPUTS
+
+    def __init__(self, trunk: Any, seed: int) -> None:
+        super().__init__(trunk)
+        if getattr(trunk, "pooler", None) is not None:
+            trunk.pooler = None
+        width = trunk.config.hidden_size
+        torch.manual_seed(seed)
+        self.tokens = torch.nn.Linear(width, 4)
+        self.dense = torch.nn.Linear(width, width)
+        self.passage = torch.nn.Linear(width, 1)
+
+    def result(self, output: Any, mask: Any) -> tuple[Any, ...]:  # noqa: ARG002
+        states = output.last_hidden_state
+        starts, ends, marks, tokens = self.tokens(states).unbind(-1)
+        passage = self.passage(torch.tanh(self.dense(states[:, 0]))).squeeze(-1)
+        return starts, ends, marks, tokens, passage
 
 
 Loaded = tuple[Any, Tokenizer, dict[str, Any]]
