@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -100,16 +99,13 @@ class Recording:
             if not line.strip():
                 continue
             try:
-                turn, id, score = parsed_line(line)
+                yield parsed_line(line)
             except ValueError:
-                score = math.nan
-            if not math.isfinite(score):
                 expected = "expected TURN Q0 PASSAGE RANK SCORE TAG, separated by spaces"
-                raise InputError(f"{self._path}: line {number}: {expected}, got {shorten(line)}.")
-            yield turn, id, score
+                raise InputError(f"{self._path}: line {number}: {expected}, got {shorten(line)}.") from None
 
 
 def of_turn(recorded: Mapping[str, T], id: TurnId) -> T | None:
     """Return the record of a turn. Runs over single-turn topics have only the topic's name, which is its first turn."""
     value = recorded.get(encoded(str(id)))
-    return recorded.get(encoded(str(id.conversation))) if value is None and id.number <= 1 else value
+    return recorded.get(encoded(str(id.conversation))) if value is None and id.number in {0, 1} else value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from urllib.parse import quote
@@ -41,9 +42,11 @@ def parsed_line(line: str) -> tuple[str, str, float]:
     >>> parsed_line("1_2 Q0 b%20c 1 2.0 mine")
     ('1_2', 'b%20c', 2.0)
 
-    :raises ValueError: if the line is malformed.
+    :raises ValueError: if the line is malformed, or the score is not finite.
     """
     turn, _, id, _, score, _ = line.split()
+    if not math.isfinite(float(score)):
+        raise ValueError(score)
     return turn, id, float(score)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -10,16 +10,20 @@ from pathlib import Path
 from convqa.domain import Response
 from convqa.errors import InputError
 from convqa.files import whole_file
-from convqa.tasks.files import file_at
+from convqa.tasks.files import file_at, read_lines
+from convqa.tasks.qrecc import run as qrecc
+from convqa.validation import shorten
 
 FILE = "run.trec"
+EXPECTED = "a TREC run, whose lines are TURN Q0 PASSAGE RANK SCORE TAG"
 
 
 @dataclass(frozen=True, slots=True)
 class TrecRun:
-    """A TREC run file, which the tracks score."""
+    """The rankings of a run, {passage: score} by turn, all named as in TREC files."""
 
     path: Path
+    rankings: Mapping[str, Mapping[str, float]]
 
 
 def write(
@@ -48,8 +52,26 @@ def write(
 
 
 def read(path: Path) -> TrecRun:
-    """Find the run file, or the one in a directory."""
+    """Read a TREC run file, or the rankings of a run.json of QReCC, or the one in a directory.
+
+    :raises InputError: naming the malformed line.
+    """
+    from convqa.metrics.trec import encoded, parsed_line
+
     file = file_at(path, FILE)
-    if not file.is_file():
-        raise InputError(f"{file}: no such file; expected a TREC run file.")
-    return TrecRun(file)
+    if not file.is_file() and path.is_dir():
+        file = file_at(path, qrecc.FILE)
+    rankings: dict[str, dict[str, float]] = {}
+    if file.suffix == ".json":
+        for turn, passages in qrecc.read(file).passages.items():
+            rankings[encoded(turn)] = {encoded(id): score for id, score in passages.items()}
+        return TrecRun(file, rankings)
+    for number, line in read_lines(file, EXPECTED):
+        try:
+            turn, id, value = parsed_line(line.decode("utf-8-sig", "replace"))
+        except ValueError:
+            if line.strip():
+                raise InputError(f"{file}: line {number}: expected {EXPECTED}, got {shorten(line)}.") from None
+            continue
+        rankings.setdefault(turn, {})[id] = value
+    return TrecRun(file, rankings)
