@@ -13,7 +13,7 @@ from pydantic import FiniteFloat
 from convqa.domain import TurnId
 from convqa.errors import InputError
 from convqa.files import parse_json, read_bytes
-from convqa.metrics.trec import encoded, parsed_line
+from convqa.metrics.trec import encoded, read_rankings
 from convqa.validation import Record, read_as, shorten
 
 T = TypeVar("T")
@@ -61,11 +61,9 @@ class Recording:
 
         :raises InputError: naming the malformed line or record.
         """
-        rankings: dict[str, dict[str, float]] = {}
         if not self._data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"[", b"{")):
-            for turn, id, score in self._lines():
-                rankings.setdefault(turn, {})[id] = score
-            return rankings
+            return read_rankings(self._path, enumerate(self._data.decode("utf-8-sig", "replace").split("\n"), 1))
+        rankings: dict[str, dict[str, float]] = {}
         for turn, record in self._turns():
             if record.Model_passages is not None:
                 rankings[turn] = record.Model_passages
@@ -93,16 +91,6 @@ class Recording:
                 f"Expected {_EXPECTED}.",
             )
             yield encoded(str(TurnId(record.Conversation_no, record.Turn_no))), record
-
-    def _lines(self) -> Iterator[tuple[str, str, float]]:
-        for number, line in enumerate(self._data.decode("utf-8", "replace").split("\n"), 1):
-            if not line.strip():
-                continue
-            try:
-                yield parsed_line(line)
-            except ValueError:
-                expected = "expected TURN Q0 PASSAGE RANK SCORE TAG, separated by spaces"
-                raise InputError(f"{self._path}: line {number}: {expected}, got {shorten(line)}.") from None
 
 
 def of_turn(recorded: Mapping[str, T], id: TurnId) -> T | None:

@@ -38,7 +38,7 @@ class Named:
         return cls(**data)
 
 
-_OMITTED = frozenset({"act", "added", "cited", "notes", "usage", "withheld"})
+_OMITTED = frozenset({"act", "added", "cited", "notes", "statements", "usage", "withheld"})
 
 
 def _to_json(value: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 from convqa.domain import DEFAULT_LANGUAGE, Conversation, Exchange, Failure, Response, Turn, TurnId
 from convqa.errors import InputError, nearest
+from convqa.text.analysis import analyzer_or_words
 from convqa.text.dialogue import added, open_question
 from convqa.validation import expect_type
 
@@ -135,4 +136,18 @@ def response_of(
         timings=timings,
         error=failures[0] if failures else None,
         added=() if rewrite is None else added(open_question(turn), rewrite.text),
+        statements=() if rewrite is None else _used_statements(turn, rewrite.text),
     )
+
+
+def _used_statements(turn: Turn, rewrite: str) -> tuple[str, ...]:
+    """Return the statements with a content word that the rewrite has and the conversation lacks."""
+    if not turn.statements:
+        return ()
+
+    def words(*texts: str) -> set[str]:
+        return {stem for text in texts for _, stem in analyzer_or_words(turn.language).content_words(text)}
+
+    said = [text for exchange in turn.history for text in (exchange.question, exchange.answer)]
+    new = words(rewrite) - words(turn.question, *said)
+    return tuple(statement for statement in turn.statements if words(statement) & new)

@@ -56,6 +56,21 @@ def test_from_ikats_topics_to_its_submission(call, tmp_path, indexed):
     assert call("export", out, "--as", "ikat", "--run-type", "human")[0] == 2
 
 
+def test_ikats_export_names_the_statements_that_the_query_has_words_of(call, tmp_path, indexed):
+    turn = {"turn_id": 1, "user_utterance": "Which court suits me?", "response": ""}
+    topic = {"number": "1-1", "ptkb": ["I study the Marbury case.", "I like trains."], "responses": [turn]}
+    source = tmp_path / "2025_test_topics.json"
+    source.write_text(json.dumps([topic]))
+    record = {"Conversation_no": "1-1", "Turn_no": 1, "Model_rewrite": "Which court decided Marbury v. Madison?"}
+    (tmp_path / "rewrites.json").write_text(json.dumps([record]))
+    recorded = ("--set", "rewriter.type=recorded", "--set", f"rewriter.path={tmp_path / 'rewrites.json'}")
+    options = ("--collection", indexed, "--pipeline", "expansion-bm25", "--quiet", *recorded)
+    code, _, err = call("run", source, tmp_path / "out", *options)
+    assert code == 0, err
+    (line,) = exported(call, tmp_path / "out", "--as", "ikat")
+    assert {*map(tuple, (part["ptkb_provenance"] for part in line["responses"]))} == {("I study the Marbury case.",)}
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [

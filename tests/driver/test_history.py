@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from convqa.domain import Answer, Conversation, Exchange, Failure, Response, Rewrite, Turn, TurnId
-from convqa.driver.history import History, checked, exchange
+from convqa.driver.history import History, checked, exchange, response_of
 from convqa.errors import InputError
 
 
@@ -98,3 +98,20 @@ GIVEN = given(("g0", "x0"))
 def test_mistakes_are_refused(talk, mode, says):
     with pytest.raises(InputError, match=says):
         list(checked([talk], mode))
+
+
+@pytest.mark.parametrize(
+    ("rewrite", "used"),
+    [
+        ("Which diet suits a vegan?", ("I am vegan.",)),
+        ("Which diet suits me?", ()),
+        ("Which train to London?", ()),  # the conversation has both words
+    ],
+)
+def test_the_statements_that_a_rewrite_has_words_of(rewrite, used):
+    history = given(("Are trains slow?", "Those to London are."))
+    turn = Turn(TurnId("1-1", 2), "Which diet suits me?", history, scenario="I am vegan.\nI like trains.")
+    outputs = {"rewrites": Rewrite(rewrite, ()), "rankings": None, "readings": None, "answers": None}
+    response = response_of(turn, outputs, {})
+    assert response.statements == used
+    assert Response.from_json(response.to_json()) == response

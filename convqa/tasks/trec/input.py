@@ -127,35 +127,28 @@ def _number(record: Mapping[str, Any]) -> Any:
 def _with_past(records: Sequence[Mapping[str, Any]]) -> Iterator[tuple[list[tuple[Any, Exchange]], Mapping[str, Any]]]:
     """Yield the turns of the user, each with the numbers and the exchanges before it.
 
-    :raises ValueError: for a parent that is missing.
+    An utterance follows its parent in a tree, else the one before it.
+
+    :raises ValueError: for an utterance before its parent.
     """
-    by_number = {_number(record): record for record in records}
-    if not any("participant" in record for record in records):
-        before: list[tuple[Any, Exchange]] = []
-        for record in records:
-            yield list(before), record
-            before.append((_number(record), _exchange(record, _text(record, _ANSWERS))))
-        return
-    asked = [record for record in records if str(record.get("participant")).lower() != "system"]
-    for record in asked:
-        before, answer, parent = [], "", _text(record, _PARENTS)
-        passed = set()
-        while parent:
-            if parent not in by_number or parent in passed:
-                raise ValueError(f"turn {_number(record)}: its parent {parent!r} leads to no first turn")
-            passed.add(parent)
-            earlier = by_number[parent]
-            if earlier in asked:
-                before.insert(0, (parent, _exchange(earlier, answer)))
-                answer = ""
-            else:
-                answer = f"{_text(earlier, _ANSWERS)} {answer}".strip()
-            parent = _text(earlier, _PARENTS)
-        yield before, record
-
-
-def _exchange(record: Mapping[str, Any], answer: str) -> Exchange:
-    return Exchange(_text(record, _UTTERANCES), answer, status="answered" if answer else "unanswered")
+    # What was said up to an utterance, by its number.
+    pasts: dict[Any, list[tuple[Any, Exchange]]] = {"": []}
+    previous: Any = ""
+    for record in records:
+        number = _number(record)
+        parent = _text(record, _PARENTS) if "participant" in record else previous
+        if parent not in pasts:
+            raise ValueError(f"turn {number}: its parent {parent!r} is not before it")
+        past = pasts[parent]
+        answer = _text(record, _ANSWERS)
+        if str(record.get("participant")).lower() == "system":
+            asked, exchange = past[-1] if past else (number, Exchange(""))
+            pasts[number] = [*past[:-1], (asked, replace(exchange, answer=answer, status="answered"))]
+        else:
+            yield past, record
+            exchange = Exchange(_text(record, _UTTERANCES), answer, status="answered" if answer else "unanswered")
+            pasts[number] = [*past, (number, exchange)]
+        previous = number
 
 
 def _text(record: Mapping[str, Any], names: tuple[str, ...]) -> str:

@@ -8,14 +8,12 @@ from itertools import groupby
 from pathlib import Path
 
 from convqa.domain import Response
-from convqa.errors import InputError
 from convqa.files import whole_file
 from convqa.tasks.files import file_at, read_lines
 from convqa.tasks.qrecc import run as qrecc
-from convqa.validation import shorten
 
 FILE = "run.trec"
-EXPECTED = "a TREC run, whose lines are TURN Q0 PASSAGE RANK SCORE TAG"
+EXPECTED = "a TREC run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,22 +54,15 @@ def read(path: Path) -> TrecRun:
 
     :raises InputError: naming the malformed line.
     """
-    from convqa.metrics.trec import encoded, parsed_line
+    from convqa.metrics.trec import encoded, read_rankings
 
     file = file_at(path, FILE)
     if not file.is_file() and path.is_dir():
         file = file_at(path, qrecc.FILE)
-    rankings: dict[str, dict[str, float]] = {}
-    if file.suffix == ".json":
-        for turn, passages in qrecc.read(file).passages.items():
-            rankings[encoded(turn)] = {encoded(id): score for id, score in passages.items()}
-        return TrecRun(file, rankings)
-    for number, line in read_lines(file, EXPECTED):
-        try:
-            turn, id, value = parsed_line(line.decode("utf-8-sig", "replace"))
-        except ValueError:
-            if line.strip():
-                raise InputError(f"{file}: line {number}: expected {EXPECTED}, got {shorten(line)}.") from None
-            continue
-        rankings.setdefault(turn, {})[id] = value
+    if file.suffix != ".json":
+        lines = ((number, line.decode("utf-8-sig", "replace")) for number, line in read_lines(file, EXPECTED))
+        return TrecRun(file, read_rankings(file, lines))
+    rankings = {}
+    for turn, passages in qrecc.read(file).passages.items():
+        rankings[encoded(turn)] = {encoded(id): score for id, score in passages.items()}
     return TrecRun(file, rankings)

@@ -103,7 +103,7 @@ def test_mistakes_are_named(folder, qrels, says):
 
 def test_a_malformed_run_is_named(folder):
     (folder / "run.trec").write_text("31_1 Q0 a 1 nan me\n")
-    with pytest.raises(InputError, match="line 1: expected a TREC run"):
+    with pytest.raises(InputError, match="line 1: expected TURN Q0 PASSAGE"):
         evaluate(folder / "qrels.txt", folder)
 
 

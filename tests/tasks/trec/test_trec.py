@@ -99,7 +99,7 @@ def test_topics_of_rag_are_conversations_of_one_turn(tmp_path, name, content, id
     [
         (
             [{"number": 132, "turn": [{"number": "1-3", "parent": "1-2", "participant": "User", "utterance": "Why?"}]}],
-            r"turn 1-3: its parent '1-2' leads to no first turn",
+            r"turn 1-3: its parent '1-2' is not before it",
         ),
         (
             [
@@ -111,7 +111,7 @@ def test_topics_of_rag_are_conversations_of_one_turn(tmp_path, name, content, id
                     ],
                 }
             ],
-            r"turn 1-1: its parent '1-2' leads to no first turn",
+            r"turn 1-1: its parent '1-2' is not before it",
         ),
         ([{"number": 1, "turn": []}], "record 0: the topic has no turns"),
         ([{"number": 1, "turn": [{"number": 1, "raw_utterance": " "}]}], "record 0: got the turn"),
