@@ -21,9 +21,10 @@ from convqa.metrics.squad import exact_match, f1
 from convqa.models import SpanReader, load_reader
 from convqa.models.engines.torch.networks import Spanned
 from convqa.models.engines.torch.runtime import mask_of, padded
-from convqa.models.engines.torch.transformers import load_config, load_module, positions, tokenizer_of
+from convqa.models.engines.torch.transformers import load_config, load_module, tokenizer_of
 from convqa.models.folder import ModelFolder
 from convqa.models.kinds.reader_input import PassageTokens, ReaderInput, Window
+from convqa.models.sentence_files import positions
 from convqa.models.types import READER_TOKENS
 from convqa.tasks.mrqa.formats import Context, Question
 from convqa.tasks.mrqa.input import read_contexts
