@@ -94,11 +94,12 @@ def score_measures(
     judged: JudgedRankings | None,
     gold: Gold[GoldTurn],
     known: Collection[str],
+    official: Collection[str] = (),
 ) -> Iterator[Scores]:
     """Yield the scores of measures over the rankings of a run.
 
     :param judged: None if the task has no rankings.
-    :param known: the task's own measures, for messages.
+    :param known: the task's own measures, for messages. :param official: those that its official file has.
     :raises InputError: for an unknown name, and for a measure whose result is not a number.
     """
     turns = {str(turn.id): turn.id for turn in gold.turns}
@@ -122,4 +123,4 @@ def score_measures(
                 raise InputError(f"--measure {name}: expected a finite number for turn {turn}, got {shorten(value)}.")
             values.append(float(value))
         ids = tuple(turns[turn] for turn in judged.relevant)
-        yield Scores(Measure(name), ids, tuple(values))
+        yield Scores(Measure(name, name in official), ids, tuple(values))

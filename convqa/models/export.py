@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-import gzip
 import logging
 import tempfile
 import warnings
 from collections.abc import Mapping
-from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-import orjson
-
 from convqa.errors import InputError, reason_of
 from convqa.files import log
-from convqa.models.engines.onnx import session
 from convqa.models.engines.torch.runtime import import_torch
 from convqa.models.folder import CARD, ONNX, TOKENIZER, check_target, licence_of, write_folder
+from convqa.models.kinds.encoder import load_encoder
 from convqa.models.source import find_model
-from convqa.models.types import OUTPUTS, PER_TOKEN, Choice, Tokenizer
-from convqa.places import shipped
+from convqa.models.types import OUTPUTS, PER_TOKEN, Choice, Options, Tokenizer
 
 LEAST_COSINE = 0.98
 """An encoder in int8 with a vector below it is warned of. Good ones have .99, MPNet has .83."""
 
-_COMPARED_TEXTS = 32
+_EXAMPLES = (
+    "Goethe wrote Faust. The first part appeared in 1808, the second one after his death.",
+    "A physician's assistant examines patients, orders tests and prescribes medicine under a doctor's supervision.",
+    "The notice period is three months to the end of a quarter (see section 8), unless both parties agree otherwise.",
+    "What is the average starting salary in the UK?",
+    "| drink | small | large |\n| tea | 2.50 | 3.20 |",
+    "tides",
+)
 
 _EXAMPLE_SHAPE = (2, 16)
 """Shape of the batch that the exporter traces; both axes are dynamic in the graph."""
@@ -83,6 +84,17 @@ def export(
         raise InputError(
             f"{folder.path}: cannot be exported to a graph ({reason_of(error)}). Use it on torch without export."
         ) from error
+    if (kind, precision) == ("encoder", "int8"):
+        original = load_encoder(name, Options("cpu", "float32")).encode(_EXAMPLES)
+        least = float((original * load_encoder(str(target)).encode(_EXAMPLES)).sum(axis=1).min())
+        if least < LEAST_COSINE:
+            log.warning(
+                "%s: int8 changes the vectors of this encoder much: the least cosine with float32 is %.3f, and %.2f is "
+                "usual. Export it in float32.",
+                target,
+                least,
+                LEAST_COSINE,
+            )
 
 
 def write_model(
@@ -103,37 +115,12 @@ def write_model(
         if about["precision"] == "int8":
             float32_graph = graph.rename(graph.with_name("float32.onnx"))
             _quantize_graph(float32_graph, graph)
-            if about["kind"] == "encoder":
-                _warn_of_lost_precision(float32_graph, graph, tokenizer)
         files: dict[str, Path | bytes] = {
             ONNX: graph,
             TOKENIZER: tokenizer.inner.to_str().encode(),
             CARD: card.encode(),
         }
         write_folder(target, about, files)
-
-
-def _warn_of_lost_precision(float32_graph: Path, int8_graph: Path, tokenizer: Tokenizer) -> None:
-    """Compare the vectors of the example's passages in both precisions."""
-    with gzip.open(shipped("examples", "qrecc-trec", "passages.jsonl.gz")) as lines:
-        texts = [orjson.loads(line)["text"] for line in islice(lines, _COMPARED_TEXTS)]
-    pairs = []
-    for graph in (float32_graph, int8_graph):
-        model = session(graph)
-        rows = []
-        for tokens in tokenizer.texts(texts):
-            ids = np.array([tokens.ids], np.int64)
-            rows.append(model.run(None, {"input_ids": ids, "attention_mask": np.ones_like(ids)})[0][0])
-        pairs.append(np.stack(rows))
-    least = float((pairs[0] * pairs[1]).sum(axis=1).min())
-    if least < LEAST_COSINE:
-        log.warning(
-            "int8 changes the vectors of this encoder much: the least cosine with float32 over %d texts is %.3f, and "
-            "%.2f is usual. Export it in float32.",
-            len(texts),
-            least,
-            LEAST_COSINE,
-        )
 
 
 def _to_onnx(module: Any, target: Path, kind: str) -> None:

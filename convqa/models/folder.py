@@ -205,11 +205,10 @@ def open_folder(name: str, path: Path) -> ModelFolder:
         return ModelFolder(name, path, None, graph)
     if "config.json" in names and not graphs:
         return ModelFolder(name, path, None)
-    missing = f"{TOKENIZER} is missing" if graph else f"{', '.join(graphs)}: name one {ONNX}"
-    got = f"this folder has a graph, but {missing}" if graphs else "this folder has no model"
+    got = f"{', '.join(graphs)} without {TOKENIZER}" if graphs else "no model"
     raise InputError(
-        f"{path}: {got}; expected {MANIFEST} (made by convqa models export), config.json and weights (made by "
-        f"transformers), or {ONNX} and {TOKENIZER} of an encoder."
+        f"{path}: this folder has {got}; expected {MANIFEST} (made by convqa models export), config.json and weights "
+        f"(made by transformers), or one graph, {ONNX}, and {TOKENIZER}."
     )
 
 

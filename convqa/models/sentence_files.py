@@ -83,8 +83,11 @@ class FolderFields(Record, extra="allow"):
     prompts: dict[str, str | None] | None = None
 
 
-def max_tokens(path: Path, config: Any) -> int:
-    """Return the maximum tokens of a sequence: the smallest limit in the model's files, else 512."""
+def max_tokens(path: Path, config: Any = None) -> int:
+    """Return the maximum tokens of a sequence: the smallest limit in the model's files, else 512.
+
+    :param config: that of transformers, if it has been read.
+    """
     limits = [
         _read(path / "sentence_bert_config.json").max_seq_length,
         _read(path / "tokenizer_config.json").model_max_length,

@@ -38,7 +38,7 @@ def find_model(name: str) -> ModelFolder:
     """
     base, _, query = name.partition("?")
     if query:
-        return replace(find_model(base), name=name, asked=encoder_options(name, query))
+        return replace(find_model(base), name=name, asked=_encoder_options(name, query))
     if name in shipped_names():
         return open_folder(name, SHIPPED / name)
     path = Path(name).expanduser()
@@ -52,17 +52,16 @@ def find_model(name: str) -> ModelFolder:
     )
 
 
-def encoder_options(name: str, query: str) -> dict[str, str]:
-    """Return the options after the ? of an encoder's name, ``query``, ``passage`` and ``pooling``.
+def _encoder_options(name: str, query: str) -> dict[str, str]:
+    """Return the options after the ? of an encoder's name.
 
     :raises InputError: for an unknown option.
     """
     options = dict(parse_qsl(query, keep_blank_values=True))
-    wrong = [option for option in options if option not in {"query", "passage", "pooling"}]
-    if wrong or options.get("pooling", "mean") not in {"mean", "cls"}:
+    if options.keys() - {"query", "passage", "pooling"} or options.get("pooling", "mean") not in {"mean", "cls"}:
         raise InputError(
-            f"encoder {name!r}: expected NAME?query=TEXT&passage=TEXT (what is put before such texts) and pooling=mean "
-            f"or cls, got {', '.join(wrong) or options['pooling']}."
+            f"encoder {name!r}: expected NAME?query=TEXT&passage=TEXT (what is put before such texts), and "
+            "pooling=mean or pooling=cls."
         )
     return options
 

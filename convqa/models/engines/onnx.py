@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from convqa.errors import InputError, reason_of
-from convqa.files import read_json
 from convqa.models.folder import ONNX, ModelFolder
 from convqa.models.once import workers
 from convqa.models.sentence_files import Pooling, max_tokens
@@ -24,9 +22,9 @@ from convqa.workers.stopping import stop_check
 
 def load(folder: ModelFolder, kind: str) -> Network:
     """Load the network of a folder with a graph."""
-    loaded = session(folder.path / (folder.graph or ONNX))
-    inputs = [value.name for value in loaded.get_inputs()]
-    available = {value.name for value in loaded.get_outputs()}
+    session = _session(folder.path / (folder.graph or ONNX))
+    inputs = [value.name for value in session.get_inputs()]
+    available = {value.name for value in session.get_outputs()}
     further = UNIT_OUTPUTS if available.issuperset(UNIT_OUTPUTS) else ()
     outputs = [_states(folder, inputs, available)] if folder.graph else [*OUTPUTS[kind], *further]
     pooling = folder.pooling if folder.graph else None
@@ -38,7 +36,7 @@ def load(folder: ModelFolder, kind: str) -> Network:
             "attention_mask": np.ones_like(ids),
             "token_type_ids": np.array([sequence.types], dtype=np.int64),
         }
-        results = loaded.run(outputs, {name: arrays[name] for name in inputs})
+        results = session.run(outputs, {name: arrays[name] for name in inputs})
         rows = [result[0].astype(np.float32, copy=False) for result in results]
         return rows if pooling is None else [_pooled(rows[0], pooling)]
 
@@ -53,7 +51,7 @@ def load(folder: ModelFolder, kind: str) -> Network:
 
     manifest = folder.manifest
     if manifest is None:
-        tokenizer = load_tokenizer(folder.path, _max_tokens(folder.path))
+        tokenizer = load_tokenizer(folder.path, max_tokens(folder.path))
         (example,) = run_one(tokenizer.texts(["a text"])[0])
         return Network(tokenizer, run, len(example))
     tokenizer = load_tokenizer(folder.path, manifest.max_tokens)
@@ -75,18 +73,11 @@ def _states(folder: ModelFolder, inputs: Sequence[str], available: set[str]) -> 
     unknown = set(inputs) - {"input_ids", "attention_mask", "token_type_ids"}
     if states is None or unknown:
         raise InputError(
-            f"{folder.path / folder.graph}: expected the graph of an encoder, with the output last_hidden_state or "
-            f"sentence_embedding and the inputs input_ids, attention_mask and token_type_ids, got the outputs "
-            f"{', '.join(sorted(available))} and the inputs {', '.join(inputs)}. A sparse model or a cross-encoder is "
-            "no encoder."
+            f"{folder.path / folder.graph}: expected the graph of an encoder, whose output is last_hidden_state or "
+            f"sentence_embedding, got {', '.join(inputs)} -> {', '.join(sorted(available))}. A sparse model or a "
+            "cross-encoder is no encoder."
         )
     return states
-
-
-def _max_tokens(path: Path) -> int:
-    config = path / "config.json"
-    settings = read_json(config, "the settings of a model") if config.is_file() else {}
-    return max_tokens(path, SimpleNamespace(**{"model_type": "", **settings}))
 
 
 def _pooled(states: Array, pooling: Pooling) -> Array:
@@ -97,8 +88,7 @@ def _pooled(states: Array, pooling: Pooling) -> Array:
     return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-12), np.float32)
 
 
-def session(file: Path) -> Any:
-    """Load a graph, to be run on one thread."""
+def _session(file: Path) -> Any:
     import onnxruntime as ort
 
     options = ort.SessionOptions()

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from convqa.domain import Response
+from convqa.domain import Response, TurnId
 from convqa.files import whole_file
 from convqa.tasks.files import file_at, read_lines
 from convqa.tasks.qrecc import run as qrecc
+from convqa.tasks.trec.truth import turn_id
 
 FILE = "run.trec"
 EXPECTED = "a TREC run"
@@ -18,10 +19,10 @@ EXPECTED = "a TREC run"
 
 @dataclass(frozen=True, slots=True)
 class TrecRun:
-    """The rankings of a run, {passage: score} by turn, all named as in TREC files."""
+    """The rankings of a run by turn: {passage, named as in TREC files: score}."""
 
     path: Path
-    rankings: Mapping[str, Mapping[str, float]]
+    rankings: Mapping[TurnId, Mapping[str, float]]
 
 
 def write(
@@ -59,10 +60,13 @@ def read(path: Path) -> TrecRun:
     file = file_at(path, FILE)
     if not file.is_file() and path.is_dir():
         file = file_at(path, qrecc.FILE)
-    if file.suffix != ".json":
+    rankings: Mapping[str, Mapping[str, float]]
+    if file.suffix == ".json":
+        rankings = qrecc.read(file).passages
+    else:
         lines = ((number, line.decode("utf-8-sig", "replace")) for number, line in read_lines(file, EXPECTED))
-        return TrecRun(file, read_rankings(file, lines))
-    rankings = {}
-    for turn, passages in qrecc.read(file).passages.items():
-        rankings[encoded(turn)] = {encoded(id): score for id, score in passages.items()}
-    return TrecRun(file, rankings)
+        rankings = read_rankings(file, lines)
+    by_turn = {}
+    for turn, scores in rankings.items():
+        by_turn[turn_id(encoded(turn))] = {encoded(id): score for id, score in scores.items()}
+    return TrecRun(file, by_turn)

@@ -17,9 +17,8 @@ EXPECTED = "qrels, whose lines are TURN 0 PASSAGE GRADE"
 
 @dataclass(frozen=True, slots=True)
 class JudgedTurn(GoldTurn):
-    """The judgments of a turn. ``query`` is its name in TREC files, and ``grades`` are those of the judged passages."""
+    """The grades of the passages that were judged for a turn."""
 
-    query: str
     grades: Mapping[str, int]
 
 
@@ -36,22 +35,16 @@ def read(path: Path) -> Qrels:
 
     :raises InputError: naming the malformed line.
     """
-    grades: dict[str, dict[str, int]] = {}
+    grades: dict[TurnId, dict[str, int]] = {}
     for number, line in read_lines(path, EXPECTED):
         text = line.decode("utf-8-sig", "replace")
         judgment = _judgment(text)
         if judgment:
-            query, passage, grade = judgment
-            grades.setdefault(query, {})[passage] = grade
+            turn, passage, grade = judgment
+            grades.setdefault(turn_id(turn), {})[passage] = grade
         elif text.strip():
             raise InputError(f"{path}: line {number}: expected {EXPECTED}, got {shorten(text)}.")
-    if not grades:
-        raise InputError(f"{path}: has no lines; expected {EXPECTED}.")
-    turns = []
-    for query, judged in grades.items():
-        id = turn_id(query)
-        turns.append(JudgedTurn(id, {"topic": id.conversation}, query, judged))
-    return Gold(path, tuple(turns))
+    return Gold(path, tuple(JudgedTurn(id, {"topic": id.conversation}, judged) for id, judged in grades.items()))
 
 
 def turn_id(query: str) -> TurnId:

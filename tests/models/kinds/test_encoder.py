@@ -205,9 +205,9 @@ def test_prompts_in_an_encoders_name(encoder):
     asked = load_encoder("encoder?query=query: &passage=passage: ")
     assert np.array_equal(asked.encode(["Faust"], "query"), encoder.encode(["query: Faust"]))
     assert np.array_equal(asked.encode(["Faust"]), encoder.encode(["passage: Faust"]))
-    with pytest.raises(InputError, match=r"expected NAME\?query=TEXT&passage=TEXT .* got qery"):
+    with pytest.raises(InputError, match=r"expected NAME\?query=TEXT&passage=TEXT"):
         load_encoder("encoder?qery=x")
-    with pytest.raises(InputError, match="pooling=mean or cls, got max"):
+    with pytest.raises(InputError, match="pooling=mean or pooling=cls"):
         load_encoder("encoder?pooling=max")
 
 

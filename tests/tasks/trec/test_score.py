@@ -90,7 +90,6 @@ def test_runs_are_compared_over_turns_and_over_topics(tmp_path):
     [
         ("31_1 0 a\n", "line 1: expected qrels"),
         ("31_1 0 a high\n", "line 1: expected qrels"),
-        ("\n", "has no lines"),
         ("7_1 0 a 1\n", "judges no turn of .* such as 31_1, not 7_1"),
         ('[{"number": 31, "turn": [{"number": 1, "raw_utterance": "Why?"}]}]', "no truth.*--qrels FILE"),
     ],
