@@ -180,24 +180,24 @@ def test_nothing_large_and_no_machine_paths_are_tracked():
 
 
 MAX_TOKENS = {
-    "components": 41_140,
+    "components": 41_280,
     "stores": 27_210,
-    "tasks": 25_580,
-    "models": 18_660,
+    "tasks": 26_750,
+    "models": 20_020,
     "sharc": 14_940,
-    "cli": 13_960,
+    "cli": 13_990,
     "server": 15_310,
     "training": 8_350,
-    "experiments": 8_240,
-    "text": 11_640,
+    "experiments": 8_560,
+    "text": 11_670,
     "documents": 21_930,
-    "driver": 7_980,
+    "driver": 8_160,
     "indexing": 3_600,
     "pipeline": 6_380,
     "(modules)": 6_920,
-    "metrics": 3_480,
-    "evaluation": 3_810,
-    "domain": 4_280,
+    "metrics": 3_570,
+    "evaluation": 3_940,
+    "domain": 4_340,
     "exports": 4_020,
     "workers": 2_160,
 }
@@ -205,7 +205,7 @@ MAX_TOKENS = {
 
 MAX_TOKENS_OF_TESTING = 11_450
 """The budget of convqa.testing, which runs only in tests and is not part of the total."""
-MAX_TOKENS_IN_ALL = 250_000
+MAX_TOKENS_IN_ALL = 253_200
 MAX_TOKENS_A_LINE = 8.5
 
 

@@ -58,7 +58,8 @@ def find_measure(name: str) -> Scorer | None:
             if by_grade is not None:
                 return by_grade(relevant, ranking)
             relevant = [id for id, grade in relevant.items() if grade > 0]
-        return measure(relevant, ranking, cutoff)
+        value: float = measure(relevant, ranking, cutoff)
+        return value
 
     return score
 

@@ -21,7 +21,7 @@ from convqa.experiments.grid import Ablation, GridRow, InputChoice, baseline_of,
 from convqa.experiments.record import RECORD, AblationInput, AblationRecord, CellRecord
 from convqa.files import replace_surrogates, whole_file
 from convqa.pipeline.load import load
-from convqa.tasks import find_scored_task, find_task, tasks
+from convqa.tasks import find_task, tasks
 from convqa.workers.pool import Workers
 from convqa.workers.processes import CONTEXT, Process
 
@@ -184,7 +184,7 @@ def _read_input(
     truth = path if found_task.has_truth(path) else None
     if qrels or choice.qrels:
         truth = Path(qrels or choice.qrels or "").resolve()
-        find_scored_task("trec", truth, output).gold(truth)  # a mistake shows before any cell runs
+        find_task("trec", truth).gold(truth)  # a mistake shows before any cell runs
     if truth is None:
         logger.warning(
             "%s has no truth, so that its runs are not scored. Give the track's judgments with --qrels FILE, or "
@@ -196,7 +196,7 @@ def _read_input(
         name=name,
         path=str(path),
         task=found_task.name,
-        truth=truth and str(truth),
+        truth=str(truth) if truth else None,
         history=history,
         conversations=choice.conversations,
         collection=choice.collection,

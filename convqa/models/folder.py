@@ -170,7 +170,7 @@ class ModelFolder:
             )
             return _digest_of(orjson.dumps(about, option=orjson.OPT_SORT_KEYS).decode())
         files = [path.name for path in self.path.iterdir()]
-        weights = (self.graph,) if self.graph else _WEIGHT_ENDINGS
+        weights = (self.graph, TOKENIZER) if self.graph else _WEIGHT_ENDINGS
         names = sorted(name for name in files if name.endswith(weights) or name in _RESULT_FILES)
         names += [
             name for name in ("1_Pooling/config.json", self.graph) if "/" in name and (self.path / name).is_file()
