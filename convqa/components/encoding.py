@@ -43,17 +43,17 @@ class QueryVectors:
     rewrite has several queries. They work well with every rewriter (docs/benchmarks/vectors.md). The models are loaded
     on first use, once per process.
 
-    :param name: an encoder: a folder, a Hugging Face name or a server's URL.
+    :param name: an encoder: a folder, a Hugging Face name or a server's URL; None = the shipped one.
     :param query_encoder: a model that encodes questions with their history; None = none.
     """
 
     def __init__(
         self,
-        name: str,
+        name: str | None,
         options: ModelOptions | None = None,
         query_encoder: str | None = None,
     ) -> None:
-        self.name = name
+        self.name = name or "encoder"
         self.options = Options(**(options or {}))
         self._query_encoder = query_encoder
 
