@@ -12,7 +12,10 @@ from convqa.tasks.files import any_file, read_lines, start_text
 from convqa.tasks.scores import Gold, GoldTurn
 from convqa.validation import shorten
 
-EXPECTED = "qrels, whose lines are TURN 0 PASSAGE GRADE"
+MAX_GRADE = 1000
+"""trec_eval reserves memory for every grade up to the largest one."""
+
+EXPECTED = f"qrels, whose lines are TURN 0 PASSAGE GRADE (a whole number, at most {MAX_GRADE})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,7 @@ def _judgment(line: str) -> tuple[str, str, int] | None:
     """Return turn, passage and grade of a line; None if it is malformed."""
     try:
         query, _, passage, grade = line.split()
-        return query, passage, int(grade)
+        value = int(grade)
     except ValueError:
         return None
+    return (query, passage, value) if abs(value) <= MAX_GRADE else None
