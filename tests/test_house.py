@@ -180,24 +180,24 @@ def test_nothing_large_and_no_machine_paths_are_tracked():
 
 
 MAX_TOKENS = {
-    "components": 41_140,
+    "components": 41_330,
     "stores": 27_330,
-    "tasks": 25_580,
-    "models": 18_660,
+    "tasks": 26_790,
+    "models": 20_220,
     "sharc": 14_940,
-    "cli": 13_960,
+    "cli": 14_000,
     "server": 15_160,
-    "training": 8_350,
-    "experiments": 8_240,
-    "text": 10_200,
+    "training": 9_060,
+    "experiments": 8_560,
+    "text": 10_220,
     "documents": 23_620,
-    "driver": 7_980,
+    "driver": 8_160,
     "indexing": 3_600,
     "pipeline": 6_380,
     "(modules)": 6_920,
-    "metrics": 3_480,
-    "evaluation": 3_670,
-    "domain": 4_280,
+    "metrics": 3_570,
+    "evaluation": 3_790,
+    "domain": 4_350,
     "exports": 4_020,
     "workers": 2_160,
 }
@@ -205,7 +205,7 @@ MAX_TOKENS = {
 
 MAX_TOKENS_OF_TESTING = 11_450
 """The budget of convqa.testing, which runs only in tests and is not part of the total."""
-MAX_TOKENS_IN_ALL = 250_000
+MAX_TOKENS_IN_ALL = 254_500
 MAX_TOKENS_A_LINE = 8.5
 
 

@@ -186,8 +186,8 @@ def test_an_index_that_fails_leaves_the_old_collection(file, tmp_path):
         with pytest.raises(InputError, match=r"bad\.jsonl:4"):
             index_sources([bad], url, **how)
         assert open_store(url).info() == before
-    with pytest.raises(InputError, match="unknown language 'fr'"):
-        index_sources([bad], str(tmp_path / "french"), language="fr")
+    with pytest.raises(InputError, match="unknown language 'xx'"):
+        index_sources([bad], str(tmp_path / "french"), language="xx")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.jsonl", "collection", "p.jsonl"]
 
 

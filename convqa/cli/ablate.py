@@ -9,7 +9,7 @@ import typer
 from typer import Argument, Option
 
 from convqa.cli.app import command
-from convqa.cli.options import AllowDownload, Quiet, Restart, TaskName
+from convqa.cli.options import AllowDownload, Qrels, Quiet, Restart, TaskName
 from convqa.cli.progress import ProgressDisplay
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def ablate(
         Argument(metavar="INPUT... OUTPUT", help="Folders of the inputs, then of the output."),
     ],
     task: TaskName = "auto",
+    qrels: Qrels = None,
     measure: Annotated[
         list[str] | None, Option(metavar="NAME", help="Measure to show, instead of those of the file. Repeatable.")
     ] = None,
@@ -56,6 +57,7 @@ def ablate(
             inputs,
             output,
             task=task,
+            qrels=qrels,
             turns=turns,
             measures=measure or [],
             sharing=sharing,
@@ -102,6 +104,7 @@ def _table(record: AblationRecord, source: AblationInput) -> Table:
     measures = record.measures_of(source)
     best = largest_means(cells)
     part = "" if source.conversations == "all" else f", {source.conversations} conversations"
+    part += "" if source.truth else ", not scored (no truth)"
     title = f"{source.name}: {source.turns:,} turns{part}, history {source.history}"
     table = Table(title=Text(title), title_justify="left")
     table.add_column("row", no_wrap=True)

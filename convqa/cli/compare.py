@@ -9,7 +9,7 @@ import typer
 from typer import Argument, Option
 
 from convqa.cli.app import command
-from convqa.cli.options import Breakdown, Json, TaskName, print_json
+from convqa.cli.options import Breakdown, Json, Qrels, TaskName, print_json
 
 
 @command
@@ -19,6 +19,7 @@ def compare(
         Path | None,
         Option(help="Truth file or folder.", show_default="the input of the runs"),
     ] = None,
+    qrels: Qrels = None,
     task: TaskName = "auto",
     measure: Annotated[
         list[str] | None,
@@ -36,13 +37,16 @@ def compare(
     """Compare runs with a baseline.
 
     Prints differences with 95 % bootstrap intervals, significance tests, and the turns that differ most. Intervals
-    resample conversations. The test is a paired randomization test over conversations (9,999 samples), with Holm's
-    correction for the number of runs. Without --breakdown, turns are grouped by every field that the task offers.
+    resample conversations. The tests are paired randomization tests over conversations, and over turns (9,999 samples),
+    with Holm's correction for the number of runs. Without --breakdown, turns are grouped by every field that the task
+    offers.
     """
     from convqa.experiments import tables
     from convqa.experiments.compare import compare as compare_runs
 
     measures = measure or []
+    if qrels is not None:
+        truth, task = qrels, "trec"
     comparison = compare_runs(runs, truth, task=task, breakdown=breakdown, measures=measures, partial=partial)
     columns = tables.shown_measures(comparison, measures)
     lead = tables.lead_of(columns, measures)

@@ -11,7 +11,7 @@ import typer
 from typer import Argument, Option
 
 from convqa.cli.app import command
-from convqa.cli.options import Breakdown, Json, TaskName, needed, print_json
+from convqa.cli.options import Breakdown, Json, Qrels, TaskName, needed, print_json
 
 if TYPE_CHECKING:
     from convqa.evaluation import Evaluation
@@ -46,6 +46,7 @@ def evaluate(
         Path | None, Option(help="Write the official file of the task and turns.jsonl to this folder.")
     ] = None,
     task: TaskName = "auto",
+    qrels: Qrels = None,
     measure: Annotated[
         list[str] | None,
         Option(
@@ -89,6 +90,9 @@ def evaluate(
     from convqa.evaluation.expected import read_expected
     from convqa.evaluation.measures import known_measures
 
+    if qrels is not None:
+        # A single argument is the run, since the truth is known.
+        truth, run, input_dataset, task = qrels, run or truth, None, "trec"
     truth_dir = needed(truth, input_dataset, "TRUTH_DIR", "--input-dataset")
     run_dir = needed(run, input_run, "RUN_DIR", "--input-run")
     if trec and output is None:

@@ -64,8 +64,8 @@ def index(
     language: Annotated[
         str | None,
         Option(
-            help=f"Language of the passages: {', '.join(language_codes())}. Default: that of the task or existing "
-            "collection, or en."
+            help=f"Language of the passages: {', '.join(language_codes())}, or another two-letter code (words without "
+            "stop words). Default: that of the task or existing collection, or en."
         ),
     ] = None,
     task: Annotated[

@@ -51,6 +51,14 @@ Settings = Annotated[
     list[str] | None,
     Option("--set", metavar="NODE.PARAM=VALUE", help="Set a parameter of the pipeline. Repeatable."),
 ]
+Qrels = Annotated[
+    Path | None,
+    Option(
+        metavar="FILE",
+        help="Score rankings by the graded judgments of a track, TREC qrels, instead of the task's truth "
+        "(with the package ir_measures).",
+    ),
+]
 DeviceName = Literal["auto", "cpu", "cuda", "mps"]
 ExecutorName = Annotated[
     Executor,

@@ -14,8 +14,10 @@ from typing_extensions import TypedDict
 
 from convqa.components.history import Past, questions_with_history, reads
 from convqa.domain import Query, Ranking, Rewrite, Turn
+from convqa.errors import InputError
 from convqa.models import Options, TextEncoder, load_encoder
 from convqa.models.kinds.query_encoder import QueryEncoder, load_query_encoder
+from convqa.models.source import find_model
 from convqa.models.types import Device, Model, Precision
 from convqa.stores.base import Encoder, Info, Store, WritableStore
 
@@ -161,6 +163,18 @@ def passage_vectors(
     encoded = model.remembered([passage.whole_text for passage in passages])
     vectors.update(zip([passage.id for passage in passages], encoded, strict=True))
     return vectors
+
+
+def encoder_of(store: Store) -> str:
+    """Return the name of the encoder that made a collection's vectors, or the shipped one if that is not here."""
+    made_by = store.info().encoder
+    name = made_by.name if made_by is not None else "encoder"
+    if name.startswith(("http://", "https://")):
+        return name
+    try:
+        return find_model(name).name
+    except InputError:
+        return "encoder"
 
 
 def named(model: TextEncoder) -> Encoder:

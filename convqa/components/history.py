@@ -58,12 +58,12 @@ class OpenQuestion(NamedTuple):
     language: str
 
 
-def questions_with_history(turns: Sequence[Turn]) -> list[OpenQuestion]:
-    """Return the open questions of the turns that have a history."""
+def questions_with_history(turns: Sequence[Turn], or_statements: bool = False) -> list[OpenQuestion]:
+    """Return the open questions of the turns that have a history, or statements of the user if these count too."""
     questions = []
     for index, turn in enumerate(turns):
         history = said_before(turn)
-        if history:
+        if history or (or_statements and turn.statements):
             questions.append(OpenQuestion(index, open_question(turn), history, turn.language))
     return questions
 

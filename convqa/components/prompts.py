@@ -87,8 +87,9 @@ def load_prompt(name: str) -> PromptTemplate:
 
 
 def conversation(turn: Turn, latest: int, speaker: str) -> str:
-    """Return the first and the latest exchanges before a turn, one utterance a line."""
-    lines = []
+    """Return the user's statements about themselves, then the first and the latest exchanges, one utterance a line."""
+    statements = " ".join(quoted(short(statement)) for statement in turn.statements)
+    lines = [f"user, about themselves, for what depends on it: {statements}"] if statements else []
     for exchange in first_and_latest(turn.history, latest, idle=True) if latest else ():
         answer = exchange.answer or (NOTHING_FOUND if exchange.status == "unanswered" else "")
         if exchange.question:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +13,7 @@ from pydantic import FiniteFloat
 from convqa.domain import TurnId
 from convqa.errors import InputError
 from convqa.files import parse_json, read_bytes
-from convqa.metrics.trec import encoded, parsed_line
+from convqa.metrics.trec import encoded, read_rankings
 from convqa.validation import Record, read_as, shorten
 
 T = TypeVar("T")
@@ -62,11 +61,9 @@ class Recording:
 
         :raises InputError: naming the malformed line or record.
         """
-        rankings: dict[str, dict[str, float]] = {}
         if not self._data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"[", b"{")):
-            for turn, id, score in self._lines():
-                rankings.setdefault(turn, {})[id] = score
-            return rankings
+            return read_rankings(self._path, enumerate(self._data.decode("utf-8-sig", "replace").split("\n"), 1))
+        rankings: dict[str, dict[str, float]] = {}
         for turn, record in self._turns():
             if record.Model_passages is not None:
                 rankings[turn] = record.Model_passages
@@ -95,21 +92,8 @@ class Recording:
             )
             yield encoded(str(TurnId(record.Conversation_no, record.Turn_no))), record
 
-    def _lines(self) -> Iterator[tuple[str, str, float]]:
-        for number, line in enumerate(self._data.decode("utf-8", "replace").split("\n"), 1):
-            if not line.strip():
-                continue
-            try:
-                turn, id, score = parsed_line(line)
-            except ValueError:
-                score = math.nan
-            if not math.isfinite(score):
-                expected = "expected TURN Q0 PASSAGE RANK SCORE TAG, separated by spaces"
-                raise InputError(f"{self._path}: line {number}: {expected}, got {shorten(line)}.")
-            yield turn, id, score
-
 
 def of_turn(recorded: Mapping[str, T], id: TurnId) -> T | None:
     """Return the record of a turn. Runs over single-turn topics have only the topic's name, which is its first turn."""
     value = recorded.get(encoded(str(id)))
-    return recorded.get(encoded(str(id.conversation))) if value is None and id.number <= 1 else value
+    return recorded.get(encoded(str(id.conversation))) if value is None and id.number in {0, 1} else value

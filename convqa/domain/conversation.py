@@ -40,7 +40,7 @@ class Named:
         return cls(**data)
 
 
-_OMITTED = frozenset({"act", "added", "cited", "notes", "usage", "withheld"})
+_OMITTED = frozenset({"act", "added", "cited", "notes", "statements", "usage", "withheld"})
 
 
 def _to_json(value: Any) -> Any:
@@ -51,10 +51,13 @@ def _to_json(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class TurnId(Listed):
-    """The id of one turn. ``conversation`` is written with the type with which it was read."""
+    """The id of one turn. ``conversation`` is written with the type with which it was read.
+
+    ``number`` is a string, such as ``1-3``, in a conversation that branches.
+    """
 
     conversation: int | str
-    number: int
+    number: int | str
 
     def __str__(self) -> str:
         return f"{self.conversation}_{self.number}"
@@ -190,7 +193,8 @@ class Turn:
     """A question with the history before it, oldest first.
 
     ``passages`` are given by tasks that bring their own. ``filter`` limits the passages that may answer the turn: each
-    meta field must equal one of its values. ``scenario`` is what the user said about themselves beforehand.
+    meta field must equal one of its values. ``scenario`` is what the user said about themselves beforehand. ``path``
+    has the numbers of the turns before this one in a conversation that branches; None = all earlier turns.
     """
 
     id: TurnId
@@ -200,6 +204,12 @@ class Turn:
     scenario: str = ""
     language: str = DEFAULT_LANGUAGE
     filter: Mapping[str, tuple[MetaValue, ...]] = field(default_factory=dict, hash=False)
+    path: tuple[int | str, ...] | None = None
+
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """The lines of the scenario, which are single statements in iKAT."""
+        return tuple(filter(None, map(str.strip, self.scenario.splitlines())))
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,8 @@ class Response(Named):
     """The results for one turn; a part is None if the pipeline lacks the stage or the turn failed.
 
     ``added`` marks the words of ``rewrite.text`` that the question lacks, as characters [start, end). ``timings`` are
-    seconds by node: the turn's share of its batch.
+    seconds by node: the turn's share of its batch. ``statements`` are those of the user about themselves that the
+    rewrite has words of.
     """
 
     id: TurnId
@@ -40,6 +41,7 @@ class Response(Named):
     timings: Mapping[str, float] = field(default_factory=dict, hash=False)
     error: Failure | None = None
     added: tuple[tuple[int, int], ...] = ()
+    statements: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """Return the turn and the beginning of its answer. ``to_json()`` has all parts.
@@ -100,7 +102,8 @@ class Response(Named):
         for name, kind in _PARTS.items():
             parts[name] = None if data[name] is None else kind.from_json(data[name])
         added = tuple((start, end) for start, end in data.get("added", ()))
-        return cls(TurnId.from_json(data["id"]), timings=data["timings"], added=added, **parts)
+        statements = tuple(data.get("statements", ()))
+        return cls(TurnId.from_json(data["id"]), timings=data["timings"], added=added, statements=statements, **parts)
 
 
 def _plain(text: str) -> str:

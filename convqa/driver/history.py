@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 from convqa.domain import DEFAULT_LANGUAGE, Conversation, Exchange, Failure, Response, Turn, TurnId
 from convqa.errors import InputError, nearest
+from convqa.text.analysis import analyzer_or_words
 from convqa.text.dialogue import added, open_question
 from convqa.validation import expect_type
 
@@ -28,22 +29,29 @@ class History:
         """Return the exchanges before a turn, oldest first, and how many of them this run made.
 
         In mode ``own``, an earlier turn of this run with m given exchanges replaces exchange m of this turn's context;
-        exchanges that this run did not answer stay as given. Without a context, the history is this run's turns.
+        exchanges that this run did not answer stay as given. Without a context, the history is this run's turns. Only
+        the turns of a turn's own branch count.
         """
         given = self._turns[position].history
+        path = self._turns[position].path
+        own = {
+            index: self._own[index]
+            for index, turn in enumerate(self._turns[:position])
+            if index in self._own and (path is None or turn.id.number in path)
+        }
         if self._mode == "none":
             return (), 0
         if self._mode == "gold":
             return given, 0
         if not self._has_context:
-            return tuple(self._own.values()), len(self._own)
-        exchanges = tuple(self._own.get(index, exchange) for index, exchange in enumerate(given))
-        return exchanges, sum(index in self._own for index in range(len(given)))
+            return tuple(own.values()), len(own)
+        answered = {len(self._turns[index].history): exchange for index, exchange in own.items()}
+        exchanges = tuple(answered.get(index, exchange) for index, exchange in enumerate(given))
+        return exchanges, sum(index in answered for index in range(len(given)))
 
     def add(self, position: int, response: Response) -> None:
         """Add the response to a turn. Turns are added in order."""
-        turn = self._turns[position]
-        self._own[len(turn.history) if self._has_context else position] = exchange(turn, response)
+        self._own[position] = exchange(self._turns[position], response)
 
 
 def exchange(turn: Turn, response: Response) -> Exchange:
@@ -102,7 +110,7 @@ def in_language(conversations: Iterable[Conversation], language: str) -> Iterato
 
 def _check_growing(turns: Sequence[Turn]) -> None:
     for earlier, later in itertools.pairwise(turns):
-        if later.history[: len(earlier.history)] != earlier.history:
+        if later.path is None and later.history[: len(earlier.history)] != earlier.history:
             raise InputError(
                 f"turn {later.id}: its Context does not begin with the Context of turn {earlier.id} "
                 f"({len(earlier.history)} exchanges). Contexts of one conversation must grow; give the turns "
@@ -128,4 +136,18 @@ def response_of(
         timings=timings,
         error=failures[0] if failures else None,
         added=() if rewrite is None else added(open_question(turn), rewrite.text),
+        statements=() if rewrite is None else _used_statements(turn, rewrite.text),
     )
+
+
+def _used_statements(turn: Turn, rewrite: str) -> tuple[str, ...]:
+    """Return the statements with a content word that the rewrite has and the conversation lacks."""
+    if not turn.statements:
+        return ()
+
+    def words(*texts: str) -> set[str]:
+        return {stem for text in texts for _, stem in analyzer_or_words(turn.language).content_words(text)}
+
+    said = [text for exchange in turn.history for text in (exchange.question, exchange.answer)]
+    new = words(rewrite) - words(turn.question, *said)
+    return tuple(statement for statement in turn.statements if words(statement) & new)

@@ -64,8 +64,8 @@ def evaluate(
             raise InputError(f"{run.path}: has no turn of {truth_path}, so there is nothing to score with --partial.")
     columns = task.score(gold, run, task_options)
     known = [column.measure.name for column in columns]
-    further = [name for name in dict.fromkeys(measures) if name not in known]
-    columns += score_measures(further, task.judged(gold, run), gold, known)
+    further = [name for name in dict.fromkeys([*task.measures, *measures]) if name not in known]
+    columns += score_measures(further, task.judged(gold, run), gold, known, task.measures)
     breakdowns = {}
     for name, members in groups.items():
         parts = {group: [column.of(ids) for column in columns] for group, ids in members.items()}

@@ -35,19 +35,33 @@ _NAME = re.compile(r"(?P<family>[^@]+)(@(?P<cutoff>[1-9][0-9]*))?")
 
 OWN: Mapping[str, RankingMeasure] = {"MRR": reciprocal_rank, "nDCG": ndcg, "R": recall}
 
-Scorer = Callable[[Collection[str], Sequence[str]], float]
-"""Scores a turn, given its relevant ids and the ranking."""
+Scorer = Callable[[Collection[str] | Mapping[str, int], Sequence[str]], float]
+"""Scores a turn, given its relevant ids, or the grades of its judged ids, and the ranking."""
 
 
 def find_measure(name: str) -> Scorer | None:
-    """Return the measure of this name, such as ``R@100``; None if it is unknown."""
+    """Return the measure of this name, such as ``R@100``; None if it is unknown.
+
+    Grades are used by the measures of ir_measures, which therefore come first for them. For any other, ids with a grade
+    above 0 are relevant.
+    """
     match = _NAME.fullmatch(name)
     functions = {**load_all(GROUP), **OWN}
+    by_grade = _ir_measure(name)
     if match is None or match["family"] not in functions:
-        return _ir_measure(name)
+        return by_grade
     measure = functions[match["family"]]
     cutoff = int(match["cutoff"]) if match["cutoff"] else None
-    return lambda relevant, ranking: measure(relevant, ranking, cutoff)
+
+    def score(relevant: Collection[str] | Mapping[str, int], ranking: Sequence[str]) -> float:
+        if isinstance(relevant, Mapping):
+            if by_grade is not None:
+                return by_grade(relevant, ranking)
+            relevant = [id for id, grade in relevant.items() if grade > 0]
+        value: float = measure(relevant, ranking, cutoff)
+        return value
+
+    return score
 
 
 def known_measures(names: Iterable[str]) -> list[str]:
@@ -66,11 +80,11 @@ def _ir_measure(name: str) -> Scorer | None:
     except (NameError, ValueError):
         return None
 
-    def score(relevant: Collection[str], ranking: Sequence[str]) -> float:
-        truth = {"turn": dict.fromkeys(relevant, 1)}
+    def score(relevant: Collection[str] | Mapping[str, int], ranking: Sequence[str]) -> float:
+        truth = {"turn": relevant if isinstance(relevant, Mapping) else dict.fromkeys(relevant, 1)}
         # Ranks in place of scores, so that ties are broken as in our own measures.
         run = {"turn": {id: -float(rank) for rank, id in enumerate(ranking)}}
-        values = [metric.value for metric in ir_measures.iter_calc([measure], truth, run)]
+        values = [metric.value for metric in ir_measures.iter_calc([measure], truth, run)] if ranking else []
         return float(values[0]) if values else 0.0
 
     return score
@@ -81,11 +95,12 @@ def score_measures(
     judged: JudgedRankings | None,
     gold: Gold[GoldTurn],
     known: Collection[str],
+    official: Collection[str] = (),
 ) -> Iterator[Scores]:
     """Yield the scores of measures over the rankings of a run.
 
     :param judged: None if the task has no rankings.
-    :param known: the task's own measures, for messages.
+    :param known: the task's own measures, for messages. :param official: those that its official file has.
     :raises InputError: for an unknown name, and for a measure whose result is not a number.
     """
     turns = {str(turn.id): turn.id for turn in gold.turns}
@@ -109,4 +124,4 @@ def score_measures(
                 raise InputError(f"--measure {name}: expected a finite number for turn {turn}, got {shorten(value)}.")
             values.append(float(value))
         ids = tuple(turns[turn] for turn in judged.relevant)
-        yield Scores(Measure(name), ids, tuple(values))
+        yield Scores(Measure(name, name in official), ids, tuple(values))

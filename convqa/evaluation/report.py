@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -143,7 +143,8 @@ def write_trec(
             stream.writelines(line.encode() for line in run_lines(turn, ranking, "convqa"))
     with whole_file(qrels) as stream:
         for turn, relevant in judged.relevant.items():
-            stream.writelines(f"{encoded(turn)} 0 {encoded(_short(id))} 1\n".encode() for id in relevant)
+            grades = relevant if isinstance(relevant, Mapping) else dict.fromkeys(relevant, 1)
+            stream.writelines(f"{encoded(turn)} 0 {encoded(_short(id))} {grades[id]}\n".encode() for id in relevant)
     return run, qrels
 
 

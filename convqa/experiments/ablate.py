@@ -37,6 +37,7 @@ def ablate(
     output: Path,
     *,
     task: str = "auto",
+    qrels: Path | None = None,
     measures: Sequence[str] = (),
     turns: int | None = None,
     sharing: bool = True,
@@ -49,6 +50,7 @@ def ablate(
     is recorded, and the others continue.
 
     :param name: the ablation's file, or the name of a shipped one.
+    :param qrels: the file of judgments by which the rankings of the only input are scored.
     :param measures: the measures to show, instead of the file's.
     :param turns: maximum turns of each input, in whole conversations.
     :param sharing: reuse the results of other cells.
@@ -64,7 +66,9 @@ def ablate(
             raise InputError(
                 f"output {output}: is an input of {known_task.name}; add an output folder as the last argument."
             )
-    sources = [_read_input(path.resolve(), task, ablation, turns, output) for path in inputs]
+    if qrels is not None and len(inputs) > 1:
+        raise InputError("--qrels is for a single input. For several, set inputs.NAME.qrels in the ablation.")
+    sources = [_read_input(path.resolve(), task, ablation, turns, output, qrels) for path in inputs]
     names = [source.name for source in sources]
     if len(set(names)) < len(names):
         raise InputError(f"two inputs have the same name ({', '.join(names)}), which names their cells. Rename one.")
@@ -157,6 +161,7 @@ def _read_input(
     ablation: Ablation,
     turns: int | None,
     output: Path,
+    qrels: Path | None,
 ) -> AblationInput:
     """Read an input once: check it, count its turns and find out whether it has a history."""
     check_place(output, path, None)
@@ -176,11 +181,22 @@ def _read_input(
                 "nothing. Set history: own in the ablation to use each row's own answers.",
                 name,
             )
+    truth = path if found_task.has_truth(path) else None
+    if qrels or choice.qrels:
+        truth = Path(qrels or choice.qrels or "").resolve()
+        find_task("trec", truth).gold(truth)  # a mistake shows before any cell runs
+    if truth is None:
+        logger.warning(
+            "%s has no truth, so that its runs are not scored. Give the track's judgments with --qrels FILE, or "
+            "inputs.%s.qrels in the ablation.",
+            name,
+            name,
+        )
     return AblationInput(
         name=name,
         path=str(path),
         task=found_task.name,
-        truth=str(path) if found_task.has_truth(path) else None,
+        truth=str(truth) if truth else None,
         history=history,
         conversations=choice.conversations,
         collection=choice.collection,

@@ -116,10 +116,11 @@ def work(cell: Cell) -> dict[str, Any]:
     if cell.input.truth is None:
         return result
     measures = known_measures(cell.measures)
+    truth = Path(cell.input.truth)
     evaluation = evaluate(
-        cell.input.truth,
+        truth,
         folder,
-        task=task,
+        task=task if task.has_truth(truth) else "trec",
         measures=measures,
         partial=is_part,
     )

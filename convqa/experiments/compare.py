@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import groupby
 from pathlib import Path
@@ -87,7 +88,7 @@ class Comparison:
                 id,
                 before[index],
                 after[index],
-                questions.get(id),
+                questions.get(str(id)),
                 rewrites=(_field(base, "rewrites", id), _field(other, "rewrites", id)),
                 answers=(_field(base, "answers", id), _field(other, "answers", id)),
             )
@@ -189,19 +190,23 @@ def _adjusted(differences: Sequence[Difference]) -> list[Difference]:
     for _, members in groupby(differences, key=lambda difference: difference.measure):
         of_measure = list(members)
         adjusted = iter(holm([one.p for one in of_measure if one.p is not None]))
+        by_turns = iter(holm([one.turns_p for one in of_measure if one.turns_p is not None]))
         for one in of_measure:
             adjusted_p = None if one.p is None else next(adjusted)
-            result.append(replace(one, adjusted=adjusted_p))
+            turns_p = None if one.turns_p is None else next(by_turns)
+            result.append(replace(one, adjusted=adjusted_p, turns_p=turns_p))
     return result
 
 
-def _questions(evaluation: Evaluation) -> dict[TurnId, str]:
-    """Return the questions by turn, if the input is next to the truth."""
+def _questions(evaluation: Evaluation) -> dict[str, str]:
+    """Return the questions by turn, if the run names its input, or else if the input is next to the truth."""
     truth = evaluation.gold.path
-    for path in (truth, truth.parent):
+    noted = read_meta(evaluation.run.path.parent).get("input")
+    for path in (*([Path(noted)] if noted else []), truth, truth.parent):
         if evaluation.task.has_input(path):
-            conversations = evaluation.task.read(path)
-            return {turn.id: turn.question for conversation in conversations for turn in conversation.turns}
+            with suppress(InputError):  # a folder with several inputs
+                conversations = evaluation.task.read(path)
+                return {str(turn.id): turn.question for conversation in conversations for turn in conversation.turns}
     return {}
 
 
@@ -253,4 +258,4 @@ def truth_of(runs: Sequence[Path]) -> Path:
     for candidate in (source, source.parent) if source.is_file() else (source,):
         if any(task.has_truth(candidate) for task in tasks().values()):
             return candidate
-    raise InputError(f"{source}: the input of the runs has no truth. Add --truth.")
+    raise InputError(f"{source}: the input of the runs has no truth. Add --truth, or --qrels.")

@@ -29,8 +29,9 @@ class Difference:
     """A run's measure minus the baseline's, over the ``turns`` that are scored in all runs.
 
     ``low`` and ``high`` bound its 95 % bootstrap interval over ``conversations``. ``p`` is from the paired
-    randomization test, ``adjusted`` after Holm's correction over all compared runs. These are None for a measure that
-    is not a mean. ``better``, ``same`` and ``worse`` count turns.
+    randomization test over conversations, ``adjusted`` after Holm's correction over all compared runs; ``turns_p`` is
+    from that over turns, as is usual in the tracks, None for a part of the turns. These are None for a measure that is
+    not a mean. ``better``, ``same`` and ``worse`` count turns.
     """
 
     run: str
@@ -41,6 +42,7 @@ class Difference:
     high: float | None = None
     p: float | None = None
     adjusted: float | None = None
+    turns_p: float | None = None
     better: int = 0
     same: int = 0
     worse: int = 0
@@ -96,6 +98,7 @@ def differences_of(
     """
     result: list[Difference] = []
     gains: dict[int, Vector] = {}
+    turn_gains: dict[int, Vector] = {}
     for scores in shared:
         if members is not None:
             scores = {run: column.of(members) for run, column in scores.items()}
@@ -125,6 +128,7 @@ def differences_of(
                     len(conversations),
                 )
                 gains[len(result)] = sums.astype(numpy.float64)
+                turn_gains[len(result)] = by_turn * weights
                 difference = _with_interval(difference, base, by_turn)
             result.append(difference)
     if gains:
@@ -132,6 +136,13 @@ def differences_of(
         p_values = randomization_tests(numpy.column_stack(list(gains.values())), SEED)
         for index, p in zip(gains, p_values, strict=True):
             result[index] = replace(result[index], p=p)
+    if gains and members is None:
+        # Turns without a difference change nothing, so they fill the shorter columns.
+        longest = max(map(len, turn_gains.values()))
+        padded = [numpy.pad(column, (0, longest - len(column))) for column in turn_gains.values()]
+        p_values = randomization_tests(numpy.column_stack(padded), SEED)
+        for index, p in zip(turn_gains, p_values, strict=True):
+            result[index] = replace(result[index], turns_p=p)
     return result
 
 

@@ -29,11 +29,15 @@ _UNSAFE_IN_NAMES = re.compile(r"[^\w.+=-]+")
 
 
 class InputChoice(Record, extra="forbid"):
-    """Settings of one input. ``history`` None: gold if the input has a history, otherwise none."""
+    """Settings of one input. ``history`` None: gold if the input has a history, otherwise none.
+
+    ``qrels``: the file of judgments by which its rankings are scored, instead of its own truth.
+    """
 
     history: HistoryMode | None = None
     conversations: Conversations = "all"
     collection: Text | None = None
+    qrels: Text | None = None
 
 
 class Ablation(Record, extra="forbid"):

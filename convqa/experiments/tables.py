@@ -140,24 +140,31 @@ def _differences(
         "difference",
         "95 % interval",
         "p",
+        "p (turns)",
         "win/tie/loss",
     )
     for name, one in named:
-        interval = counts = chance = "-"
+        interval = counts = "-"
         if one.low is not None and one.high is not None:
             interval = f"{one.low:+.3f} to {one.high:+.3f}"
         p = one.p if one.adjusted is None else one.adjusted
         if p is not None:
             counts = f"{one.better}/{one.same}/{one.worse}"
-            chance = "< .001" if p < 0.001 else f"{p:.3f}"
         table.add_row(
             Text(name),
             f"{one.difference:+.3f}",
             interval,
-            chance,
+            _chance(p),
+            _chance(one.turns_p),
             counts,
         )
     return table
+
+
+def _chance(p: float | None) -> str:
+    if p is None:
+        return "-"
+    return "< .001" if p < 0.001 else f"{p:.3f}"
 
 
 def _table(title: str, first: str, *others: str) -> Table:

@@ -2,7 +2,8 @@
 
 The fields are those that the track's scripts read (irlabamsterdam/iKAT, 2025/scripts): ``references`` is the ranking,
 at most 1,000 ids with their scores, which becomes a TREC run and contains the ``citations`` of all sentences;
-``turn_id`` is TOPIC_TURN, both inside and outside the metadata.
+``ptkb_provenance`` has the user's statements that the rewrite has words of, as they stand in the topics; ``turn_id`` is
+TOPIC_TURN, both inside and outside the metadata.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ def write(cited: CitedAnswer, submission: Submission) -> bytes:
     scores = cited.scores
     for sentence in cited.sentences():
         citations = {citation.passage_id: scores[citation.passage_id] for citation in sentence.citations}
-        responses.append({"text": sentence.text, "citations": citations, "ptkb_provenance": []})
+        responses.append(
+            {"text": sentence.text, "citations": citations, "ptkb_provenance": list(cited.response.statements)}
+        )
     record = {
         "turn_id": turn_id,
         "metadata": {

@@ -170,7 +170,7 @@ def turn(
     failure = response.error
     return TurnReply(
         conversation,
-        response.id.number,
+        int(response.id.number),
         pipeline,
         question,
         rewrite=rewritten(response.rewrite, response.added) if response.rewrite else None,

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from urllib.parse import quote
 
 import numpy
 
+from convqa.errors import InputError
 from convqa.metrics.ranking import ranked
+from convqa.validation import shorten
 
+EXPECTED = "TURN Q0 PASSAGE RANK SCORE TAG, separated by spaces"
 NOTHING = "(nothing)"
 """The passage id of an empty ranking."""
 _BLANK = re.compile(r"\s")
@@ -35,16 +40,26 @@ def run_lines(
         yield f"{encoded(turn)} Q0 {encoded(id)} {rank} {score!s} {encoded(tag)}\n"
 
 
-def parsed_line(line: str) -> tuple[str, str, float]:
-    """Parse a line into turn, passage and score, without decoding.
+def read_rankings(path: Path, lines: Iterable[tuple[int, str]]) -> dict[str, dict[str, float]]:
+    """Return turn -> passage -> score of numbered lines, without decoding. Blank lines are skipped.
 
-    >>> parsed_line("1_2 Q0 b%20c 1 2.0 mine")
-    ('1_2', 'b%20c', 2.0)
+    >>> read_rankings(Path("run.trec"), [(1, "1_2 Q0 b%20c 1 2.0 mine")])
+    {'1_2': {'b%20c': 2.0}}
 
-    :raises ValueError: if the line is malformed.
+    :raises InputError: naming a malformed line, or one whose score is not finite.
     """
-    turn, _, id, _, score, _ = line.split()
-    return turn, id, float(score)
+    rankings: dict[str, dict[str, float]] = {}
+    for number, line in lines:
+        try:
+            turn, _, id, _, score, _ = line.split()
+            value = float(score)
+        except ValueError:
+            value = math.nan
+        if math.isfinite(value):
+            rankings.setdefault(turn, {})[id] = value
+        elif line.strip():
+            raise InputError(f"{path}: line {number}: expected {EXPECTED}, got {shorten(line)}.")
+    return rankings
 
 
 def encoded(id: str) -> str:

@@ -10,10 +10,24 @@ from pathlib import Path
 from typing import Any, Literal
 
 from convqa.errors import InputError, reason_of
+from convqa.files import log
 from convqa.models.engines.torch.runtime import import_torch
 from convqa.models.folder import CARD, ONNX, TOKENIZER, check_target, licence_of, write_folder
+from convqa.models.kinds.encoder import load_encoder
 from convqa.models.source import find_model
-from convqa.models.types import OUTPUTS, PER_TOKEN, Choice, Tokenizer
+from convqa.models.types import OUTPUTS, PER_TOKEN, Choice, Options, Tokenizer
+
+LEAST_COSINE = 0.98
+"""An encoder in int8 with a vector below it is warned of. Good ones have .99, MPNet has .83."""
+
+_EXAMPLES = (
+    "Goethe wrote Faust. The first part appeared in 1808, the second one after his death.",
+    "A physician's assistant examines patients, orders tests and prescribes medicine under a doctor's supervision.",
+    "The notice period is three months to the end of a quarter (see section 8), unless both parties agree otherwise.",
+    "What is the average starting salary in the UK?",
+    "| drink | small | large |\n| tea | 2.50 | 3.20 |",
+    "tides",
+)
 
 _EXAMPLE_SHAPE = (2, 16)
 """Shape of the batch that the exporter traces; both axes are dynamic in the graph."""
@@ -55,7 +69,7 @@ def export(
         "base": folder.path.name if Path(folder.name).expanduser().is_dir() else folder.name,
         "languages": folder.languages,
         "licence": licence,
-        "source": folder.checksum(),
+        "source": folder.family,
     }
     card = (
         f"# {folder.name} for ONNX Runtime\n\nThe {kind} {folder.name}, exported in {precision} by `convqa models "
@@ -70,6 +84,17 @@ def export(
         raise InputError(
             f"{folder.path}: cannot be exported to a graph ({reason_of(error)}). Use it on torch without export."
         ) from error
+    if (kind, precision) == ("encoder", "int8"):
+        original = load_encoder(name, Options("cpu", "float32")).encode(_EXAMPLES)
+        least = float((original * load_encoder(str(target)).encode(_EXAMPLES)).sum(axis=1).min())
+        if least < LEAST_COSINE:
+            log.warning(
+                "%s: int8 changes the vectors of this encoder much: the least cosine with float32 is %.3f, and %.2f is "
+                "usual. Export it in float32.",
+                target,
+                least,
+                LEAST_COSINE,
+            )
 
 
 def write_model(

@@ -2,7 +2,8 @@
 
 A folder for ONNX Runtime has ``model.onnx``, ``tokenizer.json``, a model card and the manifest ``convqa.json``, with
 the kind of model and the checksum of every file but the card. Any other folder is one of transformers (``config.json``
-and weights).
+and weights), or has an encoder's graph as others publish it (``model.onnx`` or ``onnx/model.onnx``, and
+``tokenizer.json``).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -22,6 +23,7 @@ from pydantic import BaseModel, Field
 
 from convqa.errors import InputError
 from convqa.files import read_json, unwritable
+from convqa.models.sentence_files import Pooling, Published, Role, pooling_of, prefixes_of, published
 from convqa.validation import Shape, read_as
 
 MANIFEST = "convqa.json"
@@ -30,6 +32,7 @@ TOKENIZER = "tokenizer.json"
 CARD = "README.md"
 
 _EXPORT = "The model may be of another version of convqa: make it again with convqa models export."
+_PROMPTS = "config_sentence_transformers.json"
 _WEIGHT_ENDINGS = (".safetensors", ".bin")
 _RESULT_FILES = {
     TOKENIZER,
@@ -37,7 +40,7 @@ _RESULT_FILES = {
     "chat_template.jinja",
     "chat_template.json",
     "config.json",
-    "config_sentence_transformers.json",
+    _PROMPTS,
     "generation_config.json",
     "merges.txt",
     "modules.json",
@@ -75,18 +78,53 @@ class Manifest(BaseModel, frozen=True):
     source: str = ""
 
 
+class EncoderFields(BaseModel):
+    """Manifest fields of encoders. ``prefixes``: what to put before a text, by role."""
+
+    prefixes: dict[Role, str] = {}
+
+
 @dataclass(frozen=True, slots=True)
 class ModelFolder:
-    """A folder with a model. ``manifest`` is None if convqa did not make it."""
+    """A folder with a model. ``manifest`` is None if convqa did not make it.
+
+    ``graph``: the file of a graph that others published. ``asked``: what the model's address says about an encoder:
+    ``query`` and ``passage``, what to put before these texts, and ``pooling``.
+    """
 
     name: str
     path: Path
     manifest: Manifest | None
+    graph: str = ""
+    asked: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def has_onnx(self) -> bool:
         """Whether the model is a graph for ONNX Runtime rather than one of transformers."""
-        return self.manifest is not None and ONNX in self.manifest.files
+        return bool(self.graph) or (self.manifest is not None and ONNX in self.manifest.files)
+
+    @property
+    def prefixes(self) -> dict[Role, str]:
+        """What an encoder puts before texts, by role: from the address, else from its files."""
+        own = self._own_prefixes()
+        return own | {role: self.asked[role] for role in ("query", "passage") if role in self.asked}
+
+    def _own_prefixes(self) -> dict[Role, str]:
+        if self.manifest is None:
+            return prefixes_of(self.path)
+        return self.settings(EncoderFields, self.manifest.settings).prefixes
+
+    @property
+    def published(self) -> Published | None:
+        """What is known about the model's family by its name, or that of the model it was made of."""
+        return published(f"{self.name} {self.manifest.base if self.manifest else ''}")
+
+    @property
+    def pooling(self) -> Pooling:
+        """How an encoder's states become a vector: by the address, its files, or its family; else their mean."""
+        asked: Any = self.asked.get("pooling")
+        use = self.published
+        return asked or pooling_of(self.path) or (use.pooling if use and self.graph else "mean")
 
     @property
     def languages(self) -> list[str]:
@@ -95,13 +133,20 @@ class ModelFolder:
 
     @property
     def family(self) -> str:
-        """The checksum of the original model of transformers, the same for its exports in any precision."""
-        return (self.manifest.source if self.manifest else "") or self.checksum()
+        """The checksum of the original model of transformers, the same for its exports in any precision.
+
+        What is put before queries does not count, because it does not change the vectors of passages.
+        """
+        original = (self.manifest.source if self.manifest else "") or self._digest(of_passages=True)
+        own = self._own_prefixes().get("passage", "")
+        passage = self.asked.get("passage", own)
+        return original if passage == own else _digest_of(original, passage)
 
     def require_kind(self, kind: str) -> None:
-        """Raise an ``InputError`` if the manifest names another kind."""
-        if self.manifest is not None and self.manifest.kind != kind:
-            raise InputError(f"{self.path}: expected a model of kind {kind!r}, got kind {self.manifest.kind!r}.")
+        """Raise an ``InputError`` if the model is known to be of another kind."""
+        given = "encoder" if self.graph else self.manifest and self.manifest.kind
+        if given and given != kind:
+            raise InputError(f"{self.path}: expected a model of kind {kind!r}, got kind {given!r}.")
 
     def settings(self, shape: type[Shape], values: Mapping[str, Any]) -> Shape:
         """Validate the settings specific to the kind of model."""
@@ -114,18 +159,33 @@ class ModelFolder:
 
     def checksum(self) -> str:
         """Return 32 hex digits that identify the weights, the tokenizer and their settings."""
+        digest = self._digest()
+        return _digest_of(digest, *map(str, sorted(self.asked.items()))) if self.asked else digest
+
+    def _digest(self, of_passages: bool = False) -> str:
+        """:param of_passages: leave out what is put before queries."""
         if self.manifest is not None:
             about = self.manifest.model_dump(
                 include={"kind", "dimension", "max_tokens", "pooling", "settings", "files"}
             )
-            content = orjson.dumps(about, option=orjson.OPT_SORT_KEYS)
-        else:
-            files = [path.name for path in self.path.iterdir()]
-            names = sorted(name for name in files if name.endswith(_WEIGHT_ENDINGS) or name in _RESULT_FILES)
-            if (self.path / "1_Pooling" / "config.json").is_file():
-                names.append("1_Pooling/config.json")
-            content = "".join(f"{name} {file_hash(self.path / name)}\n" for name in names).encode()
-        return hashlib.sha256(content).hexdigest()[:32]
+            return _digest_of(orjson.dumps(about, option=orjson.OPT_SORT_KEYS).decode())
+        files = [path.name for path in self.path.iterdir()]
+        weights = (self.graph, TOKENIZER) if self.graph else _WEIGHT_ENDINGS
+        names = sorted(name for name in files if name.endswith(weights) or name in _RESULT_FILES)
+        names += [
+            name for name in ("1_Pooling/config.json", self.graph) if "/" in name and (self.path / name).is_file()
+        ]
+        own = self._own_prefixes()
+        if of_passages and own.get("query"):
+            names.remove(_PROMPTS)
+        lines = [f"{name} {file_hash(self.path / name)}\n" for name in names]
+        if of_passages and own.get("query"):
+            lines.append(own.get("passage", ""))
+        return _digest_of("".join(lines))
+
+
+def _digest_of(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 
 def open_folder(name: str, path: Path) -> ModelFolder:
@@ -134,12 +194,22 @@ def open_folder(name: str, path: Path) -> ModelFolder:
         raise InputError(f"{path}: no such folder; expected the folder of a model.")
     if (path / MANIFEST).is_file():
         return ModelFolder(name, path, _verified(path))
-    if not (path / "config.json").is_file():
-        raise InputError(
-            f"{path}: this folder has no model; expected {MANIFEST} (made by convqa models export) or config.json "
-            "(made by transformers)."
-        )
-    return ModelFolder(name, path, None)
+    names = {file.relative_to(path).as_posix() for file in (*path.glob("*"), *path.glob("onnx/*.onnx"))}
+    if "config.json" in names and any(name.endswith(_WEIGHT_ENDINGS) for name in names):
+        return ModelFolder(name, path, None)
+    graphs = sorted(name for name in names if name.endswith(".onnx"))
+    graph = next((name for name in (ONNX, f"onnx/{ONNX}") if name in graphs), "")
+    if not graph and len(graphs) == 1:
+        graph = graphs[0]
+    if graph and any(name.endswith(TOKENIZER) for name in names):
+        return ModelFolder(name, path, None, graph)
+    if "config.json" in names and not graphs:
+        return ModelFolder(name, path, None)
+    got = f"{', '.join(graphs)} without {TOKENIZER}" if graphs else "no model"
+    raise InputError(
+        f"{path}: this folder has {got}; expected {MANIFEST} (made by convqa models export), config.json and weights "
+        f"(made by transformers), or one graph, {ONNX}, and {TOKENIZER}."
+    )
 
 
 def read_manifest(path: Path) -> Manifest:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 from convqa.errors import InputError, nearest, reason_of
 from convqa.models.folder import ModelFolder, open_folder
@@ -31,9 +33,12 @@ def find_model(name: str) -> ModelFolder:
     """Return the folder of a model.
 
     :param name: a shipped model; a folder that exists, or a path that begins with ``.``, ``/`` or ``~``; or else a
-        Hugging Face name ``owner/name``.
+        Hugging Face name ``owner/name``. An encoder's prompts may follow: ``NAME?query=query: &passage=passage: ``.
     :raises InputError: if the model is unknown or damaged.
     """
+    base, _, query = name.partition("?")
+    if query:
+        return replace(find_model(base), name=name, asked=_encoder_options(name, query))
     if name in shipped_names():
         return open_folder(name, SHIPPED / name)
     path = Path(name).expanduser()
@@ -45,6 +50,20 @@ def find_model(name: str) -> ModelFolder:
         f"unknown model {name!r}.{nearest(name, shipped_names())} Expected a shipped model "
         f"({', '.join(shipped_names())}), a folder (./FOLDER) or a Hugging Face model (OWNER/NAME)."
     )
+
+
+def _encoder_options(name: str, query: str) -> dict[str, str]:
+    """Return the options after the ? of an encoder's name.
+
+    :raises InputError: for an unknown option.
+    """
+    options = dict(parse_qsl(query, keep_blank_values=True))
+    if options.keys() - {"query", "passage", "pooling"} or options.get("pooling", "mean") not in {"mean", "cls"}:
+        raise InputError(
+            f"encoder {name!r}: expected NAME?query=TEXT&passage=TEXT (what is put before such texts), and "
+            "pooling=mean or pooling=cls."
+        )
+    return options
 
 
 def _from_hub(name: str) -> Path:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from convqa.errors import InputError, WorkError
 from convqa.files import replace_surrogates
 from convqa.models.folder import TOKENIZER, ModelFolder
+from convqa.models.sentence_files import Role as Role
 
 if TYPE_CHECKING:
     import tokenizers
@@ -55,7 +56,7 @@ def load_tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
     """Load the tokenizer of a model's folder."""
     import tokenizers
 
-    file = folder / TOKENIZER
+    file = next(iter(sorted(folder.glob(f"*{TOKENIZER}"))), folder / TOKENIZER)
     try:
         inner = tokenizers.Tokenizer.from_file(str(file))
     except Exception as error:  # the library raises plain Exceptions
@@ -66,9 +67,6 @@ def load_tokenizer(folder: Path, max_tokens: int) -> Tokenizer:
 TorchDevice = Literal["cpu", "cuda", "mps"]
 Device = Literal["auto", TorchDevice]
 Precision = Literal["auto", "float32", "bfloat16"]
-
-Role = Literal["query", "passage"]
-"""The kinds of texts that an encoder distinguishes."""
 
 Pair = tuple[str, str]
 """Two texts that a model reads together."""

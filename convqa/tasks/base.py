@@ -48,6 +48,7 @@ class Task(ABC):
     passages_file: ClassVar[str] = ""  # describes the task's own passages file for error messages; "" if it has none
     id_field: ClassVar[str] = "id"  # the name of a conversation's id in the task's files
     options: ClassVar[type[ScoreOptions]] = ScoreOptions
+    measures: ClassVar[tuple[str, ...]] = ()  # official measures of rankings that convqa.evaluation.measures knows
     legend: ClassVar[str] = ""  # explains the measures, below the table of scores
 
     def has_input(self, path: Path) -> bool:

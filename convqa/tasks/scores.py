@@ -147,10 +147,10 @@ class AnswerScorer:
 
 @dataclass(frozen=True, slots=True)
 class JudgedRankings:
-    """Rankings ({id: score}) and relevant ids, both by turn as text, as in TREC files."""
+    """Rankings ({id: score}) and relevant ids, or the grades of judged ids, all by turn as text, as in TREC files."""
 
     rankings: Mapping[str, Mapping[str, float]]
-    relevant: Mapping[str, Sequence[str]]
+    relevant: Mapping[str, Sequence[str] | Mapping[str, int]]
 
 
 Rows = Sequence[tuple[TurnId, Mapping[str, float]]]

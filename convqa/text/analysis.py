@@ -2,8 +2,9 @@
 
 English follows Lucene's ``EnglishAnalyzer`` (words by UAX 29, possessives removed, lower case, 33 stop words, Porter).
 German uses Snowball's stemmer and stop list. Polish uses Snowball's stem of Morfeusz's lemma, without diacritics (extra
-``pl``). Japanese uses the normalized forms of Sudachi's short units (extra ``ja``). :mod:`convqa.text.languages` lists
-them, and those of other packages.
+``pl``). Japanese uses the normalized forms of Sudachi's short units (extra ``ja``). Any other language has the words of
+UAX 29, where a Chinese character is a word, with Snowball's stemmer if there is one, and no stop words.
+:mod:`convqa.text.languages` lists the languages, and those of other packages.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import Stemmer
 from convqa.domain import Query
 from convqa.errors import InputError, nearest
 from convqa.plugins import load
-from convqa.text.languages import languages
+from convqa.text.languages import ISO_639_1, languages
 from convqa.text.words import words as split_words
 
 logger = logging.getLogger(__name__)
@@ -124,18 +125,32 @@ class Analyzer:
 def analyzer(language: str) -> Analyzer:
     """Return the analyzer of a language, given its two-letter code.
 
+    >>> analyzer("fr").tokens("Les maisons"), analyzer("zh").tokens("\u4ed6\u5728\u54ea\u91cc")
+    (['le', 'maison'], ['\u4ed6', '\u5728', '\u54ea', '\u91cc'])
+
     :raises InputError: if the language is unknown, or its package cannot be loaded.
     """
     points = languages()
     if language not in points:
-        raise InputError(
-            f"unknown language {language!r}; expected one of {', '.join(sorted(points))}." + nearest(language, points)
-        )
+        return _words_analyzer(language)
     make_analyzer = load(points[language])
     result = make_analyzer()
     if not isinstance(result, Analyzer):
         raise InputError(f"language {language!r}: expected an Analyzer of {points[language].value}, got {result!r:.60}")
     return result
+
+
+def _words_analyzer(language: str) -> Analyzer:
+    if language not in ISO_639_1:
+        known = languages()
+        raise InputError(
+            f"unknown language {language!r}; expected one of {', '.join(sorted(known))}, or another two-letter code of "
+            f"ISO 639-1.{nearest(language, known)}"
+        )
+    try:
+        return Analyzer(language, f"convqa-{language}-1", frozenset(), frozenset(), snowball(language))
+    except KeyError:
+        return Analyzer(language, f"convqa-{language}-1", frozenset(), frozenset(), str)
 
 
 @cache

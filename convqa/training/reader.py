@@ -19,9 +19,10 @@ from torch.nn.utils.rnn import pad_sequence
 from convqa.metrics.answerability import auc
 from convqa.models.engines.torch.networks import UnitNet
 from convqa.models.engines.torch.runtime import mask_of
-from convqa.models.engines.torch.transformers import load_config, load_module, positions, tokenizer_of
+from convqa.models.engines.torch.transformers import load_config, load_module, tokenizer_of
 from convqa.models.folder import ModelFolder
 from convqa.models.kinds.unit_reader import AskedQuestion, UnitInput, UnitPassage, UnitReader, load_unit_reader
+from convqa.models.sentence_files import positions
 from convqa.models.types import READER_TOKENS
 from convqa.training.config import ReaderSettings
 from convqa.training.examples import (

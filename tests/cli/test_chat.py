@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -120,3 +121,15 @@ def test_wild_input_does_not_break_it(call, indexed):
     assert code == 0 and out.count("No answer: ") >= 2 and "\x1b" not in out + err
     assert call("chat", *PLAIN, "--collection", indexed, stdin="") == (0, "", "")
     assert call("chat")[0] == 2
+
+
+def test_a_talk_in_a_language_without_an_analyzer_of_its_own(call, tmp_path):
+    texts = ["歌德于1808年出版了《浮士德》第一部。他出生在法兰克福。", "长城是世界上最长的人造建筑。它总长6300公里。"]
+    passages = tmp_path / "passages.jsonl"
+    passages.write_text("".join(json.dumps({"id": str(n), "text": text}) + "\n" for n, text in enumerate(texts)))
+    code, _, err = call("index", passages, "--collection", tmp_path / "zh", "--language", "zh")
+    assert code == 0, err
+    questions = "长城有多长？\n浮士德是什么时候出版的？\n他出生在哪里？\n"
+    code, out, err = call("chat", "--collection", tmp_path / "zh", stdin=questions)
+    assert code == 0, err
+    assert "它总长6300公里。" in out and "歌德于1808年出版了" in out and "他出生在法兰克福。" in out

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from convqa.domain import Answer, Conversation, Exchange, Failure, Response, Rewrite, Turn, TurnId
-from convqa.driver.history import History, checked, exchange
+from convqa.driver.history import History, checked, exchange, response_of
 from convqa.errors import InputError
 
 
@@ -44,6 +44,24 @@ def test_own_never_makes_a_given_context_longer():
     assert past.before(1) == (context, 0)
 
 
+@pytest.mark.parametrize("has_context", [True, False])
+def test_own_answers_of_another_branch_are_not_seen(has_context):
+    first, other = given(("q1", "x1")), given(("q1", "x1"), ("q2", "x2"))
+    turns = [
+        Turn(TurnId(7, "1-1"), "q1", path=()),
+        Turn(TurnId(7, "1-3"), "q2", first if has_context else (), path=("1-1",)),
+        Turn(TurnId(7, "2-1"), "q3", first if has_context else (), path=("1-1",)),
+        Turn(TurnId(7, "1-5"), "q4", other if has_context else (), path=("1-1", "1-3")),
+    ]
+    (branching,) = checked([Conversation(7, tuple(turns))], "own")
+    past = History(branching, "own")
+    for position, text in enumerate(["a1", "a2", "a3"]):
+        past.add(position, response(turns[position].id.number, text))
+    one, two = Exchange("q1", "a1", "r1-1"), Exchange("q2", "a2", "r1-3")
+    assert past.before(2) == ((one,), 1)
+    assert past.before(3) == ((one, two), 2)
+
+
 def test_gold_and_none():
     context = given(("g0", "x0"))
     assert History(conversation((), context), "gold").before(1) == (context, 0)
@@ -80,3 +98,20 @@ GIVEN = given(("g0", "x0"))
 def test_mistakes_are_refused(talk, mode, says):
     with pytest.raises(InputError, match=says):
         list(checked([talk], mode))
+
+
+@pytest.mark.parametrize(
+    ("rewrite", "used"),
+    [
+        ("Which diet suits a vegan?", ("I am vegan.",)),
+        ("Which diet suits me?", ()),
+        ("Which train to London?", ()),  # the conversation has both words
+    ],
+)
+def test_the_statements_that_a_rewrite_has_words_of(rewrite, used):
+    history = given(("Are trains slow?", "Those to London are."))
+    turn = Turn(TurnId("1-1", 2), "Which diet suits me?", history, scenario="I am vegan.\nI like trains.")
+    outputs = {"rewrites": Rewrite(rewrite, ()), "rankings": None, "readings": None, "answers": None}
+    response = response_of(turn, outputs, {})
+    assert response.statements == used
+    assert Response.from_json(response.to_json()) == response

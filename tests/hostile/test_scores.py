@@ -42,6 +42,26 @@ CASES = [
         for field, value in (("Model_answer", "x\ud800"), ("Model_passages", {"p\udfff": 1.0}))
         for command in ("evaluate", "validate")
     ),
+    *(
+        case(
+            f"evaluate --qrels: {name}",
+            "evaluate trec-run --qrels qrels.txt",
+            {"trec-run/run.trec": "1_1 Q0 a 1 1.0 x\n", "qrels.txt": content},
+            says=("qrels.txt", "line 1"),
+        )
+        for name, content in (
+            ("too few columns", "1_1 0 a\n"),
+            ("a grade that is none", "1_1 0 a high\n"),
+            ("a grade that would take all memory", "1_1 0 a 2147483648\n"),
+            ("bytes", b"\x00\xff" * 100),
+        )
+    ),
+    case(
+        "evaluate --qrels: of other turns",
+        "evaluate trec-run --qrels qrels.txt",
+        {"trec-run/run.trec": "1_1 Q0 a 1 1.0 x\n", "qrels.txt": "2_1 0 a -2\n"},
+        says="judges no turn",
+    ),
     case(
         "validate: half a character in ShARC's answer",
         "validate sharc sharc-run",

@@ -69,7 +69,8 @@ def test_tokens_over_255_characters_are_dropped():
 def test_the_same_analyzer_is_given_again_and_unknown_languages_are_refused():
     assert analyzer("en") is EN
     with pytest.raises(
-        InputError, match=r"unknown language 'eng'; expected one of de, en, ja, pl\. Did you mean 'en'\?"
+        InputError,
+        match=r"unknown language 'eng'; expected one of de, en, ja, pl, or another .* Did you mean 'en'\?",
     ):
         analyzer("eng")
 
@@ -146,3 +147,16 @@ def test_the_heaviest_of_too_many_tokens_stay(caplog):
     assert [record.getMessage() for record in caplog.records] == [
         "a query has 1030 distinct tokens: the heaviest 1024 are searched"
     ]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "tokens"),
+    [
+        ("fr", "Les maisons d'Émile", ["le", "maison", "émil"]),
+        ("zh", "《浮士德》第2部", ["浮", "士", "德", "第", "2", "部"]),
+        ("uk", "Книги про Київ", ["книги", "про", "київ"]),
+    ],
+)
+def test_other_languages_have_words_and_a_stemmer_if_there_is_one(language, text, tokens):
+    assert analyzer(language).tokens(text) == tokens
+    assert analyzer(language).name == f"convqa-{language}-1"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Annotated
 
 from pydantic import Field, NonNegativeInt
 
 from convqa.components.base import Reranker
-from convqa.components.encoding import ModelOptions, QueryVectors, passage_vectors
+from convqa.components.encoding import ModelOptions, QueryVectors, encoder_of, passage_vectors
 from convqa.components.members import member
 from convqa.components.parameters import Count, Name
 from convqa.components.rankings import reordered
@@ -44,8 +45,9 @@ class EncoderReranker(Reranker):
     max_texts: NonNegativeInt = 20
     options: ModelOptions | None = None
 
-    def __post_init__(self) -> None:
-        self._queries = QueryVectors(self.encoder, self.options)
+    @cached_property
+    def _queries(self) -> QueryVectors:
+        return QueryVectors(self.encoder or encoder_of(self.store), self.options)
 
     def models(self) -> Mapping[str, TextEncoder]:
         return {"encoder": self._queries.model}

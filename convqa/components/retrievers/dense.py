@@ -36,7 +36,8 @@ class Dense(Retriever):
         retriever: {type: dense, init_parameters: {encoder: encoder, top_k: 100}}
 
     :param top_k: passages in a ranking.
-    :param encoder: a folder, a Hugging Face name or a server's URL; None = the shipped one.
+    :param encoder: a folder, a Hugging Face name or a server's URL; None = the one that made the collection's vectors,
+        else the shipped one.
     :param query_encoder: a model that encodes the question with its history, whose vector has three quarters of the
         weight where there is a history; it is used if it was trained for the encoder. None = none.
     :param max_texts: how many of the first hits have their passages.
@@ -52,12 +53,10 @@ class Dense(Retriever):
     max_texts: NonNegativeInt = 20
     options: ModelOptions | None = None
 
-    def __post_init__(self) -> None:
-        self._queries = QueryVectors(
-            self.encoder,
-            self.options,
-            self.query_encoder,
-        )
+    @cached_property
+    def _queries(self) -> QueryVectors:
+        name = self.encoder or encoding.encoder_of(self.store)
+        return QueryVectors(name, self.options, self.query_encoder)
 
     @property
     def encoder_model(self) -> TextEncoder:

@@ -24,6 +24,7 @@ _QUERY = re.compile(
     r"""|'(?P<single>.+?)'\s*[,}])""",
     re.S,
 )
+_ANSWER = re.compile(r'"answer"\s*:\s*("(?:[^"\\]|\\.)*")', re.S)
 _MARKUP = re.compile(r"[{}<>\[\]]")
 _THOUGHTS = re.compile(r"^.*?</think>", re.S)
 
@@ -84,6 +85,18 @@ def from_json(reply: str) -> str | None:
     lines = text.splitlines()
     is_plain = len(lines) == 1 and not _MARKUP.search(text)
     return first_line(text) if is_plain else None
+
+
+def guessed_answer(reply: str) -> str:
+    """Return the answer in the JSON of a reply, "" if it has none.
+
+    >>> guessed_answer('{"query": "Who is he?", "answer": "A poet."}'), guessed_answer('{"query": "Who is he?"}')
+    ('A poet.', '')
+    """
+    match = _ANSWER.search(_THOUGHTS.sub("", reply, count=1))
+    with suppress(ValueError):
+        return " ".join(str(replace_surrogates(json.loads(match[1]))).split()) if match else ""
+    return ""
 
 
 def why_not(text: str, question: OpenQuestion) -> str:

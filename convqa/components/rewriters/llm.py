@@ -13,8 +13,8 @@ from convqa.components.chat import UNREADABLE, ChatStation, Reply, fallback_note
 from convqa.components.history import OpenQuestion, questions_with_history
 from convqa.components.members import member
 from convqa.components.prompts import conversation, quoted
-from convqa.components.rewriters._rewrites import from_json, rewritten
-from convqa.domain import Rewrite, Turn
+from convqa.components.rewriters._rewrites import from_json, guessed_answer, rewritten
+from convqa.domain import Query, Rewrite, Turn
 from convqa.text.dialogue import open_question, stands_alone
 
 ASKS_NOTHING = "llm: nothing was asked"
@@ -26,7 +26,9 @@ class LlmRewriter(ChatStation, Rewriter):
 
     The prompt has the quoted history, and the reply is ``{"query": "..."}``, or ``{"query": null}`` for what asks
     nothing of the collection, such as thanks: nothing is searched then. JSON is found anywhere in the reply, and a
-    single line counts as the query. First questions, and those that refer to nothing before, are not sent. If the
+    single line counts as the query. First questions, and those that refer to nothing before, are not sent, unless the
+    user has said something about themselves. A reply with an ``"answer"`` too, as some prompts of the literature ask
+    for, is searched with this text as a second query. If the
     request times out or fails, or the reply is malformed, the turn keeps its question, and a run's summary counts the
     reason. An unavailable server (also 429, 502, 503, 504) is retried as a store is. Timeouts, retries and sampling are
     parameters of the component (``timeout``, ``max_retries``, ``generation_kwargs``).
@@ -49,8 +51,8 @@ class LlmRewriter(ChatStation, Rewriter):
         rewrites = [Rewrite.unchanged(open_question(turn)) for turn in turns]
         pending = [
             question
-            for question in questions_with_history(turns)
-            if question.text.strip() and not stands_alone(turns[question.row])
+            for question in questions_with_history(turns, or_statements=True)
+            if question.text.strip() and (turns[question.row].statements or not stands_alone(turns[question.row]))
         ]
         rows = [question.row for question in pending]
         replies = self._asked({row: self._template.messages(self._texts(turns[row])) for row in rows})
@@ -75,6 +77,9 @@ class LlmRewriter(ChatStation, Rewriter):
             rewrite = Rewrite(question.text, (), (ASKS_NOTHING,))
         else:
             rewrite = rewritten(question, query, self.weight)
+            guess = guessed_answer(reply.text)
+            if guess:
+                rewrite = replace(rewrite, queries=(*rewrite.queries, Query(guess, weight=self.weight)))
         return replace(rewrite, usage=reply.usage)
 
     def _complete(

@@ -52,8 +52,8 @@ def choose(folder: ModelFolder, options: Options) -> Choice:
 
     :raises InputError: if it cannot run as the options ask.
     """
-    if folder.manifest is not None and folder.has_onnx:
-        return Choice("onnx", "cpu", folder.manifest.precision)
+    if folder.has_onnx:
+        return Choice("onnx", "cpu", folder.manifest.precision if folder.manifest else "float32")
     from convqa.models.engines.torch import runtime
 
     device = runtime.device(options.device)

@@ -6,12 +6,12 @@ import hashlib
 import os
 from collections.abc import Sequence
 from functools import cached_property
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
-from pydantic import BaseModel
 
 from convqa.errors import InputError, StoreUnavailable, WorkError
+from convqa.files import log
 from convqa.models.cache import Cache
 from convqa.models.engines import load_once
 from convqa.models.folder import ModelFolder
@@ -21,7 +21,12 @@ from convqa.models.types import Array, Choice, Model, Network, NetworkModel, Opt
 from convqa.places import cache_folder
 from convqa.validation import shorten
 
-_ADDRESS_FORM = "https://HOST/v1?model=MODEL, with &key=VARIABLE if the environment variable VARIABLE holds a key"
+_ADDRESS_FORM = (
+    "https://HOST/v1?model=MODEL, with &key=VARIABLE if the environment variable VARIABLE holds a key, and "
+    "&query=TEXT&passage=TEXT for what to put before such texts"
+)
+
+_ROLES: tuple[Role, ...] = ("query", "passage")
 
 _TEXTS_PER_REQUEST = 32
 """Some servers refuse more."""
@@ -33,12 +38,6 @@ _MOST_IN_FILE = 1_000_000
 """Maximum vectors in the file: 2.1 GB with 384 dimensions."""
 
 _PROBES = ("What did he write?", "In 1808 \u201cFaust\u201d was printed in T\u00fcbingen, 309 pages long.")
-
-
-class EncoderFields(BaseModel):
-    """Manifest fields of encoders. ``prefixes``: what to put before a text, by role."""
-
-    prefixes: dict[Role, str] = {}
 
 
 class TextEncoder(NetworkModel):
@@ -57,7 +56,18 @@ class TextEncoder(NetworkModel):
         self.family = folder.family
         self.dimension = network.dimension
         self.languages = folder.languages
-        self._prefixes = folder.settings(EncoderFields, network.settings).prefixes
+        self._prefixes = folder.prefixes
+        use = folder.published
+        if use is not None and not self._prefixes and not folder.asked:
+            log.warning(
+                "the encoder %s is used without the prompts of its family, which costs quality: name it '%s?query=%s"
+                "&passage=%s', or '%s?query=' to do without",
+                self.name,
+                self.name,
+                use.query,
+                use.passage,
+                self.name,
+            )
         # On torch, texts share batches, which may change the last digits of a vector.
         self._remembers = choice.engine == "onnx"
 
@@ -123,25 +133,21 @@ class RemoteEncoder(TextEncoder):
         from openai import OpenAI
 
         parts = urlsplit(address)
-        query = parse_qs(parts.query)
-        has_fields = {"model"} <= set(query) <= {"model", "key"}
+        query = dict(parse_qsl(parts.query, keep_blank_values=True))
+        has_fields = {"model"} <= set(query) <= {"model", "key", "query", "passage"}
         if not parts.hostname or "@" in parts.netloc or not has_fields:
             raise InputError(f"malformed address of an encoder; expected {_ADDRESS_FORM}.")
-        model = query["model"][0]
-        variable = query.get("key", [""])[0]
+        model = query["model"]
+        variable = query.get("key", "")
         if variable and not os.environ.get(variable):
             raise InputError(f"the encoder {model!r} needs a key, but the environment variable {variable} is not set.")
-        Model.__init__(
-            self,
-            address,
-            f"sha256:{hashlib.sha256(model.encode()).hexdigest()}",
-            "a server",
-        )
+        prompts = [query[role] for role in ("passage", "query") if query.get(role)]
+        self.family = _digest(model, *filter(None, [query.get("passage")]))
+        Model.__init__(self, address, _digest(model, *prompts), "a server")
         server = f"{parts.scheme}://{parts.netloc}{parts.path.removesuffix('/embeddings')}"
-        self.family = self.checksum
         self.languages = []
         self.max_tokens = 0
-        self._prefixes = {}
+        self._prefixes = {role: query[role] for role in _ROLES if role in query}
         self._remembers = False
         self._model = model
         self._label = f"the encoder {model!r} at {server}"
@@ -186,6 +192,10 @@ class RemoteEncoder(TextEncoder):
             raise InputError(f"{status} Check address, model and key; expected {_ADDRESS_FORM}.") from None
         items = sorted(response.data, key=lambda item: item.index)
         return [item.embedding for item in items]
+
+
+def _digest(*parts: str) -> str:
+    return f"sha256:{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()}"
 
 
 def load_encoder(

@@ -42,7 +42,7 @@ def _by_position(
     names: Mapping[float, str],
 ) -> Groups:
     """Group turns by the last position of each group."""
-    positions = {turn.id: turn.id.number for turn in gold.turns}
+    positions = {turn.id: int(turn.id.number) for turn in gold.turns}
     if input.recognize(path):
         for conversation in input.read(path):
             for index, turn in enumerate(conversation.turns, 1):

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from convqa.domain import Response
-from convqa.errors import InputError
+from convqa.domain import Response, TurnId
 from convqa.files import whole_file
-from convqa.tasks.files import file_at
+from convqa.tasks.files import file_at, read_lines
+from convqa.tasks.qrecc import run as qrecc
+from convqa.tasks.trec.truth import turn_id
 
 FILE = "run.trec"
+EXPECTED = "a TREC run"
 
 
 @dataclass(frozen=True, slots=True)
 class TrecRun:
-    """A TREC run file, which the tracks score."""
+    """The rankings of a run by turn: {passage, named as in TREC files: score}."""
 
     path: Path
+    rankings: Mapping[TurnId, Mapping[str, float]]
 
 
 def write(
@@ -48,8 +51,22 @@ def write(
 
 
 def read(path: Path) -> TrecRun:
-    """Find the run file, or the one in a directory."""
+    """Read a TREC run file, or the rankings of a run.json of QReCC, or the one in a directory.
+
+    :raises InputError: naming the malformed line.
+    """
+    from convqa.metrics.trec import encoded, read_rankings
+
     file = file_at(path, FILE)
-    if not file.is_file():
-        raise InputError(f"{file}: no such file; expected a TREC run file.")
-    return TrecRun(file)
+    if not file.is_file() and path.is_dir():
+        file = file_at(path, qrecc.FILE)
+    rankings: Mapping[str, Mapping[str, float]]
+    if file.suffix == ".json":
+        rankings = qrecc.read(file).passages
+    else:
+        lines = ((number, line.decode("utf-8-sig", "replace")) for number, line in read_lines(file, EXPECTED))
+        rankings = read_rankings(file, lines)
+    by_turn = {}
+    for turn, scores in rankings.items():
+        by_turn[turn_id(encoded(turn))] = {encoded(id): score for id, score in scores.items()}
+    return TrecRun(file, by_turn)

@@ -1,37 +1,43 @@
-"""The task TREC: topics of conversational tracks, which are scored by the tracks."""
+"""The task TREC: topics of conversational tracks, and the qrels by which their rankings are scored."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
+from convqa.domain import TurnId
 from convqa.errors import InputError
 from convqa.tasks.base import Task
-from convqa.tasks.trec import input, run
-
-_SCORED = f"TREC topics are scored by trec_eval or ir-measures: give them {run.FILE} and the track's qrels."
+from convqa.tasks.trec import input, run, score, truth
 
 
 class Trec(Task):
-    """Reads a file of topics and writes run.trec. It has no truth, since trec_eval reads the tracks' qrels."""
+    """Reads a file of topics, and writes run.trec, which is scored by a file of qrels."""
 
     name = "trec"
     input_file = input.EXPECTED
-    truth_file = "no truth file"
+    truth_file = truth.EXPECTED
     run_file = run.FILE
+    measures = score.MEASURES
     default_pipeline = "default"
-    id_field = "number"
+    legend = (
+        "nDCG: with the grades as gains. R, MAP: grades above 0 are relevant. Judged: share of the first passages that "
+        "have a grade. See docs/tasks/trec.md."
+    )
 
     has_input = staticmethod(input.recognize)
+    has_truth = staticmethod(truth.recognize)
     read = staticmethod(input.read)
     write = staticmethod(run.write)
     read_run = staticmethod(run.read)
+    part = staticmethod(score.part)
+    judged = staticmethod(score.judged)
+    score = staticmethod(score.score)
 
-    def has_truth(self, path: Path) -> bool:  # noqa: ARG002
-        return False
+    def gold(self, path: Path) -> truth.Qrels:
+        if input.recognize(path):
+            raise InputError(f"{path}: topics have no truth. Score runs by the track's judgments: --qrels FILE.")
+        return truth.read(path)
 
-    def gold(self, path: Path) -> NoReturn:
-        raise InputError(f"{path}: {_SCORED}")
-
-    def score(self, gold: Any, run: Any, options: Any, /) -> NoReturn:  # noqa: ARG002
-        raise InputError(_SCORED)
+    def key(self, id: TurnId) -> dict[str, Any]:
+        return {"topic": id.conversation, "turn": id.number}

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from convqa.components.encoding import named
 from convqa.components.rankings import FUSIONS
+from convqa.components.rerankers.encoder import EncoderReranker
 from convqa.components.retrievers import hybrid
 from convqa.components.retrievers.bm25 import BM25
 from convqa.components.retrievers.dense import Dense
@@ -147,6 +148,19 @@ def lacking(request, tmp_path):
         store.add_vectors([passage.id for passage in some], model.encode([one.whole_text for one in some]), encoder)
         store.commit()
     return url
+
+
+@pytest.mark.parametrize("member", [Hybrid, Dense, EncoderReranker])
+def test_without_a_name_the_encoder_is_the_collections_own(tmp_path, caplog, member):
+    url = str(tmp_path / "own")
+    with create_store(url, "en") as store:
+        store.add(PASSAGES)
+    own = load_encoder("encoder?passage=passage: ")
+    add_vectors(url, own)
+    station = member(url)
+    station.warm_up()
+    assert station.identity() == {"encoder": own.identity}
+    assert caplog.text == ""
 
 
 def rounded(rankings):

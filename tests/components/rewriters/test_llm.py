@@ -332,3 +332,31 @@ def test_a_server_that_is_not_there_keeps_nobody_waiting_where_another_rewriter_
         first, later = llm(url, fallback="concatenate").rewrite_batch([turn(history=()), turn()])
     # A first question is not rewritten, so that nobody was asked.
     assert (first.notes, later.notes[-1]) == ((), unaided("The language model's server does not answer"))
+
+
+@pytest.mark.parametrize("prompt", ["llm4cs", "llm4cs-answer", "chiq"])
+def test_prompts_of_the_literature(openai_server, prompt):
+    """A guessed answer is searched as a query of its own, and the other fields are ignored."""
+    reply = {
+        "topic": "same",
+        "reason": "About Ada.",
+        "query": "When was Ada Lovelace born?",
+        "answer": "In 1815,\nin London.",
+    }
+    server = openai_server(always(json.dumps(reply)))
+    (rewrite,) = llm(server.url, prompt=prompt).rewrite_batch([turn()])
+    assert rewrite.text == "When was Ada Lovelace born?"
+    assert [(query.text, query.weight) for query in rewrite.queries] == [
+        ("When was she born?", 1.0), ("In 1815, in London.", 0.5),
+    ]  # fmt: skip
+    (request,) = server.requests
+    assert "She worked with Charles Babbage." in request["messages"][1]["content"]
+
+
+def test_statements_of_the_user_are_in_the_prompt_of_a_first_question_too(openai_server):
+    server = openai_server(always('{"query": "Which diet suits a vegan?"}'))
+    first = Turn(TurnId("1-1", 1), "Which diet suits me?", scenario="I am vegan.\nI like trains.")
+    (rewrite,) = llm(server.url).rewrite_batch([first])
+    assert rewrite.text == "Which diet suits a vegan?"
+    shown = 'user, about themselves, for what depends on it: "I am vegan." "I like trains."'
+    assert shown in server.requests[0]["messages"][1]["content"]

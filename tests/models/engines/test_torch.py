@@ -180,7 +180,9 @@ FAMILIES = {
 
 
 @pytest.mark.parametrize(("family", "model"), [(family, one) for family, names in FAMILIES.items() for one in names])
-def test_encoders_with_the_head_of_another_task_load(transformers, words, save_tokenizer, tmp_path, family, model):
+def test_encoders_with_another_head_load_if_files_name_a_pooling(
+    transformers, words, save_tokenizer, tmp_path, family, model
+):
     sizes = {"vocab_size": len(words), "max_position_embeddings": 32}
     if family == "DistilBert":
         sizes |= {"dim": 16, "n_layers": 2, "n_heads": 2, "hidden_dim": 16}
@@ -189,6 +191,10 @@ def test_encoders_with_the_head_of_another_task_load(transformers, words, save_t
     config = getattr(transformers, f"{family}Config")(**sizes)
     getattr(transformers, model)(config).save_pretrained(tmp_path)
     save_tokenizer(words, tmp_path)
+    if model.endswith(("ForMaskedLM", "ForQuestionAnswering")):
+        with pytest.raises(InputError, match=r"expected a model of kind 'encoder', got a \S+, which (predicts|reads)"):
+            load_encoder(str(tmp_path))
+        sentence_transformers(tmp_path)  # such as all-mpnet-base-v2
     assert load_encoder(str(tmp_path)).encode(["faust"]).shape == (1, 16)
 
 

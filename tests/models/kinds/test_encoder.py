@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +13,7 @@ import pytest
 
 from convqa.errors import InputError, StoreUnavailable, WorkError
 from convqa.models import Options, load_encoder
+from convqa.models.source import SHIPPED
 
 TEXTS = [
     "Goethe wrote Faust.",
@@ -190,3 +192,38 @@ def test_a_server_that_is_not_there(monkeypatch):
     monkeypatch.setattr("openai._base_client.BaseClient._calculate_retry_timeout", lambda *_, **__: 0)
     with pytest.raises(StoreUnavailable, match="does not answer"):
         load_encoder("http://127.0.0.1:9/v1?model=x")
+
+
+def test_prompts_in_a_servers_address(remote, encoder):
+    _, load = remote(query="?model=minilm&query=q:%20&passage=p: ")
+    there = load()
+    assert np.allclose(there.encode(["Faust"], "query"), encoder.encode(["q: Faust"]), atol=1e-6)
+    assert np.allclose(there.encode(["Faust"]), encoder.encode(["p: Faust"]), atol=1e-6)
+
+
+def test_prompts_in_an_encoders_name(encoder):
+    asked = load_encoder("encoder?query=query: &passage=passage: ")
+    assert np.array_equal(asked.encode(["Faust"], "query"), encoder.encode(["query: Faust"]))
+    assert np.array_equal(asked.encode(["Faust"]), encoder.encode(["passage: Faust"]))
+    with pytest.raises(InputError, match=r"expected NAME\?query=TEXT&passage=TEXT"):
+        load_encoder("encoder?qery=x")
+    with pytest.raises(InputError, match="pooling=mean or pooling=cls"):
+        load_encoder("encoder?pooling=max")
+
+
+def test_what_is_put_before_queries_makes_no_vectors_foreign(encoder):
+    families = {load_encoder(f"encoder?{asked}").family for asked in ("query=a", "query=b", "query=a&passage=")}
+    assert families == {encoder.family}
+    assert load_encoder("encoder?passage=a").family != encoder.family
+    checksums = [load_encoder(name).checksum for name in ("encoder", "encoder?query=a", "encoder?query=b")]
+    assert len(set(checksums)) == 3
+
+
+def test_a_family_without_its_prompts_is_warned_of_unless_none_are_asked_for(tmp_path, caplog):
+    folder = tmp_path / "e5-small-v2"
+    shutil.copytree(SHIPPED / "encoder", folder)
+    load_encoder(str(folder))
+    assert "without the prompts of its family" in caplog.text and "query=query: &passage=passage: " in caplog.text
+    caplog.clear()
+    load_encoder(f"{folder}?query=")
+    assert caplog.text == ""

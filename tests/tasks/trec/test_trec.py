@@ -62,8 +62,8 @@ def topics(tmp_path, content, name="topics.json"):
     ("content", "names", "question", "history", "scenario"),
     [
         (IKAT_2025, ["1-1_1", "1-1_2"], "Yes.", "Do you mean of the stomach?",
-         "I eat dinner late at night. I'm a software engineer."),
-        (IKAT_2024, ["0_1", "0_2"], "Do I need a visa?", "In winter.", "I practice yoga. I am from San Francisco."),
+         "I eat dinner late at night.\nI'm a software engineer."),
+        (IKAT_2024, ["0_1", "0_2"], "Do I need a visa?", "In winter.", "I practice yoga.\nI am from San Francisco."),
         (CAST_2019, ["31_1", "31_2"], "Is it treatable?", None, ""),
         (CAST_2021, ["106_1", "106_2"], "How likely is it to spread?", "Ductal carcinoma.", ""),
     ],
@@ -97,7 +97,22 @@ def test_topics_of_rag_are_conversations_of_one_turn(tmp_path, name, content, id
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ([{"number": 132, "turn": [{"number": "1-3", "utterance": "Why?"}]}], r"CAsT 2022's numbers such as 1-3"),
+        (
+            [{"number": 132, "turn": [{"number": "1-3", "parent": "1-2", "participant": "User", "utterance": "Why?"}]}],
+            r"turn 1-3: its parent '1-2' is not before it",
+        ),
+        (
+            [
+                {
+                    "number": 132,
+                    "turn": [
+                        {"number": "1-1", "parent": "1-2", "participant": "User", "utterance": "Why?"},
+                        {"number": "1-2", "parent": "1-1", "participant": "System", "response": "So."},
+                    ],
+                }
+            ],
+            r"turn 1-1: its parent '1-2' is not before it",
+        ),
         ([{"number": 1, "turn": []}], "record 0: the topic has no turns"),
         ([{"number": 1, "turn": [{"number": 1, "raw_utterance": " "}]}], "record 0: got the turn"),
         ('[{"number": 1, "turn": [', "topics.json"),
@@ -115,6 +130,39 @@ def test_two_files_of_topics_in_a_folder_have_to_be_told_apart(tmp_path):
         list(Trec().read(tmp_path))
 
 
-def test_truth_is_the_tracks(tmp_path):
-    with pytest.raises(InputError, match=r"give them run\.trec and the track's qrels"):
-        Trec().gold(tmp_path)
+def user(number, parent, text):
+    return {"number": number, "parent_turn": parent, "participant": "User", "utterance": text}
+
+
+def system(number, parent, text):
+    return {"number": number, "parent_turn": parent, "participant": "System", "response": text}
+
+
+def path(*turns):
+    named = ("number", "utterance", "response")
+    return {"number": 132, "turn": [dict(zip(named, turn, strict=True)) for turn in turns]}
+
+
+FIRST = ("1-1", "What is COP26?", "A summit.")
+TREE = [
+    {"number": 132, "turn": [
+        user("1-1", "", "What is COP26?"), system("1-2", "1-1", "A summit."), user("1-3", "1-2", "Of whom?"),
+        system("1-4", "1-3", "Of states."), user("2-1", "1-2", "Where was it?"), system("3-1", "1-1", "Which one?"),
+        user("3-2", "3-1", "Glasgow."),
+    ]}
+]  # fmt: skip
+PATHS = [
+    path(FIRST, ("1-3", "Of whom?", "Of states.")),
+    path(FIRST, ("2-1", "Where was it?", "")),
+    path(("1-1", "What is COP26?", "Which one?"), ("3-2", "Glasgow.", "")),
+]
+
+
+@pytest.mark.parametrize("content", [TREE, PATHS])
+def test_history_follows_the_branch(tmp_path, content):
+    """Both of CAsT 2022's files: every utterance with its parent, and every path as a topic."""
+    (conversation,) = Trec().read(topics(tmp_path, content))
+    assert [str(turn.id) for turn in conversation.turns] == ["132_1-1", "132_1-3", "132_2-1", "132_3-2"]
+    assert [turn.path for turn in conversation.turns] == [(), ("1-1",), ("1-1",), ("1-1",)]
+    answers = [[exchange.answer for exchange in turn.history] for turn in conversation.turns]
+    assert answers == [[], ["A summit."], ["A summit."], ["Which one?"]]

@@ -9,6 +9,7 @@ from typing import Any
 from convqa.errors import InputError
 from convqa.models.engines.torch import runtime, transformers
 from convqa.models.folder import ModelFolder
+from convqa.models.sentence_files import Pooling, max_tokens, pooling_of
 from convqa.models.types import PER_TOKEN, READER_TOKENS, UNIT_OUTPUTS, Array, Choice, Network, Tokenizer, TokenSequence
 
 torch = runtime.import_torch()
@@ -46,7 +47,7 @@ class Pooled(Module):
     def __init__(
         self,
         trunk: Any,
-        pooling: transformers.Pooling,
+        pooling: Pooling,
     ) -> None:
         super().__init__(trunk)
         self.inputs = self.inputs[:2]  # type 0, the default, for a single text
@@ -203,10 +204,8 @@ def load_source(folder: ModelFolder, choice: Choice, kind: str) -> Loaded:
     if kind not in _AUTO_CLASSES:
         raise InputError(f"{folder.path}: expected a model of kind {kind!r}, got one of transformers.")
     config = transformers.load_config(folder)
-    if kind == "encoder" and config.is_encoder_decoder:
-        raise InputError(
-            f"{folder.path}: expected a model of kind 'encoder', got a {config.model_type}, which generates."
-        )
+    if kind == "encoder":
+        _refuse_other(folder, config)
     model = transformers.load_module(
         folder,
         _AUTO_CLASSES[kind],
@@ -214,12 +213,12 @@ def load_source(folder: ModelFolder, choice: Choice, kind: str) -> Loaded:
         choice.precision,
     )
     about: dict[str, Any] = {}
-    longest = transformers.max_tokens(folder.path, config)
+    longest = max_tokens(folder.path, config)
     match kind:
         case "encoder":
             about["dimension"] = config.hidden_size
-            about["pooling"] = transformers.pooling_of(folder.path)
-            about["settings"] = {"prefixes": transformers.prefixes_of(folder.path)}
+            about["pooling"] = folder.pooling
+            about["settings"] = {"prefixes": folder.prefixes}
             module: Module = Pooled(model, about["pooling"])
         case "reader":
             longest = min(longest, READER_TOKENS)
@@ -227,6 +226,25 @@ def load_source(folder: ModelFolder, choice: Choice, kind: str) -> Loaded:
         case _:
             module = Classifier(model, _label(folder, config, kind))
     return module, transformers.tokenizer_of(folder, longest), about
+
+
+_PURPOSES = {
+    "MaskedLM": "predicts words, as sparse models (SPLADE) do; convqa has no learned sparse retrieval",
+    "SequenceClassification": "scores pairs; use it as a cross-encoder (reranker.type=cross_encoder)",
+    "QuestionAnswering": "reads answers; use it as a reader",
+}
+
+
+def _refuse_other(folder: ModelFolder, config: Any) -> None:
+    """:raises InputError: for a model that is no encoder, by its class, unless its files name a pooling."""
+    heads = [architecture.partition("For")[2] for architecture in config.architectures or []]
+    purpose = "generates" if config.is_encoder_decoder else ""
+    if not purpose and pooling_of(folder.path) is None:
+        purpose = next((_PURPOSES[head] for head in heads if head in _PURPOSES), "")
+    if purpose:
+        raise InputError(
+            f"{folder.path}: expected a model of kind 'encoder', got a {config.model_type}, which {purpose}."
+        )
 
 
 def _label(folder: ModelFolder, config: Any, kind: str) -> int | None:
