@@ -214,27 +214,6 @@ def tiny_bert(folder: Path, model: str, words: Sequence[str] = TINY_WORDS, lengt
     return folder
 
 
-class WordSupport:
-    """Stands for a model of entailment: evidence supports a sentence if it has half of its words."""
-
-    name = "words"
-    identity = "words-1"
-
-    def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        scores = []
-        for evidence, sentence in pairs:
-            words = sentence.lower().rstrip(".").split()
-            scores.append(sum(word in evidence.lower() for word in words) / max(1, len(words)))
-        return scores
-
-
-@pytest.fixture
-def word_support(monkeypatch: pytest.MonkeyPatch) -> str:
-    """The name of a scorer for ``--support`` that needs no model."""
-    monkeypatch.setattr("convqa.models.load_support", lambda name: WordSupport() if name == "words" else None)
-    return "words"
-
-
 @pytest.fixture
 def openai_server() -> Iterator[Callable[..., Any]]:
     """Starts servers that speak OpenAI's chat completions and reply by a script (tests/services)."""

@@ -61,7 +61,8 @@ def evaluate(
         str | None,
         Option(
             metavar="NAME",
-            help="Measure whether quotes support their sentences (ALCE) by an NLI model (folder or Hugging Face name).",
+            help="Measure whether quotes support their sentences (ALCE): lexical, or an NLI model (folder or Hugging "
+            "Face name).",
         ),
     ] = None,
     partial: Annotated[

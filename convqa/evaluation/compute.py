@@ -6,15 +6,22 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from convqa.domain import TurnId
 from convqa.errors import InputError, nearest
 from convqa.evaluation.measures import score_measures
 from convqa.evaluation.result import Evaluation, summaries
+from convqa.files import log, read_json
 from convqa.tasks import Task, find_scored_task
 from convqa.tasks.base import Groups
 from convqa.tasks.scores import Gold, GoldTurn
+
+if TYPE_CHECKING:
+    from convqa.models import Support
+
+META = "run.meta.json"
+"""The driver's file in the folder of a run that names its models."""
 
 
 def evaluate(
@@ -37,8 +44,8 @@ def evaluate(
         those of other packages. The task's own measures are always scored.
     :param seed: the seed of the bootstrap intervals, 0 or more.
     :param partial: score only the turns in the run; officially, missing turns count 0.
-    :param support: a model of entailment (NLI), by folder or Hugging Face name, for ALCE's citation recall and
-        precision, in tasks that have them.
+    :param support: the scorer for ALCE's citation recall and precision, in tasks that have them: lexical, support, or
+        an NLI model.
     :param options: the task's own options (``Task.options``), such as QReCC's ``eval_missing_truth=True``.
     :raises InputError: where the official script would stop or crash, and for unknown breakdowns and options.
     """
@@ -49,9 +56,7 @@ def evaluate(
         task = find_scored_task(task, truth_path, run_path)
     _check_options(task, options if support is None else [*options, "support"])
     if support is not None:
-        from convqa.models import load_support
-
-        options["support"] = load_support(support)
+        options["support"] = support_scorer(support, run_path)
     task_options = task.options(**options)
     gold = task.gold(truth_path)
     run = task.read_run(run_path)
@@ -112,3 +117,28 @@ def _by_field(gold: Gold[GoldTurn], name: str) -> Groups:
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         groups.setdefault(text or "(empty)", []).append(turn.id)
     return {group: frozenset(ids) for group, ids in groups.items()}
+
+
+def support_scorer(name: str, run_path: Path) -> Support:
+    """Load a scorer (``convqa.models.load_support``) for the run at ``run_path`` (folder or file).
+
+    A run that was filtered by a scorer always scores well with it: if the scorer is among the models in run.meta.json,
+    a warning says so.
+
+    :raises InputError: for an unknown name.
+    """
+    from convqa.models import load_support
+
+    support = load_support(name)
+    file = (run_path if run_path.is_dir() else run_path.parent) / META
+    meta = read_json(file, "the meta file of a run") if file.exists() else {}
+    models = meta.get("fingerprint", {}).get("models", {})
+    for parts in models.values():
+        if _weights(support.identity) in map(_weights, parts.values()):
+            log.warning("--support %s: this run was built with it, which biases the scores", support.name)
+    return support
+
+
+def _weights(identity: str) -> str:
+    """Return the checksum in an identity such as ``checksum (torch float32 on cpu)``."""
+    return identity.partition(" (")[0]

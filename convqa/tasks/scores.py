@@ -7,15 +7,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from convqa.domain import TurnId
+from convqa.domain import DEFAULT_LANGUAGE, TurnId
 from convqa.files import log
 from convqa.metrics.alce import CitedSentence, citation_scores
+from convqa.text.support import SUPPORTED
 
 if TYPE_CHECKING:
     from convqa.models import Support
-
-_SUPPORTED = 0.5
-"""Minimum probability of entailment of a supported sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,12 +195,13 @@ def alce_measures(support: Support) -> tuple[Measure, ...]:
 def supported(
     sentences: Sequence[CitedSentence],
     support: Support,
+    language: str = DEFAULT_LANGUAGE,
 ) -> dict[str, float]:
     """Return ALCE's scores of an answer by measure; empty for an answer without sentences."""
 
     def entails(premise: str, claim: str) -> bool:
-        [score] = support.score([(premise, claim)])
-        return score >= _SUPPORTED
+        [score] = support.score([(premise, claim)], language)
+        return score >= SUPPORTED
 
     scores = citation_scores(sentences, entails)
     if scores is None:

@@ -41,11 +41,11 @@ def test_json(call, small, made):
     assert code == 0 and 0 <= data["measures"]["F1"]["low"] <= data["measures"]["F1"]["mean"] <= 1
 
 
-def test_citations_and_their_support(call, small, made, word_support, tmp_path):
-    code, out, err = call("evaluate", small, made, "--support", word_support, "--json", "--output", tmp_path / "o")
+def test_citations_and_their_support(call, small, made, tmp_path):
+    code, out, err = call("evaluate", small, made, "--support", "lexical", "--json", "--output", tmp_path / "o")
     measures = json.loads(out)["measures"]
     assert (code, err) == (0, "")
-    assert 0 <= measures["Cited-F1"]["mean"] <= 1 and 0 <= measures["ALCE-R(words)"]["mean"] <= 1
+    assert 0 <= measures["Cited-F1"]["mean"] <= 1 and 0 <= measures["ALCE-R(lexical)"]["mean"] <= 1
     assert "ALCE" not in (tmp_path / "o" / "evaluation.prototext").read_text()
     assert "ALCE" not in call("evaluate", small, made)[1]
 

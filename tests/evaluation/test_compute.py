@@ -13,6 +13,8 @@ import pytest
 from convqa.domain import TurnId
 from convqa.errors import InputError
 from convqa.evaluation import evaluate, official_text, render, write_official, write_trec, write_turns
+from convqa.evaluation.compute import support_scorer
+from convqa.models import load_support
 from convqa.tasks import Measure, ScoreOptions, Scores, Task
 
 
@@ -148,3 +150,19 @@ def test_a_task_by_name_and_by_its_files(folder):
         evaluate(folder, folder, task="spel")
     with pytest.raises(InputError, match="do not look like the truth and a run of any task"):
         evaluate(folder, folder)
+
+
+def meta(folder, models):
+    (folder / "run.meta.json").write_text(json.dumps({"fingerprint": {"models": models}}))
+    return folder
+
+
+LEXICAL = load_support("lexical").identity
+
+
+@pytest.mark.parametrize("identity", [LEXICAL, f"{LEXICAL} (torch float32 on cpu)", "sha256:0"])
+@pytest.mark.parametrize("place", ["", "run.json"])
+def test_the_builders_own_scorer_is_warned_of(tmp_path, identity, place, caplog):
+    path = meta(tmp_path, {"retriever": {"encoder": "x"}, "builder": {"support": identity}}) / place
+    assert support_scorer("lexical", path).name == "lexical"
+    assert ("--support lexical: this run was built with it" in caplog.text) == (identity != "sha256:0")

@@ -20,6 +20,7 @@ from convqa.text.analysis import analyzer, weigh
 from convqa.text.idf import CEILING, idf
 from convqa.text.polish import MAX_WORD_CHARS, Morfeusz, plain
 from convqa.text.sentences import sentences
+from convqa.text.support import lexical_support
 
 PL = analyzer("pl")
 WILD = st.text(st.one_of(st.characters(), st.sampled_from("ąćęłńóśźżĄŁ \u0301\u0328-.,'1xİß")), max_size=200)
@@ -108,6 +109,9 @@ def test_what_has_no_polish_part_does_without():
     assert idf("zamek", "pl") == CEILING
     said = "Urodził się w Zaosiu. Zmarł w Stambule."
     assert [said[start:end] for start, end in sentences(said, "pl")] == ["Urodził się w Zaosiu.", "Zmarł w Stambule."]
+    passage = "Adam Mickiewicz urodził się w 1798 roku w Zaosiu."
+    assert lexical_support(passage, "Mickiewicza urodzono w Zaosiu w 1798.", "pl") == 1
+    assert lexical_support(passage, "Mickiewicz urodził się w 1799.", "pl") <= 0.4
 
 
 def test_a_collection_is_asked_in_polish(tmp_path):

@@ -1,24 +1,36 @@
-"""Score how likely evidence supports a sentence, with a model of entailment."""
+"""Score whether evidence supports a sentence: lexically, or with a model of entailment."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from convqa.models.engines import load_once
-from convqa.models.types import NetworkModel, Options, Pair
+from convqa.models.types import Model, NetworkModel, Options, Pair
+from convqa.text.support import IDENTITY, lexical_support
+
+LEXICAL = "lexical"
+"""The name of the check by words alone, which uses no model."""
 
 
-class Support(NetworkModel):
+class Support(Model):
     """Scores how likely evidence supports a sentence, 0 to 1; from .5 on the sentence is supported. Thread-safe.
 
-    The evidence is the model's premise and the sentence its hypothesis; long evidence is truncated.
+    This one compares words.
     """
 
-    def score(self, pairs: Sequence[Pair]) -> list[float]:
+    def score(self, pairs: Sequence[Pair], language: str = "en") -> list[float]:
         """Return one score per pair (evidence, sentence), 0 if either is blank.
 
+        :raises InputError: if the language has no analysis, which only models of entailment do without.
         :raises WorkError: if the model returns invalid numbers.
         """
+        return [lexical_support(evidence, sentence, language) for evidence, sentence in pairs]
+
+
+class Entailment(NetworkModel, Support):
+    """Scores with the evidence as premise and the sentence as hypothesis; long evidence is truncated."""
+
+    def score(self, pairs: Sequence[Pair], language: str = "en") -> list[float]:  # noqa: ARG002
         sequences = self._network.tokenizer.pairs(pairs)
         scores = []
         for pair, (probability,) in zip(pairs, self.outputs(sequences), strict=True):
@@ -29,9 +41,11 @@ class Support(NetworkModel):
 
 
 def load_support(name: str, options: Options = Options()) -> Support:  # noqa: B008 - frozen
-    """Load a model of entailment (NLI), once per process.
+    """Load a support check, once per process.
 
-    :param name: a folder or Hugging Face name.
+    :param name: ``lexical``, which uses no model, or a folder or Hugging Face name of a model of entailment (NLI).
     :raises InputError: if the model is unknown, damaged, of another kind, or cannot run with these options.
     """
-    return load_once("support", name, options, Support)
+    if name == LEXICAL:
+        return Support(LEXICAL, IDENTITY, "no model")
+    return load_once("support", name, options, Entailment)

@@ -14,7 +14,7 @@ from convqa.metrics.alce import CitedSentence, document
 from convqa.metrics.characters import f1, quote_recall, rouge_l
 from convqa.metrics.overlap import PrecisionRecallF1, set_scores
 from convqa.tasks.jwhr.run import JWHRRun
-from convqa.tasks.jwhr.schema import JWHREntry, Page
+from convqa.tasks.jwhr.schema import LANGUAGE, JWHREntry, Page
 from convqa.tasks.jwhr.truth import JWHRTruth, SourcedAnswer, sourced_answer
 from convqa.tasks.scores import (
     Gold,
@@ -74,7 +74,7 @@ def score(
             answer = sourced_answer(entry)
             row = _row(turn.answer, answer, missing=False)
             if answer is not None and options.support is not None:
-                row |= supported(cited_sentences(entry), options.support)
+                row |= supported(cited_sentences(entry), options.support, LANGUAGE)
         rows.append((turn.id, row))
     additional = () if options.support is None else alce_measures(options.support)
     return columns((*MEASURES, *additional), rows)

@@ -7,7 +7,6 @@ import re
 from dataclasses import replace
 
 import pytest
-from convqa.text.support import IDENTITY
 from haystack import component, default_to_dict
 from haystack.components.generators.chat import OpenAIChatGenerator
 from haystack.dataclasses import ChatMessage
@@ -37,8 +36,10 @@ from convqa.domain import (
     Turns,
 )
 from convqa.errors import InputError
+from convqa.evaluation.compute import support_scorer
 from convqa.pipeline.build import build
 from convqa.pipeline.merge import resolve
+from convqa.text.support import IDENTITY
 
 KEY = "sk-s3cret-of-the-test"
 GOETHE = Passage("goethe", "Goethe was a poet. Goethe wrote Faust in Weimar.", title="Goethe")
@@ -373,9 +374,13 @@ def test_no_reply_at_all_is_an_empty_one_and_is_not_kept():
     assert built(Generative(silent, cache_replies=True), turn())[0].kind == "answer" and silent.asked == 2
 
 
-def test_it_says_who_finds_the_quotes():
+def test_it_says_who_checks_and_who_finds_the_quotes(tmp_path, caplog):
     identity = builder("http://127.0.0.1:9/v1").identity()
     assert identity == {"prompt": load_prompt("answer").digest, "quotes": IDENTITY}
+    # So a run of it is not measured without a warning.
+    (tmp_path / "run.meta.json").write_text(json.dumps({"fingerprint": {"models": {"builder": dict(identity)}}}))
+    support_scorer("lexical", tmp_path)
+    assert "--support lexical: this run was built with it" in caplog.text
 
 
 def test_the_shipped_pipeline(openai_server, monkeypatch):

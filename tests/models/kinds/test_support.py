@@ -1,4 +1,4 @@
-"""Models of entailment as support checks."""
+"""Support checks by name: without a model, and models of entailment."""
 
 from __future__ import annotations
 
@@ -6,6 +6,22 @@ import pytest
 
 from convqa.errors import InputError
 from convqa.models import Options, load_support
+from convqa.text.support import lexical_support
+
+FAUST = "Faust is a play. Goethe wrote it in 1808, in Weimar. It was not finished until 1831."
+PAIRS = [
+    (FAUST, "Goethe wrote Faust in 1808."),
+    (FAUST, "Goethe wrote Faust in 1809."),
+    ("The river is long. Boats go up and down.", "Goethe wrote Faust in 1808."),
+    ("", "Goethe wrote Faust."),
+    (FAUST, " "),
+]
+
+
+def test_lexical_asks_no_model():
+    support = load_support("lexical")
+    assert support.score(PAIRS) == [lexical_support(*pair) for pair in PAIRS]
+    assert support.identity == load_support("lexical").identity
 
 
 @pytest.mark.parametrize("name", ["encoder", "reader"])

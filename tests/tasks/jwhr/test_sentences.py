@@ -7,6 +7,7 @@ import json
 import pytest
 
 from convqa.metrics.alce import CitedSentence
+from convqa.models import load_support
 from convqa.tasks.jwhr.schema import JWHREntry
 from convqa.tasks.jwhr.score import cited_sentences
 from convqa.tasks.jwhr.task import JWHR
@@ -22,8 +23,8 @@ class Within:
     def __init__(self):
         self.asked = []
 
-    def score(self, pairs):
-        self.asked += pairs
+    def score(self, pairs, language="en"):
+        self.asked += [(*pair, language) for pair in pairs]
         return [0.5 if sentence.strip("。") in evidence else 0.49 for evidence, sentence in pairs]
 
 
@@ -57,9 +58,9 @@ def test_a_premise_is_the_quote_under_the_title_of_its_page(alce):
     references = [page("東京は首都である。"), page("大きい。", title=" "), page("広い。", kind="summary")]
     found = alce(said(("首都である。", [0]), ("大きい。", [1]), ("広い。", [2]), references=references))
     assert found == ((1, 1), [
-        ("Title: 東京\n東京は首都である。", "首都である。"),
-        ("大きい。", "大きい。"),
-        ("Title: 東京\n広い。", "広い。"),
+        ("Title: 東京\n東京は首都である。", "首都である。", "ja"),
+        ("大きい。", "大きい。", "ja"),
+        ("Title: 東京\n広い。", "広い。", "ja"),
     ])  # fmt: skip
 
 
@@ -98,9 +99,14 @@ def test_who_says_nothing_is_not_counted(alce, entry):
         assert alce(run) == ("no turn counts for it", [])
 
 
-def test_on_the_command_line(call, made_up, golden, word_support, tmp_path):
+@pytest.fixture
+def lexical(japanese):
+    return load_support("lexical")
+
+
+def test_on_the_command_line(call, made_up, golden, lexical, tmp_path):
     (tmp_path / "run.jsonl").write_bytes((golden / "run.jsonl").read_bytes())
-    code, out, _ = call("evaluate", made_up, tmp_path, "--task", "jwhr", "--support", word_support, "--json")
+    code, out, _ = call("evaluate", made_up, tmp_path, "--task", "jwhr", "--support", "lexical", "--json")
     report = json.loads(out)
-    assert code == 0 and report["measures"]["ALCE-R(words)"]["mean"] == 1
-    assert report["options"]["support"] == "words-1"
+    assert code == 0 and report["measures"]["ALCE-R(lexical)"]["mean"] == 1
+    assert report["options"]["support"] == lexical.identity

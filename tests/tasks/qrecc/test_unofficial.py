@@ -8,6 +8,7 @@ import logging
 import pytest
 
 from convqa.evaluation import evaluate, official_text, write_turns
+from convqa.models import load_support
 from convqa.tasks.qrecc.run import Cited
 from convqa.tasks.qrecc.unofficial import cited_sentences
 
@@ -80,17 +81,17 @@ def test_no_official_file_has_them_and_each_turn_does(scored, tmp_path):
     assert "Cited-F1" not in scored(TRUTHS, RUN, no_answering=True).summaries
 
 
-def test_evidence_alone_counts_as_a_citation(scored, word_support, caplog):
+def test_evidence_alone_counts_as_a_citation(scored, caplog):
     run = [
         {"Conversation_no": 1, "Turn_no": 1, "Model_answer": "x", "Model_evidence": {"passage_id": "c", "text": "x"}},
         {"Conversation_no": 1, "Turn_no": 2, "Model_answer": "x", "Model_evidence": {}},
         {"Conversation_no": 1, "Turn_no": 3, "Model_answer": "x", "Model_evidence": ["c", "x"]},
     ]
     with caplog.at_level(logging.WARNING, "convqa"):
-        found = scored(TRUTHS, run, support=word_support)
+        found = scored(TRUTHS, run, support="lexical")
     assert "ignored 1 Model_evidence" in caplog.text
     assert means(found, "Cited-P", "Cited-R") == pytest.approx([1 / 3, 1 / 6])
-    assert found.skipped["ALCE-R(words)"] == "the run has no Model_citations"
+    assert found.skipped["ALCE-R(lexical)"] == "the run has no Model_citations"
 
 
 @pytest.mark.parametrize("citations", [[cite("a", "x", "One.", start=-1)], ["a"], "a", {"a": [0, 1]}])
@@ -160,7 +161,7 @@ def test_scores_of_answers_that_are_not_from_0_to_1_are_passed_over(scored, capl
 # --- support --------------------------------------------------------------------------------------------------------
 
 
-def test_alce_over_all_sentences_of_an_answer(scored, word_support):
+def test_alce_over_all_sentences_of_an_answer(scored):
     """The second sentence cites what does not support it, the third nothing."""
     answer = "Goethe wrote Faust. He lived in Weimar. It is old."
     citations = [
@@ -168,10 +169,10 @@ def test_alce_over_all_sentences_of_an_answer(scored, word_support):
         cite("b", "Cats sleep", "Goethe wrote Faust."),
         cite("b", "Cats sleep", "He lived in Weimar."),
     ]
-    found = scored(TRUTHS[:2], [said(1, answer, citations), said(2, "")], support=word_support)
-    assert means(found, "ALCE-R(words)", "ALCE-P(words)") == pytest.approx([1 / 3, 1 / 3])
-    assert found.summaries["ALCE-R(words)"].turns == 1
-    assert found.options["support"] == "words-1"
+    found = scored(TRUTHS[:2], [said(1, answer, citations), said(2, "")], support="lexical")
+    assert means(found, "ALCE-R(lexical)", "ALCE-P(lexical)") == pytest.approx([1 / 3, 1 / 3])
+    assert found.summaries["ALCE-R(lexical)"].turns == 1
+    assert found.options["support"] == load_support("lexical").identity
     assert "ALCE" not in official_text(found)
 
 
