@@ -131,3 +131,9 @@ def test_the_way_of_a_turn_is_up_to_date(pipeline):
     command = [sys.executable, REFERENCE / "way_of_a_turn.py", pipeline]
     section = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     assert section in (REFERENCE / "way-of-a-turn.md").read_text(), "run make fix"
+
+
+def test_a_pipeline_is_shown_as_it_is():
+    shown = (ROOT / "docs" / "reference" / "pipelines.md").read_text(encoding="utf-8")
+    talk = (ROOT / "pipelines" / "talk.yaml").read_text(encoding="utf-8")
+    assert f"```yaml\n{talk[talk.index('metadata:') :]}```" in shown

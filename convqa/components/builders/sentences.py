@@ -9,7 +9,7 @@ from itertools import groupby, islice
 from operator import attrgetter
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, FiniteFloat
 
 from convqa.components.base import Builder
 from convqa.components.builders._versions import Rival, latest_first
@@ -74,6 +74,7 @@ class SentencesBuilder(Builder):
     :param target_words: target length: a sentence is added if that brings the answer closer to this many words. None =
         no target.
     :param max_score_gap: maximum distance of the other sentences' scores to the best one's. None = any.
+    :param min_score: minimum score of the other sentences; that of no answer is 0 for the reader ``units``. None = any.
     :param best_first: whether the best sentence comes first, then the others of its passage, and only the rest is in
         order.
     :param allow_repeats: whether sentences of earlier answers are repeated. If not, only the best one is, and an answer
@@ -85,6 +86,7 @@ class SentencesBuilder(Builder):
     max_sentences: Count = 2
     target_words: TargetWords | None = None
     max_score_gap: ScoreGap | None = None
+    min_score: FiniteFloat | None = None
     best_first: bool = False
     allow_repeats: bool = True
     antecedents: bool = False
@@ -152,7 +154,8 @@ class SentencesBuilder(Builder):
             count = len(analysis.words(span.text))
             is_too_long = target is not None and total > 0 and total + count / 2 > target
             is_too_far = self.max_score_gap is not None and candidates[0].score - span.score > self.max_score_gap
-            if is_too_long or is_too_far or len(chosen) == self.max_sentences:
+            is_unlikely = self.min_score is not None and len(chosen) > 0 and span.score < self.min_score
+            if is_too_long or is_too_far or is_unlikely or len(chosen) == self.max_sentences:
                 break
             chosen.append(span)
             total += count

@@ -182,6 +182,13 @@ def test_scores_below_0_are_said_unless_they_are_to_be_near():
     assert len(build(*below).sentences) == 2
 
 
+def test_besides_the_best_none_is_said_that_answers_less_well_than_asked():
+    texts = (("She died in 1852.", 2.0), ("She  wrote notes.", 0.5), ("Ada was born in London.", -0.5))
+    spans = tuple(span(P, text, score) for text, score in texts)
+    assert len(build(*spans, max_sentences=3, min_score=0.0).sentences) == 2
+    assert len(build(*spans, max_sentences=3, min_score=5.0).sentences) == 1
+
+
 LIST = Passage("l", "You can bring:\n- a towel\n- a ball\n\nDogs are not allowed. These are free:\n\nNothing.", "Pool")
 
 
