@@ -19,21 +19,26 @@ _BLANKS = " \t"
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The sender of a request. ``owner``: name of the key and the user, "" without; ``filter``: the passages to see."""
+    """The sender of a request. ``owner``: name of the key and the user, "" without; ``filter``: the passages to see.
+
+    ``may_add``: whether it may add documents. Whoever may not see all passages may not.
+    """
 
     owner: str
     filter: Filter = field(default_factory=dict, hash=False)
+    may_add: bool = False
 
 
 class Access:
     """The access rules of a server."""
 
     def __init__(self, config: ServerConfig) -> None:
-        self._everybody = Caller("", filter_of(config.filter))
+        self._takes_documents = config.documents
+        self._everybody = self._caller("", filter_of(config.filter), True)
         self._callers: dict[bytes, Caller] = {}
         for name, key in config.keys.items():
             accepted = both(self._everybody.filter, filter_of(key.filter))
-            self._callers[config.secrets[name].encode()] = Caller(name, accepted)
+            self._callers[config.secrets[name].encode()] = self._caller(name, accepted, key.documents)
         self._users = config.users
 
     def caller(self, request: Request) -> Caller:
@@ -52,7 +57,11 @@ class Access:
         own = {}
         for name, values in rule.items():
             own[name] = [user if value == _USER else value for value in values]
-        return Caller(f"{caller.owner}\n{user}", both(caller.filter, filter_of(own)))
+        may_add = caller.may_add or user in users.documents
+        return self._caller(f"{caller.owner}\n{user}", both(caller.filter, filter_of(own)), may_add)
+
+    def _caller(self, owner: str, filter: Filter, may_add: bool) -> Caller:
+        return Caller(owner, filter, may_add and self._takes_documents and not filter)
 
     def _holder(self, request: Request) -> Caller:
         """Return the holder of a request's key."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -17,7 +18,7 @@ from convqa.pipeline.llm import Llm, read_llm
 from convqa.pipeline.load import load
 from convqa.pipeline.pipeline import Pipeline
 from convqa.qa import ready
-from convqa.server import guard, mrqa, openai, page, turns
+from convqa.server import documents, guard, mrqa, openai, page, turns
 from convqa.server.access import Access
 from convqa.server.config import LOOPBACK, ServerConfig
 from convqa.server.conversations import Conversations, file_for
@@ -77,9 +78,10 @@ def create_app(
     app.state.services = services
     app.state.access = Access(config)
     app.state.conversations = conversations
+    app.state.updates = asyncio.Lock()
     # The key is checked by the routes; this declares it in the schema.
     keys = [Depends(HTTPBearer(auto_error=False))] if config.keys else []
-    guarded = [turns.router, openai.router]
+    guarded = [turns.router, documents.router, openai.router]
     if config.is_local or config.keys:
         guarded.append(mrqa.router)
     for router in guarded:
@@ -95,6 +97,7 @@ def create_app(
         guard.GuardMiddleware,
         max_bytes=config.limits.body_bytes,
         hosts=hosts,
+        larger={"/api/documents": config.limits.document_bytes} if config.documents else {},
     )
     return app
 

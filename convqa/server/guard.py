@@ -84,7 +84,7 @@ ERRORS: dict[int | str, dict[str, Any]] = {status: {"model": ErrorBody} for stat
 class GuardMiddleware:
     """Refuses bodies that are too long and unknown hosts, and adds security headers.
 
-    :param max_bytes: the size of the largest body.
+    :param max_bytes: the size of the largest body. :param larger: path -> the size of its largest body.
     :param hosts: allowed host names of requests; None = any.
     """
 
@@ -93,8 +93,10 @@ class GuardMiddleware:
         app: ASGIApp,
         max_bytes: int,
         hosts: Sequence[str] | None,
+        larger: Mapping[str, int],
     ) -> None:
         self._app = app
+        self._larger = larger
         self._max_bytes = max_bytes
         self._hosts = hosts
 
@@ -107,14 +109,14 @@ class GuardMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        left = self._max_bytes
+        max_bytes = left = self._larger.get(scope["path"], self._max_bytes)
 
         async def counted() -> Message:
             nonlocal left
             message = await receive()
             left -= len(message.get("body", b""))
             if left < 0:
-                problem = f"The body has more than {self._max_bytes} bytes."
+                problem = f"The body has more than {max_bytes} bytes."
                 raise HTTPException(413, problem, {"Connection": "close"})
             return message
 

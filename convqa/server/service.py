@@ -102,7 +102,7 @@ class Service:
             "title": self.served.title,
             "about": self.served.about,
             "examples": self.served.examples,
-            "documents": self._has_documents,
+            "documents": self.has_documents,
         }
 
     def start(self) -> None:
@@ -159,7 +159,7 @@ class Service:
         self.store = store
         self._info = None if store is None else store.info()
         first = next(iter(store.scan()), None) if store else None
-        self._has_documents = first is not None and "file" in first.meta
+        self.has_documents = store is not None and (first is None or "file" in first.meta)
 
     async def _follow(self) -> None:
         """Take up new versions of the collection."""
@@ -167,7 +167,7 @@ class Service:
         while True:
             await asyncio.sleep(FOLLOW_SECONDS)
             try:
-                await asyncio.to_thread(self._take_up)
+                await asyncio.to_thread(self.take_up)
             except (RunError, Exception) as error:
                 # The opened version goes on answering; perhaps the next one can be read.
                 if str(error) != failed:
@@ -178,7 +178,7 @@ class Service:
                     )
                 failed = str(error)
 
-    def _take_up(self) -> None:
+    def take_up(self) -> None:
         """Load the pipeline again if its collection has a new version."""
         collection = self.pipeline.collection
         assert collection is not None

@@ -1,0 +1,187 @@
+"""The documents of a collection: listed, opened, added and removed."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path, PureWindowsPath
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import FileResponse
+from starlette.exceptions import HTTPException
+
+from convqa.components.filtering import passes
+from convqa.documents.find import suffix_of
+from convqa.documents.formats import document_formats
+from convqa.errors import CollectionBusy
+from convqa.files import whole_file
+from convqa.indexing import Indexed, update_documents
+from convqa.server.guard import ERRORS, GuardedRoute
+from convqa.server.service import RETRY_SECONDS, Service
+from convqa.server.turns import RequestCaller, passage, service_of
+from convqa.workers.processes import start
+
+ADDED = "added"
+"""The folder, in that of the originals, of the documents that are added here."""
+
+_TEXT = "text/plain; charset=utf-8"
+_SHOWN_TYPES = {".pdf": "application/pdf", ".txt": _TEXT, ".md": _TEXT, ".rst": _TEXT, ".csv": _TEXT}
+"""Types of documents that browsers show, and that contain no script."""
+
+_BODY_TYPE = "application/octet-stream"
+"""The type of a document's request. Browsers let no other site send it."""
+
+_BODY = {"requestBody": {"required": True, "content": {_BODY_TYPE: {"schema": {"type": "string", "format": "binary"}}}}}
+_MAX_NAME_BYTES = 200
+_BUSY_SECONDS = (1,) * 30
+"""Pauses while another process writes the collection, such as ``convqa index --watch``."""
+
+router = APIRouter(prefix="/api", route_class=GuardedRoute, responses=ERRORS)
+
+
+@dataclass(frozen=True, slots=True)
+class AddedDocument:
+    """A document that was added: its name, counts such as pages and tables, and what of it could not be read."""
+
+    file: str
+    counts: Mapping[str, int]
+    unread: Sequence[str]
+
+
+async def updating(request: Request, caller: RequestCaller) -> AsyncIterator[None]:
+    """Let one caller who may add documents in at a time.
+
+    :raises HTTPException: 403 for others, 503 while another document is added or removed.
+    """
+    if not caller.may_add:
+        raise HTTPException(403, "This server takes no documents, or not with this key and user.")
+    lock: asyncio.Lock = request.app.state.updates
+    if lock.locked():
+        message = f"Another document is being added or removed. Try again in {RETRY_SECONDS} s."
+        raise HTTPException(503, message, {"Retry-After": RETRY_SECONDS})
+    async with lock:
+        yield
+
+
+@router.get("/documents")
+def documents(
+    request: Request,
+    caller: RequestCaller,
+    pipeline: str | None = None,
+) -> dict[str, dict[str, str]]:
+    """Return the titles of the documents of which the caller may see passages, by the file that a filter names."""
+    store = service_of(request, pipeline).store
+    titles: dict[str, str] = {}
+    for item in store.scan() if store else ():
+        if "file" in item.meta and passes(item, caller.filter):
+            titles.setdefault(str(item.meta["file"]), item.title)
+    return {"documents": dict(sorted(titles.items()))}
+
+
+@router.get("/originals/{id:path}")
+def original(
+    request: Request,
+    id: str,
+    caller: RequestCaller,
+    pipeline: str | None = None,
+) -> FileResponse:
+    """Return the document of a passage that the caller may see. Browsers show PDF and text, and save other formats."""
+    folder = request.app.state.config.originals
+    file = passage(request, id, caller, pipeline).meta.get("file")
+    path = Path(folder or "", str(file)).resolve()
+    if folder is None or file is None or not path.is_relative_to(Path(folder).resolve()) or not path.is_file():
+        raise HTTPException(404, "There is no file of this passage.")
+    shown_as = _SHOWN_TYPES.get(path.suffix.lower())
+    disposition = "inline" if shown_as else "attachment"
+    return FileResponse(
+        path,
+        200,
+        None,
+        shown_as,
+        filename=path.name,
+        content_disposition_type=disposition,
+    )
+
+
+@router.post("/documents", status_code=201, dependencies=[Depends(updating)], openapi_extra=_BODY)
+async def add(request: Request, name: str, pipeline: str | None = None) -> AddedDocument:
+    """Add a document, which the body is, to the collection and to the folder ``added`` of the originals.
+
+    A document that cannot be read is not kept.
+    """
+    document = _document(name)
+    formats = document_formats()
+    if request.headers.get("Content-Type") != _BODY_TYPE:
+        raise HTTPException(415, f"Expected the document as the body, with the header Content-Type: {_BODY_TYPE}.")
+    if suffix_of(name) not in formats:
+        raise HTTPException(415, f"{name}: expected a document of the type {', '.join(sorted(formats))}.")
+    service = service_of(request, pipeline)
+    if not service.has_documents:
+        raise HTTPException(422, "The collection of this pipeline was not made of documents.")
+    if _holds(service, document):
+        raise HTTPException(409, f"There is a document {document} already. Remove it first.")
+    data = await request.body()
+    file = Path(request.app.state.config.originals, document)
+
+    def work() -> Indexed:
+        try:
+            with whole_file(file) as stream:
+                stream.write(data)
+            return _update(service, request, document)
+        finally:
+            if not _holds(service, document):
+                file.unlink(missing_ok=True)
+
+    indexed = await asyncio.to_thread(work)
+    if document in indexed.unread:
+        raise HTTPException(422, f"{name} cannot be read: {indexed.unread[document]}.")
+    return AddedDocument(document, indexed.counts, indexed.partly.get(document, ()))
+
+
+@router.delete("/documents/{name:path}", status_code=204, dependencies=[Depends(updating)])
+async def remove(request: Request, name: str, pipeline: str | None = None) -> None:
+    """Remove a document that was added, from the collection and from the originals."""
+    document = _document(name.removeprefix(f"{ADDED}/"))
+    service = service_of(request, pipeline)
+    file = Path(request.app.state.config.originals, document)
+    if not file.is_file() and not _holds(service, document):
+        raise HTTPException(404, "No such document was added here.")
+
+    def work() -> None:
+        file.unlink(missing_ok=True)
+        _update(service, request, document)
+
+    await asyncio.to_thread(work)
+
+
+def _document(name: str) -> str:
+    """Return the name of an added document among all documents.
+
+    :raises HTTPException: 422 for a name with a folder or a drive, one that is hidden, too long or cannot be printed.
+    """
+    is_file_name = name == PureWindowsPath(name).name and name.isprintable()
+    if not is_file_name or name.startswith((".", "~$")) or len(name.encode()) > _MAX_NAME_BYTES:
+        raise HTTPException(422, "name: expected the name of a file, such as lease.pdf.")
+    return f"{ADDED}/{name}"
+
+
+def _holds(service: Service, document: str) -> bool:
+    return service.passage(f"{document}_p1") is not None
+
+
+def _update(service: Service, request: Request, document: str) -> Indexed:
+    """Index a document that was added or removed, in a process of its own, and take up the new version."""
+    folder = Path(request.app.state.config.originals)
+    with closing(start(1)) as workers:
+        for wait in _BUSY_SECONDS:
+            try:
+                indexed: Indexed = workers.call(update_documents, folder, document, service.pipeline.collection)
+            except CollectionBusy:
+                time.sleep(wait)
+            else:
+                service.take_up()
+                return indexed
+    raise HTTPException(503, "Another process is writing the collection.", {"Retry-After": RETRY_SECONDS})
