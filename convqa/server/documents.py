@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 
@@ -124,18 +124,7 @@ async def add(request: Request, name: str, pipeline: str | None = None) -> Added
     if _holds(service, document):
         raise HTTPException(409, f"There is a document {document} already. Remove it first.")
     data = await request.body()
-    file = Path(request.app.state.config.originals, document)
-
-    def work() -> Indexed:
-        try:
-            with whole_file(file) as stream:
-                stream.write(data)
-            return _update(service, request, document)
-        finally:
-            if not _holds(service, document):
-                file.unlink(missing_ok=True)
-
-    indexed = await asyncio.to_thread(work)
+    indexed = await asyncio.to_thread(_update, request, service, document, data)
     if document in indexed.unread:
         raise HTTPException(422, f"{name} cannot be read: {indexed.unread[document]}.")
     return AddedDocument(document, indexed.counts, indexed.partly.get(document, ()))
@@ -146,15 +135,9 @@ async def remove(request: Request, name: str, pipeline: str | None = None) -> No
     """Remove a document that was added, from the collection and from the originals."""
     document = _document(name.removeprefix(f"{ADDED}/"))
     service = service_of(request, pipeline)
-    file = Path(request.app.state.config.originals, document)
-    if not file.is_file() and not _holds(service, document):
+    if not Path(request.app.state.config.originals, document).is_file() and not _holds(service, document):
         raise HTTPException(404, "No such document was added here.")
-
-    def work() -> None:
-        file.unlink(missing_ok=True)
-        _update(service, request, document)
-
-    await asyncio.to_thread(work)
+    await asyncio.to_thread(_update, request, service, document)
 
 
 def _document(name: str) -> str:
@@ -172,16 +155,27 @@ def _holds(service: Service, document: str) -> bool:
     return service.passage(f"{document}_p1") is not None
 
 
-def _update(service: Service, request: Request, document: str) -> Indexed:
-    """Index a document that was added or removed, in a process of its own, and take up the new version."""
+def _update(request: Request, service: Service, document: str, data: bytes | None = None) -> Indexed:
+    """Write a document, or remove it, and index it in a process of its own.
+
+    :param data: what the document has; None = remove it.
+    :raises HTTPException: 503 if another process goes on writing the collection.
+    """
     folder = Path(request.app.state.config.originals)
-    with closing(start(1)) as workers:
-        for wait in _BUSY_SECONDS:
-            try:
-                indexed: Indexed = workers.call(update_documents, folder, document, service.pipeline.collection)
-            except CollectionBusy:
-                time.sleep(wait)
-            else:
-                service.take_up()
-                return indexed
-    raise HTTPException(503, "Another process is writing the collection.", {"Retry-After": RETRY_SECONDS})
+    file = folder / document
+    file.unlink(missing_ok=True)
+    try:
+        if data is not None:
+            with whole_file(file) as stream:
+                stream.write(data)
+        with closing(start(1)) as workers:
+            for pause in _BUSY_SECONDS:
+                with suppress(CollectionBusy):
+                    indexed: Indexed = workers.call(update_documents, folder, document, service.pipeline.collection)
+                    service.take_up()
+                    return indexed
+                time.sleep(pause)
+        raise HTTPException(503, "Another process is writing the collection.", {"Retry-After": RETRY_SECONDS})
+    finally:
+        if not _holds(service, document):
+            file.unlink(missing_ok=True)

@@ -270,10 +270,10 @@ def test_one_document_at_a_time(adding, monkeypatch):
     def slow(*arguments):
         started.set()
         assert may_end.wait(60)
-        return _update(*arguments)
+        return start(*arguments)
 
-    _update = documents._update
-    monkeypatch.setattr(documents, "_update", slow)
+    start = documents.start
+    monkeypatch.setattr(documents, "start", slow)
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(add, client)
         assert started.wait(30)
