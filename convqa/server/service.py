@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from collections import deque
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -36,6 +37,9 @@ FOLLOW_SECONDS = 2.0
 RETRY_SECONDS = "5"
 """Seconds after which clients may try again, for the header Retry-After."""
 
+_SUGGESTED = 100
+"""Answers whose follow-up questions are kept until a chat client asks for them."""
+
 _LLM_WORKERS = 4
 """Concurrent batches of a pipeline that waits for a language model's server. Other pipelines are bound by the CPU."""
 
@@ -63,6 +67,8 @@ class Service:
 
     :param served: what the server's file says about it.
     :param options: how the pipeline's models run, where it does not say.
+
+    ``suggested``: owner, question and follow-up questions of the latest answers to chat clients, latest first.
     """
 
     def __init__(
@@ -77,6 +83,7 @@ class Service:
         self.name = name
         self.language = pipeline.language
         self.served = served or ServedPipeline()
+        self.suggested: deque[tuple[str, str, list[str]]] = deque(maxlen=_SUGGESTED)
         self._options = options
         self._use(pipeline, None if pipeline.collection is None else open_store(pipeline.collection))
         self._batch = batch

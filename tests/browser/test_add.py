@@ -77,7 +77,7 @@ def test_documents_are_added_asked_and_removed(papers, open_page, ask, tmp_path)
     page.locator("#added li").nth(1).wait_for()
     pets, rooms, empty, setup = lines(page)
     assert "Added" in pets and "1 table" in rooms and "Not read:" in rooms
-    assert "Not added. empty.txt cannot be read" in empty and "type .exe cannot be read" in setup
+    assert "Not added. It is empty." in empty and "type .exe cannot be read" in setup
     names = page.locator("#added .name").all_inner_texts()
     assert [name.split("\n")[0] for name in names] == ["pets.md", "rooms.html"]
     picture(page, "add-1400-light")

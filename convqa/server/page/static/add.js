@@ -86,7 +86,7 @@ async function sent({ file, name, bar, show }) {
       return true;
     }
     if (status !== 503) {
-      const why = status === 504 ? "The server is still reading it. Look here again in some minutes." : `Not added. ${reply?.error?.message || api.AWAY}`;
+      const why = status === 504 ? "The server is still reading it. Look here again in some minutes." : `Not added. ${(reply?.error?.message || api.AWAY).replace(`${name} cannot be read: it`, "It").replace(`${name} cannot`, "It cannot")}`;
       show(why, "bad");
       announce(`${name}: ${why}`);
       return false;
