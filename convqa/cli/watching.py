@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from convqa.errors import CollectionBusy, ConvqaError, InputError
+from convqa.errors import ConvqaError, InputError
 
 _LOOK_MILLISECONDS = 500
 """Time before the first look, which the file system's messages need to begin."""
@@ -28,15 +28,11 @@ def index_again(sources: Sequence[str], index: Callable[[], object]) -> None:
     looks = watch(*watched, rust_timeout=_LOOK_MILLISECONDS, yield_on_timeout=True)
     next(looks)
     index()
-    is_missed = False
     with suppress(KeyboardInterrupt):
         for changes in looks:
-            if not changes and not is_missed:
+            if not changes:
                 continue
-            is_missed = False
             try:
                 index()
-            except CollectionBusy:
-                is_missed = True
             except ConvqaError as error:
                 typer.echo(f"convqa: error: {error} Waiting for the next change.", err=True)

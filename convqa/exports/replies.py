@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import shorten
 
-from convqa.domain import Answer, AnswerKind, Failure, Passage, Ranking, Response, Rewrite, Sentence, Span, Unit
+from convqa.domain import Answer, AnswerKind, Failure, Passage, Ranking, Response, Rewrite, Sentence, Span
 from convqa.exports.cited import CitedAnswer
 from convqa.exports.text import begins_item, numbered
 from convqa.text.quotes import TableRow, shown, shown_unit, table_row
@@ -28,7 +28,6 @@ MAX_OTHERS = 4
 MAX_FOLLOW_UPS = 2
 """Questions that can be asked next."""
 
-_ABOUT = "What does “"
 _QUESTION = re.compile(r"\w[^\n?]{5,120}\?")
 _SUBJECT = re.compile(r"(?:\d[\d.]*\s+)?([^\W\d][^?]{2,60})")
 """A heading that names a subject, after its number."""
@@ -272,31 +271,22 @@ def follow_ups(response: Response, language: str) -> list[str]:
     :param language: the collection's. Questions about sections are written in English only.
     """
     answer = response.answer
-    if answer is None or answer.kind != "answer" or response.ranking is None:
+    if answer is None or answer.kind != "answer":
         return []
-    quoted = {(citation.passage_id, citation.start) for sentence in answer.sentences for citation in sentence.citations}
-    passages = response.ranking.passages()
-    files = {passage.meta.get("file") for passage in passages if passage.id in answer.cited_ids()}
-    questions = []
-    asked = {""}
-    for passage in passages:
-        for unit in passage.units if passage.meta.get("file") in files else ():
-            question = _question(passage, unit, language)
-            questions.append(question)
-            if (passage.id, unit.start) in quoted:
-                asked.add(question)
-    rest = [question for question in dict.fromkeys(questions) if question not in asked]
-    return sorted(rest, key=lambda question: question.startswith(_ABOUT))[:MAX_FOLLOW_UPS]
-
-
-def _question(passage: Passage, unit: Unit, language: str) -> str:
-    """Return a question that a unit answers, "" for none."""
-    heading = unit.heading.rpartition(" > ")[2]
-    match = _QUESTION.match(passage.text[unit.start :] if unit.kind == "question" else heading)
-    if match:
-        return match[0]
-    subject = _SUBJECT.fullmatch(heading)
-    return f"{_ABOUT}{passage.title}” say about “{subject[1]}”?" if subject and language == "en" else ""
+    said = f"{answer.text} {[citation.title for citation in citations(response)]}"
+    documents = {id.rpartition("_p")[0] for id in answer.cited_ids()}
+    own = []
+    about = []
+    for passage in response.ranking.passages() if response.ranking else ():
+        for unit in passage.units if passage.id.rpartition("_p")[0] in documents else ():
+            heading = unit.heading.rpartition(" > ")[2]
+            question = _QUESTION.match(passage.text[unit.start :] if unit.kind == "question" else heading)
+            subject = _SUBJECT.fullmatch(heading)
+            if question and question[0] not in said:
+                own.append(question[0])
+            if subject and subject[1] not in said and language == "en":
+                about.append(f"What does “{passage.title}” say about “{subject[1]}”?")
+    return list(dict.fromkeys([*own, *about]))[:MAX_FOLLOW_UPS]
 
 
 def _unit(response: Response, span: Span) -> NearestReply:

@@ -108,10 +108,8 @@ def update_documents(folder: Path, name: str, url: str) -> Indexed:
 
     The other documents of the collection are kept.
     """
-    files: dict[str, DocumentFile] = {}
-    if (folder / name).exists():
-        found = find_documents([folder], document_formats()).files
-        files = {name: found[name]}
+    found = find_documents([folder], document_formats()).files if (folder / name).exists() else {}
+    files = {name: found[name]} if found else {}
     indexed = _update(writable(url), files, () if files else (name,))
     info = open_store(url).info()
     encoder = info.encoder and default_encoder(url, info)

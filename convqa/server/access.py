@@ -33,12 +33,13 @@ class Access:
     """The access rules of a server."""
 
     def __init__(self, config: ServerConfig) -> None:
-        self._takes_documents = config.documents
-        self._everybody = self._caller("", filter_of(config.filter), True)
+        everything = filter_of(config.filter)
+        self._everybody = Caller("", everything, config.documents and not everything)
         self._callers: dict[bytes, Caller] = {}
         for name, key in config.keys.items():
-            accepted = both(self._everybody.filter, filter_of(key.filter))
-            self._callers[config.secrets[name].encode()] = self._caller(name, accepted, key.documents)
+            accepted = both(everything, filter_of(key.filter))
+            caller = Caller(name, accepted, config.documents and key.documents and not accepted)
+            self._callers[config.secrets[name].encode()] = caller
         self._users = config.users
 
     def caller(self, request: Request) -> Caller:
@@ -57,11 +58,8 @@ class Access:
         own = {}
         for name, values in rule.items():
             own[name] = [user if value == _USER else value for value in values]
-        may_add = caller.may_add or user in users.documents
-        return self._caller(f"{caller.owner}\n{user}", both(caller.filter, filter_of(own)), may_add)
-
-    def _caller(self, owner: str, filter: Filter, may_add: bool) -> Caller:
-        return Caller(owner, filter, may_add and self._takes_documents and not filter)
+        may_add = caller.may_add and user in users.documents and not own
+        return Caller(f"{caller.owner}\n{user}", both(caller.filter, filter_of(own)), may_add)
 
     def _holder(self, request: Request) -> Caller:
         """Return the holder of a request's key."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -18,7 +17,7 @@ from convqa.pipeline.llm import Llm, read_llm
 from convqa.pipeline.load import load
 from convqa.pipeline.pipeline import Pipeline
 from convqa.qa import ready
-from convqa.server import documents, guard, mrqa, openai, page, turns
+from convqa.server import adding, guard, mrqa, openai, page, turns
 from convqa.server.access import Access
 from convqa.server.config import LOOPBACK, ServerConfig
 from convqa.server.conversations import Conversations, file_for
@@ -39,17 +38,7 @@ def create_app(
     :param options: how models run, where a pipeline does not say.
     :raises InputError: if a key or the conversations file cannot be read.
     """
-    services: dict[str, Service] = {}
-    for name, pipeline in pipelines.items():
-        served = config.pipelines[name]
-        services[name] = Service(
-            name,
-            pipeline,
-            config.batch,
-            config.limits.waiting,
-            served,
-            options,
-        )
+    services = {name: Service(name, pipeline, config, options) for name, pipeline in pipelines.items()}
     file = config.kept.file
     if file is None:
         file = file_for(pipeline.collection for pipeline in pipelines.values() if pipeline.collection)
@@ -78,10 +67,9 @@ def create_app(
     app.state.services = services
     app.state.access = Access(config)
     app.state.conversations = conversations
-    app.state.updates = asyncio.Lock()
     # The key is checked by the routes; this declares it in the schema.
     keys = [Depends(HTTPBearer(auto_error=False))] if config.keys else []
-    guarded = [turns.router, documents.router, openai.router]
+    guarded = [turns.router, adding.router, openai.router]
     if config.is_local or config.keys:
         guarded.append(mrqa.router)
     for router in guarded:

@@ -52,13 +52,18 @@ def pieces(
     if answer is None or (answer.kind == "none" and not answer.sentences):
         reason = answer.reason if answer else "this pipeline writes no answers"
         closest = replies.withheld(response)
-        quoted = f"\n\nClosest: {_without_number(closest)}" if closest else ""
+        quoted = ""
+        if closest:
+            quoted = f"\n\nClosest: {_source(closest.title or closest.id, closest.url, closest.text)}"
         yield f"{OPENINGS['none']} {escape(reason)}.{quoted}{caveat}"
         return
     yield from sentence_pieces(answer, language, sources)
     if not answer.sentences:
         yield escape(answer.text)
-    listed = [_source(citation) for citation in citations(response, sources)]
+    listed = []
+    for citation in citations(response, sources):
+        source = _source(citation.title or citation.passage, citation.url, citation.quote)
+        listed.append(f"- [{citation.number}] {source}")
     if listed:
         yield _SOURCES + "\n".join(listed)
     if caveat:
@@ -87,18 +92,13 @@ def sentence_pieces(
         before = text
 
 
-def _source(citation: replies.CitationReply) -> str:
-    title = escape(citation.title or citation.passage)
-    title = _without_markup(title.replace("[", "(").replace("]", ")"))
-    if is_address(citation.url):
-        title = f"[{title}]({citation.url})"
-    quote = shorten(
-        escape(citation.quote),
-        _MAX_QUOTE_CHARS,
-        placeholder=" ...",
-    )
-    quote = _without_markup(quote.replace("[", r"\["))
-    return f'- [{citation.number}] {title}: "{quote}"'
+def _source(title: str, url: str, quote: str) -> str:
+    """Return a title, which is a link if there is an address, and a quote."""
+    name = _without_markup(escape(title).replace("[", "(").replace("]", ")"))
+    if is_address(url):
+        name = f"[{name}]({url})"
+    words = shorten(escape(quote), _MAX_QUOTE_CHARS, placeholder=" ...").replace("[", r"\[")
+    return f'{name}: "{_without_markup(words)}"'
 
 
 def _without_markup(text: str) -> str:
@@ -118,20 +118,6 @@ def numbered_address(url: str, number: int) -> str:
     """
     # Browsers ignore what follows :~: in a fragment, and go to the place before it.
     return f"{url}:~:c{number}" if "#" in url else f"{url}#c{number}"
-
-
-def _without_number(near: replies.NearestReply) -> str:
-    """Return what is near to a question as a source, without the number that only citations have."""
-    citation = replies.CitationReply(
-        0,
-        near.id,
-        near.title,
-        near.url,
-        near.start,
-        near.end,
-        near.text,
-    )
-    return _source(citation).removeprefix("- [0] ")
 
 
 def is_address(url: str) -> bool:

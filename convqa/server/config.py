@@ -86,7 +86,7 @@ class UserRules(_Section):
 
     The header counts only with one of ``keys``, because anybody could send it. ``filters``: the passages that each user
     may see. ``others``: those for all other users, None = these are refused. The value ``{user}`` in a filter is
-    replaced by the user's name. ``documents``: the users who may add documents, if they may see all passages.
+    replaced by the user's name. ``documents``: the users who may add documents, if the key may.
     """
 
     header: str
@@ -178,19 +178,10 @@ class ServerConfig(_Section):
         for name in self.users.keys if self.users else ():
             if name not in self.keys:
                 raise InputError(f"users.keys: unknown key {name!r}; expected a name under keys.")
-        if self.documents:
-            self._check_documents()
+        if self.documents and (self.originals is None or not (self.keys or self.is_local)):
+            expected = "originals: FOLDER, where added documents are kept; keys, if other machines can reach the server"
+            raise InputError(f"documents: expected {expected}.")
         return self
-
-    def _check_documents(self) -> None:
-        """:raises InputError: if documents have no place, or anybody could add some."""
-        if self.originals is None:
-            raise InputError("documents: expected originals: FOLDER, the indexed folder, where added ones are kept.")
-        if not self.keys and not self.is_local:
-            raise InputError("documents: other machines can reach the server; add keys, one with documents: true.")
-        for name, key in self.keys.items():
-            if key.documents and (key.filter or self.filter):
-                raise InputError(f"keys.{name}.documents: a key with a filter may not add documents; remove one.")
 
 
 def read_config(name: str) -> ServerConfig:

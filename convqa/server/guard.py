@@ -25,7 +25,7 @@ from typing_extensions import TypedDict
 
 from convqa.errors import ConvqaError, InputError, RunError
 from convqa.server.listening import GRACE_SECONDS, MAX_HEADER_BYTES
-from convqa.server.service import RETRY_SECONDS, PendingTurn
+from convqa.server.service import RETRY, PendingTurn
 from convqa.validation import explain
 
 log = logging.getLogger("convqa")
@@ -232,7 +232,7 @@ def failure(error: BaseException, seconds: float = 0) -> JSONResponse:
             log.warning("%s", error)
             what = "collection is" if isinstance(error, RunError) else "stored conversations are"
             message = f"The {what} unavailable. Try again."
-            return _error_response(503, message, {"Retry-After": RETRY_SECONDS})
+            return _error_response(503, message, RETRY)
         case ConvqaError():
             log.error("%s", error)
         case _:
@@ -258,10 +258,8 @@ def openai_failure(error: BaseException, seconds: float = 0) -> JSONResponse:
     parameter = _PARAMETER.match(content["message"])
     content["param"] = parameter and parameter[1]
     content["code"] = "model_not_found" if status == 404 and parameter else HTTPStatus(status).name.lower()
-    reply.status_code = status
-    reply.body = reply.render({"error": content})
-    reply.headers["Content-Length"] = str(len(reply.body))
-    return reply
+    del reply.headers["Content-Length"]
+    return JSONResponse({"error": content}, status, reply.headers)
 
 
 def _error_response(

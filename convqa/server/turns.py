@@ -6,11 +6,13 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from sqlite3 import OperationalError
 from typing import Annotated, Any, Literal
 
 import orjson
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi.responses import FileResponse
 from pydantic import Field
 from sse_starlette import ServerSentEvent
 from starlette.exceptions import HTTPException
@@ -29,6 +31,9 @@ from convqa.text.dialogue import added, open_question
 from convqa.validation import BoundedList, QuestionText, Record, Text
 
 log = logging.getLogger("convqa")
+_TEXT = "text/plain; charset=utf-8"
+_SHOWN_TYPES = {".pdf": "application/pdf", ".txt": _TEXT, ".md": _TEXT, ".rst": _TEXT, ".csv": _TEXT}
+"""Types of documents that browsers show, and that contain no script."""
 router = APIRouter(prefix="/api", route_class=GuardedRoute, responses=ERRORS)
 
 
@@ -125,15 +130,12 @@ def service_of(request: Request, name: str | None) -> Service:
 def pipelines(request: Request, caller: RequestCaller) -> dict[str, Any]:
     """List the served pipelines with their collections and example questions, and what else the page must know."""
     config = request.app.state.config
-    adding = None
-    if caller.may_add:
-        adding = {"types": sorted(document_formats()), "bytes": config.limits.document_bytes}
     return {
         "pipelines": [service.description for service in request.app.state.services.values()],
         # The name that a proxy gave the user.
         "user": caller.owner.partition("\n")[2],
         "originals": config.originals is not None,
-        "adding": adding,
+        "adding": caller.may_add and {"types": sorted(document_formats()), "bytes": config.limits.document_bytes},
         "limit": config.limits.question,
     }
 
@@ -276,6 +278,39 @@ def passage(
     if item is None or not passes(item, caller.filter):
         raise HTTPException(404, "There is no such passage.")
     return item
+
+
+@router.get("/documents")
+def documents(
+    request: Request,
+    caller: RequestCaller,
+    pipeline: str | None = None,
+) -> dict[str, dict[str, str]]:
+    """Return the titles of the documents of which the caller may see passages, by the file that a filter names."""
+    store = service_of(request, pipeline).store
+    titles: dict[str, str] = {}
+    for item in store.scan() if store else ():
+        if "file" in item.meta and passes(item, caller.filter):
+            titles.setdefault(str(item.meta["file"]), item.title)
+    return {"documents": dict(sorted(titles.items()))}
+
+
+@router.get("/originals/{id:path}")
+def original(
+    request: Request,
+    id: str,
+    caller: RequestCaller,
+    pipeline: str | None = None,
+) -> FileResponse:
+    """Return the document of a passage that the caller may see. Browsers show PDF and text, and save other formats."""
+    folder = request.app.state.config.originals
+    file = passage(request, id, caller, pipeline).meta.get("file")
+    path = Path(folder or "", str(file)).resolve()
+    if folder is None or file is None or not path.is_relative_to(Path(folder).resolve()) or not path.is_file():
+        raise HTTPException(404, "There is no file of this passage.")
+    shown_as = _SHOWN_TYPES.get(path.suffix.lower())
+    disposition = "inline" if shown_as else "attachment"
+    return FileResponse(path, media_type=shown_as, filename=path.name, content_disposition_type=disposition)
 
 
 @router.get("/conversations")

@@ -35,6 +35,8 @@ logger = logging.getLogger(__name__)
 
 LOCK = "writer.lock"
 _BATCH = 2000
+_WAIT_SECONDS = 10
+"""Time to wait for another writer."""
 
 
 def writer_lock(folder: Path) -> FileLock:
@@ -42,7 +44,7 @@ def writer_lock(folder: Path) -> FileLock:
     lock = FileLock(folder / LOCK)
     with writing(folder):
         try:
-            lock.acquire(timeout=0)
+            lock.acquire(timeout=_WAIT_SECONDS)
         except Timeout:
             raise CollectionBusy(f"collection {folder} is being written by another process; try again later") from None
     return lock

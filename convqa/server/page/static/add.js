@@ -4,7 +4,7 @@ import * as api from "./api.js";
 import { $, announce, h, icon } from "./dom.js";
 import { count } from "./text.js";
 
-let allowed = null; // {types, bytes}, null where nothing can be added
+let allowed = false; // {types, bytes}, false where nothing can be added
 let hooks = null; // {pipeline, sure, changed}: the chosen pipeline, a question before deleting, and what follows a change
 let waiting = []; // files to send
 let isSending = false;

@@ -682,7 +682,7 @@ document.addEventListener("click", (event) => {
 
 panel.ready();
 add.ready({ pipeline: () => $("pipeline").value, sure, changed: recount, complain });
-add.allow(JSON.parse(document.body.dataset.adding || "null"));
+add.allow(JSON.parse(document.body.dataset.adding || "false"));
 [...$("list").children].forEach(equip);
 for (const time of document.querySelectorAll("#list time")) {
   time.closest("li").dataset.updated = time.dateTime;

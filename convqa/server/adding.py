@@ -1,43 +1,35 @@
-"""The documents of a collection: listed, opened, added and removed."""
+"""Documents that are added to a collection over HTTP, and removed again."""
 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import FileResponse
 from starlette.exceptions import HTTPException
 
-from convqa.components.filtering import passes
 from convqa.documents.find import suffix_of
 from convqa.documents.formats import document_formats
 from convqa.errors import CollectionBusy
 from convqa.files import whole_file
 from convqa.indexing import Indexed, update_documents
 from convqa.server.guard import ERRORS, GuardedRoute
-from convqa.server.service import RETRY_SECONDS, Service
-from convqa.server.turns import RequestCaller, passage, service_of
+from convqa.server.service import RETRY, Service
+from convqa.server.turns import RequestCaller, service_of
 from convqa.workers.processes import start
 
 ADDED = "added"
 """The folder, in that of the originals, of the documents that are added here."""
-
-_TEXT = "text/plain; charset=utf-8"
-_SHOWN_TYPES = {".pdf": "application/pdf", ".txt": _TEXT, ".md": _TEXT, ".rst": _TEXT, ".csv": _TEXT}
-"""Types of documents that browsers show, and that contain no script."""
 
 _BODY_TYPE = "application/octet-stream"
 """The type of a document's request. Browsers let no other site send it."""
 
 _BODY = {"requestBody": {"required": True, "content": {_BODY_TYPE: {"schema": {"type": "string", "format": "binary"}}}}}
 _MAX_NAME_BYTES = 200
-_BUSY_SECONDS = (1,) * 30
-"""Pauses while another process writes the collection, such as ``convqa index --watch``."""
+_UPDATES = asyncio.Lock()
 
 router = APIRouter(prefix="/api", route_class=GuardedRoute, responses=ERRORS)
 
@@ -51,59 +43,17 @@ class AddedDocument:
     unread: Sequence[str]
 
 
-async def updating(request: Request, caller: RequestCaller) -> AsyncIterator[None]:
+async def updating(caller: RequestCaller) -> AsyncIterator[None]:
     """Let one caller who may add documents in at a time.
 
     :raises HTTPException: 403 for others, 503 while another document is added or removed.
     """
     if not caller.may_add:
         raise HTTPException(403, "This server takes no documents, or not with this key and user.")
-    lock: asyncio.Lock = request.app.state.updates
-    if lock.locked():
-        message = f"Another document is being added or removed. Try again in {RETRY_SECONDS} s."
-        raise HTTPException(503, message, {"Retry-After": RETRY_SECONDS})
-    async with lock:
+    if _UPDATES.locked():
+        raise HTTPException(503, "Another document is being added or removed.", RETRY)
+    async with _UPDATES:
         yield
-
-
-@router.get("/documents")
-def documents(
-    request: Request,
-    caller: RequestCaller,
-    pipeline: str | None = None,
-) -> dict[str, dict[str, str]]:
-    """Return the titles of the documents of which the caller may see passages, by the file that a filter names."""
-    store = service_of(request, pipeline).store
-    titles: dict[str, str] = {}
-    for item in store.scan() if store else ():
-        if "file" in item.meta and passes(item, caller.filter):
-            titles.setdefault(str(item.meta["file"]), item.title)
-    return {"documents": dict(sorted(titles.items()))}
-
-
-@router.get("/originals/{id:path}")
-def original(
-    request: Request,
-    id: str,
-    caller: RequestCaller,
-    pipeline: str | None = None,
-) -> FileResponse:
-    """Return the document of a passage that the caller may see. Browsers show PDF and text, and save other formats."""
-    folder = request.app.state.config.originals
-    file = passage(request, id, caller, pipeline).meta.get("file")
-    path = Path(folder or "", str(file)).resolve()
-    if folder is None or file is None or not path.is_relative_to(Path(folder).resolve()) or not path.is_file():
-        raise HTTPException(404, "There is no file of this passage.")
-    shown_as = _SHOWN_TYPES.get(path.suffix.lower())
-    disposition = "inline" if shown_as else "attachment"
-    return FileResponse(
-        path,
-        200,
-        None,
-        shown_as,
-        filename=path.name,
-        content_disposition_type=disposition,
-    )
 
 
 @router.post("/documents", status_code=201, dependencies=[Depends(updating)], openapi_extra=_BODY)
@@ -135,7 +85,7 @@ async def remove(request: Request, name: str, pipeline: str | None = None) -> No
     """Remove a document that was added, from the collection and from the originals."""
     document = _document(name.removeprefix(f"{ADDED}/"))
     service = service_of(request, pipeline)
-    if not Path(request.app.state.config.originals, document).is_file() and not _holds(service, document):
+    if not _holds(service, document):
         raise HTTPException(404, "No such document was added here.")
     await asyncio.to_thread(_update, request, service, document)
 
@@ -145,8 +95,8 @@ def _document(name: str) -> str:
 
     :raises HTTPException: 422 for a name with a folder or a drive, one that is hidden, too long or cannot be printed.
     """
-    is_file_name = name == PureWindowsPath(name).name and name.isprintable()
-    if not is_file_name or name.startswith((".", "~$")) or len(name.encode()) > _MAX_NAME_BYTES:
+    is_plain = name.isprintable() and name == PureWindowsPath(name).name
+    if not is_plain or name.startswith((".", "~$")) or len(name.encode()) > _MAX_NAME_BYTES:
         raise HTTPException(422, "name: expected the name of a file, such as lease.pdf.")
     return f"{ADDED}/{name}"
 
@@ -169,13 +119,11 @@ def _update(request: Request, service: Service, document: str, data: bytes | Non
             with whole_file(file) as stream:
                 stream.write(data)
         with closing(start(1)) as workers:
-            for pause in _BUSY_SECONDS:
-                with suppress(CollectionBusy):
-                    indexed: Indexed = workers.call(update_documents, folder, document, service.pipeline.collection)
-                    service.take_up()
-                    return indexed
-                time.sleep(pause)
-        raise HTTPException(503, "Another process is writing the collection.", {"Retry-After": RETRY_SECONDS})
+            indexed: Indexed = workers.call(update_documents, folder, document, service.pipeline.collection)
+        service.take_up()
+        return indexed
+    except CollectionBusy:
+        raise HTTPException(503, "Another process is writing the collection.", RETRY) from None
     finally:
         if not _holds(service, document):
             file.unlink(missing_ok=True)
