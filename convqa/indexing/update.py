@@ -95,12 +95,12 @@ def index_sources(
         if files and is_new and len(indexed.unread) == len(files):
             reasons = "; ".join(f"{escape(name)}: {why}" for name, why in indexed.unread.items())
             raise InputError(f"no document can be read: {reasons}.")
-    indexed = dataclasses.replace(indexed, unread={**unread, **indexed.unread})
-    for name, why in indexed.unread.items():
+    unread = {**unread, **indexed.unread}
+    for name, why in unread.items():
         logger.warning("not indexed: %s: %s", escape(name), why)
     if skipped:
         logger.warning("other files were skipped: %s", described(skipped))
-    return dataclasses.replace(indexed, info=open_store(url).info())
+    return dataclasses.replace(indexed, info=open_store(url).info(), unread=unread)
 
 
 def update_documents(folder: Path, name: str, url: str) -> Indexed:
