@@ -273,18 +273,18 @@ def follow_ups(response: Response, language: str) -> list[str]:
     answer = response.answer
     if answer is None or answer.kind != "answer":
         return []
-    said = f"{answer.text} {[citation.title for citation in citations(response)]}"
-    documents = {id.rpartition("_p")[0] for id in answer.cited_ids()}
+    quoted = " ".join(f"{citation.title} {citation.quote}" for citation in citations(response))
+    documents = {id.rsplit("_p", 1)[0] for id in answer.cited_ids()}
     own = []
     about = []
     for passage in response.ranking.passages() if response.ranking else ():
-        for unit in passage.units if passage.id.rpartition("_p")[0] in documents else ():
+        for unit in passage.units if passage.id.rsplit("_p", 1)[0] in documents else ():
             heading = unit.heading.rpartition(" > ")[2]
             question = _QUESTION.match(passage.text[unit.start :] if unit.kind == "question" else heading)
             subject = _SUBJECT.fullmatch(heading)
-            if question and question[0] not in said:
+            if question and question[0] not in quoted:
                 own.append(question[0])
-            if subject and subject[1] not in said and language == "en":
+            if subject and subject[1] not in quoted and language == "en":
                 about.append(f"What does “{passage.title}” say about “{subject[1]}”?")
     return list(dict.fromkeys([*own, *about]))[:MAX_FOLLOW_UPS]
 
