@@ -9,7 +9,7 @@ import dataclasses
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from convqa.documents.find import DocumentFile, Files, Found, described, find_do
 from convqa.documents.formats import document_formats
 from convqa.documents.passages import digest, read_document
 from convqa.domain import Passage
-from convqa.errors import InputError
+from convqa.errors import CollectionBusy, InputError
 from convqa.exports.text import escape
 from convqa.indexing.passages import PassageProgress, read_passages, reporting
 from convqa.indexing.vectors import add_vectors, default_encoder, writable
@@ -113,8 +113,10 @@ def update_documents(folder: Path, name: str, url: str) -> Indexed:
     indexed = _update(writable(url), files, () if files else (name,))
     info = open_store(url).info()
     encoder = info.encoder and default_encoder(url, info)
-    if encoder:
-        add_vectors(url, encoder)
+    # Another process that indexes meanwhile makes the missing vectors.
+    with suppress(CollectionBusy):
+        if encoder:
+            add_vectors(url, encoder)
     return indexed
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
@@ -30,6 +31,8 @@ _BODY_TYPE = "application/octet-stream"
 _BODY = {"requestBody": {"required": True, "content": {_BODY_TYPE: {"schema": {"type": "string", "format": "binary"}}}}}
 _MAX_NAME_BYTES = 200
 _UPDATES = asyncio.Lock()
+_POOL = ThreadPoolExecutor(1, "adding")
+"""Not the loop's own threads, for which the server would wait at its end."""
 
 router = APIRouter(prefix="/api", route_class=GuardedRoute, responses=ERRORS)
 
@@ -74,7 +77,7 @@ async def add(request: Request, name: str, pipeline: str | None = None) -> Added
     if _holds(service, document):
         raise HTTPException(409, f"There is a document {document} already. Remove it first.")
     data = await request.body()
-    indexed = await asyncio.to_thread(_update, request, service, document, data)
+    indexed = await asyncio.get_running_loop().run_in_executor(_POOL, _update, request, service, document, data)
     if document in indexed.unread:
         raise HTTPException(422, f"{name} cannot be read: {indexed.unread[document]}.")
     return AddedDocument(document, indexed.counts, indexed.partly.get(document, ()))
@@ -87,7 +90,7 @@ async def remove(request: Request, name: str, pipeline: str | None = None) -> No
     service = service_of(request, pipeline)
     if not _holds(service, document):
         raise HTTPException(404, "No such document was added here.")
-    await asyncio.to_thread(_update, request, service, document)
+    await asyncio.get_running_loop().run_in_executor(_POOL, _update, request, service, document)
 
 
 def _document(name: str) -> str:
@@ -120,10 +123,10 @@ def _update(request: Request, service: Service, document: str, data: bytes | Non
                 stream.write(data)
         with closing(start(1)) as workers:
             indexed: Indexed = workers.call(update_documents, folder, document, service.pipeline.collection)
-        service.take_up()
         return indexed
     except CollectionBusy:
         raise HTTPException(503, "Another process is writing the collection.", RETRY) from None
     finally:
+        service.take_up()
         if not _holds(service, document):
             file.unlink(missing_ok=True)
