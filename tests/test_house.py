@@ -186,7 +186,7 @@ MAX_TOKENS = {
     "models": 18_660,
     "sharc": 14_940,
     "cli": 13_960,
-    "server": 16_110,
+    "server": 16_130,
     "training": 8_350,
     "experiments": 8_240,
     "text": 11_640,

@@ -361,7 +361,7 @@ def rename(
 def rate(
     kept: KeptConversations,
     id: str,
-    number: int,
+    number: Annotated[int, Field(le=2**31)],
     caller: RequestCaller,
     body: FeedbackRequest,
 ) -> None:
