@@ -92,7 +92,7 @@ def prepare(options: argparse.Namespace, scratch: Path) -> None:
         (options.data / "conversations" / "inscit_dev" / "questions.json").read_text(encoding="utf-8")
     )
     asked = list(dict.fromkeys(one["Question"] for one in questions))[: options.questions]
-    lines = [json.dumps({"question": question, "keep": False}) + "\n" for question in asked]
+    lines = [json.dumps({"question": question, "history": []}) + "\n" for question in asked]
     (scratch / "bodies").write_text("".join(lines), encoding="utf-8")
     (scratch / "ask.lua").write_text(LUA % (scratch / "bodies"), encoding="utf-8")
     print(f"{len(asked)} questions")
@@ -164,7 +164,7 @@ def saturate(scratch: Path, address: str) -> None:
 
     async def at_once() -> list[httpx.Response]:
         async with httpx.AsyncClient(base_url=address, timeout=60, limits=httpx.Limits(max_connections=200)) as client:
-            body = {"question": "Who was Marie Curie?", "keep": False}
+            body = {"question": "Who was Marie Curie?", "history": []}
             return await asyncio.gather(*(client.post("api/turn", json=body) for _ in range(192)))
 
     replies = asyncio.run(at_once())

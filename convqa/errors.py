@@ -36,6 +36,10 @@ class WorkError(ConvqaError):
     """The work failed through no mistake of the user."""
 
 
+class CollectionBusy(WorkError):
+    """Another process is writing the collection."""
+
+
 class RunError(BaseException):
     """An error that stops a whole run. After a ``transient`` one (a server restarts) the run is retried.
 

@@ -183,29 +183,29 @@ MAX_TOKENS = {
     "components": 41_330,
     "stores": 27_330,
     "tasks": 26_790,
-    "models": 20_220,
+    "models": 20_280,
     "sharc": 14_940,
     "cli": 14_000,
-    "server": 15_160,
+    "server": 16_210,
     "training": 9_060,
     "experiments": 8_560,
     "text": 11_740,
     "documents": 23_620,
     "driver": 8_160,
-    "indexing": 3_600,
+    "indexing": 3_740,
     "pipeline": 6_380,
     "(modules)": 6_920,
     "metrics": 3_570,
     "evaluation": 3_950,
     "domain": 4_350,
-    "exports": 4_020,
+    "exports": 4_300,
     "workers": 2_160,
 }
 """The budget of each package in tokens of code (scripts/size.py), with a little to spare."""
 
 MAX_TOKENS_OF_TESTING = 11_450
 """The budget of convqa.testing, which runs only in tests and is not part of the total."""
-MAX_TOKENS_IN_ALL = 256_500
+MAX_TOKENS_IN_ALL = 258_000
 MAX_TOKENS_A_LINE = 8.5
 
 

@@ -28,7 +28,7 @@ _MAX_BLOCKS_BEFORE_TITLE = 4
 """Blocks, such as a letterhead, before a heading that is the document's title."""
 _NOT_IN_NAMES = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _NO_TITLE = re.compile(
-    r"(?i)\W*|untitled.*|microsoft word\b.*|(powerpoint )?presentation|(word )?document ?\d*|"
+    r"(?i)\W*|untitled.*|about:blank|microsoft word\b.*|(powerpoint )?presentation|(word )?document ?\d*|"
     r".*\.(docx?|pdf|tex|dvi|indd|rtf)"
 )
 _DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)(?:[-_.]?(0[1-9]|1[0-2])(?:[-_.]?(0[1-9]|[12]\d|3[01]))?)?(?!\d)")

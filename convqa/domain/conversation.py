@@ -129,7 +129,8 @@ class Passage:
         return f"{context}\n{self.text}" if context else self.text
 
     def source(self, start: int | None = None) -> str:
-        """Return the name of a source as shown: title, heading above a character, file and page; "" without a title.
+        """Return the name of a source as shown: title, heading above a character, file, page and whether the text was
+        recognized in a picture; "" without a title.
 
         >>> meta = {"file": "lease.pdf", "page": 3}
         >>> Passage("a", "The notice is a month.", "Lease", "", meta, (Unit(0, 22, heading="8. Notice"),)).source(4)
@@ -139,7 +140,8 @@ class Passage:
         name = ", ".join(filter(None, (self.title, heading.rpartition(" > ")[2])))
         file = str(self.meta.get("file", "")).rpartition("/")[2]
         page = f"page {self.meta['page']}" if file and "page" in self.meta else ""
-        place = ", ".join(filter(None, (file, page)))
+        recognized = "recognized" if "recognized" in self.meta else ""
+        place = ", ".join(filter(None, (file, page, recognized)))
         return f"{name} ({place})" if name and place else name
 
     def to_json(self) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from convqa.indexing.find import collection_for, collection_of, collection_of_passages
 from convqa.indexing.passages import read_passages
-from convqa.indexing.update import Indexed, index_sources
+from convqa.indexing.update import Indexed, index_sources, update_documents
 from convqa.indexing.vectors import add_vectors, default_encoder, refuse_vectors
 
 __all__ = [
@@ -17,4 +17,5 @@ __all__ = [
     "index_sources",
     "read_passages",
     "refuse_vectors",
+    "update_documents",
 ]

@@ -9,7 +9,7 @@ import dataclasses
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,10 +19,10 @@ from convqa.documents.find import DocumentFile, Files, Found, described, find_do
 from convqa.documents.formats import document_formats
 from convqa.documents.passages import digest, read_document
 from convqa.domain import Passage
-from convqa.errors import InputError
+from convqa.errors import CollectionBusy, InputError
 from convqa.exports.text import escape
 from convqa.indexing.passages import PassageProgress, read_passages, reporting
-from convqa.indexing.vectors import writable
+from convqa.indexing.vectors import add_vectors, default_encoder, writable
 from convqa.stores import create_store, exists, open_store
 from convqa.stores.base import Info, WritableStore
 from convqa.tasks.base import Task
@@ -35,7 +35,7 @@ class Indexed:
     """The result of indexing. Of the documents, ``read`` were new or changed, ``same`` unchanged and ``gone`` deleted.
 
     ``unread``: name -> reason of the documents that could not be read. ``counts``: what was read, such as {"pages": 12,
-    "tables": 3}.
+    "tables": 3}. ``partly``: name -> what was not read of a document, such as "page 2 is a picture".
     """
 
     info: Info
@@ -44,6 +44,7 @@ class Indexed:
     gone: int = 0
     unread: Mapping[str, str] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
+    partly: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def index_sources(
@@ -85,7 +86,7 @@ def index_sources(
     with create_store(url, language, replace, settings) if is_new else nullcontext(writable(url, language)) as store:
         indexed = Indexed(store.info())
         if files:
-            indexed = _update(store, files, add, base_url, progress)
+            indexed = _update(store, files, () if add else None, base_url, progress)
         else:
             paths = [Path(source) for source in sources]
             passages = read_passages(paths) if task is None else _passages_of(task, paths)
@@ -94,12 +95,29 @@ def index_sources(
         if files and is_new and len(indexed.unread) == len(files):
             reasons = "; ".join(f"{escape(name)}: {why}" for name, why in indexed.unread.items())
             raise InputError(f"no document can be read: {reasons}.")
-    indexed = dataclasses.replace(indexed, unread={**unread, **indexed.unread})
-    for name, why in indexed.unread.items():
+    unread = {**unread, **indexed.unread}
+    for name, why in unread.items():
         logger.warning("not indexed: %s: %s", escape(name), why)
     if skipped:
         logger.warning("other files were skipped: %s", described(skipped))
-    return dataclasses.replace(indexed, info=open_store(url).info())
+    return dataclasses.replace(indexed, info=open_store(url).info(), unread=unread)
+
+
+def update_documents(folder: Path, name: str, url: str) -> Indexed:
+    """Index a document of a folder, with vectors if others have some, or delete it if it is gone.
+
+    The other documents of the collection are kept.
+    """
+    found = find_documents([folder], document_formats()).files if (folder / name).exists() else {}
+    files = {name: found[name]} if found else {}
+    indexed = _update(writable(url), files, () if files else (name,))
+    info = open_store(url).info()
+    encoder = info.encoder and default_encoder(url, info)
+    # Another process that indexes meanwhile makes the missing vectors.
+    with suppress(CollectionBusy):
+        if encoder:
+            add_vectors(url, encoder)
+    return indexed
 
 
 def _passages_of(task: Task, sources: Sequence[Path]) -> Iterator[Passage]:
@@ -118,11 +136,11 @@ def _passages_of(task: Task, sources: Sequence[Path]) -> Iterator[Passage]:
 def _update(
     store: WritableStore,
     files: Files,
-    add: bool,
-    base_url: str,
-    progress: PassageProgress | None,
+    gone: Sequence[str] | None,
+    base_url: str = "",
+    progress: PassageProgress | None = None,
 ) -> Indexed:
-    """Add new and changed documents and delete missing ones."""
+    """Add new and changed documents and delete those that are gone; None = all others."""
     info = store.info()
     held: dict[str, list[str]] = defaultdict(list)
     versions: dict[str, object] = {}
@@ -131,11 +149,13 @@ def _update(
             held[name].append(passage.id)
             if "digest" in passage.meta:
                 versions[name] = passage.meta["digest"]
-    if info.count and not add and held.keys().isdisjoint(files):
-        raise InputError(
-            "the collection exists and has none of these documents. --add adds them, --replace makes a new collection."
-        )
-    gone = [] if add else [name for name in held if name not in files]
+    if gone is None:
+        if info.count and held.keys().isdisjoint(files):
+            raise InputError(
+                "the collection exists and has none of these documents. --add adds them, --replace makes a new "
+                "collection."
+            )
+        gone = [name for name in held if name not in files]
     unread: dict[str, str] = {}
     fresh: list[DocumentFile] = []
     for name, file in files.items():
@@ -173,7 +193,7 @@ def _update(
     for name, parts in partly.items():
         logger.warning("not read of %s: %s", name, "; ".join(parts))
     read = len(files) - same - len(unread)
-    return Indexed(info, read, same, len(gone), unread, counts)
+    return Indexed(info, read, same, len(gone), unread, counts, partly)
 
 
 def _data(file: DocumentFile) -> bytes:

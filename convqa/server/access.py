@@ -19,21 +19,27 @@ _BLANKS = " \t"
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The sender of a request. ``owner``: name of the key and the user, "" without; ``filter``: the passages to see."""
+    """The sender of a request. ``owner``: name of the key and the user, "" without; ``filter``: the passages to see.
+
+    ``may_add``: whether it may add documents. Whoever may not see all passages may not.
+    """
 
     owner: str
     filter: Filter = field(default_factory=dict, hash=False)
+    may_add: bool = False
 
 
 class Access:
     """The access rules of a server."""
 
     def __init__(self, config: ServerConfig) -> None:
-        self._everybody = Caller("", filter_of(config.filter))
+        everything = filter_of(config.filter)
+        self._everybody = Caller("", everything, config.documents and not everything)
         self._callers: dict[bytes, Caller] = {}
         for name, key in config.keys.items():
-            accepted = both(self._everybody.filter, filter_of(key.filter))
-            self._callers[config.secrets[name].encode()] = Caller(name, accepted)
+            accepted = both(everything, filter_of(key.filter))
+            caller = Caller(name, accepted, config.documents and key.documents and not accepted)
+            self._callers[config.secrets[name].encode()] = caller
         self._users = config.users
 
     def caller(self, request: Request) -> Caller:
@@ -52,7 +58,8 @@ class Access:
         own = {}
         for name, values in rule.items():
             own[name] = [user if value == _USER else value for value in values]
-        return Caller(f"{caller.owner}\n{user}", both(caller.filter, filter_of(own)))
+        may_add = caller.may_add and user in users.documents and not own
+        return Caller(f"{caller.owner}\n{user}", both(caller.filter, filter_of(own)), may_add)
 
     def _holder(self, request: Request) -> Caller:
         """Return the holder of a request's key."""

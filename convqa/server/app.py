@@ -17,7 +17,7 @@ from convqa.pipeline.llm import Llm, read_llm
 from convqa.pipeline.load import load
 from convqa.pipeline.pipeline import Pipeline
 from convqa.qa import ready
-from convqa.server import guard, mrqa, openai, page, turns
+from convqa.server import adding, guard, mrqa, openai, page, turns
 from convqa.server.access import Access
 from convqa.server.config import LOOPBACK, ServerConfig
 from convqa.server.conversations import Conversations, file_for
@@ -38,17 +38,7 @@ def create_app(
     :param options: how models run, where a pipeline does not say.
     :raises InputError: if a key or the conversations file cannot be read.
     """
-    services: dict[str, Service] = {}
-    for name, pipeline in pipelines.items():
-        served = config.pipelines[name]
-        services[name] = Service(
-            name,
-            pipeline,
-            config.batch,
-            config.limits.waiting,
-            served,
-            options,
-        )
+    services = {name: Service(name, pipeline, config, options) for name, pipeline in pipelines.items()}
     file = config.kept.file
     if file is None:
         file = file_for(pipeline.collection for pipeline in pipelines.values() if pipeline.collection)
@@ -79,7 +69,7 @@ def create_app(
     app.state.conversations = conversations
     # The key is checked by the routes; this declares it in the schema.
     keys = [Depends(HTTPBearer(auto_error=False))] if config.keys else []
-    guarded = [turns.router, openai.router]
+    guarded = [turns.router, adding.router, openai.router]
     if config.is_local or config.keys:
         guarded.append(mrqa.router)
     for router in guarded:
@@ -95,6 +85,7 @@ def create_app(
         guard.GuardMiddleware,
         max_bytes=config.limits.body_bytes,
         hosts=hosts,
+        larger={"/api/documents": config.limits.document_bytes} if config.documents else {},
     )
     return app
 

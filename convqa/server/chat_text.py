@@ -52,16 +52,18 @@ def pieces(
     if answer is None or (answer.kind == "none" and not answer.sentences):
         reason = answer.reason if answer else "this pipeline writes no answers"
         closest = replies.withheld(response)
-        quoted = f"\n\nClosest: {_source(closest.title or closest.id, closest.url, closest.text)}" if closest else ""
+        quoted = ""
+        if closest:
+            quoted = f"\n\nClosest: {_source(closest.title or closest.id, closest.url, closest.text)}"
         yield f"{OPENINGS['none']} {escape(reason)}.{quoted}{caveat}"
         return
     yield from sentence_pieces(answer, language, sources)
     if not answer.sentences:
         yield escape(answer.text)
-    listed = [
-        f"- [{citation.number}] {_source(citation.title or citation.passage, citation.url, citation.quote)}"
-        for citation in citations(response, sources)
-    ]
+    listed = []
+    for citation in citations(response, sources):
+        source = _source(citation.title or citation.passage, citation.url, citation.quote)
+        listed.append(f"- [{citation.number}] {source}")
     if listed:
         yield _SOURCES + "\n".join(listed)
     if caveat:
@@ -91,17 +93,12 @@ def sentence_pieces(
 
 
 def _source(title: str, url: str, quote: str) -> str:
-    """Return the title of a passage, with a link if it has an address, and a quote."""
-    title = _without_markup(escape(title).replace("[", "(").replace("]", ")"))
+    """Return a title, which is a link if there is an address, and a quote."""
+    name = _without_markup(escape(title).replace("[", "(").replace("]", ")"))
     if is_address(url):
-        title = f"[{title}]({url})"
-    quote = shorten(
-        escape(quote),
-        _MAX_QUOTE_CHARS,
-        placeholder=" ...",
-    )
-    quote = _without_markup(quote.replace("[", r"\["))
-    return f'{title}: "{quote}"'
+        name = f"[{name}]({url})"
+    words = shorten(escape(quote), _MAX_QUOTE_CHARS, placeholder=" ...").replace("[", r"\[")
+    return f'{name}: "{_without_markup(words)}"'
 
 
 def _without_markup(text: str) -> str:

@@ -49,11 +49,15 @@ class ServedPipeline(_Section):
 
 
 class AccessKey(_Section):
-    """A key in an environment variable (``env``) or a ``file``. ``filter``: its passages, None = all."""
+    """A key in an environment variable (``env``) or a ``file``. ``filter``: its passages, None = all.
+
+    ``documents``: whether it may add documents, if the server takes some.
+    """
 
     env: str = ""
     file: str = ""
     filter: FilterFields | None = None
+    documents: bool = False
 
     def secret(self, name: str) -> str:
         """Read the key.
@@ -85,19 +89,21 @@ class UserRules(_Section):
 
     The header counts only with one of ``keys``, because anybody could send it. ``filters``: the passages that each user
     may see. ``others``: those for all other users, None = these are refused. The value ``{user}`` in a filter is
-    replaced by the user's name.
+    replaced by the user's name. ``documents``: the users who may add documents, if the key may.
     """
 
     header: str
     keys: Annotated[list[str], Field(min_length=1)]
     filters: dict[str, FilterFields] = {}
     others: FilterFields | None = None
+    documents: list[str] = []
 
 
 class Limits(_Section):
     """Limits of a request, and of waiting requests."""
 
     body_bytes: Annotated[int, Field(ge=1_000)] = 1_000_000
+    document_bytes: PositiveInt = 50_000_000
     question: PositiveInt = 4_000
     history: NonNegativeInt = 100
     seconds: PositiveFloat = 120.0
@@ -124,7 +130,8 @@ class ServerConfig(_Section):
     ``without_keys``: allow access from other machines without keys. ``filter``: the passages that anybody may see.
     ``conversations``: the conversations file; None = one in the user's data folder for these collections; "" = do not
     keep conversations. ``hosts``: names by which a local proxy may address a server without keys. ``originals``: the
-    folder of the indexed documents, which the page may open. ``public_url``: the address that links begin with.
+    folder of the indexed documents, which the page may open. ``documents``: whether documents can be added there.
+    ``public_url``: the address that links begin with.
     """
 
     pipelines: dict[str, ServedPipeline] = {"talk": ServedPipeline()}
@@ -138,6 +145,7 @@ class ServerConfig(_Section):
     conversations: str | KeptFor | None = None
     hosts: list[str] = []
     originals: str | None = None
+    documents: bool = False
     public_url: str = ""
     limits: Limits = Limits()
     batch: BatchLimits = BatchLimits()
@@ -175,6 +183,9 @@ class ServerConfig(_Section):
         for name in self.users.keys if self.users else ():
             if name not in self.keys:
                 raise InputError("users.keys: expected names under keys.")
+        if self.documents and (self.originals is None or not (self.keys or self.is_local)):
+            expected = "originals: FOLDER, where added documents are kept; keys, if other machines can reach the server"
+            raise InputError(f"documents: expected {expected}.")
         return self
 
 

@@ -153,6 +153,7 @@ class Conversations:
         :param replaces: whether the turn takes the place of the one with its number and of all after it.
         """
         number = turn.id.number
+        title = turn.question[:MAX_TITLE_CHARS]
         now = _now()
         is_new = id is None
         id = id or secrets.token_urlsafe(12)
@@ -167,12 +168,11 @@ class Conversations:
         try:
             with self._lock, self._database:
                 if is_new:
-                    first = [id, owner, turn.question[:MAX_TITLE_CHARS], pipeline, now, now]
+                    first = [id, owner, title, pipeline, now, now]
                     self._database.execute("INSERT INTO conversations VALUES (?, ?, ?, ?, ?, ?)", first)
                 if replaces:
                     self._database.execute("DELETE FROM turns WHERE conversation = ? AND number >= ?", [id, number])
                     if number == 1:
-                        title = turn.question[:MAX_TITLE_CHARS]
                         self._database.execute("UPDATE conversations SET title = ? WHERE id = ?", [title, id])
                 self._database.execute("INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?)", row)
                 self._database.execute("UPDATE conversations SET updated = ? WHERE id = ?", [now, id])

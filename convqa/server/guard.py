@@ -25,7 +25,7 @@ from typing_extensions import TypedDict
 
 from convqa.errors import ConvqaError, InputError, RunError
 from convqa.server.listening import GRACE_SECONDS, MAX_HEADER_BYTES
-from convqa.server.service import RETRY_SECONDS, PendingTurn
+from convqa.server.service import RETRY, PendingTurn
 from convqa.validation import explain
 
 log = logging.getLogger("convqa")
@@ -84,7 +84,7 @@ ERRORS: dict[int | str, dict[str, Any]] = {status: {"model": ErrorBody} for stat
 class GuardMiddleware:
     """Refuses bodies that are too long and unknown hosts, and adds security headers.
 
-    :param max_bytes: the size of the largest body.
+    :param max_bytes: the size of the largest body. :param larger: path -> the size of its largest body.
     :param hosts: allowed host names of requests; None = any.
     """
 
@@ -93,8 +93,10 @@ class GuardMiddleware:
         app: ASGIApp,
         max_bytes: int,
         hosts: Sequence[str] | None,
+        larger: Mapping[str, int],
     ) -> None:
         self._app = app
+        self._larger = larger
         self._max_bytes = max_bytes
         self._hosts = hosts
 
@@ -107,14 +109,14 @@ class GuardMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        left = self._max_bytes
+        max_bytes = left = self._larger.get(scope["path"], self._max_bytes)
 
         async def counted() -> Message:
             nonlocal left
             message = await receive()
             left -= len(message.get("body", b""))
             if left < 0:
-                problem = f"The body has more than {self._max_bytes} bytes."
+                problem = f"The body has more than {max_bytes} bytes."
                 raise HTTPException(413, problem, {"Connection": "close"})
             return message
 
@@ -230,7 +232,7 @@ def failure(error: BaseException, seconds: float = 0) -> JSONResponse:
             log.warning("%s", error)
             what = "collection is" if isinstance(error, RunError) else "stored conversations are"
             message = f"The {what} unavailable. Try again."
-            return _error_response(503, message, {"Retry-After": RETRY_SECONDS})
+            return _error_response(503, message, RETRY)
         case ConvqaError():
             log.error("%s", error)
         case _:
@@ -256,10 +258,8 @@ def openai_failure(error: BaseException, seconds: float = 0) -> JSONResponse:
     parameter = _PARAMETER.match(content["message"])
     content["param"] = parameter and parameter[1]
     content["code"] = "model_not_found" if status == 404 and parameter else HTTPStatus(status).name.lower()
-    reply.status_code = status
-    reply.body = reply.render({"error": content})
-    reply.headers["Content-Length"] = str(len(reply.body))
-    return reply
+    del reply.headers["Content-Length"]
+    return JSONResponse({"error": content}, status, reply.headers)
 
 
 def _error_response(

@@ -118,7 +118,12 @@ async def complete(
     service = _served(request, body.model)
     body.refuse_unsupported()
     asked = read(body.messages)
-    errand = reply_to_errand(asked, service.served.examples)
+    prompt = asked.question
+    suggestions = service.served.examples
+    for owner, question, questions in reversed(service.suggested):
+        if owner == caller.owner and question in prompt:
+            suggestions = questions
+    errand = reply_to_errand(asked, suggestions)
     if errand is not None:
         reply = _Reply([errand], {}, (0, 0), "stop")
         return EventSourceResponse(_chunks(body, _head(body), reply)) if body.stream else _completion(body, reply)
@@ -137,10 +142,12 @@ async def complete(
         return f"{address}#p={quote(passage, safe='')}&pipeline={quote(service.name)}"
 
     async def replied() -> _Reply:
+        response = await pending.response
+        service.suggested.appendleft((caller.owner, prompt, replies.follow_ups(response, turn.language)))
         return _answered(
             body,
             asked,
-            await pending.response,
+            response,
             turn.language,
             address_of,
         )

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from collections import deque
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, TypeVar
 
 from starlette.exceptions import HTTPException
@@ -20,7 +22,7 @@ from convqa.errors import InputError, RunError
 from convqa.pipeline.build import build
 from convqa.pipeline.pipeline import Pipeline
 from convqa.qa import ready
-from convqa.server.config import BatchLimits, ServedPipeline
+from convqa.server.config import ServerConfig
 from convqa.stores import open_store
 from convqa.stores.address import name_of
 from convqa.stores.base import Store
@@ -33,8 +35,11 @@ log = logging.getLogger("convqa")
 FOLLOW_SECONDS = 2.0
 """Time between looks for a new version of the collection."""
 
-RETRY_SECONDS = "5"
-"""Seconds after which clients may try again, for the header Retry-After."""
+RETRY = {"Retry-After": "5"}
+"""The header that says after how many seconds clients may try again."""
+
+_SUGGESTED = 100
+"""Answers whose follow-up questions are kept until a chat client asks for them."""
 
 _LLM_WORKERS = 4
 """Concurrent batches of a pipeline that waits for a language model's server. Other pipelines are bound by the CPU."""
@@ -61,26 +66,27 @@ class Service:
 
     A new version of the collection is taken up between batches.
 
-    :param served: what the server's file says about it.
+    :param config: the server's settings, which name the pipeline.
     :param options: how the pipeline's models run, where it does not say.
+
+    ``suggested``: owner, question and follow-up questions of the latest answers to chat clients, latest first.
     """
 
     def __init__(
         self,
         name: str,
         pipeline: Pipeline,
-        batch: BatchLimits,
-        max_waiting: int,
-        served: ServedPipeline | None = None,
+        config: ServerConfig,
         options: ModelOptions | None = None,
     ) -> None:
         self.name = name
         self.language = pipeline.language
-        self.served = served or ServedPipeline()
+        self.served = config.pipelines[name]
+        self.suggested: deque[tuple[str, str, list[str]]] = deque(maxlen=_SUGGESTED)
         self._options = options
         self._use(pipeline, None if pipeline.collection is None else open_store(pipeline.collection))
-        self._batch = batch
-        self._max_waiting = max_waiting
+        self._batch = config.batch
+        self._max_waiting = config.limits.waiting
         self._queue: asyncio.Queue[PendingTurn] = asyncio.Queue()
         self._busy = 0
         self._workers = _LLM_WORKERS if pipeline.asks_a_server else 1
@@ -91,18 +97,13 @@ class Service:
     def description(self) -> dict[str, Any]:
         """The description for clients, which names only the last part of the collection's URL."""
         info = self._info
-        name = None
-        if info is not None:
-            name = name_of(self.pipeline.collection or "", info.source)
         return {
             "id": self.name,
-            "collection": name,
+            "collection": info and name_of(self.pipeline.collection or "", info.source),
             "passages": info and info.count,
             "language": self.language,
-            "title": self.served.title,
-            "about": self.served.about,
-            "examples": self.served.examples,
-            "documents": self._has_documents,
+            **self.served.model_dump(include={"title", "about", "examples"}),
+            "documents": self.has_documents,
         }
 
     def start(self) -> None:
@@ -158,8 +159,8 @@ class Service:
         self.pipeline = pipeline
         self.store = store
         self._info = None if store is None else store.info()
-        first = next(iter(store.scan()), None) if store else None
-        self._has_documents = first is not None and "file" in first.meta
+        # A collection without passages can take documents, too.
+        self.has_documents = store is not None and all("file" in passage.meta for passage in islice(store.scan(), 1))
 
     async def _follow(self) -> None:
         """Take up new versions of the collection."""
@@ -167,7 +168,7 @@ class Service:
         while True:
             await asyncio.sleep(FOLLOW_SECONDS)
             try:
-                await asyncio.to_thread(self._take_up)
+                await asyncio.to_thread(self.take_up)
             except (RunError, Exception) as error:
                 # The opened version goes on answering; perhaps the next one can be read.
                 if str(error) != failed:
@@ -178,7 +179,7 @@ class Service:
                     )
                 failed = str(error)
 
-    def _take_up(self) -> None:
+    def take_up(self) -> None:
         """Load the pipeline again if its collection has a new version."""
         collection = self.pipeline.collection
         assert collection is not None
@@ -190,8 +191,7 @@ class Service:
 
     def _enter(self) -> None:
         if self._busy >= self._max_waiting:
-            message = f"The server has too many waiting questions. Try again in {RETRY_SECONDS} s."
-            raise HTTPException(503, message, {"Retry-After": RETRY_SECONDS})
+            raise HTTPException(503, "The server has too many waiting questions. Try again in some seconds.", RETRY)
         self._busy += 1
 
     def _done(self, response: asyncio.Future[Any]) -> None:  # noqa: ARG002 - the callback's signature

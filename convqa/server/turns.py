@@ -19,6 +19,7 @@ from starlette.exceptions import HTTPException
 
 from convqa.components.base import PARTIAL
 from convqa.components.filtering import both, filter_of, passes
+from convqa.documents.formats import document_formats
 from convqa.domain import Exchange, ExchangeStatus, MetaValue, Passage, Turn, TurnId
 from convqa.exports import replies
 from convqa.server.access import Caller
@@ -33,7 +34,6 @@ log = logging.getLogger("convqa")
 _TEXT = "text/plain; charset=utf-8"
 _SHOWN_TYPES = {".pdf": "application/pdf", ".txt": _TEXT, ".md": _TEXT, ".rst": _TEXT, ".csv": _TEXT}
 """Types of documents that browsers show, and that contain no script."""
-
 router = APIRouter(prefix="/api", route_class=GuardedRoute, responses=ERRORS)
 
 
@@ -135,6 +135,7 @@ def pipelines(request: Request, caller: RequestCaller) -> dict[str, Any]:
         # The name that a proxy gave the user.
         "user": caller.owner.partition("\n")[2],
         "originals": config.originals is not None,
+        "adding": caller.may_add and {"types": sorted(document_formats()), "bytes": config.limits.document_bytes},
         "limit": config.limits.question,
     }
 
@@ -197,7 +198,7 @@ async def turn(
                 return replace(replies.turn(response, body.question, service.name), caveat=_NOT_STORED)
             if id is None:
                 raise HTTPException(409, "This conversation has changed or was deleted. Load it and ask again.")
-        return replies.turn(response, body.question, service.name, id)
+        return replies.turn(response, body.question, service.name, id, service.language)
 
     if "text/event-stream" in accept:
         return stream(
@@ -309,14 +310,7 @@ def original(
         raise HTTPException(404, "There is no file of this passage.")
     shown_as = _SHOWN_TYPES.get(path.suffix.lower())
     disposition = "inline" if shown_as else "attachment"
-    return FileResponse(
-        path,
-        200,
-        None,
-        shown_as,
-        filename=path.name,
-        content_disposition_type=disposition,
-    )
+    return FileResponse(path, media_type=shown_as, filename=path.name, content_disposition_type=disposition)
 
 
 @router.get("/conversations")
@@ -367,7 +361,7 @@ def rename(
 def rate(
     kept: KeptConversations,
     id: str,
-    number: int,
+    number: Annotated[int, Field(le=2**31)],
     caller: RequestCaller,
     body: FeedbackRequest,
 ) -> None:

@@ -92,7 +92,8 @@ def test_text_is_read_with_any_byte_order_mark(read):
 def test_the_file_name_is_the_title_where_there_is_no_other(read, make):
     assert read("2024/report.txt", b"It all begins with a sentence.")[0].title == "report"
     assert read("r.pdf", make.pdf([["It begins with a sentence."]], "Microsoft Word - r.doc"))[0].title == "r"
-    assert read("r.pdf", make.pdf([["It begins with a sentence."]], "untitled"))[0].title == "r"
+    for title in ("untitled", "about:blank"):
+        assert read("r.pdf", make.pdf([["It begins with a sentence."]], title))[0].title == "r"
 
 
 def test_a_date_in_title_or_name_counts_where_nothing_else_says_one(read):

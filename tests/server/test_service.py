@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from convqa.domain import Turn, TurnId
 from convqa.driver.waves import answer
 from convqa.errors import InputError, RunError, StoreUnavailable
-from convqa.server.config import BatchLimits
+from convqa.server.config import ServerConfig
 from convqa.server.service import Service
 from convqa.workers.stopping import Abandoned, stop_check
 
@@ -34,7 +34,7 @@ def served(talk, work, turns=32, waiting=256):
         return responses
 
     async def run():
-        service = Service("talk", talk, BatchLimits(turns=turns), waiting)
+        service = Service("talk", talk, ServerConfig(batch={"turns": turns}, limits={"waiting": waiting}))
         service.start()
         try:
             return await work(service)

@@ -39,11 +39,7 @@ def index(request: Request) -> HTMLResponse:
         if state.conversations:
             conversations = state.conversations.summaries(caller.owner)
     template = _TEMPLATES.get_template("index.html")
-    page = template.render(
-        served=served,
-        pipelines=served["pipelines"],
-        conversations=conversations,
-    )
+    page = template.render(served=served, conversations=conversations)
     return HTMLResponse(page, headers={"Cache-Control": "no-store"})
 
 

@@ -19,7 +19,7 @@ import orjson
 from filelock import FileLock, Timeout
 
 from convqa.domain import Passage
-from convqa.errors import InputError, RunError, WorkError
+from convqa.errors import CollectionBusy, InputError, RunError
 from convqa.stores.base import Encoder, Ids, Matrix
 from convqa.stores.checks import checked_vectors, refuse_other_encoder
 from convqa.stores.content import checksum, content, digest, duplicate, terms_of
@@ -35,16 +35,18 @@ logger = logging.getLogger(__name__)
 
 LOCK = "writer.lock"
 _BATCH = 2000
+_WAIT_SECONDS = 10
+"""Time to wait for another writer."""
 
 
 def writer_lock(folder: Path) -> FileLock:
-    """Acquire the lock of a folder's writer. :raises WorkError: if another writer holds it."""
+    """Acquire the lock of a folder's writer. :raises CollectionBusy: if another writer holds it."""
     lock = FileLock(folder / LOCK)
     with writing(folder):
         try:
-            lock.acquire(timeout=0)
+            lock.acquire(timeout=_WAIT_SECONDS)
         except Timeout:
-            raise WorkError(f"collection {folder} is being written by another process; try again later") from None
+            raise CollectionBusy(f"collection {folder} is being written by another process; try again later") from None
     return lock
 
 
@@ -52,7 +54,7 @@ class FolderWriter:
     """A transaction, which ends with ``commit`` or ``close``.
 
     :param data: the data folder that the collection's reader has open.
-    :raises WorkError: if another writer holds the folder.
+    :raises CollectionBusy: if another writer holds the folder.
     :raises RunError: if the collection was replaced since, so that the changes belong to other passages.
     """
 

@@ -10,7 +10,7 @@ export class Trouble extends Error {
   }
 }
 
-const AWAY = "The server cannot be reached. Perhaps it was stopped, or the network is down.";
+export const AWAY = "The server cannot be reached. Perhaps it was stopped, or the network is down.";
 
 /** Resolves to a key; the page installs its dialog here. */
 export const door = { askKey: async (_isWrong) => "" };
@@ -82,6 +82,23 @@ export const rate = (id, number, verdict, comment) =>
   sent("PUT", `api/conversations/${encodeURIComponent(id)}/turns/${number}/feedback`, { verdict, comment });
 export const documents = async (pipeline) =>
   Object.entries((await json(`api/documents?pipeline=${encodeURIComponent(pipeline)}`)).documents).map(([file, title]) => ({ file, title }));
+export const removeDocument = (file, pipeline) =>
+  fetched(`api/documents/${encodeURIComponent(file)}?pipeline=${encodeURIComponent(pipeline)}`, { method: "DELETE" });
+
+/** Send a document; calls `heard` with the part that is sent. Resolves to {status, reply, wait}; status 0 = no connection. */
+export const addDocument = (file, name, pipeline, heard) =>
+  new Promise((resolve) => {
+    const request = new XMLHttpRequest(); // fetch does not say how much is sent
+    request.open("POST", `api/documents?name=${encodeURIComponent(name)}&pipeline=${encodeURIComponent(pipeline)}`);
+    request.responseType = "json";
+    request.setRequestHeader("Content-Type", "application/octet-stream");
+    if (hasKey()) request.setRequestHeader("Authorization", `Bearer ${sessionStorage.getItem(KEY)}`);
+    request.upload.onprogress = ({ loaded, total }) => heard(loaded / (total || 1));
+    request.onloadend = () =>
+      resolve({ status: request.status, reply: request.response, wait: Number(request.getResponseHeader("Retry-After")) || 5 });
+    request.send(file);
+  });
+
 export const original = (id, pipeline) =>
   `api/originals/${encodeURIComponent(id)}?pipeline=${encodeURIComponent(pipeline)}`;
 export const passage = (id, pipeline) =>

@@ -1,5 +1,6 @@
 /** The page: sends questions, shows replies, lists conversations. */
 
+import * as add from "./add.js";
 import * as api from "./api.js";
 import * as panel from "./panel.js";
 import * as scope from "./scope.js";
@@ -37,7 +38,8 @@ function compare(on) {
   }
 }
 
-function fillPipelines({ pipelines, user, originals, limit }) {
+function fillPipelines({ pipelines, user, originals, limit, adding }) {
+  add.allow(adding);
   $("user").textContent = user;
   document.body.dataset.originals = originals ? "yes" : "";
   document.body.dataset.limit = limit;
@@ -53,7 +55,7 @@ function fillPipelines({ pipelines, user, originals, limit }) {
   if (name) {
     $("collection").textContent = name;
     $("hello").replaceChildren("Ask ", h("em", {}, name));
-    $("about").prepend(first.about ? `${first.about} ` : `${count(first.passages, "passage")}. `);
+    $("about").prepend(...(first.about ? [`${first.about} `] : [h("span", { class: "number" }, count(first.passages, "passage")), ". "]));
   }
   choosable();
   $("examples").hidden = first.examples.length === 0;
@@ -102,12 +104,18 @@ function show(place, turn, index, got) {
   const mend = index === 0 && {
     edit: (text) => edit(turn, text, true),
     asTyped: () => again(turn, turn.question, true),
+    ask: (text) => {
+      if (!running) ask(text);
+      $("question").focus();
+    },
     newTopic: () => {
       begin();
       ask(turn.question);
     },
   };
   const link = () => (index === 0 ? linkTo(got.conversation, got.number) : "");
+  const asked = talk.turns.map(({ question }) => question);
+  got.follow_ups = got.follow_ups?.filter((text) => !asked.includes(text));
   put(place, reply(got, language(got.pipeline), opener(got.pipeline), mend || null, collection(), link));
 }
 
@@ -480,9 +488,15 @@ async function rename(id, title) {
   await refresh();
 }
 
+/** Ask before something is deleted. */
+async function sure(question, what) {
+  $("sure-title").textContent = question;
+  $("sure-what").textContent = what;
+  return (await answerOf($("sure"))) === "delete";
+}
+
 async function remove(id, title) {
-  $("sure-what").textContent = `“${title}”. This cannot be undone.`;
-  if ((await answerOf($("sure"))) !== "delete") return;
+  if (!(await sure("Delete this conversation?", `“${title}”. This cannot be undone.`))) return;
   try {
     await api.remove(id);
   } catch (error) {
@@ -569,6 +583,15 @@ function recall(event) {
   $("question").value = asked[next] ?? "";
   grow();
   limit();
+}
+
+/** Take over what a change of the collection changes on the page. */
+async function recount() {
+  const { pipelines } = await api.settings();
+  for (const { id, documents } of pipelines) option(id).dataset.documents = documents ? "yes" : "";
+  const number = document.querySelector("#about .number");
+  if (number) number.textContent = count(pipelines[0].passages, "passage");
+  choosable();
 }
 
 /** Offer the choice of documents if the collection has some. */
@@ -658,6 +681,8 @@ document.addEventListener("click", (event) => {
 });
 
 panel.ready();
+add.ready({ pipeline: () => $("pipeline").value, sure, changed: recount, complain });
+add.allow(JSON.parse(document.body.dataset.adding || "false"));
 [...$("list").children].forEach(equip);
 for (const time of document.querySelectorAll("#list time")) {
   time.closest("li").dataset.updated = time.dateTime;
