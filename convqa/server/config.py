@@ -69,11 +69,11 @@ class AccessKey(_Section):
             raise InputError(f"keys.{name}: expected either env, the name of a variable, or file, the name of a file.")
         # Each name may be the key itself, in the wrong place: messages show only what looks like a name.
         if self.env:
-            shown = self.env if _VARIABLE.fullmatch(self.env) else "that env names"
+            shown = self.env if _VARIABLE.fullmatch(self.env) else "named under env"
             source = f"the environment variable {shown}"
             key = os.environ.get(self.env, "").strip()
         else:
-            source = "the file that file names"
+            source = "the file named under file"
             try:
                 key = Path(self.file).read_text(encoding="utf-8").strip()
             except (OSError, UnicodeError) as error:

@@ -43,6 +43,18 @@ def bound(host: str, port: int) -> socket.socket:
         ) from error
 
 
+class _Server(uvicorn.Server):
+    """Says where it listens once it has started, so that a signal after that ends it without a word."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started and sockets:
+            host, port = sockets[0].getsockname()[:2]
+            if ":" in host:
+                host = f"[{host}]"
+            print(f"Listening on http://{host}:{port}/ (Ctrl-C to stop)", flush=True)
+
+
 def serve(app: Any, listener: socket.socket) -> None:
     """Serve an application until a signal ends it."""
     log = logging.getLogger("uvicorn")
@@ -58,12 +70,8 @@ def serve(app: Any, listener: socket.socket) -> None:
         server_header=False,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
-    server = uvicorn.Server(options)
+    server = _Server(options)
     listener.listen(options.backlog)
-    host, port = listener.getsockname()[:2]
-    if ":" in host:
-        host = f"[{host}]"
-    print(f"Listening on http://{host}:{port}/ (Ctrl-C to stop)", flush=True)
     try:
         server.run([listener])
     finally:

@@ -53,7 +53,7 @@ def test_no_file():
         ({"keys": {"a": {}}}, "expected either env"),
         ({"keys": {"a": {"env": "A", "file": "b"}}}, "expected either env"),
         ({"keys": {"a": {"env": "NOT_SET_HERE"}}}, "characters or more in the environment variable NOT_SET_HERE"),
-        ({"keys": {"a": {"file": "/etc/nowhere"}}}, "the file that file names cannot be read"),
+        ({"keys": {"a": {"file": "/etc/nowhere"}}}, "the file named under file cannot be read"),
         ({"users": {"header": "X-User", "keys": ["b"]}}, "users.keys: expected names under keys"),
     ],
 )

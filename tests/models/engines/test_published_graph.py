@@ -12,6 +12,8 @@ import pytest
 from convqa.errors import InputError
 from convqa.models import load_encoder, load_reader
 
+pytestmark = pytest.mark.models
+
 TEXTS = ["goethe wrote faust", "faust"]
 
 

@@ -146,7 +146,7 @@ def test_a_set_has_its_name_from_the_header_or_the_file_and_its_domain_from_the_
 
 
 @pytest.mark.parametrize(
-    ("name", "language"), [("xquad.de.json", "de"), ("xquad.zh.json", "en"), ("jsquad-valid-v1.3.json", "en")]
+    ("name", "language"), [("xquad.de.json", "de"), ("xquad.zh.json", "zh"), ("jsquad-valid-v1.3.json", "en")]
 )
 def test_a_file_is_in_the_language_of_its_name_if_that_can_be_analyzed(data, name, language):
     (only,) = data_sets(data / "squad-format" / name)
