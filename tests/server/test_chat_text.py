@@ -68,7 +68,10 @@ def test_what_is_sent_again_is_what_was_answered(said, language, notes):
     answer = replace(Answer.of([Sentence(text, tuple(cited)) for text, cited in said], language), notes=notes)
     back = exchange("q", content(answer, language))
     assert back.status == "answered"
-    assert back.answer == answer.text.strip()
+    if language == "ja":  # its sentences have no blank between them, a new line for a row does
+        assert "".join(back.answer.split()) == "".join(answer.text.split())
+    else:
+        assert back.answer == answer.text.strip()
 
 
 def test_questions_back_and_no_answers():
