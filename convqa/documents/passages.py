@@ -24,6 +24,9 @@ _FORMAT = 7
 """Part of every digest. Increased when unchanged files must be read again."""
 _MAX_TITLE_CHARS = 200
 _MAX_META_CHARS = 10_000
+_MAX_UNITS = 250_000
+"""Sentences and lines, five times those of prose as long as a document may be. More would take over 1 GB."""
+_UNIT_END = re.compile(r"[.!?\u3002\uff01\uff1f]\s?|\n")
 _MAX_BLOCKS_BEFORE_TITLE = 4
 """Blocks, such as a letterhead, before a heading that is the document's title."""
 _NOT_IN_NAMES = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -71,6 +74,8 @@ def read_document(
         raise Unreadable("it is empty")
     document, warnings = reader.read(suffix_of(name), data)
     text = laid_out(document.blocks)
+    if sum(1 for _ in _UNIT_END.finditer(text.text)) > _MAX_UNITS:
+        raise Unreadable(f"it has more than {_MAX_UNITS:,} sentences and lines; split it")
     title = _title(document) or PurePosixPath(name).stem
     shared = _meta(file, document, title)
     url = base_url and base_url.rstrip("/") + "/" + quote(name)

@@ -265,8 +265,9 @@ def test_a_bar_in_a_cell_stays_in_it(tmp_path):
     [
         (b"It is free.", {"note": "x" * 10_001}, "its properties have more than 10,000 characters"),
         (b"# " + b"x" * 2**20 + b"\n\nIt is free.", {}, "expected at most 1,048,576 bytes"),
+        (b"Yes. " * 250_001, {}, "it has more than 250,000 sentences and lines; split it"),
     ],
 )
-def test_a_document_whose_passages_are_too_large_is_unreadable(read, data, meta, said):
+def test_a_document_whose_passages_would_be_too_large_or_too_many_is_unreadable(read, data, meta, said):
     with pytest.raises(Unreadable, match=said):
         read("a.md", data, **meta)

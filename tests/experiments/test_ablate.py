@@ -201,7 +201,8 @@ def test_odd_and_even_conversations():
         list(part_of([Conversation("a", some[0].turns)], "odd"))
 
 
-@pytest.mark.parametrize("after", [1.5, pytest.param(3.0, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("after", [1.5, 3.0])
 def test_killed_and_given_again_it_ends_in_the_same_bytes(after, grid, source, tmp_path, done):
     command = [sys.executable, "-m", "convqa", "ablate", str(grid), str(source), str(tmp_path / "out"), "--quiet"]
     process = subprocess.Popen(command, start_new_session=True)

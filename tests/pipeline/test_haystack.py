@@ -120,7 +120,7 @@ def test_both_forms_of_a_pipeline_give_the_same_run(call, example, example_cache
     for name, text in forms.items():
         pipeline = tmp_path / f"{name}.yaml"
         pipeline.write_text(text, encoding="utf-8")
-        assert call("run", example, tmp_path / name, "--pipeline", pipeline, "--limit", 2)[0] == 0
+        assert call("run", example, tmp_path / name, "--pipeline", pipeline, "--limit", 1)[0] == 0
         assert (tmp_path / name / "pipeline.resolved.yaml").read_text(encoding="utf-8") == text
     lines, graph = ((tmp_path / name / "run.json").read_bytes() for name in forms)
     assert lines == graph and json.loads(lines)[0]["Model_citations"]
