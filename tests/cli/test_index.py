@@ -129,7 +129,10 @@ def test_no_vectors_by_default_in_other_languages_and_for_many_passages(call, tm
 
 
 @pytest.mark.parametrize("engine", ["embedded", pytest.param("elasticsearch", marks=pytest.mark.services)])
-def test_of_two_processes_that_replace_a_collection_the_second_is_refused(call, process, tmp_path, request, engine):
+def test_of_two_processes_that_replace_a_collection_the_second_is_refused(
+    call, process, tmp_path, request, engine, monkeypatch
+):
+    monkeypatch.setattr("convqa.stores.embedded.writer._WAIT_SECONDS", 0.1)
     url = str(tmp_path / "c") if engine == "embedded" else request.getfixturevalue("index_url")
     other, slow = passages(tmp_path / "b.jsonl", "b"), tmp_path / "a.jsonl"
     assert call("index", other, "--collection", url)[0] == 0

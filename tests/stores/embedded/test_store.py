@@ -32,6 +32,12 @@ def at(folder):
 PASSAGES = [Passage(f"p{number}", f"passage number w{number} of many") for number in range(20)]
 
 
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch):
+    """A second writer gives up at once."""
+    monkeypatch.setattr("convqa.stores.embedded.writer._WAIT_SECONDS", 0.1)
+
+
 @pytest.fixture
 def folder(tmp_path):
     made = tmp_path / "collection"
