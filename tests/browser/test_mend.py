@@ -13,7 +13,7 @@ import pytest
 
 from convqa.indexing import index_sources
 from tests.browser.conftest import KEY, Server
-from tests.browser.test_talk import MARBURY, conversation_of
+from tests.browser.test_talk import MARBURY, TILTED, URANUS, conversation_of
 
 pytestmark = pytest.mark.browser
 FILES = {
@@ -65,8 +65,8 @@ def test_a_question_is_edited_and_what_followed_is_dropped(page, server, ask):
 
 
 def test_how_a_question_was_understood_is_corrected(page, server, ask):
-    ask(page, MARBURY)
-    turn = ask(page, "Was it unanimous?")
+    ask(page, URANUS)
+    turn = ask(page, TILTED)
     turn.get_by_role("button", name="Correct").click()
     page.locator(".edit textarea").fill("Was the decision in Marbury v. Madison unanimous?")
     page.get_by_role("button", name="Ask again").click()
@@ -76,21 +76,21 @@ def test_how_a_question_was_understood_is_corrected(page, server, ask):
 
 
 def test_a_question_is_asked_as_typed(page, server, ask):
-    ask(page, MARBURY)
-    ask(page, "Was it unanimous?").get_by_role("button", name="Ask as typed").click()
+    ask(page, URANUS)
+    ask(page, TILTED).get_by_role("button", name="Ask as typed").click()
     page.wait_for_selector("body:not(.busy)")
     kept = server.get(f"/api/conversations/{conversation_of(page)}")["turns"]
-    assert kept[1]["rewrite"] == {"text": "Was it unanimous?", "added": [], "act": ""} and len(kept) == 2
+    assert kept[1]["rewrite"] == {"text": TILTED, "added": [], "act": ""} and len(kept) == 2
 
 
 def test_a_new_topic_begins_another_conversation(page, server, ask):
-    ask(page, MARBURY)
-    turn = ask(page, "Was it unanimous?")
+    ask(page, URANUS)
+    turn = ask(page, TILTED)
     before = conversation_of(page)
     turn.get_by_role("button", name="New topic").click()
     page.wait_for_function("before => location.hash && !location.hash.includes(before)", arg=before)
     page.wait_for_selector("body:not(.busy)")
-    assert conversation_of(page) != before and kept_questions(server, page) == ["Was it unanimous?"]
+    assert conversation_of(page) != before and kept_questions(server, page) == [TILTED]
 
 
 def test_the_arrows_recall_questions(page, ask):
@@ -201,7 +201,7 @@ def test_some_documents_are_asked_only(open_page, handbook, ask):
     page.click("#documents")
     page.get_by_label("house/").check()
     page.get_by_role("button", name="Ask these").click()
-    page.get_by_text("Only house/parking.md, house/pets.txt", exact=True).wait_for()
+    page.locator("#scope", has_text="Only house/parking.md, house/pets.txt").wait_for()
     turn = ask(page, "How many days of leave do employees have?")
     assert "I found nothing about this in house/parking.md, house/pets.txt." in turn.inner_text()
     ranking = handbook.get(f"/api/conversations/{conversation_of(page)}")["turns"][0]["ranking"]
@@ -330,7 +330,7 @@ def test_axe_finds_nothing_in_forms_and_dialogs(open_page, handbook, ask, width,
     assert findings() == []
     page.get_by_role("checkbox", name="leave.md").check()
     page.get_by_role("button", name="Ask these").click()
-    page.get_by_text("Only leave.md", exact=True).wait_for()
+    page.locator("#scope", has_text="Only leave.md").wait_for()
     ask(page, "Who painted the ceiling of the chapel in Rome?").locator(".answer.none").wait_for()
     assert findings() == []
 
