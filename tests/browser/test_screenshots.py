@@ -29,6 +29,7 @@ def talk(page, ask):
     return turn
 
 
+@pytest.mark.slow
 def test_pictures(open_page, server, ask, root, tmp_path):
     folder = root / "docs" / "images" if ARE_KEPT else tmp_path
     page = open_page(width=1280, height=760, details=False, color_scheme="light")

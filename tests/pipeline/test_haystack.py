@@ -114,6 +114,7 @@ def test_with_a_model_of_ones_own(call, collection, tiny_generator):
     answers_alike(text, conversation(), pipeline)
 
 
+@pytest.mark.slow
 def test_both_forms_of_a_pipeline_give_the_same_run(call, example, example_cache, tmp_path):
     forms = {"lines": load("talk").document.to_yaml(), "graph": load("talk").to_haystack("elsewhere")}
     forms["graph"] = re.sub(r" +collection: elsewhere\n", "", forms["graph"])

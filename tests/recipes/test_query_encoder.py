@@ -25,6 +25,7 @@ def test_collections_that_are_reported_on_never_train(data):
     assert (len(trained), len(held_out)) == (73, 9) and not names & {"yeast-lab", "coffee-machine", "visa-office"}
 
 
+@pytest.mark.slow
 def test_turns_have_their_passages_and_histories(data):
     dialogs, passages = own_documents(data, held_out=True)
     ids = {(passage.collection, passage.id) for passage in passages}
