@@ -252,7 +252,7 @@ def benchmark(data: Path, name: str, held_out: bool, chance: random.Random) -> I
         is_reported = name == "clapnq_dev" and turn.Conversation_no % 2 == 1
         if is_reported or is_held_out != held_out or truth.Reply_is_question:
             continue
-        gold = [span for start, end in sentences(truth.Truth_span, "en") for span in [truth.Truth_span[start:end]]]
+        gold = [truth.Truth_span[start:end] for start, end in sentences(truth.Truth_span, "en")]
         gold += truth.Cited_sentences
         if bool(gold) == truth.Answerable:
             pairs = zip(turn.Context[::2], turn.Context[1::2], strict=False)

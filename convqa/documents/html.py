@@ -360,7 +360,7 @@ class _HTMLReader:
         self.blocks += table(grid, headers)
 
     def _read_between_cells(self, part: Any) -> None:
-        """Read what stands in a table but in no cell. Browsers show it above the table."""
+        """Read the text of a table that is in no cell. Browsers show it above the table."""
         self._gathered.append(part.text or "")
         for child in part:
             if child.tag == "table" or (child.tag not in _IN_TABLES and child.find(".//td") is None):

@@ -33,7 +33,7 @@ _MIN_REPEATS = 3
 _MAX_FRONT_PAGES = 30
 """Limit of the difference between a page and its number beside a running title."""
 _MIN_COLUMN = 0.25
-"""Height of a column, in heights of those beside it."""
+"""Minimum height of a column, as a share of the height of those beside it."""
 _MAX_DEPTH = 3
 """Columns within columns."""
 _PAGE_NUMBER = re.compile(
@@ -181,7 +181,7 @@ def _side_by_side(rows: Sequence[Row], start: int) -> tuple[list[Row], int]:
     words = list(chain.from_iterable(rows[start:end]))
     least_height = _MIN_COLUMN * (rows[end - 1][0].base - rows[start][0].base)
     sides = split(words, columns)
-    # A table that is wider than its column goes on in the blank beside it.
+    # A table that is wider than its column continues in the blank space beside it.
     high = [column for column, side in zip(columns, sides, strict=True) if side[-1].base - side[0].base > least_height]
     if len(high) > 1 and all(has_paragraph(rows_of(side)) for side in split(words, high)):
         sides = split(words, high)

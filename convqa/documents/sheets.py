@@ -33,7 +33,7 @@ _CURRENCY = re.compile(r"[€£¥]|(?<=\[\$)[A-Z]{3}|\$(?![-€£¥A-Z])")
 """In a number format, such as ``[$€-407] #,##0.00``, where ``$`` may only begin a currency."""
 _DECIMALS = re.compile(r"(?<=0\.)0+")
 _DELIMITERS = ";\t|,"
-"""The comma comes last, because it can also stand in numbers."""
+"""The comma is tried last, because numbers contain it too."""
 _LEADING_ZEROS = re.compile("0{2,}")
 """The number format of postal codes and the like."""
 _MERGED = re.compile('mergeCell [^>]*?ref="([A-Z]+[0-9]+:[A-Z]+[0-9]+)"')

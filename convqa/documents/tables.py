@@ -16,7 +16,7 @@ MAX_COLUMNS = 60
 """Columns of a table that are read."""
 MAX_SPANNED_ROWS = 100
 _MAX_REPEATED_CHARS = 80
-"""A text that has more in all columns that it spans together stands in the first only."""
+"""Maximum characters of a spanning cell that each column repeats. A longer text is kept in the first column only."""
 _NAME = re.compile(r"(19|20)\d\d|\D{1,60}")
 """A cell that can be the name of a column: a year or words."""
 

@@ -260,12 +260,16 @@ def test_a_bar_in_a_cell_stays_in_it(tmp_path):
     assert table_row(passage, passage.units[-1]).cells == ["pipe", "a | b"]
 
 
+def test_points_in_numbers_end_no_sentence(read):
+    assert read("a.txt", b"1.25|" * 260_000)
+
+
 @pytest.mark.parametrize(
     ("data", "meta", "said"),
     [
         (b"It is free.", {"note": "x" * 10_001}, "its properties have more than 10,000 characters"),
         (b"# " + b"x" * 2**20 + b"\n\nIt is free.", {}, "expected at most 1,048,576 bytes"),
-        (b"Yes. " * 250_001, {}, "it has more than 250,000 sentences and lines; split it"),
+        (b"Yes. " * 250_002, {}, "it has more than 250,000 sentences and lines; split it"),
     ],
 )
 def test_a_document_whose_passages_would_be_too_large_or_too_many_is_unreadable(read, data, meta, said):

@@ -47,6 +47,8 @@ def read(path: Path) -> Qrels:
             grades.setdefault(turn_id(turn), {})[passage] = grade
         elif text.strip():
             raise InputError(f"{path}: line {number}: expected {EXPECTED}, got {shorten(text)}.")
+    if not grades:
+        raise InputError(f"{path}: has no judgments; expected {EXPECTED}.")
     return Gold(path, tuple(JudgedTurn(id, {"topic": id.conversation}, judged) for id, judged in grades.items()))
 
 

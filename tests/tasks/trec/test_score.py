@@ -11,6 +11,7 @@ from convqa.errors import InputError
 from convqa.evaluation import evaluate, write_official, write_turns
 from convqa.experiments.compare import compare
 from convqa.tasks import find_scored_task
+from convqa.tasks.trec import truth
 
 QRELS = "31_1 0 a 3\n31_1 0 b 1\n31_1 0 x 0\n31_2 0 c 2\n132_1-3 0 a 1\n132_1-3 0 d 2\n2024-7 0 a 1\n"
 RUN = {"31_1": ["x", "b", "a"], "132_1-3": ["c", "d", "a"], "2024-7": ["b"]}
@@ -108,3 +109,9 @@ def test_a_malformed_run_is_named(folder):
 
 def test_qrels_are_recognized(folder):
     assert find_scored_task("auto", folder / "qrels.txt", folder).name == "trec"
+
+
+def test_a_file_without_judgments_is_refused(tmp_path):
+    (tmp_path / "empty.qrels").write_text("\n")
+    with pytest.raises(InputError, match=r"empty\.qrels: has no judgments; expected qrels"):
+        truth.read(tmp_path / "empty.qrels")
