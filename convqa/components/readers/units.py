@@ -40,6 +40,11 @@ _QUESTION_MARKS = ("?", "\uff1f")
 _MAX_SPANS = 12
 """Maximum spans of a turn."""
 
+_FIRST_PASSAGES = 4
+_ENOUGH = 5.0
+"""How many passages are read first, and the score of a span above which the others are not read. Chosen on nine
+collections of own documents (docs/reference/reading.md)."""
+
 _SIMILARITY_WEIGHT = 12.0
 _NULL_SIMILARITY = 1 / 3
 """Weight of the cosine of a unit and the question, and the cosine of no answer. Chosen on nine collections of own
@@ -56,8 +61,9 @@ class UnitsReader(Reader):
     A unit is read with the question, its rewrite, the two questions before, the last answer, and the title and the
     other units of its passage. The best ones are also compared with the question by vectors, which the query encoder
     makes of a question with a history. A span is a unit, and its score grows with how well it
-    answers; the null score, 0, is that of no answer. Turns in languages other than English are read by the reader
-    ``sentences``. The model runs on ONNX Runtime, on the CPU, whatever device the other models run on.
+    answers; the null score, 0, is that of no answer. If the first passages have a sure answer, the others are not read.
+    Turns in languages other than English are read by the reader ``sentences``. The model runs on ONNX Runtime, on the
+    CPU, whatever device the other models run on.
 
     Example::
 
@@ -91,22 +97,24 @@ class UnitsReader(Reader):
         rankings: Sequence[Ranking],
     ) -> Sequence[Reading]:
         rows = list(zip(turns, rewrites, rankings, strict=True))
-        candidates = [self._candidates(turn, rewrite, ranking) for turn, rewrite, ranking in rows]
-        pairs = [candidate.pair for turn_candidates in candidates for candidate in turn_candidates]
-        readings = iter(self._reader.read(pairs))
+        candidates = [self._candidates(*row) for row in rows]
         questions = self._queries.model.remembered([turn.question for turn in turns], "query")
         questions = self._queries.with_histories(turns, questions)
+        found: list[list[Span]] = [[] for _ in rows]
+        best: list[tuple[Span, ...]] = [()] * len(rows)
+        for part in (slice(_FIRST_PASSAGES), slice(_FIRST_PASSAGES, None)):
+            unanswered = [index for index, spans in enumerate(best) if not spans or spans[0].score < _ENOUGH]
+            pairs = [candidate.pair for index in unanswered for candidate in candidates[index][part]]
+            readings = iter(self._reader.read(pairs))
+            for index in unanswered:
+                for candidate in candidates[index][part]:
+                    found[index] += candidate.spans(next(readings))
+                found[index].sort(key=lambda span: -span.score)
+                best[index] = self._compared(rankings[index], found[index][:_MAX_SPANS], questions[index])
         results = []
-        for row, turn_candidates, question in zip(rows, candidates, questions, strict=True):
-            if row[0].language != _LANGUAGE:
-                results.append(self._other_languages.read(*row))
-                continue
-            spans = []
-            for candidate in turn_candidates:
-                spans += candidate.spans(next(readings))
-            spans.sort(key=lambda span: -span.score)
-            best = self._compared(row[2], spans[:_MAX_SPANS], question)
-            results.append(Reading(best, 0.0))
+        for row, spans in zip(rows, best, strict=True):
+            is_read = row[0].language == _LANGUAGE
+            results.append(Reading(spans, 0.0) if is_read else self._other_languages.read(*row))
         return results
 
     def _compared(

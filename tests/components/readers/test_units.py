@@ -108,3 +108,20 @@ def test_a_turn_in_its_batch_is_read_as_alone():
     rewrites = [Rewrite.unchanged(turn.question) for turn in turns]
     together = UnitsReader().read_batch(turns, rewrites, [RANKING, replace(RANKING)])
     assert together[0] == read("When does the pool open?")
+
+
+def ranking_of(answer_at):
+    """Return eight passages; the one at an index answers when the pool opens."""
+    texts = [f"The library has {index} shelves of maps." for index in range(8)]
+    texts[answer_at] = "The pool opens at eight."
+    hits = [Hit(f"p{index}", 8.0 - index, Passage(f"p{index}", text)) for index, text in enumerate(texts)]
+    return Ranking(tuple(hits))
+
+
+@pytest.mark.parametrize(("answer_at", "read_passages"), [(0, 4), (6, 8)])
+def test_further_passages_are_read_only_without_a_sure_answer(answer_at, read_passages):
+    turn = Turn(TurnId(1, 1), "When does the pool open?")
+    rewrite = Rewrite.unchanged(turn.question)
+    (reading,) = UnitsReader().read_batch([turn], [rewrite], [ranking_of(answer_at)])
+    assert reading.spans[0].text == "The pool opens at eight."
+    assert len({span.passage_id for span in reading.spans}) == read_passages
