@@ -3,7 +3,7 @@
     python benchmarks/answering.py [--pipelines talk default] [--sets clapnq_dev ...] [--data ../shared/data]
 
 Sets: odd conversations of clapnq_dev, inscit_dev and mtrag_un, and of doc2dial_a the documents that
-``recipes/reader.py`` keeps for validation. Each is run with the history of the set (``convqa run --history gold``) over
+``recipes/reader.py`` keeps for validation. Each is run with the history of the set (``convqa run --history gold``; clapnq_dev has none) over
 a collection with vectors of all its passages, and scored by ``convqa evaluate``. "In the span": turns
 whose first sentence has 90 % of its words in the turn's ``Truth_span``. Prints JSON.
 """
@@ -66,7 +66,8 @@ def scores(source: Path, pipeline: str, folder: Path) -> dict[str, Any]:
         convqa("index", source / "passages.jsonl", "--collection", collection)
     input_folder.mkdir(exist_ok=True)
     truths = reported_part(source, input_folder)
-    convqa("run", input_folder, output, "--pipeline", pipeline, "--collection", collection, "--history", "gold")
+    history = "own" if source.name == "clapnq_dev" else "gold"
+    convqa("run", input_folder, output, "--pipeline", pipeline, "--collection", collection, "--history", history)
     measures = json.loads(convqa("evaluate", input_folder, output, "--json"))["measures"]
     run = json.loads((output / "run.json").read_bytes())
     assert [turn["Turn_no"] for turn in run] == [truth["Turn_no"] for truth in truths]

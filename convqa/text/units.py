@@ -33,6 +33,9 @@ _MAX_HEADER_CHARS = 2000
 """Captions and header rows that are longer, together, are not repeated with each row."""
 _MAX_MARKED_CHARS = 1000
 """A longer line is a paragraph. Matching a rule of dashes takes quadratic time."""
+_MAX_LABEL_WORDS = 2
+"""A sentence of so few words at the beginning of a paragraph is quoted with the next one."""
+
 _MAX_REPLY_WORDS = 60
 """A longer reply is quoted in units of its own, with the question as their context."""
 
@@ -82,8 +85,7 @@ def units_of_text(text: str, language: str) -> tuple[Unit, ...]:
     sentence | Members pay: | ('Fees', '')
     item | 5 euros a day | ('Fees', 'Members pay:')
     item | 20 euros a week | ('Fees', 'Members pay:')
-    sentence | Cash only. | ('Fees', '')
-    sentence | No cards. | ('Fees', '')
+    sentence | Cash only. No cards. | ('Fees', '')
     """
     found = units_of_parts(text, list(parts(text)), language)
     if any(unit.is_quotable for unit in found) or not any(map(str.isalnum, text)):
@@ -159,7 +161,11 @@ def _units_of_part(
         # "There is water in the tray. Is it leaking?" is one question to what follows.
         yield Unit(start, start + len(line.rstrip()), kind, heading, context)
         start = line_end
-    for first, last in sentences(text[start : part.end], language):
+    found = list(sentences(text[start : part.end], language))
+    if len(found) > 1 and len(text[start : start + found[0][1]].split()) <= _MAX_LABEL_WORDS:
+        # "Cash only. No cards." is one unit, and "Opening hours. From eight to ten." another.
+        found[:2] = [(found[0][0], found[1][1])]
+    for first, last in found:
         yield Unit(start + first, start + last, kind, heading, context)
 
 
