@@ -1,7 +1,6 @@
 """Score sentences by lexical match with the question and by their form, without a model.
 
-The features and weights were chosen on the conversations with even numbers of INSCIT and MTRAG; the
-results on the others are in docs/benchmarks/answers.md.
+The features and weights were chosen on the conversations with even numbers of INSCIT and MTRAG.
 """
 
 from __future__ import annotations
@@ -219,7 +218,7 @@ BY_BOTH = Curve(
     repeated=-0.28,
     cosine=0.91,
 )
-"""Fitted on the even conversations of inscit_dev and mtrag_un by benchmarks/builders.py curves. The lexical curve
+"""Fitted on the even conversations of inscit_dev and mtrag_un by benchmarks/sentence_scoring.py. The lexical curve
 ignores the ranking's scores, because BM25 counts the same words (docs/reference/reading.md)."""
 
 
