@@ -414,7 +414,7 @@ def folder(args: argparse.Namespace) -> None:
     table(
         ["measure", *(f"{count:,}" for count in args.counts), f"extrapolated to {WIKI:,}"],
         rows,
-        "engines/folder" if args.language == "en" else "stand-ins/polish-million",
+        "" if args.language == "en" else "stand-ins/polish-million",
     )
 
 

@@ -1,9 +1,7 @@
 """How good, fast and large is the extractive reader?
 
     python benchmarks/reader.py sets [--models reader] [--sets ...] [--limit N] [--data ../shared/data]
-    python benchmarks/reader.py depth [--models reader FLOAT32 ...] [--limit 400]
     python benchmarks/reader.py haystack --models TORCH_FOLDER FLOAT32_FOLDER [INT8_FOLDER] [--limit 200]
-    python benchmarks/reader.py conversations [--sets inscit_dev clapnq_dev] [--sentences 1 2 3]
     python benchmarks/reader.py growth [--passages 10 100 1000] [--tokens 100 400 1600 8000]
 
 Prints tables. Intervals are 95 % bootstraps.
@@ -12,19 +10,10 @@ Prints tables. Intervals are 95 % bootstraps.
 passage. "best span": questions with an answer, by the best span whatever its score. "decided": all questions, without
 an answer if the null score is above the best span's. Then the calibration of both scores on squad2.
 
-``depth``: questions with an answer of the reported half of squad2, over all its paragraphs. BM25 ranks, the reader
-reads the first 1, 3 or 10, and the best span is the answer. A model's name may end in ``=bfloat16`` or ``=float32``;
-
-
 ``haystack``: the same weights in Haystack's TransformersExtractiveReader. TORCH_FOLDER is a transformers reader,
 FLOAT32_FOLDER its ``convqa models export``. Each question has
 its paragraph and the nine others that BM25 ranks first; both readers read all ten and return the best span. Each way
 runs in its own process, for each half of the questions in turn.
-
-``conversations``: turns with an answer and a gold passage, with the history of the set. "gold" reads the first gold
-passage; "ranked" the first ten that the pipeline ``default`` ranks. Answers are whole sentences or the best span alone;
-differences are paired with the sentence reader at the same number of sentences. Settings were chosen on the even
-conversations of inscit_dev, so only the odd ones are reported.
 
 ``growth``: time and memory above that after loading, for one question, each row in its own process. Passages have about
 120 tokens; contexts of the given tokens are read ten per turn.
@@ -43,15 +32,11 @@ from typing import Any
 
 from _common import Figures, arguments, own_process, peak_mb, table
 from comparing import difference, estimate
-from conversation_answers import GOLD, PASSAGES, RANKED, Asked, asked_in, columns, given_all, scratch_cache
+from conversation_answers import PASSAGES, given_all
 from questions_with_contexts import asked, em_and_f1, ranked, reported
 
-from convqa.components.builders.sentences import SentencesBuilder
-from convqa.components.builders.span import SpanBuilder
 from convqa.components.readers.extractive import Extractive
-from convqa.components.readers.sentences import SentencesReader
-from convqa.domain import Passage, Query, Ranking, Reading, Rewrite, Turn, TurnId
-from convqa.metrics.squad import f1
+from convqa.domain import Passage, Query, Ranking, Rewrite, Turn, TurnId
 from convqa.models import Options, SpanReader, load_reader
 from convqa.models.kinds.reader import PairReading
 from convqa.places import shipped
@@ -60,11 +45,6 @@ from convqa.tasks.mrqa.formats import Context, Question
 BINS = 10
 SHORT = 120
 QUESTION = "What did the people of the city think about the new law?"
-WAYS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("top 1", {"max_passages": 1}),
-    ("top 3", {"max_passages": 3}),
-    ("top 10", {"max_passages": 10}),
-)
 
 Pairs = Sequence[tuple[float, float]]
 """Scores, and what they should be."""
@@ -130,39 +110,6 @@ def spread(contexts: Sequence[Context], limit: int) -> list[tuple[Question, str]
     """Return this many questions with an answer, evenly spread, each with its context's text."""
     every = [(question, one.text) for one in contexts for question in one.questions if question.answers]
     return every[:: max(1, len(every) // limit)][:limit]
-
-
-def depth(options: argparse.Namespace) -> None:
-    contexts = reported(options.data)["squad2, report"]
-    passages = [Passage(str(number), context.text) for number, context in enumerate(contexts)]
-    cases = spread(contexts, options.limit or 400)
-    questions = [question for question, _ in cases]
-    rankings = [given_all(ranked(question, passages, PASSAGES)) for question in questions]
-    for most in (1, 3, 10):
-        there = [
-            own in [hit.passage.text for hit in row.hits[:most] if hit.passage]
-            for (_, own), row in zip(cases, rankings, strict=True)
-        ]
-        print(f"The right one of {len(passages)} paragraphs among the top {most}: {100 * mean(there):.1f} %")
-    turns = [Turn(TurnId(question.id, 1), question.text) for question in questions]
-    rewrites = [Rewrite(question.text, (Query(question.text),)) for question in questions]
-
-    def rows() -> Iterator[list[str]]:
-        for name in options.models:
-            model, _, precision = name.partition("=")
-            for label, settings in WAYS:
-                how: dict[str, Any] = {"options": {"precision": precision}} if precision else {}
-                station = Extractive(model=model, top_k=1, **settings, **how)
-                station.warm_up()
-                start = time.perf_counter()
-                readings = station.read_batch(turns, rewrites, rankings)
-                seconds = time.perf_counter() - start
-                said = [reading.spans[0].text if reading.spans else "" for reading in readings]
-                runs = station.identity()["reader"].partition(" ")[2].strip("()")
-                cells = map(cell, em_and_f1(questions, said))
-                yield [runs, label, *cells, f"{1000 * seconds / len(questions):.0f}"]
-
-    table(["model", "reads", "EM", "F1", "ms per question"], rows(), "reading/depth")
 
 
 Case = tuple[Question, list[str]]
@@ -254,45 +201,6 @@ def haystack(options: argparse.Namespace) -> None:
     table([*head, "EM", "F1", "EM - Haystack", "F1 - Haystack"], rows(), "reading/haystack")
 
 
-def conversations(options: argparse.Namespace) -> None:
-    head = ["set (turns)", "passages", "reader and answer", "F1", "difference"]
-    with scratch_cache():
-        names = options.sets or ["inscit_dev", "clapnq_dev"]
-        table(head, (row for name in names for row in one_talk(options, name)), "reading/conversations")
-
-
-def one_talk(options: argparse.Namespace, name: str) -> Iterator[list[str]]:
-    found = asked_in(options.data / "conversations" / name)
-    for where in (GOLD, RANKED):
-        some, label = found[where], name
-        if name == "inscit_dev":
-            label, some = f"{name}, odd", [one for one in some if one.odd]
-        lexical = readings(SentencesReader(), some)
-        ways = {"extractive": readings(Extractive(model=options.models[0]), some)}
-        if where != GOLD:
-            ways["extractive, mu .7"] = readings(Extractive(model=options.models[0], interpolation=0.7), some)
-        about = [f"{label} ({len(some)})", where]
-        for number in options.sentences:
-            builder = SentencesBuilder(max_sentences=number)
-            floor = scores(some, lexical, builder)
-            yield [*about, f"sentences, {number}", f"{mean(floor):.3f}", ""]
-            for way, read in ways.items():
-                made = scores(some, read, builder)
-                yield [*about, f"{way}, {number} sentences", f"{mean(made):.3f}", str(difference(made, floor))]
-        for way, read in ways.items():
-            yield [*about, f"{way}, the span alone", f"{mean(scores(some, read, SpanBuilder())):.3f}", ""]
-
-
-def readings(reader: Any, some: Sequence[Asked]) -> list[Reading]:
-    reader.warm_up()
-    return list(reader.read_batch(*columns(some)))
-
-
-def scores(some: Sequence[Asked], read: Sequence[Reading], builder: Any) -> list[float]:
-    texts = [builder.build(a.turn, a.rewrite, a.ranking, one).text for a, one in zip(some, read, strict=True)]
-    return [max(f1(truth, text) for truth in a.answers) for a, text in zip(some, texts, strict=True)]
-
-
 def growth(options: argparse.Namespace) -> None:
     shapes = [(number, SHORT) for number in options.passages] + [(PASSAGES, tokens) for tokens in options.tokens]
 
@@ -326,17 +234,16 @@ def read_one(options: argparse.Namespace, count: str, tokens: str) -> Figures:
     return {"seconds": time.perf_counter() - start, "more": peak_mb() - loaded}
 
 
-PARTS = {"sets": sets, "depth": depth, "haystack": haystack, "conversations": conversations, "growth": growth}
+PARTS = {"sets": sets, "haystack": haystack, "growth": growth}
 
 
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("what", choices=PARTS)
     parser.add_argument("--models", nargs="+", default=["reader"])
-    parser.add_argument("--sets", nargs="+", metavar="SET", help="of sets and conversations")
+    parser.add_argument("--sets", nargs="+", metavar="SET", help="of sets")
     parser.add_argument("--limit", type=int, help="maximum number of questions")
     parser.add_argument("--precision", choices=("auto", "float32", "bfloat16", "int8"), default="auto", help="of sets")
-    parser.add_argument("--sentences", type=int, nargs="+", default=[1, 2, 3], help="of conversations")
     parser.add_argument("--passages", type=int, nargs="+", default=[10, 100, 1000], help="of growth")
     parser.add_argument("--tokens", type=int, nargs="+", default=[100, 400, 1600, 8000], help="of growth")
     parser.add_argument("--work", nargs="+", help=argparse.SUPPRESS)

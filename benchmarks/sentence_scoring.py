@@ -100,9 +100,9 @@ def calibrated(tables: Sequence[np.ndarray], weights: np.ndarray) -> np.ndarray:
 def main() -> None:
     options = arguments(__doc__).parse_args()
     some = even(options.data, GOLD, RANKED)
-    for name, encoder in (("by words", None), ("by words and vectors", "encoder")):
-        found = tables(some, Reader(encoder=encoder))
-        weights = preferred(found) if encoder else np.ones(1)
+    for name, reader in (("by words", Reader()), ("by words and vectors", Reader(encoder="encoder"))):
+        found = tables(some, reader)
+        weights = preferred(found) if reader.encoder else np.ones(1)
         print(name, Curve._fields[: len(weights) + 1], calibrated(found, weights).round(2))
 
 
