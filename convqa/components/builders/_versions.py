@@ -14,14 +14,39 @@ from convqa.text.analysis import analyzer_or_words
 _MIN_SHARED = 0.5
 """Minimum share of common words in two statements about the same."""
 
+_MIN_ASKED = 0.7
+"""Minimum share of the question's words in the quoted statement that another statement about the same has too."""
+
 _MAX_GAP = 6.0
 """Maximum distance of the scores of two statements that both answer."""
 
-_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_HEAD_CHARS = 300
+"""Length of the beginning of a document that may date it."""
+
+_NUMBER = re.compile(
+    r"\d+(?:[.,:]\d+)*|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|"
+    r"zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf)\b",
+    re.I,
+)
+_MONTHS = "janfebmaraprmayjunjulaugsepoctnovdecjanfebmäraprmaijunjulaugsepoktnovdez"
+"""The first three letters of each month, in English and in German."""
+
+_MONTH = (
+    r"jan(?:uary?)?|feb(?:ruary?)?|mar(?:ch)?|märz|apr(?:il)?|ma[iy]|jun[ei]?|jul[iy]?|aug(?:ust)?|"
+    r"sept?(?:ember)?|o[ck]t(?:ober)?|nov(?:ember)?|de[cz](?:ember)?"
+)
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_WORDED_DATE = re.compile(
+    rf"(?:\b(\d\d?)[a-z.]*[\W_]+(?:of )?)?(?<![^\W_])({_MONTH})[\W_]+(?:(\d\d?)[\W_]+)?({_YEAR.pattern})"
+)
+_AGE = re.compile(
+    rf"(?<![a-z])(?:v|version|rev|revision|edition)[\W_]{{0,2}}\d{{1,3}}(?!\d)(?:\.\d+)*|"
+    rf"{_YEAR.pattern}(?:[-_.]\d\d?(?!\d)){{0,2}}|(?<!\d)(?:19|20)\d{{6}}(?!\d)"
+)
+"""A version or a date that begins with the year."""
+
 _VERSION_WORDS = re.compile(
-    r"\d+|\b(?:v|version|rev|old|new|draft|final|copy|jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|"
-    r"aug(?:ust)?|sep(?:tember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|spring|summer|autumn|winter)\b|[\W_]+",
+    rf"\d+|\b(?:v|version|rev|old|new|draft|final|copy|{_MONTH}|spring|summer|autumn|winter)\b|[\W_]+",
     re.I,
 )
 
@@ -39,12 +64,16 @@ class Rival(NamedTuple):
 
 
 class _Statement(NamedTuple):
-    """A span of a document. ``family``: the document's name without what tells versions apart."""
+    """A span of a document. ``family``, ``title``: its names without what tells versions apart.
+
+    ``age``: its dates and versions, greater if later: those of its names, then its properties, then its beginning.
+    """
 
     span: Span
     file: str
     family: str
-    date: str
+    title: str
+    age: str
     words: frozenset[str]
     numbers: frozenset[str]
 
@@ -55,7 +84,7 @@ def latest_first(
     question: str,
     language: str,
 ) -> tuple[list[Span], Rival | None]:
-    """Return the spans without statements that differ from the first, and the best of these.
+    """Return the spans without those of documents that differ from the first, and the best statement of these.
 
     The first is that of the latest document, unless the question names the year of another. Spans that are not of
     documents are unchanged.
@@ -65,50 +94,59 @@ def latest_first(
     filed = [span for span in spans if span.passage_id in passages and "file" in passages[span.passage_id].meta]
     if not filed or filed[0] is not spans[0]:
         return list(spans), None
-    best = _statement(spans[0], passages[spans[0].passage_id], language)
+    best = _statement(spans[0], passages, language)
     asked = best.words.intersection(analyzer_or_words(language).content(question))
-    rivals = []
+    statements = [best]
     for span in filed[1:]:
         if best.span.score - span.score <= _MAX_GAP:
-            other = _statement(span, passages[span.passage_id], language)
-            is_about_same = best.family == other.family or (asked and asked <= other.words)
-            if is_about_same and _differ(best, other):
-                rivals.append(other)
-    if not rivals:
+            other = _statement(span, passages, language)
+            has_asked = len(asked & other.words) >= _MIN_ASKED * len(asked) if asked else best.title == other.title
+            if (best.family == other.family or has_asked) and _differ(best, other):
+                statements.append(other)
+    if len(statements) == 1:
         return list(spans), None
-    dates = {statement.date for statement in (best, *rivals)}
-    is_dated = "" not in dates and len(dates) > 1
-    years = set(_YEAR.findall(question))
-    first = best
-    if is_dated and best.date[:4] not in years:
-        first = max((best, *rivals), key=lambda statement: (statement.date, statement.span.score))
-    second = best if first is not best else rivals[0]
-    rival_spans = {statement.span for statement in rivals}
-    others = [span for span in spans[1:] if span not in rival_spans]
+    of_year = [statement for statement in statements if statement.age[:4] in _YEAR.findall(question)]
+    dated = statements if all(statement.age for statement in statements) else [best]
+    first = max(of_year or dated, key=lambda statement: (statement.age, statement.span.score))
+    second = best if first is not best else statements[1]
+    left_out = {statement.file for statement in statements} - {first.file}
+    others = [span for span in spans if span not in filed or passages[span.passage_id].meta["file"] not in left_out]
+    others.remove(first.span)
     age = ""
-    if is_dated and second.date != first.date:
-        age = "Older" if second.date < first.date else "Later"
+    if first.age and second.age and second.age != first.age:
+        age = "Older" if second.age < first.age else "Later"
     return [replace(first.span, score=best.span.score), *others], Rival(second.span, age)
 
 
-def _statement(span: Span, passage: Passage, language: str) -> _Statement:
+def _statement(span: Span, passages: Mapping[str, Passage], language: str) -> _Statement:
+    passage = passages[span.passage_id]
     file = str(passage.meta["file"])
-    stems = analyzer_or_words(language).content(span.text)
-    numbers = frozenset(_NUMBER.findall(span.text))
-    words = frozenset(stem for stem in stems if not any(map(str.isdigit, stem)))
-    family = _VERSION_WORDS.sub("", PurePosixPath(file).stem).lower()
-    date = str(passage.meta.get("date") or "") or "".join(_YEAR.findall(file)[:1])
-    return _Statement(span, file, family, date, words, numbers)
+    content = analyzer_or_words(language).content(span.text)
+    words = frozenset(stem for stem in content if not _NUMBER.search(stem))
+    family, title = (_VERSION_WORDS.sub("", name).lower() for name in (PurePosixPath(file).stem, passage.title))
+    beginning = "".join(
+        other.text[:_HEAD_CHARS]
+        for other in passages.values()
+        if other.meta.get("file") == file and not other.meta.get("start")
+    )
+    age = _age(f"{file} {passage.title} {passage.meta.get('date')} {beginning}")
+    return _Statement(span, file, family, title, age, words, frozenset(_NUMBER.findall(span.text)))
+
+
+def _age(text: str) -> str:
+    """Return the dates and versions in a text, eight digits each: 20250331, 20250000, 14000000 for 1.4."""
+    dated = _WORDED_DATE.sub(
+        lambda date: f"{date[4]}{_MONTHS.index(date[2][:3]) % 36 // 3 + 1:02}{date[1] or date[3] or '':0>2}",
+        text.lower(),
+    )
+    return "".join(re.sub(r"\D", "", sign).ljust(8, "0") for sign in _AGE.findall(dated))
 
 
 def _differ(one: _Statement, other: _Statement) -> bool:
     """Return whether two statements say something different about the same."""
-    if one.file == other.file or not one.words or not other.words:
-        return False
-    shared = len(one.words & other.words) / min(len(one.words), len(other.words))
-    if shared < _MIN_SHARED:
+    shared = len(one.words & other.words)
+    if one.file == other.file or shared < max(1, _MIN_SHARED * min(len(one.words), len(other.words))):
         return False
     if one.family == other.family and one.family:
         return one.span.text != other.span.text
-    has_two = len(one.words & other.words) > 1
-    return has_two and bool(one.numbers and other.numbers) and one.numbers != other.numbers
+    return shared > 1 and bool(one.numbers and other.numbers) and one.numbers != other.numbers
