@@ -162,7 +162,8 @@ def _units_of_part(
         yield Unit(start, start + len(line.rstrip()), kind, heading, context)
         start = line_end
     found = list(sentences(text[start : part.end], language))
-    if len(found) > 1 and len(text[start : start + found[0][1]].split()) <= _MAX_LABEL_WORDS:
+    label = text[start : start + found[0][1]] if len(found) > 1 else ""
+    if label.endswith(".") and len(label.split()) <= _MAX_LABEL_WORDS:
         # "Cash only. No cards." is one unit, and "Opening hours. From eight to ten." another.
         found[:2] = [(found[0][0], found[1][1])]
     for first, last in found:
