@@ -152,7 +152,7 @@ def answer_lines(response: Response, screen: Screen) -> list[Text]:
     cited = _cited(response)
     first = openings(cited.answer)
     numbers = numbered(cited.answer)
-    sentences = [marked(sentence, numbers) for sentence in cited.sentences()]
+    sentences = [marked(sentence, numbers) for sentence in cited.listed()]
     lines = [Text(line) for text in laid_out([*first, *sentences]) for line in table_lines(text)]
     if screen.styled:
         lines[0].stylize("bold yellow", 0, len(" ".join(first)))

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
-from convqa.domain import Answer, Citation, Passage, Ranking, Response, Sentence, TurnId, quotes
+from convqa.domain import Answer, Citation, Passage, Ranking, Response, Sentence, TurnId, Unit, quotes
 from convqa.errors import InputError
+from convqa.text.quotes import shown_unit
+from convqa.text.units import units
+
+NAMELESS = Passage("", "")
+"""Stands for a passage of which only the id is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +79,30 @@ class CitedAnswer:
             return self.answer.sentences
         return (Sentence(self.answer.text),)
 
+    def listed(self) -> tuple[Sentence, ...]:
+        """Return the sentences, in which quoted list items and table rows begin with "- " unless they stand alone."""
+        sentences = self.sentences()
+        passages = self.passages
+        if len(sentences) == 1:
+            return sentences
+        return tuple(
+            replace(sentence, text=f"- {sentence.text}") if kind in ("item", "row") else sentence
+            for sentence in sentences
+            for kind in [quoted_unit(sentence, passages)[1].kind]
+        )
+
     def passage_ids(self) -> list[str]:
         """Return the ids of the cited passages, in order of their first citation."""
         citations = [citation for sentence in self.sentences() for citation in sentence.citations]
         return list(dict.fromkeys(citation.passage_id for citation in citations))
+
+
+def quoted_unit(sentence: Sentence, passages: Mapping[str, Passage]) -> tuple[Passage, Unit]:
+    """Return the item or row that a sentence quotes, with its passage; for any other sentence, an empty sentence."""
+    for citation in sentence.citations if sentence.supported is None else ():
+        passage = passages.get(citation.passage_id, NAMELESS)
+        # Items and rows are the same in every language.
+        for unit in units(passage, "en"):
+            if unit.start == citation.start and sentence.text == shown_unit(passage, unit):
+                return passage, unit
+    return NAMELESS, Unit(0, 0, "sentence")

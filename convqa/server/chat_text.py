@@ -21,7 +21,7 @@ from textwrap import shorten
 from convqa.components import acts
 from convqa.domain import Answer, Exchange, ExchangeStatus, Response
 from convqa.domain.answer import UNSPACED
-from convqa.exports import replies
+from convqa.exports import CitedAnswer, replies
 from convqa.exports.text import OPENINGS, begins_item, begins_table, escape, marked, numbered, openings, table_lines
 
 _SOURCES = "\n\nSources:\n\n"
@@ -57,15 +57,16 @@ def pieces(
             quoted = f"\n\nClosest: {_source(closest.title or closest.id, closest.url, closest.text)}"
         yield f"{OPENINGS['none']} {escape(reason)}.{quoted}{caveat}"
         return
-    yield from sentence_pieces(answer, language, sources)
-    if not answer.sentences:
+    listed = CitedAnswer(response, answer).listed() if answer.sentences else ()
+    yield from sentence_pieces(replace(answer, sentences=listed), language, sources)
+    if not listed:
         yield escape(answer.text)
-    listed = []
+    lines = []
     for citation in citations(response, sources):
         source = _source(citation.title or citation.passage, citation.url, citation.quote)
-        listed.append(f"- [{citation.number}] {source}")
-    if listed:
-        yield _SOURCES + "\n".join(listed)
+        lines.append(f"- [{citation.number}] {source}")
+    if lines:
+        yield _SOURCES + "\n".join(lines)
     if caveat:
         yield caveat
 
