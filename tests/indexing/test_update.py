@@ -116,6 +116,16 @@ def test_add_removes_nothing_and_replace_makes_anew(folder, local, tmp_path):
         run(other, local, add=True, replace=True)
 
 
+def test_one_file_does_not_remove_the_others(folder, local):
+    run(folder, local)
+    with pytest.raises(InputError, match=r"other documents, such as .*, and SOURCES has no folder\. --add keeps them"):
+        run(folder / "notes.txt", local)
+    assert len(held(local)) == 5
+    assert counts(run(folder / "notes.txt", local, add=True)) == (0, 1, 0) and len(held(local)) == 5
+    assert counts(run(folder / "notes.txt", local, replace=True)) == (1, 0, 0) and len(held(local)) == 1
+    assert counts(run(folder / "notes.txt", local)) == (0, 1, 0)
+
+
 def test_passages_that_are_of_no_document_stay(folder, local):
     mine = Passage("notes", "A passage of mine.", meta={"file": "elsewhere"})
     with create_store(local) as store:
