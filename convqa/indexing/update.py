@@ -163,8 +163,8 @@ def _update(
             )
         if gone and not whole:
             raise InputError(
-                f"the collection has other documents, such as {escape(gone[0])}, and SOURCES has no folder. --add keeps "
-                "them, --replace removes them."
+                f"the collection has other documents, such as {escape(gone[0])}, and SOURCES has no folder. --add "
+                "keeps them, --replace removes them."
             )
     unread: dict[str, str] = {}
     fresh: list[DocumentFile] = []
