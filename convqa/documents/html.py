@@ -59,6 +59,7 @@ _SHOWN_ON_CLICK = re.compile(r"(?i)accordion|answer|collaps|expand|faq|panel|\bt
 """Classes, ids and roles of what is hidden until its heading or button is clicked."""
 _MAX_FORM_CHARS = 300
 """Text of a form, such as that of a search. Longer text is about something else."""
+_COPYRIGHT = re.compile(r"(?i)(?:©|\(c\)|copyright).{0,80}")
 _MIN_LINKS = 3
 _MAX_LINK_SHARE = 0.8
 """A list or section with this many links, which hold more than this share of its text, is navigation."""
@@ -212,7 +213,7 @@ def _is_junk(element: Any, page_length: int) -> bool:
     is_section = tag == "section" or tag in _HEADINGS or (len(element) and element[0].tag in _HEADINGS)
     if not is_section:
         names += f" {element.get('id') or ''}"
-    is_junk = tag == "nav" or element.get("role") in _JUNK_ROLES or _JUNK_NAMES.search(names)
+    is_junk = tag == "nav" or element.get("role") in _JUNK_ROLES or _JUNK_NAMES.search(names) or _is_copyright(element)
     is_menu = not _INLINE.fullmatch(tag) and _MENU_NAMES.search(names)
     is_list = tag in (*_LISTS, "div", "section", "aside", "header", "footer", "p")
     if tag in ("main", "article") or not (is_junk or is_menu or is_list):
@@ -229,6 +230,11 @@ def _is_junk(element: Any, page_length: int) -> bool:
         return False
     around = element.iterancestors()
     return not any(each.tag in _TEXT or each.get("role") == "main" for each in around)
+
+
+def _is_copyright(element: Any) -> bool:
+    """Return whether an element is a footer that says only whose the page is. It would end the answer above it."""
+    return element.tag == "footer" and _COPYRIGHT.fullmatch(_text_of(element)) is not None
 
 
 class _HTMLReader:
