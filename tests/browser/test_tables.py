@@ -21,6 +21,12 @@ The museum stands in an old brick works on the river.
 | Children under twelve | €3.50 | €4.50 |
 | Groups of ten or more, a head | €5.00 | €6.00 |
 
+## Friendship
+
+| Friendship | Joining fee | Yearly fee | Working hours |
+|---|---|---|---|
+| Student | €40 | €95 | 8 |
+
 ## Opening hours
 
 It opens at ten in the morning on every day but Monday.
@@ -76,3 +82,11 @@ def test_rows_and_items_are_shown_and_copied_as_lists(server, open_page, ask):
         "A long apron",
         "Leather gloves",
     ]
+
+
+def test_a_word_of_a_narrow_table_is_not_broken(server, open_page, ask):
+    page = open_page(width=390, height=700, details=False)
+    turn = ask(page, "What is the yearly fee of a student's friendship?")
+    lines = "head => { const all = new Range(); all.selectNodeContents(head); return all.getClientRects().length; }"
+    assert turn.locator(".answer thead th").first.evaluate(lines) == 1
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
