@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.status import Status
 from rich.text import Text
 
-from convqa.domain import Answer, Citation, Failure, Passage, Response
+from convqa.domain import Answer, Citation, Failure, Response
 from convqa.exports import CitedAnswer, replies
 from convqa.exports.text import escape, heading, laid_out, marked, numbered, openings, table_lines
 
@@ -165,12 +165,9 @@ def answer_lines(response: Response, screen: Screen) -> list[Text]:
 def title_lines(response: Response, screen: Screen) -> Iterator[Text]:
     """Yield a line for each cited place: ``[1][3] Title, heading``, or its short URL or id if it has no title."""
     marks: dict[tuple[str, str], str] = defaultdict(str)
-    cited = _cited(response)
-    for citation, number in numbered(cited.answer).items():
-        id = citation.passage_id
-        passage = cited.passages.get(id, Passage(id, ""))
-        name = passage.source(citation.start) or _URL_START.sub("", passage.url or id)
-        marks[id, name] += f"[{number}]"
+    for cited in replies.citations(response):
+        name = cited.title or _URL_START.sub("", cited.url or cited.passage)
+        marks[cited.passage, name] += f"[{cited.number}]"
     for (_, name), mark in marks.items():
         yield screen.mark(mark, "cyan") + screen.mark(f" {escape(name)}", "dim")
 

@@ -213,12 +213,15 @@ def _is_junk(element: Any, page_length: int) -> bool:
     is_section = tag == "section" or tag in _HEADINGS or (len(element) and element[0].tag in _HEADINGS)
     if not is_section:
         names += f" {element.get('id') or ''}"
-    is_junk = tag == "nav" or element.get("role") in _JUNK_ROLES or _JUNK_NAMES.search(names) or _is_copyright(element)
+    is_junk = tag == "nav" or element.get("role") in _JUNK_ROLES or _JUNK_NAMES.search(names)
     is_menu = not _INLINE.fullmatch(tag) and _MENU_NAMES.search(names)
     is_list = tag in (*_LISTS, "div", "section", "aside", "header", "footer", "p")
     if tag in ("main", "article") or not (is_junk or is_menu or is_list):
         return False
-    length = len(_text_of(element))
+    text = _text_of(element)
+    length = len(text)
+    # A copyright would end the answer above it.
+    is_junk = is_junk or (tag == "footer" and _COPYRIGHT.fullmatch(text))
     if is_junk or length > page_length / 2:
         return length <= page_length / 2
     links = [_text_of(link) for link in element.iter("a") if link.get("href")]
@@ -230,11 +233,6 @@ def _is_junk(element: Any, page_length: int) -> bool:
         return False
     around = element.iterancestors()
     return not any(each.tag in _TEXT or each.get("role") == "main" for each in around)
-
-
-def _is_copyright(element: Any) -> bool:
-    """Return whether an element is a footer that says only whose the page is. It would end the answer above it."""
-    return element.tag == "footer" and _COPYRIGHT.fullmatch(_text_of(element)) is not None
 
 
 class _HTMLReader:

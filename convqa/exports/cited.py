@@ -13,6 +13,8 @@ from convqa.text.units import units
 NAMELESS = Passage("", "")
 """Stands for a passage of which only the id is known."""
 
+_NO_UNIT = Unit(0, 0)
+
 
 @dataclass(frozen=True, slots=True)
 class CitedAnswer:
@@ -101,8 +103,13 @@ def quoted_unit(sentence: Sentence, passages: Mapping[str, Passage]) -> tuple[Pa
     """Return the item or row that a sentence quotes, with its passage; for any other sentence, an empty sentence."""
     for citation in sentence.citations if sentence.supported is None else ():
         passage = passages.get(citation.passage_id, NAMELESS)
-        # Items and rows are the same in every language.
-        for unit in units(passage, "en"):
-            if unit.start == citation.start and sentence.text == shown_unit(passage, unit):
-                return passage, unit
-    return NAMELESS, Unit(0, 0, "sentence")
+        unit = unit_at(passage, citation.start)
+        if sentence.text == shown_unit(passage, unit):
+            return passage, unit
+    return NAMELESS, _NO_UNIT
+
+
+def unit_at(passage: Passage, start: int | None) -> Unit:
+    """Return the unit of a passage that begins at ``start``, an empty sentence if there is none."""
+    # Items and rows are the same in every language.
+    return next((unit for unit in units(passage, "en") if unit.start == start), _NO_UNIT)

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from textwrap import shorten
 
 from convqa.domain import Answer, AnswerKind, Failure, Passage, Ranking, Response, Rewrite, Span
-from convqa.exports.cited import NAMELESS, CitedAnswer, quoted_unit
+from convqa.exports.cited import NAMELESS, CitedAnswer, quoted_unit, unit_at
 from convqa.exports.text import begins_item, numbered
 from convqa.text.quotes import TableRow, shown, shown_unit, table_row
-from convqa.text.units import units
 
 MAX_HITS = 20
 """Hits of a ranking in a reply."""
@@ -289,11 +288,8 @@ def follow_ups(response: Response, language: str) -> list[str]:
 def _unit(response: Response, span: Span) -> NearestReply:
     """Return the reply for a span: rows and items as they are shown in answers."""
     passage = _passage(response, span.passage_id)
-    text = shown(span.text)
-    # Rows and items are the same in every language.
-    for unit in units(passage, "en"):
-        if (unit.start, unit.end) == (span.start, span.end):
-            text = shown_unit(passage, unit)
+    unit = unit_at(passage, span.start)
+    text = shown_unit(passage, unit) if unit.end == span.end else shown(span.text)
     return _near(response, span.passage_id, span.start, span.end, text)
 
 

@@ -156,15 +156,10 @@ def _update(
                 versions[name] = passage.meta["digest"]
     if gone is None:
         gone = [name for name in held if name not in files]
-        if info.count and len(gone) == len(held):
+        if info.count and (len(gone) == len(held) or (gone and not whole)):
             raise InputError(
-                "the collection exists and has none of these documents. --add adds them, --replace makes a new "
-                "collection."
-            )
-        if gone and not whole:
-            raise InputError(
-                f"the collection has other documents, such as {escape(gone[0])}, and SOURCES has no folder. --add "
-                "keeps them, --replace removes them."
+                "the collection has other documents, and SOURCES is no folder with some of them. --add keeps them, "
+                "--replace makes a new collection."
             )
     unread: dict[str, str] = {}
     fresh: list[DocumentFile] = []
