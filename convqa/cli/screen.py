@@ -75,12 +75,6 @@ class Screen:
         return self._console.status(f"{doing} ...", spinner="line", spinner_style="none")
 
 
-def _cut(text: str, width: int) -> Text:
-    line = Text(escape(text))
-    line.truncate(max(width, 1), overflow="ellipsis")
-    return line
-
-
 def failure_message(failure: Failure) -> str:
     """Return the message for a failed turn."""
     return f"{failure.stage} failed: {failure.error}: {failure.message}. -v shows where in the code."
@@ -140,7 +134,9 @@ def _nearest_lines(response: Response, screen: Screen) -> Iterator[Text]:
             continue
         name = "" if reply.title in reply.text else f"{reply.title}: "
         text = f"{name}{reply.text}" if reply.text else _short_name(reply)
-        yield screen.mark("    nearest: ", "dim") + _cut(" ".join(text.split()), columns)
+        line = Text(_one_line(text))
+        line.truncate(max(columns, 1), overflow="ellipsis")
+        yield screen.mark("    nearest: ", "dim") + line
 
 
 def _short_name(reply: replies.NearestReply) -> str:

@@ -84,13 +84,12 @@ class CitedAnswer:
     def listed(self) -> tuple[Sentence, ...]:
         """Return the sentences, in which quoted list items and table rows begin with "- " unless they stand alone."""
         sentences = self.sentences()
-        passages = self.passages
         if len(sentences) == 1:
             return sentences
+        found = [quoted_unit(sentence, self.passages)[1] for sentence in sentences]
         return tuple(
-            replace(sentence, text=f"- {sentence.text}") if kind in ("item", "row") else sentence
-            for sentence in sentences
-            for kind in [quoted_unit(sentence, passages)[1].kind]
+            replace(sentence, text=f"- {sentence.text}") if unit.kind in ("item", "row") else sentence
+            for sentence, unit in zip(sentences, found, strict=True)
         )
 
     def passage_ids(self) -> list[str]:
