@@ -82,15 +82,18 @@ class CitedAnswer:
         return (Sentence(self.answer.text),)
 
     def listed(self) -> tuple[Sentence, ...]:
-        """Return the sentences, in which quoted list items and table rows begin with "- " unless they stand alone."""
+        """Return the sentences. From the first quoted list item or table row on, they begin with "- ".
+
+        One that stands alone stays as it is, and so do numbered items.
+        """
         sentences = self.sentences()
-        if len(sentences) == 1:
-            return sentences
-        found = [quoted_unit(sentence, self.passages)[1] for sentence in sentences]
-        return tuple(
-            replace(sentence, text=f"- {sentence.text}") if unit.kind in ("item", "row") else sentence
-            for sentence, unit in zip(sentences, found, strict=True)
-        )
+        listed = []
+        begun = False
+        for sentence in sentences:
+            kind = quoted_unit(sentence, self.passages)[1].kind
+            begun = begun or (kind in ("item", "row") and len(sentences) > 1)
+            listed.append(replace(sentence, text=f"- {sentence.text}") if begun and kind != "step" else sentence)
+        return tuple(listed)
 
     def passage_ids(self) -> list[str]:
         """Return the ids of the cited passages, in order of their first citation."""

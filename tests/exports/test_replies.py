@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from convqa.domain import Answer, Citation, Hit, Passage, Ranking, Response, Rewrite, Sentence, TurnId, Unit
 from convqa.exports import CitedAnswer, replies
+from convqa.server.chat_text import pieces
 from convqa.text.quotes import TableRow
 
 TEXT = "| | Weekday | Weekend |\n| Children | €3.50 | €4.50 |\n\nCash only."
@@ -40,7 +41,11 @@ def test_quoted_items_and_rows_have_lines_of_their_own():
     ]
     response = Response(TurnId(1, 1), ranking=Ranking((Hit("bring", 1.0, bring),)), answer=Answer.of(quoted, "en"))
     assert [sentence.item for sentence in replies.turn(response, "What?", "talk").answer.sentences] == [True, False]
-    assert [sentence.text for sentence in CitedAnswer.of(response).listed()] == ["- Bring: A towel", "No dogs."]
+    assert [sentence.text for sentence in CitedAnswer.of(response).listed()] == ["- Bring: A towel", "- No dogs."]
+    behind = CitedAnswer(response, Answer.of(quoted[::-1], "en"))
+    assert [sentence.text for sentence in behind.listed()] == ["No dogs.", "- Bring: A towel"]
+    unsure = replace(response, answer=replace(response.answer, notes=("not sure",)))
+    assert "".join(pieces(unsure, "en")).startswith("Not sure:\n- Bring: A towel [1]\n- No dogs. [2]\n")
     alone = CitedAnswer(response, Answer.of(quoted[:1], "en"))
     assert alone.listed() == tuple(quoted[:1])
     said = [replace(sentence, supported=True) for sentence in quoted]
