@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import typer
+import yaml
 
 from convqa.cli import application
 
@@ -43,6 +44,11 @@ def generator():
 def test_python_examples_run(text, example_cache, monkeypatch):
     monkeypatch.chdir(ROOT)
     exec(compile(text, "the example", "exec"), {"__name__": "__main__"})
+
+
+@pytest.mark.parametrize("text", list(blocks("yaml")))
+def test_yaml_examples_can_be_read(text):
+    assert yaml.safe_load(text)
 
 
 def commands_in(text):

@@ -24,7 +24,7 @@ def download(
     where: Annotated[list[str], Argument(metavar="[PART] DIR", help="Part of mrqa to download; target folder.")],
     only: Annotated[list[str] | None, Option(metavar="NAME", help="Download only this data set. Repeatable.")] = None,
     quiet: Quiet = False,
-) -> int:
+) -> None:
     """Download benchmarks or training data.
 
     Files come from their publishers and are verified by checksum, then converted. After an
@@ -61,4 +61,3 @@ def download(
         raise WorkError(
             f"{failed} of {len(sets)} data sets could not be downloaded. Run the same command again to retry."
         )
-    return 0

@@ -100,10 +100,8 @@ def evaluate(
         raise InputError("--trec requires --output DIR.")
     expected = None if check is None else read_expected(check)
     # A task may lack options of other tasks, which are left at their defaults.
-    task_options = asdict(options)
-    for field in fields(options):
-        if task_options[field.name] == field.default:
-            del task_options[field.name]
+    defaults = {field.name: field.default for field in fields(options)}
+    task_options = {name: value for name, value in asdict(options).items() if value != defaults[name]}
     evaluation = score(
         truth_dir,
         run_dir,

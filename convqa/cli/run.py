@@ -131,7 +131,8 @@ def _print_summary(summary: RunSummary, target: Path) -> None:
         notes = (f"{note} {count}" for note, count in sorted(summary.notes.items()))
         typer.echo(f"Notes: {'; '.join(notes)}.")
     if summary.run_file is None:
-        typer.echo(f"Shard: {target}. Merge all shards into a run: convqa merge OUTPUT SHARD...")
+        hint = "" if summary.turns else " It is empty: more shards than groups. Choose a smaller --batch-size."
+        typer.echo(f"Shard: {target}.{hint} Merge all shards into a run: convqa merge OUTPUT SHARD...")
         return
     typer.echo(f"Run: {summary.run_file}")
     typer.echo(f"Also in {target}: responses.jsonl, pipeline.resolved.yaml, run.meta.json, ir-metadata.yml")

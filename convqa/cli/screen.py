@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.status import Status
 from rich.text import Text
 
-from convqa.domain import Answer, Citation, Failure, Passage, Response
+from convqa.domain import Answer, Citation, Failure, Response
 from convqa.exports import CitedAnswer, replies
 from convqa.exports.text import escape, heading, laid_out, marked, numbered, openings, table_lines
 
@@ -75,12 +75,6 @@ class Screen:
         return self._console.status(f"{doing} ...", spinner="line", spinner_style="none")
 
 
-def _cut(text: str, width: int) -> Text:
-    line = Text(escape(text))
-    line.truncate(max(width, 1), overflow="ellipsis")
-    return line
-
-
 def failure_message(failure: Failure) -> str:
     """Return the message for a failed turn."""
     return f"{failure.stage} failed: {failure.error}: {failure.message}. -v shows where in the code."
@@ -140,7 +134,9 @@ def _nearest_lines(response: Response, screen: Screen) -> Iterator[Text]:
             continue
         name = "" if reply.title in reply.text else f"{reply.title}: "
         text = f"{name}{reply.text}" if reply.text else _short_name(reply)
-        yield screen.mark("    nearest: ", "dim") + _cut(" ".join(text.split()), columns)
+        line = Text(_one_line(text))
+        line.truncate(max(columns, 1), overflow="ellipsis")
+        yield screen.mark("    nearest: ", "dim") + line
 
 
 def _short_name(reply: replies.NearestReply) -> str:
@@ -152,7 +148,7 @@ def answer_lines(response: Response, screen: Screen) -> list[Text]:
     cited = _cited(response)
     first = openings(cited.answer)
     numbers = numbered(cited.answer)
-    sentences = [marked(sentence, numbers) for sentence in cited.sentences()]
+    sentences = [marked(sentence, numbers) for sentence in cited.listed()]
     lines = [Text(line) for text in laid_out([*first, *sentences]) for line in table_lines(text)]
     if screen.styled:
         lines[0].stylize("bold yellow", 0, len(" ".join(first)))
@@ -165,12 +161,9 @@ def answer_lines(response: Response, screen: Screen) -> list[Text]:
 def title_lines(response: Response, screen: Screen) -> Iterator[Text]:
     """Yield a line for each cited place: ``[1][3] Title, heading``, or its short URL or id if it has no title."""
     marks: dict[tuple[str, str], str] = defaultdict(str)
-    cited = _cited(response)
-    for citation, number in numbered(cited.answer).items():
-        id = citation.passage_id
-        passage = cited.passages.get(id, Passage(id, ""))
-        name = passage.source(citation.start) or _URL_START.sub("", passage.url or id)
-        marks[id, name] += f"[{number}]"
+    for cited in replies.citations(response):
+        name = cited.title or _URL_START.sub("", cited.url or cited.passage)
+        marks[cited.passage, name] += f"[{cited.number}]"
     for (_, name), mark in marks.items():
         yield screen.mark(mark, "cyan") + screen.mark(f" {escape(name)}", "dim")
 

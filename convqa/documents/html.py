@@ -59,6 +59,7 @@ _SHOWN_ON_CLICK = re.compile(r"(?i)accordion|answer|collaps|expand|faq|panel|\bt
 """Classes, ids and roles of what is hidden until its heading or button is clicked."""
 _MAX_FORM_CHARS = 300
 """Text of a form, such as that of a search. Longer text is about something else."""
+_COPYRIGHT = re.compile(r"(?i)(?:©|\(c\)|copyright).{0,80}")
 _MIN_LINKS = 3
 _MAX_LINK_SHARE = 0.8
 """A list or section with this many links, which hold more than this share of its text, is navigation."""
@@ -217,7 +218,10 @@ def _is_junk(element: Any, page_length: int) -> bool:
     is_list = tag in (*_LISTS, "div", "section", "aside", "header", "footer", "p")
     if tag in ("main", "article") or not (is_junk or is_menu or is_list):
         return False
-    length = len(_text_of(element))
+    text = _text_of(element)
+    length = len(text)
+    # A copyright would end the answer above it.
+    is_junk = is_junk or (tag == "footer" and _COPYRIGHT.fullmatch(text))
     if is_junk or length > page_length / 2:
         return length <= page_length / 2
     links = [_text_of(link) for link in element.iter("a") if link.get("href")]

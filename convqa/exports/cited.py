@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
-from convqa.domain import Answer, Citation, Passage, Ranking, Response, Sentence, TurnId, quotes
+from convqa.domain import Answer, Citation, Passage, Ranking, Response, Sentence, TurnId, Unit, quotes
 from convqa.errors import InputError
+from convqa.text.quotes import shown_unit
+from convqa.text.units import units
+
+NAMELESS = Passage("", "")
+"""Stands for a passage of which only the id is known."""
+
+_NO_UNIT = Unit(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +81,37 @@ class CitedAnswer:
             return self.answer.sentences
         return (Sentence(self.answer.text),)
 
+    def listed(self) -> tuple[Sentence, ...]:
+        """Return the sentences. From the first quoted list item or table row on, they begin with "- ".
+
+        One that stands alone stays as it is, and so do numbered items.
+        """
+        sentences = self.sentences()
+        listed = []
+        begun = False
+        for sentence in sentences:
+            kind = quoted_unit(sentence, self.passages)[1].kind
+            begun = begun or (kind in ("item", "row") and len(sentences) > 1)
+            listed.append(replace(sentence, text=f"- {sentence.text}") if begun and kind != "step" else sentence)
+        return tuple(listed)
+
     def passage_ids(self) -> list[str]:
         """Return the ids of the cited passages, in order of their first citation."""
         citations = [citation for sentence in self.sentences() for citation in sentence.citations]
         return list(dict.fromkeys(citation.passage_id for citation in citations))
+
+
+def quoted_unit(sentence: Sentence, passages: Mapping[str, Passage]) -> tuple[Passage, Unit]:
+    """Return the item or row that a sentence quotes, with its passage; for any other sentence, an empty sentence."""
+    for citation in sentence.citations if sentence.supported is None else ():
+        passage = passages.get(citation.passage_id, NAMELESS)
+        unit = unit_at(passage, citation.start)
+        if sentence.text == shown_unit(passage, unit):
+            return passage, unit
+    return NAMELESS, _NO_UNIT
+
+
+def unit_at(passage: Passage, start: int | None) -> Unit:
+    """Return the unit of a passage that begins at ``start``, an empty sentence if there is none."""
+    # Items and rows are the same in every language.
+    return next((unit for unit in units(passage, "en") if unit.start == start), _NO_UNIT)

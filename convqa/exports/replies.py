@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import shorten
 
-from convqa.domain import Answer, AnswerKind, Failure, Passage, Ranking, Response, Rewrite, Sentence, Span
-from convqa.exports.cited import CitedAnswer
+from convqa.domain import Answer, AnswerKind, Failure, Passage, Ranking, Response, Rewrite, Span
+from convqa.exports.cited import NAMELESS, CitedAnswer, quoted_unit, unit_at
 from convqa.exports.text import begins_item, numbered
 from convqa.text.quotes import TableRow, shown, shown_unit, table_row
-from convqa.text.units import units
 
 MAX_HITS = 20
 """Hits of a ranking in a reply."""
@@ -31,9 +30,6 @@ MAX_FOLLOW_UPS = 2
 _QUESTION = re.compile(r"\w[^\n?]{5,120}\?")
 _SUBJECT = re.compile(r"(?:\d[\d.]*\s+)?([^\W\d][^?]{2,60})")
 """A heading that names a subject, after its number."""
-
-NAMELESS = Passage("", "")
-"""Stands for a passage of which only the id is known."""
 
 NO_LONGER = Failure("access", "NotAllowed", "You may no longer see the passages of this answer.")
 
@@ -292,11 +288,8 @@ def follow_ups(response: Response, language: str) -> list[str]:
 def _unit(response: Response, span: Span) -> NearestReply:
     """Return the reply for a span: rows and items as they are shown in answers."""
     passage = _passage(response, span.passage_id)
-    text = shown(span.text)
-    # Rows and items are the same in every language.
-    for unit in units(passage, "en"):
-        if (unit.start, unit.end) == (span.start, span.end):
-            text = shown_unit(passage, unit)
+    unit = unit_at(passage, span.start)
+    text = shown_unit(passage, unit) if unit.end == span.end else shown(span.text)
     return _near(response, span.passage_id, span.start, span.end, text)
 
 
@@ -342,18 +335,8 @@ def sentences(answer: Answer, passages: Mapping[str, Passage]) -> list[SentenceR
         start = max(whole.find(text, end), end)
         end = start + len(text)
         cited = [numbers[citation] for citation in sentence.citations]
-        item = begins_item(text)
-        row = _quoted_row(sentence, passages)
+        passage, unit = quoted_unit(sentence, passages)
+        item = begins_item(text) or unit.kind == "item"
+        row = table_row(passage, unit) if unit.kind == "row" else None
         replies.append(SentenceReply(text, start, end, item, cited, sentence.supported, sentence.mark, row))
     return replies
-
-
-def _quoted_row(sentence: Sentence, passages: Mapping[str, Passage]) -> TableRow | None:
-    """Return the row that a sentence quotes; None for any other sentence, also one of a language model about a row."""
-    for citation in sentence.citations:
-        passage = passages.get(citation.passage_id, NAMELESS)
-        # Rows are the same in every language.
-        for unit in units(passage, "en"):
-            if unit.kind == "row" and unit.start == citation.start and sentence.text == shown_unit(passage, unit):
-                return table_row(passage, unit)
-    return None

@@ -86,7 +86,8 @@ def index_sources(
     with create_store(url, language, replace, settings) if is_new else nullcontext(writable(url, language)) as store:
         indexed = Indexed(store.info())
         if files:
-            indexed = _update(store, files, () if add else None, base_url, progress)
+            whole = not all(Path(source).is_file() for source in sources)
+            indexed = _update(store, files, () if add else None, base_url, progress, whole)
         else:
             paths = [Path(source) for source in sources]
             passages = read_passages(paths) if task is None else _passages_of(task, paths)
@@ -139,8 +140,12 @@ def _update(
     gone: Sequence[str] | None,
     base_url: str = "",
     progress: PassageProgress | None = None,
+    whole: bool = True,
 ) -> Indexed:
-    """Add new and changed documents and delete those that are gone; None = all others."""
+    """Add new and changed documents and delete those that are gone; None = all others.
+
+    :param whole: whether the files are all of a folder, so that others were deleted there.
+    """
     info = store.info()
     held: dict[str, list[str]] = defaultdict(list)
     versions: dict[str, object] = {}
@@ -150,12 +155,12 @@ def _update(
             if "digest" in passage.meta:
                 versions[name] = passage.meta["digest"]
     if gone is None:
-        if info.count and held.keys().isdisjoint(files):
-            raise InputError(
-                "the collection exists and has none of these documents. --add adds them, --replace makes a new "
-                "collection."
-            )
         gone = [name for name in held if name not in files]
+        if info.count and (len(gone) == len(held) or (gone and not whole)):
+            raise InputError(
+                "the collection has other documents, and SOURCES is no folder with some of them. --add keeps them, "
+                "--replace makes a new collection."
+            )
     unread: dict[str, str] = {}
     fresh: list[DocumentFile] = []
     for name, file in files.items():

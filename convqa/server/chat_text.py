@@ -21,7 +21,7 @@ from textwrap import shorten
 from convqa.components import acts
 from convqa.domain import Answer, Exchange, ExchangeStatus, Response
 from convqa.domain.answer import UNSPACED
-from convqa.exports import replies
+from convqa.exports import CitedAnswer, replies
 from convqa.exports.text import OPENINGS, begins_item, begins_table, escape, marked, numbered, openings, table_lines
 
 _SOURCES = "\n\nSources:\n\n"
@@ -57,15 +57,13 @@ def pieces(
             quoted = f"\n\nClosest: {_source(closest.title or closest.id, closest.url, closest.text)}"
         yield f"{OPENINGS['none']} {escape(reason)}.{quoted}{caveat}"
         return
-    yield from sentence_pieces(answer, language, sources)
-    if not answer.sentences:
-        yield escape(answer.text)
-    listed = []
+    yield from sentence_pieces(replace(answer, sentences=CitedAnswer(response, answer).listed()), language, sources)
+    lines = []
     for citation in citations(response, sources):
         source = _source(citation.title or citation.passage, citation.url, citation.quote)
-        listed.append(f"- [{citation.number}] {source}")
-    if listed:
-        yield _SOURCES + "\n".join(listed)
+        lines.append(f"- [{citation.number}] {source}")
+    if lines:
+        yield _SOURCES + "\n".join(lines)
     if caveat:
         yield caveat
 
@@ -81,15 +79,16 @@ def sentence_pieces(
     sources: int = 0,
 ) -> Iterator[str]:
     """Yield the beginning of a message, and its sentences with their marks."""
-    yield "".join(f"{words} " for words in openings(answer))
+    before = " ".join(openings(answer))
+    yield before
+    gap = " "
     numbers = {citation: number + sources for citation, number in numbered(answer).items()}
-    space = "" if language in UNSPACED else " "
-    before = ""
     for sentence in answer.sentences:
         text = "\n".join(table_lines(_without_markup(marked(sentence, numbers))))
-        separator = "\n" if begins_item(text) or begins_table(before) else space
+        separator = "\n" if begins_item(text) or begins_table(before) else gap
         yield separator + text if before else text
         before = text
+        gap = "" if language in UNSPACED else " "
 
 
 def _source(title: str, url: str, quote: str) -> str:
@@ -144,7 +143,7 @@ def exchange(question: str, content: str) -> Exchange:
     text = _END.split(content, 1)[0]
     status: ExchangeStatus = "asked" if text.startswith(OPENINGS["question"]) else "answered"
     for words in OPENINGS.values():
-        text = text.removeprefix(f"{words} ")
+        text = text.removeprefix(words).lstrip()
     plain = _ESCAPES.sub(_unescaped, _MARKS.sub("", text))
     return Exchange(question, plain.replace("\n", " ").strip(), status=status)
 

@@ -24,8 +24,8 @@ from convqa.exports import replies
 from convqa.server import chat_text
 from convqa.server.guard import ERRORS, GuardedRoute, openai_failure, stream
 from convqa.server.messages import ChatQuestion, Message, read, reply_to_errand
-from convqa.server.service import PendingTurn, Service
-from convqa.server.turns import Filters, RequestCaller, page_address, prepared
+from convqa.server.service import PendingTurn
+from convqa.server.turns import Filters, RequestCaller, page_address, prepared, service_of
 from convqa.validation import BoundedList, Record
 
 router = APIRouter(prefix="/v1", route_class=GuardedRoute, responses=ERRORS)
@@ -89,19 +89,11 @@ async def models(request: Request) -> dict[str, Any]:
 @router.get("/models/{id:path}")
 async def model(request: Request, id: str) -> dict[str, Any]:
     """Return a served pipeline as a model."""
-    return _described(_served(request, id).name)
+    return _described(service_of(request, id, "model").name)
 
 
 def _described(name: str) -> dict[str, Any]:
     return {"id": name, "object": "model", "created": 0, "owned_by": "convqa"}
-
-
-def _served(request: Request, model: str) -> Service:
-    """:raises HTTPException: 404 for an unknown model."""
-    services: Mapping[str, Service] = request.app.state.services
-    if model not in services:
-        raise HTTPException(404, f"model: unknown model {model!r:.80}; expected one of {', '.join(services)}.")
-    return services[model]
 
 
 @router.post("/chat/completions")
@@ -115,7 +107,7 @@ async def complete(
     Citations appear as marks with a list of sources in the text, as ``annotations`` of type url_citation (indices into
     the text, in code points), and as ``citations`` with passage, quote and offsets into the passage's text.
     """
-    service = _served(request, body.model)
+    service = service_of(request, body.model, "model")
     body.refuse_unsupported()
     asked = read(body.messages)
     prompt = asked.question

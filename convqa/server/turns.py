@@ -113,8 +113,8 @@ _NOT_STORED = "The server could not store this conversation: its disk is full or
 UNKNOWN_CONVERSATION = "There is no such conversation."
 
 
-def service_of(request: Request, name: str | None) -> Service:
-    """Return the service of a pipeline; None = the first.
+def service_of(request: Request, name: str | None, field: str = "pipeline") -> Service:
+    """Return the service of a pipeline, which a ``field`` of the request names; None = the first.
 
     :raises HTTPException: 404 for an unknown pipeline.
     """
@@ -122,7 +122,7 @@ def service_of(request: Request, name: str | None) -> Service:
     if name is None:
         return next(iter(services.values()))
     if name not in services:
-        raise HTTPException(404, f"Unknown pipeline {name!r:.80}; expected one of {', '.join(services)}.")
+        raise HTTPException(404, f"{field}: unknown {field} {name!r:.80}; expected one of {', '.join(services)}.")
     return services[name]
 
 

@@ -21,9 +21,21 @@ The museum stands in an old brick works on the river.
 | Children under twelve | €3.50 | €4.50 |
 | Groups of ten or more, a head | €5.00 | €6.00 |
 
+## Friendship
+
+| Friendship | Joining fee | Yearly fee | Working hours |
+|---|---|---|---|
+| Student | €40 | €95 | 8 |
+
 ## Opening hours
 
 It opens at ten in the morning on every day but Monday.
+
+## What to bring to a firing
+
+- Shoes that cover the toes
+- A long apron
+- Leather gloves
 """
 
 
@@ -53,3 +65,28 @@ def test_rows_of_one_table_become_one_table_in_pictures(open_page, ask, root, tm
     page.mouse.move(600, 5)
     page.wait_for_timeout(500)
     shoot(page, (root / "docs" / "images" if ARE_KEPT else tmp_path) / "page-table.png")
+
+
+def test_rows_and_items_are_shown_and_copied_as_lists(server, open_page, ask):
+    page = open_page(details=False, permissions=["clipboard-read", "clipboard-write"])
+    turn = ask(page, "How much do children under twelve pay?")
+    turn.get_by_role("button", name="Copy the answer").click()
+    turn.get_by_text("Copied.").wait_for()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert "\n- Entry fees, Children under twelve: Weekday €3.50, Weekend €4.50 [1]\n" in copied
+    assert ": “Children under twelve, €3.50, €4.50”\n" in copied
+    turn = ask(page, "What should I bring to a firing?")
+    items = turn.locator(".answer li").all_inner_texts()
+    assert [item.split("\n")[0].rstrip("1234") for item in items] == [
+        "Shoes that cover the toes",
+        "A long apron",
+        "Leather gloves",
+    ]
+
+
+def test_a_word_of_a_narrow_table_is_not_broken(server, open_page, ask):
+    page = open_page(width=390, height=700, details=False)
+    turn = ask(page, "What is the yearly fee of a student's friendship?")
+    lines = "head => { const all = new Range(); all.selectNodeContents(head); return all.getClientRects().length; }"
+    assert turn.locator(".answer thead th").first.evaluate(lines) == 1
+    assert page.evaluate("document.documentElement.scrollWidth") == 390

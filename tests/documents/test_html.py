@@ -88,10 +88,17 @@ def test_huge_spans_are_bounded():
         "<script>var x</script><style>p {}</style><p hidden>x</p><p style='display: none'>x</p>",
         "<select><option>A</option></select><button>Send</button>",
         "<!-- a comment -->",
+        "<footer>© A</footer>",
     ],
 )
 def test_what_is_around_the_text_of_a_page_is_left_out(junk):
     assert [block.text for block in blocks(f"<body>{junk}<p>The text.</p>{junk}")] == ["The text."]
+
+
+def test_a_copyright_does_not_end_an_answer_of_the_page():
+    page = "<h3>Are there courses in winter?</h3><p>In the library, every second Tuesday.</p>"
+    footer = "<footer><p>© 2026 The sailing club</p></footer>"
+    assert blocks(page + footer) == blocks(page)
 
 
 def test_a_footer_with_facts_and_a_list_of_long_links_stay():

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from convqa.domain import Answer, Citation, Hit, Passage, Ranking, Response, Rewrite, Sentence, TurnId, Unit
-from convqa.exports import replies
+from convqa.exports import CitedAnswer, replies
+from convqa.server.chat_text import pieces
 from convqa.text.quotes import TableRow
 
 TEXT = "| | Weekday | Weekend |\n| Children | €3.50 | €4.50 |\n\nCash only."
@@ -27,6 +30,26 @@ def test_a_quoted_row_has_its_cells_and_those_of_its_header_row():
 def test_a_row_of_a_text_without_units_is_found_in_it():
     (row,) = sentences(("Kiln: Room 14", (0, 18)), units=(), text="| Kiln | Room 14 |")
     assert row.row == TableRow("", [], ["Kiln", "Room 14"])
+
+
+def test_quoted_items_and_rows_have_lines_of_their_own():
+    text = "Bring:\n- A towel\n- A hat\n\nNo dogs."
+    bring = Passage("bring", text)
+    quoted = [
+        Sentence("Bring: A towel", (Citation("bring", 9, 16),)),
+        Sentence("No dogs.", (Citation("bring", 26, 34),)),
+    ]
+    response = Response(TurnId(1, 1), ranking=Ranking((Hit("bring", 1.0, bring),)), answer=Answer.of(quoted, "en"))
+    assert [sentence.item for sentence in replies.turn(response, "What?", "talk").answer.sentences] == [True, False]
+    assert [sentence.text for sentence in CitedAnswer.of(response).listed()] == ["- Bring: A towel", "- No dogs."]
+    behind = CitedAnswer(response, Answer.of(quoted[::-1], "en"))
+    assert [sentence.text for sentence in behind.listed()] == ["No dogs.", "- Bring: A towel"]
+    unsure = replace(response, answer=replace(response.answer, notes=("not sure",)))
+    assert "".join(pieces(unsure, "en")).startswith("Not sure:\n- Bring: A towel [1]\n- No dogs. [2]\n")
+    alone = CitedAnswer(response, Answer.of(quoted[:1], "en"))
+    assert alone.listed() == tuple(quoted[:1])
+    said = [replace(sentence, supported=True) for sentence in quoted]
+    assert CitedAnswer(response, Answer.of(said, "en")).listed() == tuple(said)
 
 
 def test_what_a_language_model_says_about_a_row_is_shown_as_written():

@@ -104,9 +104,7 @@ def test_add_removes_nothing_and_replace_makes_anew(folder, local, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     (other / "other.txt").write_text("Another text.")
-    with pytest.raises(
-        InputError, match=r"has none of these documents\. --add adds .* --replace makes a new collection"
-    ):
+    with pytest.raises(InputError, match=r"has other documents, .* --add keeps .* --replace makes a new collection"):
         run(other, local)
     assert counts(run(other, local, add=True)) == (1, 0, 0) and len(held(local)) == 6
     assert counts(run(folder, local, add=True)) == (0, 5, 0) and len(held(local)) == 6
@@ -114,6 +112,16 @@ def test_add_removes_nothing_and_replace_makes_anew(folder, local, tmp_path):
     assert counts(run(other, local, replace=True)) == (1, 0, 0) and set(held(local)) == {"other.txt"}
     with pytest.raises(InputError, match="--add and --replace exclude each other"):
         run(other, local, add=True, replace=True)
+
+
+def test_one_file_does_not_remove_the_others(folder, local):
+    run(folder, local)
+    with pytest.raises(InputError, match=r"SOURCES is no folder with some of them\. --add keeps"):
+        run(folder / "notes.txt", local)
+    assert len(held(local)) == 5
+    assert counts(run(folder / "notes.txt", local, add=True)) == (0, 1, 0) and len(held(local)) == 5
+    assert counts(run(folder / "notes.txt", local, replace=True)) == (1, 0, 0) and len(held(local)) == 1
+    assert counts(run(folder / "notes.txt", local)) == (0, 1, 0)
 
 
 def test_passages_that_are_of_no_document_stay(folder, local):

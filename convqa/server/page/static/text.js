@@ -84,7 +84,7 @@ const MARK = /^(?:(\d{1,3})\.|-)\s+/;
 
 /**
  * The sentences of an answer as paragraphs and lists: [{kind: "p" | "ol" | "ul", items: [[sentence, ...], ...]}].
- * The server marks the sentences that begin an item; the item's mark is removed. `number` is the item's own number,
+ * The server marks the sentences that begin an item; the item's mark, if it has one, is removed. `number` is the item's own number,
  * so that gaps in a list stay visible; `gap` is the space before a sentence. Quoted rows of one table are one block
  * {kind: "rows", items: [[sentence], ...]}; a table in Markdown is one of the kind "table".
  */
@@ -98,8 +98,11 @@ export function blocks(answer) {
       else made.push({ kind: "rows", table, items: [[sentence]] });
       return undefined;
     }
-    const mark = sentence.item ? MARK.exec(sentence.text) : null;
-    const last = ["table", "rows"].includes(made.at(-1)?.kind) ? null : made.at(-1);
+    const mark = sentence.item ? MARK.exec(sentence.text) ?? [""] : null;
+    // A quoted sentence does not belong to the quoted item before it.
+    const isQuoted = sentence.supported === null && sentence.citations?.length;
+    const apart = isQuoted && !mark ? ["table", "rows", "ul", "ol"] : ["table", "rows"];
+    const last = apart.includes(made.at(-1)?.kind) ? null : made.at(-1);
     const gap = sentence.start > (answer.sentences[index - 1]?.end ?? 0) ? " " : "";
     if (mark) {
       const kind = mark[1] ? "ol" : "ul";
@@ -113,6 +116,12 @@ export function blocks(answer) {
     }
   });
   return made;
+}
+
+/** A quote on one line; a table's row as its cells. */
+export function oneLine(quote) {
+  const text = quote.replace(/\s+/g, " ").trim();
+  return text.startsWith("|") ? text.replace(/^\| *| *\|$/g, "").replaceAll(/ *\| */g, ", ") : text;
 }
 
 export function seconds(value) {

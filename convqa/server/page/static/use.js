@@ -2,14 +2,14 @@
 
 import * as api from "./api.js";
 import { announce, fresh, h, icon } from "./dom.js";
-import { blocks, named } from "./text.js";
+import { blocks, named, oneLine } from "./text.js";
 
 /** The answer with its sources in Markdown. `link` is the address of the answer on this page. */
 export function markdown(turn, link = "") {
   const lines = [`**${turn.question.replace(/\s+/g, " ")}**`, ""];
   for (const { kind, items } of blocks(turn.answer)) {
     items.forEach((item, index) => {
-      const text = item.map((sentence) => sentence.gap + cited(sentence)).join("");
+      const text = item.map((sentence) => (sentence.gap ?? "") + cited(sentence)).join("");
       if (kind === "ol") lines.push(`${item[0].number ?? index + 1}. ${text}`);
       else if (kind === "ul" || kind === "rows") lines.push(`- ${text}`);
       else lines.push(text);
@@ -21,7 +21,7 @@ export function markdown(turn, link = "") {
     const { title } = named({ ...citation, id: citation.passage });
     const address = /^https?:\/\/[^\s()<>]+$/.test(citation.url) ? citation.url : "";
     const name = address ? `[${title.replace(/[[\]]/g, "")}](${address})` : title;
-    lines.push(`- [${citation.number}] ${name}: “${citation.quote.replace(/\s+/g, " ").trim()}”`);
+    lines.push(`- [${citation.number}] ${name}: “${oneLine(citation.quote)}”`);
   }
   if (link) lines.push("", link);
   return `${lines.join("\n").trim()}\n`;

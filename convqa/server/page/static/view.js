@@ -1,7 +1,7 @@
 /** A turn as elements: the rewrite, the answer with citation numbers, the sources, and the details. */
 
 import { fresh, h } from "./dom.js";
-import { blocks, count, named, parts, seconds, tail } from "./text.js";
+import { blocks, count, named, oneLine, parts, seconds, tail } from "./text.js";
 import { tools } from "./use.js";
 
 const NOTES = {
@@ -132,7 +132,7 @@ function chips(numbers, citations, open) {
     if (index < 0) return [];
     const { title } = named({ ...citations[index], id: citations[index].passage });
     const { quote } = citations[index];
-    const says = { "aria-label": `Source ${number}: ${title}`, title: quote ? `${title}\n“${cut(quote, 300)}”` : title };
+    const says = { "aria-label": `Source ${number}: ${title}`, title: quote ? `${title}\n“${cut(oneLine(quote), 300)}”` : title };
     return h("button", { type: "button", class: "chip", ...says, data: { number }, onclick: open.citation(citations, index) }, String(number));
   });
 }
@@ -152,7 +152,7 @@ function sources(citations, open) {
         {},
         h(
           "button",
-          { type: "button", class: "source", title: own.map(({ quote }) => quote && `“${cut(quote, 300)}”`).join("\n"), onclick: open.citation(citations, citations.indexOf(own[0])) },
+          { type: "button", class: "source", title: own.map(({ quote }) => quote && `“${cut(oneLine(quote), 300)}”`).join("\n"), onclick: open.citation(citations, citations.indexOf(own[0])) },
           h("span", { class: "numbers" }, own.map((citation) => citation.number).join(" ")),
           h("span", { class: "title" }, title),
           place && h("span", { class: "place" }, place),
@@ -162,6 +162,9 @@ function sources(citations, open) {
   );
 }
 
+/** What was closest may be an answer: then it is not said that there is nothing. */
+const nothing = (closest) => (closest ? "I found no sure answer to this" : "I found nothing about this");
+
 /** A refusal: what was closest is one click away, then the nearest passages, and a hint how to ask. */
 function unanswered({ nearest: all, withheld }, open, name) {
   const rest = all.filter((each) => each.id !== withheld?.id || each.start !== withheld?.start);
@@ -170,7 +173,7 @@ function unanswered({ nearest: all, withheld }, open, name) {
     h(
       "div",
       { class: "answer none" },
-      h("p", {}, h("strong", {}, `I found nothing about this in ${name}.`)),
+      h("p", {}, h("strong", {}, `${nothing(withheld)} in ${name}.`)),
       withheld &&
         h(
           "button",
@@ -294,7 +297,7 @@ function times(timings, total) {
 export function spoken({ answer }) {
   if (!answer) return "Nothing to look up.";
   if (answer.kind === "none") {
-    return answer.text || `I found nothing about this.${answer.withheld ? ` Closest: ${answer.withheld.text}` : ""}`;
+    return answer.text || `${nothing(answer.withheld)}.${answer.withheld ? ` Closest: ${answer.withheld.text}` : ""}`;
   }
   if (answer.kind === "question") return `A question for you: ${answer.text}`;
   const doubt = answer.notes.includes("not sure") ? "Not sure. " : answer.notes.includes("said before") ? "Said before. " : "";
