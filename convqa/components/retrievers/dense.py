@@ -70,12 +70,8 @@ class Dense(Retriever):
         info = self.store.info()
         place = f"collection {redact(str(self.collection))}"
         refuse_encoder(encoding.named(encoder), info, place)
-        unknown = encoding.unknown_language(encoder, info, place)
-        if unknown:
-            logger.warning(
-                "%s: rankings by its vectors are poor. Use the retriever bm25, or vectors of an encoder that knows it",
-                unknown,
-            )
+        if unknown := encoding.unknown_language(encoder, info, place, "rankings by its vectors are poor"):
+            logger.warning("%s", unknown)
         if info.vectors < info.count:
             logger.warning(
                 "%s has vectors of %d of its %d passages, and the others are not found by vector; convqa index "
