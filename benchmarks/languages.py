@@ -158,6 +158,7 @@ def answers(data: Path, encoder: str, work: Path) -> Iterator[list[str]]:
             assistant = convqa.load("default", url, overrides)
             said = {}
             for response in assistant.drive(Conversation(turn.id.conversation, (turn,)) for turn in turns):
+                assert response.answer is not None, response.error
                 said[response.id] = [sentence.text for sentence in response.answer.sentences]
             shown = [said[turn.id] for turn in turns]
             first = [holds(texts[:1], one.answers) for texts, one in zip(shown, asked, strict=True)]
