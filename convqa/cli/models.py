@@ -27,9 +27,8 @@ def list_models() -> None:
 
     for name, folder in local_models().items():
         manifest = read_manifest(folder)
-        size = _megabytes(folder)
         typer.echo(
-            f"{name:<15}{manifest.kind:<15}{manifest.precision:<10}{size:>5} MB  {manifest.licence:<12}"
+            f"{name:<15}{manifest.kind:<15}{manifest.precision:<10}{_megabytes(folder):>5} MB  {manifest.licence:<12}"
             f"from {manifest.base}"
         )
 

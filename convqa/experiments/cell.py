@@ -173,8 +173,7 @@ def _collection(cell: Cell, task: Task) -> str:
         )
     # The name contains a digest, so that changed passages are indexed again.
     url = str(cell.output / "collections" / f"{folder.name}-{file_hash(file)[:8]}")
-    encoder = load_encoder(cell.vectors)
     if not exists(url):
         index_sources([file], url, language=task.language)
-    add_vectors(url, encoder)
+    add_vectors(url, load_encoder(cell.vectors))
     return url

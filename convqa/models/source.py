@@ -34,7 +34,7 @@ def installed(name: str) -> Path:
 
 def local_models() -> dict[str, Path]:
     """Return the folders of the shipped and of the installed models by name."""
-    manifests = [*sorted(installed("").glob(f"*/{MANIFEST}")), *sorted(SHIPPED.glob(f"*/{MANIFEST}"))]
+    manifests = [*installed("").glob(f"*/{MANIFEST}"), *sorted(SHIPPED.glob(f"*/{MANIFEST}"))]
     return {path.parent.name: path.parent for path in manifests}
 
 
@@ -56,10 +56,12 @@ def install(name: str, source: Path) -> Path:
             folder = next((path.parent for path in Path(aside).rglob(MANIFEST)), source)
         open_folder(name, folder)
         manifest = read_manifest(folder)
-        shutil.rmtree(installed(name), ignore_errors=True)
-        files = {file: folder / file for file in manifest.files}
-        write_folder(installed(name), manifest.model_dump(exclude={"format", "files"}), files)
-    return installed(name)
+        target = installed(name)
+        if folder.resolve() != target.resolve():
+            shutil.rmtree(target, ignore_errors=True)
+            files = {file: folder / file for file in manifest.files}
+            write_folder(target, manifest.model_dump(exclude={"format", "files"}), files)
+    return target
 
 
 def find_model(name: str) -> ModelFolder:

@@ -81,7 +81,10 @@ def test_an_installed_model_is_found_by_its_name(source, tmp_path, monkeypatch):
     found = find_model("multilingual")
     assert (found.path, found.languages) == (installed("multilingual"), ["de", "pl"])
     assert {path.name for path in found.path.iterdir()} == {"convqa.json", "model.onnx", "tokenizer.json"}
-    assert install("multilingual", source) == found.path and find_model("multilingual").checksum() == found.checksum()
+    assert (
+        install("multilingual", found.path) == install("multilingual", source) == found.path
+        and find_model("multilingual").checksum() == found.checksum()
+    )
 
 
 def test_what_is_not_an_exported_model_is_not_installed(tmp_path, encoder_of_german):
@@ -111,13 +114,7 @@ def test_what_is_not_an_exported_model_is_not_installed(tmp_path, encoder_of_ger
     install("mine", encoder_of_german)
     (encoder_of_german / "tokenizer.json").write_text("{}")
     with pytest.raises(InputError, match="is damaged or was replaced"):
-        manifest = encoder_of_german / "convqa.json"
-    whole = manifest.read_text()
-    manifest.write_text(whole.replace('"tokenizer.json"', '"../tokenizer.json"'))
-    with pytest.raises(InputError, match=r"files\.\.\./tokenizer\.json: expected"):
         install("mine", encoder_of_german)
-    manifest.write_text(whole)
-    install("mine", encoder_of_german)
     assert "mine" in local_models() and find_model("mine").manifest
 
 

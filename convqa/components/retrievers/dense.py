@@ -37,7 +37,7 @@ class Dense(Retriever):
 
     :param top_k: passages in a ranking.
     :param encoder: a folder, a Hugging Face name or a server's URL; None = the one that made the collection's vectors,
-        else the shipped one.
+        else that of its language: the shipped one, or ``multilingual`` if only that knows it and is installed.
     :param query_encoder: a model that encodes the question with its history, whose vector has three quarters of the
         weight where there is a history; it is used if it was trained for the encoder. None = none.
     :param max_texts: how many of the first hits have their passages.
