@@ -188,7 +188,8 @@ def write(args: argparse.Namespace) -> Figures:
 
 
 def build(args: argparse.Namespace) -> Figures:
-    from convqa.indexing import index_sources
+    from convqa.indexing import read_passages
+    from convqa.stores import create_store
 
     source, who = args.scratch / "passages.jsonl", resource.RUSAGE_SELF
     start = time.perf_counter()
@@ -198,7 +199,8 @@ def build(args: argparse.Namespace) -> Figures:
         who = resource.RUSAGE_CHILDREN
     else:
         settings = {"shards": args.nodes} if args.nodes else None
-        index_sources([source], args.url, replace=True, language=args.language, settings=settings)
+        with create_store(args.url, args.language, True, settings) as store:
+            store.add(read_passages([source]))
     wall, used = time.perf_counter() - start, resource.getrusage(who)
     found = {
         "index, s": wall,

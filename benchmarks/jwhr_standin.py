@@ -139,16 +139,22 @@ def write(made: Sequence[Case], work: Path) -> list[Passage]:
     return collection
 
 
-WAYS = {"refusing": (), "always answering": ("--set", "decider.min_score=0.0")}
+WAYS = {
+    "refusing": (),
+    "always answering": ("--set", "decider.min_score=0.0"),
+    "hybrid, refusing": ("--set", "retriever=hybrid"),
+    "hybrid, always answering": ("--set", "retriever=hybrid", "--set", "decider.min_score=0.0"),
+}
+"""The rows of ``hybrid`` rank by the encoder ``multilingual`` too, if it is installed."""
 
 
-def end_to_end(work: Path) -> None:
+def end_to_end(work: Path, halves: Sequence[str]) -> None:
     """Index, run and evaluate by the command line."""
     collection = str(work / "collection")
     convqa("index", str(work / "passages.jsonl"), "--collection", collection, "--language", "ja", "--replace")
-    for half in HALVES:
+    for half in halves:
         for way, options in WAYS.items():
-            out = str(work / f"run-{half}-{way.replace(' ', '-')}")
+            out = str(work / f"run-{half}-{way.replace(', ', '-').replace(' ', '-')}")
             convqa("run", str(work / half), out, "--task", "jwhr", "--collection", collection, "--restart", *options)
             print(f"\n{half} articles, {way}", flush=True)
             print(convqa("evaluate", work / half, out, "--task", "jwhr"), flush=True)
@@ -158,6 +164,7 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--work", type=Path, required=True, help="the data set, its collection and its runs")
     parser.add_argument("--no-run", action="store_true", help="compare analysers only")
+    parser.add_argument("--halves", nargs="+", choices=HALVES, default=HALVES, help="which are run")
     options = parser.parse_args()
     made = list(cases(options.data))
     collection = write(made, options.work)
@@ -178,7 +185,7 @@ def main() -> None:
         "stand-ins/japanese-analysis",
     )
     if not options.no_run:
-        end_to_end(options.work)
+        end_to_end(options.work, options.halves)
 
 
 if __name__ == "__main__":

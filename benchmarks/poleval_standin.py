@@ -1,6 +1,6 @@
 """Which analysis of Polish and which pipeline is best? A stand-in for PolEval 2022 from poquad-sample.
 
-    python benchmarks/poleval_standin.py --work FOLDER [--data ../shared/data] [--multilingual FOLDER] [--only analyses]
+    python benchmarks/poleval_standin.py --work FOLDER [--data ../shared/data] [--multilingual NAME] [--only analyses]
 
 Prints tables. The task's passages are not available, so poquad-sample (481 articles of the Polish Wikipedia, one
 paragraph each) is converted to the task's format. A passage is a paragraph, or the article's summary, with the
@@ -11,7 +11,7 @@ reporting. One collection holds the 962 passages of both halves instead of milli
 task's.
 
 Analyses are compared in this process, by the BM25 of every store; pipelines by the command line. ``--multilingual`` is
-the folder of a multilingual encoder (multilingual_encoder.py makes one).
+the name or folder of a multilingual encoder (recipes/multilingual.py makes one).
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ CHOSEN_K1, CHOSEN_B = 0.6, 0.55
 CHOSEN = {"k1": CHOSEN_K1, "b": CHOSEN_B, "stopwords": "long"}
 """Of BM25, by the even half."""
 K1S, BS = (0.4, 0.6, 0.82, 1.0, 1.2), (0.4, 0.55, 0.68, 0.8, 0.9)
-TITLES = (0.0, 0.25, 0.5, 1.0, 2.0)
-FUSIONS = (("rrf", 1.0), *(("interpolation", weight) for weight in (0.25, 0.5, 1.0, 1.5, 2.0)))
+TITLES = (0.0, 1.0)
+FUSIONS = (("rrf", 1.0), *(("interpolation", weight) for weight in (0.25, 0.5, 1.5)))
 
 Cut = Callable[[str], list[str]]
 
@@ -203,7 +203,7 @@ PIPELINES = {
 }
 
 
-def pipelines(multilingual: Path | None) -> Iterator[Row]:
+def pipelines(multilingual: str | None) -> Iterator[Row]:
     """Return the variants from which the even half chooses."""
     bm25 = {f"retriever.{name}": value for name, value in CHOSEN.items()}
     yield Row("BM25, defaults of `bm25` (.82, .68, short stop words)", settings={
@@ -211,12 +211,12 @@ def pipelines(multilingual: Path | None) -> Iterator[Row]:
     yield Row(f"BM25, {', '.join(f'{name} {value}' for name, value in CHOSEN.items())}", settings=bm25)
     for weight in TITLES:
         yield Row(f"the same, title_weight {weight:g}", settings={**bm25, "retriever.title_weight": weight})
-    for encoder, named in {"shipped": "the English `encoder`", "multilingual": "e5-small"}.items():
+    for encoder, named in {"shipped": "the English `encoder`", "multilingual": "`multilingual`"}.items():
         if encoder == "multilingual" and multilingual is None:
             continue
-        own = {"retriever.encoder": multilingual.resolve()} if encoder == "multilingual" and multilingual else {}
+        own = {"retriever.encoder": multilingual} if encoder == "multilingual" else {}
         yield Row(f"dense, {named}", "dense", encoder, own)
-        for fusion, weight in FUSIONS:
+        for fusion, weight in FUSIONS if encoder == "multilingual" else FUSIONS[:1]:
             both = {"retriever.fusion": fusion, "retriever.weights": f"{{sparse: 1.0, dense: {weight}}}"}
             yield Row(f"hybrid, {named}, {fusion}, {weight:g}", "hybrid", encoder, {**bm25, **own, **both})
 
@@ -225,7 +225,7 @@ def compare_pipelines(options: argparse.Namespace) -> None:
     """Index, run and evaluate every row by the command line."""
     work, rows = options.work, list(pipelines(options.multilingual))
     for encoder in dict.fromkeys(row.encoder for row in rows):
-        given = "encoder" if encoder == "shipped" else options.multilingual.resolve()
+        given = "encoder" if encoder == "shipped" else options.multilingual
         passages, collection = work / "odd" / "passages.jl", work / f"collection-{encoder}"
         if not collection.exists():
             convqa("index", passages, "--language", "pl", "--collection", collection, "--vectors", given)
@@ -262,7 +262,7 @@ def _run(work: Path, half: str, number: int, row: Row) -> list[float]:
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--work", type=Path, required=True, help="for folders, collections and runs")
-    parser.add_argument("--multilingual", type=Path, help="folder of an encoder")
+    parser.add_argument("--multilingual", help="name or folder of an encoder")
     parser.add_argument("--only", choices=["analyses", "pipelines"])
     options = parser.parse_args()
     found = list(articles(options.data))

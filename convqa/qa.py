@@ -109,8 +109,8 @@ def index(
         of passages. :param collection: a folder or a URL.
     :param add: keep passages that are not among the sources. :param replace: index everything again.
     :param language: the language of the texts; None = the collection's, or English.
-    :param vectors: the encoder that makes a vector for every passage. None = ``encoder``, if it knows the language, for
-        up to 50,000 passages. False = no vectors.
+    :param vectors: the encoder that makes a vector for every passage. None = ``encoder``, or ``multilingual`` if
+        only that one knows the language and is installed, for up to 50,000 and 12,000 passages. False = no vectors.
     :param base_url: the URL of the folder of documents, for the ``url`` of their passages.
     :param options: options of the encoder, as in :func:`load`.
     :raises ConvqaError: if nothing is readable, or the collection is not writable.
@@ -127,7 +127,7 @@ def index(
             base_url=base_url,
         )
         if vectors is None:
-            encoder = default_encoder(str(collection), indexed.info)
+            encoder = default_encoder(str(collection))
         return indexed if encoder is None else dataclasses.replace(indexed, info=add_vectors(str(collection), encoder))
 
 

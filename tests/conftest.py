@@ -189,6 +189,21 @@ def cross_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny_bert(tmp_path_factory.mktemp("cross-encoder"), "BertForSequenceClassification", num_labels=1)
 
 
+@pytest.fixture
+def encoder_of_german(tmp_path: Path) -> Path:
+    """An exported encoder of another family than the shipped one, for German and Polish: that one with a prompt."""
+    from convqa.models.folder import write_folder
+    from convqa.models.source import SHIPPED
+
+    files: dict[str, Path | bytes] = {
+        name: SHIPPED / "encoder" / name for name in ("README.md", "model.onnx", "tokenizer.json")
+    }
+    about = {"kind": "encoder", "name": "made", "precision": "int8", "dimension": 384, "pooling": "mean"}
+    about |= {"languages": ["de", "pl"], "settings": {"prefixes": {"passage": "passage: "}}}
+    write_folder(tmp_path / "of-german", about, files)
+    return tmp_path / "of-german"
+
+
 TINY_WORDS = ("only", "goethe", ".", "faust", "and", "again", "wrote", "?")
 
 

@@ -87,8 +87,8 @@ def index(
         str | None,
         Option(
             metavar="ENCODER",
-            help="Store vectors of this encoder: encoder (shipped), a folder or a Hugging Face name. Default: encoder, "
-            "if it knows the language, for up to 50,000 passages.",
+            help="Store vectors of this encoder: encoder (shipped), multilingual (convqa models get), a folder or a "
+            "Hugging Face name. Default: the first one that knows the language, for up to 50,000 or 12,000 passages.",
         ),
     ] = None,
     no_vectors: Annotated[bool, Option("--no-vectors", help="Store no vectors.")] = False,
@@ -112,8 +112,9 @@ def index(
     """
     once = {**locals(), "watch": False}
     from convqa.cli.watching import index_again
-    from convqa.indexing import add_vectors, default_encoder, index_sources, refuse_vectors
+    from convqa.indexing import add_vectors, default_encoder, index_sources, store_for_vectors
     from convqa.models import Options, load_encoder
+    from convqa.stores import exists
     from convqa.tasks import find_task
 
     if task is not None and not sources:
@@ -131,8 +132,8 @@ def index(
     if watch:
         index_again(sources or (), partial(index, **once))
         return 0
-    if encoder is not None and not replace:
-        refuse_vectors(collection, encoder)
+    if encoder is not None and not replace and exists(collection):
+        store_for_vectors(collection, encoder)
     indexed = info = None
     if sources:
         with ProgressDisplay("indexing", "passages", quiet) as progress:
@@ -148,7 +149,7 @@ def index(
             )
         info = indexed.info
         if encoder is None and not no_vectors:
-            encoder = default_encoder(collection, info)
+            encoder = default_encoder(collection)
     if encoder is not None:
         with start_workers(executor, workers) as started, ProgressDisplay("encoding", "passages", quiet) as progress:
             info = add_vectors(collection, encoder, progress, started)

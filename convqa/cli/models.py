@@ -1,7 +1,8 @@
-"""``convqa models``: list and export models."""
+"""``convqa models``: list, install and export models."""
 
 from __future__ import annotations
 
+import tempfile
 import time
 from pathlib import Path
 from typing import Annotated, Literal
@@ -10,26 +11,58 @@ import typer
 
 from convqa.cli.app import group
 from convqa.cli.options import AllowDownload
+from convqa.cli.progress import ProgressDisplay
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Folder or Hugging Face model (OWNER/NAME).")]
 Target = Annotated[Path, typer.Argument(metavar="TARGET", help="Folder to create.")]
 
-models = group("models", "List and export models.")
+models = group("models", "List, install and export models.")
 
 
 @models("list")
 def list_models() -> None:
-    """List the models that ship with convqa."""
+    """List the models that ship with convqa, and the installed ones."""
     from convqa.models.folder import read_manifest
-    from convqa.models.source import SHIPPED, shipped_names
+    from convqa.models.source import local_models
 
-    for name in shipped_names():
-        manifest = read_manifest(SHIPPED / name)
-        size = _megabytes(SHIPPED / name)
+    for name, folder in local_models().items():
+        manifest = read_manifest(folder)
         typer.echo(
-            f"{name:<12}{manifest.kind:<12}{manifest.precision:<10}{size:>5} MB  {manifest.licence:<12}"
+            f"{name:<15}{manifest.kind:<15}{manifest.precision:<10}{_megabytes(folder):>5} MB  {manifest.licence:<12}"
             f"from {manifest.base}"
         )
+
+
+@models("get")
+def get_model(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the model: multilingual, or your own.")],
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SOURCE", help="Folder made by convqa models export, or a zip file or wheel of it, or its URL."
+        ),
+    ],
+    sha256: Annotated[str, typer.Option(metavar="HEX", help="Checksum of the file at the URL; required.")] = "",
+) -> None:
+    """Install a model, so that its name finds it.
+
+    Passages in languages that the shipped encoder does not know get vectors of the encoder "multilingual", once it is
+    installed. python -m recipes.multilingual makes it, in a checkout of convqa (docs/reference/languages.md).
+    """
+    from convqa.models.source import install
+    from convqa.tasks.downloads import Download, fetch, http_client
+    from convqa.validation import read_as
+
+    with tempfile.TemporaryDirectory() as aside:
+        path = Path(source)
+        if "://" in source:
+            about = {"file": "model.zip", "url": source, "checksum": f"sha256:{sha256}"}
+            download = read_as(Download, about, source, "Expected --sha256 with 64 hex digits.")
+            with http_client() as client, ProgressDisplay("downloading", "bytes") as progress:
+                fetch(client, download, Path(aside), progress)
+            path = Path(aside, download.file)
+        folder = install(name, path)
+    typer.echo(f"{folder}: {_megabytes(folder)} MB")
 
 
 @models("export")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Any, cast
@@ -17,11 +18,15 @@ from convqa.domain import Query, Ranking, Rewrite, Turn
 from convqa.errors import InputError
 from convqa.models import Options, TextEncoder, load_encoder
 from convqa.models.kinds.query_encoder import QueryEncoder, load_query_encoder
-from convqa.models.source import find_model
+from convqa.models.source import find_model, local_models
 from convqa.models.types import Device, Model, Precision
 from convqa.stores.base import Encoder, Info, Store, WritableStore
 
 Matrix = NDArray[np.float32]
+
+DEFAULT_ENCODERS = {"encoder": 50_000, "multilingual": 12_000}
+"""The encoders that are chosen by a collection's language -> up to how many passages get their vectors without being
+asked: about a quarter of an hour on two cores. The second one does not ship."""
 
 HISTORY_SHARE = 0.75
 """Weight of the query encoder's vector; the rest is that of the query's texts, because it strays after a change of
@@ -166,15 +171,17 @@ def passage_vectors(
 
 
 def encoder_of(store: Store) -> str:
-    """Return the name of the encoder that made a collection's vectors, or the shipped one if that is not here."""
-    made_by = store.info().encoder
-    name = made_by.name if made_by is not None else "encoder"
-    if name.startswith(("http://", "https://")):
-        return name
-    try:
-        return find_model(name).name
-    except InputError:
-        return "encoder"
+    """Return the name of the encoder that made a collection's vectors; without one, or if it is not here, the first
+    default one that is here and knows the language, else the shipped one."""
+    info = store.info()
+    if info.encoder is not None:
+        name = info.encoder.name
+        if name.startswith(("http://", "https://")):
+            return name
+        with suppress(InputError):
+            return find_model(name).name
+    here = [name for name in DEFAULT_ENCODERS if name in local_models()]
+    return next((name for name in here if load_encoder(name).knows(info.language)), "encoder")
 
 
 def named(model: TextEncoder) -> Encoder:
@@ -182,12 +189,20 @@ def named(model: TextEncoder) -> Encoder:
     return Encoder(model.name, model.family, model.dimension)
 
 
-def unknown_language(model: TextEncoder, info: Info, place: str) -> str:
-    """Return the start of a warning that an encoder does not know a collection's language, or ""."""
+def unknown_language(
+    model: TextEncoder,
+    info: Info,
+    place: str,
+    consequence: str = "its passages are ranked by words alone",
+) -> str:
+    """Return a warning that an encoder does not know a collection's language, or ""."""
     if model.knows(info.language):
         return ""
-    known = ", ".join(model.languages)
-    return f"{place} is in language {info.language!r}, which the encoder {model.name!r} ({known}) does not know"
+    return (
+        f"{place} is in language {info.language!r}, which the encoder {model.name!r} does not know: "
+        f"{consequence}. convqa models get multilingual SOURCE adds an encoder of many languages "
+        "(docs/reference/languages.md)"
+    )
 
 
 def expanded(query: Query) -> str:

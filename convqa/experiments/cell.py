@@ -6,7 +6,6 @@ A cell therefore has realistic timings, and a crash ends only this cell.
 from __future__ import annotations
 
 import copy
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -26,10 +25,11 @@ from convqa.experiments.grid import Conversations
 from convqa.experiments.record import AblationInput
 from convqa.indexing import add_vectors, collection_for, index_sources
 from convqa.models import load_encoder
+from convqa.models.folder import file_hash
 from convqa.models.shared import share
 from convqa.pipeline.load import load
 from convqa.qa import ready
-from convqa.stores import exists, open_store
+from convqa.stores import exists
 from convqa.tasks import Task, find_task
 
 
@@ -171,14 +171,9 @@ def _collection(cell: Cell, task: Task) -> str:
             f"{folder}: missing passages.jsonl to index with vectors. Index its passages with convqa index --vectors "
             f"{cell.vectors}, and set inputs.{folder.name}.collection."
         )
-    with file.open("rb") as stream:
-        # The name contains a digest, so that changed passages are indexed again.
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()[:8]
-    url = str(cell.output / "collections" / f"{folder.name}-{digest}")
-    encoder = load_encoder(cell.vectors)
+    # The name contains a digest, so that changed passages are indexed again.
+    url = str(cell.output / "collections" / f"{folder.name}-{file_hash(file)[:8]}")
     if not exists(url):
         index_sources([file], url, language=task.language)
-    info = open_store(url).info()
-    if info.vectors < info.count:
-        add_vectors(url, encoder)
+    add_vectors(url, load_encoder(cell.vectors))
     return url

@@ -54,7 +54,6 @@ def index_sources(
     add: bool = False,
     replace: bool = False,
     language: str | None = None,
-    settings: Mapping[str, object] | None = None,
     progress: PassageProgress | None = None,
     task: Task | None = None,
     base_url: str = "",
@@ -67,11 +66,10 @@ def index_sources(
     :param sources: files, folders, and ``scheme:...`` of a source of documents in another package.
     :param add: keep what is not among the sources. :param replace: build a new collection and swap it in.
     :param language: the language of the texts; None = the collection's, or its file's, else English.
-    :param settings: engine settings of a new collection.
     :param task: index the passages of ``sources`` as inputs of this task, in its language.
     :param base_url: where the documents are served, for the ``url`` of each passage.
     :raises InputError: for malformed files, unreadable documents only, a missing package, an existing collection
-        without ``add`` or ``replace``, a read-only one or one in another language, or an unknown setting.
+        without ``add`` or ``replace``, a read-only one or one in another language.
     """
     if add and replace:
         raise InputError("--add and --replace exclude each other: use one of them.")
@@ -79,11 +77,9 @@ def index_sources(
     if base_url and not files:
         raise InputError("base_url applies to documents only; passages have their own url.")
     is_new = replace or not exists(url) or not (files or add)
-    if settings and not is_new:
-        logger.warning("%s: applies to new collections only; this one keeps its settings", ", ".join(settings))
     if task is not None:
         language = language or task.language
-    with create_store(url, language, replace, settings) if is_new else nullcontext(writable(url, language)) as store:
+    with create_store(url, language, replace) if is_new else nullcontext(writable(url, language)) as store:
         indexed = Indexed(store.info())
         if files:
             whole = not all(Path(source).is_file() for source in sources)
@@ -112,8 +108,7 @@ def update_documents(folder: Path, name: str, url: str) -> Indexed:
     found = find_documents([folder], document_formats()).files if (folder / name).exists() else {}
     files = {name: found[name]} if found else {}
     indexed = _update(writable(url), files, () if files else (name,))
-    info = open_store(url).info()
-    encoder = info.encoder and default_encoder(url, info)
+    encoder = open_store(url).info().encoder and default_encoder(url)
     # Another process that indexes meanwhile makes the missing vectors.
     with suppress(CollectionBusy):
         if encoder:

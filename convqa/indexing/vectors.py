@@ -8,16 +8,17 @@ from concurrent.futures import Future
 from itertools import islice
 from socket import gethostname
 
-from convqa.components.encoding import Matrix, named, unknown_language
+from convqa.components.encoding import DEFAULT_ENCODERS, Matrix, encoder_of, named, unknown_language
 from convqa.domain import Passage
 from convqa.errors import InputError
 from convqa.files import log
 from convqa.indexing.passages import PassageProgress
 from convqa.models import Options, TextEncoder, load_encoder
 from convqa.models.types import Choice
-from convqa.stores import exists, open_store
+from convqa.stores import open_store
 from convqa.stores.address import redact
 from convqa.stores.base import Encoder, Info, WritableStore, label
+from convqa.stores.checks import refuse_other_encoder
 from convqa.workers import Workers
 
 _PASSAGES_PER_BATCH = 256
@@ -26,27 +27,32 @@ _PASSAGES_PER_BATCH = 256
 _VECTORS_PER_COMMIT = 20 * _PASSAGES_PER_BATCH
 """Passages per commit: the most that a killed load loses, under a minute on two cores."""
 
-MAX_DEFAULT_VECTORS = 50_000
-"""Up to this many passages get vectors without being asked: about a quarter of an hour on two cores."""
 
+def default_encoder(url: str) -> TextEncoder | None:
+    """Return the encoder whose vectors the passages of a collection get by default, otherwise None.
 
-def default_encoder(url: str, info: Info) -> TextEncoder | None:
-    """Return the shipped encoder if the passages of a collection get its vectors by default, otherwise None.
-
-    They do if the engine stores vectors, the collection has none of another encoder, and the encoder knows its
-    language. With more than :data:`MAX_DEFAULT_VECTORS` passages to encode, a warning says how to start it.
+    It is that of the vectors that are there, otherwise the default one of the collection's language. They get none if
+    the engine stores no vectors, the encoder is not here, or does not know the language, and if there are too many to
+    encode; a warning says so.
     """
-    model = load_encoder("encoder")
-    can_take_vectors = {"vectors", "write"} <= info.capabilities and info.encoder in {None, named(model)}
-    if not can_take_vectors or not model.knows(info.language):
+    store = open_store(url)
+    info = store.info()
+    if not {"vectors", "write"} <= info.capabilities:
+        return None
+    model = load_encoder(encoder_of(store))
+    if unknown := unknown_language(model, info, f"collection {redact(url)}"):
+        log.warning("%s", unknown)
+        return None
+    if info.encoder not in {None, named(model)}:
         return None
     missing = info.count - info.vectors
-    if missing > MAX_DEFAULT_VECTORS:
+    if missing > DEFAULT_ENCODERS.get(model.name, 12_000):
         log.warning(
             "%d passages have no vectors, and only questions that use their words find them. Vectors of so many take "
-            "long: convqa index --collection %s --vectors encoder",
+            "long: convqa index --collection %s --vectors %s",
             missing,
             redact(url),
+            model.name,
         )
         return None
     return model
@@ -65,14 +71,10 @@ def add_vectors(
     :param workers: the workers that encode; None = this process.
     :raises InputError: if the collection stores no vectors, or vectors of another encoder.
     """
-    store = _with_encoder(url, model)
-    if unknown := unknown_language(model, store.info(), f"collection {redact(url)}"):
-        log.warning(
-            "%s: its vectors hardly represent the meaning of the passages. The default pipeline ranks them by words; "
-            "to rank by vectors, give an encoder for the language.",
-            unknown,
-        )
+    store = store_for_vectors(url, model)
     info = store.info()
+    if unknown := unknown_language(model, info, f"collection {redact(url)}"):
+        log.warning("%s", unknown)
     done = 0
     try:
         for batch, matrix in _encoded(store.without_vectors(), model, workers):
@@ -88,15 +90,6 @@ def add_vectors(
         store.close()
         raise
     return store.info()
-
-
-def refuse_vectors(url: str, model: TextEncoder) -> None:
-    """Check that a collection, if it exists, can take vectors of this encoder.
-
-    :raises InputError: if its engine stores no vectors, or it has vectors of another encoder.
-    """
-    if exists(url):
-        _with_encoder(url, model)
 
 
 def writable(url: str, language: str | None = None) -> WritableStore:
@@ -117,17 +110,16 @@ def writable(url: str, language: str | None = None) -> WritableStore:
     return store
 
 
-def _with_encoder(url: str, model: TextEncoder) -> WritableStore:
-    """Open a collection for vectors of an encoder."""
+def store_for_vectors(url: str, model: TextEncoder) -> WritableStore:
+    """Open a collection for vectors of an encoder.
+
+    :raises InputError: if its engine stores no vectors, or it has vectors of another encoder.
+    """
     store = writable(url)
     info = store.info()
     if "vectors" not in info.capabilities:
         raise InputError(f"collection {redact(url)} ({info.engine}) cannot take vectors.")
-    if info.encoder not in {None, named(model)}:
-        raise InputError(
-            f"collection {redact(url)}: expected its encoder {label(info.encoder)}, got {label(named(model))}. Give "
-            "that encoder, or index the passages again with --replace."
-        )
+    refuse_other_encoder(info.encoder, named(model), f"collection {redact(url)}")
     return store
 
 

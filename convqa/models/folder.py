@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import orjson
 from pydantic import BaseModel, Field
@@ -73,7 +73,7 @@ class Manifest(BaseModel, frozen=True):
     base: str = ""
     languages: list[str] = []
     licence: str = ""
-    files: dict[str, str]
+    files: dict[Annotated[str, Field(pattern=r"^\w[\w.-]*$")], str]  # in the folder itself
     settings: dict[str, Any] = {}
     source: str = ""
 

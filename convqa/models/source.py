@@ -1,4 +1,4 @@
-"""Find a model by name: shipped with convqa, a folder, or in the local cache of Hugging Face.
+"""Find a model by name: shipped with convqa, installed, a folder, or in the local cache of Hugging Face.
 
 Downloads need the user's permission: ``--allow-download`` or ``CONVQA_ALLOW_DOWNLOAD=1``.
 """
@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import parse_qsl
 
 from convqa.errors import InputError, nearest, reason_of
-from convqa.models.folder import ModelFolder, open_folder
+from convqa.models.folder import MANIFEST, ModelFolder, open_folder, read_manifest, write_folder
+from convqa.places import data_folder
 
 ALLOW_DOWNLOAD = "CONVQA_ALLOW_DOWNLOAD"
 """The environment variable that permits downloads: 1 or true."""
@@ -24,31 +27,65 @@ _DOWNLOADED_FILES = ["*.json", "*.txt", "*.model", "*.jinja", "README.md", "*.sa
 _IGNORED_FILES = ["onnx/*", "openvino/*", "*/pytorch_model*", "original/*"]
 
 
-def shipped_names() -> list[str]:
-    """Return the names of the models that ship with convqa, sorted."""
-    return sorted(path.parent.name for path in SHIPPED.glob("*/convqa.json"))
+def installed(name: str) -> Path:
+    """Return the folder of a model that :func:`install` installs."""
+    return data_folder() / "models" / name
+
+
+def local_models() -> dict[str, Path]:
+    """Return the folders of the shipped and of the installed models by name."""
+    manifests = [*installed("").glob(f"*/{MANIFEST}"), *sorted(SHIPPED.glob(f"*/{MANIFEST}"))]
+    return {path.parent.name: path.parent for path in manifests}
+
+
+def install(name: str, source: Path) -> Path:
+    """Copy a model to the data folder, where ``name`` finds it, and return its folder.
+
+    :param source: a folder made by ``convqa models export``, or a zip file or wheel with one.
+    :raises InputError: for the name of a shipped model, and if there is no such folder, or a damaged one.
+    """
+    if (SHIPPED / name).exists() or not name.isidentifier():
+        raise InputError(f"{name!r}: expected a name of letters, digits and _ that no shipped model has.")
+    with tempfile.TemporaryDirectory() as aside:
+        folder = source
+        if source.is_file():
+            try:
+                shutil.unpack_archive(source, aside, "zip")
+            except Exception as error:  # of damaged archives, the libraries raise anything
+                raise InputError(f"{source}: cannot be unpacked ({reason_of(error)}). Expected a zip file.") from error
+            folder = next((path.parent for path in Path(aside).rglob(MANIFEST)), source)
+        open_folder(name, folder)
+        manifest = read_manifest(folder)
+        target = installed(name)
+        if folder.resolve() != target.resolve():
+            shutil.rmtree(target, ignore_errors=True)
+            files = {file: folder / file for file in manifest.files}
+            write_folder(target, manifest.model_dump(exclude={"format", "files"}), files)
+    return target
 
 
 def find_model(name: str) -> ModelFolder:
     """Return the folder of a model.
 
-    :param name: a shipped model; a folder that exists, or a path that begins with ``.``, ``/`` or ``~``; or else a
-        Hugging Face name ``owner/name``. An encoder's prompts may follow: ``NAME?query=query: &passage=passage: ``.
+    :param name: a shipped or an installed model; a folder that exists, or a path that begins with ``.``, ``/`` or
+        ``~``; or else a Hugging Face name ``owner/name``. An encoder's prompts may follow:
+        ``NAME?query=query: &passage=passage: ``.
     :raises InputError: if the model is unknown or damaged.
     """
     base, _, query = name.partition("?")
     if query:
         return replace(find_model(base), name=name, asked=_encoder_options(name, query))
-    if name in shipped_names():
-        return open_folder(name, SHIPPED / name)
+    local = local_models()
+    if name in local:
+        return open_folder(name, local[name])
     path = Path(name).expanduser()
     if name.startswith((".", "/", "~")) or (name and path.is_dir()):
         return open_folder(name, path.resolve())
     if _HUB_NAME.fullmatch(name):
         return open_folder(name, _from_hub(name))
     raise InputError(
-        f"unknown model {name!r}.{nearest(name, shipped_names())} Expected a shipped model "
-        f"({', '.join(shipped_names())}), a folder (./FOLDER) or a Hugging Face model (OWNER/NAME)."
+        f"unknown model {name!r}.{nearest(name, local)} Expected a model of convqa models list ({', '.join(local)}), a "
+        "folder (./FOLDER) or a Hugging Face model (OWNER/NAME)."
     )
 
 

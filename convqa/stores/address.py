@@ -58,13 +58,9 @@ def address(name: str) -> Address:
     plain = Address.model_construct(url=name)
     if SCHEME.match(name) or Path(name).is_dir():
         return plain
-    if is_yaml(name) or (name in shipped_names() and not Path(name).exists()):
+    if is_yaml(name) or (name in shipped_yaml("configs", "collections") and not Path(name).exists()):
         return _read(yaml_file(name, "--collection", "configs", "collections"))
     return plain
-
-
-def shipped_names() -> list[str]:
-    return shipped_yaml("configs", "collections")
 
 
 def _read(path: Path) -> Address:

@@ -15,6 +15,7 @@ import threading
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
@@ -147,10 +148,10 @@ def _words_analyzer(language: str) -> Analyzer:
             f"unknown language {language!r}; expected one of {', '.join(sorted(known))}, or another two-letter code of "
             f"ISO 639-1.{nearest(language, known)}"
         )
-    try:
-        return Analyzer(language, f"convqa-{language}-1", frozenset(), frozenset(), snowball(language))
-    except KeyError:
-        return Analyzer(language, f"convqa-{language}-1", frozenset(), frozenset(), str)
+    stem: Callable[[str], str] = str
+    with suppress(KeyError):
+        stem = snowball(language)
+    return Analyzer(language, f"convqa-{language}-1", frozenset(), frozenset(), stem)
 
 
 @cache

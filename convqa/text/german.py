@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from convqa.text.analysis import Analyzer, shipped_stopwords, snowball
 from convqa.text.words import listed, numerals
 
@@ -15,7 +17,7 @@ OPENINGS = listed(
 )
 """First words of requests and of questions without a question word."""
 
-CONVERSATIONAL = listed("ja nein")
+CONVERSATIONAL = listed("ja nein") | QUESTION_WORDS
 """Words about the conversation itself, which name no topic."""
 
 NEGATIONS = listed("nicht kein keine keinen keinem keiner keines nie niemals nichts niemand ohne weder")
@@ -26,6 +28,13 @@ NUMERALS = {"null": 0, **_UNITS, **_TEENS, **_TENS}
 for _ten, _tens in _TENS.items():
     for _unit, _value in {"ein": 1, **_UNITS}.items():
         NUMERALS[f"{_unit}und{_ten}"] = _value + _tens
+
+ORDINAL = re.compile(
+    r"\b(?:[aib]m|beim|[vz][ou]m|zur|[ai]ns|de[mnrs]|die|das|und|(?:jed|ihr|unser|eur|k?ein|[mds]ein)(?:e[mnrs]?)?)"
+    r" \d{1,2}\.\s*",
+    re.IGNORECASE,
+)
+"""An ordinal number after a word that stands before a noun: "Im 18. "."""
 
 
 def german_analyzer() -> Analyzer:

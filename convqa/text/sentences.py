@@ -2,7 +2,7 @@
 
 sentencex (Wikimedia, MIT) finds the boundaries. Because open collections hold raw web text, lines of lists and menus
 become sentences of their own, and overlong sentences (quoted paragraphs, menus without a full stop) are cut. Wrong
-Japanese boundaries are corrected.
+boundaries of Japanese, and those after German ordinal numbers, are corrected.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from itertools import pairwise
 
 import sentencex
 
+from convqa.text.german import ORDINAL
 from convqa.text.japanese import joined
 from convqa.text.words import Offsets, cut
 
@@ -141,4 +142,8 @@ def boundaries(text: str, language: str) -> list[Offsets]:
 
 def _ends(block: str, language: str) -> list[int]:
     """Return where sentences end, including the end of the block."""
-    return [boundary["end_index"] for boundary in sentencex.get_sentence_boundaries(language, block)]
+    ends = [boundary["end_index"] for boundary in sentencex.get_sentence_boundaries(language, block)]
+    if language == "de":
+        inside = {match.end() for match in ORDINAL.finditer(block)} - {len(block)}
+        ends = [end for end in ends if end not in inside]
+    return ends

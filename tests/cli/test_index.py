@@ -12,6 +12,7 @@ import sys
 import pytest
 
 from convqa import stores
+from convqa.components.encoding import DEFAULT_ENCODERS
 from convqa.domain import Passage
 from convqa.stores import open_store
 from convqa.stores.embedded import engine as embedded
@@ -121,11 +122,12 @@ def test_vectors_come_with_the_passages_or_later(call, tmp_path):
 
 @pytest.mark.parametrize(("language", "limit"), [("pl", 50_000), ("en", 1)])
 def test_no_vectors_by_default_in_other_languages_and_for_many_passages(call, tmp_path, monkeypatch, language, limit):
-    monkeypatch.setattr("convqa.indexing.vectors.MAX_DEFAULT_VECTORS", limit)
+    monkeypatch.setitem(DEFAULT_ENCODERS, "encoder", limit)
     source = passages(tmp_path / "a.jsonl", "a", "b")
     code, _, err = call("index", source, "--collection", tmp_path / "c", "--language", language)
     assert (code, open_store(str(tmp_path / "c")).info().vectors) == (0, 0)
     assert ("2 passages have no vectors" in err) == (language == "en")
+    assert ("ranked by words alone. convqa models get multilingual" in err) == (language == "pl")
 
 
 @pytest.mark.parametrize("engine", ["embedded", pytest.param("elasticsearch", marks=pytest.mark.services)])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+from hashlib import sha256
+from pathlib import Path
 
 import pytest
 
@@ -14,8 +16,38 @@ PASSAGES = EXAMPLE / "passages.jsonl.gz"
 
 def test_list_names_what_ships(call):
     code, out, _ = call("models", "list")
-    assert code == 0 and "encoder     encoder     int8" in out and "Apache-2.0" in out
-    assert "conditions  conditions  float32" in out
+    assert code == 0 and "encoder        encoder        int8" in out and "Apache-2.0" in out
+    assert "conditions     conditions     float32" in out
+
+
+def test_get_installs_an_encoder_that_index_then_uses(call, tmp_path, encoder_of_german):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "fluss.txt").write_text("Die Donau mündet ins Schwarze Meer.", encoding="utf-8")
+    index = ("index", tmp_path / "docs", "--collection", tmp_path / "c", "--language", "de")
+    code, out, error = call(*index)
+    assert code == 0 and "vectors" not in out and error.count("\n") == 1
+    assert "ranked by words alone. convqa models get multilingual SOURCE adds an encoder" in error
+    code, out, error = call("models", "get", "multilingual", encoder_of_german)
+    assert code == 0 and out.endswith("models/multilingual: 23.4 MB\n"), error
+    assert "multilingual   encoder        int8" in call("models", "list")[1]
+    code, out, error = call(*index)
+    assert code == 0 and "1 vector of multilingual (384 dimensions)" in out and not error
+    code, out, error = call("ask", "Wohin fließt die Donau?", "--collection", tmp_path / "c")
+    assert code == 0 and "Schwarze Meer" in out and not error
+
+
+def test_get_fetches_an_address_only_with_its_checksum(call, tmp_path, encoder_of_german, file_server):
+    archive = Path(shutil.make_archive(str(tmp_path / "model"), "zip", encoder_of_german))
+    file_server.files["/model.zip"] = archive.read_bytes()
+    url = f"{file_server.url}/model.zip"
+    code, _, error = call("models", "get", "mine", url)
+    assert code == 2 and "Expected --sha256 with 64 hex digits." in error
+    code, _, error = call("models", "get", "mine", url, "--sha256", "abc")
+    assert code == 2 and "Expected --sha256 with 64 hex digits." in error
+    code, _, error = call("models", "get", "mine", url, "--sha256", "0" * 64)
+    assert code == 1 and "the server sent another file" in error
+    code, out, error = call("models", "get", "mine", url, "--sha256", sha256(archive.read_bytes()).hexdigest())
+    assert code == 0 and "models/mine" in out, error
 
 
 def test_a_bad_model_is_exit_code_2(call, tmp_path):

@@ -180,8 +180,6 @@ def test_another_language_and_settings_of_a_collection_that_is_there(folder, loc
     run(folder, local, language="de")
     with pytest.raises(InputError, match="is in language 'de', not 'en'"):
         run(folder, local, language="en")
-    run(folder, local, settings={"shards": 2})
-    assert "shards: applies to new collections only; this one keeps its settings" in caplog.messages
     assert open_store(local).info().language == "de"
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from convqa.domain import Passage
 from convqa.errors import InputError
-from convqa.indexing import add_vectors, vectors
+from convqa.indexing import add_vectors, default_encoder, vectors
 from convqa.models import load_encoder
+from convqa.models.source import install, installed
 from convqa.stores import create_store, open_store
 from convqa.workers import start_workers
 
@@ -72,9 +75,8 @@ def test_vectors_of_another_encoder_are_refused_before_anything_is_encoded(colle
     store = open_store(collection)
     store.add_vectors(["p0"], np.eye(1, 3, dtype=np.float32), Encoder("another", "f" * 64, 3))
     store.commit()
-    with pytest.raises(InputError, match=r"expected its encoder 'another' .*, got 'encoder'"):
-        vectors.refuse_vectors(collection, model)
-    vectors.refuse_vectors(collection + "-that-is-not-there", model)
+    with pytest.raises(InputError, match=r"has vectors of 'another' .*, got vectors of 'encoder'"):
+        vectors.store_for_vectors(collection, model)
 
 
 @pytest.mark.parametrize(("known", "warned"), [(["en"], True), (["en", "de"], False), ([], False)])
@@ -83,7 +85,41 @@ def test_an_encoder_of_another_language_is_told(tmp_path, model, caplog, monkeyp
     with create_store(str(tmp_path / "c"), "de") as store:
         store.add([Passage("d", "Die Donau mündet ins Schwarze Meer.")])
     assert add_vectors(str(tmp_path / "c"), model).vectors == 1
-    assert ("is in language 'de', which the encoder 'encoder' (en) does not know" in caplog.text) is warned
+    assert ("is in language 'de', which the encoder 'encoder' does not know" in caplog.text) is warned
+
+
+@pytest.fixture
+def german(tmp_path):
+    url = str(tmp_path / "german")
+    with create_store(url, "de") as store:
+        store.add([Passage("d", "Die Donau mündet ins Schwarze Meer.")])
+    return url
+
+
+def test_the_default_encoder_is_that_of_the_language(german, collection, model, encoder_of_german, caplog):
+    assert default_encoder(german) is None
+    assert "'encoder' does not know: its passages are ranked by words alone. convqa models get" in caplog.text
+    install("multilingual", encoder_of_german)
+    made = default_encoder(german)
+    assert made.name == "multilingual" and made.family != model.family
+    assert default_encoder(collection) is model
+    caplog.clear()
+    install("multilingual", encoder_of_german)
+    with create_store(german, "ja", replace=True) as store:
+        store.add([Passage("j", "漢字")])
+    assert default_encoder(german) is None and "does not know" in caplog.text
+
+
+def test_new_passages_get_vectors_of_the_encoder_of_the_others(collection):
+    add_vectors(collection, load_encoder("encoder?passage=passage: "))
+    assert default_encoder(collection).name == "encoder?passage=passage: "
+
+
+def test_without_the_encoder_of_the_others_new_passages_get_no_vectors(german, encoder_of_german, caplog):
+    install("multilingual", encoder_of_german)
+    add_vectors(german, load_encoder("multilingual"))
+    shutil.rmtree(installed("multilingual"))
+    assert default_encoder(german) is None and "convqa models get multilingual" in caplog.text
 
 
 IDS = [passage.id for passage in PASSAGES]

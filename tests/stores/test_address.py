@@ -6,8 +6,9 @@ import pytest
 
 from convqa.domain import Passage
 from convqa.errors import InputError
+from convqa.places import shipped_yaml
 from convqa.stores import create_store, open_store
-from convqa.stores.address import Address, Fields, address, shipped_names
+from convqa.stores.address import Address, Fields, address
 
 
 @pytest.fixture
@@ -47,8 +48,8 @@ def test_folders_in_a_file_are_relative_to_the_file(file, tmp_path):
 
 
 def test_shipped_files_can_be_read_and_go_by_name():
-    assert {"elasticsearch", "haystack"} <= set(shipped_names())
-    found = {name: address(name) for name in shipped_names()}
+    assert {"elasticsearch", "haystack"} <= set(shipped_yaml("configs", "collections"))
+    found = {name: address(name) for name in shipped_yaml("configs", "collections")}
     assert found["elasticsearch"].url == "elasticsearch://localhost:9200/passages"
     assert found["elasticsearch"].fields is None
     assert found["haystack"].fields == Fields(text="content")

@@ -29,6 +29,8 @@ def test_abbreviations_and_blanks():
         ("zh", "你好吗？我很好。", ["你好吗？", "我很好。"]),
         ("ar", "كيف حالك؟ أنا بخير.", ["كيف حالك؟", "أنا بخير."]),
         ("de", "Das kostet z. B. 3 Euro. Gut.", ["Das kostet z. B. 3 Euro.", "Gut."]),
+        ("de", "Im 17. und 18. Jahrhundert. Sein 3. Sohn.", ["Im 17. und 18. Jahrhundert.", "Sein 3. Sohn."]),
+        ("de", "Am 3. Oktober kamen 18. Danach 12. Schluss.", ["Am 3. Oktober kamen 18.", "Danach 12.", "Schluss."]),
         ("xx", "One. Two.", ["One.", "Two."]),
     ],
 )

@@ -6,11 +6,11 @@ import re
 
 import yaml
 
-from convqa.models.source import find_model, shipped_names
+from convqa.models.source import find_model, local_models
 from convqa.training.config import load
 from recipes import resolver
 
-CARDS = {name: (find_model(name).path / "README.md").read_text(encoding="utf-8") for name in shipped_names()}
+CARDS = {name: (find_model(name).path / "README.md").read_text(encoding="utf-8") for name in local_models()}
 RECIPES = {name: made[1] for name, text in CARDS.items() if (made := re.search(r"Made by `convqa train (\w+)`", text))}
 
 

@@ -37,7 +37,7 @@ class Dense(Retriever):
 
     :param top_k: passages in a ranking.
     :param encoder: a folder, a Hugging Face name or a server's URL; None = the one that made the collection's vectors,
-        else the shipped one.
+        else that of its language: the shipped one, or ``multilingual`` if only that knows it and is installed.
     :param query_encoder: a model that encodes the question with its history, whose vector has three quarters of the
         weight where there is a history; it is used if it was trained for the encoder. None = none.
     :param max_texts: how many of the first hits have their passages.
@@ -70,12 +70,8 @@ class Dense(Retriever):
         info = self.store.info()
         place = f"collection {redact(str(self.collection))}"
         refuse_encoder(encoding.named(encoder), info, place)
-        unknown = encoding.unknown_language(encoder, info, place)
-        if unknown:
-            logger.warning(
-                "%s: rankings by its vectors are poor. Use the retriever bm25, or vectors of an encoder that knows it",
-                unknown,
-            )
+        if unknown := encoding.unknown_language(encoder, info, place, "rankings by its vectors are poor"):
+            logger.warning("%s", unknown)
         if info.vectors < info.count:
             logger.warning(
                 "%s has vectors of %d of its %d passages, and the others are not found by vector; convqa index "

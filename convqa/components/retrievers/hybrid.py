@@ -107,10 +107,9 @@ class Hybrid(Retriever):
         encoder = self._dense.encoder_model
         info = self.store.info()
         place = f"collection {redact(str(self.collection))}"
-        unknown = encoding.unknown_language(encoder, info, place)
-        if unknown:
+        if unknown := encoding.unknown_language(encoder, info, place):
             if info.encoder is not None:
-                logger.warning("%s: its passages are ranked by words alone, and its vectors are ignored", unknown)
+                logger.warning("%s", unknown)
             return 0
         if info.vectors == info.count and info.encoder == encoding.named(encoder):
             return None

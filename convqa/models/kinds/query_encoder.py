@@ -42,9 +42,9 @@ class QueryEncoder(NetworkModel):
         return np.stack([vector for (vector,) in self.outputs(sequences)])
 
 
-def load_query_encoder(name: str, options: Options = Options()) -> QueryEncoder:  # noqa: B008 - frozen
+def load_query_encoder(name: str) -> QueryEncoder:
     """Load a query encoder, once per process.
 
     :raises InputError: if the model is unknown, damaged, or of another kind.
     """
-    return load_once("query_encoder", name, options, QueryEncoder)
+    return load_once("query_encoder", name, Options(), QueryEncoder)

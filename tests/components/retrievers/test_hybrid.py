@@ -17,6 +17,7 @@ from convqa.components.retrievers.hybrid import Hybrid
 from convqa.domain import Passage, Query, Ranking, Rewrite, Rewrites, Turn, TurnId, Turns
 from convqa.indexing import add_vectors
 from convqa.models import load_encoder
+from convqa.models.source import install
 from convqa.stores import create_store, open_store
 
 PASSAGES = [
@@ -163,6 +164,19 @@ def test_without_a_name_the_encoder_is_the_collections_own(tmp_path, caplog, mem
     assert caplog.text == ""
 
 
+@pytest.mark.parametrize("member", [Hybrid, EncoderReranker])
+def test_without_vectors_the_encoder_is_that_of_the_language(tmp_path, encoder_of_german, member):
+    url = str(tmp_path / "german")
+    with create_store(url, "de") as store:
+        store.add(PASSAGES)
+    before = member(url).identity()
+    install("multilingual", encoder_of_german)
+    station = member(url)
+    assert station.identity() == {"encoder": load_encoder("multilingual").identity} != before
+    if member is Hybrid:
+        assert before == {} and all(ranking.hits for ranking in rank(station))
+
+
 def rounded(rankings):
     return [[(hit.id, pytest.approx(hit.score, abs=1e-5)) for hit in ranking.hits] for ranking in rankings]
 
@@ -239,9 +253,7 @@ def test_vectors_of_an_encoder_that_does_not_know_the_language_are_left_aside(ge
     assert rank(hybrid, MOUTH) == rank(BM25(url, stopwords="long"), MOUTH)
     assert hybrid.identity() == {}
     (said,) = caplog.messages
-    assert (
-        "is in language 'de', which the encoder 'encoder' (en) does not know: its passages are ranked by words" in said
-    )
+    assert "is in language 'de', which the encoder 'encoder' does not know: its passages are ranked by words" in said
 
 
 def test_an_encoder_that_names_no_language_is_used_with_any(german, caplog, monkeypatch):

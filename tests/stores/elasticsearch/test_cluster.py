@@ -12,7 +12,7 @@ import pytest
 
 from convqa.domain import Passage, Query
 from convqa.errors import StoreUnavailable
-from convqa.indexing import index_sources
+from convqa.indexing import read_passages
 from convqa.stores import create_store, open_store
 from convqa.stores.base import SearchParams
 from convqa.stores.elasticsearch import index, writer
@@ -111,7 +111,8 @@ def run(call, example, tmp_path, collection, elasticsearch_cluster, proxying):
     records = json.loads((example / "questions.json").read_text(encoding="utf-8"))
     chosen = [record for record in records if record["Conversation_no"] <= 2]
     (tmp_path / "questions.json").write_text(json.dumps(chosen), encoding="utf-8")
-    index_sources([example / "passages.jsonl.gz"], collection, settings={"shards": 3, "replicas": 1})
+    with create_store(collection, "en", settings={"shards": 3, "replicas": 1}) as made:
+        made.add(read_passages([example / "passages.jsonl.gz"]))
     elasticsearch_cluster.ask("/_cluster/health?wait_for_status=green&timeout=60s")
 
     def run_it(name, node, *options):
