@@ -98,7 +98,7 @@ def try_wheel(wheel: Path, folder: Path) -> None:
     version = convqa("--version")
     assert __version__ in version, f"convqa --version printed {version}"
     passages = example / "passages.jsonl.gz"
-    talk = convqa("chat", "--collection", passages, questions="What makes Uranus so unusual?\nWhy is it tilted?\n")
+    talk = convqa("chat", "--collection", passages, questions="Describe Uranus.\nWhat makes it so unusual?\n")
     assert "[1]" in talk, f"the answers cite nothing:\n{talk}"
     convqa("run", example, folder / "run")
     print(convqa("evaluate", example, folder / "run"))
