@@ -10,7 +10,7 @@ os.environ.setdefault("HAYSTACK_TELEMETRY_ENABLED", "False")
 # Read by ONNX Runtime when it loads; otherwise it writes a device id into the cache folder and sends telemetry.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from convqa.domain import Passage

@@ -3,8 +3,9 @@
 Fails, with what to do, unless the tree is clean, the version is new, and CHANGELOG.md has a dated section for it and
 nothing under [Unreleased]. Then it builds the source archive and from it the wheel, from a copy whose README has
 absolute links and whose pyproject.toml has the project's addresses (``CONVQA_REPOSITORY`` names the repository). It
-installs the wheel alone in a new environment, and there, outside the checkout, holds a conversation and answers and
-scores the bundled example. It publishes nothing: the last lines say how to.
+installs wheel and source archive alone in new environments of each supported Python on this machine, the oldest also
+with the lowest declared versions, and there, outside the checkout, holds a conversation and answers and scores the
+bundled example. It publishes nothing: the last lines say how to.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import venv
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from convqa import __version__  # noqa: E402 - of this checkout
+
+UV = Path(sys.executable).with_name("uv")
 
 PAGES = {
     "Homepage": "",
@@ -31,8 +33,10 @@ PAGES = {
 }
 """Pages of the repository that the package index links to."""
 
-LARGEST = 100 * 1024**2
-"""Bytes that the package index accepts in one file."""
+LARGEST = 95 * 10**6
+"""Maximum bytes of a file; the package index accepts a little more."""
+
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
 
 def output(*command: str | Path, **options: object) -> str:
@@ -78,13 +82,20 @@ def copy_for_the_index(repository: str, folder: Path) -> None:
     project.write_text(text.replace("[project.scripts]", "\n".join(lines) + "[project.scripts]"), encoding="utf-8")
 
 
-def try_wheel(wheel: Path, folder: Path) -> None:
-    """Install a wheel in a new environment and use it there."""
-    print(f"installing {wheel.name} in a new environment ...", flush=True)
-    venv.create(folder / "venv", with_pip=True)
+def interpreter(version: str) -> str | None:
+    """Return a Python of a version on this machine, None if there is none."""
+    found = subprocess.run([UV, "python", "find", "--no-python-downloads", version], capture_output=True, text=True)
+    return found.stdout.strip() or None
+
+
+def try_package(package: Path, folder: Path, python: str, resolution: str) -> None:
+    """Install a package in a new environment and use it there."""
+    print(f"{package.name} in a new environment of {python}, {resolution} versions", flush=True)
     programs = folder / "venv" / "bin"
-    output(programs / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel)
-    output(programs / "python", "-m", "pip", "check")
+    output(UV, "venv", "--quiet", "--python", python, folder / "venv")
+    own = programs / "python"
+    output(UV, "pip", "install", "--quiet", "--python", own, "--resolution", resolution, package)
+    output(UV, "pip", "check", "--quiet", "--python", own)
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     environment["XDG_CACHE_HOME"] = str(folder / "cache")
 
@@ -116,16 +127,24 @@ def main() -> None:
     shutil.rmtree(dist, ignore_errors=True)
     print(f"building convqa {__version__} ...", flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "convqa"
-        copy_for_the_index(repository, source)
-        output(sys.executable, "-m", "build", "--outdir", dist, source)
+        copy = Path(folder) / "convqa"
+        copy_for_the_index(repository, copy)
+        output(sys.executable, "-m", "build", "--outdir", dist, copy)
     files = sorted(dist.iterdir())
     for file in files:
         print(f"{file.relative_to(ROOT)}  {file.stat().st_size / 1e6:.1f} MB")
         if file.stat().st_size > LARGEST:
             sys.exit(f"release: {file.name} is larger than the {LARGEST / 1e6:.0f} MB that the package index accepts.")
-    with tempfile.TemporaryDirectory() as folder:
-        try_wheel(next(file for file in files if file.suffix == ".whl"), Path(folder).resolve())
+    source, wheel = sorted(files, key=lambda file: file.suffix)
+    trials = [(wheel, PYTHONS[0], "lowest-direct"), (source, PYTHONS[0], "highest")]
+    trials += [(wheel, version, "highest") for version in PYTHONS]
+    for package, version, resolution in trials:
+        python = interpreter(version)
+        if python is None:
+            print(f"Python {version} is not on this machine: not tried with it.")
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            try_package(package, Path(folder).resolve(), python, resolution)
     print(f"convqa {__version__} is ready. To publish it: git tag v{__version__}; git push --tags; twine upload dist/*")
 
 

@@ -13,6 +13,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
 from release import absolute, copy_for_the_index, problem
 
+from convqa import __version__
+
 GOOD = """# Changelog
 
 ## [Unreleased]
@@ -44,6 +46,11 @@ def test_a_dated_section_and_a_clean_tree_suffice():
 )
 def test_what_is_missing_is_named(changelog, version, changes, reason):
     assert reason in problem(changelog, version, ["v0.1.0"], changes)
+
+
+def test_the_citation_names_this_version():
+    citation = (Path(__file__).resolve().parents[1] / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"version: {__version__}\n" in citation
 
 
 def test_links_of_the_readme_lead_somewhere_on_the_package_index():
