@@ -7,8 +7,8 @@ export XDG_CACHE_HOME ?= $(CURDIR)/.cache
 # Tests start many processes, which would otherwise compile every import again.
 unexport PYTHONDONTWRITEBYTECODE
 
-# Each test file runs in one worker, so that its tests share fixtures.
-PYTEST := $(BIN)/pytest --durations=10 -n 2 --dist loadfile
+# Each test file runs in one worker, so that its tests share fixtures. Three workers keep two cores busy.
+PYTEST := $(BIN)/pytest --durations=10 -n 3 --dist loadfile
 # Starts one server for all tests, and passes its address in CONVQA_TEST_ELASTICSEARCH.
 WITH_SERVER := $(BIN)/python tests/services/elasticsearch_server.py run --brief --
 
