@@ -176,8 +176,6 @@ def test_a_wrong_path_into_a_parameter_is_named(key, message):
         ({"rewriter": None}, r"retriever: requires rewrites.*rewriter"),
         ({"readr.max_passages": 1}, "'readr'.*'reader'"),
         ({"readr": None}, "'readr'.*'reader'"),
-        ({"reranker.depth": 1}, "'reranker'"),
-        ({"reranker": {"depth": 1}}, r"--set reranker: expected \{type"),
         ({"reader": 3}, "--set reader: expected.*got 3"),
         ({"reader.type": 3}, "--set reader.type: expected"),
     ],
@@ -185,6 +183,18 @@ def test_a_wrong_path_into_a_parameter_is_named(key, message):
 def test_a_setting_that_fits_no_station_is_named(settings, message):
     with pytest.raises(InputError, match=f"default.yaml: .*{message}"):
         resolve("default", settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"reranker.depth": 1}, "'reranker'"),
+        ({"reranker": {"depth": 1}}, r"--set reranker: expected \{type"),
+    ],
+)
+def test_a_station_that_the_pipeline_lacks_needs_its_type(settings, message):
+    with pytest.raises(InputError, match=f"hybrid.yaml: .*{message}"):
+        resolve("hybrid", settings)
 
 
 @pytest.mark.parametrize(

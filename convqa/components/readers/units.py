@@ -9,20 +9,13 @@ from typing import NamedTuple
 
 from convqa.components.base import Reader
 from convqa.components.encoding import QueryVectors
-from convqa.components.history import first_and_latest
 from convqa.components.members import member
 from convqa.components.parameters import Count, Name
 from convqa.components.readers._sentence_scoring import behind
 from convqa.components.readers.sentences import SentencesReader
+from convqa.components.unit_pairs import UNITS_LANGUAGE, UnitPair, unit_pairs
 from convqa.domain import Passage, Ranking, Reading, Rewrite, Span, Turn, Unit
-from convqa.models.kinds.unit_reader import (
-    AskedQuestion,
-    PassageReading,
-    UnitPassage,
-    UnitReader,
-    UnitScore,
-    load_unit_reader,
-)
+from convqa.models.kinds.unit_reader import PassageReading, UnitReader, UnitScore, load_unit_reader
 from convqa.models.types import Array, Model
 from convqa.text.quotes import quotable_units, shown_unit
 from convqa.text.units import units
@@ -31,9 +24,6 @@ _MARGIN_WEIGHT = 0.2
 _PASSAGE_WEIGHT = 0.5
 _RANK_WEIGHT = 2.0
 """Weights of the scores besides the unit's own (docs/reference/reading.md)."""
-
-_MAX_EXCHANGES = 2
-"""Exchanges that are read with the question."""
 
 _QUESTION_MARKS = ("?", "\uff1f")
 
@@ -49,9 +39,6 @@ _SIMILARITY_WEIGHT = 12.0
 _NULL_SIMILARITY = 1 / 3
 """Weight of the cosine of a unit and the question, and the cosine of no answer. Chosen on nine collections of own
 documents that the query encoder was not trained on (docs/reference/reading.md)."""
-
-_LANGUAGE = "en"
-"""The language of the shipped reader."""
 
 
 @member
@@ -113,7 +100,7 @@ class UnitsReader(Reader):
                 best[index] = self._compared(rankings[index], found[index][:_MAX_SPANS], questions[index])
         results = []
         for row, spans in zip(rows, best, strict=True):
-            is_read = row[0].language == _LANGUAGE
+            is_read = row[0].language == UNITS_LANGUAGE
             results.append(Reading(spans, 0.0) if is_read else self._other_languages.read(*row))
         return results
 
@@ -141,24 +128,19 @@ class UnitsReader(Reader):
         ranking: Ranking,
     ) -> list[CandidatePassage]:
         """Return the passages to read for a turn."""
-        if turn.language != _LANGUAGE:
-            return []
-        latest = first_and_latest(turn.history, _MAX_EXCHANGES)[-_MAX_EXCHANGES:]
-        history = tuple((exchange.question, exchange.answer or "") for exchange in latest)
-        asked = AskedQuestion(turn.question, rewrite.text, history)
         hits = ranking.hits[: self.max_passages]
         distances = behind([hit.score for hit in hits])
         candidates = []
-        for hit, distance in zip(hits, distances, strict=True):
-            if hit.passage is not None and hit.passage.text.strip():
+        for pair, hit, distance in zip(unit_pairs(turn, rewrite, hits), hits, distances, strict=True):
+            if pair is not None and hit.passage is not None:
                 found = units(hit.passage, turn.language)
-                candidates.append(CandidatePassage(asked, hit.passage, found, distance))
+                candidates.append(CandidatePassage(pair, hit.passage, found, distance))
         return candidates
 
 
 def _named_unit(passage: Passage, span: Span) -> str:
     """Return a span with the headings above it, and a row as a sentence."""
-    for unit in units(passage, _LANGUAGE):
+    for unit in units(passage, UNITS_LANGUAGE):
         if unit.start < span.end and unit.end > span.start and unit.is_quotable:
             is_whole = (unit.start, unit.end) == (span.start, span.end)
             text = shown_unit(passage, unit) if is_whole else span.text
@@ -169,17 +151,10 @@ def _named_unit(passage: Passage, span: Span) -> str:
 class CandidatePassage(NamedTuple):
     """A passage to read for a question. ``distance``: of its score to the first one's, 0 to 1."""
 
-    asked: AskedQuestion
+    pair: UnitPair
     passage: Passage
     units: Sequence[Unit]
     distance: float
-
-    @property
-    def pair(self) -> tuple[AskedQuestion, UnitPassage]:
-        """The input of the model."""
-        text = self.passage.text
-        texts = tuple(text[unit.start : unit.end] for unit in self.units)
-        return self.asked, UnitPassage(self.passage.context, texts)
 
     def spans(self, reading: PassageReading) -> list[Span]:
         """Return the units that can be an answer with their scores."""
@@ -189,7 +164,7 @@ class CandidatePassage(NamedTuple):
                 self.passage,
                 unit.start,
                 unit.end,
-                _LANGUAGE,
+                UNITS_LANGUAGE,
             )
             if bounds is None:
                 continue

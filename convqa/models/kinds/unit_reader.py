@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -39,6 +41,9 @@ _MAX_UNIT = 160
 
 _MAX_SPAN = 30
 """Maximum tokens of a span."""
+
+_MAX_REMEMBERED = 4096
+"""Maximum readings that are remembered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,12 +162,27 @@ class UnitReader:
             )
         self.model = model
         self._input = UnitInput(model.tokenizer, model.max_tokens)
+        self._remembered: dict[tuple[AskedQuestion, UnitPassage], PassageReading] = {}
+        self._lock = Lock()
 
     def read(self, pairs: Sequence[tuple[AskedQuestion, UnitPassage]]) -> list[PassageReading]:
         """Return the reading of each pair, in order. A passage without units has the score -infinity.
 
+        The last readings are remembered, since a reranker and a reader read the same passages.
+
         :raises WorkError: if the model returns invalid numbers.
         """
+        with self._lock:
+            known = {pair: self._remembered[pair] for pair in pairs if pair in self._remembered}
+        fresh = [pair for pair in dict.fromkeys(pairs) if pair not in known]
+        known.update(zip(fresh, self._read(fresh), strict=True))
+        with self._lock:
+            self._remembered.update(known)
+            for oldest in list(self._remembered)[:-_MAX_REMEMBERED]:
+                del self._remembered[oldest]
+        return [known[pair] for pair in pairs]
+
+    def _read(self, pairs: Sequence[tuple[AskedQuestion, UnitPassage]]) -> list[PassageReading]:
         questions = {asked: self._input.question(asked) for asked, _ in pairs}
         windows: list[tuple[int, UnitWindow]] = []
         for index, (asked, passage) in enumerate(pairs):
@@ -186,6 +206,7 @@ def _best_span(starts: Array, ends: Array) -> float:
     return max(float((starts[: len(starts) - shift] + ends[shift:]).max()) for shift in range(width))
 
 
+@lru_cache(4)
 def load_unit_reader(name: str = "reader") -> UnitReader:
     """Load a reader of units; its network is loaded once per process.
 
