@@ -65,7 +65,7 @@ def test_show_as_text(call):
     code, out, _ = call("show", "default", "--set", "retriever.top_k=7")
     assert code == 0
     order = [line.split(":")[0] for line in out.splitlines() if not line.startswith(" ") and ":" in line]
-    assert order == ["rewriter", "retriever", "reader", "builder", "decider"]
+    assert order == ["rewriter", "retriever", "reranker", "reader", "builder", "decider"]
     assert "top_k=7" in out and "answers = decider.answers" in out
 
 

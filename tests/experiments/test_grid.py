@@ -14,7 +14,7 @@ from convqa.places import shipped
 
 GRID = """
 pipeline: default
-drop: [reader, builder, decider]
+drop: [reranker, reader, builder, decider]
 override: {retriever.top_k: 10}
 axes:
   rewriter: [copy, edit]
