@@ -37,7 +37,7 @@ def some_conversations(folder):
     shutil.copytree(shipped("examples", "qrecc-trec"), folder)
     if not ARE_KEPT:
         for file in folder.glob("*.json"):
-            turns = [turn for turn in json.loads(file.read_text()) if turn["Conversation_no"] <= 12]
+            turns = [turn for turn in json.loads(file.read_text()) if turn["Conversation_no"] <= 3]
             file.write_text(json.dumps(turns))
     return folder
 
