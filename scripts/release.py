@@ -141,7 +141,7 @@ def main() -> None:
     for package, version, resolution in trials:
         python = interpreter(version)
         if python is None:
-            print(f"Python {version} is not on this machine: not tried with it.")
+            print(f"uv finds no Python {version}: not tried with it.")
             continue
         with tempfile.TemporaryDirectory() as folder:
             try_package(package, Path(folder).resolve(), python, resolution)
