@@ -28,7 +28,7 @@ _NUMBER = re.compile(
     r"zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf)\b",
     re.I,
 )
-_MONTHS = "janfebmaraprmayjunjulaugsepoctnovdecjanfebmäraprmaijunjulaugsepoktnovdez"
+_MONTHS = ("jan", "feb", "mar mär", "apr", "may mai", "jun", "jul", "aug", "sep", "oct okt", "nov", "dec dez")
 """The first three letters of each month, in English and in German."""
 
 _MONTH = (
@@ -135,11 +135,15 @@ def _statement(span: Span, passages: Mapping[str, Passage], language: str) -> _S
 
 def _age(text: str) -> str:
     """Return the dates and versions in a text, eight digits each: 20250331, 20250000, 14000000 for 1.4."""
-    dated = _WORDED_DATE.sub(
-        lambda date: f"{date[4]}{_MONTHS.index(date[2][:3]) % 36 // 3 + 1:02}{date[1] or date[3] or '':0>2}",
-        text.lower(),
-    )
+    dated = _WORDED_DATE.sub(_in_digits, text.lower())
     return "".join(re.sub(r"\D", "", sign).ljust(8, "0") for sign in _AGE.findall(dated))
+
+
+def _in_digits(date: re.Match[str]) -> str:
+    """Return a date with its month as a word as 20250331, without a day as 20250300."""
+    month = next(number for number, names in enumerate(_MONTHS, 1) if date[2][:3] in names)
+    day = date[1] or date[3] or ""
+    return f"{date[4]}{month:02}{day:0>2}"
 
 
 def _differ(one: _Statement, other: _Statement) -> bool:

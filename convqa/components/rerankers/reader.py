@@ -21,9 +21,9 @@ from convqa.models.types import Model
 
 @member
 class ReaderReranker(Reranker):
-    """Rerank by how well the reader of units judges that each passage answers the turn in its conversation.
+    """Rerank by the score of each passage as an answer to the turn, from the network of the reader ``units``.
 
-    The reader ``units`` does not read these passages again. Rankings of turns in languages other than English are
+    The reader does not read these passages again. Rankings of turns in languages other than English are
     unchanged.
 
     Example::

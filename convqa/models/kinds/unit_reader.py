@@ -206,10 +206,15 @@ def _best_span(starts: Array, ends: Array) -> float:
     return max(float((starts[: len(starts) - shift] + ends[shift:]).max()) for shift in range(width))
 
 
-@lru_cache(4)
 def load_unit_reader(name: str = "reader") -> UnitReader:
-    """Load a reader of units; its network is loaded once per process.
+    """Load a reader of units, once per process.
 
     :raises InputError: if the model is unknown, damaged or does not score units.
     """
-    return UnitReader(load_reader(name))
+    return _unit_reader(load_reader(name))
+
+
+@lru_cache(4)
+def _unit_reader(model: SpanReader) -> UnitReader:
+    """Return the reader of a model, which its reranker shares."""
+    return UnitReader(model)
