@@ -180,10 +180,10 @@ def test_nothing_large_and_no_machine_paths_are_tracked():
 
 
 MAX_TOKENS = {
-    "components": 42_210,
+    "components": 42_880,
     "stores": 27_276,
     "tasks": 26_767,
-    "models": 20_700,
+    "models": 20_760,
     "sharc": 14_860,
     "cli": 14_143,
     "server": 16_203,
@@ -205,7 +205,7 @@ MAX_TOKENS = {
 
 MAX_TOKENS_OF_TESTING = 11_450
 """The budget of convqa.testing, which runs only in tests and is not part of the total."""
-MAX_TOKENS_IN_ALL = 258_800
+MAX_TOKENS_IN_ALL = 259_500
 MAX_TOKENS_A_LINE = 8.5
 
 

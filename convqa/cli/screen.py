@@ -92,11 +92,13 @@ def response_lines(
     :param brief: show only the titles of the sources.
     """
     result: list[Text] = []
-    if response.added:
+    answer = response.answer
+    is_refused = answer is not None and answer.kind == "none"
+    # A rewrite to which the passages have no answer is often wrong.
+    if response.added and not is_refused:
         result += [rewrite_line(response, screen), Text()]
     if response.caveat:
         result += [screen.mark(escape(response.caveat), "yellow"), Text()]
-    answer = response.answer
     if answer is not None and (answer.sentences or answer.text):
         result += answer_lines(response, screen)
     if answer is None or (answer.kind == "none" and not answer.sentences):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict, with_config
 from typing_extensions import TypedDict
 
-from convqa.components.history import Past, questions_with_history, reads
+from convqa.components.history import OpenQuestion, Past, questions_with_history, reads
 from convqa.domain import Query, Ranking, Rewrite, Turn
 from convqa.errors import InputError
 from convqa.models import Options, TextEncoder, load_encoder
@@ -91,11 +91,14 @@ class QueryVectors:
         if self.history_model is None or not questions:
             return matrix
         mixed = matrix.copy()
-        asked = tuple((question.text, tuple(question.history)) for question in questions)
-        vectors = _history_vectors(self.history_model, asked)
-        for question, vector in zip(questions, vectors, strict=True):
+        for question, vector in zip(questions, self.of_histories(questions), strict=True):
             mixed[question.row] = HISTORY_SHARE * vector + (1 - HISTORY_SHARE) * matrix[question.row]
         return unit(mixed)
+
+    def of_histories(self, questions: Sequence[OpenQuestion]) -> Matrix:
+        """Return the query encoder's vectors of questions with their histories."""
+        asked = tuple((question.text, tuple(question.history)) for question in questions)
+        return _history_vectors(cast(QueryEncoder, self.history_model), asked)
 
     def encode(
         self,

@@ -101,7 +101,11 @@ def test_talk_keeps_its_small_talk_and_what_the_model_replaces_stands_behind_it(
     document = resolve("talk", llm=read_llm(LOCAL, "m"))
     kind, rewriter = node(document, "rewriter")
     assert (kind, rewriter["rewriter"]["type"].rpartition(".")[2]) == ("SmallTalk", "LlmRewriter")
-    assert rewriter["rewriter"]["fallback"] == {"type": "edit", "min_probability": 0.7}
+    assert rewriter["rewriter"]["fallback"] == {
+        "type": "edit",
+        "min_probability": 0.5,
+        "query_encoder": "query_encoder",
+    }
     assert generator(rewriter["rewriter"])["timeout"] == 60.0
     kind, builder = node(document, "builder")
     assert kind == "Generative" and builder["fallback"]["allow_repeats"] is False

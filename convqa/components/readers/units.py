@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -9,6 +10,7 @@ from typing import NamedTuple
 
 from convqa.components.base import Reader
 from convqa.components.encoding import QueryVectors
+from convqa.components.history import first_and_latest
 from convqa.components.members import member
 from convqa.components.parameters import Count, Name
 from convqa.components.readers._sentence_scoring import behind
@@ -35,6 +37,9 @@ _ENOUGH = 5.0
 """How many passages are read first, and the score of a span above which the others are not read. Chosen on nine
 collections of own documents (docs/reference/reading.md)."""
 
+_SECOND_READING = 2.0
+"""How much less the scores of a second reading count. Chosen on nine collections of own documents."""
+
 _SIMILARITY_WEIGHT = 12.0
 _NULL_SIMILARITY = 1 / 3
 """Weight of the cosine of a unit and the question, and the cosine of no answer. Chosen on nine collections of own
@@ -49,6 +54,8 @@ class UnitsReader(Reader):
     other units of its passage. The best ones are also compared with the question by vectors, which the query encoder
     makes of a question with a history. A span is a unit, and its score grows with how well it
     answers; the null score, 0, is that of no answer. If the first passages have a sure answer, the others are not read.
+    If none has an answer, they are read once more with the question before put in front of the turn's own, which
+    completes "and on Sundays?".
     Turns in languages other than English are read by the reader ``sentences``. The model runs on ONNX Runtime, on the
     CPU, whatever device the other models run on.
 
@@ -83,59 +90,69 @@ class UnitsReader(Reader):
         rewrites: Sequence[Rewrite],
         rankings: Sequence[Ranking],
     ) -> Sequence[Reading]:
-        rows = list(zip(turns, rewrites, rankings, strict=True))
-        candidates = [self._candidates(*row) for row in rows]
         questions = self._queries.model.remembered([turn.question for turn in turns], "query")
         questions = self._queries.with_histories(turns, questions)
+        rows = [CandidateTurn(*row) for row in zip(turns, rewrites, rankings, questions, strict=True)]
+        best = self._best(rows)
+        unclear = [index for index, spans in enumerate(best) if _score(spans) < 0 and rows[index].last_question]
+        second = self._best([rows[index].with_last_question() for index in unclear])
+        for index, spans in zip(unclear, second, strict=True):
+            if _score(spans) - _SECOND_READING > _score(best[index]):
+                best[index] = tuple(replace(span, score=span.score - _SECOND_READING) for span in spans)
+        results = []
+        for row, spans in zip(rows, best, strict=True):
+            is_read = row.turn.language == UNITS_LANGUAGE
+            other = self._other_languages
+            results.append(Reading(spans, 0.0) if is_read else other.read(row.turn, row.rewrite, row.ranking))
+        return results
+
+    def _best(self, rows: Sequence[CandidateTurn]) -> list[tuple[Span, ...]]:
+        """Return the best spans of each turn, best first."""
+        candidates = [self._candidates(row) for row in rows]
         found: list[list[Span]] = [[] for _ in rows]
         best: list[tuple[Span, ...]] = [()] * len(rows)
         for part in (slice(_FIRST_PASSAGES), slice(_FIRST_PASSAGES, None)):
-            unanswered = [index for index, spans in enumerate(best) if not spans or spans[0].score < _ENOUGH]
+            unanswered = [index for index, spans in enumerate(best) if _score(spans) < _ENOUGH]
             pairs = [candidate.pair for index in unanswered for candidate in candidates[index][part]]
             readings = iter(self._reader.read(pairs))
             for index in unanswered:
                 for candidate in candidates[index][part]:
                     found[index] += candidate.spans(next(readings))
                 found[index].sort(key=lambda span: -span.score)
-                best[index] = self._compared(rankings[index], found[index][:_MAX_SPANS], questions[index])
-        results = []
-        for row, spans in zip(rows, best, strict=True):
-            is_read = row[0].language == UNITS_LANGUAGE
-            results.append(Reading(spans, 0.0) if is_read else self._other_languages.read(*row))
-        return results
+                best[index] = self._compared(rows[index], found[index][:_MAX_SPANS])
+        return best
 
     def _compared(
         self,
-        ranking: Ranking,
+        row: CandidateTurn,
         spans: Sequence[Span],
-        question: Array,
     ) -> tuple[Span, ...]:
         """Return spans with their similarity to the vector of the question in their scores, best first."""
         if not spans:
             return ()
-        passages = {passage.id: passage for passage in ranking.passages()}
+        passages = {passage.id: passage for passage in row.ranking.passages()}
         vectors = self._queries.model.remembered([_named_unit(passages[span.passage_id], span) for span in spans])
         compared = []
-        for span, cosine in zip(spans, (vectors @ question).tolist(), strict=True):
+        for span, cosine in zip(spans, (vectors @ row.vector).tolist(), strict=True):
             score = span.score + _SIMILARITY_WEIGHT * (cosine - _NULL_SIMILARITY)
             compared.append(replace(span, score=score))
         return tuple(sorted(compared, key=lambda span: -span.score))
 
-    def _candidates(
-        self,
-        turn: Turn,
-        rewrite: Rewrite,
-        ranking: Ranking,
-    ) -> list[CandidatePassage]:
+    def _candidates(self, row: CandidateTurn) -> list[CandidatePassage]:
         """Return the passages to read for a turn."""
-        hits = ranking.hits[: self.max_passages]
+        turn = row.turn
+        hits = row.ranking.hits[: self.max_passages]
         distances = behind([hit.score for hit in hits])
         candidates = []
-        for pair, hit, distance in zip(unit_pairs(turn, rewrite, hits), hits, distances, strict=True):
+        for pair, hit, distance in zip(unit_pairs(turn, row.rewrite, hits), hits, distances, strict=True):
             if pair is not None and hit.passage is not None:
                 found = units(hit.passage, turn.language)
                 candidates.append(CandidatePassage(pair, hit.passage, found, distance))
         return candidates
+
+
+def _score(spans: Sequence[Span]) -> float:
+    return spans[0].score if spans else -math.inf
 
 
 def _named_unit(passage: Passage, span: Span) -> str:
@@ -146,6 +163,26 @@ def _named_unit(passage: Passage, span: Span) -> str:
             text = shown_unit(passage, unit) if is_whole else span.text
             return "\n".join(filter(None, (unit.heading.replace(" > ", ", "), text)))
     return span.text
+
+
+class CandidateTurn(NamedTuple):
+    """A turn to read for. ``vector``: of the question with its history."""
+
+    turn: Turn
+    rewrite: Rewrite
+    ranking: Ranking
+    vector: Array
+
+    @property
+    def last_question(self) -> str:
+        """The question before, "" without one."""
+        latest = first_and_latest(self.turn.history, 1)
+        return latest[-1].question.strip() if latest else ""
+
+    def with_last_question(self) -> CandidateTurn:
+        """Return the turn with the question before in front of its own, as its rewrite."""
+        rewrite = replace(self.rewrite, text=f"{self.last_question} {self.turn.question}")
+        return self._replace(rewrite=rewrite)
 
 
 class CandidatePassage(NamedTuple):

@@ -82,7 +82,7 @@ def _edited(
     question = layout.utterances[0]
     phrases = {insertion.position: insertion.text for insertion in insertions}
     spans = [(word.start, word.end) for word in layout.question_words]
-    is_deleted = [_sigmoid(deleted[word.first]) >= 0.5 for word in layout.question_words]
+    is_deleted = [_is_deleted(deleted, word) for word in layout.question_words]
     # After the last word, there is only a place for an insertion.
     length = len(question.rstrip())
     spans.append((length, length))
@@ -105,6 +105,10 @@ def _edited(
             follows_phrase = follows_phrase and start == end
         previous_end = end
     return text.strip()
+
+
+def _is_deleted(deleted: Matrix, word: LayoutWord) -> bool:
+    return _sigmoid(deleted[word.first]) >= 0.5
 
 
 def _with_phrase(text: str, phrase: str) -> str:
@@ -232,12 +236,20 @@ class Resolution:
         words = sorted(self._layout.history_words, key=lambda word: (-word.utterance, word.start))
         return [(self._layout.text(word), self._needed * _sigmoid(self._logits.terms[word.first])) for word in words]
 
-    def text(self, sure: float = 0.2) -> str:
+    def text(self, sure: float = 0.2, only_replace: bool = False) -> str:
         """Return the self-contained question, the question itself if nothing is missing.
 
         :param sure: minimum probability of an inserted phrase.
+        :param only_replace: whether phrases are only inserted in place of words of the question, such as pronouns.
         """
         insertions = _without_repeats(self._layout, self._insertions(sure))
+        if only_replace:
+            words = self._layout.question_words
+            insertions = [
+                insertion
+                for insertion in insertions
+                if insertion.position < len(words) and _is_deleted(self._logits.deleted, words[insertion.position])
+            ]
         if not insertions:
             return self._layout.utterances[0]
         return _edited(self._layout, self._logits.deleted, insertions)

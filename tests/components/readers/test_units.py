@@ -48,6 +48,14 @@ def test_the_history_and_the_rewrite_are_read():
     assert alone != following
 
 
+def test_what_is_not_found_is_read_again_with_the_question_before():
+    before = Exchange("How much is a season ticket?", "")
+    alone = read("and the small ones?")
+    following = read("and the small ones?", (before,))
+    assert alone.spans[0].score < 0 < following.spans[0].score
+    assert following.spans[0].text == "| Season ticket | 90 euros | 45 euros |"
+
+
 def test_thanks_in_between_are_not_read():
     before = Exchange("How much is a day ticket?", "Prices, Day ticket: Adults 6 euros, Children 3 euros")
     thanks = Exchange("thanks", "You're welcome.", status="idle")

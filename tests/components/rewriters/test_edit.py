@@ -110,3 +110,23 @@ def test_signs_and_digits_have_no_language():
 def test_half_characters_fail_no_turn(edit):
     asked = Turn(TurnId(1, 2), "When \ud800 was he born?", (Exchange("Who wrote \udfff Faust?", "Goethe \ud801."),))
     assert "Goethe" in str(edit.rewrite_batch([asked])[0].queries)
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("When did he die?", "When did Frank Zappa die?"),
+        # Nothing is replaced: a phrase at the end is rarely a sentence.
+        ("price", "price"),
+        # The query encoder does not find "Who else played in Mothers of Invention?" closer.
+        ("Who else played in it?", "Who else played in it?"),
+    ],
+)
+def test_edits_are_checked_by_the_query_encoder(question, text):
+    checked = Edit(query_encoder="query_encoder")
+    plain = Edit()
+
+    (rewrite,) = checked.rewrite_batch([turn(question)])
+
+    assert rewrite.text == text
+    assert rewrite.queries == plain.rewrite_batch([turn(question)])[0].queries

@@ -42,7 +42,8 @@ const marked = (rewrite) =>
 export function reply(turn, language, open, mend, name, link) {
   const { answer, citations, ranking } = turn;
   const made = h("div", { class: "reply" });
-  made.append(understood(turn.rewrite, turn.question, language, mend) ?? "");
+  // A rewrite to which the passages have no answer is often wrong.
+  if (answer?.kind !== "none") made.append(understood(turn.rewrite, turn.question, language, mend) ?? "");
   if (turn.caveat) made.append(h("p", { class: "note" }, turn.caveat));
   if (!answer) made.append(...unbuilt(ranking, open));
   else if (answer.kind === "none" && !answer.sentences.length) made.append(...unanswered(answer, open, name));
