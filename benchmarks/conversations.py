@@ -28,7 +28,7 @@ REWRITTEN = {
     "or_sharc_dev": "scenario + question",
 }
 GOLD_HISTORY = {"inscit_dev"}
-MEASURES = ("QR", "MRR", "MRR@10", "R@100", "F1", "ROUGE1-R", "answer-words")
+MEASURES = ("QR", "MRR", "MRR@10", "R@100", "F1", "ROUGE1-R")
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def cell(row: Row, measured: Evaluation, name: str) -> str:
     found = measured.summaries.get(name)
     if found is None or (name == "QR" and row.questions != "questions.json"):
         return "-"
-    return f"{found.mean:.0f}" if name == "answer-words" else f"{found.mean:.3f}"
+    return f"{found.mean:.3f}"
 
 
 def turns(measured: Evaluation) -> str:

@@ -134,9 +134,11 @@ def _nearest_lines(response: Response, screen: Screen) -> Iterator[Text]:
     for reply in replies.nearest(response):
         if closest and (reply.id, reply.start) == (closest.id, closest.start):
             continue
-        name = "" if reply.title in reply.text else f"{reply.title}: "
-        text = f"{name}{reply.text}" if reply.text else _short_name(reply)
-        line = Text(_one_line(text))
+        line = Text(_one_line(reply.text or _short_name(reply)))
+        if reply.text and reply.title not in reply.text:
+            name = Text(_one_line(reply.title))
+            name.truncate(max(columns // 3, 1), overflow="ellipsis")
+            line = name + Text(": ") + line
         line.truncate(max(columns, 1), overflow="ellipsis")
         yield screen.mark("    nearest: ", "dim") + line
 
