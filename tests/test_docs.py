@@ -40,6 +40,11 @@ def generator():
     return module
 
 
+@pytest.fixture(scope="module")
+def commands_page(generator):
+    return generator.text()
+
+
 @pytest.mark.parametrize("text", list(blocks("python")))
 def test_python_examples_run(text, example_cache, monkeypatch):
     monkeypatch.chdir(ROOT)
@@ -59,24 +64,23 @@ def commands_in(text):
 
 
 @pytest.mark.parametrize("text", [*blocks("console"), *blocks("sh")])
-def test_commands_in_the_docs_exist_with_their_options(text, generator):
-    page = generator.text()
+def test_commands_in_the_docs_exist_with_their_options(text, commands_page):
     makefile = (ROOT / "Makefile").read_text()
     for words in commands_in(text):
         if words[0] == "make":
             assert re.search(rf"^{words[1]}:", makefile, re.M), words
             continue
         if words[1].startswith("-"):
-            assert words[1] in page
+            assert words[1] in commands_page
             continue
-        section = re.search(rf"## convqa {words[1]}\n(.*?)(?=\n## |\Z)", page, re.S)
+        section = re.search(rf"## convqa {words[1]}\n(.*?)(?=\n## |\Z)", commands_page, re.S)
         assert section, f"there is no command {words[1]!r}"
         for option in [word.partition("=")[0] for word in words[2:] if word.startswith("-")]:
             assert option in section[1], f"convqa {words[1]} has no option {option}"
 
 
-def test_the_commands_page_is_up_to_date(generator):
-    assert (REFERENCE / "commands.md").read_text(encoding="utf-8") == generator.text(), "run make fix"
+def test_the_commands_page_is_up_to_date(commands_page):
+    assert (REFERENCE / "commands.md").read_text(encoding="utf-8") == commands_page, "run make fix"
 
 
 def test_the_reference_names_every_command_and_pipeline():

@@ -185,7 +185,7 @@ MAX_TOKENS = {
     "tasks": 26_767,
     "models": 20_775,
     "sharc": 14_860,
-    "cli": 14_143,
+    "cli": 14_190,
     "server": 16_203,
     "training": 9_022,
     "experiments": 8_501,

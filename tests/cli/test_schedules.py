@@ -88,7 +88,7 @@ def _end_it(run, output: Path, executor: Executor, whole: bytes, most: float, se
 @pytest.mark.parametrize(
     ("executor", "seeds"),
     [
-        ("local", 4),
+        ("local", 2),
         *(pytest.param(name, MANY, marks=pytest.mark.slow) for name in ("local", "processes")),
         pytest.param("ray", MANY, marks=[pytest.mark.slow, pytest.mark.services]),
     ],

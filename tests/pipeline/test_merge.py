@@ -133,7 +133,9 @@ def test_what_a_parameter_holds_is_set_by_its_path():
 
 def test_a_name_of_a_member_with_a_parameter_is_a_member():
     document = resolve("talk", {"rewriter.rewriter.weight": 0.5, "retriever.weights.dense": 3.0})
-    assert parameters(document, "rewriter") == {"rewriter": {"type": "edit", "min_probability": 0.7, "weight": 0.5}}
+    assert parameters(document, "rewriter") == {
+        "rewriter": {"type": "edit", "min_probability": 0.5, "query_encoder": "query_encoder", "weight": 0.5}
+    }
     assert parameters(document, "retriever")["weights"] == {"sparse": 1.0, "dense": 3.0}
     document = resolve("asking", {"builder.builder.type": "span"})
     assert parameters(document, "builder")["builder"] == {"type": "span"}
