@@ -284,8 +284,7 @@ def test_one_document_at_a_time(adding, monkeypatch):
     assert add(client, "cat.txt").status_code == 201
 
 
-def test_another_process_that_writes_the_collection(adding, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("convqa.stores.embedded.writer._WAIT_SECONDS", 1)
+def test_another_process_that_writes_the_collection(adding, folder, tmp_path):
     client = adding()
     lock = writer_lock(tmp_path / "mine")
     reply = add(client)
