@@ -180,12 +180,12 @@ def test_nothing_large_and_no_machine_paths_are_tracked():
 
 
 MAX_TOKENS = {
-    "components": 42_800,
+    "components": 42_558,
     "stores": 27_276,
     "tasks": 26_767,
-    "models": 20_775,
+    "models": 20_773,
     "sharc": 14_860,
-    "cli": 14_190,
+    "cli": 14_192,
     "server": 16_203,
     "training": 9_022,
     "experiments": 8_501,
@@ -205,7 +205,7 @@ MAX_TOKENS = {
 
 MAX_TOKENS_OF_TESTING = 11_450
 """The budget of convqa.testing, which runs only in tests and is not part of the total."""
-MAX_TOKENS_IN_ALL = 259_500
+MAX_TOKENS_IN_ALL = 259_200
 MAX_TOKENS_A_LINE = 8.5
 
 

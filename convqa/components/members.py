@@ -24,7 +24,6 @@ from pydantic.dataclasses import dataclass
 from convqa import components
 from convqa.components.base import STATIONS, Station
 from convqa.components.framework import allow_deserialization_module, component, component_from_dict, component_to_dict
-from convqa.components.renamed import RENAMED
 from convqa.errors import InputError, nearest
 from convqa.plugins import plugins
 from convqa.validation import explain, shorten
@@ -262,14 +261,8 @@ def _unknown_parameters(
     known: Collection[str],
     place: str,
 ) -> str:
-    renamed = RENAMED.get(cls.__module__.removeprefix(f"{components.__name__}."), {})
-    lines = []
-    for name in parameters:
-        if name in renamed:
-            fate = f"renamed to {renamed[name]}" if renamed[name] else "gone"
-            lines.append(f"{place}.{name}: {fate}.")
-        elif name not in known:
-            lines.append(f"{place}.{name}: unknown parameter.{nearest(name, known)}")
+    unknown = [name for name in parameters if name not in known]
+    lines = [f"{place}.{name}: unknown parameter.{nearest(name, known)}" for name in unknown]
     return f"{' '.join(lines)} Parameters of {cls.__name__}: {', '.join(known) or 'none'}."
 
 

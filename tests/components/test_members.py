@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from importlib import import_module
 
 import pytest
 
-from convqa.components.base import STATIONS, Builder, Decider, Rewriter, Station
+from convqa.components.base import Builder, Decider, Rewriter
 from convqa.components.builders.sentences import SentencesBuilder
 from convqa.components.members import describe, full_name, make, member, members, parameters_of
-from convqa.components.renamed import RENAMED
 from convqa.components.rewriters.copy import Copy
 from convqa.errors import InputError
 
@@ -72,28 +69,6 @@ def test_a_mistake_names_the_path_to_it():
     inner = {"type": "sentences", "max_sentences": 0}
     with pytest.raises(InputError, match=r"^node\.builder\.max_sentences: expected 1 or more, got 0"):
         make({"type": "rules", "builder": inner}, "node", Builder)
-
-
-@pytest.mark.parametrize(
-    ("station", "member", "parameters", "message"),
-    [
-        ("builder", "sentences", {"again": True}, "builder.again: renamed to allow_repeats."),
-        ("builder", "rules", {"known": 0.5}, "builder.known: renamed to min_condition_score."),
-        ("rewriter", "llm", {"component": {}, "otherwise": "edit"}, "rewriter.otherwise: renamed to fallback."),
-    ],
-)
-def test_the_new_name_of_a_parameter_is_told(station, member, parameters, message):
-    with pytest.raises(InputError, match=f"^{re.escape(message)}"):
-        make({"type": member, **parameters}, station, STATIONS[station])
-
-
-def test_every_renamed_parameter_has_its_new_name():
-    for name, renamed in RENAMED.items():
-        module = name if name.startswith("convqa.") else f"convqa.components.{name}"
-        members_of = [value for value in vars(import_module(module)).values() if isinstance(value, type)]
-        (cls,) = [value for value in members_of if value.__module__ == module and issubclass(value, Station)]
-        known = set(parameters_of(cls))
-        assert known.isdisjoint(renamed) and known.issuperset(filter(None, renamed.values()))
 
 
 def test_a_member_of_another_package_has_a_short_name_and_is_trusted(installed):
