@@ -106,14 +106,3 @@ def shown(passage: Passage, start: int, end: int) -> str:
 def numbered_parts(parts: Sequence[PassagePart]) -> str:
     """Return the parts, numbered from 1 in their order."""
     return "\n".join(f"[{number}] {shown(*part)}" for number, part in enumerate(parts, 1))
-
-
-def quoted_parts(parts: Sequence[PassagePart]) -> str:
-    """Return the numbered parts as the prompt ``answer-1`` has them: JSON strings on one line each."""
-    lines = []
-    for number, (passage, start, end) in enumerate(parts, 1):
-        before = f"{_ELLIPSIS} " if start else ""
-        after = f" {_ELLIPSIS}" if end < len(passage.text) else ""
-        title = f"{quoted(passage.title)}: " if passage.title else ""
-        lines.append(f"[{number}] {title}{quoted(before + passage.text[start:end] + after)}")
-    return "\n".join(lines)

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from convqa.components.base import ON_OUTPUT, PARTIAL, Builder, MaybeReadings
 from convqa.components.builders._grounding import Grounding
-from convqa.components.builders._prompt import PassagePart, numbered_parts, passage_parts, quoted_parts
+from convqa.components.builders._prompt import PassagePart, numbered_parts, passage_parts
 from convqa.components.builders._reply import ReplyKind, parse
 from convqa.components.chat import ChatStation, Reply, fallback_note, plain
 from convqa.components.checks import nothing
@@ -161,7 +161,6 @@ class Generative(ChatStation, Builder):
             "rewrite": quoted(rewrite.text),
             "words": str(self.max_words),
             "passages": _NOT_SEARCHED,
-            "quoted_passages": _NOT_SEARCHED,
         }
         if not rewrite.queries:
             return _Request(
@@ -184,7 +183,7 @@ class Generative(ChatStation, Builder):
         )
         if not parts:
             return nothing(ranking, _NO_TEXT if ranking.hits else "no passage was found")
-        texts |= {"passages": numbered_parts(parts), "quoted_passages": quoted_parts(parts)}
+        texts["passages"] = numbered_parts(parts)
         question = f"{turn.question}\n{rewrite.text}"
         note = ""
         if whole:

@@ -22,7 +22,7 @@ def chat(history: Sequence[Past], question: str) -> str:
             lines.append(f"user: {_quoted(exchange.question)}")
         if exchange.answer:
             lines.append(f"system: {_quoted(exchange.answer)}")
-    (message,) = load_prompt("rewrite-1").messages({"conversation": "\n".join(lines), "question": _quoted(question)})
+    (message,) = load_prompt("generate").messages({"conversation": "\n".join(lines), "question": _quoted(question)})
     return message.text or ""
 
 

@@ -229,19 +229,6 @@ def test_a_prompt_of_ones_own(openai_server, tmp_path):
     assert server.requests[0]["messages"][0]["content"].endswith('answer "Who wrote Faust?" in 7 words.')
 
 
-def test_the_prompt_of_earlier_versions(openai_server):
-    server = openai_server(lambda prompt, number: GOOD if 'question: "Who wrote Faust?"' in prompt else "NO_ANSWER")
-    station = builder(server.url, prompt="answer-1")
-    answer, refused = built(station, turn(), turn("Who wrote Hamlet?"))
-    assert [one.citations[0].passage_id for one in answer.sentences] == ["goethe", "schiller"]
-    assert (refused.kind, refused.reason) == ("none", "the language model found no answer in the passages")
-    system, user = (message["content"] for message in server.requests[0]["messages"])
-    word = re.search(r"^passages (\w{24})$", user, re.M)[1]
-    assert system.startswith("You answer the last question of a conversation") and word in system
-    assert '\n[1] "Goethe": "Goethe was a poet. Goethe wrote Faust in Weimar."\n[2] "Schiller met' in user
-    assert "{" not in system + user
-
-
 def test_what_needs_no_model_asks_none(openai_server):
     server = openai_server(always(GOOD))
     station = builder(server.url)
