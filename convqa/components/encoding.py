@@ -48,7 +48,7 @@ class QueryVectors:
     rewrite has several queries. They work well with every rewriter (docs/benchmarks/vectors.md). The models are loaded
     on first use, once per process.
 
-    :param name: an encoder: a folder, a Hugging Face name or a server's URL; None = the shipped one.
+    :param name: an encoder: a folder or a Hugging Face name; None = the shipped one.
     :param query_encoder: a model that encodes questions with their history; None = none.
     """
 

@@ -134,8 +134,7 @@ def _encoded(
             matrix: Future[Matrix] = Future()
             matrix.set_result(model.encode(texts, role="passage"))
         else:
-            choice = model.runs if isinstance(model.runs, Choice) else None
-            matrix = workers.submit(workers.call, _encode, named(model), choice, texts)
+            matrix = workers.submit(workers.call, _encode, named(model), model.runs, texts)
         pending.append((batch, matrix))
         if workers is None or len(pending) > workers.count:
             yield pending.popleft()
@@ -144,13 +143,11 @@ def _encoded(
 
 def _encode(
     encoder: Encoder,
-    choice: Choice | None,
+    choice: Choice,
     texts: list[str],
 ) -> Matrix:
-    """Encode texts in a worker. :param choice: how the encoder runs; None = on a server."""
-    options = Options()
-    if choice is not None and choice.precision != "int8":
-        options = Options(choice.device, choice.precision)
+    """Encode texts in a worker. :param choice: how the encoder runs."""
+    options = Options() if choice.precision == "int8" else Options(choice.device, choice.precision)
     model = load_encoder(encoder.name, options)
     if named(model) != encoder:
         raise InputError(f"the worker on {gethostname()}: expected {label(encoder)}, got {label(named(model))}.")

@@ -144,6 +144,8 @@ class Model:
 class NetworkModel(Model):
     """A model with a network of its own. ``max_tokens``: the longest sequence that it reads."""
 
+    runs: Choice
+
     def __init__(
         self,
         folder: ModelFolder,

@@ -1,8 +1,8 @@
-"""A server of OpenAI's chat completions and embeddings for tests: real HTTP on a port of its own, replies by a script.
+"""A server of OpenAI's chat completions for tests: real HTTP on a port of its own, replies by a script.
 
-What it was asked is kept in ``requests``; what it replies is made by ``reply(prompt, number)``, of embeddings
-``reply(texts, number)``: a string is the message's text, a list the texts' vectors, an int a status, a float seconds to
-wait before ``"slow"``, bytes a whole body, a tuple a status with headers, and an iterator the parts of a stream.
+What it was asked is kept in ``requests``; what it replies is made by ``reply(prompt, number)``: a
+string is the message's text, an int a status, a float seconds to wait before ``"slow"``, bytes a whole body, a tuple a
+status with headers, and an iterator the parts of a stream.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 USAGE = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-Reply = str | int | float | bytes | list[list[float]] | tuple[int, dict[str, str]] | Iterator[str]
+Reply = str | int | float | bytes | tuple[int, dict[str, str]] | Iterator[str]
 
 
 class Server:
@@ -44,8 +44,7 @@ class Server:
                     outer.most_at_once = max(outer.most_at_once, outer._at_once)
                     number = len(outer.requests)
                 try:
-                    asked = body["messages"][-1]["content"] if "messages" in body else body["input"]
-                    reply = outer.reply(asked, number)
+                    reply = outer.reply(body["messages"][-1]["content"], number)
                     if body.get("stream") and isinstance(reply, str | Iterator):
                         self._stream(re.findall(r"\s*\S+", reply) if isinstance(reply, str) else reply)
                     else:
@@ -66,8 +65,7 @@ class Server:
                     key = self.headers.get("Authorization", "")
                     data = json.dumps({"error": {"message": f"no: {key}", "type": "test"}}).encode()
                 else:
-                    made = embeddings if isinstance(reply, list) else completion
-                    data = reply if isinstance(reply, bytes) else made(reply)
+                    data = reply if isinstance(reply, bytes) else completion(reply)
                 try:
                     self.send_response(status)
                     for name, value in {"Content-Type": "application/json", **headers}.items():
@@ -117,13 +115,6 @@ def completion(text: str) -> bytes:
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
     body = {"id": "x", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": USAGE}
     return json.dumps(body).encode()
-
-
-def embeddings(vectors: list[list[float]]) -> bytes:
-    """Vectors as OpenAI's API gives them; the order of a reply is not that of the texts."""
-    data = [{"object": "embedding", "index": index, "embedding": vector} for index, vector in enumerate(vectors)]
-    usage = {"prompt_tokens": 1, "total_tokens": 1}
-    return json.dumps({"object": "list", "data": data[::-1], "model": "m", "usage": usage}).encode()
 
 
 @contextmanager

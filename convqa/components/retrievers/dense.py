@@ -36,7 +36,7 @@ class Dense(Retriever):
         retriever: {type: dense, init_parameters: {encoder: encoder, top_k: 100}}
 
     :param top_k: passages in a ranking.
-    :param encoder: a folder, a Hugging Face name or a server's URL; None = the one that made the collection's vectors,
+    :param encoder: a folder or a Hugging Face name; None = the one that made the collection's vectors,
         else that of its language: the shipped one, or ``multilingual`` if only that knows it and is installed.
     :param query_encoder: a model that encodes the question with its history, whose vector has three quarters of the
         weight where there is a history; it is used if it was trained for the encoder. None = none.

@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Sequence
 from functools import cached_property
-from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 
-from convqa.errors import InputError, StoreUnavailable, WorkError
+from convqa.errors import InputError
 from convqa.files import log
 from convqa.models.cache import Cache
 from convqa.models.engines import load_once
 from convqa.models.folder import ModelFolder
-from convqa.models.once import once
 from convqa.models.shared import shared
-from convqa.models.types import Array, Choice, Model, Network, NetworkModel, Options, Role
+from convqa.models.types import Array, Choice, Network, NetworkModel, Options, Role
 from convqa.places import cache_folder
 from convqa.validation import shorten
-
-_ADDRESS_FORM = (
-    "https://HOST/v1?model=MODEL, with &key=VARIABLE if the environment variable VARIABLE holds a key, and "
-    "&query=TEXT&passage=TEXT for what to put before such texts"
-)
-
-_ROLES: tuple[Role, ...] = ("query", "passage")
-
-_TEXTS_PER_REQUEST = 32
-"""Some servers refuse more."""
 
 _MOST_IN_PROCESS = 20_000
 """Maximum vectors in a process: 31 MB with 384 dimensions."""
@@ -121,91 +107,12 @@ class TextEncoder(NetworkModel):
         return [prefix + text for text in texts] if prefix else texts
 
 
-class RemoteEncoder(TextEncoder):
-    """An encoder on a server with OpenAI's ``/v1/embeddings``, identified by the model's name.
-
-    :param address: ``https://HOST/v1?model=MODEL``, with ``&key=VARIABLE`` if an environment variable holds a key.
-    :raises InputError: for a malformed address, and from any method if the server rejects the request.
-    :raises StoreUnavailable: from any method if the server does not answer.
-    """
-
-    def __init__(self, address: str) -> None:
-        from openai import OpenAI
-
-        parts = urlsplit(address)
-        query = dict(parse_qsl(parts.query, keep_blank_values=True))
-        has_fields = {"model"} <= set(query) <= {"model", "key", "query", "passage"}
-        if not parts.hostname or "@" in parts.netloc or not has_fields:
-            raise InputError(f"malformed address of an encoder; expected {_ADDRESS_FORM}.")
-        model = query["model"]
-        variable = query.get("key", "")
-        if variable and not os.environ.get(variable):
-            raise InputError(f"the encoder {model!r} needs a key, but the environment variable {variable} is not set.")
-        prompts = [query[role] for role in ("passage", "query") if query.get(role)]
-        self.family = _digest(model, *filter(None, [query.get("passage")]))
-        Model.__init__(self, address, _digest(model, *prompts), "a server")
-        server = f"{parts.scheme}://{parts.netloc}{parts.path.removesuffix('/embeddings')}"
-        self.languages = []
-        self.max_tokens = 0
-        self._prefixes = {role: query[role] for role in _ROLES if role in query}
-        self._remembers = False
-        self._model = model
-        self._label = f"the encoder {model!r} at {server}"
-        self._client = OpenAI(
-            base_url=server,
-            api_key=os.environ.get(variable) or "none",
-            timeout=60,
-        )
-        self.dimension = len(self._request(["vector"])[0])
-
-    def _run(self, texts: Sequence[str]) -> Array:
-        rows: list[list[float]] = []
-        for start in range(0, len(texts), _TEXTS_PER_REQUEST):
-            rows += self._request(texts[start : start + _TEXTS_PER_REQUEST])
-        invalid = WorkError(f"{self._label} returned invalid vectors for {len(texts)} texts.")
-        dimensions = {len(row) for row in rows}
-        if len(rows) != len(texts) or dimensions != {self.dimension}:
-            raise invalid
-        vectors = np.array(rows, np.float32)
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        if not np.isfinite(lengths).all() or not (lengths > 0).all():
-            raise invalid
-        return np.asarray(vectors / lengths, np.float32)
-
-    def _request(self, texts: Sequence[str]) -> list[list[float]]:
-        from openai import APIConnectionError, APIStatusError
-
-        nonblank = [text if text.strip() else "." for text in texts]
-        try:
-            response = self._client.embeddings.create(
-                model=self._model,
-                input=nonblank,
-                encoding_format="float",
-            )
-        except APIConnectionError as error:
-            raise StoreUnavailable(f"{self._label} does not answer.") from error
-        except APIStatusError as error:
-            # The server's message is not repeated, because it may contain the key.
-            status = f"{self._label} answers with status {error.status_code}."
-            if error.status_code >= 500 or error.status_code == 429:
-                raise StoreUnavailable(status) from None
-            raise InputError(f"{status} Check address, model and key; expected {_ADDRESS_FORM}.") from None
-        items = sorted(response.data, key=lambda item: item.index)
-        return [item.embedding for item in items]
-
-
-def _digest(*parts: str) -> str:
-    return f"sha256:{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()}"
-
-
 def load_encoder(
     name: str,
     options: Options = Options(),  # noqa: B008 - frozen
 ) -> TextEncoder:
-    """Load the encoder with a name or a server's address, once per process.
+    """Load the encoder with a name, once per process.
 
     :raises InputError: if the model is unknown, damaged, not an encoder, or cannot run with these options.
     """
-    if name.startswith(("http://", "https://")):
-        return once(("encoder", name), lambda: RemoteEncoder(name))
     return load_once("encoder", name, options, TextEncoder)

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from convqa.errors import InputError, StoreUnavailable, WorkError
+from convqa.errors import InputError
 from convqa.models import Options, load_encoder
 from convqa.models.source import SHIPPED
 
@@ -123,82 +123,6 @@ def test_a_forked_child_loads_it_anew():
 
 def test_its_identity_says_how_it_runs(encoder):
     assert encoder.identity == f"{encoder.checksum} (onnx int8 on cpu)"
-
-
-@pytest.fixture
-def remote(openai_server, encoder):
-    """The encoder behind a server that replies as it is told; by default with the vectors of the one that ships."""
-
-    def made(reply=lambda texts, number: (3 * encoder.encode(texts)).tolist(), query="?model=minilm"):
-        server = openai_server(reply)
-        return server, lambda: load_encoder(server.url + query)
-
-    return made
-
-
-def test_a_server_gives_the_same_vectors_at_length_one(remote, encoder):
-    server, load = remote()
-    texts = [f"Text number {number}" for number in range(70)]
-    there = load()
-    assert there is load()
-    assert np.allclose(there.encode(texts), encoder.encode(texts), atol=1e-6)
-    assert [len(request["input"]) for request in server.requests] == [1, 32, 32, 6]
-    assert (there.dimension, there.knows("ja")) == (384, True)
-    assert there.encode([]).shape == (0, 384)
-    there.encode(["", " "])
-    assert server.requests[-1]["input"] == [".", "."]
-    assert there.remembered(["a"], "query").shape == (1, 384)
-
-
-def test_a_servers_key_comes_from_the_environment(remote, monkeypatch):
-    server, load = remote(query="?model=minilm&key=MY_VARIABLE")
-    with pytest.raises(InputError, match="needs a key, but the environment variable MY_VARIABLE is not set"):
-        load()
-    monkeypatch.setenv("MY_VARIABLE", "s3cret")
-    assert "s3cret" not in load().name + load().identity
-    assert set(server.keys) == {"Bearer s3cret"}
-
-
-@pytest.mark.parametrize("query", ["", "?modell=x", "?model=x&api_key=s3cret", "?key=A"])
-def test_addresses_of_another_form_are_refused(query):
-    with pytest.raises(InputError, match="expected https://HOST") as caught:
-        load_encoder(f"http://127.0.0.1:9/v1{query}")
-    assert "s3cret" not in str(caught.value)
-    with pytest.raises(InputError):
-        load_encoder("http://me:s3cret@127.0.0.1:9/v1?model=x")
-
-
-@pytest.mark.parametrize(
-    ("reply", "error", "message"),
-    [
-        (401, InputError, "status 401. Check address, model and key"),
-        (404, InputError, "status 404"),
-        (429, StoreUnavailable, "status 429"),
-        (503, StoreUnavailable, "status 503"),
-        ([[1.0, 2.0]], WorkError, "returned invalid vectors for 1 texts"),
-        ([[0.0] * 384], WorkError, "returned invalid vectors"),
-        ([[1.0] * 384] * 2, WorkError, "returned invalid vectors"),
-    ],
-)
-def test_what_a_server_may_say_instead(remote, encoder, monkeypatch, reply, error, message):
-    monkeypatch.setattr("openai._base_client.BaseClient._calculate_retry_timeout", lambda *_, **__: 0)
-    _, load = remote(lambda texts, number: encoder.encode(texts).tolist() if number == 1 else reply)
-    there = load()
-    with pytest.raises(error, match=message):
-        there.encode(["text"])
-
-
-def test_a_server_that_is_not_there(monkeypatch):
-    monkeypatch.setattr("openai._base_client.BaseClient._calculate_retry_timeout", lambda *_, **__: 0)
-    with pytest.raises(StoreUnavailable, match="does not answer"):
-        load_encoder("http://127.0.0.1:9/v1?model=x")
-
-
-def test_prompts_in_a_servers_address(remote, encoder):
-    _, load = remote(query="?model=minilm&query=q:%20&passage=p: ")
-    there = load()
-    assert np.allclose(there.encode(["Faust"], "query"), encoder.encode(["q: Faust"]), atol=1e-6)
-    assert np.allclose(there.encode(["Faust"]), encoder.encode(["p: Faust"]), atol=1e-6)
 
 
 def test_prompts_in_an_encoders_name(encoder):
