@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from pathlib import Path
 from typing import Annotated, Literal
@@ -11,7 +10,6 @@ import typer
 
 from convqa.cli.app import group
 from convqa.cli.options import AllowDownload
-from convqa.cli.progress import ProgressDisplay
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Folder or Hugging Face model (OWNER/NAME).")]
 Target = Annotated[Path, typer.Argument(metavar="TARGET", help="Folder to create.")]
@@ -36,13 +34,7 @@ def list_models() -> None:
 @models("get")
 def get_model(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the model: multilingual, or your own.")],
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="SOURCE", help="Folder made by convqa models export, or a zip file or wheel of it, or its URL."
-        ),
-    ],
-    sha256: Annotated[str, typer.Option(metavar="HEX", help="Checksum of the file at the URL; required.")] = "",
+    source: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder made by convqa models export.")],
 ) -> None:
     """Install a model, so that its name finds it.
 
@@ -50,18 +42,8 @@ def get_model(
     installed. python -m recipes.multilingual makes it, in a checkout of convqa (docs/reference/languages.md).
     """
     from convqa.models.source import install
-    from convqa.tasks.downloads import Download, fetch, http_client
-    from convqa.validation import read_as
 
-    with tempfile.TemporaryDirectory() as aside:
-        path = Path(source)
-        if "://" in source:
-            about = {"file": "model.zip", "url": source, "checksum": f"sha256:{sha256}"}
-            download = read_as(Download, about, source, "Expected --sha256 with 64 hex digits.")
-            with http_client() as client, ProgressDisplay("downloading", "bytes") as progress:
-                fetch(client, download, Path(aside), progress)
-            path = Path(aside, download.file)
-        folder = install(name, path)
+    folder = install(name, source)
     typer.echo(f"{folder}: {_megabytes(folder)} MB")
 
 

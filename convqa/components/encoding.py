@@ -203,7 +203,7 @@ def unknown_language(
         return ""
     return (
         f"{place} is in language {info.language!r}, which the encoder {model.name!r} does not know: "
-        f"{consequence}. convqa models get multilingual SOURCE adds an encoder of many languages "
+        f"{consequence}. convqa models get multilingual FOLDER adds an encoder of many languages "
         "(docs/reference/languages.md)"
     )
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import parse_qsl
@@ -41,26 +40,18 @@ def local_models() -> dict[str, Path]:
 def install(name: str, source: Path) -> Path:
     """Copy a model to the data folder, where ``name`` finds it, and return its folder.
 
-    :param source: a folder made by ``convqa models export``, or a zip file or wheel with one.
+    :param source: a folder made by ``convqa models export``.
     :raises InputError: for the name of a shipped model, and if there is no such folder, or a damaged one.
     """
     if (SHIPPED / name).exists() or not name.isidentifier():
         raise InputError(f"{name!r}: expected a name of letters, digits and _ that no shipped model has.")
-    with tempfile.TemporaryDirectory() as aside:
-        folder = source
-        if source.is_file():
-            try:
-                shutil.unpack_archive(source, aside, "zip")
-            except Exception as error:  # of damaged archives, the libraries raise anything
-                raise InputError(f"{source}: cannot be unpacked ({reason_of(error)}). Expected a zip file.") from error
-            folder = next((path.parent for path in Path(aside).rglob(MANIFEST)), source)
-        open_folder(name, folder)
-        manifest = read_manifest(folder)
-        target = installed(name)
-        if folder.resolve() != target.resolve():
-            shutil.rmtree(target, ignore_errors=True)
-            files = {file: folder / file for file in manifest.files}
-            write_folder(target, manifest.model_dump(exclude={"format", "files"}), files)
+    open_folder(name, source)
+    manifest = read_manifest(source)
+    target = installed(name)
+    if source.resolve() != target.resolve():
+        shutil.rmtree(target, ignore_errors=True)
+        files = {file: source / file for file in manifest.files}
+        write_folder(target, manifest.model_dump(exclude={"format", "files"}), files)
     return target
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from hashlib import sha256
-from pathlib import Path
 
 import pytest
 
@@ -26,7 +24,7 @@ def test_get_installs_an_encoder_that_index_then_uses(call, tmp_path, encoder_of
     index = ("index", tmp_path / "docs", "--collection", tmp_path / "c", "--language", "de")
     code, out, error = call(*index)
     assert code == 0 and "vectors" not in out and error.count("\n") == 1
-    assert "ranked by words alone. convqa models get multilingual SOURCE adds an encoder" in error
+    assert "ranked by words alone. convqa models get multilingual FOLDER adds an encoder" in error
     code, out, error = call("models", "get", "multilingual", encoder_of_german)
     assert code == 0 and out.endswith("models/multilingual: 23.4 MB\n"), error
     assert "multilingual   encoder        int8" in call("models", "list")[1]
@@ -34,20 +32,6 @@ def test_get_installs_an_encoder_that_index_then_uses(call, tmp_path, encoder_of
     assert code == 0 and "1 vector of multilingual (384 dimensions)" in out and not error
     code, out, error = call("ask", "Wohin fließt die Donau?", "--collection", tmp_path / "c")
     assert code == 0 and "Schwarze Meer" in out and not error
-
-
-def test_get_fetches_an_address_only_with_its_checksum(call, tmp_path, encoder_of_german, file_server):
-    archive = Path(shutil.make_archive(str(tmp_path / "model"), "zip", encoder_of_german))
-    file_server.files["/model.zip"] = archive.read_bytes()
-    url = f"{file_server.url}/model.zip"
-    code, _, error = call("models", "get", "mine", url)
-    assert code == 2 and "Expected --sha256 with 64 hex digits." in error
-    code, _, error = call("models", "get", "mine", url, "--sha256", "abc")
-    assert code == 2 and "Expected --sha256 with 64 hex digits." in error
-    code, _, error = call("models", "get", "mine", url, "--sha256", "0" * 64)
-    assert code == 1 and "the server sent another file" in error
-    code, out, error = call("models", "get", "mine", url, "--sha256", sha256(archive.read_bytes()).hexdigest())
-    assert code == 0 and "models/mine" in out, error
 
 
 def test_a_bad_model_is_exit_code_2(call, tmp_path):
