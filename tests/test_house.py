@@ -188,7 +188,7 @@ MAX_TOKENS = {
     "cli": 13_362,
     "server": 16_203,
     "training": 9_022,
-    "experiments": 8_501,
+    "experiments": 8_447,
     "text": 11_863,
     "documents": 23_629,
     "driver": 8_146,

@@ -44,13 +44,12 @@ class Ablation(Record, extra="forbid"):
     """The contents of an ablation file.
 
     ``axes``: name -> values. A name is a node (``rewriter``: its type) or a dotted parameter. Values are a list, or a
-    mapping from names to settings, which may have ``drop``.
+    mapping from names to settings. A setting ``STATION: null`` removes the station.
     ``baseline``: the name of the row to compare with, or its values by axis.
     """
 
     question: Text = ""
     pipeline: Text
-    drop: list[Text] = []
     override: dict[str, Any] = {}
     axes: Annotated[dict[str, list[Any] | dict[str, Any]], Field(min_length=1)]
     baseline: dict[str, Any] | Text | None = None
@@ -58,12 +57,6 @@ class Ablation(Record, extra="forbid"):
     vectors: Text | None = None
     measures: list[Text] = []
     inputs: dict[str, InputChoice] = {}
-
-
-class AxisValue(Record, extra="allow"):
-    """A value of an axis: the nodes that it drops, and further fields, its overrides."""
-
-    drop: list[Text] = []
 
 
 class GridRow(Record):
@@ -86,7 +79,7 @@ class GridRow(Record):
 
     def document(self, ablation: Ablation, file: Path) -> str:
         """Return the row's pipeline file, whose values with ``{input}`` :meth:`settings` overrides."""
-        settings = {**ablation.override, **self.overrides, **dict.fromkeys(ablation.drop)}
+        settings = {**ablation.override, **self.overrides}
         return resolve(find(ablation.pipeline, file.parent), settings).to_yaml()
 
 
@@ -138,7 +131,7 @@ def baseline_of(ablation: Ablation, rows: list[GridRow]) -> GridRow:
     raise InputError(f"baseline {shorten(baseline)}: unknown row; expected one of {names} ...")
 
 
-def _values(axis: str, values: list[Any] | dict[str, Any]) -> list[tuple[str, AxisValue]]:
+def _values(axis: str, values: list[Any] | dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """Return the name and the settings of each value of an axis."""
     if not values:
         raise InputError(f"axes.{axis}: expected one or more values, got none.")
@@ -147,29 +140,28 @@ def _values(axis: str, values: list[Any] | dict[str, Any]) -> list[tuple[str, Ax
         listed = []
         for value in values:
             name = value if isinstance(value, str) else yaml.safe_dump(value).splitlines()[0]
-            listed.append((name, AxisValue(**{setting: value})))
+            listed.append((name, {setting: value}))
         return listed
     named = []
     for name, settings in values.items():
-        advice = "Expected settings {NODE.PARAMETER: VALUE}, and drop (a list of nodes)."
-        named.append((name, read_as(AxisValue, settings or {}, f"axes.{axis}.{name}", advice)))
+        if not isinstance(settings, dict | None):
+            raise InputError(f"axes.{axis}.{name}: expected {{STATION.PARAMETER: VALUE}}, got {shorten(settings)}.")
+        named.append((name, settings or {}))
     return named
 
 
-def _row(values: Mapping[str, tuple[str, AxisValue]]) -> GridRow:
+def _row(values: Mapping[str, tuple[str, dict[str, Any]]]) -> GridRow:
     """Return the row with these values, by axis."""
     overrides: dict[str, Any] = {}
-    dropped: list[str] = []
     names: dict[str, str] = {}
-    for axis, (name, value) in values.items():
+    for axis, (name, settings) in values.items():
         names[axis] = name
-        overrides |= value.model_extra or {}
-        dropped += value.drop
+        overrides |= settings
     folder = "+".join(map(_file_name, names.values()))
     return GridRow(
         name=folder,
         values=names,
-        overrides=overrides | dict.fromkeys(dropped),
+        overrides=overrides,
     )
 
 

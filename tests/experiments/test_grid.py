@@ -14,8 +14,7 @@ from convqa.places import shipped
 
 GRID = """
 pipeline: default
-drop: [reranker, reader, builder, decider]
-override: {retriever.top_k: 10}
+override: {retriever.top_k: 10, reranker: null, reader: null, builder: null, decider: null}
 axes:
   rewriter: [copy, edit]
   retriever.k1: [0.5, 2]
@@ -43,13 +42,13 @@ def test_a_row_is_a_pipeline_file(tmp_path):
     assert list(stations) == ["rewriter", "retriever"]
 
 
-def test_values_may_be_several_settings_and_drop_nodes(tmp_path):
+def test_values_may_be_several_settings_and_remove_stations(tmp_path):
     text = """
     pipeline: base.yaml
     axes:
       retriever:
         words: {retriever.type: bm25, retriever.k1: 1.2}
-        none: {drop: [reranker]}
+        none: {reranker: null}
       rewriter:
         human: {rewriter.type: recorded, rewriter.path: "{input}/rewritten.json"}
         copy:
@@ -88,7 +87,7 @@ def test_the_baseline_is_the_first_row_with_its_values(tmp_path):
         ("{pipeline: default, axes: {rewriter: []}}", "axes.rewriter: expected one or more values"),
         ("{pipeline: default, axes: {rewriter: {copy: edit}}}", "axes.rewriter.copy"),
         ("{pipeline: default, axes: {rewriter: [a/b, a b]}}", "two rows are called a_b"),
-        ("{pipeline: default, axes: {row: {a: {drop: reader}}}}", "axes.row.a: drop"),
+        ("{pipeline: default, axes: {row: {a: [reader]}}}", "axes.row.a: expected {STATION.PARAMETER: VALUE}"),
         ("{pipeline: default, axes: {rewriter: [copy]}, baseline: {rewriter: edit}}", "unknown row"),
         ("{pipelines: default}", "Fields: question, pipeline"),
         ("{pipeline: default, axes: {rewriter: [copy]}, inputs: {a: {history: all}}}", "inputs.a.history"),
