@@ -62,11 +62,6 @@ def data_folder() -> Path:
     return _home("data") or platformdirs.user_data_path("convqa", appauthor=False)
 
 
-def settings_file() -> Path:
-    """Return the user's settings: ``$CONVQA_HOME/config.yaml``, or the system's, ``~/.config/convqa/config.yaml``."""
-    return _home("config.yaml") or platformdirs.user_config_path("convqa", appauthor=False) / "config.yaml"
-
-
 def _home(name: str) -> Path | None:
     home = os.environ.get("CONVQA_HOME")
     return Path(home, name) if home else None

@@ -43,7 +43,7 @@ Collection = Annotated[
     Option(
         help="Collection to search: a folder made by convqa index, elasticsearch://HOST:PORT/INDEX, anserini:FOLDER, "
         "a file or name in configs/collections, or a JSONL file of passages (plain or gzip). For ask, chat, serve and "
-        "mcp, CONVQA_COLLECTION or collection: in your config.yaml is the default.",
+        "mcp, CONVQA_COLLECTION is the default.",
         autocompletion=_collections,
     ),
 ]
@@ -101,20 +101,8 @@ Breakdown = Annotated[
 
 
 def default_collection() -> str | None:
-    """Return the collection of CONVQA_COLLECTION or else of the user's settings, None without either.
-
-    :raises InputError: for malformed settings.
-    """
-    from convqa.places import settings_file
-    from convqa.safe_yaml import read_yaml
-
+    """Return the collection of CONVQA_COLLECTION, None without it."""
     collection = os.environ.get("CONVQA_COLLECTION")
-    file = settings_file()
-    if not collection and file.is_file():
-        settings = read_yaml(file, "settings file") or {}
-        if not isinstance(settings, dict) or settings.keys() != {"collection"}:
-            raise InputError(f"{file}: expected a single field, collection: with a folder or a URL.")
-        collection = str(settings["collection"])
     return os.path.expanduser(collection) if collection else None
 
 

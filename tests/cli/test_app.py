@@ -103,9 +103,7 @@ def test_everything_to_keep_or_make_again_is_in_one_home(monkeypatch):
     from convqa import places
 
     monkeypatch.setenv("CONVQA_HOME", "/srv/convqa")
-    found = (places.cache_folder(), places.data_folder(), places.settings_file())
-    assert list(map(str, found)) == ["/srv/convqa/cache", "/srv/convqa/data", "/srv/convqa/config.yaml"]
+    assert list(map(str, (places.cache_folder(), places.data_folder()))) == ["/srv/convqa/cache", "/srv/convqa/data"]
     monkeypatch.delenv("CONVQA_HOME")
     monkeypatch.setenv("XDG_CACHE_HOME", "/c")
-    monkeypatch.setenv("XDG_CONFIG_HOME", "/s")
-    assert str(places.cache_folder()) == "/c/convqa" and str(places.settings_file()) == "/s/convqa/config.yaml"
+    assert str(places.cache_folder()) == "/c/convqa"

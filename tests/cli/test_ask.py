@@ -48,17 +48,9 @@ def test_ask_needs_a_collection(call):
     assert code == 2 and "--collection" in err
 
 
-def test_a_default_collection(call, indexed, tmp_path, monkeypatch):
+def test_a_default_collection(call, indexed, monkeypatch):
     question = "What is a physician's assistant?"
     expected = call("ask", question, "--collection", indexed)[1]
-    settings = tmp_path / "home" / "config.yaml"
-    settings.parent.mkdir()
-    monkeypatch.setenv("CONVQA_HOME", str(settings.parent))
-    settings.write_text(f"collection: {indexed}\n")
-    assert call("ask", question)[1] == expected
-    settings.write_text("colection: x\n")
-    code, _, err = call("ask", question)
-    assert code == 2 and f"{settings}: expected a single field, collection:" in err
     monkeypatch.setenv("CONVQA_COLLECTION", str(indexed))
     assert call("ask", question)[1] == expected
 
