@@ -13,9 +13,6 @@ from convqa.text.analysis import analyzer, placed
 from convqa.text.dialogue import asks
 from convqa.text.words import words as split_words
 
-FALLBACKS = ("empty", "unfinished", "too long", "no question", "strays", "unreadable")
-"""Reasons to reject a model's text, as in a run's summary; docs/reference/rewriting.md says when each applies."""
-
 _LABEL = re.compile(r"^(?:rewrit\w*|rewritten question|(?:standalone |self-contained )?question|query)\s*:\s*", re.I)
 _QUOTES = re.compile(r"""^(["'`\u201c\u201e\u00ab])(.*)(["'`\u201d\u201c\u00bb])$""")
 _SPACE_BEFORE_MARK = re.compile(r"\s+([?.!,;:%)\]]|n['\u2019]t\b|['\u2019](?:s|re|ve|ll|d|m)\b)")
@@ -100,7 +97,7 @@ def guessed_answer(reply: str) -> str:
 
 
 def why_not(text: str, question: OpenQuestion) -> str:
-    """Return the reason to reject a model's text, one of :data:`FALLBACKS`, or ""."""
+    """Return the reason to reject a model's text, as docs/reference/rewriting.md lists them, or ""."""
     analysis = analyzer(question.language)
     words = analysis.words(text)
     if not words:

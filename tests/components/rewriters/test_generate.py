@@ -11,11 +11,11 @@ from haystack import Pipeline
 
 from convqa.components.history import Past
 from convqa.components.rewriters._prompts import canard_t5
-from convqa.components.rewriters._rewrites import FALLBACKS
 from convqa.components.rewriters.generate import Generate
 from convqa.domain import Exchange, Failure, Query, Rewrite, Turn, TurnId, Turns
 from convqa.errors import InputError
 from convqa.models import GeneratedText, Generator, Options, load_generator
+from tests.components.rewriters.test_rewrites import FALLBACKS
 
 HISTORY = (Exchange("Who wrote Faust?", "Goethe wrote Faust in Weimar."), Exchange("When?", "", status="unanswered"))
 

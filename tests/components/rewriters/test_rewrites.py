@@ -10,7 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from convqa.components.history import OpenQuestion, Past
-from convqa.components.rewriters._rewrites import FALLBACKS, asks, first_line, from_json, why_not
+from convqa.components.rewriters._rewrites import asks, first_line, from_json, why_not
+
+FALLBACKS = ("empty", "unfinished", "too long", "no question", "strays", "unreadable")
+"""Reasons to reject a model's text, which docs/reference/rewriting.md explains."""
 
 SAID = [Past("Who was Ada Lovelace?", "A mathematician who worked with Charles Babbage in London.")]
 
