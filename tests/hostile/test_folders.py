@@ -49,7 +49,6 @@ CASES = [
     *_cases("resume", RESUME, "done/responses.jsonl", {"": 0, "a folder": 2}),
     *_cases("export", "export done --as text", "done/responses.jsonl", 2, "responses.jsonl"),
     *_cases("get", "models get mine model", "model/convqa.json", 2),
-    *_cases("get", "models get mine model.zip", "model.zip", 2, "model.zip"),
     *_cases(
         "ask",
         ASK,
