@@ -185,7 +185,7 @@ MAX_TOKENS = {
     "tasks": 26_767,
     "models": 20_030,
     "sharc": 14_860,
-    "cli": 13_291,
+    "cli": 13_984,
     "server": 16_203,
     "training": 9_022,
     "experiments": 8_447,
@@ -205,7 +205,7 @@ MAX_TOKENS = {
 
 MAX_TOKENS_OF_TESTING = 11_450
 """The budget of convqa.testing, which runs only in tests and is not part of the total."""
-MAX_TOKENS_IN_ALL = 257_400
+MAX_TOKENS_IN_ALL = 258_100
 MAX_TOKENS_A_LINE = 8.5
 
 
