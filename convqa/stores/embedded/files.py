@@ -73,9 +73,7 @@ class ArrayWriter:
         items = np.ascontiguousarray(values).data
         self._files[name].write(items)
         self.sizes[name] = size + items.nbytes
-        # The files of collections that were made before there were checksums have none.
-        if size == 0 or name in self.checksums:
-            self.checksums[name] = crc32(items, self.checksums.get(name, 0))
+        self.checksums[name] = crc32(items, self.checksums.get(name, 0))
 
     def _open(self, path: Path, size: int) -> BinaryIO:
         if size == 0:
@@ -90,7 +88,7 @@ class ArrayWriter:
         """Leave out the files whose names have a prefix."""
         for name in [name for name in self.sizes if name.startswith(prefix)]:
             del self.sizes[name]
-            self.checksums.pop(name, None)
+            del self.checksums[name]
 
     def sync(self) -> None:
         for file in self._files.values():

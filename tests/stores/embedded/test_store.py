@@ -507,15 +507,3 @@ def test_one_flipped_bit_in_any_file_is_damage_for_a_check(changed, name):
         file.write_bytes(content)
         with pytest.raises(StoreDamaged):
             check_store(str(changed))
-
-
-def test_a_collection_from_before_the_checksums_of_files_is_checked_and_changed(changed):
-    manifest = json.loads((changed / "manifest.json").read_text())
-    assert manifest.pop("checksums")
-    (changed / "manifest.json").write_text(json.dumps(manifest))
-    store = open_store(str(changed))
-    store.add([Passage("new", "Another text.")])
-    store.commit()
-    assert check_store(str(changed)) == []
-    named = json.loads((changed / "manifest.json").read_text())["checksums"]
-    assert named and all(name.startswith("postings.") for name in named)
