@@ -18,6 +18,7 @@ from pathlib import Path
 
 import ir_measures
 from _common import arguments, table
+from conversations import SETS
 from ir_measures import RR, R, nDCG
 
 from convqa.domain import Passage, Query
@@ -38,7 +39,7 @@ Qrels = dict[str, dict[str, int]]
 
 def union(data: Path) -> Iterator[Passage]:
     """Return the 27,065 passages; an id begins with the name of its set."""
-    for folder in sorted((data / "conversations").iterdir()):
+    for folder in (data / "conversations" / name for name in sorted(SETS)):
         with (folder / "passages.jsonl").open(encoding="utf-8") as lines:
             for record in map(json.loads, lines):
                 yield Passage(f"{folder.name}/{record['id']}", record["text"], record.get("title", ""))
