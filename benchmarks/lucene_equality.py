@@ -1,4 +1,4 @@
-"""Does the embedded store rank as well as Lucene? nDCG@10, MRR and recall@100 on five public sets.
+"""Does the embedded store rank as well as Lucene? nDCG@10, MRR and recall@100 on four public sets.
 
     python benchmarks/lucene_equality.py [--data ../shared/data] [--scratch FOLDER]
 
@@ -31,7 +31,6 @@ ELASTICSEARCH = {
     "clapnq_dev": (0.617, 0.574, 0.873),
     "inscit_dev": (0.571, 0.565, 0.887),
     "vaswani": (0.432, 0.666, 0.601),
-    "or_sharc_dev": (0.686, 0.647, 0.931),
 }
 
 Qrels = dict[str, dict[str, int]]
