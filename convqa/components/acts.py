@@ -94,15 +94,16 @@ def reply(act: str, turn: Turn, ranking: Ranking) -> Answer:
 def meant(act: str, turn: Turn) -> Exchange | None:
     """Return the exchange that an act is about: the last in which something was asked.
 
-    To repeat, it is the last that shares a word with the turn, such as that about drinks for "What did you say about
-    the drinks?".
+    It may be an earlier one with words of the turn: one word for "What did you say about the drinks?", two for "Are you
+    sure that the drinks are free?".
     """
     history = first_and_latest(turn.history, len(turn.history))
     analysis = analyzer(turn.language)
     words = {stem for _, stem in analysis.content_words(turn.question)}
     for exchange in reversed(history):
         texts = f"{exchange.question} {exchange.answer}"
-        if act == "repeat" and any(stem in words for _, stem in analysis.content_words(texts)):
+        shared = words.intersection(stem for _, stem in analysis.content_words(texts))
+        if len(shared) >= (1 if act == "repeat" else 2):
             return exchange
     return history[-1] if history else None
 

@@ -63,6 +63,11 @@ def test_what_was_said_about_something_is_repeated():
     assert answer.shown == "I said: The drinks are yours. Tea is free."
 
 
+def test_what_is_doubted_by_name_is_not_the_last_answer():
+    answer = replied("sure", turn("are you sure that tea is free?", DRINKS, PRICE))
+    assert answer.sentences[1].text == "The drinks are yours. Tea is free."
+
+
 def test_without_an_answer_it_is_said_so():
     assert replied("sure", turn("sure?", Exchange("Why?", status="unanswered"))).shown == acts.NOT_FOUND
 

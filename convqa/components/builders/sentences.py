@@ -308,8 +308,10 @@ def _with_whole_lists(
         if not passage or not bounds:
             whole.append(span)
             continue
-        whole.append(_extended(span, passage.text, *bounds))
-        if bounds[1] == passage.units[-1].end:
+        start, end = bounds
+        whole = [other for other in whole if other.passage_id != span.passage_id or not start <= other.start < end]
+        whole.append(_extended(span, passage.text, start, end))
+        if end == passage.units[-1].end:
             whole += _rest_of_list(passage, passages, span.score)
     return whole
 

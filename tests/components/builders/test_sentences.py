@@ -343,6 +343,14 @@ def test_a_list_that_is_asked_for_has_its_introduction_once():
     assert made.text == "Bring to the workshop: an apron two towels"
 
 
+def test_an_item_is_quoted_once_with_the_list_that_is_asked_for():
+    passage = stored("White loaf\n\n- 320 ml water\n- 500 g white flour\n- 9 g salt")
+    ranking = Ranking((Hit("s", 1.0, passage),))
+    spans = (span(passage, "500 g white flour", 2.0), span(passage, "320 ml water", 1.0))
+    made = build(*spans, ranking=ranking, question="And the white one?", best_first=True)
+    assert made.text == "320 ml water 500 g white flour 9 g salt"
+
+
 def test_a_long_list_that_is_asked_for_is_not_quoted_as_a_whole():
     passage = stored("Descaling\n\n" + "\n".join(f"{n}. Press button {n} with care." for n in range(1, 60)))
     ranking = Ranking((Hit("s", 1.0, passage),))

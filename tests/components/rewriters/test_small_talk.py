@@ -144,8 +144,20 @@ def test_long_and_wild_texts_take_no_time():
         ("thanks, and when does the shop open", False),
         ("hello can i come to the meeting and say something", False),
         ("goodbye ceremony date", False),
+        ("cheers, how much butter", False),
+        ("Cheers, what about brioche?", False),
+        ("bye-laws?", False),
     ],
 )
 def test_a_vector_tells_small_talk_in_other_words(text, is_small_talk):
     (made,) = SmallTalk(rewriter="copy").rewrite_batch([turn(text, ADA)])
     assert (made.notes == (IDLE,)) == is_small_talk
+
+
+@pytest.mark.parametrize(
+    ("text", "act"),
+    [("thx", "thanks"), ("hi there", "greeting"), ("great", "praise"), ("yes please", ""), ("never mind", "")],
+)
+def test_a_phrase_is_the_act_that_it_is_likely_to_be_or_none(text, act):
+    (made,) = SmallTalk(rewriter="copy").rewrite_batch([turn(text, ADA)])
+    assert (made.notes, made.act) == ((IDLE,), act)
