@@ -180,8 +180,8 @@ def test_nothing_large_and_no_machine_paths_are_tracked():
 
 
 MAX_TOKENS = {
-    "components": 42_450,
-    "stores": 27_276,
+    "components": 42_646,
+    "stores": 27_262,
     "tasks": 26_767,
     "models": 20_030,
     "sharc": 14_860,
@@ -205,7 +205,7 @@ MAX_TOKENS = {
 
 MAX_TOKENS_OF_TESTING = 11_450
 """The budget of convqa.testing, which runs only in tests and is not part of the total."""
-MAX_TOKENS_IN_ALL = 258_100
+MAX_TOKENS_IN_ALL = 258_200
 MAX_TOKENS_A_LINE = 8.5
 
 

@@ -153,4 +153,11 @@ def _differ(one: _Statement, other: _Statement) -> bool:
         return False
     if one.family == other.family and one.family:
         return one.span.text != other.span.text
-    return shared > 1 and bool(one.numbers and other.numbers) and one.numbers != other.numbers
+    is_another = any(own and its and own != its for own, its in zip(_kinds(one), _kinds(other), strict=True))
+    return shared > 1 and is_another
+
+
+def _kinds(statement: _Statement) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the times of day in a statement, and its other numbers."""
+    times = frozenset(number for number in statement.numbers if ":" in number)
+    return times, statement.numbers - times

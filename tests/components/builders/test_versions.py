@@ -139,5 +139,13 @@ def test_what_is_about_something_else_or_says_the_same_is_no_rival(other):
     assert made.text.startswith("The pool costs 4 euros.")
 
 
+def test_a_time_of_day_does_not_contradict_a_telephone_number():
+    phone = ("club.md", "2024-01", "Safety officer: Maureen Tate, 01632 960 114")
+    time = ("safety.md", "2024-02", "The flag is set at 6:00 by the safety officer, Maureen Tate.")
+    other = ("old.md", "2024-02", "Safety officer: Maureen Tate, 01632 960 115")
+    assert answer("Who is Maureen Tate?", phone, time).text == f"{phone[2]} {time[2]}"
+    assert "Older" in answer("Who is Maureen Tate?", phone, other).text
+
+
 def test_a_far_worse_statement_is_no_rival():
     assert answer(QUESTION, OLD, NEW, gap=7.0).text.startswith(OLD[2])
