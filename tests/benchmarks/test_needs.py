@@ -22,5 +22,5 @@ def test_needs_grow_with_the_collection_and_with_its_passages():
     for name, need in small.items():
         assert twice[name].index == pytest.approx(2 * need.index)
         assert longer[name].index > 2 * need.index
-    assert small["BM25, a folder"].disk == pytest.approx(1.26)
+    assert small["BM25, a folder"].disk == pytest.approx(1.406)
     assert longer["BM25, a folder"].turns == small["BM25, a folder"].turns
