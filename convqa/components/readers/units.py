@@ -54,8 +54,8 @@ class UnitsReader(Reader):
     other units of its passage. The best ones are also compared with the question by vectors, which the query encoder
     makes of a question with a history. A span is a unit, and its score grows with how well it
     answers; the null score, 0, is that of no answer. If the first passages have a sure answer, the others are not read.
-    If none has an answer, they are read once more with the question before put in front of the turn's own, which
-    completes "and on Sundays?".
+    If none has an answer, they are read once more with the previous question in front of the turn's, which completes
+    "and on Sundays?".
     Turns in languages other than English are read by the reader ``sentences``. The model runs on ONNX Runtime, on the
     CPU, whatever device the other models run on.
 
@@ -175,12 +175,12 @@ class CandidateTurn(NamedTuple):
 
     @property
     def last_question(self) -> str:
-        """The question before, "" without one."""
+        """The previous question, "" without one."""
         latest = first_and_latest(self.turn.history, 1)
         return latest[-1].question.strip() if latest else ""
 
     def with_last_question(self) -> CandidateTurn:
-        """Return the turn with the question before in front of its own, as its rewrite."""
+        """Return the turn with the previous question and its own as its rewrite."""
         rewrite = replace(self.rewrite, text=f"{self.last_question} {self.turn.question}")
         return self._replace(rewrite=rewrite)
 

@@ -62,9 +62,9 @@ class Edit(Rewriter):
     :param weight: weight of a term with probability 1, relative to a word of the question.
     :param options: ``device`` and ``precision`` of the model.
     :param min_probability: minimum probability of an edit.
-    :param query_encoder: a model of questions with their history, which checks the edits: one that its vector is not
-        close to is not used, nor one that inserts a phrase without replacing a word. None, or a model
-        that does not fit the shipped encoder = all edits are used.
+    :param query_encoder: a model of questions with their history, which checks the text: it is edited only if the edit
+        replaces a word and the model's vector is close to the edited question. None, or a model that does not fit the
+        shipped encoder = nothing is checked.
     """
 
     model: str = "resolver"
