@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import sys
+from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
@@ -13,7 +15,13 @@ log = logging.getLogger("convqa")
 
 def plugins(group: str) -> dict[str, EntryPoint]:
     """Return the entry points of a group (``convqa.stores``) by name, without importing them."""
-    return {point.name: point for point in entry_points(group=group)}
+    return {point.name: point for point in _entry_points(tuple(sys.path)).select(group=group)}
+
+
+@lru_cache(maxsize=1)
+def _entry_points(path: tuple[str, ...]) -> Any:  # noqa: ARG001 - where packages are looked for
+    """Return the entry points of all packages. Reading them takes several milliseconds."""
+    return entry_points()
 
 
 def load(point: EntryPoint) -> Any:
