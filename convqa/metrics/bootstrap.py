@@ -15,6 +15,8 @@ import numpy
 from numpy.typing import NDArray
 
 RESAMPLES = 1000
+MAX_DRAWS = 100_000
+"""Draws in memory at once."""
 
 Group = TypeVar("Group", int, str)
 
@@ -44,9 +46,11 @@ def interval(
     for stratum in _strata(dict(enumerate(groups)), owners):
         columns = list(stratum[0])
         totals = numpy.array([[(sum(scores), len(scores)) for scores in part.values()] for part in stratum])
-        for row in range(RESAMPLES):
-            indexes = generator.integers(0, len(stratum), len(stratum))
-            drawn[row, columns] += totals[indexes].sum(axis=0)
+        batch = max(1, MAX_DRAWS // len(stratum))
+        for start in range(0, RESAMPLES, batch):
+            rows = range(start, min(start + batch, RESAMPLES))
+            indexes = generator.integers(0, len(stratum), (len(rows), len(stratum)))
+            drawn[numpy.ix_(rows, columns)] += totals[indexes].sum(axis=1)
     return percentile_interval((drawn[..., 0] / drawn[..., 1]).mean(axis=1))
 
 
