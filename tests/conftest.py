@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import importlib.util
 import json
@@ -457,15 +458,27 @@ def ray_cluster(start_ray):
         del os.environ["RAY_ADDRESS"]
 
 
+@functools.cache
+def _command_on(path: tuple[str, ...]) -> Any:
+    """The command line with the options of the packages on a path. Typer would read all annotations at each call."""
+    from typer.main import get_command
+
+    from convqa.cli import application
+
+    return get_command(application())
+
+
 @pytest.fixture
 def call():
     """``call("run", ...)`` in this process: (exit code, standard output, standard error); ``stdin``: what it reads."""
-    from typer.testing import CliRunner
+    from typer import testing
 
     from convqa.cli import application
 
     def run_it(*arguments, stdin=None):
-        done = CliRunner().invoke(application(), [str(argument) for argument in arguments], stdin)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(testing, "_get_command", lambda _: _command_on(tuple(sys.path)))
+            done = testing.CliRunner().invoke(application(), [str(argument) for argument in arguments], stdin)
         if done.exception is not None and not isinstance(done.exception, SystemExit):
             raise done.exception
         return done.exit_code, done.stdout, done.stderr

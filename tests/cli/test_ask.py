@@ -50,15 +50,15 @@ def test_ask_needs_a_collection(call):
 
 def test_a_default_collection(call, indexed, monkeypatch):
     question = "What is a physician's assistant?"
-    expected = call("ask", question, "--collection", indexed)[1]
+    expected = call("ask", question, "--pipeline", "expansion-bm25", "--collection", indexed)[1]
     monkeypatch.setenv("CONVQA_COLLECTION", str(indexed))
-    assert call("ask", question)[1] == expected
+    assert call("ask", question, "--pipeline", "expansion-bm25")[1] == expected
 
 
 def test_a_question_of_standard_input(call, indexed):
     question = "What is a physician's assistant?"
-    expected = call("ask", question, "--collection", indexed)[1]
-    assert call("ask", "-", "--collection", indexed, stdin=f"{question}\n")[1] == expected
+    command = ("ask", "--pipeline", "expansion-bm25", "--collection", indexed)
+    assert call(*command, "-", stdin=f"{question}\n")[1] == call(*command, question)[1]
     code, _, err = call("ask", "-", "--collection", indexed, stdin=" \n")
     assert code == 2 and "the question is empty" in err
 

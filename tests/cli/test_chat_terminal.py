@@ -103,8 +103,8 @@ def test_a_conversation_is_typed(terminal):
     assert chat.end() == 0
 
 
-@pytest.mark.parametrize("columns", [50, 24])
-def test_narrow_terminals_are_kept_to(terminal, columns):
+def test_narrow_terminals_are_kept_to(terminal):
+    columns = 24
     chat = terminal(columns=columns, NO_COLOR="1")
     for line in ("What is a physician's assistant?", "/sources", "/rewrite", "/help", "/nothing", "zzqx wvvk"):
         chat.type(line)

@@ -16,6 +16,8 @@ from convqa.pipeline.llm import read_llm
 from convqa.text.sentences import sentences
 
 QUESTION = "What is a physician's assistant?"
+FEW = ("--set", "retriever.candidates=3", "--set", "reader.max_passages=2")
+"""Few passages, which are read fast."""
 
 
 @pytest.fixture
@@ -40,7 +42,7 @@ def model(prompt, number):
 def test_a_conversation_with_a_model_and_small_talk_that_is_not_searched(call, indexed, openai_server):
     server = openai_server(model)
     said = f"{QUESTION}\nthanks!\nWhat does it cost?\n"
-    code, out, err = call("chat", "--collection", indexed, "--llm", server.url, "--llm-model", "m", stdin=said)
+    code, out, err = call("chat", "--collection", indexed, *FEW, "--llm", server.url, "--llm-model", "m", stdin=said)
     assert (code, err) == (0, "")
     first, thanks, second, *_ = [part for part in out.split("\n\n") if not part.startswith("[")]
     assert (
@@ -56,23 +58,23 @@ def test_a_conversation_with_a_model_and_small_talk_that_is_not_searched(call, i
 def test_roles_say_what_the_model_is_asked_for(call, indexed, openai_server):
     for role, wanted in (("rewrite", [True]), ("answer", [False, False])):
         server = openai_server(model)
-        options = ("--collection", indexed, "--llm", server.url, "--llm-model", "m", "--llm-role", role)
+        options = ("--collection", indexed, *FEW, "--llm", server.url, "--llm-model", "m", "--llm-role", role)
         assert call("chat", *options, stdin=f"{QUESTION}\nWhat does it cost?\n")[0] == 0
         assert ["JSON object" in request["messages"][-1]["content"] for request in server.requests] == wanted
 
 
 def test_without_its_server_the_answer_is_that_of_the_passages_and_a_note_says_so(call, indexed, away):
-    plain = call("ask", QUESTION, "--collection", indexed)[1]
-    code, out, err = call("ask", QUESTION, "--collection", indexed, "--llm", away, "--llm-model", "m")
+    plain = call("ask", QUESTION, "--collection", indexed, *FEW)[1]
+    code, out, err = call("ask", QUESTION, "--collection", indexed, *FEW, "--llm", away, "--llm-model", "m")
     note = "The language model's server does not answer. Only the passages were asked."
     assert (code, err, out) == (0, "", f"{note}\n\n{plain}")
-    nothing = call("ask", "zzqx wvvk tall", "--collection", indexed, "--llm", away, "--llm-model", "m")[1]
+    nothing = call("ask", "zzqx wvvk tall", "--collection", indexed, *FEW, "--llm", away, "--llm-model", "m")[1]
     assert nothing.startswith("No answer: ") or nothing.startswith(note)
 
 
 def test_a_server_that_refuses_is_named_with_what_to_check(call, indexed, openai_server):
     server = openai_server(lambda prompt, number: 404)
-    code, out, _ = call("ask", QUESTION, "--collection", indexed, "--llm", server.url, "--llm-model", "typo")
+    code, out, _ = call("ask", QUESTION, "--collection", indexed, *FEW, "--llm", server.url, "--llm-model", "typo")
     assert code == 0 and "404" in out and "Only the passages" in out
 
 

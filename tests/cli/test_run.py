@@ -25,7 +25,7 @@ PLAIN = ("--pipeline", "copy-bm25")
 
 
 def test_a_run_writes_its_folder(call, small, indexed, tmp_path):
-    fewer = ("--set", "retriever.candidates=1", "--limit", 2)
+    fewer = ("--set", "retriever.candidates=1", "--set", "reader.max_passages=1", "--limit", 2)
     code, out, _ = call("run", small, tmp_path / "out", "--collection", indexed, *fewer)
     assert code == 0
     assert "turns of 2 conversations" in out and "0 failed" in out
@@ -107,7 +107,7 @@ def test_what_rewriters_note_is_counted_also_when_a_run_is_continued(call, small
 
 
 @pytest.mark.parametrize("file", ["", "questions-rewritten.json"])
-def test_tiras_options_and_passages_in_the_input(call, whole, example_cache, tmp_path, file):
+def test_tiras_options_and_passages_in_the_input(call, whole, tmp_path, file):
     code, out, _ = call("run", "--input", whole / file, "--output", tmp_path / "out", "--limit", 2, "--quiet", *PLAIN)
     assert (code, out) == (0, "")
     assert {t["Conversation_no"] for t in json.loads((tmp_path / "out" / "run.json").read_text())} == {1, 2}
@@ -305,7 +305,7 @@ def test_a_turn_does_not_depend_on_its_batch_mates(call, small, indexed, tmp_pat
     questions = json.loads((small / "questions.json").read_text())
     (small / "questions.json").write_text(json.dumps([turn for turn in questions if turn["Turn_no"] <= 2]))
     runs = []
-    options = ("--collection", indexed, "--set", "retriever.candidates=3", "--quiet")
+    options = ("--collection", indexed, "--set", "retriever.candidates=3", "--set", "reader.max_passages=2", "--quiet")
     for size in (1, 2, 64):
         # Nothing that another run has encoded is there.
         monkeypatch.setattr(once, "_LOADED", {})

@@ -162,17 +162,15 @@ def test_the_default_collection_and_further_host_names(call, monkeypatch):
     ]
 
 
-@pytest.mark.parametrize(
-    ("length", "statuses"), [(60_000, {200}), (70_000, {431}), (300_000, {431}), (3_000_000, {400})]
-)
-def test_headers_beyond_the_limit_are_not_read(serve, length, statuses):
+def test_headers_beyond_the_limit_are_not_read(serve):
     _, port = serve()
-    with socket.create_connection(("127.0.0.1", port)) as client:
-        client.settimeout(20)
-        try:
-            client.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Long: " + b"a" * length + b"\r\n\r\n")
-            status = int(client.recv(1000).split()[1])
-        except ConnectionError:  # the server closed while the client was sending
-            assert length > 1_000_000
-            return
-    assert status in statuses
+    for length, expected in ((60_000, 200), (70_000, 431), (300_000, 431), (3_000_000, 400)):
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            client.settimeout(20)
+            try:
+                client.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Long: " + b"a" * length + b"\r\n\r\n")
+                status = int(client.recv(1000).split()[1])
+            except ConnectionError:  # the server closed while the client was sending
+                assert length > 1_000_000
+            else:
+                assert status == expected, length

@@ -36,22 +36,24 @@ form = DocumentFormat((".form",), read)
 @pytest.fixture
 def reader(installed):
     installed("outside_child", "convqa.document_formats", "form = outside_child:form", MODULE)
-    with DocumentReader(max_seconds=5) as reader:
+    with DocumentReader(max_seconds=10) as reader:
         yield reader
 
 
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"slow", "takes more than 5 seconds"),
+        (b"slow", "takes more than 1 seconds"),
         (b"memory", "bytes of memory"),
         (b"exit", "bytes of memory"),
         (b"long", "more than 5,000,000 characters"),
         (b"damaged", "damaged or of another type"),
     ],
 )
-def test_a_document_beyond_a_limit_is_refused_and_the_next_one_read(reader, data, reason):
-    with pytest.raises(Unreadable, match=reason):
+def test_a_document_beyond_a_limit_is_refused_and_the_next_one_read(reader, data, reason, monkeypatch):
+    reader.read(".form", b"print")  # its child has started
+    with monkeypatch.context() as patch, pytest.raises(Unreadable, match=reason):
+        patch.setattr(reader, "_max_seconds", 1 if data == b"slow" else 10)
         reader.read(".form", data)
     document, _ = reader.read(".form", b"print")
     assert document.blocks[0].text == "Text."

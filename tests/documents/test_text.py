@@ -70,7 +70,7 @@ def test_front_matter_is_meta():
     assert document.blocks == (Block("heading", "One", 1),)
 
 
-@pytest.mark.parametrize("front", ["a: [", "a: &a [1]\nb: &b [*a,*a,*a]\nc: [" + "*b," * 200_000 + "]", "- a\n- b"])
+@pytest.mark.parametrize("front", ["a: [", "a: &a [1]\nb: &b [*a,*a,*a]\nc: [" + "*b," * 20_000 + "]", "- a\n- b"])
 def test_front_matter_that_is_no_meta_harms_nothing(front):
     assert read_markdown(f"---\n{front}\n---\nThe text.".encode()).blocks[-1].text.endswith("The text.")
 

@@ -68,7 +68,7 @@ def local(pipeline, source, tmp_path_factory):
     return folders
 
 
-@pytest.fixture(params=["processes", pytest.param("ray", marks=pytest.mark.services)])
+@pytest.fixture(scope="module", params=["processes", pytest.param("ray", marks=pytest.mark.services)])
 def workers(request):
     if request.param == "ray":
         request.getfixturevalue("ray_cluster")
@@ -262,5 +262,5 @@ def test_a_driver_that_is_killed_leaves_no_workers_and_its_run_goes_on(source, l
     while any(os.path.exists(f"/proc/{pid}") for pid in below) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not [pid for pid in below if os.path.exists(f"/proc/{pid}")]
-    subprocess.run(command, check=True, capture_output=True)
+    assert run(TASK, source, tmp_path / "out", pipeline, batch_size=1).resumed > 0
     assert result(tmp_path / "out") == result(local[1])

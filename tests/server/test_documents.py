@@ -284,7 +284,19 @@ def test_one_document_at_a_time(adding, monkeypatch):
     assert add(client, "cat.txt").status_code == 201
 
 
-def test_another_process_that_writes_the_collection(adding, folder, tmp_path):
+class Here:
+    """A worker in this process, where the time that a writer waits for another can be set."""
+
+    def call(self, function, *arguments):
+        return function(*arguments)
+
+    def close(self):
+        pass
+
+
+def test_another_process_that_writes_the_collection(adding, folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("convqa.stores.embedded.writer._WAIT_SECONDS", 0.1)
+    monkeypatch.setattr(module, "start", lambda count: Here())
     client = adding()
     lock = writer_lock(tmp_path / "mine")
     reply = add(client)

@@ -225,12 +225,19 @@ def load(folder):
     return subprocess.Popen([sys.executable, "-c", LOAD, str(folder)], stdout=subprocess.PIPE, cwd=os.getcwd())
 
 
-@pytest.mark.parametrize("lines", [0, 2, 6])
-def test_a_load_that_was_killed_goes_on_and_ends_as_if_undisturbed(bare, tmp_path, lines):
-    with create(at(tmp_path / "whole"), "en") as store:
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """The folder of a load that nothing disturbed."""
+    folder = tmp_path_factory.mktemp("undisturbed") / "whole"
+    with create(at(folder), "en") as store:
         store.add(PASSAGES)
-    with load(tmp_path / "whole") as whole:
-        whole.stdout.read()
+    with load(folder) as process:
+        process.stdout.read()
+    return folder
+
+
+@pytest.mark.parametrize("lines", [0, 2, 6])
+def test_a_load_that_was_killed_goes_on_and_ends_as_if_undisturbed(bare, undisturbed, lines):
     with load(bare) as process:
         for _ in range(lines):
             process.stdout.readline()
@@ -241,10 +248,10 @@ def test_a_load_that_was_killed_goes_on_and_ends_as_if_undisturbed(bare, tmp_pat
     assert store.info().vectors == 300 - len(list(store.without_vectors()))
     with load(bare) as process:
         process.stdout.read()
-    undisturbed = opened(tmp_path / "whole")
-    assert opened(bare).info() == undisturbed.info()
+    whole = opened(undisturbed)
+    assert opened(bare).info() == whole.info()
     assert opened(bare).info().vectors == 300
-    assert found(opened(bare), 30) == found(undisturbed, 30)
+    assert found(opened(bare), 30) == found(whole, 30)
 
 
 def bad(row, value):
