@@ -185,27 +185,27 @@ MAX_TOKENS = {
     "tasks": 26_767,
     "models": 20_030,
     "sharc": 14_860,
-    "cli": 13_984,
+    "cli": 13_796,
     "server": 16_203,
     "training": 9_022,
     "experiments": 8_447,
     "text": 11_863,
     "documents": 23_629,
-    "driver": 8_146,
+    "driver": 7_202,
     "indexing": 3_704,
     "pipeline": 6_337,
-    "(modules)": 6_848,
-    "metrics": 3_559,
+    "(modules)": 6_890,
+    "metrics": 3_607,
     "evaluation": 3_928,
     "domain": 4_354,
     "exports": 4_458,
-    "workers": 2_138,
+    "workers": 1_966,
 }
 """The budget of each package in tokens of code (scripts/size.py), with a little to spare."""
 
 MAX_TOKENS_OF_TESTING = 11_450
 """The budget of convqa.testing, which runs only in tests and is not part of the total."""
-MAX_TOKENS_IN_ALL = 258_200
+MAX_TOKENS_IN_ALL = 256_991
 MAX_TOKENS_A_LINE = 8.5
 
 
