@@ -1,4 +1,4 @@
-"""Have scores changed? Repeats the runs of configs/benchmarks and compares them with the expected scores.
+"""Have scores changed? Repeats the runs of benchmarks/expected and compares them with the expected scores.
 
     python benchmarks/regression.py [NAME ...] [--data ../shared/data] [--record]
 
@@ -14,6 +14,7 @@ import sys
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import yaml
 from _common import ROOT, arguments, convqa
@@ -22,9 +23,10 @@ from lucene_equality import queries, union
 
 from convqa.driver.fingerprint import git_commit
 from convqa.evaluation import Evaluation, evaluate
-from convqa.evaluation.expected import moved, read_expected
 
-CONFIGS, RESULTS = ROOT / "configs" / "benchmarks", ROOT / "docs" / "benchmarks" / "regression.json"
+EXPECTED, RESULTS = ROOT / "benchmarks" / "expected", ROOT / "docs" / "benchmarks" / "regression.json"
+ROUNDED = 1e-6
+"""Tolerance for expected values, which are rounded to six digits."""
 MEASURES = ("QR", "MRR", "nDCG@10", "R@100", "EM", "F1", "ROUGE1-R")
 PIPELINES = {
     "cranfield": ["copy-bm25"],
@@ -68,6 +70,21 @@ def scored(name: str, data: Path, scratch: Path) -> Evaluation:
     return evaluate(source, output)
 
 
+def moved(evaluation: Evaluation, expected: dict[str, Any]) -> list[str]:
+    """Describe each measure outside its expected interval."""
+    messages = []
+    for name, interval in expected["measures"].items():
+        mean, low, high = interval["mean"], interval["low"], interval["high"]
+        summary = evaluation.summaries.get(name)
+        if summary is None:
+            messages.append(f"{name}: has no value; expected {mean:.4g}")
+        elif not low - ROUNDED <= summary.mean <= high + ROUNDED:
+            messages.append(f"{name}: {summary.mean:.4g}; expected {mean:.4g} ({low:.4g} to {high:.4g})")
+        elif summary.turns != interval.get("turns", summary.turns):
+            messages.append(f"{name}: rests on {summary.turns} turns; expected {interval['turns']}")
+    return messages
+
+
 def main() -> int:
     parser = arguments(__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", default=[*PIPELINES, "gpt3-run"])
@@ -83,11 +100,10 @@ def main() -> int:
             if options.record:
                 rounded = {key: {part: round(x, 6) for part, x in value.items()} for key, value in measures.items()}
                 head = f"# {name}: scores of `python benchmarks/regression.py {name}`; --record updates them.\n"
-                CONFIGS.mkdir(exist_ok=True)
                 run = f"convqa run INPUT OUTPUT --pipeline {' '.join(PIPELINES[name])}" if name in PIPELINES else name
                 text = yaml.safe_dump({"task": plain["task"], "run": run, "measures": rounded}, sort_keys=False)
-                (CONFIGS / f"{name}.yaml").write_text(head + text)
-            told = moved(evaluation, read_expected(name))
+                (EXPECTED / f"{name}.yaml").write_text(head + text)
+            told = moved(evaluation, yaml.safe_load((EXPECTED / f"{name}.yaml").read_text()))
             outside += len(told)
             print(f"{name}: {'; '.join(told) or 'as expected'}", flush=True)
             when = datetime.now(UTC).date().isoformat()

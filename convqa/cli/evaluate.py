@@ -5,17 +5,13 @@ from __future__ import annotations
 import inspect
 from dataclasses import asdict, fields, make_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
 from typer import Argument, Option
 
 from convqa.cli.app import command
 from convqa.cli.options import Breakdown, Json, Qrels, TaskName, needed, print_json
-
-if TYPE_CHECKING:
-    from convqa.evaluation import Evaluation
-    from convqa.evaluation.expected import Expected
 
 
 def _task_options() -> type:
@@ -69,18 +65,10 @@ def evaluate(
         bool, Option("--partial", help="Score only turns that are in the run, as after run --limit.")
     ] = False,
     seed: Annotated[int, Option(min=0, help="Random seed of the intervals.")] = 1,
-    check: Annotated[
-        str | None,
-        Option(
-            metavar="FILE",
-            help="Compare with expected scores: --json output of evaluate, or a file or name in configs/benchmarks. "
-            "Exit code 1 if a mean is outside its expected interval.",
-        ),
-    ] = None,
     json: Json = False,
     *,
     options: _task_options,  # type: ignore[valid-type]
-) -> int:
+) -> None:
     """Score a run with the official measures of its task.
 
     Means have 95 % bootstrap intervals.
@@ -88,8 +76,6 @@ def evaluate(
     from convqa.errors import InputError
     from convqa.evaluation import evaluate as score
     from convqa.evaluation import render, write_official, write_trec, write_turns
-    from convqa.evaluation.expected import read_expected
-    from convqa.evaluation.measures import known_measures
 
     if qrels is not None:
         # A single argument is the run, since the truth is known.
@@ -98,7 +84,6 @@ def evaluate(
     run_dir = needed(run, input_run, "RUN_DIR", "--input-run")
     if trec and output is None:
         raise InputError("--trec requires --output DIR.")
-    expected = None if check is None else read_expected(check)
     # A task may lack options of other tasks, which are left at their defaults.
     defaults = {field.name: field.default for field in fields(options)}
     task_options = {name: value for name, value in asdict(options).items() if value != defaults[name]}
@@ -106,7 +91,7 @@ def evaluate(
         truth_dir,
         run_dir,
         task=task,
-        measures=[*(measure or []), *known_measures(expected.measures if expected else [])],
+        measures=measure or [],
         breakdown=breakdown or [],
         seed=seed,
         partial=partial,
@@ -125,21 +110,6 @@ def evaluate(
             written += write_trec(evaluation, output)
         if not json:
             typer.echo(f"Written: {', '.join(str(path) for path in written)}")
-    return 0 if expected is None else _compared(evaluation, expected, json)
-
-
-def _compared(evaluation: Evaluation, expected: Expected, quiet: bool) -> int:
-    """Print the measures that moved. Return the exit code."""
-    from convqa.evaluation.expected import moved
-
-    outside = moved(evaluation, expected)
-    for line in outside:
-        typer.echo(f"convqa: {line}", err=True)
-    if not quiet:
-        total = len(expected.measures)
-        of_run = f" of {expected.run}" if expected.run else ""
-        typer.echo(f"{total - len(outside)} of {total} measures as expected{of_run}.")
-    return 1 if outside else 0
 
 
 @command
