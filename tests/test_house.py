@@ -182,21 +182,21 @@ def test_nothing_large_and_no_machine_paths_are_tracked():
 MAX_TOKENS = {
     "components": 42_646,
     "stores": 27_262,
-    "tasks": 26_767,
-    "models": 20_030,
+    "tasks": 26_773,
+    "models": 20_004,
     "sharc": 14_860,
-    "cli": 13_796,
-    "server": 16_203,
+    "cli": 13_585,
+    "server": 16_207,
     "training": 9_022,
     "experiments": 8_447,
     "text": 11_863,
     "documents": 23_629,
     "driver": 7_202,
     "indexing": 3_704,
-    "pipeline": 6_337,
+    "pipeline": 6_153,
     "(modules)": 6_890,
     "metrics": 3_607,
-    "evaluation": 3_928,
+    "evaluation": 3_612,
     "domain": 4_354,
     "exports": 4_458,
     "workers": 1_966,
@@ -205,7 +205,7 @@ MAX_TOKENS = {
 
 MAX_TOKENS_OF_TESTING = 11_450
 """The budget of convqa.testing, which runs only in tests and is not part of the total."""
-MAX_TOKENS_IN_ALL = 256_991
+MAX_TOKENS_IN_ALL = 256_264
 MAX_TOKENS_A_LINE = 8.5
 
 

@@ -44,25 +44,22 @@ def show(
     pipeline: Annotated[str, Argument(metavar="PIPELINE", help="Name of a shipped pipeline, or a YAML file.")],
     settings: Settings = None,
     form: Annotated[
-        Literal["text", "yaml", "haystack"],
+        Literal["yaml", "haystack"],
         Option("--as", help="Output format. haystack is YAML that Haystack itself can load."),
-    ] = "text",
+    ] = "yaml",
     collection: Collection = None,
 ) -> None:
     """Show a pipeline with extends and --set applied."""
     from convqa.indexing import collection_of
     from convqa.pipeline.build import build
     from convqa.pipeline.merge import resolve
-    from convqa.pipeline.show import as_text
 
     if collection is not None and form != "haystack":
-        raise InputError("--collection requires --as haystack; other formats contain no collection.")
+        raise InputError("--collection requires --as haystack; yaml contains no collection.")
     document = resolve(pipeline, parse_settings(settings))
     built = build(document, pipeline)
     if form == "haystack":
         url = None if collection is None else collection_of(collection)
         typer.echo(built.to_haystack(url).rstrip())
-    elif form == "yaml":
-        typer.echo(document.to_yaml().rstrip())
     else:
-        typer.echo(as_text(document))
+        typer.echo(document.to_yaml().rstrip())

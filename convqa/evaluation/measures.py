@@ -81,11 +81,14 @@ def _ir_measure(name: str) -> Scorer | None:
         return None
 
     def score(relevant: Collection[str] | Mapping[str, int], ranking: Sequence[str]) -> float:
-        truth = {"turn": relevant if isinstance(relevant, Mapping) else dict.fromkeys(relevant, 1)}
+        if not ranking:
+            return 0.0
+        grades = relevant if isinstance(relevant, Mapping) else dict.fromkeys(relevant, 1)
         # Ranks in place of scores, so that ties are broken as in our own measures.
-        run = {"turn": {id: -float(rank) for rank, id in enumerate(ranking)}}
-        values = [metric.value for metric in ir_measures.iter_calc([measure], truth, run)] if ranking else []
-        return float(values[0]) if values else 0.0
+        scores = {id: -float(rank) for rank, id in enumerate(ranking)}
+        for metric in ir_measures.iter_calc([measure], {"turn": grades}, {"turn": scores}):
+            return float(metric.value)
+        return 0.0
 
     return score
 

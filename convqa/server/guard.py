@@ -138,8 +138,11 @@ class GuardMiddleware:
 
 def _host(scope: Scope) -> str | None:
     """Return the name in the only Host header of a request, None without one or for a malformed one."""
-    values = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
-    match = _HOST.fullmatch(values[0].lower()) if len(values) == 1 else None
+    values = [value for name, value in scope["headers"] if name == b"host"]
+    if len(values) != 1:
+        return None
+    host = values[0].decode("latin-1").lower()
+    match = _HOST.fullmatch(host)
     return match and (match["name"] or match["address"])
 
 

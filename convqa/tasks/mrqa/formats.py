@@ -102,8 +102,11 @@ def read_jsonl(path: Path) -> Iterator[Context]:
 
 
 def _mrqa_question(question: _MrqaQuestion, context: str) -> Question:
-    inclusive = [span for answer in question.detected_answers for span in answer.char_spans]
-    spans = dict.fromkeys((first, last + 1) for first, last in inclusive if 0 <= first <= last < len(context))
+    spans: dict[tuple[int, int], None] = {}
+    for answer in question.detected_answers:
+        for first, last in answer.char_spans:
+            if 0 <= first <= last < len(context):
+                spans[first, last + 1] = None
     return Question(question.qid, question.question, tuple(question.answers), tuple(spans))
 
 
