@@ -8,9 +8,12 @@ import orjson
 
 from convqa.domain import Response
 
+FEW = ("--set", "retriever.candidates=5", "--set", "reader.max_passages=5")
+"""Few passages, which are read fast."""
+
 
 def test_an_answer_with_numbered_citations(call, indexed):
-    code, out, err = call("ask", "What is a physician's assistant?", "--collection", indexed)
+    code, out, err = call("ask", "What is a physician's assistant?", "--collection", indexed, *FEW)
     assert (code, err) == (0, "")
     answer, _, sources = out.partition("\n\n")
     numbers = set(re.findall(r"\[(\d+)\]", answer))
@@ -64,6 +67,6 @@ def test_a_question_of_standard_input(call, indexed):
 
 
 def test_json_is_the_whole_response(call, indexed):
-    code, out, _ = call("ask", "What is a physician's assistant?", "--collection", indexed, "--json")
+    code, out, _ = call("ask", "What is a physician's assistant?", "--collection", indexed, *FEW, "--json")
     response = Response.from_json(orjson.loads(out))
     assert code == 0 and response.answer.score is not None and response.ranking.hits[0].passage.text

@@ -14,8 +14,6 @@ import time
 
 import pytest
 
-from tests.cli.conftest import EXAMPLE
-
 PLAIN = ("--pipeline", "copy-bm25", "--batch-size", 2)
 
 
@@ -157,13 +155,17 @@ def test_a_run_whose_language_model_hangs_ends_within_its_grace(process, call, s
     assert (out / "run.json").read_bytes() == (tmp_path / "whole" / "run.json").read_bytes()
 
 
-def test_turns_of_a_language_model_that_hangs_fail_and_can_be_tried_again(call, indexed, tmp_path, openai_server):
+def test_turns_of_a_language_model_that_hangs_fail_and_can_be_tried_again(
+    call, small, indexed, tmp_path, openai_server
+):
+    records = json.loads((small / "questions.json").read_text(encoding="utf-8"))
+    (small / "questions.json").write_text(json.dumps(records[:3]), encoding="utf-8")
     hangs = [True]
-    server = openai_server(lambda prompt, number: 5.0 if hangs[0] else "Who said it?")
-    options = ("--collection", indexed, "--pipeline", "expansion-bm25", "--limit", 1, "--llm-role", "answer")
+    server = openai_server(lambda prompt, number: 1.0 if hangs[0] else "Who said it?")
+    options = ("--collection", indexed, "--pipeline", "expansion-bm25", "--llm-role", "answer")
     limits = ("timeout=0.3", "max_retries=0")
     options += tuple(f"--set=builder.component.init_parameters.{limit}" for limit in limits)
-    arguments = ("run", EXAMPLE, tmp_path / "out", *options, "--llm", server.url, "--llm-model", "m")
+    arguments = ("run", small, tmp_path / "out", *options, "--llm", server.url, "--llm-model", "m")
     code, _, err = call(*arguments, "--wait", 0)
     assert code == 1 and "turn 1_1 failed in builder: NoReply: the language model took too long" in err, err
     hangs[0] = False
