@@ -180,7 +180,7 @@ def test_nothing_large_and_no_machine_paths_are_tracked():
 
 
 MAX_TOKENS = {
-    "components": 42_646,
+    "components": 42_629,
     "stores": 27_262,
     "tasks": 26_773,
     "models": 20_004,
@@ -205,7 +205,7 @@ MAX_TOKENS = {
 
 MAX_TOKENS_OF_TESTING = 11_450
 """The budget of convqa.testing, which runs only in tests and is not part of the total."""
-MAX_TOKENS_IN_ALL = 256_264
+MAX_TOKENS_IN_ALL = 256_247
 MAX_TOKENS_A_LINE = 8.5
 
 

@@ -178,11 +178,8 @@ def encoder_of(store: Store) -> str:
     default one that is here and knows the language, else the shipped one."""
     info = store.info()
     if info.encoder is not None:
-        name = info.encoder.name
-        if name.startswith(("http://", "https://")):
-            return name
         with suppress(InputError):
-            return find_model(name).name
+            return find_model(info.encoder.name).name
     here = [name for name in DEFAULT_ENCODERS if name in local_models()]
     return next((name for name in here if load_encoder(name).knows(info.language)), "encoder")
 
