@@ -97,8 +97,21 @@ def make_client(make_app):
         client.__exit__(None, None, None)
 
 
+@pytest.fixture(scope="module")
+def client(talk):
+    """A client of a server of its own for each module, whose conversations are those of all its tests."""
+    from convqa.server.app import create_app
+    from convqa.server.config import ServerConfig
+
+    fields = {"conversations": ":memory:", "pipelines": {"talk": {"examples": []}}}
+    app = create_app(ServerConfig.model_validate(fields).checked(), {"talk": talk})
+    with TestClient(app, HERE, raise_server_exceptions=False) as client:
+        yield client
+
+
 @pytest.fixture
-def client(make_client):
+def own_client(make_client):
+    """A client of a server of the test's own, with its conversations in a file."""
     return make_client()
 
 

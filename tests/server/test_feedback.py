@@ -21,12 +21,12 @@ def rate(client, id, number, **body):
 
 
 @pytest.fixture
-def rated(client):
+def rated(own_client):
     """A client, and its conversation whose second answer is rated."""
-    id = ask(client, "Who was Johann Wolfgang von Goethe?")["conversation"]
-    ask(client, "Where was he born?", conversation=id)
-    assert rate(client, id, 2, verdict="bad", comment="too short") == 204
-    return client, id
+    id = ask(own_client, "Who was Johann Wolfgang von Goethe?")["conversation"]
+    ask(own_client, "Where was he born?", conversation=id)
+    assert rate(own_client, id, 2, verdict="bad", comment="too short") == 204
+    return own_client, id
 
 
 def test_feedback_is_kept_with_the_turn(rated):

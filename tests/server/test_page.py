@@ -12,8 +12,8 @@ from convqa.server.page import _FILES, _FOLDER
 KEY = "sixteen-letters-or-more"
 
 
-def test_the_first_paint_has_pipelines_examples_and_conversations(client, make_client, talk):
-    client.post("/api/turn", json={"question": "Who wrote Faust?"})
+def test_the_first_paint_has_pipelines_examples_and_conversations(own_client, make_client, talk):
+    own_client.post("/api/turn", json={"question": "Who wrote Faust?"})
     served = {"talk": {"examples": ["Who wrote <Faust>?"]}, "brief": {"examples": []}}
     page = make_client({"talk": talk, "brief": talk}, served).get("/")
     assert page.status_code == 200 and page.headers["Content-Type"].startswith("text/html")

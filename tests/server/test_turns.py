@@ -73,28 +73,28 @@ def test_events_come_as_they_are_made(client):
     assert client.get(f"/api/conversations/{data[2]['conversation']}").json()["turns"] == [data[2]]
 
 
-def test_a_history_that_the_client_brings(client):
+def test_a_history_that_the_client_brings(own_client):
     said = [{"question": "Who was Johann Wolfgang von Goethe?", "answer": "A German poet."}]
-    found = ask(client, "Where was he born?", history=said)
+    found = ask(own_client, "Where was he born?", history=said)
     assert "Frankfurt" in found["answer"]["text"] and found["conversation"] is None
-    assert client.get("/api/conversations").json() == {"conversations": []}
+    assert own_client.get("/api/conversations").json() == {"conversations": []}
 
 
-def test_conversations_are_listed_read_and_deleted(client):
-    id = ask(client, "Who was Johann Wolfgang von Goethe?")["conversation"]
-    second = ask(client, "Where was he born?", conversation=id)
-    other = ask(client, "Who was Marie Curie?")["conversation"]
-    listed = client.get("/api/conversations").json()["conversations"]
+def test_conversations_are_listed_read_and_deleted(own_client):
+    id = ask(own_client, "Who was Johann Wolfgang von Goethe?")["conversation"]
+    second = ask(own_client, "Where was he born?", conversation=id)
+    other = ask(own_client, "Who was Marie Curie?")["conversation"]
+    listed = own_client.get("/api/conversations").json()["conversations"]
     assert [(one["id"], one["turns"]) for one in listed] == [(other, 1), (id, 2)]
-    assert client.get("/api/conversations", params={"limit": 1}).json()["conversations"] == listed[:1]
-    assert client.get("/api/conversations", params={"limit": 0}).status_code == 422
-    read = client.get(f"/api/conversations/{id}").json()
+    assert own_client.get("/api/conversations", params={"limit": 1}).json()["conversations"] == listed[:1]
+    assert own_client.get("/api/conversations", params={"limit": 0}).status_code == 422
+    read = own_client.get(f"/api/conversations/{id}").json()
     assert read["title"] == "Who was Johann Wolfgang von Goethe?" and read["turns"][1] == second
 
-    assert client.delete(f"/api/conversations/{id}").status_code == 204
-    assert client.delete(f"/api/conversations/{id}").status_code == 404
-    assert client.get(f"/api/conversations/{id}").status_code == 404
-    assert client.post("/api/turn", json={"question": "And?", "conversation": id}).status_code == 404
+    assert own_client.delete(f"/api/conversations/{id}").status_code == 204
+    assert own_client.delete(f"/api/conversations/{id}").status_code == 404
+    assert own_client.get(f"/api/conversations/{id}").status_code == 404
+    assert own_client.post("/api/turn", json={"question": "And?", "conversation": id}).status_code == 404
 
 
 def test_a_conversation_stays_with_its_pipeline(make_client, talk):
@@ -126,8 +126,8 @@ def test_conversations_stay_with_their_collection(make_client, talk, collection,
     assert len(list((tmp_path / "data" / "convqa").glob("*.sqlite"))) == 2
 
 
-def test_the_file_of_conversations_is_for_its_owner_alone(client, tmp_path):
-    ask(client, "Who was Marie Curie?")
+def test_the_file_of_conversations_is_for_its_owner_alone(own_client, tmp_path):
+    ask(own_client, "Who was Marie Curie?")
     assert {file.stat().st_mode & 0o777 for file in tmp_path.glob("conversations.sqlite*")} == {0o600}
 
 
