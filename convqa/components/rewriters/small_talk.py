@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from convqa.components.acts import ACTS, AGAIN, meant
+from convqa.components.acts import ACTS, AGAIN, MORE, meant
 from convqa.components.base import Rewriter
 from convqa.components.history import first_and_latest
 from convqa.components.members import describe, make, member
@@ -27,7 +27,7 @@ IDLE = "small_talk: nothing was asked"
 WEIGHTS = Path(__file__).with_suffix(".npz")
 """``weights`` of the features of a text for each act, and ``words``. ``python -m recipes.small_talk`` makes them."""
 
-JUDGED = tuple(act for act in ACTS if act)
+JUDGED = tuple(act for act in ACTS if act not in ("", MORE))
 """The acts that the weights tell apart, in their order; the weights of a question are zero."""
 
 MIN_LOG_ODDS = -1.0
@@ -52,7 +52,7 @@ class SmallTalk(Rewriter):
 
     A text is small talk if it consists only of phrases from ``configs/small_talk.yaml``: "ok, thanks!" does, "thanks,
     and his wife?" does not. An English text is also judged by its vector, so that "thank you my dear, back to my
-    needles" is, and "are you sure?" or "which documents do you have?" are other acts
+    needles" is, and "are you sure?" or "which documents do you have?" are other acts, as is "tell me more"
     (:mod:`convqa.components.acts`). Replies to questions of the system are never acts. A run's summary counts these
     turns.
 
@@ -118,11 +118,11 @@ class SmallTalk(Rewriter):
 def phrased(text: str, language: str = "en") -> str | None:
     """Return the last act of a text that consists of phrases, "" for small talk of any kind; None for other texts.
 
-    A text with a question mark is none, except for "how are you?" and the like. Nor is any text in a
+    A text with a question mark is none, except for "how are you?", "anything else?" and the like. Nor is any text in a
     language without phrases.
 
-    >>> [phrased(text) for text in ("ok cool", "Thanks, bye!", "no, I meant the other one", "lol")]
-    ['praise', 'bye', 'question', '']
+    >>> [phrased(text) for text in ("ok cool", "Thanks, bye!", "tell me more", "no, I meant the other one", "lol")]
+    ['praise', 'bye', 'more', 'question', '']
     >>> [phrased(text) for text in ("tell me more about Faust", "hello kitty", "thanks, and his wife?", "why")]
     [None, None, None, None]
     """
@@ -142,7 +142,7 @@ def phrased(text: str, language: str = "en") -> str | None:
         else:
             return None
     is_asked = "?" in text.replace("\uff1f", "?")
-    return None if is_asked and act != "greeting" else act
+    return None if is_asked and act not in (MORE, "greeting") else act
 
 
 def features(

@@ -166,6 +166,10 @@ def test_a_vector_tells_small_talk_in_other_words(text, is_small_talk):
         ("never mind", ""),
         ("Good night", "bye"),
         ("Thanks, have a nice evening!", "bye"),
+        ("tell me more", "more"),
+        ("ok, go on please", "more"),
+        ("Can you tell me more about that?", "more"),
+        ("anything else?", "more"),
     ],
 )
 def test_a_phrase_has_its_act(text, act):
@@ -198,6 +202,8 @@ def test_a_complaint_corrects_nothing(text):
     ("language", "text", "act"),
     [
         ("de", "Gute Nacht!", "bye"),
+        ("de", "erzähl mir mehr", "more"),
+        ("pl", "więcej", "more"),
         ("ja", "どうも", "thanks"),
     ],
 )
