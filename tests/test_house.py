@@ -180,7 +180,7 @@ def test_nothing_large_and_no_machine_paths_are_tracked():
 
 
 MAX_TOKENS = {
-    "components": 42_795,
+    "components": 42_841,
     "stores": 27_263,
     "tasks": 26_767,
     "models": 20_031,
@@ -205,7 +205,7 @@ MAX_TOKENS = {
 
 MAX_TOKENS_OF_TESTING = 11_450
 """The budget of convqa.testing, which runs only in tests and is not part of the total."""
-MAX_TOKENS_IN_ALL = 258_330
+MAX_TOKENS_IN_ALL = 258_370
 MAX_TOKENS_A_LINE = 8.5
 
 

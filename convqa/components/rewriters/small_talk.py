@@ -95,9 +95,12 @@ class SmallTalk(Rewriter):
             if replies(turn) or not turn.question.strip():
                 continue
             act = phrased(turn.question, turn.language)
+            # There is more to quote only of passages that are known. Chat clients keep just the text of an answer.
+            earlier = meant(MORE, turn) if act == MORE else None
+            is_uncited = earlier is not None and earlier.answer and not earlier.cited
             if act is None and turn.language == "en":
                 judged.append(index)
-            elif act != "question":
+            elif act != "question" and not is_uncited:
                 acts[index] = act
         if not judged:
             return acts

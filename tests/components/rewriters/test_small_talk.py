@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -173,8 +174,15 @@ def test_a_vector_tells_small_talk_in_other_words(text, is_small_talk):
     ],
 )
 def test_a_phrase_has_its_act(text, act):
-    (made,) = SmallTalk(rewriter="copy").rewrite_batch([turn(text, ADA)])
+    (made,) = SmallTalk(rewriter="copy").rewrite_batch([turn(text, replace(ADA, cited=("a",)))])
     assert (made.notes, made.act) == ((IDLE,), act)
+
+
+def test_more_of_an_answer_without_citations_is_searched():
+    (made,) = SmallTalk(rewriter="copy").rewrite_batch([turn("tell me more", ADA)])
+    assert made == Rewrite.unchanged("tell me more")
+    (first,) = SmallTalk(rewriter="copy").rewrite_batch([turn("tell me more")])
+    assert first.act == "more"
 
 
 @pytest.mark.parametrize(
