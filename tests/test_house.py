@@ -180,32 +180,32 @@ def test_nothing_large_and_no_machine_paths_are_tracked():
 
 
 MAX_TOKENS = {
-    "components": 42_646,
-    "stores": 27_262,
+    "components": 42_841,
+    "stores": 27_263,
     "tasks": 26_767,
-    "models": 20_030,
+    "models": 20_031,
     "sharc": 14_860,
     "cli": 13_984,
-    "server": 16_203,
+    "server": 16_195,
     "training": 9_022,
     "experiments": 8_447,
-    "text": 11_863,
-    "documents": 23_629,
+    "text": 11_834,
+    "documents": 23_647,
     "driver": 8_146,
     "indexing": 3_704,
     "pipeline": 6_337,
     "(modules)": 6_848,
     "metrics": 3_559,
     "evaluation": 3_928,
-    "domain": 4_354,
-    "exports": 4_458,
+    "domain": 4_376,
+    "exports": 4_441,
     "workers": 2_138,
 }
 """The budget of each package in tokens of code (scripts/size.py), with a little to spare."""
 
 MAX_TOKENS_OF_TESTING = 11_450
 """The budget of convqa.testing, which runs only in tests and is not part of the total."""
-MAX_TOKENS_IN_ALL = 258_200
+MAX_TOKENS_IN_ALL = 258_370
 MAX_TOKENS_A_LINE = 8.5
 
 
