@@ -1,8 +1,4 @@
-"""Questions for the benchmarks of extractive reading, without those that trained a reader.
-
-Parts of three sets trained the shipped reader (recipes/reader.py). The reported parts are disjoint from
-those by article, post or sentence. xquad.en is used without paragraphs that occur in the training data.
-"""
+"""Questions for the benchmarks of extractive reading, of sets that no shipped reader was trained on."""
 
 from __future__ import annotations
 
@@ -12,29 +8,22 @@ from pathlib import Path
 from convqa.components.retrievers.given import Given
 from convqa.domain import Passage, Query, Turn, TurnId
 from convqa.metrics.squad import exact_match, f1
-from convqa.tasks.mrqa.formats import Context, Question, read_squad
+from convqa.tasks.mrqa.formats import Context, Question
 from convqa.tasks.mrqa.input import read_contexts
-from recipes.reader import FILES, split
 
-FOREIGN = {
-    "xquad.en": "squad-format/xquad.en.json",
+SETS = {
+    "SQuADShifts Amazon": "squad-format/squadshifts/amazon-half.json",
+    "NewsQA sample": "mrqa/NewsQA_sample.jsonl",
     "xquad.de": "squad-format/xquad.de.json",
     "xquad.zh": "squad-format/xquad.zh.json",
     "jsquad (ja)": "squad-format/jsquad-valid-v1.3.json",
     "poquad (pl)": "squad-format/poquad-sample.json",
-    "NewsQA sample": "mrqa/NewsQA_sample.jsonl",
 }
 
 
 def reported(data: Path) -> dict[str, list[Context]]:
-    """Return, by set, the contexts that neither trained nor chose anything."""
-    found: dict[str, list[Context]] = {f"{name}, report": some for name, some in split(data).reported.items()}
-    trained = {context.text for file in FILES.values() for context in read_squad(data / file)}
-    trained -= {context.text for some in found.values() for context in some}
-    for name, file in FOREIGN.items():
-        contexts = list(read_contexts(data / file))
-        found[name] = [one for one in contexts if one.text not in trained] if name == "xquad.en" else contexts
-    return found
+    """Return the contexts by set."""
+    return {name: list(read_contexts(data / file)) for name, file in SETS.items()}
 
 
 def asked(contexts: Sequence[Context]) -> list[tuple[Question, Context]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 
 from convqa.components.filtering import passes
@@ -10,7 +11,9 @@ from convqa.components.history import first_and_latest
 from convqa.domain import Answer, Citation, Exchange, Hit, Passage, Ranking, Sentence, Turn
 from convqa.stores.base import Store
 from convqa.text.analysis import analyzer
+from convqa.text.quotes import quotable_units, shown_unit
 from convqa.text.sentences import sentences
+from convqa.text.units import units
 
 SOCIAL: Mapping[str, str] = {
     "thanks": "You're welcome.",
@@ -27,19 +30,25 @@ AGAIN: Mapping[str, str] = {
     "repeat": "I said:",
     "shorter": "In short:",
     "simpler": "I can only quote. In short:",
+    "more": "Also:",
 }
-"""Act about an earlier answer -> what opens the reply, which quotes the answer."""
+"""Act about an earlier answer -> what opens the reply, which quotes the answer or, for more, what follows it."""
 
-_ABOUT_OPENINGS: Mapping[str, str] = {
+MORE = "more"
+
+ABOUT: Mapping[str, str] = {
     "capability": "You can ask me about",
     "documents": "I answer from",
 }
-ABOUT = tuple(_ABOUT_OPENINGS)
-"""Acts that ask what can be asked, or what is read."""
+"""Act that asks what can be asked, or what is read -> what opens the reply."""
 
 ACTS = (*SOCIAL, *AGAIN, *ABOUT)
 
 NOT_FOUND = "I found no answer to that in the passages."
+NO_MORE = "I have nothing more to quote on that."
+
+_MAX_MORE = 3
+"""Quotes that are added at a time."""
 
 _SCANNED_PASSAGES = 2000
 """Passages that are searched for names of documents."""
@@ -53,7 +62,7 @@ def is_reply(text: str) -> bool:
     >>> [is_reply(text) for text in ("You're welcome.", "I said: Goethe.", "Goethe wrote it.")]
     [True, True, False]
     """
-    openings = (*AGAIN.values(), NOT_FOUND, *_ABOUT_OPENINGS.values())
+    openings = (*AGAIN.values(), NOT_FOUND, NO_MORE, *ABOUT.values())
     return text in SOCIAL.values() or text.startswith(openings)
 
 
@@ -70,25 +79,59 @@ def passages_of(act: str, turn: Turn, store: Store) -> Ranking:
         passages = islice(store.scan(), _SCANNED_PASSAGES)
     found = [passage for passage in passages if passage is not None and passes(passage, turn.filter)]
     if act in ABOUT:
-        found = _of_documents(found)
-    return Ranking(tuple(Hit(passage.id, float(len(found) - row), passage) for row, passage in enumerate(found)))
+        # The first passage of each document.
+        firsts = {passage.meta["file"]: passage for passage in found[::-1] if "file" in passage.meta}
+        found = [*firsts.values()][::-1]
+    return Ranking(tuple(Hit(passage.id, float(-row), passage) for row, passage in enumerate(found)))
 
 
 def reply(act: str, turn: Turn, ranking: Ranking) -> Answer:
     """Return the answer to an act, of kind ``talk``."""
     if act in ABOUT:
-        return _talk(Sentence(_texts_line(act, ranking.passages())))
+        return _talk(_texts_line(act, ranking.passages()))
     if act not in AGAIN:
-        return _talk(Sentence(SOCIAL.get(act, SOCIAL[""])))
+        return _talk(SOCIAL.get(act, SOCIAL[""]))
+    if act == MORE:
+        said = [exchange.answer for exchange in turn.history]
+        _, after, before = _quotes(ranking, "\n".join(said), turn.language)
+        new = (after + before)[:_MAX_MORE]
+        return _talk(AGAIN[MORE] if new else NO_MORE, *new)
     earlier = meant(act, turn)
     if earlier is None or not earlier.answer.strip():
-        return _talk(Sentence(NOT_FOUND))
+        return _talk(NOT_FOUND)
     text = earlier.answer
+    quoted, *_ = _quotes(ranking, text, turn.language)
     if act in ("shorter", "simpler"):
         start, end = sentences(text, turn.language)[0]
-        text = text[start:end]
-    citations = tuple(Citation(hit.id) for hit in ranking.hits)
-    return _talk(Sentence(AGAIN[act]), Sentence(text, citations))
+        quoted = [quote for quote in quoted if text.startswith(quote.text)]
+        text = quoted[0].text if quoted else text[start:end]
+    citations = [citation for quote in quoted for citation in quote.citations]
+    if not quoted:
+        citations = [Citation(hit.id) for hit in ranking.hits]
+    return _talk(AGAIN[act], Sentence(text, tuple(citations)))
+
+
+def _quotes(ranking: Ranking, said: str, language: str) -> tuple[list[Sentence], ...]:
+    """Return the quotes of passages that a text has, those after the first of these, and those before it."""
+    quotes: tuple[list[Sentence], ...] = ([], [], [])
+    quoted, after, before = quotes
+    for passage in ranking.passages():
+        for unit in units(passage, language):
+            bounds = quotable_units(
+                passage,
+                unit.start,
+                unit.end,
+                language,
+            )
+            # What introduces a list is quoted with its items.
+            if bounds is None or passage.text[bounds[1] - 1] == ":":
+                continue
+            start, end = bounds
+            text = shown_unit(passage, replace(unit, start=start, end=end))
+            others = after if quoted else before
+            own = quoted if text.removeprefix(f"{unit.context} ") in said else others
+            own.append(Sentence(text, (Citation(passage.id, start, end),)))
+    return quotes
 
 
 def meant(act: str, turn: Turn) -> Exchange | None:
@@ -97,34 +140,24 @@ def meant(act: str, turn: Turn) -> Exchange | None:
     It may be an earlier one with words of the turn: one word for "What did you say about the drinks?", two for "Are you
     sure that the drinks are free?".
     """
-    history = first_and_latest(turn.history, len(turn.history))
+    history = first_and_latest(turn.history)
     analysis = analyzer(turn.language)
-    words = {stem for _, stem in analysis.content_words(turn.question)}
+    words = set(analysis.content(turn.question))
     for exchange in reversed(history):
         texts = f"{exchange.question} {exchange.answer}"
-        shared = words.intersection(stem for _, stem in analysis.content_words(texts))
+        shared = words.intersection(analysis.content(texts))
         if len(shared) >= (1 if act == "repeat" else 2):
             return exchange
     return history[-1] if history else None
 
 
-def _talk(*parts: Sentence) -> Answer:
-    return Answer("talk", "", parts)
-
-
-def _of_documents(passages: Iterable[Passage]) -> list[Passage]:
-    """Return the first passage of each document."""
-    firsts: dict[object, Passage] = {}
-    for passage in passages:
-        if "file" in passage.meta:
-            firsts.setdefault(passage.meta["file"], passage)
-    return list(firsts.values())
+def _talk(text: str, *quotes: Sentence) -> Answer:
+    return Answer("talk", "", (Sentence(text), *quotes))
 
 
 def _texts_line(act: str, passages: Sequence[Passage]) -> str:
-    names = [passage.title or str(passage.meta["file"]) for passage in passages[:_MAX_DOCUMENTS]]
-    more = ["others"] if len(passages) > _MAX_DOCUMENTS else []
-    listed = list(dict.fromkeys(names)) + more
+    names = list(dict.fromkeys(passage.title or str(passage.meta["file"]) for passage in passages))
+    names[_MAX_DOCUMENTS:] = ["others"] * (len(names) > _MAX_DOCUMENTS)
     # Titles may have commas.
-    source = f"these documents: {'; '.join(listed)}" if listed else "the passages of this collection"
-    return f"{_ABOUT_OPENINGS[act]} {source}."
+    source = f"these documents: {'; '.join(names)}" if names else "the passages of this collection"
+    return f"{ABOUT[act]} {source}."

@@ -365,24 +365,19 @@ class Builder(Station):
         rankings: Rankings,
         readings: Readings | None = None,
     ) -> dict[str, Answers]:
-        columns = turns, rewrites, rankings, [None] * len(turns) if readings is None else readings
+        columns = turns, rewrites, rankings, readings or [None] * len(turns)
         return {"answers": self._each(Answers, self._build_asked, *columns)}
 
     def _build_asked(self, *columns: Sequence[Any]) -> Sequence[Answer | Failure]:
         """Build answers for the turns with queries. The others are acts."""
-        turns, rewrites, rankings, _ = columns
-        asked = [index for index, rewrite in enumerate(rewrites) if rewrite.queries]
-        if len(asked) == len(rewrites):
+        asked = [index for index, rewrite in enumerate(columns[1]) if rewrite.queries]
+        if len(asked) == len(columns[1]):
             return self.build_batch(*columns)
         answers = self.build_at(asked, columns)
-        for index, rewrite in enumerate(rewrites):
+        for index, (turn, rewrite, ranking, _) in enumerate(zip(*columns, strict=True)):
             if index not in answers:
-                answers[index] = acts.reply(
-                    rewrite.act,
-                    turns[index],
-                    rankings[index],
-                )
-        return [answers[index] for index in range(len(rewrites))]
+                answers[index] = acts.reply(rewrite.act, turn, ranking)
+        return [answer for _, answer in sorted(answers.items())]
 
 
 class Decider(Station):
@@ -428,7 +423,7 @@ class Decider(Station):
         answers: Answers,
         readings: Readings | None = None,
     ) -> dict[str, Answers]:
-        columns = turns, rewrites, rankings, [None] * len(turns) if readings is None else readings, answers
+        columns = turns, rewrites, rankings, readings or [None] * len(turns), answers
         return {"answers": self._each(Answers, self.decide_batch, *columns)}
 
 

@@ -79,10 +79,10 @@ def reads(question: str, language: str) -> bool:
 
 def first_and_latest(
     history: tuple[Exchange, ...],
-    latest: int,
+    latest: int = 1_000_000,
     idle: bool = False,
 ) -> tuple[Exchange, ...]:
-    """Return the first exchange that is not blank and the latest ones.
+    """Return the first exchange that is not blank and the latest ones, all by default.
 
     Blank exchanges among the latest are kept. :param idle: whether to return idle exchanges too.
     """
@@ -94,7 +94,7 @@ def first_and_latest(
 
 def blank(exchange: Exchange) -> bool:
     """Return whether an exchange has neither question nor answer."""
-    return not exchange.question.strip() and not exchange.answer.strip()
+    return not (exchange.question + exchange.answer).strip()
 
 
 def fitted(

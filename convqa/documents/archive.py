@@ -145,8 +145,9 @@ def value(
 
 
 def number(text: str | None, default: int = 0) -> int:
-    """Return a number of XML, ``default`` for none."""
-    return int(text) if text and re.fullmatch("[0-9]{1,5}", text) else default
+    """Return the number that an attribute begins with, ``default`` for none."""
+    digits = re.match(r"\s*(\d{1,6})", text or "")
+    return int(digits[1]) if digits else default
 
 
 def lines(text: str) -> str:

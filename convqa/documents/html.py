@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from itertools import chain, islice
 from typing import Any
 
+from convqa.documents.archive import number
 from convqa.documents.blocks import Block, BlockKind, Document, Unreadable, amounts
 from convqa.documents.numbering import numeral
 from convqa.documents.tables import MAX_SPANNED_ROWS, TableCell, spread, table
 from convqa.documents.text import RAISED, decoded
 from convqa.domain import MetaField
+from convqa.text.units import LEAD_GAP
 
 logger = logging.getLogger(__name__)
 
@@ -76,6 +78,10 @@ _AUTHORS = ("author", "dc.creator", "article:author")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _BREAK = "\u2028"
 """Stands for ``<br>`` and the edges of blocks until white space is collapsed."""
+_AFTER_LEAD = "\ufdd1"
+"""Stands for :data:`LEAD_GAP` until then."""
+_AFTER_BOLD = {"?": _BREAK, ".": _AFTER_LEAD, "!": _AFTER_LEAD}
+"""The end of bold text at the beginning of a paragraph -> what comes after it."""
 _NUMERALS = {"a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
 """The type of an ordered list -> the form of its numbers."""
 
@@ -137,8 +143,6 @@ def _prepare(body: Any, is_page: bool) -> Counter[str]:
         tag = element.tag
         if element.getparent() in removed:
             removed.add(element)
-        elif tag == "br" or (tag in ("b", "strong") and _asks(element)):
-            element.tail = _BREAK + (element.tail or "")
         elif tag in _FORMULA_MARKS and len(element) > 1:
             element[0].tail = _FORMULA_MARKS[tag]
         elif kind := _kind_of_removed(element, is_page, length):
@@ -146,6 +150,8 @@ def _prepare(body: Any, is_page: bool) -> Counter[str]:
                 element.tail = _BREAK + (element.tail or "")
             words[kind] += len(" ".join(element.itertext()).split())
             removed.add(element)
+        elif mark := _mark_after(element):
+            element.tail = mark + (element.tail or "")
         elif len(element) == 1 and {tag, element[0].tag} == {"a", "sup"} and _text_of(element).isalnum():
             element.text = "["
             element[0].tail = "]"
@@ -165,11 +171,13 @@ def _prepare(body: Any, is_page: bool) -> Counter[str]:
     return words
 
 
-def _asks(element: Any) -> bool:
-    """Return whether bold text is a question at the beginning of a paragraph, which its reply follows."""
+def _mark_after(element: Any) -> str:
+    """Return the mark that belongs after a line break or a bold heading in a paragraph's first line; "" for none."""
     parent = element.getparent()
     begins = element.getprevious() is None and not (parent.text or "").strip(f"{_BREAK} \n\t")
-    return begins and _text_of(element).endswith("?")
+    if element.tag in ("b", "strong") and begins:
+        return _AFTER_BOLD.get(_text_of(element)[-1:], "")
+    return _BREAK if element.tag == "br" else ""
 
 
 def _kind_of_removed(
@@ -296,16 +304,16 @@ class _HTMLReader:
             self.blocks.append(Block(kind, text, level))
 
     def _read_list(self, element: Any) -> None:
-        number = _number(element.get("start"), 1)
+        count = number(element.get("start"), 1)
         form = _NUMERALS.get(element.get("type"), "")
         self._gathered.append(element.text or "")
         for child in element:
             self.flush()
             if child.tag == "li":
-                number = _number(child.get("value"), number)
-                marker = f"{numeral(number, form)}." if element.tag == "ol" else ""
+                count = number(child.get("value"), count)
+                marker = f"{numeral(count, form)}." if element.tag == "ol" else ""
                 self._read_item(child, marker)
-                number += 1
+                count += 1
             else:
                 self._read(child)
             self._gathered.append(child.tail or "")
@@ -357,9 +365,9 @@ class _HTMLReader:
         rows = [part for part in parts if part.xpath("td | th")]
         rows.sort(key=lambda row: row.getparent().tag == "tfoot")
         headers = 0
-        for number, row in enumerate(rows):
-            is_header = row.getparent().tag == "thead" or row.find("td") is None or (number == 0 and _is_bold(row))
-            headers += is_header and headers == number and (number == 0 or len(row) > 1)
+        for index, row in enumerate(rows):
+            is_header = row.getparent().tag == "thead" or row.find("td") is None or (index == 0 and _is_bold(row))
+            headers += is_header and headers == index and (index == 0 or len(row) > 1)
         grid = list(spread(map(_cells, rows)))
         self.blocks += table(grid, headers)
 
@@ -394,12 +402,12 @@ def _is_bold(row: Any) -> bool:
 def _cells(row: Any) -> list[TableCell]:
     cells = []
     for cell in row.iterchildren("td", "th"):
-        rows = _number(cell.get("rowspan"), 1)
+        rows = number(cell.get("rowspan"), 1)
         if rows != 1:
             # A cell ends with its part of the table, whatever it says.
             below = list(islice(row.itersiblings("tr"), MAX_SPANNED_ROWS))
             rows = min(rows or MAX_SPANNED_ROWS, len(below) + 1)
-        columns = _number(cell.get("colspan"), 1)
+        columns = number(cell.get("colspan"), 1)
         cells.append(TableCell(_cell_text(cell), rows, columns))
     return cells
 
@@ -438,14 +446,9 @@ def _line_of(element: Any) -> str:
 
 
 def _collapsed(text: str) -> str:
-    """Return a text with single blanks, and its breaks as line ends."""
+    """Return a text with single blanks, and its marks as line ends and gaps."""
     lines = (" ".join(line.split()) for line in re.split(f"{_BREAK}+", text))
-    return "\n".join(filter(None, lines))
-
-
-def _number(value: str | None, default: int) -> int:
-    digits = re.match(r"\s*(\d{1,6})", value or "")
-    return int(digits[1]) if digits else default
+    return re.sub(f" ?{_AFTER_LEAD} ?", LEAD_GAP, "\n".join(filter(None, lines)))
 
 
 def _title(title: str, blocks: Sequence[Block]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import PurePosixPath
@@ -20,7 +21,7 @@ from convqa.domain import MetaField, Passage, Unit
 from convqa.errors import InputError
 from convqa.stores.content import content
 
-_FORMAT = 7
+_FORMAT = 8
 """Part of every digest. Increased when unchanged files must be read again."""
 _MAX_TITLE_CHARS = 200
 _MAX_META_CHARS = 10_000
@@ -148,10 +149,4 @@ def _without_title(unit: Unit, title: str) -> Unit:
     headings = unit.heading.split(" > ")
     if headings[0] != title:
         return unit
-    return Unit(
-        unit.start,
-        unit.end,
-        unit.kind,
-        " > ".join(headings[1:]),
-        unit.context,
-    )
+    return replace(unit, heading=" > ".join(headings[1:]))

@@ -152,9 +152,13 @@ class Ranking:
         """Return the passages of the first ``count`` hits, or of all, that have one."""
         return [hit.passage for hit in self.hits[:count] if hit.passage is not None]
 
+    def by_id(self) -> dict[str, Passage]:
+        """Return the passages by id."""
+        return {passage.id: passage for passage in self.passages()}
+
     def texts(self) -> dict[str, str]:
         """Return the texts of the passages by id."""
-        return {hit.id: hit.passage.text for hit in self.hits if hit.passage is not None}
+        return {passage.id: passage.text for passage in self.passages()}
 
     def trimmed(self, kept: Collection[str], named: int) -> Ranking:
         """Return the ranking with passages only on ``kept`` ids. The first ``named`` hits keep title and URL."""

@@ -68,7 +68,7 @@ class CitedAnswer:
     @property
     def passages(self) -> dict[str, Passage]:
         """The passages whose text is available, by id."""
-        return {hit.id: hit.passage for hit in self.ranking.hits if hit.passage is not None}
+        return self.ranking.by_id()
 
     @property
     def quotes(self) -> dict[Citation, str]:

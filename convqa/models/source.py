@@ -76,7 +76,8 @@ def find_model(name: str) -> ModelFolder:
         return open_folder(name, _from_hub(name))
     raise InputError(
         f"unknown model {name!r}.{nearest(name, local)} Expected a model of convqa models list ({', '.join(local)}), a "
-        "folder (./FOLDER) or a Hugging Face model (OWNER/NAME)."
+        "folder (./FOLDER) or a Hugging Face model (OWNER/NAME). convqa models get NAME FOLDER installs another one, "
+        "such as multilingual (docs/reference/languages.md)."
     )
 
 

@@ -136,12 +136,12 @@ def exchange(question: str, content: str) -> Exchange:
     >>> exchange("Who?", 'Not sure: Goethe did. [1]\n\nSources:\n\n- [1] Faust: "Goethe did."').answer
     'Goethe did.'
     """
-    if acts.is_reply(content):
-        return Exchange(question, "", status="idle")
     if content.startswith(OPENINGS["none"]) or not content.strip():
         return Exchange(question, "", status="unanswered")
     text = _END.split(content, 1)[0]
     status: ExchangeStatus = "asked" if text.startswith(OPENINGS["question"]) else "answered"
+    if acts.is_reply(content):
+        status = "idle"
     for words in OPENINGS.values():
         text = text.removeprefix(words).lstrip()
     plain = _ESCAPES.sub(_unescaped, _MARKS.sub("", text))

@@ -142,7 +142,10 @@ def _locate(url: str | Path | None) -> tuple[Engine, Address]:
     from convqa.stores.anserini.index import is_index
 
     if not url:
-        raise InputError("no collection given. Give --collection with a folder made by convqa index, or a URL.")
+        raise InputError(
+            "no collection given. Give --collection with a folder made by convqa index, or a URL. For ask, chat, serve "
+            "and mcp, the environment variable CONVQA_COLLECTION can name it."
+        )
     expect_type("collection", url, (str, Path), "a folder or a URL")
     location = address(str(url))
     folder = Path(location.url)

@@ -33,12 +33,14 @@ _MAX_HEADER_CHARS = 2000
 """Captions and header rows that are longer, together, are not repeated with each row."""
 _MAX_MARKED_CHARS = 1000
 """A longer line is a paragraph. Matching a rule of dashes takes quadratic time."""
-_MAX_LABEL_WORDS = 2
-"""A sentence of so few words at the beginning of a paragraph is quoted with the next one."""
-
 _MAX_REPLY_WORDS = 60
 """A longer reply is quoted in units of its own, with the question as their context."""
 
+LEAD_GAP = "\u2003"
+"""The em space after a heading that begins a paragraph."""
+_LEAD = re.compile(rf"\s*(.{{1,99}}?{LEAD_GAP}|\S+?(?:\s+\S+)??\.(?=\s))")
+"""The beginning of a paragraph that is quoted with the sentence after it: such a heading, or a sentence of at most two
+words. "Cash only. No cards." is one unit, and "Opening hours. From eight to ten." another."""
 _LETTER = re.compile(r"[^\W\d_]")
 _NO_HEADING = re.compile(r"^\s*[|•*+\u2013-]|[.!?…:;,\u3002\uff01\uff1f]\W*$|\n")
 _ENDS_WITH_QUESTION = re.compile(r"[?\uff1f\u061f]\W*$")
@@ -161,13 +163,11 @@ def _units_of_part(
         # "There is water in the tray. Is it leaking?" is one question to what follows.
         yield Unit(start, start + len(line.rstrip()), kind, heading, context)
         start = line_end
-    found = list(sentences(text[start : part.end], language))
-    label = text[start : start + found[0][1]] if len(found) > 1 else ""
-    if label.endswith(".") and len(label.split()) <= _MAX_LABEL_WORDS:
-        # "Cash only. No cards." is one unit, and "Opening hours. From eight to ten." another.
-        found[:2] = [(found[0][0], found[1][1])]
-    for first, last in found:
-        yield Unit(start + first, start + last, kind, heading, context)
+    lead = _LEAD.match(text, start, part.end)
+    begin = lead.end() if lead else start
+    for first, last in sentences(text[begin : part.end], language):
+        yield Unit(lead.start(1) if lead else begin + first, begin + last, kind, heading, context)
+        lead = None
 
 
 def _with_replies(text: str, found: Sequence[Unit]) -> Iterator[Unit]:

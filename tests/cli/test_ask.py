@@ -48,7 +48,7 @@ def test_a_filter_narrows_what_is_searched(call, tmp_path):
 
 def test_ask_needs_a_collection(call):
     code, _, err = call("ask", "Who wrote Faust?")
-    assert code == 2 and "--collection" in err
+    assert code == 2 and "--collection" in err and "CONVQA_COLLECTION" in err
 
 
 def test_a_default_collection(call, indexed, monkeypatch):

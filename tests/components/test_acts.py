@@ -9,7 +9,7 @@ import pytest
 from convqa.components import acts
 from convqa.components.builders.sentences import SentencesBuilder
 from convqa.components.rewriters.small_talk import SmallTalk
-from convqa.domain import Exchange, Hit, Passage, Ranking, Rankings, Rewrite, Rewrites, Turn, TurnId, Turns
+from convqa.domain import Citation, Exchange, Hit, Passage, Ranking, Rankings, Rewrite, Rewrites, Turn, TurnId, Turns
 
 DRINKS = Exchange("What about drinks?", "The drinks are yours. Tea is free.", cited=("b",))
 PRICE = Exchange("What does the course cost?", "It costs 78 pounds. Members pay 60.", cited=("a",))
@@ -48,12 +48,12 @@ def test_a_social_act_gets_a_line_and_no_citation(act):
     assert acts.is_reply(answer.shown)
 
 
-@pytest.mark.parametrize("act", acts.AGAIN)
+@pytest.mark.parametrize("act", [act for act in acts.AGAIN if act != acts.MORE])
 def test_an_act_about_an_answer_quotes_the_last_one_with_its_passage(act):
     answer = replied(act, turn("are you sure?", DRINKS, PRICE, IDLE))
     opening, quoted = answer.sentences
     assert opening.text == acts.AGAIN[act] and quoted.text.startswith("It costs 78 pounds.")
-    assert [citation.passage_id for citation in quoted.citations] == ["a"]
+    assert quoted.citations == (Citation("a", 0, 19),)
     assert ("Members" in quoted.text) == (act in ("sure", "repeat"))
     assert acts.is_reply(answer.shown)
 
@@ -68,8 +68,47 @@ def test_what_is_doubted_by_name_is_not_the_last_answer():
     assert answer.sentences[1].text == "The drinks are yours. Tea is free."
 
 
+def test_an_answer_that_quotes_nothing_cites_its_passages_as_a_whole():
+    answer = replied("sure", turn("sure?", replace(PRICE, answer="Seventy-eight.")))
+    assert answer.sentences[1].citations == (Citation("a"),)
+
+
+LIST = Passage(
+    "c", "Swim here. Fees\nMembers pay:\n- 5 euros a day\n- 20 euros a week\n\nNo cards are taken. Bring a towel."
+)
+
+
+def test_more_quotes_what_follows_and_then_what_precedes_and_nothing_twice(monkeypatch):
+    monkeypatch.setattr(Store, "passages", [LIST])
+    history = [Exchange("What do members pay?", "Members pay: 5 euros a day", cited=("c",)), IDLE]
+    shown = []
+    for _ in range(3):
+        answer = replied("more", turn("more", *history))
+        shown.append(answer.shown)
+        history.append(Exchange("more", answer.shown, status="idle"))
+        cited = [LIST.text[citation.start : citation.end] for part in answer.sentences for citation in part.citations]
+        assert all(quote in answer.shown for quote in cited)
+    assert shown == [
+        "Also: Members pay: 20 euros a week No cards are taken. Bring a towel.",
+        "Also: Swim here. Fees",
+        acts.NO_MORE,
+    ]
+    assert all(map(acts.is_reply, shown))
+
+
+@pytest.mark.parametrize("history", [(), (IDLE,), (Exchange("Why?", status="unanswered"),)])
+def test_without_an_answer_there_is_no_more(history):
+    assert replied("more", turn("more", *history)).shown == acts.NO_MORE
+
+
 def test_without_an_answer_it_is_said_so():
     assert replied("sure", turn("sure?", Exchange("Why?", status="unanswered"))).shown == acts.NOT_FOUND
+
+
+def test_many_documents_are_not_all_named():
+    named = [Passage(str(number), "Text.", f"T{number}", meta={"file": f"{number}.md"}) for number in range(11)]
+    answer = acts.reply("documents", turn("help"), Ranking(tuple(Hit(passage.id, 1.0, passage) for passage in named)))
+    assert answer.shown.endswith("T8; T9; others.")
 
 
 def test_documents_are_named_by_their_titles():

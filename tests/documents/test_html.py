@@ -195,6 +195,23 @@ def test_words_that_a_style_sets_apart_stay_apart(markup, text):
     assert clean(block.text) == text
 
 
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        ("<p><b>E03 is displayed.</b> Send the machine in.", "E03 is displayed.\u2003Send the machine in."),
+        ("<p><strong>Stop!\n</strong><a href=x>Call</a> us.", "Stop!\u2003Call us."),
+        ("<li>\n<p><strong>Refunds.</strong><br>We pay.", "Refunds.\u2003\nWe pay."),
+        ("<p><b>Open?</b> Yes.", "Open?\nYes."),
+        ("<p>Pay <b>now.</b> Or not.", "Pay now. Or not."),
+        ("<p><b>Members</b> pay less.", "Members pay less."),
+        ("<p><b hidden>Note.</b> It is free.", "It is free."),
+    ],
+)
+def test_bold_text_that_begins_a_paragraph_is_set_apart_from_its_text(markup, text):
+    (block,) = blocks(markup)
+    assert block.text == text
+
+
 def test_a_first_row_in_bold_is_a_header():
     header, *_ = blocks("<table><tr><td><b>Day</b><td><p><strong>Hours</strong></p><tr><td>Mon<td>8 to 17</table>")
     assert (header.kind, header.cells) == ("header", ("Day", "Hours"))

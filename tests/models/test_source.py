@@ -57,7 +57,9 @@ def test_a_folder_that_exists_goes_before_a_hub_name(tmp_path, monkeypatch):
 
 
 def test_an_installed_model_is_found_by_its_name(encoder_of_german, tmp_path, monkeypatch):
-    with pytest.raises(InputError, match=r"unknown model 'multilingual'\. Expected a model of convqa models list"):
+    with pytest.raises(
+        InputError, match=r"unknown model 'multilingual'\. Expected a model of convqa models list .*models get"
+    ):
         find_model("multilingual")
     assert install("multilingual", encoder_of_german) == installed("multilingual")
     (tmp_path / "cwd" / "multilingual").mkdir(parents=True)

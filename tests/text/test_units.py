@@ -67,6 +67,22 @@ def test_a_question_within_a_paragraph_is_a_sentence():
     assert [kind for kind, _ in found("Is it old? It is from 1903.")] == ["sentence", "sentence"]
 
 
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("E03 is displayed.\u2003Send the machine in. Do not open it.", "E03 is displayed.\u2003Send the machine in."),
+        ("Stop now! Do not open it.\u2003It is hot. Wait.", "Stop now! Do not open it.\u2003It is hot."),
+        ("It is open.\u2003\nFrom nine. To ten.", "It is open.\u2003\nFrom nine."),
+        ("Is it open?\n  Only today. From nine. To ten.", "Is it open?\n  Only today. From nine. To ten."),
+        ("Cash only. No cards. No cheques.", "Cash only. No cards."),
+        ("Yes. No. Perhaps so.", "Yes. No."),
+        ("He left us. We wept.", "He left us."),
+    ],
+)
+def test_a_heading_that_begins_a_paragraph_is_quoted_with_the_sentence_after_it(text, first):
+    assert found(text)[0][1] == first
+
+
 def test_a_numbered_heading_is_a_heading_and_a_clause_keeps_its_number():
     assert found("8. Ending the tenancy\n\n8.1 Either side may end it.\n8.2 In writing only.") == [
         ("heading", "8. Ending the tenancy"),

@@ -9,6 +9,7 @@ from typing import Annotated, Any, NamedTuple
 from haystack.dataclasses import ChatMessage
 from pydantic import Field
 
+from convqa.components.acts import MORE
 from convqa.components.base import ON_OUTPUT, PARTIAL, Builder, MaybeReadings
 from convqa.components.builders._grounding import Grounding
 from convqa.components.builders._prompt import PassagePart, numbered_parts, passage_parts
@@ -66,7 +67,8 @@ class Generative(ChatStation, Builder):
     The prompt has the passages with their line breaks, numbered, and asks for the numbers of supporting passages after
     each sentence. The reply is shown as written. A citation points at the sentences or rows that support it; a sentence
     without support is marked. Left out are only addresses that no passage has and repeated instructions, with a note.
-    What asks nothing of the passages is answered from the conversation (kind ``talk``), and the model may ask back.
+    What asks nothing of the passages is answered from the conversation (kind ``talk``), "tell me more" from the
+    passages that were cited last, and the model may ask back.
 
     A failed request is a failure of its turn. Unavailable servers, keys, timeouts, retries and sampling are as in the
     rewriter ``llm``.
@@ -162,7 +164,7 @@ class Generative(ChatStation, Builder):
             "words": str(self.max_words),
             "passages": _NOT_SEARCHED,
         }
-        if not rewrite.queries:
+        if not rewrite.queries and rewrite.act != MORE:
             return _Request(
                 self._template.messages(texts),
                 (),

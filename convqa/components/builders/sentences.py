@@ -106,7 +106,7 @@ class SentencesBuilder(Builder):
         if not chosen:
             reason = "no passage that was found has a text to quote" if ranking.hits else "no passage was found"
             return nothing(ranking, reason)
-        passages = _passages(ranking)
+        passages = ranking.by_id()
         if self.antecedents and turn.language == "en":
             chosen = with_antecedents(chosen, passages)
         ordered = _with_whole_lists(
@@ -133,7 +133,7 @@ class SentencesBuilder(Builder):
         spans = [span for span in reading.spans if span.text.strip()] if reading else []
         if not spans:
             spans = _beginning(ranking, turn.language)
-        passages = _passages(ranking)
+        passages = ranking.by_id()
         quotes = _quotes(spans, passages, turn.language)
         quotes, rival = latest_first(
             quotes,
@@ -200,10 +200,6 @@ def _antecedent_start(span: Span, passage: Passage) -> int:
     start = before[-1].start
     is_long = len(text[start : span.start].split()) > _MAX_ANTECEDENT_WORDS
     return span.start if is_long or quotable_units(passage, start, span.end, "en") is None else start
-
-
-def _passages(ranking: Ranking) -> dict[str, Passage]:
-    return {hit.id: hit.passage for hit in ranking.hits if hit.passage is not None}
 
 
 def _sentences(

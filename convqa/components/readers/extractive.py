@@ -68,17 +68,9 @@ class Extractive(Reader):
 
     def _task(self, rewrite: Rewrite, ranking: Ranking) -> _ReadingTask:
         question = rewrite.text.strip()
-        hits = []
-        passages = []
-        for hit in ranking.hits[: self.max_passages] if question else ():
-            if hit.passage is not None and hit.passage.text.strip():
-                hits.append(hit)
-                passages.append(hit.passage)
-        return _ReadingTask(
-            question,
-            passages,
-            normalized(Ranking(tuple(hits))),
-        )
+        hits = [hit for hit in ranking.hits[: self.max_passages] if hit.passage and hit.passage.text.strip()]
+        read = Ranking(tuple(hits) if question else ())
+        return _ReadingTask(question, read.passages(), normalized(read))
 
     def _read(self, rows: Sequence[tuple[_ReadingTask, int]]) -> None:
         """Read passages, given by their task and index, and keep the best spans of each task."""

@@ -70,4 +70,4 @@ def _pairs(rewrite: Rewrite, head: Ranking) -> dict[str, tuple[str, str]]:
     question = rewrite.text.strip()
     if not question:
         return {}
-    return {hit.id: (question, hit.passage.whole_text) for hit in head.hits if hit.passage is not None}
+    return {passage.id: (question, passage.whole_text) for passage in head.passages()}

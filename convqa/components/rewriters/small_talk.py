@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from convqa.components.acts import ACTS, AGAIN, meant
+from convqa.components.acts import ACTS, AGAIN, MORE, meant
 from convqa.components.base import Rewriter
+from convqa.components.history import first_and_latest
 from convqa.components.members import describe, make, member
 from convqa.domain import Rewrite, Turn
 from convqa.models import TextEncoder, load_encoder
@@ -26,7 +27,7 @@ IDLE = "small_talk: nothing was asked"
 WEIGHTS = Path(__file__).with_suffix(".npz")
 """``weights`` of the features of a text for each act, and ``words``. ``python -m recipes.small_talk`` makes them."""
 
-JUDGED = tuple(act for act in ACTS if act)
+JUDGED = tuple(act for act in ACTS if act not in ("", MORE))
 """The acts that the weights tell apart, in their order; the weights of a question are zero."""
 
 MIN_LOG_ODDS = -1.0
@@ -34,24 +35,15 @@ MIN_LOG_ODDS = -1.0
 questions."""
 
 _COURTEOUS = ("thanks", "greeting", "praise", "bye")
-"""The acts that phrases of courtesy can be, the first of ``JUDGED``."""
-
-_MIN_ODDS_OF_PHRASE = -2.9
-"""Minimum log odds of an act against a question for a phrase, which otherwise is just not searched, such as "yes"."""
 
 _THEN_ASKS = re.compile(
     r"(?i)[,.!;-]\s*(?:and |but |so )?(?:what|how|when|where|who|which|why) (?!an?\b|are you|is it going)\w"
 )
 """A question after a courtesy, such as "cheers, how much butter"."""
 
-_LANGUAGE = "en"
-"""The language of the weights."""
-
 _MAX_WORDS = 20
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
-_COURTESY = re.compile(r"\b(?:how (?:are|r) (?:you|u)(?: \w+)*|how's it going|how do you do|what's up|sup)\Z")
-"""The only questions that count as small talk."""
 
 
 @member
@@ -60,7 +52,7 @@ class SmallTalk(Rewriter):
 
     A text is small talk if it consists only of phrases from ``configs/small_talk.yaml``: "ok, thanks!" does, "thanks,
     and his wife?" does not. An English text is also judged by its vector, so that "thank you my dear, back to my
-    needles" is, and "are you sure?" or "which documents do you have?" are other acts
+    needles" is, and "are you sure?" or "which documents do you have?" are other acts, as is "tell me more"
     (:mod:`convqa.components.acts`). Replies to questions of the system are never acts. A run's summary counts these
     turns.
 
@@ -89,7 +81,8 @@ class SmallTalk(Rewriter):
         acts = self._acts(turns)
         rewrites = [Rewrite(turn.question, (), (IDLE,), act=act or "") for turn, act in zip(turns, acts, strict=True)]
         asking = [index for index, act in enumerate(acts) if act is None]
-        others = self._rewriter.rewrite_batch([_without_small_talk(turns[index]) for index in asking])
+        asked = [replace(turns[index], history=first_and_latest(turns[index].history)) for index in asking]
+        others = self._rewriter.rewrite_batch(asked)
         for index, rewrite in zip(asking, others, strict=True):
             rewrites[index] = rewrite
         return rewrites
@@ -101,10 +94,14 @@ class SmallTalk(Rewriter):
         for index, turn in enumerate(turns):
             if replies(turn) or not turn.question.strip():
                 continue
-            if asks_nothing(turn.question, turn.language):
-                acts[index] = ""
-            if turn.language == _LANGUAGE:
+            act = phrased(turn.question, turn.language)
+            # There is more to quote only of passages that are known. Chat clients keep just the text of an answer.
+            earlier = meant(MORE, turn) if act == MORE else None
+            is_uncited = earlier is not None and earlier.answer and not earlier.cited
+            if act is None and turn.language == "en":
                 judged.append(index)
+            elif act != "question" and not is_uncited:
+                acts[index] = act
         if not judged:
             return acts
         weights, words = _weights()
@@ -112,57 +109,43 @@ class SmallTalk(Rewriter):
         for index, odds in zip(judged, log_odds, strict=True):
             question = turns[index].question
             act = JUDGED[int(np.argmax(odds))]
-            if acts[index] == "":
-                best = int(np.argmax(odds[: len(_COURTEOUS)]))
-                acts[index] = _COURTEOUS[best] if odds[best] > _MIN_ODDS_OF_PHRASE else ""
-            elif np.logaddexp.reduce(odds) <= MIN_LOG_ODDS or (act in _COURTEOUS and _asks_too(act, question)):
+            # "Hi, can you help me?" is only a greeting.
+            asks = _THEN_ASKS.search(question) or (act != "greeting" and question.rstrip().endswith("?"))
+            if np.logaddexp.reduce(odds) <= MIN_LOG_ODDS or (act in _COURTEOUS and asks):
                 continue
-            elif act not in AGAIN or meant(act, turns[index]):
+            if act not in AGAIN or meant(act, turns[index]):
                 acts[index] = act
         return acts
 
 
-def _without_small_talk(turn: Turn) -> Turn:
-    history = tuple(exchange for exchange in turn.history if exchange.status != "idle")
-    return replace(turn, history=history)
+def phrased(text: str, language: str = "en") -> str | None:
+    """Return the last act of a text that consists of phrases, "" for small talk of any kind; None for other texts.
 
+    A text with a question mark is none, except for "how are you?", "anything else?" and the like. Nor is any text in a
+    language without phrases.
 
-def _asks_too(act: str, text: str) -> bool:
-    """Return whether a courtesy also asks something. "Hi, can you help me?" is only a greeting."""
-    return bool(_THEN_ASKS.search(text)) or (act != "greeting" and text.rstrip().endswith("?"))
-
-
-def asks_nothing(text: str, language: str = "en") -> bool:
-    """Return whether a text is only small talk, so that there is nothing to search for.
-
-    A text with a question mark is not, except for "how are you?" and the like. Nor is any text in a language without
-    phrases.
-
-    >>> [asks_nothing(text) for text in ("ok cool", "Thanks, that's very helpful!", "lol", "\U0001f44d")]
-    [True, True, True, True]
-    >>> [asks_nothing(text) for text in ("tell me more", "hello kitty", "thanks, and his wife?", "why", "")]
-    [False, False, False, False, False]
+    >>> [phrased(text) for text in ("ok cool", "Thanks, bye!", "tell me more", "no, I meant the other one", "lol")]
+    ['praise', 'bye', 'more', 'question', '']
+    >>> [phrased(text) for text in ("tell me more about Faust", "hello kitty", "thanks, and his wife?", "why")]
+    [None, None, None, None]
     """
     phrase = _phrase(language)
-    if phrase is None or not text.strip():
-        return False
     words = _WORD.findall(text.lower().replace("\u2019", "'"))
-    if any(mark in text for mark in "?\uff1f") and not _COURTESY.search(" ".join(words)):
-        return False
-    return len(words) <= _MAX_WORDS and _made_of(phrase, words)
-
-
-def _made_of(phrase: re.Pattern[str], words: list[str]) -> bool:
-    """Return whether words are a sequence of phrases, matching the longest first to avoid backtracking."""
+    if phrase is None or len(words) > _MAX_WORDS:
+        return None
+    act = ""
     start = 0
     while start < len(words):
+        # The longest phrase first, to avoid backtracking.
         for end in range(len(words), start, -1):
-            if phrase.fullmatch(" ".join(words[start:end])):
+            if match := phrase.fullmatch(" ".join(words[start:end])):
+                act = match.lastgroup or act
                 start = end
                 break
         else:
-            return False
-    return True
+            return None
+    is_asked = "?" in text.replace("\uff1f", "?")
+    return None if is_asked and act not in (MORE, "greeting") else act
 
 
 def features(
@@ -204,7 +187,8 @@ def _phrase(language: str) -> re.Pattern[str] | None:
     lists: dict[str, Any] = read_yaml(shipped("configs", "small_talk.yaml"), "small talk")
     if language not in lists["phrases"]:
         return None
-    phrases = "|".join(lists["phrases"][language])
+    acts = [f"(?P<{act}>{'|'.join(own)})" for act, own in lists["acts"][language].items()]
+    phrases = "|".join([*acts, *lists["phrases"][language]])
     address = "{address}" if language == "en" else ""
     pattern = f"(?:and |but )?(?:{phrases}){address}"
     for name, part in reversed(lists["parts"].items()):

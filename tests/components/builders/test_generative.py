@@ -205,6 +205,16 @@ def test_what_asks_nothing_is_answered_from_the_conversation(openai_server):
     assert 'user: "And Hamlet?"\nanswer: (nothing found)' in sent and "asks nothing" in sent
 
 
+def test_more_is_told_from_the_passages_that_were_cited(openai_server):
+    server = openai_server(always("Goethe wrote Faust in Weimar. [1]"))
+    more = turn("Tell me more", (Exchange("Who wrote Faust?", "Goethe.", cited=("a",)),))
+    ranking = Ranking((Hit("a", 0.0, Passage("a", "Goethe wrote Faust in Weimar.")),))
+    rewrites = Rewrites((Rewrite("Tell me more", (), act="more"),))
+    (answer,) = builder(server.url).run(Turns((more,)), rewrites, Rankings((ranking,)))["answers"].items
+    assert (answer.kind, answer.text) == ("answer", "Goethe wrote Faust in Weimar.")
+    assert "in Weimar" in server.requests[0]["messages"][1]["content"]
+
+
 def test_sentences_leave_while_the_model_writes(openai_server):
     server = openai_server(always(GOOD))
     parts = []

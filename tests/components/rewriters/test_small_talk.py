@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import pytest
 
 from convqa.components.acts import SOCIAL
 from convqa.components.builders.sentences import SentencesBuilder
 from convqa.components.rewriters.expansion import Expansion
-from convqa.components.rewriters.small_talk import IDLE, SmallTalk, asks_nothing
+from convqa.components.rewriters.small_talk import IDLE, SmallTalk, phrased
 from convqa.domain import Exchange, Hit, Passage, Query, Ranking, Rankings, Rewrite, Rewrites, Turn, TurnId, Turns
 from convqa.pipeline.merge import resolve
 
@@ -87,8 +88,8 @@ SMALL_TALK = [
     "!!", ":)", "ok, so nice", "yes, please",
 ]  # fmt: skip
 ASKS = [
-    "ok, who wrote it?", "thanks, and his wife?", "cool, tell me more", "Ok, nice. Let's talk about tamales",
-    "hello kitty", "tell me more", "Tell me more about it", "thanks, tell me about the second one", "go on", "more",
+    "ok, who wrote it?", "thanks, and his wife?", "cool, tell me more about her", "Ok, nice. Let's talk about tamales",
+    "hello kitty", "thanks, tell me about the second one", "go on strike", "more tea", "what else do I need?",
     "and?", "why", "Why?", "ok?", "really?", "how", "how bad", "How great is it", "interesting facts",
     "what is interesting about it", "Thank you for the music", "good morning america", "the good wife", "Great Wall",
     "great expectations", "so what", "Hello Dolly", "ok computer", "nice france", "cool runnings", "bye bye birdie",
@@ -96,18 +97,18 @@ ASKS = [
     "what a wonderful world", "and his wife", "no one else", "that's not what I asked", "That is wrong",
     "I want to know about Faust", "interesting, what about his wife", "how are tamales made?", "How are you made",
     "what's up doc?", "say that again", "again", "repeat that", "yes I did apply", "I live in Rome", "lol what",
-    "good books", "other questions", "all about Rome", "help", "", "  ", "?", "\u3042",
+    "good books", "other questions", "all about Rome", "help", "?", "\u3042",
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", SMALL_TALK)
 def test_small_talk_asks_nothing(text):
-    assert asks_nothing(text)
+    assert phrased(text) not in (None, "more", "question")
 
 
 @pytest.mark.parametrize("text", ASKS)
 def test_what_goes_on_behind_small_talk_and_what_only_looks_like_it_asks(text):
-    assert not asks_nothing(text)
+    assert phrased(text) is None
 
 
 @pytest.mark.parametrize(
@@ -124,14 +125,14 @@ def test_what_goes_on_behind_small_talk_and_what_only_looks_like_it_asks(text):
     ],
 )
 def test_in_other_languages(language, nothing, something):
-    assert all(asks_nothing(text, language) for text in nothing)
-    assert not any(asks_nothing(text, language) for text in something)
+    assert all(phrased(text, language) is not None for text in nothing)
+    assert all(phrased(text, language) is None for text in something)
 
 
 def test_long_and_wild_texts_take_no_time():
     start = time.process_time()
     for text in ("so " * 100_000, "very very really so " * 5 + "x", "that's a " * 6, "ha" * 200_000, "\x00" * 10_000):
-        asks_nothing(text)
+        phrased(text)
     assert time.process_time() - start < 1
 
 
@@ -156,8 +157,63 @@ def test_a_vector_tells_small_talk_in_other_words(text, is_small_talk):
 
 @pytest.mark.parametrize(
     ("text", "act"),
-    [("thx", "thanks"), ("hi there", "greeting"), ("great", "praise"), ("yes please", ""), ("never mind", "")],
+    [
+        ("thx", "thanks"),
+        ("hi there", "greeting"),
+        ("Good evening", "greeting"),
+        ("great", "praise"),
+        ("that's sad", ""),
+        ("yes please", ""),
+        ("never mind", ""),
+        ("Good night", "bye"),
+        ("Thanks, have a nice evening!", "bye"),
+        ("tell me more", "more"),
+        ("ok, go on please", "more"),
+        ("Can you tell me more about that?", "more"),
+        ("anything else?", "more"),
+    ],
 )
-def test_a_phrase_is_the_act_that_it_is_likely_to_be_or_none(text, act):
-    (made,) = SmallTalk(rewriter="copy").rewrite_batch([turn(text, ADA)])
+def test_a_phrase_has_its_act(text, act):
+    (made,) = SmallTalk(rewriter="copy").rewrite_batch([turn(text, replace(ADA, cited=("a",)))])
     assert (made.notes, made.act) == ((IDLE,), act)
+
+
+def test_more_of_an_answer_without_citations_is_searched():
+    (made,) = SmallTalk(rewriter="copy").rewrite_batch([turn("tell me more", ADA)])
+    assert made == Rewrite.unchanged("tell me more")
+    (first,) = SmallTalk(rewriter="copy").rewrite_batch([turn("tell me more")])
+    assert first.act == "more"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no, I meant the other one",
+        "No, I meant for adults.",
+        "sorry, I was asking about Sundays",
+        "you misunderstood me, I meant the pool",
+        "actually I meant tomorrow",
+    ],
+)
+def test_a_correction_is_a_question(text):
+    (made,) = SmallTalk(rewriter="copy").rewrite_batch([turn(text, ADA)])
+    assert made == Rewrite.unchanged(text)
+
+
+@pytest.mark.parametrize("text", ["that's not what I meant", "No, that's not what I asked"])
+def test_a_complaint_corrects_nothing(text):
+    (made,) = SmallTalk(rewriter="copy").rewrite_batch([turn(text, ADA)])
+    assert made.act == "complaint"
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "act"),
+    [
+        ("de", "Gute Nacht!", "bye"),
+        ("de", "erzähl mir mehr", "more"),
+        ("pl", "więcej", "more"),
+        ("ja", "どうも", "thanks"),
+    ],
+)
+def test_acts_in_other_languages(language, text, act):
+    assert phrased(text, language) == act
