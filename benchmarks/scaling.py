@@ -1,4 +1,4 @@
-"""What do workers and Ray gain and cost, compared with one process?
+"""What do workers, Ray and shards gain and cost, compared with one process?
 
     python benchmarks/scaling.py [--input ../shared/data/conversations/cast2020] [--pipeline copy-bm25] [--rounds 3]
 
@@ -8,7 +8,7 @@ medians over the rounds: seconds of answering (from the first to the last write 
 Ray's start), seconds of the whole command, processor time of all its processes (which other work on the machine affects
 least), and the largest memory of a worker. All run files must have the same bytes.
 
-Then: the time of a run with two workers of which one is killed half-way.
+Then: the time of a run with two workers of which one is killed half-way, and of the merge of eight shards.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import time
 from pathlib import Path
 from statistics import median
 
+import orjson
 from _common import DATA, arguments
 
 KINDS = {
@@ -126,6 +127,7 @@ def main() -> None:
     parser.add_argument("--pipeline", default="copy-bm25")
     parser.add_argument("--batch-size", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--shards", type=int, default=8, help="0: none")
     parser.add_argument("--kinds", nargs="*", default=list(KINDS), choices=KINDS)
     options = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = "1"
@@ -155,7 +157,22 @@ def measure(options: argparse.Namespace, folder: Path) -> None:
             killed = run(output, options.input, output, *common, *KINDS[kind], kill=True)
             runs.add((output / "run.json").read_bytes())
             print(f"{kind}, a worker killed: answering {killed['answering']:.1f} s", flush=True)
+    if options.shards:
+        runs.add(merge(options, folder, common))
     print("all run files are the same bytes" if len(runs) == 1 else f"{len(runs)} different run files")
+
+
+def merge(options: argparse.Namespace, folder: Path, common: tuple[object, ...]) -> bytes:
+    """Return the run file of merged shards."""
+    shards = [folder / f"shard{number}" for number in range(1, options.shards + 1)]
+    for number, output in enumerate(shards, 1):
+        run(output, options.input, output, *common, "--shard", f"{number}/{len(shards)}")
+    merged, start = folder / "merged", time.perf_counter()
+    subprocess.run(convqa("merge", merged, *shards), check=True, stdout=subprocess.DEVNULL)
+    seconds = time.perf_counter() - start
+    turns = orjson.loads((merged / "run.meta.json").read_bytes())["counts"]["turns"]
+    print(f"merge of {len(shards)} shards of {turns} turns: {seconds:.1f} s", flush=True)
+    return (merged / "run.json").read_bytes()
 
 
 if __name__ == "__main__":

@@ -180,32 +180,32 @@ def test_nothing_large_and_no_machine_paths_are_tracked():
 
 
 MAX_TOKENS = {
-    "components": 42_629,
-    "stores": 27_262,
+    "components": 42_824,
+    "stores": 27_263,
     "tasks": 26_773,
-    "models": 20_004,
+    "documents": 23_647,
+    "models": 20_005,
+    "server": 16_199,
     "sharc": 14_860,
-    "cli": 13_585,
-    "server": 16_207,
+    "cli": 13_773,
+    "text": 11_834,
     "training": 9_022,
     "experiments": 8_447,
-    "text": 11_863,
-    "documents": 23_629,
-    "driver": 7_202,
-    "indexing": 3_704,
-    "pipeline": 6_153,
+    "driver": 8_146,
     "(modules)": 6_890,
-    "metrics": 3_607,
+    "pipeline": 6_153,
+    "exports": 4_441,
+    "domain": 4_376,
+    "indexing": 3_704,
     "evaluation": 3_612,
-    "domain": 4_354,
-    "exports": 4_458,
-    "workers": 1_966,
+    "metrics": 3_607,
+    "workers": 2_138,
 }
 """The budget of each package in tokens of code (scripts/size.py), with a little to spare."""
 
 MAX_TOKENS_OF_TESTING = 11_450
 """The budget of convqa.testing, which runs only in tests and is not part of the total."""
-MAX_TOKENS_IN_ALL = 256_247
+MAX_TOKENS_IN_ALL = 257_800
 MAX_TOKENS_A_LINE = 8.5
 
 

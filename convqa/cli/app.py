@@ -43,7 +43,7 @@ app = typer.Typer(
 Function = Callable[..., int | None]
 """A command's function. It returns the exit code, None for 0."""
 
-_RESUMABLE = frozenset(["ablate", "download", "index", "run", "train"])
+_RESUMABLE = frozenset(["ablate", "download", "index", "merge", "run", "train"])
 """Commands that keep finished work when they are interrupted."""
 
 _RESUME_HINT = " Finished work is kept. Run the same command again to continue."

@@ -1,4 +1,4 @@
-"""``convqa run``: answer the turns of an input and write a run folder."""
+"""``convqa run`` and ``convqa merge``: answer the turns of an input and write a run folder."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from convqa.cli.app import command
 from convqa.cli.options import ExecutorName, PipelineOptions, Quiet, Restart, TaskName, WorkerCount, needed
 from convqa.cli.progress import ProgressDisplay, per_second
 from convqa.workers import start_workers
+from convqa.workers.shard import Shard
 
 if TYPE_CHECKING:
     from convqa.driver.summary import RunSummary
@@ -46,6 +47,7 @@ def run(
         bool, Option("--retry-errors", help="Answer failed turns, and the turns after them, again.")
     ] = False,
     wait: Annotated[float, Option(min=0, help="Seconds to wait for an unavailable server.")] = 120.0,
+    shard: Annotated[str | None, Option(metavar="I/N", help="Answer only shard I of N (see convqa merge).")] = None,
     executor: ExecutorName = "local",
     workers: WorkerCount = None,
     quiet: Quiet = False,
@@ -86,11 +88,33 @@ def run(
             restart=restart,
             retry_errors=retry_errors,
             wait=wait,
+            shard=Shard.parse(shard) if shard is not None else None,
             progress=progress,
             workers=pool,
         )
     if not quiet:
         _print_summary(summary, target)
+    return _print_failures(summary)
+
+
+@command
+def merge(
+    output: Annotated[Path, Argument(metavar="OUTPUT", help="Run folder to write.")],
+    shards: Annotated[list[Path], Argument(metavar="SHARD...", help="Folders of all shards.")],
+    input: Annotated[Path | None, Option("--input", help="Input of the run, if it has moved.")] = None,
+    restart: Restart = False,
+    quiet: Quiet = False,
+) -> int:
+    """Merge the shards of a run into one run folder.
+
+    The result equals that of a single convqa run, apart from timings. Needs neither the collection nor the models. The
+    shards must be complete, finished and of the same run.
+    """
+    from convqa.driver.merge import merge as merge_shards
+
+    summary = merge_shards(output, shards, input, restart)
+    if not quiet:
+        _print_summary(summary, output)
     return _print_failures(summary)
 
 
@@ -106,6 +130,10 @@ def _print_summary(summary: RunSummary, target: Path) -> None:
     if summary.notes:
         notes = (f"{note} {count}" for note, count in sorted(summary.notes.items()))
         typer.echo(f"Notes: {'; '.join(notes)}.")
+    if summary.run_file is None:
+        hint = "" if summary.turns else " It is empty: more shards than groups. Choose a smaller --batch-size."
+        typer.echo(f"Shard: {target}.{hint} Merge all shards into a run: convqa merge OUTPUT SHARD...")
+        return
     typer.echo(f"Run: {summary.run_file}")
     typer.echo(f"Also in {target}: responses.jsonl, pipeline.resolved.yaml, run.meta.json, ir-metadata.yml")
 

@@ -24,6 +24,9 @@ META = "run.meta.json"
 RESOLVED = "pipeline.resolved.yaml"
 IR_METADATA = "ir-metadata.yml"
 
+SHARD = "shard"
+"""The status of a finished shard."""
+
 
 def begin(
     folder: Path,
@@ -79,12 +82,15 @@ def finish(
     folder: Path,
     meta: Mapping[str, Any],
     data: Mapping[str, Any],
+    is_shard: bool = False,
 ) -> None:
-    """Record the end of a run. :param meta: its metadata. :param data: what to add to it."""
-    ended = {**meta, **data, "status": "done", "finished": _now()}
+    """Record the end of a run or of a shard. :param meta: its metadata. :param data: what to add to it."""
+    status = SHARD if is_shard else "done"
+    ended = {**meta, **data, "status": status, "finished": _now()}
     _write_meta(folder, ended)
-    ir_metadata = yaml.safe_dump(_ir_metadata(ended), sort_keys=False, allow_unicode=True)
-    _write(folder / IR_METADATA, ir_metadata.encode())
+    if not is_shard:
+        ir_metadata = yaml.safe_dump(_ir_metadata(ended), sort_keys=False, allow_unicode=True)
+        _write(folder / IR_METADATA, ir_metadata.encode())
 
 
 def _write_meta(folder: Path, meta: Mapping[str, Any]) -> None:

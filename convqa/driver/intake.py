@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -15,21 +15,29 @@ from convqa.files import write_errors
 
 
 class Intake:
-    """Conversations in order. ``digest`` identifies them; ``conversations`` and ``turns`` are their numbers.
+    """Conversations in order. ``digest`` covers all of them; ``conversations`` and ``turns`` count the kept ones.
 
     :param folder: the folder of the temporary file.
+    :param keep: whether to keep the conversation at an index.
     :raises StorageFull: if the file cannot be written.
     """
 
-    def __init__(self, conversations: Iterable[Conversation], folder: Path) -> None:
+    def __init__(
+        self,
+        conversations: Iterable[Conversation],
+        folder: Path,
+        keep: Callable[[int], bool] = lambda _: True,
+    ) -> None:
         self.conversations = self.turns = 0
         digest = hashlib.sha256()
         errors = partial(write_errors, f"the copy of the input in {folder}")
         with errors():
             self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - closed by __exit__
         try:
-            for conversation in conversations:
+            for index, conversation in enumerate(conversations):
                 digest.update(repr(conversation).encode())
+                if not keep(index):
+                    continue
                 with errors():
                     pickle.dump(conversation, self._file)
                 self.conversations += 1

@@ -31,6 +31,7 @@ from convqa.pipeline.document import PipelineDocument
 from convqa.pipeline.pipeline import Pipeline
 from convqa.tasks.base import Task
 from convqa.workers import WorkerLost, Workers
+from convqa.workers.shard import ALL, Shard
 
 Progress = Callable[[int, int], None]
 """Called with (turns done, total turns)."""
@@ -50,12 +51,13 @@ def run(
     restart: bool = False,
     retry_errors: bool = False,
     wait: float = WAIT_SECONDS,
+    shard: Shard | None = None,
     progress: Progress = lambda *_: None,
     workers: Workers | None = None,
 ) -> RunSummary:
-    """Answer every turn of a task's input and write the run folder.
+    """Answer every turn of a task's input, or of a shard of it, and write the run folder. A shard has no run file.
 
-    The fingerprint of the run has ``history``, ``batch_size`` and ``limit``.
+    The fingerprint of the run has ``history``, ``batch_size``, ``limit`` and ``shard``.
 
     :param pipeline: a warm pipeline bound to its collection.
     :param workers: the workers that answer; None = this process.
@@ -65,7 +67,12 @@ def run(
     start = time.perf_counter()
     language = pipeline.language
     conversations = checked(itertools.islice(task.read(input_path), limit), history)
-    with locked(output), closing(Intake(in_language(conversations, language), output)) as intake:
+    part = shard or ALL
+
+    def in_shard(index: int) -> bool:
+        return part.has(index // batch_size)
+
+    with locked(output), closing(Intake(in_language(conversations, language), output, in_shard)) as intake:
         mark = fingerprint(
             pipeline,
             task=task.name,
@@ -74,7 +81,8 @@ def run(
             batch_size=batch_size,
             limit=limit,
         )
-        meta = begin(output, mark, pipeline.document, task.run_file, restart, input_path, language)
+        own_mark = mark if shard is None else {**mark, "shard": str(shard)}
+        meta = begin(output, own_mark, pipeline.document, task.run_file, restart, input_path, language)
         with closing(Journal(output / JOURNAL)) as journal:
             if retry_errors:
                 journal.without_failures(intake)
@@ -90,17 +98,34 @@ def run(
                 journal.get,
                 submit=_in_workers(workers, pipeline, mark, wait) if workers else None,
                 at_once=at_once,
+                shard=part,
             )
             for wave in waves:
                 journal.append(wave)
                 progress(len(journal), intake.turns)
             summary = RunSummary(intake.conversations, resumed=resumed, given=journal.given, own=journal.own)
-            responses = summary.counting(journal.responses(turn.id for turn in intake.turns_in_order()))
-            questions = (turn.question for turn in intake.turns_in_order())
-            summary.run_file = task.write(responses, output, pipeline.stages, questions)
+            write_run(summary, None if shard else task, output, pipeline.stages, intake, journal)
         summary.seconds = time.perf_counter() - start
-        finish(output, meta, summary.to_json())
+        finish(output, meta, summary.to_json(), shard is not None)
     return summary
+
+
+def write_run(
+    summary: RunSummary,
+    task: Task | None,
+    output: Path,
+    stages: frozenset[str],
+    intake: Intake,
+    journal: Journal,
+) -> None:
+    """Count the responses and write them as the task's run file. ``task``: None = only count, for a shard."""
+    responses = summary.counting(journal.responses(turn.id for turn in intake.turns_in_order()))
+    if task is None:
+        for _ in responses:
+            pass
+    else:
+        questions = (turn.question for turn in intake.turns_in_order())
+        summary.run_file = task.write(responses, output, stages, questions)
 
 
 def check_place(

@@ -16,7 +16,7 @@ class RunSummary:
     """The counts of a run. ``timings``: seconds by node over all turns; ``seconds``: those of this process.
 
     ``given`` and ``own`` count the exchanges in histories. ``notes`` count the notes of rewriters and builders, such as
-    why a model's text was rejected.
+    why a model's text was rejected. ``run_file`` is None for a shard.
     """
 
     conversations: int = 0

@@ -16,6 +16,7 @@ from convqa.domain import Conversation, Response, Turn, TurnId, Turns
 from convqa.driver.history import History, HistoryMode, response_of
 from convqa.errors import InputError, RunError
 from convqa.pipeline.pipeline import OUTPUTS, ComponentFailed, OnOutput, Pipeline
+from convqa.workers.shard import ALL, Shard
 
 BATCH_SIZE = 256
 WAIT_SECONDS = 120.0
@@ -56,6 +57,7 @@ def drive(
     *,
     submit: Submit | None = None,
     at_once: int = 1,
+    shard: Shard = ALL,
 ) -> Iterator[Wave]:
     """Answer conversations in groups of ``batch_size``. Wave t holds the t-th turn of each conversation of a group.
 
@@ -63,6 +65,7 @@ def drive(
     :param wait: seconds to wait for an unavailable store.
     :param done: returns the response of a turn answered before, which is only added to the history.
     :param submit: answers the waves of ``at_once`` groups concurrently; None = this process answers one at a time.
+    :param shard: the shard of these conversations; groups are numbered as in the whole input.
     :raises InputError: for a batch size below 1.
     :raises RunError: if the run cannot continue.
     """
@@ -76,7 +79,7 @@ def drive(
 
     rest = iter(conversations)
     groups = iter(lambda: list(itertools.islice(rest, batch_size)), [])
-    walks = (_walk(index, members, history, done) for index, members in enumerate(groups))
+    walks = (_walk(shard.index_in_run(index), members, history, done) for index, members in enumerate(groups))
     with _rare_collections():
         yield from _walked(walks, submit or here, at_once)
 

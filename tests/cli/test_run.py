@@ -45,6 +45,11 @@ def test_a_run_writes_its_folder(call, small, indexed, tmp_path):
     assert meta["versions"]["haystack-ai"] and meta["fingerprint"]["collection"]["count"] == 326
 
 
+def test_an_empty_shard_says_why(call, small, indexed, tmp_path):
+    code, out, _ = call("run", small, tmp_path / "out", "--collection", indexed, *PLAIN, "--shard", "2/2")
+    assert code == 0 and "It is empty: more shards than groups. Choose a smaller --batch-size." in out
+
+
 def test_a_collection_without_vectors_has_its_candidates_encoded_and_is_refused_by_dense(call, small, tmp_path):
     texts = ["Marbury v. Madison was unanimous.", "John Marshall was Chief Justice.", "The court has nine members."]
     lines = [json.dumps({"id": f"p{number}", "text": text}) for number, text in enumerate(texts)]

@@ -1,9 +1,10 @@
-"""Runs with workers end in the bytes of a local run, whoever is killed on the way."""
+"""Runs with workers and in shards end in the bytes of a local run, whoever is killed on the way."""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from convqa.driver.fingerprint import fingerprint
+from convqa.driver.merge import merge
 from convqa.driver.run import run
 from convqa.errors import InputError, RunError
 from convqa.indexing import index_sources
@@ -19,6 +21,7 @@ from convqa.pipeline.load import load
 from convqa.qa import ready
 from convqa.tasks import find_task
 from convqa.workers import start_workers
+from convqa.workers.shard import Shard
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "qrecc-trec"
 TASK = find_task("qrecc", EXAMPLE)
@@ -125,6 +128,110 @@ def test_a_worker_with_another_collection_is_refused(pipeline, source, tmp_path,
         )
         with pytest.raises(InputError, match=r"the worker on .* differs from this process in: collection"):
             run(TASK, source, tmp_path / "out", pipeline, workers=workers)
+
+
+def sharded(pipeline, source, folder, count, size):
+    folders = [folder / f"s{number}" for number in range(1, count + 1)]
+    for number, made in enumerate(folders, 1):
+        run(TASK, source, made, pipeline, batch_size=size, shard=Shard(number, count))
+    return folders
+
+
+@pytest.fixture(scope="module")
+def shards(pipeline, source, tmp_path_factory):
+    """Three shards of a run with groups of one conversation."""
+    return sharded(pipeline, source, tmp_path_factory.mktemp("shards"), 3, 1)
+
+
+def test_merged_shards_are_the_run(shards, local, tmp_path):
+    summary = merge(tmp_path / "out", [shards[2], shards[0], shards[1]])
+    assert result(tmp_path / "out") == result(local[1])
+    names = {path.name for path in local[1].iterdir()}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == names
+    metas = [json.loads((folder / "run.meta.json").read_text()) for folder in (tmp_path / "out", local[1])]
+    assert metas[0]["fingerprint"] == metas[1]["fingerprint"] and metas[0]["status"] == "done"
+    assert metas[0]["counts"] == metas[1]["counts"] and summary.turns == metas[1]["counts"]["turns"]
+    lines = [
+        [json.loads(line) | {"timings": None} for line in (folder / "responses.jsonl").read_bytes().splitlines()]
+        for folder in (tmp_path / "out", local[1])
+    ]
+    assert sorted(lines[0], key=lambda line: line["batch"]) == lines[1]
+    merge(tmp_path / "out", shards)
+
+
+def test_a_group_is_whole_whatever_its_size(pipeline, source, local, tmp_path):
+    folders = sharded(pipeline, source, tmp_path, 2, 7)
+    merge(tmp_path / "out", folders)
+    assert result(tmp_path / "out") == result(local[7])
+
+
+def test_a_shard_is_no_run(shards, call, pipeline, source):
+    assert {path.name for path in shards[1].iterdir()} == {"run.meta.json", "responses.jsonl", "pipeline.resolved.yaml"}
+    meta = json.loads((shards[1] / "run.meta.json").read_text())
+    assert (meta["status"], meta["fingerprint"]["shard"]) == ("shard", "2/3")
+    with pytest.raises(InputError, match="differs from this one in: shard"):
+        run(TASK, source, shards[1], pipeline, batch_size=1, shard=Shard(1, 3))
+    with pytest.raises(InputError, match="differs from this one in: shard"):
+        run(TASK, source, shards[1], pipeline, batch_size=1)
+
+
+def test_a_shard_may_have_no_conversations(pipeline, source, tmp_path):
+    folders = sharded(pipeline, source, tmp_path, 2, 100)
+    assert merge(tmp_path / "out", folders).turns > 0
+
+
+def changed(folder, tmp_path, **changes):
+    """A copy of a shard, whose run.meta.json says something else."""
+    copy = tmp_path / f"changed-{folder.name}"
+    shutil.copytree(folder, copy)
+    meta = json.loads((copy / "run.meta.json").read_text())
+    meta.update({name: value for name, value in changes.items() if name in meta})
+    meta["fingerprint"].update({name: value for name, value in changes.items() if name not in meta})
+    (copy / "run.meta.json").write_text(json.dumps(meta))
+    return copy
+
+
+def test_what_is_not_all_of_one_run_is_refused(shards, tmp_path, source):
+    def refused(said, *folders, **how):
+        with pytest.raises(InputError, match=said):
+            merge(tmp_path / "out", folders, **how)
+
+    first, second, third = shards
+    refused("expected each of the 3 shards once, got 1/3", first)
+    refused("expected each of the 3 shards once", first, second, third, changed(first, tmp_path))
+    shutil.rmtree(tmp_path / "changed-s1")
+    refused(
+        "in: models, history.",
+        changed(first, tmp_path, models={"a": {}}, history="none"),
+        second,
+        third,
+    )
+    shutil.rmtree(tmp_path / "changed-s1")
+    refused("expected each of the", changed(first, tmp_path, shard="1/4"), second, third)
+    refused("is not finished", changed(third, tmp_path, status="running"), first, second)
+    refused("expected a folder written by convqa run --shard", tmp_path, first)
+    with pytest.raises(InputError, match="is one of the shards"):
+        merge(first, shards)
+    other = tmp_path / "other"
+    other.mkdir()
+    questions = json.loads((source / "questions.json").read_text())
+    (other / "questions.json").write_text(json.dumps(questions[:-1]))
+    refused("differs from the input of the shards", *shards, input_path=other)
+    assert not (tmp_path / "out" / "run.json").exists()
+
+
+def test_a_shard_whose_journal_lost_lines_is_refused(shards, tmp_path):
+    copy = changed(shards[2], tmp_path)
+    lines = (copy / "responses.jsonl").read_bytes().splitlines(keepends=True)
+    (copy / "responses.jsonl").write_bytes(b"".join(lines[:-1]))
+    with pytest.raises(InputError, match="not answered by any shard"):
+        merge(tmp_path / "out", [*shards[:2], copy])
+
+
+@pytest.mark.parametrize("text", ["0/3", "4/3", "1", "a/b", "1/3/5", "-1/3"])
+def test_what_is_no_shard_is_refused(text):
+    with pytest.raises(InputError, match="expected I/N"):
+        Shard.parse(text)
 
 
 def children(pid):
