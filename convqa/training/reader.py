@@ -238,8 +238,8 @@ def score(reader: UnitReader, examples: Sequence[ReadingExample]) -> dict[str, f
         readings = reader.read([(question, unit_passage(passage)) for passage in example.passages])
         best = (float("-inf"), False)
         for passage, reading in zip(example.passages, readings, strict=True):
-            for index, unit in enumerate(reading.units):
-                best = max(best, (unit.score, index in passage.answers))
+            for index, unit_score in enumerate(reading.units):
+                best = max(best, (unit_score, index in passage.answers))
         is_answerable = any(passage.answers for passage in example.passages)
         bests[is_answerable].append(best[0])
         if is_answerable:

@@ -17,15 +17,13 @@ from convqa.components.readers._sentence_scoring import behind
 from convqa.components.readers.sentences import SentencesReader
 from convqa.components.unit_pairs import UNITS_LANGUAGE, UnitPair, unit_pairs
 from convqa.domain import Passage, Ranking, Reading, Rewrite, Span, Turn, Unit
-from convqa.models.kinds.unit_reader import PassageReading, UnitReader, UnitScore, load_unit_reader
+from convqa.models.kinds.unit_reader import PassageReading, UnitReader, load_unit_reader
 from convqa.models.types import Array, Model
 from convqa.text.quotes import quotable_units, shown_unit
 from convqa.text.units import units
 
-_MARGIN_WEIGHT = 0.2
-_PASSAGE_WEIGHT = 0.5
 _RANK_WEIGHT = 2.0
-"""Weights of the scores besides the unit's own (docs/reference/reading.md)."""
+"""Weight of how far behind the first passage a unit's passage is (docs/reference/reading.md)."""
 
 _QUESTION_MARKS = ("?", "\uff1f")
 
@@ -40,7 +38,7 @@ collections of own documents (docs/reference/reading.md)."""
 _SECOND_READING = 2.0
 """How much less the scores of a second reading count. Chosen on nine collections of own documents."""
 
-_SIMILARITY_WEIGHT = 12.0
+_SIMILARITY_WEIGHT = 6.0
 _NULL_SIMILARITY = 1 / 3
 """Weight of the cosine of a unit and the question, and the cosine of no answer. Chosen on nine collections of own
 documents that the query encoder was not trained on (docs/reference/reading.md)."""
@@ -208,9 +206,5 @@ class CandidatePassage(NamedTuple):
             text = self.passage.text[slice(*bounds)]
             # A question answers only if its reply is part of the unit.
             if not text.endswith(_QUESTION_MARKS):
-                spans.append(Span(self.passage.id, *bounds, text, self._fused(score, reading.passage)))
+                spans.append(Span(self.passage.id, *bounds, text, score - _RANK_WEIGHT * self.distance))
         return spans
-
-    def _fused(self, unit: UnitScore, passage: float) -> float:
-        score = unit.score + _MARGIN_WEIGHT * unit.margin + _PASSAGE_WEIGHT * passage
-        return score - _RANK_WEIGHT * self.distance

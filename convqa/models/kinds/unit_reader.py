@@ -12,14 +12,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from convqa.errors import InputError
 from convqa.files import replace_surrogates
 from convqa.models.kinds.reader import SpanReader, load_reader
-from convqa.models.types import Array, TokenSequence
+from convqa.models.types import TokenSequence
 
 if TYPE_CHECKING:
     import tokenizers
@@ -38,9 +38,6 @@ _MAX_QUESTION_BEFORE = 24
 _MAX_TITLE = 32
 _MAX_UNIT = 160
 """Maximum tokens of each part. Questions keep their last tokens, the others their first."""
-
-_MAX_SPAN = 30
-"""Maximum tokens of a span."""
 
 _MAX_REMEMBERED = 4096
 """Maximum readings that are remembered."""
@@ -63,18 +60,11 @@ class UnitPassage:
     units: tuple[str, ...]
 
 
-class UnitScore(NamedTuple):
-    """How well a unit answers. ``margin``: of the best span inside it over no answer."""
-
-    score: float
-    margin: float
-
-
 @dataclass(frozen=True, slots=True)
 class PassageReading:
-    """The scores of the units of a passage, and of the passage."""
+    """How well the units of a passage answer, above 0 better than no answer, and how well the passage does."""
 
-    units: tuple[UnitScore, ...]
+    units: tuple[float, ...]
     passage: float
 
 
@@ -188,22 +178,14 @@ class UnitReader:
         for index, (asked, passage) in enumerate(pairs):
             windows += [(index, window) for window in self._input.windows(questions[asked], passage)]
         outputs = self.model.outputs([window.tokens for _, window in windows])
-        scores = [[UnitScore(-np.inf, -np.inf)] * len(passage.units) for _, passage in pairs]
+        scores = [[-np.inf] * len(passage.units) for _, passage in pairs]
         passages = [-np.inf] * len(pairs)
-        for (owner, window), (starts, ends, marks, tokens, passage_logit) in zip(windows, outputs, strict=True):
+        for (owner, window), (_, _, marks, tokens, passage_logit) in zip(windows, outputs, strict=True):
             passages[owner] = max(passages[owner], float(passage_logit))
-            null = float(starts[0] + ends[0])
             for unit, first, end in window.units:
                 score = float(marks[first - 1] + tokens[first:end].mean())
-                margin = _best_span(starts[first:end], ends[first:end]) - null
-                scores[owner][unit] = max(scores[owner][unit], UnitScore(score, margin))
+                scores[owner][unit] = max(scores[owner][unit], score)
         return [PassageReading(tuple(units), score) for units, score in zip(scores, passages, strict=True)]
-
-
-def _best_span(starts: Array, ends: Array) -> float:
-    """Return the best sum of a start and of an end at most :data:`_MAX_SPAN` tokens on."""
-    width = min(_MAX_SPAN, len(starts))
-    return max(float((starts[: len(starts) - shift] + ends[shift:]).max()) for shift in range(width))
 
 
 def load_unit_reader(name: str = "reader") -> UnitReader:
