@@ -180,16 +180,16 @@ def test_nothing_large_and_no_machine_paths_are_tracked():
 
 
 MAX_TOKENS = {
-    "components": 42_824,
+    "components": 42_774,
     "stores": 27_263,
     "tasks": 26_773,
     "documents": 23_647,
-    "models": 20_005,
+    "models": 19_877,
     "server": 16_199,
     "sharc": 14_860,
     "cli": 13_773,
     "text": 11_834,
-    "training": 9_022,
+    "training": 9_020,
     "experiments": 8_447,
     "driver": 8_146,
     "(modules)": 6_890,
@@ -205,7 +205,7 @@ MAX_TOKENS = {
 
 MAX_TOKENS_OF_TESTING = 11_450
 """The budget of convqa.testing, which runs only in tests and is not part of the total."""
-MAX_TOKENS_IN_ALL = 257_800
+MAX_TOKENS_IN_ALL = 257_600
 MAX_TOKENS_A_LINE = 8.5
 
 

@@ -31,17 +31,16 @@ _MAX_SPANS = 12
 """Maximum spans of a turn."""
 
 _FIRST_PASSAGES = 4
-_ENOUGH = 5.0
-"""How many passages are read first, and the score of a span above which the others are not read. Chosen on nine
-collections of own documents (docs/reference/reading.md)."""
+_ENOUGH = 3.5
+"""How many passages are read first, and the score of a span above which the others are not read
+(docs/reference/reading.md)."""
 
 _SECOND_READING = 2.0
 """How much less the scores of a second reading count. Chosen on nine collections of own documents."""
 
 _SIMILARITY_WEIGHT = 6.0
 _NULL_SIMILARITY = 1 / 3
-"""Weight of the cosine of a unit and the question, and the cosine of no answer. Chosen on nine collections of own
-documents that the query encoder was not trained on (docs/reference/reading.md)."""
+"""Weight of the cosine of a unit and the question, and the cosine of no answer (docs/reference/reading.md)."""
 
 
 @member
