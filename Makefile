@@ -60,7 +60,7 @@ $(VENV)/.browser: pyproject.toml | $(VENV)/.test
 	@touch $@
 
 run: $(VENV)/.base  ## install convqa, hold a conversation, then answer and score the bundled example
-	@printf '%s\n' 'Describe Uranus.' 'What makes it so unusual?' | \
+	@printf '%s\n' 'When was Uranus discovered?' 'Why is it blue-green?' | \
 		$(BIN)/convqa chat --collection examples/qrecc-trec/passages.jsonl.gz
 	@$(BIN)/convqa run examples/qrecc-trec out/qrecc-trec --restart
 	@echo

@@ -109,7 +109,7 @@ def try_package(package: Path, folder: Path, python: str, resolution: str) -> No
     version = convqa("--version")
     assert __version__ in version, f"convqa --version printed {version}"
     passages = example / "passages.jsonl.gz"
-    talk = convqa("chat", "--collection", passages, questions="Describe Uranus.\nWhat makes it so unusual?\n")
+    talk = convqa("chat", "--collection", passages, questions="When was Uranus discovered?\nWhy is it blue-green?\n")
     assert "[1]" in talk, f"the answers cite nothing:\n{talk}"
     convqa("run", example, folder / "run")
     print(convqa("evaluate", example, folder / "run"))

@@ -27,7 +27,7 @@ DOCUMENTS = [
         content="Faust 👋 is a tragedy by Goethe. It was first printed in Tübingen in 1808.",
         meta={"title": "Faust", "url": "https://example.org/faust", "year": 1808},
     ),
-    Document(id="robbers", content="The Robbers is a drama by Schiller. It was first staged in Mannheim."),
+    Document(id="robbers", content="The Robbers is a drama by Schiller. He wrote it in Stuttgart."),
     Document(id="blank", content=None, meta={"title": "Faust"}),
 ]
 QUESTIONS = ("How about Faust?", "Where was it first printed?")

@@ -13,7 +13,7 @@ FEW = ("--set", "retriever.candidates=5", "--set", "reader.max_passages=5")
 
 
 def test_an_answer_with_numbered_citations(call, indexed):
-    code, out, err = call("ask", "What is a physician's assistant?", "--collection", indexed, *FEW)
+    code, out, err = call("ask", "What does a physician's assistant earn?", "--collection", indexed, *FEW)
     assert (code, err) == (0, "")
     answer, _, sources = out.partition("\n\n")
     numbers = set(re.findall(r"\[(\d+)\]", answer))

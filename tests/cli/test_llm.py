@@ -59,7 +59,7 @@ def test_roles_say_what_the_model_is_asked_for(call, indexed, openai_server):
     for role, wanted in (("rewrite", [True]), ("answer", [False, False])):
         server = openai_server(model)
         options = ("--collection", indexed, *FEW, "--llm", server.url, "--llm-model", "m", "--llm-role", role)
-        assert call("chat", *options, stdin=f"{QUESTION}\nWhat does it cost?\n")[0] == 0
+        assert call("chat", *options, stdin=f"{QUESTION}\nWhat does it earn?\n")[0] == 0
         assert ["JSON object" in request["messages"][-1]["content"] for request in server.requests] == wanted
 
 
@@ -81,9 +81,9 @@ def test_a_server_that_refuses_is_named_with_what_to_check(call, indexed, openai
 def test_an_unhelped_question_is_completed_without_the_model_and_a_note_says_so(call, indexed, openai_server):
     server = openai_server(lambda prompt, number: 500)
     options = ("--collection", indexed, "--llm", server.url, "--llm-model", "m", "--llm-role", "rewrite")
-    out = call("chat", *options, stdin=f"{QUESTION}\nWhat does it cost?\n")[1]
+    out = call("chat", *options, stdin=f"{QUESTION}\nWhat does it earn?\n")[1]
     assert "server error 500" in out
-    assert "Understood as: What does [a physician's assistant] cost?" in out
+    assert "Understood as: What does [a physician's assistant] earn?" in out
 
 
 @pytest.mark.parametrize(
