@@ -60,7 +60,7 @@ def adhoc(name: str, data: Path, folder: Path) -> Path:
 
 
 def scored(name: str, data: Path, scratch: Path) -> Evaluation:
-    """Evaluate the run of a benchmark; return the JSON of ``convqa evaluate --json``."""
+    """Return the evaluation of a benchmark's run."""
     sets = data / "conversations"
     if name == "gpt3-run":
         return evaluate(sets / "qrecc_trec_sample", data / "qrecc" / "gpt3-run.json", task="qrecc")

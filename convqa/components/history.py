@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -79,7 +80,7 @@ def reads(question: str, language: str) -> bool:
 
 def first_and_latest(
     history: tuple[Exchange, ...],
-    latest: int = 1_000_000,
+    latest: int = sys.maxsize,
     idle: bool = False,
 ) -> tuple[Exchange, ...]:
     """Return the first exchange that is not blank and the latest ones, all by default.

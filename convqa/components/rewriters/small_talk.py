@@ -121,8 +121,8 @@ class SmallTalk(Rewriter):
 def phrased(text: str, language: str = "en") -> str | None:
     """Return the last act of a text that consists of phrases, "" for small talk of any kind; None for other texts.
 
-    A text with a question mark is none, except for "how are you?", "anything else?" and the like. Nor is any text in a
-    language without phrases.
+    Texts with a question mark do not consist of phrases, except for "how are you?", "anything else?" and the like.
+    Neither do texts in a language without phrases.
 
     >>> [phrased(text) for text in ("ok cool", "Thanks, bye!", "tell me more", "no, I meant the other one", "lol")]
     ['praise', 'bye', 'more', 'question', '']

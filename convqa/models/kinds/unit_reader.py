@@ -180,7 +180,8 @@ class UnitReader:
         outputs = self.model.outputs([window.tokens for _, window in windows])
         scores = [[-np.inf] * len(passage.units) for _, passage in pairs]
         passages = [-np.inf] * len(pairs)
-        for (owner, window), (_, _, marks, tokens, passage_logit) in zip(windows, outputs, strict=True):
+        for (owner, window), output in zip(windows, outputs, strict=True):
+            _, _, marks, tokens, passage_logit = output
             passages[owner] = max(passages[owner], float(passage_logit))
             for unit, first, end in window.units:
                 score = float(marks[first - 1] + tokens[first:end].mean())

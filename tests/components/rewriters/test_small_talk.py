@@ -171,6 +171,7 @@ def test_a_vector_tells_small_talk_in_other_words(text, is_small_talk):
         ("ok, go on please", "more"),
         ("Can you tell me more about that?", "more"),
         ("anything else?", "more"),
+        ("is there anything else interesting", "more"),
     ],
 )
 def test_a_phrase_has_its_act(text, act):

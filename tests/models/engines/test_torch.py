@@ -114,7 +114,7 @@ def test_a_device_that_is_not_there_is_refused(plain):
 def test_models_that_write_are_no_encoders(transformers, tmp_path):
     config = transformers.T5Config(vocab_size=32, d_model=16, d_kv=8, d_ff=16, num_layers=1, num_heads=2)
     transformers.T5ForConditionalGeneration(config).save_pretrained(tmp_path)
-    with pytest.raises(InputError, match="expected a model of kind 'encoder', got an encoder-decoder"):
+    with pytest.raises(InputError, match="expected a model of kind 'encoder', got a t5"):
         load_encoder(str(tmp_path))
 
 
@@ -192,7 +192,7 @@ def test_encoders_with_another_head_load_if_files_name_a_pooling(
     getattr(transformers, model)(config).save_pretrained(tmp_path)
     save_tokenizer(words, tmp_path)
     if model.endswith(("ForMaskedLM", "ForQuestionAnswering")):
-        with pytest.raises(InputError, match=rf"expected a model of kind 'encoder', got {model}"):
+        with pytest.raises(InputError, match=r"expected a model of kind 'encoder', got a \S+, which (predicts|reads)"):
             load_encoder(str(tmp_path))
         sentence_transformers(tmp_path)  # such as all-mpnet-base-v2
     assert load_encoder(str(tmp_path)).encode(["faust"]).shape == (1, 16)

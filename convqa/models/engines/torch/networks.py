@@ -228,15 +228,23 @@ def load_source(folder: ModelFolder, choice: Choice, kind: str) -> Loaded:
     return module, transformers.tokenizer_of(folder, longest), about
 
 
-_OTHER_HEADS = ("MaskedLM", "SequenceClassification", "QuestionAnswering")
+_PURPOSES = {
+    "MaskedLM": "predicts words, as sparse models (SPLADE) do; convqa has no learned sparse retrieval",
+    "SequenceClassification": "scores pairs; use it as a cross-encoder (reranker.type=cross_encoder)",
+    "QuestionAnswering": "reads answers; use it as a reader",
+}
 
 
 def _refuse_other(folder: ModelFolder, config: Any) -> None:
     """:raises InputError: for a model that is no encoder, by its class, unless its files name a pooling."""
-    names = [name for name in config.architectures or [] if name.endswith(_OTHER_HEADS)]
-    if config.is_encoder_decoder or (names and pooling_of(folder.path) is None):
-        got = names[0] if names else f"an encoder-decoder ({config.model_type})"
-        raise InputError(f"{folder.path}: expected a model of kind 'encoder', got {got}.")
+    heads = [architecture.partition("For")[2] for architecture in config.architectures or []]
+    purpose = "generates" if config.is_encoder_decoder else ""
+    if not purpose and pooling_of(folder.path) is None:
+        purpose = next((_PURPOSES[head] for head in heads if head in _PURPOSES), "")
+    if purpose:
+        raise InputError(
+            f"{folder.path}: expected a model of kind 'encoder', got a {config.model_type}, which {purpose}."
+        )
 
 
 def _label(folder: ModelFolder, config: Any, kind: str) -> int | None:
