@@ -14,7 +14,7 @@ AUXILIARY = re.compile(
     r"\b(is|are|was|were|can|could|may|must|should|will|would|has|have|had|does|do|did)\b(?! not|n't)"
 )
 NEGATION = re.compile(r"(?<=\w)(?: not|n't|not)\b| never\b")
-VERDICT = re.compile(r"^(?:Yes|No),? ", re.I)
+VERDICT = re.compile(r"^(?:Yes|No), ", re.I)
 KINDS = (
     "number invented",
     "number of another row",

@@ -1,11 +1,10 @@
-"""How many turns a second do the shipped pipelines answer, in two versions of convqa?
+"""How many turns a second do the shipped pipelines answer, and with how much memory?
 
-    python benchmarks/pipelines.py PYTHON [OTHER_PYTHON] [--pipelines default talk ...] [--limit 12] [--rounds 2]
+    python benchmarks/pipelines.py [--pipelines default talk ...] [--limit 10] [--rounds 2] [--data ../shared/data]
 
-PYTHON is the interpreter of an environment with convqa, such as .venv/bin/python. Each version indexes the passages of
-inscit_dev, with vectors where its ``index`` makes them or can be asked to, and runs the first conversations with each
-pipeline, with empty caches. The runs of the versions alternate. Prints turns a second of the best round, start of the
-process included, and megabytes at the peak.
+Indexes the passages of inscit_dev with vectors, then runs its first conversations with each pipeline, with empty
+caches.
+Prints turns a second of the best round, start of the process included, and megabytes at the peak.
 """
 
 from __future__ import annotations
@@ -13,19 +12,20 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
 
-from _common import arguments, table
+from _common import ROOT, arguments, table
 
 PIPELINES = ("expansion-bm25", "hybrid", "default", "talk")
 
 
-def convqa(python: str, *options: object, folder: Path) -> tuple[float, float]:
-    """Run a command of a version. Return its seconds and the MB of memory at its peak."""
-    environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "PYTHONPATH": ""}
-    command = [python, "-m", "convqa", *map(str, options)]
+def convqa(*options: object, folder: Path) -> tuple[float, float]:
+    """Run a command. Return its seconds and the MB of memory at its peak."""
+    environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "convqa", *map(str, options)]
     start = time.perf_counter()
     process = subprocess.Popen(command, env=environment, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     assert process.stderr is not None
@@ -36,40 +36,28 @@ def convqa(python: str, *options: object, folder: Path) -> tuple[float, float]:
     return time.perf_counter() - start, usage.ru_maxrss / 1024
 
 
-def has_vectors(collection: Path) -> bool:
-    return bool(list(collection.rglob("*vectors*")))
-
-
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("pythons", nargs="+", metavar="PYTHON")
     parser.add_argument("--pipelines", nargs="+", default=PIPELINES)
-    parser.add_argument("--limit", type=int, default=12, help="conversations")
+    parser.add_argument("--limit", type=int, default=10, help="conversations")
     parser.add_argument("--rounds", type=int, default=2)
     options = parser.parse_args()
     source = (options.data / "conversations" / "inscit_dev").resolve()
-    pythons = [str(Path(python).absolute()) for python in options.pythons]
-    numbers = sorted({record["Conversation_no"] for record in json.loads((source / "questions.json").read_bytes())})
-    chosen = set(numbers[: options.limit])
     records = json.loads((source / "questions.json").read_bytes())
+    numbers = sorted({record["Conversation_no"] for record in records})
+    chosen = set(numbers[: options.limit])
     turns = sum(record["Conversation_no"] in chosen for record in records)
     with tempfile.TemporaryDirectory() as aside:
         folder = Path(aside)
-        for place, python in enumerate(pythons):
-            collection = folder / f"collection-{place}"
-            convqa(python, "index", source / "passages.jsonl", "--collection", collection, folder=folder)
-            if not has_vectors(collection):
-                convqa(python, "index", "--collection", collection, "--vectors", "encoder", folder=folder)
+        index = ["index", source / "passages.jsonl", "--collection", folder / "collection", "--vectors", "encoder"]
+        convqa(*index, folder=folder)
         rows = []
         for pipeline in options.pipelines:
-            best = [(float("inf"), 0.0)] * len(pythons)
-            for _ in range(options.rounds):
-                for place, python in enumerate(pythons):
-                    run = ["run", source, folder / f"run-{place}", "--restart", "--pipeline", pipeline]
-                    own = [*run, "--limit", options.limit, "--collection", folder / f"collection-{place}"]
-                    best[place] = min(best[place], convqa(python, *own, folder=folder))
-            rows.append([pipeline, *(f"{turns / seconds:.1f} / {memory:.0f}" for seconds, memory in best)])
-    table([f"turns/s / MB, {turns} turns", *options.pythons], rows)
+            run = ["run", source, folder / "run", "--restart", "--pipeline", pipeline, "--limit", options.limit]
+            rounds = [convqa(*run, "--collection", folder / "collection", folder=folder) for _ in range(options.rounds)]
+            seconds, memory = min(rounds)
+            rows.append([pipeline, f"{turns / seconds:.1f}", f"{memory:.0f}"])
+    table([f"pipeline, {turns} turns", "turns/s", "peak MB"], rows, "speed/pipelines")
 
 
 if __name__ == "__main__":

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from convqa.components.retrievers.given import Given
-from convqa.domain import Passage, Query, Turn, TurnId
 from convqa.metrics.squad import exact_match, f1
 from convqa.tasks.mrqa.formats import Context, Question
 from convqa.tasks.mrqa.input import read_contexts
@@ -29,13 +27,6 @@ def reported(data: Path) -> dict[str, list[Context]]:
 def asked(contexts: Sequence[Context]) -> list[tuple[Question, Context]]:
     """Yield every question with its context."""
     return [(question, context) for context in contexts for question in context.questions]
-
-
-def ranked(question: Question, passages: Sequence[Passage], top_k: int) -> list[Passage]:
-    """Return the best of these passages for a question, by BM25."""
-    turn = Turn(TurnId(question.id, 1), question.text, passages=tuple(passages))
-    [ranking] = Given(top_k=top_k).search([turn], [Query(question.text)])
-    return [hit.passage for hit in ranking.hits if hit.passage is not None]
 
 
 def best(measure: Callable[[str, str], float], question: Question, said: str) -> float:
