@@ -52,6 +52,13 @@ _MONTH_NAMES = list(
 _MONTHS = {name[:3]: name for name in _MONTH_NAMES if name != "May"} | {"Sept": "September"}
 _MONTH = re.compile(rf"\b({'|'.join(sorted(_MONTHS, reverse=True))})\b\.?")
 _DATE = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
+_WEEKDAY_NAMES = list(numerals("Monday Tuesday Wednesday Thursday Friday Saturday Sunday", 1))
+_WEEKDAYS = {name[:3]: name for name in _WEEKDAY_NAMES}
+# "Sun" and "Sat" are words, unless a time follows.
+_WEEKDAY = re.compile(r"\b(?:(Mon|Tue|Wed|Thu|Fri)(?:s|r|rs)?|(Sat|Sun)(?=[.,]?\s*\d))\b\.?")
+_UNIT_NAMES = {"min": "minutes", "h": "hours", "hr": "hours", "hrs": "hours"}
+_UNIT = re.compile(rf"(?<=\d)\s?({'|'.join(_UNIT_NAMES)})\b(?!/)")
+_TIME = re.compile(r"\b(\d{1,2}):(\d\d)\b")
 _MAX_STEM = 6
 """Stems are compared up to here, so that "discovered" equals "discovery"."""
 
@@ -177,10 +184,13 @@ def support_words(text: str, language: str) -> tuple[SupportWord, ...]:
     In languages without an analyzer, words are weighted by their length, because frequent words are short in every
     language (Zipf), and ideographs are compared as bigrams.
 
-    >>> [word.token for word in support_words("On Sep 07, 2,280.0 m", "en") if word.is_content]
-    ['septem', '7', '2280', 'm']
+    >>> [word.token for word in support_words("On Tue, Sep 07, 14:30, 2,280.0 m", "en") if word.is_content]
+    ['tuesda', 'septem', '7', '14.30', '2280', 'm']
     """
     text = _MONTH.sub(lambda match: _MONTHS[match[1]], _DATE.sub(_spelled_date, text))
+    text = _WEEKDAY.sub(lambda match: _WEEKDAYS[match[1] or match[2]], text)
+    text = _UNIT.sub(lambda match: f" {_UNIT_NAMES[match[1]]}", text)
+    text = _TIME.sub(r"\1.\2", text)
     try:
         words = list(_words(text, language))
     except InputError:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import prod
 from textwrap import shorten
 from typing import NamedTuple
 
 from convqa.components.builders._addresses import foreign
-from convqa.components.builders._prompt import PassagePart
+from convqa.components.builders._prompt import META, PassagePart
 from convqa.components.builders._reply import ReplySentence, is_refusal
 from convqa.domain import Citation, Passage, Sentence, Turn, Unit
 from convqa.text.support import SupportWord, support_words
@@ -30,7 +30,7 @@ _MAX_UNITS = 3
 _MIN_SHARE = 0.55
 """Minimum share of a sentence's content words, by weight, that its evidence has."""
 
-_MIN_SINGLE = 0.4
+_MIN_SINGLE = 0.34
 """Minimum share that one of the units has alone."""
 
 _MIN_STATED = 0.35
@@ -45,11 +45,17 @@ _TOPIC_WEIGHT = 0.5
 _MIN_PLACE = 0.45
 """How well a number's unit fits the words beside the number, relative to the best unit with another number."""
 
-_MIN_CLAUSE = 0.6
+_MIN_CLAUSE = 0.5
 """Minimum share of a clause's words in the clause of the passage that it is compared with."""
+
+_MIN_CLAUSE_WORDS = 2
+"""A shorter clause is not compared: "but not at 62"."""
 
 _MAX_HEADINGS = 3
 """How many headings before a unit are its context, as the levels of a text's headings may be unknown."""
+
+_MAX_REFERENCE = 2
+"""How many units after another may refer to what it names."""
 
 _MAX_SCOPE = 4
 """How many content words after a negation it negates."""
@@ -64,13 +70,24 @@ _INSTRUCTION_RUN_WORDS = 8
 
 _CLAUSE = re.compile(
     r"[.,;:!?()\u2013\u2014]+(?=\s|$)|[\n|\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f]"
-    r"|\s(?:but|because|although|though|while|whereas|if|unless|when|except|aber|weil|wenn|obwohl|sondern)\s",
+    r"|\s(?:but|because|although|though|while|whereas|if|unless|when|except|which|who|until|till|before|bis|bevor|aber|weil|wenn|obwohl|sondern)\s",
     re.I,
 )
+_NUMBER_SIGN = re.compile(r"\bno\.(?=\s*\d)", re.I)
+_CONDITION = re.compile(r"\W*(?:if|unless|when|wenn|falls)\b", re.I)
 _DECIMAL = re.compile(r"[0-9]*\.?[0-9]+")
-_VERDICT = re.compile(r"\A\W*(?:so\s+)?(?:yes|no|ja|nein)\b[\s,.:;!\u2013\u2014-]*", re.I)
+_FIGURES = re.compile(r"[\d.,]+")
+_VERDICT = re.compile(r"\A\W*(?:so\s+)?(?:yes|no|ja|nein)\b(?:[\s,.:;!\u2013\u2014-]*[,.:;!\u2013\u2014-]\s*|\Z)", re.I)
 _SUMS = listed("altoge differ less longer more sum togeth total")
 """Stems of words about numbers that follow from others."""
+
+_WE = listed("we our us wir uns unser")
+"""Words for those who write, whose name may be in a title only."""
+
+_REFERRING = listed("it they them there this that these those he she his her their its who which later other others")
+_WITHOUT = frozenset({"withou", "ohn"})
+_DATE_NAMES = listed("januar februa march april mai june juli august septem octob novemb decemb")
+"""Tokens of months, whose numbers are those of days."""
 
 _Weights = Mapping[str, float]
 """Token -> weight."""
@@ -85,17 +102,30 @@ class _Verdict(NamedTuple):
 
 
 class _Clause(NamedTuple):
-    """A clause's content words, those that are negated (all words of a positive clause), and whether any is."""
+    """A clause's content words, those that are negated (all words of a positive clause), and whether any is.
+
+    ``is_condition``: it begins with "if" or "when", so that it says nothing itself.
+    """
 
     words: _Weights
     scope: _Weights
     is_negated: bool
+    is_condition: bool
+
+
+class _Cell(NamedTuple):
+    """A cell of a row. ``header``: the tokens that only its column's header has. ``form``: its text without digits."""
+
+    header: frozenset[str]
+    numbers: frozenset[str]
+    form: str
 
 
 class _Evidence(NamedTuple):
     """A unit of a passage: its own tokens, and these with those of its context.
 
-    ``counted``: number -> the words of what it counts; in a row all words.
+    ``counted``: number -> the words of what it counts; in a row all words. ``label``: the tokens of a row's first cell.
+    ``is_negated``: whether it, its heading or its introduction has a negation.
     """
 
     passage: Passage
@@ -104,6 +134,9 @@ class _Evidence(NamedTuple):
     all: frozenset[str]
     counted: Mapping[str, Collection[str]]
     clauses: Sequence[_Clause]
+    cells: Sequence[_Cell]
+    label: frozenset[str]
+    is_negated: bool
 
     @property
     def said(self) -> str:
@@ -141,8 +174,11 @@ class Grounding:
         self._asked = _tokens([question], language)
         earlier = [text for exchange in turn.history for text in (exchange.question, exchange.answer)]
         self._topic = self._asked | _tokens(earlier, language)
-        words = [word for text in self._texts for word in support_words(text, language)]
-        self._names = {word.token for word in words if word.is_name}
+        texts = [support_words(text, language) for text in [*self._texts, question]]
+        self._names = {word.token for words in texts for word in words if word.is_name}
+        pairs = [pair for words in texts for pair in pairwise(words)]
+        self._models = {(name.token, number.token) for name, number in pairs if number.is_number}
+        self._titles = _tokens([part.passage.title for part in passages], language)
         self._vocabulary = set(split_words(" ".join([question, *self._texts])))
         self._reply_words: list[str] = []
         self._numbers: set[str] = set()
@@ -224,7 +260,7 @@ class Grounding:
 
     def _check(self, text: str, evidence: Sequence[_Evidence]) -> _Verdict:
         plain = _VERDICT.sub("", text)
-        said = support_words(plain, self._language)
+        said = self._named(plain)
         words = [word for word in said if word.is_content]
         chosen = _chosen({word.token: word.weight for word in words}, evidence)
         if not chosen:
@@ -236,13 +272,15 @@ class Grounding:
         # Numbers without evidence follow from others.
         needed = [word for word in words if word.token in evident or not (word.is_number or word.token in _SUMS)]
         weights = {word.token: word.weight * (_TOPIC_WEIGHT if word.token in self._topic else 1) for word in needed}
-        names = {word.token for word in words if self._is_name(word)}
+        names = {word.token for word in words if word.is_name}
         stated = {word.token: word.weight for word in words if not (word.is_number or word.token in names)}
         enough = (
             _part(weights, evident) >= _MIN_SHARE
             and max(_part(weights, one.all) for one in chosen) >= _MIN_SINGLE
             and (not stated or _part(stated, evident) >= _MIN_STATED)
         )
+        if any(not one.own.isdisjoint(_WE) for one in chosen):
+            names -= self._titles
         if not enough or not names <= evident | self._topic:
             return _Verdict()
         opposite = _opposite(
@@ -255,8 +293,19 @@ class Grounding:
         citations = [Citation(one.passage.id, one.unit.start, one.unit.end) for one in chosen]
         return _Verdict(True, tuple(citations))
 
-    def _is_name(self, word: SupportWord) -> bool:
-        return not word.is_number and (word.is_name or word.token in self._names)
+    def _named(self, text: str) -> Sequence[SupportWord]:
+        """Return the words of a sentence. Its first one is a name if the passages have it as one."""
+        words = list(support_words(text, self._language))
+        if text[:1].isupper() and words and words[0].token in self._names:
+            words[0] = words[0]._replace(is_name=True)
+        return [word._replace(is_name=word.is_name and not word.is_number) for word in words]
+
+    def _is_of_a_name(self, words: Sequence[SupportWord], position: int) -> bool:
+        """Return whether a number is part of a name that the passages have, such as "Model 3", and counts nothing."""
+        before = words[position - 1] if position else None
+        if before is None or not before.is_name or before.token in _DATE_NAMES:
+            return False
+        return (before.token, words[position].token) in self._models
 
     def _misplaced(
         self,
@@ -268,12 +317,13 @@ class Grounding:
 
         The units of numbers are added to the chosen ones.
         """
-        claimed = {word.token for word in words if word.is_number}
+        claimed = {word.token for word in words}
+        numbers = {word.token for word in words if word.is_number}
         reasons = []
         for position, word in enumerate(words):
             token = word.token
             is_free = token in (self._asked if word.is_number else self._topic)
-            if is_free or not (word.is_number or self._is_name(word)):
+            if is_free or not (word.is_number or word.is_name) or self._is_of_a_name(words, position):
                 continue
             near = {other.token: other.weight for other in words if other.is_content and other.token != token}
             having = [one for one in evidence if token in one.all]
@@ -281,6 +331,18 @@ class Grounding:
             rivals = [one for one in lacking if (one.counted if word.is_number else one.own & self._names)]
             best = max(having, key=lambda one: one.fit(near), default=None)
             rival = max(rivals, key=lambda one: one.fit(near), default=None)
+            if best and word.is_number:
+                instead = _other_column(token, best, claimed)
+                if instead:
+                    reasons.append(_says(instead))
+                    continue
+                if best in chosen and token not in best.own:
+                    # A number of a table's header, or of a heading.
+                    continue
+            elif best and rival and (_leads_to(best, rival, evidence) or _leads_to(rival, best, evidence)):
+                continue
+            if best in chosen and best.label and best.label.issubset(claimed):
+                continue
             is_counted = not word.is_number or _is_counted(token, _counted(words, position), evidence)
             if best and is_counted and _is_in_place(best, rival, near):
                 if word.is_number and not any(token in one.own for one in chosen):
@@ -288,15 +350,18 @@ class Grounding:
             elif not word.is_number:
                 if best and rival:
                     reasons.append(rival.said)
-            elif not _is_computed(token, (claimed | self._asked | self._numbers) - {token}):
-                instead = rival.counted.keys() - claimed if rival and rival.fit(near) else ()
-                reasons.append(f"the passages say {min(instead)}" if len(instead) == 1 else "")
+            elif not _is_computed(token, (numbers | self._asked | self._numbers) - {token}):
+                noun = _counted(words, position)
+                others = rival.counted if rival and rival.fit(near) else {}
+                alike = {other for other, nouns in others.items() if noun.issubset(nouns) or not nouns}
+                reasons.append(_says(alike - numbers))
         return reasons
 
 
 def _evidence(part: PassagePart, language: str) -> Iterator[_Evidence]:
     """Yield the units of a passage's part that can be quoted. A table without a header has its first row as one."""
     passage, start, end = part
+    facts = [str(fact).replace("_", " ") for fact in (passage.title, *map(passage.meta.get, META)) if fact]
     header = ""
     headings: list[str] = []
     for unit in units(passage, language):
@@ -309,22 +374,44 @@ def _evidence(part: PassagePart, language: str) -> Iterator[_Evidence]:
             continue
         words = support_words(text, language)
         own = _tokens([text], language)
-        all = own | _tokens([passage.title, unit.heading, unit.context, header, *headings], language)
+        all = own | _tokens([*facts, unit.heading, unit.context, header, *headings], language)
         counted = {
             word.token: all if is_row else _counted(words, position)
             for position, word in enumerate(words)
             if word.is_number
         }
-        yield _Evidence(passage, unit, own, all, counted, _clauses(text, language))
+        cells = _cells(header, text, language) if is_row else ()
+        filled = [cell for cell in text.split("|") if cell.strip()] if is_row else []
+        label = _tokens(filled[:1], language)
+        about = support_words(f"{unit.heading}\n{unit.context}", language)
+        is_negated = any(word.is_negation for word in (*words, *about))
+        yield _Evidence(passage, unit, own, all, counted, _clauses(text, language), cells, label, is_negated)
+
+
+def _cells(header: str, row: str, language: str) -> list[_Cell]:
+    """Return the cells of a row below a header with as many."""
+    heads = [_tokens([cell], language) for cell in header.splitlines()[-1].split("|")]
+    texts = row.split("|")
+    if len(heads) != len(texts):
+        return []
+    found = []
+    for place, text in enumerate(texts):
+        others = frozenset().union(*heads[:place], *heads[place + 1 :])
+        words = support_words(text, language)
+        numbers = frozenset(word.token for word in words if word.is_number)
+        found.append(_Cell(heads[place] - others, numbers, _FIGURES.sub("", text).strip()))
+    return found
 
 
 def _clauses(text: str, language: str) -> Sequence[_Clause]:
     """Return the clauses of a text. "No." negates the clause before it, and "others are not" has its predicate."""
     clauses: list[_Clause] = []
-    for clause in _CLAUSE.split(text):
+    text = _NUMBER_SIGN.sub("number", text)
+    starts = [0, *(match.start() for match in _CLAUSE.finditer(text))]
+    for start, clause in zip(starts, _CLAUSE.split(text), strict=True):
         words = support_words(clause, language)
         content = {word.token: word.weight for word in words if word.is_content}
-        negations = [place for place, word in enumerate(words) if word.is_negation]
+        negations = [place for place, word in enumerate(words) if word.is_negation and word.token not in _WITHOUT]
         is_negated = len(negations) % 2 == 1
         if not content and is_negated and clauses:
             clauses[-1] = clauses[-1]._replace(is_negated=not clauses[-1].is_negated)
@@ -337,7 +424,7 @@ def _clauses(text: str, language: str) -> Sequence[_Clause]:
             if not scope and clauses:
                 content |= clauses[-1].words
             scope = scope or content
-        clauses.append(_Clause(content, scope, is_negated))
+        clauses.append(_Clause(content, scope, is_negated, _CONDITION.match(text, start) is not None))
     return clauses
 
 
@@ -387,6 +474,33 @@ def _is_in_place(
     return rival is None or best.fit(near) >= _MIN_PLACE * rival.fit(near)
 
 
+def _other_column(number: str, row: _Evidence, claimed: Collection[str]) -> frozenset[str]:
+    """Return the numbers of the column that a sentence names, if its number is in one that it does not name."""
+    for own in row.cells:
+        if number in own.numbers and own.form and own.header and own.header.isdisjoint(claimed):
+            for cell in row.cells:
+                if cell.form == own.form and not cell.header.isdisjoint(claimed) and cell.numbers.isdisjoint(claimed):
+                    return cell.numbers
+    return frozenset()
+
+
+def _leads_to(
+    first: _Evidence,
+    second: _Evidence,
+    evidence: Sequence[_Evidence],
+) -> bool:
+    """Return whether a unit follows shortly on another and refers to it: "It must be sent back"."""
+    if first.passage is not second.passage or "row" in (first.unit.kind, second.unit.kind):
+        return False
+    is_next = 0 < evidence.index(second) - evidence.index(first) <= _MAX_REFERENCE
+    return is_next and not second.own.isdisjoint(_REFERRING)
+
+
+def _says(numbers: Collection[str]) -> str:
+    """Return what the passages say instead of a number, "" unless it is one."""
+    return f"the passages say {min(numbers)}" if len(numbers) == 1 else ""
+
+
 def _is_computed(number: str, known: Collection[str]) -> bool:
     """Return whether a number is the sum, difference or product of two or three others.
 
@@ -406,20 +520,31 @@ def _opposite(
     chosen: Sequence[_Evidence],
     is_verdict: bool,
 ) -> _Evidence | None:
-    """Return the unit whose nearest clause says the opposite of a clause."""
+    """Return a unit that says the opposite of a clause, or the first unit if only the sentence denies anything.
+
+    What follows "Yes" or "No" may be concluded, so that it may deny what no unit does.
+    """
     for clause in clauses:
-        same = [0.0]
+        if len(clause.words) < _MIN_CLAUSE_WORDS or clause.is_condition:
+            continue
+        same = 0.0
         against = [(0.0, chosen[0])]
         for one in chosen:
             for other in one.clauses:
+                common = _part(clause.words, other.words)
                 likeness = _likeness(clause, other)
                 if other.is_negated == clause.is_negated:
-                    same.append(likeness)
+                    if clause.is_negated and next(iter(clause.scope)) in other.scope:
+                        same = 1.0
+                    same = max(same, likeness, common if clause.is_negated else 0.0)
                 else:
-                    against.append((likeness, one))
+                    against.append((min(likeness, common), one))
         likeness, unit = max(against, key=lambda pair: pair[0])
-        if likeness >= _MIN_CLAUSE and (likeness > max(same) or is_verdict):
+        if likeness >= _MIN_CLAUSE and (likeness > same or (is_verdict and likeness == same)):
             return unit
+    is_denied = any(one.is_negated for one in chosen)
+    if any(clause.is_negated and not clause.is_condition for clause in clauses) and not (is_denied or is_verdict):
+        return chosen[0]
     return None
 
 

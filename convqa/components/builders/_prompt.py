@@ -13,7 +13,8 @@ _ELLIPSIS = "..."
 _MIN_CHARS = 200
 """A passage that has less room left is not shown."""
 
-_META = ("file", "page", "date")
+META = ("file", "page", "date")
+"""Fields of a passage's meta that the model sees."""
 
 
 class PassagePart(NamedTuple):
@@ -91,7 +92,7 @@ def shown(passage: Passage, start: int, end: int) -> str:
     part = passage.text[start:end]
     unit = next((unit for unit in passage.units if unit.is_quotable and unit.end > start), Unit(0, 0))
     path = " > ".join(filter(None, (passage.title, unit.heading)))
-    known = {name: passage.meta.get(name) for name in _META} | {"address": passage.url}
+    known = {name: passage.meta.get(name) for name in META} | {"address": passage.url}
     facts = [f"{name}: {harmless(str(value))}" for name, value in known.items() if value]
     head = ", ".join([quoted(path), *facts] if path else facts)
     above = "" if unit.context in part else unit.context

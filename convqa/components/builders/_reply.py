@@ -95,8 +95,9 @@ ReplyKind = Literal["answer", "none", "talk", "question"]
 class ReplySentence(NamedTuple):
     """A sentence of a reply without its markers, and the distinct numbers of the passages that it cites, in order.
 
-    ``kind``: a claim; the frame of others (a heading, an introduction to a list, "Yes.", an offer of help), which says
-    nothing to check; or a table. ``mark`` begins a list item: "2." or "-". ``rows``: of a table, without its header.
+    ``kind``: a claim; the frame of others (a heading, an introduction to a list, "Yes.", an offer of help, what was
+    looked for in vain), which says nothing to check; or a table. ``mark`` begins a list item: "2." or "-". ``rows``: of
+    a table, without its header.
     """
 
     text: str
@@ -150,7 +151,11 @@ def parse(reply: str, passages: int, language: str) -> ParsedReply:
                 # Markers without words belong to the sentence before.
                 numbers = dict.fromkeys([*parsed[-1].numbers, *sentence.numbers])
                 parsed[-1] = parsed[-1]._replace(numbers=tuple(numbers))
-    return ParsedReply(tuple(parsed), _kind(word[0].strip(" `*:.") if word else "", parsed))
+    reply_kind = _kind(word[0].strip(" `*:.") if word else "", parsed)
+    if word and reply_kind == "none" and parsed and not parsed[0].numbers:
+        # What the model looked for.
+        parsed[0] = parsed[0]._replace(kind="frame")
+    return ParsedReply(tuple(parsed), reply_kind)
 
 
 def _kind(word: str, parsed: Sequence[ReplySentence]) -> ReplyKind:

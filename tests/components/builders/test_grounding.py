@@ -192,3 +192,46 @@ def test_offsets_are_of_the_whole_text_where_a_part_was_shown():
 def test_other_languages(language, text, said, supported):
     ((sentence,), _) = checked(f"{said} [1]", passages=(Passage("p", text),), language=language)
     assert bool(sentence.supported) == supported
+
+
+FLAT = """\
+| | Mini | Model 3 | Pro |
+| Flight time | 31 min | 38 min | 43 min |
+| Price at the shop | £4 | £6 | £8 |
+
+We close at 16:00 on Fridays. The shop is in Kanal Street. There you can swap a faulty router. No fee is due before May.
+
+Samples with acetone, which is not permitted, blackened the oil. If nobody is named, the sum goes to the estate."""
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "The Model 3 Pro has a flight time of 43 minutes, according to the letter of April 2025",
+        "According to the letter of April 2025 Halden closes at 16:00 on Friday",
+        "You can swap a faulty router at the shop in Kanal Street",
+        "No fee is due before May",
+        "Samples with acetone, which is not permitted, blackened the oil",
+        "If nobody is named, the sum of no. 3 goes to the estate",
+        "The Mini has a flight time of 31 minutes and a price of £4 at the shop",
+    ],
+)
+def test_what_a_person_would_say_of_the_passages_is_supported(claim):
+    passages = (Passage("flat", FLAT, title="letter_april_2025", meta={"file": "Halden.txt", "date": "2025"}),)
+    ((sentence,), _) = checked(f"{claim} [1].", passages=passages, question="What about no. 3 of Halden?")
+    assert sentence.supported, sentence.reason
+
+
+@pytest.mark.parametrize(
+    ("claim", "reason"),
+    [
+        ("The Mini costs £8 at the shop", "the passages say 4"),
+        ("The fee is due before May", 'the passages say "No fee is due before May."'),
+        ("The Model 3 Pro flies for 47 minutes", ""),
+        ("The price at the shop is not £8", 'the passages say "| Price at the shop | £4 | £6 | £8 |"'),
+    ],
+)
+def test_other_columns_and_denials_are_marked(claim, reason):
+    passages = (Passage("flat", FLAT, title="letter_april_2025"),)
+    ((sentence,), _) = checked(f"{claim} [1].", passages=passages)
+    assert (sentence.supported, sentence.reason) == (False, reason)
