@@ -1,21 +1,22 @@
 """What becomes of a language model's replies? Replays recorded ones through the door that people use.
 
-    python benchmarks/language_model.py REPLIES.jsonl [--list] [--rate TOKENS] [--quotes]
+    python benchmarks/language_model.py [REPLIES.jsonl] [--list] [--rate TOKENS]
 
 A server of this process answers the requests of ``convqa.load(..., llm=...)`` with the recorded reply, its numbers
 mapped to the passages of the prompt. Prints how many of the sentences, all right, are shown without a mark, marked, and
-left out, with their markers and with every marker removed; how many wrong variants (``benchmarks/falsified.py``) are
-marked, by kind; and tokens and calls. ``--rate``: measures the time to the first sentence with a server that writes so
-many tokens a second. ``--quotes``: measures instead how many sentences have so many consecutive words of a passage
-that they cite, a stand-in for a check by literal quotes, which the recorded replies do not have.
+left out, with their markers and with every marker removed; how many answers have a mark; how many wrong variants
+(``benchmarks/falsified.py``) are marked, by kind; and tokens and calls. ``--rate``: measures the time to the first
+sentence with a server that writes so many tokens a second.
 
-A line of REPLIES.jsonl: collection, turn, question, passages (n, id, title, text), sentences (text, cites, item, and
-whether an earlier version kept it).
+REPLIES.jsonl is by default ``benchmarks/recorded.jsonl.xz``: 432 turns over the twelve collections of ``held-out.txt``
+in ``recipes/conversations.tar.xz``, answered by a strong model. A line: collection, turn, question, passages (n, id,
+title, text, units, meta), sentences (text, cites, item).
 """
 
 from __future__ import annotations
 
 import json
+import lzma
 import re
 import threading
 import time
@@ -29,15 +30,11 @@ from _common import arguments, table
 from falsified import KINDS, falsified, nowhere
 
 import convqa
-from convqa.domain import Exchange, Passage, Response
+from convqa.domain import Exchange, Passage, Response, Unit
 from convqa.pipeline.llm import Llm
 
 SHOWN = re.compile(r"^\[(\d+)\] (.*?)(?=^\[\d+\] |^end of passages)", re.M | re.S)
-BEFORE = "kept_at_30702f9b"
-RIGHT = "right sentences"
-WORDS = re.compile(r"\w+")
-QUOTE_WORDS = (3, 5, 8)
-"""Lengths of a quote, in words. A shorter sentence is a quote as a whole."""
+RECORDED = Path(__file__).with_name("recorded.jsonl.xz")
 
 Sentences = list[tuple[str, list[str]]]
 """(text with its item's mark, ids of the passages that it cites)."""
@@ -114,7 +111,8 @@ def same(text: str) -> str:
 def turns(path: Path) -> Iterator[tuple[dict[str, Any], list[Exchange]]]:
     """Yield each turn with the exchanges before it."""
     history: dict[str, list[Exchange]] = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
+    data = path.read_bytes()
+    for line in (lzma.decompress(data) if path.suffix == ".xz" else data).splitlines():
         turn = json.loads(line)
         before = history.setdefault(turn["collection"], [])
         yield turn, [*before]
@@ -130,6 +128,11 @@ def fate(response: Response, text: str) -> str:
     return "left out"
 
 
+def passage_of(record: dict[str, Any]) -> Passage:
+    units = tuple(Unit(*unit) for unit in record.get("units", ()))
+    return Passage(record["id"], record["text"], record["title"], meta=record.get("meta", {}), units=units)
+
+
 class Replay:
     """One recorded turn, asked again."""
 
@@ -138,7 +141,7 @@ class Replay:
         self._history = tuple(history)
         self._count = 0
         self._question = turn["question"]
-        passages = [Passage(one["id"], one["text"], one["title"]) for one in turn["passages"]]
+        passages = [passage_of(one) for one in turn["passages"]]
         self._qa = convqa.load("talk", passages, llm=model.llm)
         model.passages = {passage.id: passage.text for passage in passages}
 
@@ -165,19 +168,16 @@ class Replay:
 
 def main() -> None:
     parser = arguments(__doc__, data=False)
-    parser.add_argument("replies", type=Path)
+    parser.add_argument("replies", type=Path, nargs="?", default=RECORDED)
     parser.add_argument("--list", action="store_true", help="list the right sentences that are marked or left out")
     parser.add_argument("--rate", type=float, default=0.0, help="tokens a second of the server")
-    parser.add_argument("--quotes", action="store_true", help="measure a stand-in for literal quotes")
     options = parser.parse_args()
-    if options.quotes:
-        print_quotes(list(turns(options.replies)))
-        return
     model = Model(options.rate)
-    fates = {"before": Counter[str](), "now": Counter[str](), "now, without markers": Counter[str]()}
+    fates = {"with markers": Counter[str](), "without markers": Counter[str]()}
     caught, wrong = Counter[str](), Counter[str]()
     first = whole = 0.0
-    recorded = list(turns(options.replies))
+    marked_answers = 0
+    recorded = [(turn, history) for turn, history in turns(options.replies) if turn.get("kind", "answer") == "answer"]
     for place, (turn, history) in enumerate(recorded):
         replay = Replay(model, turn, history)
         ids = {one["n"]: one["id"] for one in turn["passages"]}
@@ -185,18 +185,17 @@ def main() -> None:
         response, to_first, to_last = replay.timed(said)
         first += to_first / len(recorded)
         whole += to_last / len(recorded)
-        for one in turn["sentences"]:
-            became = fate(response, one["text"])
-            fates["before"]["shown" if one[BEFORE] else "left out"] += 1
-            fates["now"][became] += 1
-            if options.list and became != "shown":
-                print(f"{became}: {turn['question']} | {one['text']}")
+        became = [fate(response, one["text"]) for one in turn["sentences"]]
+        fates["with markers"].update(became)
+        marked_answers += "marked" in became
+        if options.list:
+            for one, how in zip(turn["sentences"], became, strict=True):
+                if how != "shown":
+                    print(f"{how}: {turn['question']} | {one['text']}")
         if options.rate:
             continue
         bare = replay.ask([(text, []) for text, _ in said])
-        for sentence in bare.answer.sentences if bare.answer else ():
-            became = "shown" if sentence.citations else "marked" if sentence.mark else "left out"
-            fates["now, without markers"][became] += 1
+        fates["without markers"].update(fate(bare, one["text"]) for one in turn["sentences"])
         strangers = strangers_of(turn, recorded)
         shown = "\n".join(model.passages.values())
         for number, (one, (_, cited)) in enumerate(zip(turn["sentences"], said, strict=True)):
@@ -214,52 +213,16 @@ def main() -> None:
     print()
     table(["wrong variants", "caught"], [[kind, share(caught[kind], wrong[kind])] for kind in KINDS])
     used = model.tokens
-    print(f"\n{len(recorded)} turns. The first sentence comes after {first:.2f} s, the last after {whole:.2f} s.")
+    print(f"\n{marked_answers} of {len(recorded)} answers have a mark.")
+    print(f"The first sentence comes after {first:.2f} s, the last after {whole:.2f} s.")
     print(f"{used['prompt'] / used['calls']:.0f} tokens a prompt, {used['completion'] / used['calls']:.0f} a reply.")
 
 
-Recorded = list[tuple[dict[str, Any], list[Exchange]]]
-
-
-def strangers_of(turn: dict[str, Any], recorded: Recorded) -> list[str]:
+def strangers_of(turn: dict[str, Any], recorded: list[tuple[dict[str, Any], list[Exchange]]]) -> list[str]:
     """Return the sentences on other collections."""
-    others = [other for other, _ in recorded if other["collection"] != turn["collection"]]
+    subject = turn["collection"].partition("-")[0]
+    others = [other for other, _ in recorded if other["collection"].partition("-")[0] != subject]
     return [one["text"] for other in others for one in other["sentences"]]
-
-
-def print_quotes(recorded: Recorded) -> None:
-    """Print the share of sentences without a literal run of a cited passage, by length of the run and by kind."""
-    lacking = {words: Counter[str]() for words in QUOTE_WORDS}
-    total = Counter[str]()
-    for place, (turn, _) in enumerate(recorded):
-        passages = {one["n"]: one["text"] for one in turn["passages"]}
-        shown = "\n".join(passages.values())
-        for number, one in enumerate(turn["sentences"]):
-            seed = 100 * place + number
-            own = "\n".join(passages[n] for n in one["cites"])
-            wrong = falsified(one["text"], own, shown, seed)
-            for kind, text in [
-                (RIGHT, one["text"]),
-                *wrong,
-                *nowhere(strangers_of(turn, recorded), turn["collection"], seed),
-            ]:
-                total[kind] += 1
-                longest = longest_run(text, own)
-                for words in QUOTE_WORDS:
-                    lacking[words][kind] += longest < min(words, len(WORDS.findall(text)))
-    rows = [[kind, *(share(lacking[words][kind], total[kind]) for words in QUOTE_WORDS)] for kind in (RIGHT, *KINDS)]
-    table(["without a literal run of", *(f"{words} words" for words in QUOTE_WORDS)], rows)
-
-
-def longest_run(text: str, passage: str) -> int:
-    """Return how many consecutive words of a text a passage has in the same order."""
-    said = [f" {word}" for word in WORDS.findall(text.lower())]
-    within = " ".join(["", *WORDS.findall(passage.lower()), ""])
-    longest = 0
-    for start in range(len(said)):
-        while "".join(said[start : start + longest + 1]) + " " in within and start + longest < len(said):
-            longest += 1
-    return longest
 
 
 def share(count: int, total: int) -> str:

@@ -50,8 +50,13 @@ _INTRO = re.compile(
     re.I,
 )
 _NOT = r"(?:not|no|nothing|none|nicht|kein\w*|nichts|\w+n['\u2019]t)\b"
+_SAYS = (
+    r"(?:mention|sa(?:y|id)|stat|contain|giv|provid|includ|specif|cover|describ|answer|tell|nam|list|address|discuss"
+    r"|indicat|offer|explain|sufficien|enough|ha[vs]|refer|erw\u00e4hn|enth[a\u00e4]lt|nenn|sag|gib|steh|geht|hab|ha[nt])\w*"
+)
 _REFUSAL = re.compile(
-    rf"\A\W*no[ _]answer\b|\b{_NOUN}\b.{{0,40}}\b{_NOT}|\b{_NOT}.{{0,60}}\b(?:in|by|from|den|aus)\b.{{0,20}}\b{_NOUN}\b"
+    rf"\A\W*no[ _]answer\b|\b{_NOUN}\b.{{0,40}}\b(?:{_NOT}.{{0,30}}\b{_SAYS}|{_SAYS}.{{0,30}}\b{_NOT})"
+    rf"|\b{_NOT}.{{0,60}}\b(?:in|by|from|of|den|aus)\b.{{0,20}}\b{_NOUN}\b"
     r"|n['\u2019]t (?:mention|say|state|specify|contain|include|cover|describe|address|discuss|tell|provide)\b"
     r"|\b(?:no|keine) (?:information(?:en)?|mention|details?|answer|data|antwort|angaben?)\b"
     rf"|\b(?:I|we|ich)\b.{{0,12}}\b(?:unable to|{_NOT}).{{0,12}}(?:know|find|answer|say|determine|wei\u00df)",
