@@ -142,7 +142,8 @@ class Replay:
         self._count = 0
         self._question = turn["question"]
         passages = [passage_of(one) for one in turn["passages"]]
-        self._qa = convqa.load("talk", passages, llm=model.llm)
+        # The model sees all passages, so that nothing has to be read before.
+        self._qa = convqa.load("talk", passages, {"reader": None, "reranker": None}, llm=model.llm)
         model.passages = {passage.id: passage.text for passage in passages}
 
     def ask(self, sentences: Sentences, on_output: Any = None) -> Response:
