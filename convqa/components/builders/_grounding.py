@@ -48,6 +48,9 @@ _MIN_PLACE = 0.45
 _MIN_CLAUSE = 0.5
 """Minimum share of a clause's words in the clause of the passage that it is compared with."""
 
+_MIN_CONCLUSION = 0.6
+"""The same of a sentence that begins with "Yes" or "No", which is often concluded."""
+
 _MIN_CLAUSE_WORDS = 2
 """A shorter clause is not compared: "but not at 62"."""
 
@@ -540,7 +543,8 @@ def _opposite(
                 else:
                     against.append((min(likeness, common), one))
         likeness, unit = max(against, key=lambda pair: pair[0])
-        if likeness >= _MIN_CLAUSE and (likeness > same or (is_verdict and likeness == same)):
+        least = _MIN_CONCLUSION if is_verdict else _MIN_CLAUSE
+        if likeness >= least and (likeness > same or (is_verdict and likeness == same)):
             return unit
     is_denied = any(one.is_negated for one in chosen)
     if any(clause.is_negated and not clause.is_condition for clause in clauses) and not (is_denied or is_verdict):
