@@ -3,9 +3,8 @@
     python tests/services/elasticsearch_server.py run -- python benchmarks/engines.py equality [--data ../shared/data]
     python tests/services/elasticsearch_server.py run --heap 2g -- python benchmarks/engines.py million [--counts N]
     python benchmarks/engines.py folder [--counts 1000000] [--language pl]
-    python benchmarks/engines.py growth [--counts 10000 100000] [--engines embedded elasticsearch-3] [--json FILE]
 
-Prints tables; ``growth`` also writes JSON. ``equality`` and ``million`` need Elasticsearch and the extra anserini.
+Prints tables. ``equality`` and ``million`` need Elasticsearch and the extra anserini.
 
 ``equality``: plain questions (copy-bm25) on six sets of conversations, Cranfield and Vaswani, each a collection of its
 own, in every engine at k1 .82, b .68. The other commands search passages of synthetic.py.
@@ -16,11 +15,6 @@ phase, ``threads``, compares the embedded store with Lucene, on one thread and o
 
 ``folder``: the embedded store: time, disk, memory, cold open, questions/s one at a time and as one batch. With two
 counts or more, it also extrapolates linearly to the 7,097,322 passages of PolEval's Polish wiki.
-
-``growth``: the embedded store and Elasticsearch with 1 to 3 nodes, restarted for each number of nodes, with one shard
-per node and no replicas. All nodes share this machine's cores, so the figures show the cost of spreading a collection,
-not the gain of more machines. Questions are asked 64 at a time. Processor time is that of the client and all nodes;
-other work on the machine affects it less than rates.
 
 Every phase runs in its own process; k = 100 (10 for Polish), without texts; the best of three rounds counts.
 """
@@ -39,42 +33,28 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import ir_measures
 import orjson
-from _common import ROOT, Figures, arguments, folder_mb, own_process, peak_mb, rates, save, table
+from _common import Figures, arguments, folder_mb, own_process, peak_mb, rates, table
 from conversation_sets import SETS
 from ir_measures import RR, R
 from lucene_equality import Qrels, queries, union
 from synthetic import passages, questions
 
 from convqa.domain import Passage, Query
-from convqa.stores import create_store, delete_store, open_store
+from convqa.stores import create_store, open_store
 from convqa.stores.base import SearchParams
 
 ENGINES = ("embedded", "elasticsearch", "anserini")
-NODES = ("embedded", "elasticsearch-1", "elasticsearch-2", "elasticsearch-3")
 PARAMS = SearchParams(0.82, 0.68)
 BATCHES = (1, 16, 64, 256)
 ROUNDS = 3
 TOP = 100
 WIKI = 7_097_322
-GROWTH = {
-    "index, s": "{:,.1f}",
-    "index, passages/s": "{:,.0f}",
-    "index, CPU s": "{:,.1f}",
-    "index, peak memory, MB": "{:,.0f}",
-    "disk, MB": "{:,.1f}",
-    "disk, bytes/passage": "{:,.0f}",
-    "search, q/s": "{:,.0f}",
-    "search, CPU ms/query": "{:,.1f}",
-    "search, peak memory, MB": "{:,.0f}",
-    "server, MB": "{:,.0f}",
-}
 
 
 def collections(data: Path) -> Iterator[tuple[str, list[Passage], dict[str, str], Qrels]]:
@@ -198,8 +178,7 @@ def build(args: argparse.Namespace) -> Figures:
             anserini(map(orjson.loads, file), args.scratch / "source", args.url)
         who = resource.RUSAGE_CHILDREN
     else:
-        settings = {"shards": args.nodes} if args.nodes else None
-        with create_store(args.url, args.language, True, settings) as store:
+        with create_store(args.url, args.language, True) as store:
             store.add(read_passages([source]))
     wall, used = time.perf_counter() - start, resource.getrusage(who)
     found = {
@@ -242,12 +221,6 @@ def _resident(pids: Sequence[int]) -> float:
     """Return the current memory of processes in megabytes."""
     statuses = [Path(f"/proc/{pid}/status").read_text(encoding="ascii") for pid in pids]
     return sum(int(status.partition("VmRSS:")[2].split()[0]) for status in statuses) / 1e3
-
-
-def _processor(pids: Sequence[int]) -> float:
-    """Return the processor time of processes in seconds."""
-    stats = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in pids]
-    return sum(int(stat[11]) + int(stat[12]) for stat in stats) / os.sysconf("SC_CLK_TCK")
 
 
 def _haystack(args: argparse.Namespace) -> Any:
@@ -297,10 +270,6 @@ def search(args: argparse.Namespace) -> Figures:
 
     if args.what == "folder":
         found |= _one_at_a_time(args, asked, top)
-    elif args.what == "growth":
-        used = time.process_time()
-        found["search, q/s"] = rates({"": partial(batches, 64)}, ROUNDS)[""]
-        found["search, CPU ms/query"] = 1e3 * (time.process_time() - used) / (ROUNDS + 1) / len(asked)
     else:
         ways = {f"batch {size}": partial(batches, size) for size in BATCHES}
         best = rates(ways | _rivals(args, asked[:128]), ROUNDS)
@@ -379,9 +348,9 @@ def threads(args: argparse.Namespace) -> Figures:
     return {f"{name} threads, q/s": rate for name, rate in rates(ways, args.rounds).items()}
 
 
-def phase(name: str, args: argparse.Namespace, engine: str, count: int, url: str, nodes: int = 0) -> Figures:
+def phase(name: str, args: argparse.Namespace, engine: str, count: int, url: str) -> Figures:
     options = ["--phase", name, "--scratch", args.scratch, "--data", args.data, "--counts", count, "--url", url]
-    options += ["--engine", engine, "--nodes", nodes, "--language", args.language, "--rounds", args.rounds]
+    options += ["--engine", engine, "--language", args.language, "--rounds", args.rounds]
     options += ["--queries", args.queries] if args.queries else []
     options += ["--elasticsearch", args.elasticsearch] if args.elasticsearch else []
     found: Figures = own_process(__file__, args.what, *options)
@@ -432,84 +401,34 @@ def ahead(name: str, counts: Sequence[int], columns: Sequence[Figures]) -> str:
     return f"{low + (high - low) * (WIKI - one) / (two - one):,.1f}"
 
 
-@contextmanager
-def cluster(nodes: int, heap: str) -> Iterator[Any]:
-    """Start a cluster of this many nodes (tests/services); None for no nodes."""
-    if not nodes:
-        yield None
-        return
-    sys.path.insert(0, str(ROOT / "tests" / "services"))
-    from elasticsearch_server import Server
-
-    with Server(nodes=nodes, heap=heap) as server:
-        yield server
-
-
-def growth(args: argparse.Namespace) -> None:
-    record: list[dict[str, Any]] = []
-
-    def rows() -> Iterator[list[str]]:
-        for engine in args.engines:
-            nodes = int(engine.partition("-")[2] or 0)
-            with cluster(nodes, args.heap) as server:
-                for count in args.counts:
-                    phase("write", args, engine, count, "")
-                    found = grown(args, engine, count, nodes, server)
-                    record.append({"passages": count, "engine": engine, **found})
-                    save(record, args.json)
-                    cells = [form.format(found[name]) if name in found else "-" for name, form in GROWTH.items()]
-                    yield [f"{count:,}", engine, *cells]
-
-    table(["passages", "engine", *GROWTH], rows())
-
-
-def grown(args: argparse.Namespace, engine: str, count: int, nodes: int, server: Any) -> Figures:
-    """Measure one collection and delete it."""
-    url = f"{server.url}/growth" if server else str(args.scratch / "collection")
-    pids = [node.pid for node in server.members] if server else []
-    start = _processor(pids)
-    found = phase("build", args, engine.partition("-")[0], count, url, nodes)
-    built = _processor(pids)
-    found["index, CPU s"] += built - start
-    found["disk, bytes/passage"] = 1e6 * found["disk, MB"] / count
-    found |= phase("search", args, engine, count, url, nodes)
-    if server:
-        found["search, CPU ms/query"] += 1e3 * (_processor(pids) - built) / (ROUNDS + 1) / args.queries
-        found["server, MB"] = _resident(pids)
-    delete_store(url)
-    return {name: found[name] for name in GROWTH if name in found}
-
-
-WAYS = {"equality": equality, "million": million, "folder": folder, "growth": growth}
+WAYS = {"equality": equality, "million": million, "folder": folder}
 PHASES = {"write": write, "build": build, "search": search, "threads": threads}
 
 
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("what", choices=WAYS)
-    parser.add_argument("--engines", nargs="+", choices=(*ENGINES, *NODES[1:]), help="of million and growth")
+    parser.add_argument("--engines", nargs="+", choices=ENGINES, help="of million")
     parser.add_argument("--counts", type=int, nargs="+", help="numbers of passages; million takes one")
     parser.add_argument("--queries", type=int)
     parser.add_argument("--language", choices=("en", "pl"), default="en", help="of folder")
     parser.add_argument("--rounds", type=int, default=5, help="of the phase threads")
-    parser.add_argument("--heap", default="1g", help="of each node that growth starts")
-    parser.add_argument("--json", type=Path, help="also write the figures of growth to this file")
     parser.add_argument("--scratch", type=Path, help="where files are made (default: a temporary folder)")
     parser.add_argument("--elasticsearch", default=os.environ.get("CONVQA_TEST_ELASTICSEARCH"), metavar="URL")
     parser.add_argument(
         "--phase", choices=PHASES, help="run only this phase, in this process and scratch folder; print JSON"
     )
-    for hidden, kind in {"url": str, "engine": str, "nodes": int}.items():
+    for hidden, kind in {"url": str, "engine": str}.items():
         parser.add_argument(f"--{hidden}", type=kind, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.language == "en":
-        args.queries = args.queries or {"folder": 600, "growth": 640}.get(args.what, 512)
+        args.queries = args.queries or (600 if args.what == "folder" else 512)
     if args.phase:
         print(json.dumps(PHASES[args.phase](args)))
         return
     polish = [250_000, 1_000_000] if args.language == "pl" else [1_000_000]
-    args.counts = args.counts or ([10_000, 100_000] if args.what == "growth" else polish)
-    args.engines = args.engines or (NODES if args.what == "growth" else ENGINES)
+    args.counts = args.counts or polish
+    args.engines = args.engines or ENGINES
     with tempfile.TemporaryDirectory(dir=args.scratch) as scratch:
         args.scratch = Path(scratch)
         WAYS[args.what](args)

@@ -1,24 +1,18 @@
 """How much memory, disk and time do millions of passages need? Computed from measured rates and Elastic's formulas.
 
-    python benchmarks/needs.py [--passages 54573064] [--turns 16451] [--growth docs/benchmarks/growth.json]
+    python benchmarks/needs.py [--passages 54573064] [--turns 16451]
 
-Prints a table; with ``--growth``, the file of engines.py growth, it draws the plots too. Nothing is measured here: each
-figure is a measured one times a size, or a formula. ``--passages`` and ``--turns`` default to SCAI-QReCC-21, and
-``--bytes`` to the mean JSON size of the 326 passages of the bundled example.
+Prints a table. Nothing is measured here: each figure is a measured one times a size, or a formula. ``--passages`` and
+``--turns`` default to SCAI-QReCC-21, and ``--bytes`` to the mean JSON size of the 326 passages of the bundled example.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-from _common import ROOT, arguments, table
-
-IMAGES = ROOT / "docs" / "images"
+from _common import arguments, table
 
 DIMENSION = 384
 NEIGHBORS = 16
@@ -98,50 +92,13 @@ def cells(need: Need) -> list[str]:
     return [need.name, f"{need.disk:,.0f}", f"{need.memory:,.1f}", machines, f"{need.index:,.0f}", turns]
 
 
-def plots(rows: list[Need], growth: list[dict[str, Any]], passages: int) -> None:
-    """Draw growth.svg from measured figures, needs.svg from computed ones."""
-    import matplotlib as mpl
-
-    mpl.use("svg")
-    mpl.rcParams.update({"svg.hashsalt": "convqa", "svg.fonttype": "none", "font.size": 8})
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(1, 3, figsize=(8, 2.4), layout="constrained")
-    panels = {"index, CPU s": "to index, CPU s", "disk, MB": "disk, MB", "search, CPU ms/query": "a query, CPU ms"}
-    for axis, (name, title) in zip(axes, panels.items(), strict=True):
-        for engine in dict.fromkeys(row["engine"] for row in growth):
-            points = [(row["passages"], row[name]) for row in growth if row["engine"] == engine and name in row]
-            axis.plot(*zip(*points, strict=True), marker=".", label=engine)
-        axis.set(xscale="log", yscale="log", title=title, xlabel="passages")
-    axes[0].legend(fontsize=6, frameon=False)
-    _save(figure, "growth.svg")
-
-    figure, axis = pyplot.subplots(figsize=(6, 2.6), layout="constrained")
-    places = range(len(rows))
-    axis.barh([place - 0.2 for place in places], [need.disk for need in rows], 0.4, label="disk")
-    axis.barh([place + 0.2 for place in places], [need.memory for need in rows], 0.4, label="memory")
-    axis.set(xscale="log", xlabel=f"GB for {passages:,} passages (computed)", yticks=list(places))
-    axis.set_yticklabels([need.name for need in rows])
-    axis.invert_yaxis()
-    axis.legend(fontsize=7, frameon=False)
-    _save(figure, "needs.svg")
-
-
-def _save(figure: Any, name: str) -> None:
-    figure.savefig(IMAGES / name, metadata={"Date": None})
-
-
 def main() -> None:
     parser = arguments(__doc__, data=False)
     parser.add_argument("--passages", type=int, default=54_573_064)
     parser.add_argument("--turns", type=int, default=16_451)
     parser.add_argument("--bytes", type=int, default=2500, help="of a passage's JSON")
-    parser.add_argument("--growth", type=Path, help="file of engines.py growth, for the plots")
     args = parser.parse_args()
-    rows = list(needs(args.passages, args.turns, args.bytes))
-    table(HEAD, map(cells, rows))
-    if args.growth:
-        plots(rows, json.loads(args.growth.read_text(encoding="utf-8")), args.passages)
+    table(HEAD, map(cells, needs(args.passages, args.turns, args.bytes)))
 
 
 if __name__ == "__main__":
