@@ -8,19 +8,28 @@ clause that says the opposite. Words of the conversation count less, and numbers
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from itertools import combinations, pairwise
 from math import prod
-from textwrap import shorten
 from typing import NamedTuple
 
 from convqa.components.builders._addresses import foreign
-from convqa.components.builders._prompt import META, PassagePart
+from convqa.components.builders._evidence import (
+    Clause,
+    Evidence,
+    Weights,
+    clauses_of,
+    counted_by,
+    evidence_of,
+    part_of,
+    tokens_of,
+    weight,
+)
+from convqa.components.builders._prompt import PassagePart
 from convqa.components.builders._reply import ReplySentence, is_refusal
-from convqa.domain import Citation, Passage, Sentence, Turn, Unit
+from convqa.domain import Citation, Passage, Sentence, Turn
 from convqa.text.support import SupportWord, support_words
-from convqa.text.units import units
 from convqa.text.words import listed
 from convqa.text.words import words as split_words
 
@@ -54,16 +63,11 @@ _MIN_CONCLUSION = 0.6
 _MIN_CLAUSE_WORDS = 2
 """A shorter clause is not compared: "but not at 62"."""
 
-_MAX_HEADINGS = 3
-"""How many headings before a unit are its context, as the levels of a text's headings may be unknown."""
 
 _MAX_REFERENCE = 2
 """How many units after another may refer to what it names."""
 
-_MAX_SCOPE = 4
-"""How many content words after a negation it negates."""
 
-_MAX_QUOTE_CHARS = 120
 _MIN_LANGUAGE_WORDS = 5
 _MIN_SHARED_WORDS = 0.2
 """The share of words that a reply has in common with passages in its language, because of frequent ones."""
@@ -71,15 +75,7 @@ _MIN_SHARED_WORDS = 0.2
 _INSTRUCTION_RUN_WORDS = 8
 """A sentence that shares this many consecutive words with the instruction repeats it."""
 
-_CLAUSE = re.compile(
-    r"[.,;:!?()\u2013\u2014]+(?=\s|$)|[\n|\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f]"
-    r"|\s(?:but|because|although|though|while|whereas|if|unless|when|except|which|who|until|till|before|bis|bevor|aber|weil|wenn|obwohl|sondern)\s",
-    re.I,
-)
-_NUMBER_SIGN = re.compile(r"\bno\.(?=\s*\d)", re.I)
-_CONDITION = re.compile(r"\W*(?:if|unless|when|wenn|falls)\b", re.I)
 _DECIMAL = re.compile(r"[0-9]*\.?[0-9]+")
-_FIGURES = re.compile(r"[\d.,]+")
 _VERDICT = re.compile(r"\A\W*(?:so\s+)?(?:yes|no|ja|nein)\b(?:[\s,.:;!\u2013\u2014-]*[,.:;!\u2013\u2014-]\s*|\Z)", re.I)
 _SUMS = listed("altoge differ less longer more sum togeth total")
 """Stems of words about numbers that follow from others."""
@@ -88,12 +84,8 @@ _WE = listed("we our us wir uns unser")
 """Words for those who write, whose name may be in a title only."""
 
 _REFERRING = listed("it they them there this that these those he she his her their its who which later other others")
-_WITHOUT = frozenset({"withou", "ohn"})
 _DATE_NAMES = listed("januar februa march april mai june juli august septem octob novemb decemb")
 """Tokens of months, whose numbers are those of days."""
-
-_Weights = Mapping[str, float]
-"""Token -> weight."""
 
 
 class _Verdict(NamedTuple):
@@ -102,54 +94,6 @@ class _Verdict(NamedTuple):
     is_supported: bool = False
     citations: tuple[Citation, ...] = ()
     reason: str = ""
-
-
-class _Clause(NamedTuple):
-    """A clause's content words, those that are negated (all words of a positive clause), and whether any is.
-
-    ``is_condition``: it begins with "if" or "when", so that it says nothing itself.
-    """
-
-    words: _Weights
-    scope: _Weights
-    is_negated: bool
-    is_condition: bool
-
-
-class _Cell(NamedTuple):
-    """A cell of a row. ``header``: the tokens that only its column's header has. ``form``: its text without digits."""
-
-    header: frozenset[str]
-    numbers: frozenset[str]
-    form: str
-
-
-class _Evidence(NamedTuple):
-    """A unit of a passage: its own tokens, and these with those of its context.
-
-    ``counted``: number -> the words of what it counts; in a row all words. ``label``: the tokens of a row's first cell.
-    ``is_negated``: whether it, its heading or its introduction has a negation.
-    """
-
-    passage: Passage
-    unit: Unit
-    own: frozenset[str]
-    all: frozenset[str]
-    counted: Mapping[str, Collection[str]]
-    clauses: Sequence[_Clause]
-    cells: Sequence[_Cell]
-    label: frozenset[str]
-    is_negated: bool
-
-    @property
-    def said(self) -> str:
-        """What the unit says instead of a sentence, as the reason for its mark."""
-        text = " ".join(self.passage.text[self.unit.start : self.unit.end].split())
-        return f'the passages say "{shorten(text, _MAX_QUOTE_CHARS, placeholder=" ...")}"'
-
-    def fit(self, words: _Weights) -> float:
-        """Return the weight of the words that the unit and its context have; 0 if only the context has any."""
-        return 0.0 if self.own.isdisjoint(words) else _weight(words, self.all)
 
 
 class Grounding:
@@ -170,18 +114,18 @@ class Grounding:
     ) -> None:
         language = self._language = turn.language
         self._passages = passages
-        self._evidence = [list(_evidence(part, language)) for part in passages]
+        self._evidence = [list(evidence_of(part, language)) for part in passages]
         answers = [Passage("", exchange.answer) for exchange in turn.history]
-        self._earlier = [one for said in answers for one in _evidence(PassagePart(said, 0, len(said.text)), language)]
+        self._earlier = [one for said in answers for one in evidence_of(PassagePart(said, 0, len(said.text)), language)]
         self._texts = [text for part in passages for text in (part.text, part.passage.title, part.passage.url)]
-        self._asked = _tokens([question], language)
+        self._asked = tokens_of([question], language)
         earlier = [text for exchange in turn.history for text in (exchange.question, exchange.answer)]
-        self._topic = self._asked | _tokens(earlier, language)
+        self._topic = self._asked | tokens_of(earlier, language)
         texts = [support_words(text, language) for text in [*self._texts, question]]
         self._names = {word.token for words in texts for word in words if word.is_name}
         pairs = [pair for words in texts for pair in pairwise(words)]
         self._models = {(name.token, number.token) for name, number in pairs if number.is_number}
-        self._titles = _tokens([part.passage.title for part in passages], language)
+        self._titles = tokens_of([part.passage.title for part in passages], language)
         self._vocabulary = set(split_words(" ".join([question, *self._texts])))
         self._reply_words: list[str] = []
         self._numbers: set[str] = set()
@@ -261,7 +205,7 @@ class Grounding:
             self._numbers |= {word.token for word in support_words(text, self._language) if word.is_number}
         return verdict
 
-    def _check(self, text: str, evidence: Sequence[_Evidence]) -> _Verdict:
+    def _check(self, text: str, evidence: Sequence[Evidence]) -> _Verdict:
         plain = _VERDICT.sub("", text)
         said = self._named(plain)
         words = [word for word in said if word.is_content]
@@ -278,16 +222,16 @@ class Grounding:
         names = {word.token for word in words if word.is_name}
         stated = {word.token: word.weight for word in words if not (word.is_number or word.token in names)}
         enough = (
-            _part(weights, evident) >= _MIN_SHARE
-            and max(_part(weights, one.all) for one in chosen) >= _MIN_SINGLE
-            and (not stated or _part(stated, evident) >= _MIN_STATED)
+            part_of(weights, evident) >= _MIN_SHARE
+            and max(part_of(weights, one.all) for one in chosen) >= _MIN_SINGLE
+            and (not stated or part_of(stated, evident) >= _MIN_STATED)
         )
         if any(not one.own.isdisjoint(_WE) for one in chosen):
             names -= self._titles
         if not enough or not names <= evident | self._topic:
             return _Verdict()
         opposite = _opposite(
-            _clauses(plain, self._language),
+            clauses_of(plain, self._language),
             chosen,
             plain != text,
         )
@@ -313,8 +257,8 @@ class Grounding:
     def _misplaced(
         self,
         words: Sequence[SupportWord],
-        evidence: Sequence[_Evidence],
-        chosen: list[_Evidence],
+        evidence: Sequence[Evidence],
+        chosen: list[Evidence],
     ) -> list[str]:
         """Return a reason for each number and name that is not in its place, "" if the passages say nothing instead.
 
@@ -346,7 +290,7 @@ class Grounding:
                 continue
             if best in chosen and best.label and best.label.issubset(claimed):
                 continue
-            is_counted = not word.is_number or _is_counted(token, _counted(words, position), evidence)
+            is_counted = not word.is_number or _is_counted(token, counted_by(words, position), evidence)
             if best and is_counted and _is_in_place(best, rival, near):
                 if word.is_number and not any(token in one.own for one in chosen):
                     chosen.append(best)
@@ -354,86 +298,16 @@ class Grounding:
                 if best and rival:
                     reasons.append(rival.said)
             elif not _is_computed(token, (numbers | self._asked | self._numbers) - {token}):
-                noun = _counted(words, position)
+                noun = counted_by(words, position)
                 others = rival.counted if rival and rival.fit(near) else {}
                 alike = {other for other, nouns in others.items() if noun.issubset(nouns) or not nouns}
                 reasons.append(_says(alike - numbers))
         return reasons
 
 
-def _evidence(part: PassagePart, language: str) -> Iterator[_Evidence]:
-    """Yield the units of a passage's part that can be quoted. A table without a header has its first row as one."""
-    passage, start, end = part
-    facts = [str(fact).replace("_", " ") for fact in (passage.title, *map(passage.meta.get, META)) if fact]
-    header = ""
-    headings: list[str] = []
-    for unit in units(passage, language):
-        text = passage.text[unit.start : unit.end]
-        is_row = unit.kind == "row"
-        header = (header or unit.context or text) if is_row else ""
-        if unit.kind == "heading":
-            headings = [*headings, text][-_MAX_HEADINGS:]
-        if not unit.is_quotable or unit.start < start or unit.end > end:
-            continue
-        words = support_words(text, language)
-        own = _tokens([text], language)
-        all = own | _tokens([*facts, unit.heading, unit.context, header, *headings], language)
-        counted = {
-            word.token: all if is_row else _counted(words, position)
-            for position, word in enumerate(words)
-            if word.is_number
-        }
-        cells = _cells(header, text, language) if is_row else ()
-        filled = [cell for cell in text.split("|") if cell.strip()] if is_row else []
-        label = _tokens(filled[:1], language)
-        about = support_words(f"{unit.heading}\n{unit.context}", language)
-        is_negated = any(word.is_negation for word in (*words, *about))
-        yield _Evidence(passage, unit, own, all, counted, _clauses(text, language), cells, label, is_negated)
-
-
-def _cells(header: str, row: str, language: str) -> list[_Cell]:
-    """Return the cells of a row below a header with as many."""
-    heads = [_tokens([cell], language) for cell in header.splitlines()[-1].split("|")]
-    texts = row.split("|")
-    if len(heads) != len(texts):
-        return []
-    found = []
-    for place, text in enumerate(texts):
-        others = frozenset().union(*heads[:place], *heads[place + 1 :])
-        words = support_words(text, language)
-        numbers = frozenset(word.token for word in words if word.is_number)
-        found.append(_Cell(heads[place] - others, numbers, _FIGURES.sub("", text).strip()))
-    return found
-
-
-def _clauses(text: str, language: str) -> Sequence[_Clause]:
-    """Return the clauses of a text. "No." negates the clause before it, and "others are not" has its predicate."""
-    clauses: list[_Clause] = []
-    text = _NUMBER_SIGN.sub("number", text)
-    starts = [0, *(match.start() for match in _CLAUSE.finditer(text))]
-    for start, clause in zip(starts, _CLAUSE.split(text), strict=True):
-        words = support_words(clause, language)
-        content = {word.token: word.weight for word in words if word.is_content}
-        negations = [place for place, word in enumerate(words) if word.is_negation and word.token not in _WITHOUT]
-        is_negated = len(negations) % 2 == 1
-        if not content and is_negated and clauses:
-            clauses[-1] = clauses[-1]._replace(is_negated=not clauses[-1].is_negated)
-        if not content:
-            continue
-        scope = content
-        if is_negated:
-            after = [word for word in words[negations[0] + 1 :] if word.is_content]
-            scope = {word.token: word.weight for word in after[:_MAX_SCOPE]}
-            if not scope and clauses:
-                content |= clauses[-1].words
-            scope = scope or content
-        clauses.append(_Clause(content, scope, is_negated, _CONDITION.match(text, start) is not None))
-    return clauses
-
-
-def _chosen(words: _Weights, evidence: Sequence[_Evidence]) -> list[_Evidence]:
+def _chosen(words: Weights, evidence: Sequence[Evidence]) -> list[Evidence]:
     """Return the unit with most of the words, and up to two others that each add some."""
-    chosen: list[_Evidence] = []
+    chosen: list[Evidence] = []
     least = 0.0
     while evidence and len(chosen) < _MAX_UNITS:
         best = max(evidence, key=lambda one: one.fit(words))
@@ -445,16 +319,10 @@ def _chosen(words: _Weights, evidence: Sequence[_Evidence]) -> list[_Evidence]:
     return chosen
 
 
-def _counted(words: Sequence[SupportWord], position: int) -> frozenset[str]:
-    """Return what the number at a position counts: the content word behind it, if there is one."""
-    following = words[position + 1 : position + 2]
-    return frozenset(word.token for word in following if word.is_content and not word.is_number)
-
-
 def _is_counted(
     number: str,
     noun: frozenset[str],
-    evidence: Sequence[_Evidence],
+    evidence: Sequence[Evidence],
 ) -> bool:
     """Return whether a number counts in a passage what it counts in a sentence, unless no number does so."""
     own = [one.counted[number] for one in evidence if number in one.counted]
@@ -464,20 +332,20 @@ def _is_counted(
 
 
 def _is_in_place(
-    best: _Evidence,
-    rival: _Evidence | None,
-    near: _Weights,
+    best: Evidence,
+    rival: Evidence | None,
+    near: Weights,
 ) -> bool:
     """Return whether the unit of a word has the words beside it as well as a rival does.
 
     Of rows, the words that only one of the two has decide.
     """
     if rival and best.unit.kind == rival.unit.kind == "row":
-        return _weight(near, best.own - rival.own) >= _weight(near, rival.own - best.own)
+        return weight(near, best.own - rival.own) >= weight(near, rival.own - best.own)
     return rival is None or best.fit(near) >= _MIN_PLACE * rival.fit(near)
 
 
-def _other_column(number: str, row: _Evidence, claimed: Collection[str]) -> frozenset[str]:
+def _other_column(number: str, row: Evidence, claimed: Collection[str]) -> frozenset[str]:
     """Return the numbers of the column that a sentence names, if its number is in one that it does not name."""
     for own in row.cells:
         if number in own.numbers and own.form and own.header and own.header.isdisjoint(claimed):
@@ -488,9 +356,9 @@ def _other_column(number: str, row: _Evidence, claimed: Collection[str]) -> froz
 
 
 def _leads_to(
-    first: _Evidence,
-    second: _Evidence,
-    evidence: Sequence[_Evidence],
+    first: Evidence,
+    second: Evidence,
+    evidence: Sequence[Evidence],
 ) -> bool:
     """Return whether a unit follows shortly on another and refers to it: "It must be sent back"."""
     if first.passage is not second.passage or "row" in (first.unit.kind, second.unit.kind):
@@ -519,10 +387,10 @@ def _is_computed(number: str, known: Collection[str]) -> bool:
 
 
 def _opposite(
-    clauses: Sequence[_Clause],
-    chosen: Sequence[_Evidence],
+    clauses: Sequence[Clause],
+    chosen: Sequence[Evidence],
     is_verdict: bool,
-) -> _Evidence | None:
+) -> Evidence | None:
     """Return a unit that says the opposite of a clause, or the first unit if only the sentence denies anything.
 
     What follows "Yes" or "No" may be concluded, so that it may deny what no unit does.
@@ -534,7 +402,7 @@ def _opposite(
         against = [(0.0, chosen[0])]
         for one in chosen:
             for other in one.clauses:
-                common = _part(clause.words, other.words)
+                common = part_of(clause.words, other.words)
                 likeness = _likeness(clause, other)
                 if other.is_negated == clause.is_negated:
                     if clause.is_negated and next(iter(clause.scope)) in other.scope:
@@ -552,29 +420,11 @@ def _opposite(
     return None
 
 
-def _likeness(clause: _Clause, other: _Clause) -> float:
+def _likeness(clause: Clause, other: Clause) -> float:
     """Return the share of a clause that another has; of what is negated, if one of them is negated."""
     if clause.is_negated:
-        return _part(clause.scope, other.words)
-    return min(_part(other.scope, clause.words), _part(clause.words, other.words))
-
-
-def _weight(words: _Weights, known: Collection[str]) -> float:
-    return sum(weight for token, weight in words.items() if token in known)
-
-
-def _part(words: _Weights, known: Collection[str]) -> float:
-    total = sum(words.values())
-    return _weight(words, known) / total if total else 0.0
-
-
-@lru_cache(4096)
-def _token_set(text: str, language: str) -> frozenset[str]:
-    return frozenset(word.token for word in support_words(text, language))
-
-
-def _tokens(texts: Sequence[str], language: str) -> frozenset[str]:
-    return frozenset().union(*(_token_set(text, language) for text in texts))
+        return part_of(clause.scope, other.words)
+    return min(part_of(other.scope, clause.words), part_of(clause.words, other.words))
 
 
 @lru_cache(256)
