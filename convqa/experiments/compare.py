@@ -173,14 +173,13 @@ def compare_evaluations(
     shared = [scores for scores in by_measure if scores]
     if not shared:
         raise InputError(f"{against} shares no measure and turn with another run. Compare runs of the same turns.")
-    ids = dict.fromkeys(turn.id.conversation for turn in evaluations[against].gold.turns)
-    conversations = {id: index for index, id in enumerate(ids)}
+    turns = evaluations[against].gold.turns
     breakdowns = {}
     for name, by_group in (groups or {}).items():
         breakdowns[name] = {
-            group: differences_of(shared, against, conversations, members) for group, members in by_group.items()
+            group: differences_of(shared, against, turns, members) for group, members in by_group.items()
         }
-    whole = differences_of(shared, against, conversations)
+    whole = differences_of(shared, against, turns)
     return Comparison(against, evaluations, _adjusted(whole), breakdowns)
 
 

@@ -13,7 +13,7 @@ from convqa.domain import TurnId
 from convqa.evaluation import Evaluation
 from convqa.evaluation.result import interval_of, value_of
 from convqa.metrics.paired import randomization_tests
-from convqa.tasks.scores import Scores
+from convqa.tasks.scores import GoldTurn, Scores
 
 SEED = 1
 """The seed of the intervals and tests."""
@@ -88,14 +88,16 @@ def shared_scores(
 def differences_of(
     shared: Sequence[Mapping[str, Scores]],
     against: str,
-    conversations: Mapping[int | str, int],
+    turns: Sequence[GoldTurn],
     members: Set[TurnId] | None = None,
 ) -> list[Difference]:
     """Return the differences of all measures over the turns in ``members``; None: all turns.
 
     :param shared: a result of ``shared_scores`` for each measure.
-    :param conversations: the index of each conversation of the truth.
+    :param turns: all turns of the truth, so that p depends neither on the other measures nor on their number of turns.
     """
+    ids = dict.fromkeys(turn.id.conversation for turn in turns)
+    conversations = {id: index for index, id in enumerate(ids)}
     result: list[Difference] = []
     gains: dict[int, Vector] = {}
     turn_gains: dict[int, Vector] = {}
@@ -137,9 +139,8 @@ def differences_of(
         for index, p in zip(gains, p_values, strict=True):
             result[index] = replace(result[index], p=p)
     if gains and members is None:
-        # Turns without a difference change nothing, so they fill the shorter columns.
-        longest = max(map(len, turn_gains.values()))
-        padded = [numpy.pad(column, (0, longest - len(column))) for column in turn_gains.values()]
+        # Turns without a difference change nothing, so they fill the columns.
+        padded = [numpy.pad(column, (0, len(turns) - len(column))) for column in turn_gains.values()]
         p_values = randomization_tests(numpy.column_stack(padded), SEED)
         for index, p in zip(turn_gains, p_values, strict=True):
             result[index] = replace(result[index], turns_p=p)

@@ -172,6 +172,19 @@ def test_turns_that_one_run_is_not_scored_on_count_for_none():
     assert len(made.turns("b", "M", 90)) > 20
 
 
+def test_a_measure_has_the_same_interval_and_p_whatever_else_is_compared():
+    draw = random.Random(7)
+    columns = {}
+    for run in "ab":
+        whole = column([draw.random() for _ in range(90)])
+        part = column([draw.random() + (run == "b") / 12 for _ in range(48)], whole.ids[:48])
+        columns[run] = [replace(whole, measure=Measure("whole")), replace(part, measure=Measure("part"))]
+    made = {run: evaluation(scores) for run, scores in columns.items()}
+    together = compare_evaluations(made, "a")
+    for measure in ("whole", "part"):
+        assert compare_evaluations(made, "a", [measure]).differences == [together.of("b", measure)]
+
+
 def test_a_statistic_is_that_of_each_run_and_has_no_test():
     """The values of a statistic may be places in a table of its own run, as ShARC's are."""
 
