@@ -284,7 +284,7 @@ def _import(name: str, place: str) -> ModuleType:
         known = [f"{components.__name__}.{station}s.{member}" for station in STATIONS for member in members(station)]
         raise InputError(
             f"{place}.type: {name}: Python finds no module {error.name!r}.{nearest(module, known)} Install its "
-            "package, or put a module of yours into the folder of the pipeline file."
+            "package, or put a module of yours into the folder of the pipeline file or of the ablation."
         ) from error
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"

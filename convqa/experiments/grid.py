@@ -78,9 +78,17 @@ class GridRow(Record):
         }
 
     def document(self, ablation: Ablation, file: Path) -> str:
-        """Return the row's pipeline file, whose values with ``{input}`` :meth:`settings` overrides."""
-        settings = {**ablation.override, **self.overrides}
-        return resolve(find(ablation.pipeline, file.parent), settings).to_yaml()
+        """Return the row's pipeline file, whose values with ``{input}`` :meth:`settings` overrides.
+
+        It names the folders of the user's own modules: those of the base pipeline and of the ablation.
+        """
+        base = find(ablation.pipeline, file.parent)
+        document = resolve(base, {**ablation.override, **self.overrides})
+        text = document.to_yaml()
+        if document.modules:
+            folders = dict.fromkeys(str(path.resolve().parent) for path in (base, file))
+            text += yaml.safe_dump({"python_path": list(folders)}, allow_unicode=True)
+        return text
 
 
 def read_ablation(name: str) -> tuple[Ablation, Path]:

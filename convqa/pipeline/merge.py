@@ -47,17 +47,18 @@ def resolve(
             given = [node.flat() for node in nodes.values()]
             modules = _foreign_modules([given, changes])
             allow(modules)
-            folder = str(file.resolve().parent)
-            if modules and folder not in sys.path:
-                # At the end, so that no file there takes the place of an installed package.
-                sys.path.append(folder)
+            parent = file.resolve().parent
+            for folder in (parent, *(parent / other for other in content.python_path)):
+                if modules and str(folder) not in sys.path:
+                    # At the end, so that no file there takes the place of an installed package.
+                    sys.path.append(str(folder))
         if llm is not None:
             nodes = with_llm(nodes, llm)
         nodes = _with_settings(nodes, changes, isinstance(content, StationList))
         if isinstance(content, StationList):
             document = line(metadata, nodes)
         else:
-            document = PipelineDocument(**content.model_dump(exclude={"components"}), components=nodes)
+            document = PipelineDocument(**content.model_dump(exclude={"components", "python_path"}), components=nodes)
     return document.model_copy(update={"modules": modules})
 
 

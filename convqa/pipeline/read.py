@@ -18,12 +18,20 @@ from convqa.validation import UNKNOWN_FIELD, explain, refuse_secrets
 class StationList(BaseModel, extra="forbid"):
     """A file with stations: each a member's name, or ``{type: its name, PARAMETER: VALUE, ...}``.
 
-    With ``extends``, a station changes that of the other file (:mod:`convqa.pipeline.merge`).
+    With ``extends``, a station changes that of the other file (:mod:`convqa.pipeline.merge`). ``python_path``: folders
+    of its modules, besides that of the file.
     """
 
+    python_path: list[str] = []
     metadata: dict[str, Any] = {}
     extends: str | None = None
     stations: dict[str, dict[str, Any] | str | None] = {}
+
+
+class GraphFile(Graph):
+    """A file in Haystack's form. ``python_path``: as in :class:`StationList`."""
+
+    python_path: list[str] = []
 
 
 def shipped_pipelines() -> list[str]:
@@ -44,7 +52,7 @@ def find(name: str, folder: Path | str = "") -> Path:
     raise InputError(f"pipeline {name!r}: no such file. Shipped pipelines: {', '.join(shipped_pipelines())}.")
 
 
-def read(file: Path) -> StationList | Graph:
+def read(file: Path) -> StationList | GraphFile:
     """Read and validate one pipeline file.
 
     :raises InputError: naming the file and the line or the field.
@@ -53,7 +61,7 @@ def read(file: Path) -> StationList | Graph:
     if not isinstance(data, dict):
         got = "nothing" if data is None else type(data).__name__
         raise InputError(f"pipeline {file}: expected a mapping with stations, got {got}.")
-    form: type[StationList | Graph] = Graph if "components" in data else StationList
+    form: type[StationList | GraphFile] = GraphFile if "components" in data else StationList
     with errors_in(f"pipeline {file}"):
         for name, value in data.items():
             refuse_secrets(value, str(name))

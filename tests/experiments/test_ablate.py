@@ -133,13 +133,34 @@ def test_turns_that_fail_are_told_and_a_cell_of_nothing_else_has_failed(grid, so
         "{pipeline: copy-bm25, axes: {row: {some: {rewriter.type: failing.Fails},"
         " all: {rewriter.type: failing.Fails, rewriter.every: true}}}}"
     )
-    command = [sys.executable, "-m", "convqa", "ablate", str(grid), str(source), str(tmp_path / "out")]
-    variables = {"PYTHONPATH": f"{tmp_path}:{ROOT}", "HAYSTACK_DESERIALIZATION_ALLOWLIST": "failing"}
-    done = subprocess.run(command, env=os.environ | variables, capture_output=True, check=False)
+    done = convqa("ablate", grid, source, tmp_path / "out")
     some, every = json.loads((tmp_path / "out" / "ablation.json").read_bytes())["cells"]
     assert done.returncode == 1
     assert some["status"] == "done" and some["message"].startswith("3 turns failed, the first in rewriter: ValueError")
     assert every["status"] == "failed" and "every turn failed" in every["message"] and not every["measures"]
+
+
+def convqa(*arguments):
+    """Run a command in a process that has imported no module of a test."""
+    command = [sys.executable, "-m", "convqa", *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_modules_beside_the_ablation_and_its_pipeline_are_found_and_a_row_can_be_repeated(grid, source, tmp_path):
+    (tmp_path / "failing.py").write_text(FAILING)
+    base = tmp_path / "base"
+    base.mkdir()
+    (base / "based.py").write_text(FAILING.replace("Fails", "Based"))
+    (base / "base.yaml").write_text("{extends: copy-bm25, stations: {rewriter: based.Based}}")
+    grid.write_text("{pipeline: base/base.yaml, axes: {rewriter: [based.Based, failing.Fails]}}")
+    output = tmp_path / "out"
+    assert convqa("ablate", grid, source, output).returncode == 1
+    assert [one["status"] for one in json.loads((output / "ablation.json").read_bytes())["cells"]] == ["done", "done"]
+    pipeline = output / "pipelines" / "failing.Fails.yaml"
+    again = convqa("run", source, tmp_path / "again", "--pipeline", pipeline)
+    assert "3 failed" in again.stdout
+    [cell] = output.glob("cells/failing.Fails/*/run.json")
+    assert (tmp_path / "again" / "run.json").read_bytes() == cell.read_bytes()
 
 
 def test_a_cell_whose_file_or_input_changed_is_run_anew(grid, source, tmp_path):
