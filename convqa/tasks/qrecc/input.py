@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from convqa.domain import Conversation, Exchange, Turn
+from convqa.domain import Conversation, Exchange, Turn, TurnId
 from convqa.errors import InputError
 from convqa.files import log
 from convqa.tasks.files import file_at, read_values
@@ -49,7 +49,12 @@ def read(path: Path) -> Iterator[Conversation]:
 def _grouped(file: Path, records: Records) -> dict[int | str, Records]:
     """Group turns by conversation; warn of unordered turns and gaps in Turn_no, from 1 (or 0)."""
     conversations: dict[int | str, Records] = {}
-    for record in records:
+    indexes: dict[TurnId, int] = {}
+    for index, record in enumerate(records):
+        first = indexes.setdefault(schema.turn_id(record), index)
+        if first != index:
+            label = schema.label(index, record)
+            raise InputError(f"{file}: {label}: is the turn of record {first} too. Give each turn its own number.")
         conversations.setdefault(record["Conversation_no"], []).append(record)
     unordered = 0
     skipped = 0

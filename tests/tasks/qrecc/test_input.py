@@ -116,6 +116,10 @@ GOOD = json.dumps([question(1, 1), question(1, 2)], indent=1).encode()
             [question(True, 1)],
             "Conversation_no: expected a whole number or a string, got True",
         ),
+        (
+            [question(1, 1), question(1, 2), question(1, 1)],
+            r"record 2 \(turn 1_1\): is the turn of record 0 too\. Give each turn its own number",
+        ),
         ([question(1, -1)], "Turn_no: expected 0 or more, got -1"),
         ([question(1, 1, Context="who?")], "Context: expected a list, got 'who[?]'"),
         (
