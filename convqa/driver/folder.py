@@ -63,7 +63,7 @@ def begin(
                 f"its {RESOLVED} and {META}. Give another folder, or --restart to delete that run."
             )
     meta = {
-        "status": "running",
+        "status": "unfinished",
         "fingerprint": dict(mark),
         "input": replace_surrogates(str(source.resolve())),
         "language": language,

@@ -59,6 +59,12 @@ def evaluate(
         options["support"] = support_scorer(support, run_path)
     task_options = task.options(**options)
     gold = task.gold(truth_path)
+    meta = _meta(run_path)
+    if meta.get("status", "done") != "done" and not task.has_run(run_path):
+        problem = "this run is not finished. Give its command again to continue it."
+        if "shard" in meta.get("fingerprint", {}):
+            problem = "this is a shard of a run. Merge all shards first: convqa merge OUTPUT SHARD..."
+        raise InputError(f"{run_path}: {problem}")
     run = task.read_run(run_path)
     groups = groups_of(task, gold, truth_path, breakdown)
     settings = {**task_options.to_json(), "seed": seed}
@@ -130,13 +136,17 @@ def support_scorer(name: str, run_path: Path) -> Support:
     from convqa.models import load_support
 
     support = load_support(name)
-    file = (run_path if run_path.is_dir() else run_path.parent) / META
-    meta = read_json(file, "the meta file of a run") if file.exists() else {}
-    models = meta.get("fingerprint", {}).get("models", {})
+    models = _meta(run_path).get("fingerprint", {}).get("models", {})
     for parts in models.values():
         if _weights(support.identity) in map(_weights, parts.values()):
             log.warning("--support %s: this run was built with it, which biases the scores", support.name)
     return support
+
+
+def _meta(run_path: Path) -> dict[str, Any]:
+    """Return the metadata of the run at this path (folder or file), {} if it has none."""
+    file = (run_path if run_path.is_dir() else run_path.parent) / META
+    return read_json(file, "the meta file of a run") if file.exists() else {}
 
 
 def _weights(identity: str) -> str:

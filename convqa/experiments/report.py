@@ -8,6 +8,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from convqa.errors import InputError
 from convqa.evaluation import Evaluation, evaluate
 from convqa.evaluation.measures import known_measures
 from convqa.experiments.compare import compare_evaluations, without_rankings
@@ -30,6 +31,8 @@ def report(output: Path, file: Path | None = None) -> Path:
     :raises InputError: if the folder has no ablation, or a malformed one.
     """
     path = output / RECORD
+    if not path.is_file() and (output / "pipelines").is_dir():
+        raise InputError(f"{output}: no cell of this ablation is finished. Give its command again to continue it.")
     data = read_json(path, "the record of convqa ablate")
     record = read_as(
         AblationRecord,

@@ -51,6 +51,10 @@ def find_task(name: str, path: Path) -> Task:
     known = tasks().values()
     if matches := [task for task in known if task.has_input(path)]:
         return _only(matches, f"{path}: looks like the input of")
+    truths = [task for task in known if task.has_truth(path)]
+    if len(truths) == 1:
+        name, file = truths[0].name, truths[0].input_file
+        raise InputError(f"{path}: has the truth of {name} and not its input; expected {file}.")
     expected = "; ".join(f"{task.input_file} ({task.name})" for task in known)
     raise InputError(
         f"{path}: this does not look like the input of any task; expected {expected}. Name the task with --task."
@@ -73,6 +77,8 @@ def find_scored_task(
     by_run = [task for task in known if task.has_run(run)]
     if matches := [task for task in by_truth if task in by_run] or by_truth or by_run:
         return _only(matches, f"{truth} and {run}: look like the truth and a run of")
+    if any(task.has_truth(run) and task.has_run(truth) for task in known):
+        raise InputError(f"{truth} looks like a run, and {run} like its truth: give the truth first, then the run.")
     expected = ", ".join(f"{task.truth_file} and {task.run_file} ({task.name})" for task in known)
     raise InputError(
         f"{truth} and {run}: these do not look like the truth and a run of any task; expected {expected}. "

@@ -58,11 +58,11 @@ def test_a_run_that_is_not_finished_is_read_and_said(tmp_path, caplog):
     journal(tmp_path, [(0, 0, [answered(1, 1)])])
     with (tmp_path / "responses.jsonl").open("ab") as file:
         file.write(b'{"batch": [0, 1, 2], "half a line')
-    for status, said in [("running", True), ("done", False)]:
+    for status, said in [("unfinished", True), ("done", False)]:
         caplog.clear()
         (tmp_path / "run.meta.json").write_bytes(orjson.dumps({"status": status}))
         assert list(read_responses(tmp_path)) == [answered(1, 1)]
-        assert ("status of this run is running" in caplog.text) == said
+        assert ("status of this run is unfinished" in caplog.text) == said
 
 
 def test_a_run_that_lacks_turns_is_refused_before_any_is_read(tmp_path):

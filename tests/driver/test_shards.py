@@ -208,7 +208,7 @@ def test_what_is_not_all_of_one_run_is_refused(shards, tmp_path, source):
     )
     shutil.rmtree(tmp_path / "changed-s1")
     refused("expected each of the", changed(first, tmp_path, shard="1/4"), second, third)
-    refused("is not finished", changed(third, tmp_path, status="running"), first, second)
+    refused("is not finished", changed(third, tmp_path, status="unfinished"), first, second)
     refused("expected a folder written by convqa run --shard", tmp_path, first)
     with pytest.raises(InputError, match="is one of the shards"):
         merge(first, shards)

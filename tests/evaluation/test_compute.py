@@ -15,6 +15,7 @@ from convqa.errors import InputError
 from convqa.evaluation import evaluate, official_text, render, write_official, write_trec, write_turns
 from convqa.evaluation.compute import support_scorer
 from convqa.models import load_support
+from convqa.places import shipped
 from convqa.tasks import Measure, ScoreOptions, Scores, Task
 
 
@@ -155,6 +156,20 @@ def test_a_task_by_name_and_by_its_files(folder):
 def meta(folder, models):
     (folder / "run.meta.json").write_text(json.dumps({"fingerprint": {"models": models}}))
     return folder
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"status": "unfinished"}, "is not finished. Give its command again"),
+        ({"status": "shard", "fingerprint": {"shard": "1/2"}}, "is a shard of a run. Merge all shards first"),
+    ],
+)
+def test_a_run_that_is_not_finished_says_what_to_do(tmp_path, data, message):
+    (tmp_path / "run.meta.json").write_text(json.dumps(data))
+    truth = shipped("examples", "qrecc-trec")
+    with pytest.raises(InputError, match=message):
+        evaluate(truth, tmp_path)
 
 
 LEXICAL = load_support("lexical").identity

@@ -142,6 +142,20 @@ def test_cells_that_failed_or_are_gone_are_shown(copied):
         report(output)
 
 
+def test_an_ablation_that_is_not_finished_says_so(copied):
+    output, record = copied
+    assert "Not finished" not in text_of(output)
+    del record["cells"][3:]
+    save(output, record)
+    assert "Not finished: 3 of 4 cells. Give the command" in text_of(output)
+    (output / "ablation.json").unlink()
+    with pytest.raises(InputError, match="no such file"):
+        report(output)
+    (output / "pipelines").mkdir()
+    with pytest.raises(InputError, match=r"no cell of this ablation is finished\. Give its command again"):
+        report(output)
+
+
 def test_without_the_baseline_nothing_is_tested(copied):
     output, record = copied
     record["cells"][0] |= {"status": "stopped", "message": "no time was left", "measures": {}}

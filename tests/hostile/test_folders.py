@@ -41,7 +41,7 @@ def _cases(verb: str, command: str, file: str, exits: dict[str, int] | int, says
 
 
 def _meta(fingerprint: object) -> dict[str, str]:
-    return {"done/run.meta.json": json.dumps({"status": "running", "fingerprint": fingerprint})}
+    return {"done/run.meta.json": json.dumps({"status": "unfinished", "fingerprint": fingerprint})}
 
 
 CASES = [

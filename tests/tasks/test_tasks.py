@@ -59,6 +59,12 @@ def test_no_match(tmp_path):
         find_task("auto", tmp_path)
 
 
+def test_a_truth_without_its_input_names_the_missing_file(tmp_path):
+    (tmp_path / "ground-truth.json").write_text("[]")
+    with pytest.raises(InputError, match=r"has the truth of qrecc and not its input; expected questions\.json"):
+        find_task("auto", tmp_path)
+
+
 def test_a_checkout_that_is_not_installed(tmp_path, monkeypatch):
     register(monkeypatch, {})
     with pytest.raises(InputError, match="pip install"):
@@ -109,6 +115,8 @@ def test_files_of_two_tasks_of_none_and_of_an_unknown_one(tmp_path):
         find_scored_task("auto", nothing, run)
     with pytest.raises(InputError, match=r"truth\.tsv and run\.json \(apart\), ground-truth\.json and run\.json"):
         find_scored_task("auto", nothing, nothing)
+    with pytest.raises(InputError, match=r"r looks like a run, and .*t like its truth: give the truth first"):
+        find_scored_task("auto", run, touched(tmp_path / "t", "truth.tsv"))
     with pytest.raises(InputError, match=r"--task aprt: unknown task\. Did you mean 'apart'"):
         find_scored_task("aprt", nothing, run)
 
