@@ -191,7 +191,7 @@ def give(cls: type) -> str:
     :raises InputError: for a class that is not a component.
     """
     if not _is_component(cls):
-        raise InputError(f"{_path(cls)} is not a component: put @member (convqa.components.members) above the class.")
+        raise _no_member(_path(cls))
     _given[_path(cls)] = cls
     return _path(cls)
 
@@ -226,6 +226,8 @@ def import_type(name: str, place: str) -> type:
     if _is_component(cls):
         _check_allowed(cls.__module__, place, f"{name} is {_path(cls)}; ")
         return cls  # type: ignore[no-any-return]
+    if inspect.isclass(cls):
+        raise _no_member(f"{place}.type: {name}")
     names = sorted(key for key, value in vars(module).items() if _is_component(value))
     raise InputError(
         f"{place}.type: module {module.__name__} has no component {attribute!r}."
@@ -268,6 +270,10 @@ def _unknown_parameters(
 
 def _is_component(value: Any) -> bool:
     return inspect.isclass(value) and _path(value) in component.registry
+
+
+def _no_member(cls: str) -> InputError:
+    return InputError(f"{cls} is not a component: put @member (convqa.components.members) above the class.")
 
 
 def _path(cls: type) -> str:

@@ -44,7 +44,7 @@ class Ablation(Record, extra="forbid"):
     """The contents of an ablation file.
 
     ``axes``: name -> values. A name is a node (``rewriter``: its type) or a dotted parameter. Values are a list, or a
-    mapping from names to settings. A setting ``STATION: null`` removes the station.
+    mapping from names to settings. A setting ``STATION: null`` removes the station, as the value null of its axis does.
     ``baseline``: the name of the row to compare with, or its values by axis.
     """
 
@@ -144,9 +144,9 @@ def _values(axis: str, values: list[Any] | dict[str, Any]) -> list[tuple[str, di
     if not values:
         raise InputError(f"axes.{axis}: expected one or more values, got none.")
     if isinstance(values, list):
-        setting = axis if "." in axis else f"{axis}.type"
         listed = []
         for value in values:
+            setting = axis if "." in axis or value is None else f"{axis}.type"
             name = value if isinstance(value, str) else yaml.safe_dump(value).splitlines()[0]
             listed.append((name, {setting: value}))
         return listed

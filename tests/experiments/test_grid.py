@@ -65,6 +65,13 @@ def test_values_may_be_several_settings_and_remove_stations(tmp_path):
     assert "reranker" not in yaml.safe_load(rows["none+copy"].document(mine, file))["stations"]
 
 
+def test_null_among_the_values_of_a_station_removes_it(tmp_path):
+    mine, file = ablation(tmp_path, "{pipeline: default, axes: {reranker: [encoder, null]}}")
+    with_reranker, without = rows_of(mine)
+    assert (without.name, without.overrides) == ("null", {"reranker": None})
+    assert "reranker" in with_reranker.document(mine, file) and "reranker" not in without.document(mine, file)
+
+
 def test_rows_may_be_the_values_of_one_axis(tmp_path):
     rows = rows_of(ablation(tmp_path, "{pipeline: default, axes: {row: {a b: {}, c: {retriever.k1: 2}}}}")[0])
     assert [(row.name, dict(row.overrides)) for row in rows] == [("a_b", {}), ("c", {"retriever.k1": 2})]

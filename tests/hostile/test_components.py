@@ -80,7 +80,7 @@ COMPONENTS = [
           "Mine: the score of passage 'a' is nan", exits=1, station="retriever"),
     whole("a name that is not there", "this_is_no_name\n", "mine.Mine cannot be imported (NameError"),
     whole("no Python", "class\n", "mine.Mine cannot be imported (SyntaxError"),
-    whole("no component", "class Mine(Rewriter): pass\n", "module mine has no component 'Mine'"),
+    whole("no component", "class Mine(Rewriter): pass\n", "mine.Mine is not a component: put @member"),
     whole("no method", "@member\nclass Mine(Rewriter): pass\n", "Mine implements no method", exits=1),
     rewriter("an unwritable parameter", "def __init__(self, x=1): self.x = object()", "mine.Mine cannot be written"),
     rewriter("to_dict raises", "def to_dict(self): 1 / 0", "mine.Mine cannot be written as YAML"),

@@ -204,6 +204,7 @@ def test_a_station_that_the_pipeline_lacks_needs_its_type(settings, message):
     [
         (SMALL.replace("bm25", "convqa.components.retrievers.bm52.BM25"), "'convqa.components.retrievers.bm52'. Did"),
         (SMALL.replace("copy", "convqa.components.rewriters.copy.Copi"), "no component 'Copi'. Did you mean 'Copy'?"),
+        (SMALL.replace("copy", "convqa.components.base.Rewriter"), "base.Rewriter is not a component: put @member"),
         (SMALL.replace("copy", "copi"), "rewriter.type: unknown name 'copi'. Did you mean 'copy'?"),
         (SMALL.replace("10", "ten"), "retriever.top_k: expected a whole number, got 'ten'"),
         (SMALL.replace("top_k: 10", "top_k: 0"), "retriever.top_k: expected 1 or more, got 0"),
