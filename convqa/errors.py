@@ -105,8 +105,9 @@ def reason_of(error: BaseException) -> str:
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return `` Did you mean 'x'?`` for the closest known name, or an empty string.
 
-    >>> nearest("copi", ["copy", "expansion"])
-    " Did you mean 'copy'?"
+    >>> nearest("copi", ["copy", "expansion"]), nearest("mrr", ["F1", "MRR"])
+    (" Did you mean 'copy'?", " Did you mean 'MRR'?")
     """
-    matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
-    return f" Did you mean {matches[0]!r}?" if matches else ""
+    names = {other.lower(): other for other in known}
+    matches = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.5)
+    return f" Did you mean {names[matches[0]]!r}?" if matches else ""

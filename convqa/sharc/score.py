@@ -194,7 +194,7 @@ def _official(comparison: _Comparison) -> Iterator[Scores]:
 def _open(comparison: _Comparison) -> Iterator[Scores]:
     yield comparison.micro(Measure("Micro accuracy %", official=True, scale=100.0))
     yield from _macro(comparison, Measure("Macro accuracy %", official=True, scale=100.0))
-    for order in (1, ORDER, *range(2, ORDER)):
+    for order in _ORDERS:
         line = f"F1_BLEU-{order}"
         precision = comparison.bleu(order, truth_asks=False)
         recall = comparison.bleu(order, run_asks=False)

@@ -1,6 +1,7 @@
 """The task ShARC."""
 
 from convqa.sharc import input, run, score, truth
+from convqa.sharc.schema import CLASSES
 from convqa.tasks.base import Task
 
 
@@ -12,6 +13,7 @@ class ShARC(Task):
     truth_file = "ShARC utterances"
     run_file = run.FILE
     default_pipeline = "sharc"
+    own_measures = [*score.NAMES, "Combined", *(f"Recall {name}" for name in CLASSES["official"])]
     id_field = "utterance_id"
 
     has_input = staticmethod(input.recognize)
